@@ -1,8 +1,8 @@
-"""``python -m benchmarks.figures``: the page of figures, and those of the README.
+"""``python -m benchmarks.figures``: the page of figures, and what other pages show of them.
 
-Measures every part of `benchmarks.table`, writes the rows to `docs/figures.md`, and some of them,
-in words for everyone, between two marks of the README: a figure is written down nowhere else. With
-`--only PATTERN` other rows stay as they are; `--readme` copies from the page and measures nothing.
+Measures every part of `benchmarks.table`, and writes the rows to `docs/figures.md`. Some go, in
+words for everyone, between marks of the README and of the page about speed. With `--only PATTERN`
+other rows stay as they are; `--copy` copies from the page and measures nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from benchmarks.machine import machine
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "figures.md"
-README = ROOT / "README.md"
-MARKS = "<!-- figures -->\n", "<!-- end of figures -->"
+SHOWING = (ROOT / "README.md", ROOT / "docs" / "howto" / "speed.md")
+MARKS = re.compile(
+    r"(?P<begin><!-- figures: (?P<name>\w+) -->\n).*?(?P<end><!-- end of figures -->)", re.DOTALL
+)
 
 HEAD = """\
 # Figures
@@ -37,8 +39,7 @@ QUIET = """\
 What counts is the median of the ratios of all rounds, with the least and the largest behind it.\
 """
 SHARED = """\
-Others were at work on the machine meanwhile, so what counts is the least time of each that the
-process itself took, two threads counting twice; single times are longer than on a quiet machine.\
+Others were at work on the machine meanwhile, so what counts is the least time of each.\
 """
 
 # What the parts of the table are about, by the beginning of their names.
@@ -58,7 +59,7 @@ SECTIONS = {
 
 
 class Headline(NamedTuple):
-    """A figure of the README: the row of the page, and what it means."""
+    """A figure of another page: the row of this one, and what it means."""
 
     work: str
     against: str
@@ -66,52 +67,94 @@ class Headline(NamedTuple):
     beside: str
 
 
-HEADLINES = (
-    Headline(
-        "Rosenbrock n=1000: x an ndarray",
-        "floats",
-        "value and gradient of a Python loop, n = 1000",
-        "the loop on floats",
-    ),
-    Headline(
-        "Rosenbrock n=1000, compiled: value and gradient",
-        "floats",
-        "the same, compiled",
-        "the loop on floats",
-    ),
-    Headline(
-        "Rosenbrock n=1000: x a list",
-        "pure-Python graph",
-        "the same, recorded",
-        "a graph in pure Python",
-    ),
-    Headline(
-        "logistic regression, 1000 x 5: value and gradient",
-        "gradient by hand",
-        "value and gradient of a logistic regression in arrays, 1000 × 5",
-        "a gradient by hand in NumPy",
-    ),
-    Headline(
-        "Rosenbrock n=1000, second order, compiled: sparse_hessian",
-        "",
-        "a sparse Hessian of the loop, n = 1000, compiled",
-        "",
-    ),
-    Headline(
-        "prices of 100,000 options, a loop on numbers: vmap",
-        "Python loop",
-        "`vmap` of a loop on numbers over 100,000 rows",
-        "the loop over rows",
-    ),
+LOOP = "value and gradient of Rosenbrock's function, a Python loop, n = 1000"
+EAGER_LOOP = Headline("Rosenbrock n=1000: x an ndarray", "floats", LOOP, "the loop on floats")
+COMPILED_LOOP = Headline(
+    "Rosenbrock n=1000, compiled: value and gradient",
+    "floats",
+    "the same, compiled",
+    "the loop on floats",
 )
+ROWS = Headline(
+    "prices of 100,000 options, a loop on numbers: vmap",
+    "Python loop",
+    "`vmap` of a loop on numbers over 100,000 rows",
+    "the loop over rows",
+)
+# What stands between two marks, by the name that the first of them has.
+BLOCKS = {
+    "overview": (
+        EAGER_LOOP,
+        COMPILED_LOOP,
+        Headline(
+            "Rosenbrock n=1000: x a list",
+            "pure-Python graph",
+            "the same, recorded",
+            "a graph in pure Python",
+        ),
+        Headline(
+            "logistic regression, 1000 x 5: value and gradient",
+            "gradient by hand",
+            "value and gradient of a logistic regression in arrays, 1000 × 5",
+            "a gradient by hand in NumPy",
+        ),
+        Headline(
+            "Rosenbrock n=1000, second order, compiled: sparse_hessian",
+            "",
+            "a sparse Hessian of the loop, n = 1000, compiled",
+            "",
+        ),
+        ROWS,
+    ),
+    "eager": (
+        EAGER_LOOP,
+        Headline(
+            "Rosenbrock n=10: x an ndarray", "floats", "the same, n = 10", "the loop on floats"
+        ),
+        Headline(
+            "10 operations, 4 elements: value and gradient",
+            "NumPy alone",
+            "ten elementwise operations on 4 elements",
+            "NumPy running them",
+        ),
+        Headline(
+            "10 operations, 1,000,000 elements: value and gradient",
+            "NumPy alone",
+            "the same, on a million elements",
+            "NumPy running them",
+        ),
+        Headline(
+            "network 784-256-10, batch 32: value and gradient",
+            "gradient by hand",
+            "network 784-256-10, batches of 32",
+            "backpropagation by hand in NumPy",
+        ),
+    ),
+    "compiled": (
+        COMPILED_LOOP._replace(says=LOOP),
+        Headline(
+            "Rosenbrock n=10, compiled: value and gradient",
+            "floats",
+            "the same, n = 10",
+            "the loop on floats",
+        ),
+        Headline(
+            "logistic regression, 1000 x 5, compiled: value and gradient",
+            "gradient by hand",
+            "logistic regression in arrays, 1000 × 5",
+            "a gradient by hand in NumPy",
+        ),
+        ROWS,
+    ),
+}
 
-IN_THREADS = {"program-threads"}  # what they gain is not seen in the time of the process
+IN_THREADS = {"program-threads"}  # which wait for others there
 
 Rows = dict[str, list[list[str]]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, and write the page and the figures of the README.
+    """Measure, and write the page and the figures of others.
 
     Parameters
     ----------
@@ -125,13 +168,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.figures",
-        description="Write docs/figures.md, and the figures of the README that come from it.",
+        description="Write docs/figures.md, and the figures of other pages that come from it.",
     )
     parser.add_argument("--only", metavar="PATTERN", default="", help="measure these parts alone")
     parser.add_argument("--shared", action="store_true", help="others are at work on the machine")
-    parser.add_argument("--readme", action="store_true", help="measure nothing")
+    parser.add_argument("--copy", action="store_true", help="measure nothing")
     options = parser.parse_args(argv)
-    if not options.readme:
+    if not options.copy:
         try:
             rows = measured(options.only, options.shared)
         except contests.WrongNumbersError as error:
@@ -141,8 +184,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         PAGE.write_text(
             page(merged(kept, rows), SHARED if options.shared else QUIET), encoding="utf-8"
         )
-    text = README.read_text(encoding="utf-8")
-    README.write_text(with_headlines(text, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    for path in SHOWING:
+        document = path.read_text(encoding="utf-8")
+        path.write_text(with_headlines(document, text), encoding="utf-8")
     return 0
 
 
@@ -200,23 +245,23 @@ def lines(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def headlines(text: str) -> Iterator[list[str]]:
-    """The rows of the README, from the text of the page."""
-    found = {
-        (work, against): figure for rows in read(text).values() for work, against, figure in rows
-    }
-    for work, against, says, beside in HEADLINES:
+def headlines(name: str, text: str) -> Iterator[list[str]]:
+    """The rows of a block, from the text of the page."""
+    rows = (row for section in read(text).values() for row in section)
+    found = {(work, against): figure for work, against, figure in rows}
+    for work, against, says, beside in BLOCKS[name]:
         median = found[work, against].partition(" (")[0]
         yield [says, beside, median.replace(" x", " ×").replace("us a call", "µs")]
 
 
-def with_headlines(readme: str, text: str) -> str:
-    """The README, with the figures of the page."""
-    begin, end = MARKS
-    before, _, rest = readme.partition(begin)
-    _, _, after = rest.partition(end)
-    rows = lines(["work", "against", "measured"], list(headlines(text)))
-    return f"{before}{begin}{rows}{end}{after}"
+def with_headlines(document: str, text: str) -> str:
+    """A document with figures of the page between its marks."""
+
+    def block(found: re.Match[str]) -> str:
+        rows = list(headlines(found["name"], text))
+        return found["begin"] + lines(["work", "against", "measured"], rows) + found["end"]
+
+    return MARKS.sub(block, document)
 
 
 if __name__ == "__main__":

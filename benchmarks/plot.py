@@ -3,8 +3,8 @@
 Value and gradient of Rosenbrock's function, in multiples of the function on plain floats: recorded
 afresh, replayed by a compiled program, by a graph in pure Python, by other packages as far as they
 are installed, and in C by hand where there is a compiler. Results are checked before they are
-timed. All ways take turns, and the least time of each counts. It is processor time, to which
-others at work on the machine add nothing.
+timed. All ways take turns, and the least time of each counts, so that others may be at work on the
+machine.
 
 Beside FILE.svg goes FILE-dark.svg, for dark pages, and FILE.csv with the numbers; they are printed
 as well. `--redraw` draws from FILE.csv. The end of the file's name chooses the format.
@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -129,7 +128,7 @@ def measure(quick: bool) -> tuple[str, Costs]:
         for name in contest.runners:
             contest.check(name)
         calls = {name: runner.call for name, runner in contest.runners.items()}
-        timings = interleave(calls, rounds=rounds, seconds=seconds, clock=time.process_time)
+        timings = interleave(calls, rounds=rounds, seconds=seconds, shared=True)
         plain = timings.seconds(FLOATS).low
         for name in [name for name in LOOKS if name in calls]:
             cost = timings.seconds(name).low / plain

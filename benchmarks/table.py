@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -130,9 +129,8 @@ class Effort(NamedTuple):
     shared: bool = False  # others are at work on the machine
 
     def measure(self, calls: Mapping[str, Callable[[], object]]) -> Timings:
-        """Time calls in turns; on a shared machine the least time of this process counts."""
-        clock = time.process_time if self.shared else time.perf_counter
-        timings = interleave(calls, rounds=self.rounds, seconds=self.seconds, clock=clock)
+        """Time calls in turns; on a shared machine the least time of each counts."""
+        timings = interleave(calls, rounds=self.rounds, seconds=self.seconds, shared=self.shared)
         return timings.least() if self.shared else timings
 
 
@@ -152,7 +150,7 @@ Measure: TypeAlias = Callable[[Effort], Iterator[Row]]
 Line: TypeAlias = Callable[[Sequence[str]], str]
 
 THOROUGH = Effort(rounds=25, seconds=0.02, iterations=LOOP_ITERATIONS)
-SHARED = Effort(rounds=12, seconds=0.004, iterations=LOOP_ITERATIONS, shared=True)
+SHARED = Effort(rounds=8, seconds=0.01, iterations=LOOP_ITERATIONS, shared=True)
 SLOW = "^factor-.*-1000$|^scan-time$"  # seconds each; smaller ones take the same ways
 QUICK = Effort(rounds=1, seconds=0.002, iterations=LOOP_ITERATIONS // 10)
 

@@ -18,6 +18,7 @@ from benchmarks import (
     complex_contests,
     contests,
     factor_contests,
+    figures,
     linear_contests,
     mapping_contests,
     optimize_contests,
@@ -81,3 +82,13 @@ def test_sweep(benchmark: BenchmarkFixture, record: Callable[[int], RecordedProb
     benchmark.group = "backward() alone"
     benchmark.extra_info["operations"] = recorded.operations
     benchmark(recorded.y.backward)
+
+
+def test_figures_of_pages_are_those_that_were_measured() -> None:
+    page = figures.PAGE.read_text(encoding="utf-8")
+    blocks = []
+    for path in figures.SHOWING:
+        text = path.read_text(encoding="utf-8")
+        assert figures.with_headlines(text, page) == text
+        blocks += [found["name"] for found in figures.MARKS.finditer(text)]
+    assert blocks == list(figures.BLOCKS)

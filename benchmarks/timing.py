@@ -8,6 +8,7 @@ nor derivatives.
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -72,7 +73,7 @@ def interleave(
     *,
     rounds: int = 15,
     seconds: float = 0.02,
-    clock: Callable[[], float] = time.perf_counter,
+    shared: bool = False,
 ) -> Timings:
     """Time some callables in turn: A B C, A B C, ...
 
@@ -84,36 +85,48 @@ def interleave(
         How often each has its turn.
     seconds : float
         About how long a turn lasts: each callable is called as often as that takes.
-    clock : callable
-        Tells the time in seconds; `time.process_time` tells that of this process alone, which
-        others at work on the machine do not add to. It counts all threads.
+    shared : bool
+        Others are at work on the machine: the least single call of a turn counts, or, where one
+        call takes a turn, the time that the process itself took.
 
     Returns
     -------
     Timings
     """
-    calls = {name: _calibrated(function, seconds, clock) for name, function in functions.items()}
+    calls = {name: _calibrated(function, seconds) for name, function in functions.items()}
+    timed = _least_call if shared else _mean_call
     return Timings(
-        [
-            {name: _elapsed(f, calls[name], clock) / calls[name] for name, f in functions.items()}
-            for _ in range(rounds)
-        ]
+        [{name: timed(f, calls[name]) for name, f in functions.items()} for _ in range(rounds)]
     )
 
 
-def _elapsed(function: Callable[[], object], calls: int, clock: Callable[[], float]) -> float:
-    """Seconds that some calls take, each garbage collection at the expense of who makes it due."""
+def _mean_call(
+    function: Callable[[], object], calls: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
+    """Seconds a call, each garbage collection at the expense of who makes it due."""
     gc.collect()
     begin = clock()
     for _ in repeat(None, calls):
         function()
-    return clock() - begin
+    return (clock() - begin) / calls
 
 
-def _calibrated(function: Callable[[], object], seconds: float, clock: Callable[[], float]) -> int:
-    """How many calls take about so many seconds; the first call only warms up."""
+def _least_call(function: Callable[[], object], calls: int) -> float:
+    """Seconds of the shortest call; of a turn that is one call, those of this process alone."""
+    gc.collect()
+    clock = time.perf_counter if calls > 1 else time.process_time
+    least = math.inf
+    for _ in repeat(None, calls):
+        begin = clock()
+        function()
+        least = min(least, clock() - begin)
+    return least
+
+
+def _calibrated(function: Callable[[], object], seconds: float) -> int:
+    """How many calls take this process about so many seconds; the first call only warms up."""
     function()
     calls = 1
-    while (elapsed := _elapsed(function, calls, clock)) < seconds / 2:
+    while (elapsed := calls * _mean_call(function, calls, time.process_time)) < seconds / 2:
         calls *= 2
     return max(1, round(calls * seconds / elapsed))

@@ -48,7 +48,6 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 html_math_renderer = "mathml"
-viewcode_line_numbers = True
 myst_heading_anchors = 4
 nitpicky = True
 
