@@ -14,6 +14,8 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the package built from a copy to which operations were added as the guide says (`guide`), where
   `.ci/run` compiles what is derived from them alone;
 * the C core built for other systems, and its tests run as far as they can be here (`cross`);
+* SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
+  (`scipy_optimize`), for what users of SciPy's functions rely on;
 * property tests with new examples at each run, of random programs three times as many (`explore`):
   what fails depends on the day, so no change is judged by it.
 """
@@ -287,10 +289,18 @@ def cross(session: nox.Session) -> None:
     session.run("python", "-m", "tests.c.cross", *session.posargs)
 
 
+@nox.session
+def scipy_optimize(session: nox.Session) -> None:
+    """SciPy's own tests of its optimisers, with ours in the places of these."""
+    install(session, ".[test]")
+    session.run("python", "-m", "tests.optimize.scipys_own", *SIDE_BY_SIDE)
+
+
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    for name in (*PHASES, "suite", "sanitize_all", "debug", "guide", "explore", "cross"):
+    longer = ("suite", "sanitize_all", "debug", "guide", "explore", "cross", "scipy_optimize")
+    for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:
             session.notify(f"{name}-{python}".rstrip("-"))

@@ -66,7 +66,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _scipy_optimize.__all__:
+    if hasattr(_scipy_optimize, name) and not name.startswith("__"):
         return getattr(_scipy_optimize, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize")
 

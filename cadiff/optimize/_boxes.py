@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds
 
 from ..binding import opened
-from ._vectors import FloatArray, Parameters, is_vector
+from ._vectors import ArgumentError, FloatArray, Parameters, is_vector
 
 NO_NUMBER = (bool, np.bool_)
 OPTIONS_OF_VECTORS = {"diag": 1.0, "scale": None, "offset": None}  # and what is not named there
@@ -89,7 +89,7 @@ def of_bounds(bounds: Any, name: str) -> Parameters:
     try:
         tree = None if _are_plain(bounds) else _tree_of(bounds, "bounds")
     except (TypeError, ValueError) as error:
-        raise type(error)(
+        raise ArgumentError(
             f"{name} takes bounds as pairs (lower, upper), one for each number, as "
             f"Bounds(lower, upper), or as a container of these, not {bounds!r}: {error}"
         ) from error

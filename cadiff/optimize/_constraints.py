@@ -134,6 +134,15 @@ def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> A
     return [with_derivatives(one, parameters, method) for one in constraints]
 
 
+def has_jacobian(constraint: Any) -> bool:
+    """Whether the user has given a function for the Jacobian, or there is a matrix."""
+    if isinstance(constraint, NonlinearConstraint):
+        return callable(constraint.given_jac)
+    if isinstance(constraint, Mapping):
+        return callable(constraint.get("jac"))
+    return not isinstance(constraint, optimize.NonlinearConstraint) or callable(constraint.jac)
+
+
 def are_sparse(constraints: Any, x: FloatArray) -> bool:
     """Whether some of the Jacobians are sparse at x: trust-constr then wants all to be."""
     if isinstance(constraints, (list, tuple)):
@@ -198,7 +207,6 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
     if given is None:
         result["jac"] = _jacobian_of(derivatives, method == "trust-constr")
     elif callable(given):
-        derivatives.be_plain()
         result["fun"] = derivatives.plain_value
         result["jac"] = lambda x: given(parameters.given(x), *args)
     return result

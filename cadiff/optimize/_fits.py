@@ -18,6 +18,7 @@ from ..binding import carries
 from ..inspection import make_tape
 from ..programs import Program
 from ._boxes import put_bounds, put_scale
+from ._differences import Differences
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress, limit_of
@@ -98,6 +99,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     put_bounds(given, parameters, by_sides=True)
     put_scale(given, "x_scale", parameters)
     jac = given.pop("jac", None)
+    sparsity = _jac_sparsity(given) if jac is None else None
     residuals = functools.partial(fun, **kwargs) if kwargs else fun
     with Progress("least_squares", progress, given.get("max_nfev")) as bar:
         if callable(residuals) and not isinstance(residuals, Program):
@@ -117,6 +119,11 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
             if tolerance is not None:
                 tolerance.follow(latest[0])
             matrix = derivatives.matrix("jacobian", x, may_be_sparse)
+            if sparsity is not None and np.shape(sparsity) != matrix.shape:
+                raise ValueError(
+                    f"jac_sparsity has the shape {np.shape(sparsity)}, but the Jacobian "
+                    f"{matrix.shape}"
+                )
             if not hasattr(matrix, "nnz"):
                 matrix = np.reshape(matrix, (-1, len(x)))
             if progress and latest[0] is not None:
@@ -131,10 +138,14 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
                 options = {"atol": tolerance.number, "btol": tolerance.number}
                 given["tr_options"] = {**options, "maxiter": 10 * derivatives.n}
         elif callable(jac):
-            derivatives.be_plain()
             given["jac"] = lambda x: jac(parameters.given(x), *args, **kwargs)
         else:
             given["jac"] = jac
+        if given.get("bounds") is not None:
+            bounds = given["bounds"]
+            is_object = hasattr(bounds, "lb")
+            derivatives.differences.lower = bounds.lb if is_object else bounds[0]
+            derivatives.differences.upper = bounds.ub if is_object else bounds[1]
         result = optimize.least_squares(values, parameters.vector, **given)
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
@@ -143,6 +154,17 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         bounds = optimize.Bounds(*bounds)
     solution = Squares(parameters, result, bounds)
     return in_containers(as_result(result, solution), parameters)
+
+
+def _jac_sparsity(given: dict[str, Any]) -> Any:
+    """Where differences would look for entries: exact Jacobians know, but SciPy checks it."""
+    sparsity = given.get("jac_sparsity")
+    if sparsity is not None:
+        if given.get("method") == "lm":
+            raise ValueError('method="lm" takes no jac_sparsity')
+        if given.get("tr_solver") == "exact":
+            raise ValueError('tr_solver="exact" takes no jac_sparsity: choose "lsmr"')
+    return sparsity
 
 
 class _Tolerance:
@@ -178,7 +200,7 @@ class _Residuals(Derivatives):
     def value(self, x: FloatArray) -> Any:
         if self._jacobians >= self._eager:
             return super().value(x)
-        result = self.unrecorded_value(x)
+        result = self.plain_value(x)
         self._size = np.size(result)
         return result
 
@@ -187,17 +209,17 @@ class _Residuals(Derivatives):
             self._eager = EAGER_JACOBIANS if self._is_of_arrays(x) else 0
         self._jacobians += 1
         if self._jacobians > self._eager:
-            matrix = super().matrix(what, x, may_be_sparse)
-        else:
-            matrix = self.eager_jacobian(x)
-        self.check_zeros(x, matrix.data if hasattr(matrix, "nnz") else matrix)
-        return matrix
+            return super().matrix(what, x, may_be_sparse)
+        return self.eager_jacobian(x)
 
     def _is_of_arrays(self, x: FloatArray) -> bool:
         """Whether f has few operations, on long arrays."""
         if self._size < LONG_ARRAYS:
             return False
-        return self._size >= LONG_ARRAYS * len(make_tape(self.eager_value)(x))
+        try:
+            return self._size >= LONG_ARRAYS * len(make_tape(self.eager_value)(x))
+        except Exception:  # as the Jacobian will be told
+            return True
 
 
 @called_like(optimize.curve_fit)
@@ -320,8 +342,10 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
             f"curve_fit takes ydata with one axis, not of shape {np.shape(given['ydata'])}: pass "
             "ydata.ravel(), and an f whose result is raveled, too"
         )
-    if given.get("sigma") is not None:
-        given["sigma"] = np.atleast_1d(given["sigma"])  # SciPy takes a number without jac alone
+    if given.get("nan_policy") == "omit":
+        _omit_nans(given)
+    if given.get("sigma") is not None and np.size(given["sigma"]) == 1:  # without jac SciPy's
+        given["sigma"] = np.full(np.size(given["ydata"]), np.ravel(given["sigma"])[0])
     if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
         given["method"] = "lm"  # whose differences SciPy asks for by no jac
         jac = "differences"
@@ -332,6 +356,7 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
     eager, program = transforms.jacobian(of_parameters), program_of(of_parameters)
     jacobians = 0
     with Progress("curve_fit", progress, limit_of(given, "")[0]) as bar:
+        differences = Differences("curve_fit", lambda params: values(given["xdata"], *params))
 
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
@@ -353,12 +378,13 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
             nonlocal jacobians
             jacobians += 1
             of = eager if jacobians < EAGER_JACOBIANS else program.jacobian
-            matrix: NDArray[Any] = of(np.array(params), xdata)
+            matrix: NDArray[Any] = differences.unless(lambda p: of(p, xdata), np.array(params))
             return matrix if matrix.ndim == 2 else matrix.reshape(-1, len(params))
 
         given["f"], given["jac"] = values, jacobian
         result = optimize.curve_fit(**given)
-        refined = _refined(of_parameters, jacobian, result[0], given)
+        is_exact = differences.cause is None
+        refined = _refined(of_parameters, jacobian, result[0], given) if is_exact else None
         if refined is None:
             return result
         if not given.get("full_output"):
@@ -367,6 +393,21 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         again = optimize.curve_fit(**given)
     again[2]["nfev"] += result[2]["nfev"]
     return (*refined, *again[2:])
+
+
+def _omit_nans(given: dict[str, Any]) -> None:
+    """Leave out the data that have no numbers, as SciPy does, so that all else knows the rest."""
+    xdata, ydata = given["xdata"], np.asarray(given["ydata"], dtype=np.float64)
+    if not isinstance(xdata, (list, tuple, np.ndarray)):
+        return  # nobody knows what it has: SciPy says so
+    xdata = np.asarray(xdata, dtype=np.float64)
+    without = np.isnan(ydata) | np.isnan(xdata).any(axis=tuple(range(xdata.ndim - 1)))
+    given["xdata"], given["ydata"] = xdata[..., ~without], ydata[~without]
+    sigma = given.get("sigma")
+    if sigma is not None and np.size(sigma) > 1:
+        sigma = np.asarray(sigma)[~without]
+        given["sigma"] = sigma if sigma.ndim < 2 else sigma[:, ~without]
+    del given["nan_policy"]
 
 
 def _refined(

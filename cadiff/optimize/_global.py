@@ -60,6 +60,7 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
         has_gradient = given["minimizer_kwargs"].get("jac") == objective.gradient
         value = objective.value_at if has_gradient else objective.value_alone
         result = optimize.basinhopping(value, parameters.vector, **given)
+        result.nfev += objective.runs
         result = with_likelihood(result, objective, given["minimizer_kwargs"])
     result.lowest_optimization_result = in_containers(
         result.lowest_optimization_result, parameters
@@ -120,6 +121,7 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
         objective = _objective(given, parameters, "dual_annealing", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
         result = optimize.dual_annealing(objective.value_alone, **given)
+        result.nfev += objective.runs
     return in_containers(with_likelihood(result, objective, given), parameters)
 
 
@@ -133,7 +135,10 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
     `options` or `minimizer_kwargs` have some. `progress` shows a bar of evaluations.
     """
     parameters = _parameters(given, "shgo")
-    local = {"method": "SLSQP", **(given.get("minimizer_kwargs") or {})}
+    local = given.get("minimizer_kwargs")
+    if local is None:
+        local = {"options": {"ftol": 1e-12}}  # what SciPy takes if there are none
+    local = {"method": "SLSQP", **local}
     put_bounds(local, parameters)
     if parameters.unflatten is not None and given.get("constraints") is not None:
         given["constraints"] = with_derivatives(given["constraints"], parameters, "slsqp")
@@ -151,7 +156,11 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
                 options[name] = local[name]
         given["minimizer_kwargs"] = local
         given["options"] = options
-        result = optimize.shgo(objective.value_alone, **given)
+        value = objective.value_alone
+        if given.get("workers", 1) != 1:  # other processes take f, and no program of it
+            value, given["args"] = parameters.of_vectors(fun), objective.args
+        result = optimize.shgo(value, **given)
+        result.nfev += objective.runs
     if parameters.unflatten is not None and result.get("xl") is not None:
         result.xl = [parameters.given(x) for x in result.xl]
     return in_containers(with_likelihood(result, objective, given), parameters)
@@ -202,8 +211,8 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     )
     result.nfev += polished.nfev
     x = parameters.as_vector(polished.x)
-    lower, upper = sides_of(bounds, len(x))
-    fits = np.all(x >= lower) and np.all(x <= upper)
-    if polished.fun < result.fun and polished.success and fits:
-        result.x, result.fun, result.jac = x, polished.fun, polished.jac
+    inside = np.clip(x, *sides_of(bounds, len(x)))  # from which it may be away by rounding
+    value = polished.fun if np.all(inside == x) else objective.plain_value(inside)
+    if value < result.fun and polished.success:
+        result.x, result.fun, result.jac = inside, value, polished.jac
     return in_containers(with_likelihood(result, objective, given), parameters)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize
 
 from ._barriers import without_early_end
-from ._boxes import put_bounds, put_scales
-from ._constraints import are_sparse, with_derivatives
+from ._boxes import put_bounds, put_scales, sides_of
+from ._constraints import are_sparse, has_jacobian, with_derivatives
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
 from ._progress import Progress, limit_of
@@ -25,6 +26,7 @@ WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 BY_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov")
 BY_HESSIAN = ("dogleg", "trust-exact")
 BY_EITHER = ("trust-constr",)
+WITHOUT_FIXED = ("l-bfgs-b", "slsqp", "tnc")  # of numbers that bounds fix
 
 
 @called_like(optimize.minimize)
@@ -101,7 +103,9 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     put_bounds(given, parameters)
     given["options"] = put_scales(given.get("options"), parameters)
     method = method_of(given)
-    if given.get("constraints") is not None:
+    is_vector = parameters.unflatten is None
+    fixed = _fixed(given, parameters, method)
+    if given.get("constraints") is not None and not (method == "custom" and is_vector):
         given["constraints"] = with_derivatives(given["constraints"], parameters, method)
         if method == "trust-constr" and are_sparse(given["constraints"], parameters.vector):
             given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
@@ -115,12 +119,38 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
             history.unflatten = parameters.unflatten
             given["callback"] = _kept(history, given, objective, parameters.vector)
         given["callback"] = bar.following(given.get("callback"))
+        objective.differences.stay_within(given.get("bounds"), objective.n)
         ending = without_early_end(given, method)
-        result = optimize.minimize(given.pop("fun"), parameters.vector, **given)
+        start = parameters.vector
+        if method in WITHOUT_GRADIENT and is_vector:
+            start = np.array(x0)  # in single precision, if it is given so
+        result = optimize.minimize(given.pop("fun"), start, **given)
+        if "nfev" in result:
+            result.nfev += objective.runs
     if ending is not None:
         result = ending.named(result)
-    objective.warn_if_slow(np.asarray(result.x), len(parameters.vector) + 1)
+    if fixed is not None and "jac" in result:
+        result.jac = np.where(fixed, np.nan, result.jac)
+    objective.warn_if_slow(np.asarray(result.get("x", start)), len(parameters.vector) + 1)
     return in_containers(with_likelihood(result, objective, given), parameters)
+
+
+def _fixed(given: dict[str, Any], parameters: Parameters, method: str) -> NDArray[np.bool_] | None:
+    """Which numbers have no derivatives in the result, as their bounds leave no choice; or None.
+
+    SciPy takes such numbers out before these methods, unless all derivatives are given.
+    """
+    constraints = given.get("constraints", ())
+    constraints = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+    is_given = callable(given.get("jac")) or given.get("jac") is True
+    left_out = not (is_given and all(map(has_jacobian, constraints)))
+    if method not in WITHOUT_FIXED or not left_out or given.get("bounds") is None:
+        return None
+    try:
+        lower, upper = sides_of(given["bounds"], len(parameters.vector))
+    except (TypeError, ValueError):  # SciPy says what is wrong
+        return None
+    return lower == upper if np.any(lower == upper) else None
 
 
 def method_of(given: dict[str, Any]) -> str:
@@ -165,8 +195,8 @@ def fill_in(
         given["fun"], given["jac"] = objective.value_at, objective.gradient
     else:
         given["fun"] = objective.value_alone
-        if callable(jac):
-            objective.be_plain()
+        if callable(jac) and method == "newton-cg":
+            return  # SciPy takes differences of it, and f runs on plain numbers alone
     if given.get("hess") is not None or given.get("hessp") is not None:
         return
     if method in BY_HESSIAN:
@@ -232,6 +262,8 @@ def _kept(
 
 def with_likelihood(result: Any, objective: Objective, given: dict[str, Any]) -> Any:
     """A result that knows covariances, by derivatives that were given, or else those of f."""
+    if "x" not in result:
+        return result  # of a method of the user's
     jac, hess = given.get("jac"), given.get("hess")
     solution = Likelihood(
         objective.parameters,

@@ -14,6 +14,7 @@ from ..binding import carries
 from ..inspection.texts import counted
 from ..programs import Program
 from ..programs.traces import warn_caller
+from ._differences import Differences
 from ._progress import Progress
 from ._vectors import FloatArray, Parameters, check_plain
 
@@ -51,19 +52,25 @@ class Derivatives:
         self.calls = 0  # ... so many of them, but for ...
         self._begun: set[str] = set()  # ... the first of each kind, which records and compiles
         self._function = parameters.of_vectors(f)
-        self._is_plain = False
+        self._runs = 0
+        self._is_recorded = False  # and so computes values faster than f itself
         self.program = program_of(self._function)
+        self.differences = Differences(name, self.plain_value)
         self._is_sparse: dict[str, bool] = {}
         self._is_begun = False
 
+    @property
+    def runs(self) -> int:
+        """How often f has run for first derivatives alone: what counts its runs counts these."""
+        return self.differences.runs + self._runs
+
     def value(self, x: FloatArray) -> Any:
+        """The value: by the program once derivatives have made one, else by f itself."""
+        if not self._is_recorded:
+            return self.plain_value(x)
         result = self.program(x, *self.args)
         check_plain(result, self.name)
         return result
-
-    def be_plain(self) -> None:
-        """Run f itself for its plain value: a jac of the user's may use what f has left behind."""
-        self._is_plain = True
 
     def take_first(self) -> None:
         """Differentiate what f returns first, where it returns a value and its gradient."""
@@ -72,16 +79,7 @@ class Derivatives:
         self.program = program_of(self._function)
 
     def plain_value(self, x: FloatArray) -> Any:
-        """The value of a function that may compute with nothing but plain numbers."""
-        if not self._is_plain:
-            try:
-                return self.value(x)
-            except (TypeError, NotImplementedError):
-                self._is_plain = True
-        return self.unrecorded_value(x)
-
-    def unrecorded_value(self, x: FloatArray) -> Any:
-        """The plain value by f itself; or else by the program, as `cadiff.array` makes Vars."""
+        """The value by f itself; or by the program, where `cadiff.array` in f makes Vars."""
         result = self.eager_value(x)
         if carries(result):
             result = self.program(x, *self.args)
@@ -94,7 +92,18 @@ class Derivatives:
 
     def eager_jacobian(self, x: FloatArray) -> NDArray[Any]:
         """The Jacobian of f itself, which is recorded for this point alone."""
-        return self.timed(self._eager_jacobian, x)  # type: ignore[no-any-return]
+        return self.first(  # type: ignore[no-any-return]
+            lambda x: self.timed(self._eager_jacobian, x), x
+        )
+
+    def first(self, derivative: Callable[[FloatArray], Any], x: FloatArray) -> Any:
+        """A first derivative, or differences where there is none."""
+
+        def counted(x: FloatArray) -> Any:
+            self._runs += 1
+            return derivative(x)
+
+        return self.check_zeros(x, self.differences.unless(counted, x))
 
     def _eager_jacobian(self, x: FloatArray, *args: Any) -> NDArray[Any]:
         return transforms.jacobian(self._function)(x, *args)  # type: ignore[no-any-return]
@@ -105,6 +114,9 @@ class Derivatives:
         if method.__name__ in self._begun:
             self.seconds += perf_counter() - begun
             self.calls += 1
+        else:
+            counts = self.program.stats()
+            self._is_recorded = counts["recordings"] > 0 and counts["eager"] == 0
         self._begun.add(method.__name__)
         return result
 
@@ -113,36 +125,46 @@ class Derivatives:
         if self.n < FEW_VARIABLES:
             return False
         if what not in self._is_sparse:
-            matrix = getattr(self.program, f"sparse_{what}")(x, *self.args)
+            try:
+                matrix = getattr(self.program, f"sparse_{what}")(x, *self.args)
+            except Exception:  # as the derivative itself will tell
+                return False
             m, n = matrix.shape
             self._is_sparse[what] = matrix.nnz <= SPARSE * m * n
         return self._is_sparse[what]
 
     def matrix(self, what: str, x: FloatArray, may_be_sparse: bool = True) -> Any:
         """The Jacobian or Hessian at x."""
-        sparse = may_be_sparse and self.is_sparse(what, x)
-        return self.timed(getattr(self.program, f"sparse_{what}" if sparse else what), x)
+
+        def exact(x: FloatArray) -> Any:
+            sparse = may_be_sparse and self.is_sparse(what, x)
+            return self.timed(getattr(self.program, f"sparse_{what}" if sparse else what), x)
+
+        return exact(x) if what == "hessian" else self.first(exact, x)
 
     def has_second_derivatives(self, x: FloatArray) -> bool:
         """Whether there are any of a number: primitives may have rules for first ones alone."""
+        if self.differences.cause is not None:
+            return False
         try:
             if self.n <= LARGE_HESSIAN or self.is_sparse("hessian", x):
-                self.matrix("hessian", x)
+                known = self.matrix("hessian", x)
             else:
-                self.program.hvp(x, np.ones(self.n), *self.args)
-        except (TypeError, NotImplementedError):
+                known = self.program.hvp(x, np.ones(self.n), *self.args)
+        except Exception:  # which f, if it is its own, raises again where its value is asked for
             return False
-        return True
+        return bool(np.all(np.isfinite(known.data if hasattr(known, "nnz") else known)))
 
-    def check_zeros(self, x: FloatArray, derivative: NDArray[Any]) -> None:
-        """Warn if all derivatives are 0 at the start, where f is neither level nor stationary.
+    def check_zeros(self, x: FloatArray, derivative: Any) -> Any:
+        """A derivative; or differences where it is 0 at the start, though f is not level there.
 
-        Such an f takes plain values of its numbers, and an optimiser is content with the start.
-        At a stationary point f differs by more from its values on either side than these do.
+        Such an f takes plain values of its numbers, or those that it has kept of a former call,
+        and an optimiser is content with the start. At a stationary point f differs by more from
+        its values on either side than these do.
         """
         was_begun, self._is_begun = self._is_begun, True
-        if was_begun or np.any(derivative):
-            return
+        if was_begun or np.any(derivative.data if hasattr(derivative, "nnz") else derivative):
+            return derivative
         step = STEP * np.maximum(1.0, np.abs(x)) * np.linspace(0.5, 1.0, len(x))
         try:
             with np.errstate(all="ignore"):
@@ -151,15 +173,18 @@ class Derivatives:
                     for y in (x - step, x, x + step)
                 )
         except Exception:  # beyond the domain: nothing is known
-            return
+            return derivative
         slope, curvature = np.abs(above - below), np.abs(above - 2.0 * at + below)
         rounding = LEAST_SLOPE * STEP * np.maximum(1.0, np.abs(at))
-        if np.any((slope > 10.0 * curvature) & (slope > rounding)):
-            warn_caller(
-                f"{self.name} starts where all derivatives are 0, but f is not level there: "
-                "v.value and cadiff.value(v) in f are plain numbers, by which nothing is "
-                'differentiated. jac="2-point" takes finite differences'
-            )
+        if not np.any((slope > 10.0 * curvature) & (slope > rounding)):
+            return derivative
+        self.differences.cause = ValueError("all derivatives are 0, but f is not level")
+        warn_caller(
+            f"{self.name} starts where all derivatives are 0, but f is not level there: it takes "
+            "finite differences, which give fewer digits. float(v), cadiff.value(v), and what f "
+            "has kept of a former call, are plain numbers, by which nothing is differentiated"
+        )
+        return self.differences.of_value(x)
 
     def warn_if_slow(self, x: FloatArray, many: int) -> None:
         """Warn where so many values for each derivative would have taken half of the time."""
@@ -213,15 +238,28 @@ class Objective(Derivatives):
         point = np.asarray(x).tobytes()  # compared much faster than arrays are
         if self._point != point:
             self._point = b""
-            self._value, self._gradient = self.timed(self.program.value_and_grad, x)
-            check_plain(self._value, self.name)
-            self.check_zeros(x, self._gradient)
+            self._gradient = self.first(self._differentiated, x)
             self._point = point
-            self._progress.show(self._value, self._gradient)
 
-    def value_at(self, x: FloatArray) -> float:
-        """The value, and the gradient for when it is asked for."""
-        self._move(x)
+    def _differentiated(self, x: FloatArray) -> FloatArray:
+        self._value, gradient = self.timed(self.program.value_and_grad, x)
+        check_plain(self._value, self.name)
+        self._progress.show(self._value, gradient)
+        return np.full(self.n, np.nan) if np.isnan(self._value) else gradient
+
+    def value_at(self, x: FloatArray) -> Any:
+        """The value; and the gradient, for when it is asked for."""
+        if self.differences.cause is not None:
+            return self.value_alone(x)
+        point = np.asarray(x).tobytes()
+        if self._point != point:
+            self._point = b""
+            try:
+                gradient = self._differentiated(x)
+            except Exception:  # which is told of when the gradient is asked for
+                return self.value_alone(x)
+            self._gradient = self.check_zeros(x, self.differences.finite(gradient, x))
+            self._point = point
         return self._value
 
     def value_alone(self, x: FloatArray) -> Any:
@@ -235,8 +273,18 @@ class Objective(Derivatives):
         return np.array(self._gradient)
 
     def hessian(self, x: FloatArray) -> NDArray[Any]:
-        return self.timed(self.program.hessian, x)  # type: ignore[no-any-return]
+        return self._second(self.program.hessian, x)  # type: ignore[no-any-return]
 
     def product(self, x: FloatArray, p: FloatArray) -> FloatArray:
         """The Hessian times a vector."""
-        return self.timed(self.program.hvp, x, p)  # type: ignore[no-any-return]
+        return self._second(self.program.hvp, x, p)  # type: ignore[no-any-return]
+
+    def _second(self, method: Callable[..., Any], x: FloatArray, *vectors: FloatArray) -> Any:
+        """Second derivatives, which differences of differences would not be."""
+        if self.differences.cause is not None:
+            raise TypeError(
+                f"{self.name} has no second derivatives for this method, of a function that works "
+                "with plain numbers alone: choose BFGS, L-BFGS-B, SLSQP or trust-constr, or pass "
+                "jac and hess"
+            ) from self.differences.cause
+        return self.timed(method, x, *vectors)

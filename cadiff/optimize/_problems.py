@@ -129,7 +129,7 @@ class Problem:
     def objective(self, x: FloatArray) -> float:
         """The value of f."""
         objective, x = self._begin(x)
-        return objective.value_at(x)
+        return float(objective.value_at(x))
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """The gradient of f, of shape (n,)."""
@@ -184,7 +184,7 @@ class Problem:
         objective, x = self._begin(x)
         if grad.size:
             grad[:] = objective.gradient(x)
-        return objective.value_at(x)
+        return float(objective.value_at(x))
 
     def nlopt_constraints(self, result: FloatArray, x: FloatArray, grad: FloatArray) -> None:
         """For `nlopt.opt.add_inequality_mconstraint` and its like: values and Jacobian, (m, n)."""

@@ -9,6 +9,7 @@ from scipy import optimize
 
 from .. import transforms
 from ..binding import carries
+from ._differences import Differences
 from ._history import take_points
 from ._minimize import in_containers
 from ._newton import newton
@@ -30,7 +31,8 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     The parameters and the result are SciPy's. `fun(x, *args)` returns as many numbers as x has,
     as an array or a list; x0 may be a container, and fun may return one of the same structure.
     The methods "hybr" and "lm" get the exact Jacobian if `jac` is left out, and differences if it
-    is "2-point". The others use none, and take an array of complex numbers, too.
+    is "2-point"; of an array of several axes fun gets the vector, as in SciPy. The others use
+    none, and take an array of complex numbers, too. `nfev` of the result counts all runs of fun.
     `progress` shows a bar of evaluations.
 
     Of 100 unknowns or more, where no method is asked for and the Jacobian is sparse, cadiff takes
@@ -52,7 +54,9 @@ def root(given: dict[str, Any], progress: bool) -> Any:
     args = args if isinstance(args, tuple) else (args,)
     method = str(given.get("method", "hybr")).lower()
     jac = given.pop("jac", None)
-    if method not in WITH_JACOBIAN and isinstance(x0, np.ndarray) and np.iscomplexobj(x0):
+    if method in WITH_JACOBIAN:
+        x0 = x0.ravel() if isinstance(x0, np.ndarray) else x0  # as SciPy gives it to fun
+    elif np.iscomplexobj(x0) or (isinstance(x0, np.ndarray) and x0.ndim > 1):
         return optimize.root(fun, x0, args, jac=jac, **given)
     parameters = Parameters(x0, "root")
     take_points(given, parameters.unflatten)
@@ -66,8 +70,6 @@ def root(given: dict[str, Any], progress: bool) -> Any:
         elif jac is None or jac is False:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
-
-            derivatives.be_plain()
             jacobians = 0
 
             def values(x: FloatArray) -> Any:
@@ -94,6 +96,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                 if method in WITH_JACOBIAN:
                     given["jac"] = jacobian
                 result = optimize.root(values, parameters.vector, **given)
+                result.nfev += derivatives.runs
         else:
             result = optimize.root(of_vector, parameters.vector, args=args, jac=jac, **given)
     return in_containers(result, parameters)
@@ -161,10 +164,25 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     if np.iscomplexobj(given.get("x0", 0.0)):
         first = transforms.grad(f, holomorphic=True)
         second = transforms.grad(first, holomorphic=True)
+    differences = Differences("root_scalar", lambda x: f(x[0].item(), *latest))
+    latest: tuple[Any, ...] = args
+
+    def slope(x: Any, *args: Any) -> Any:
+        nonlocal latest
+        latest = args
+        if np.iscomplexobj(x):
+            return first(x, *args)
+        return differences.unless(lambda x: np.reshape(first(x.item(), *args), 1), np.ravel(x))[0]
+
+    def curvature(x: Any, *args: Any) -> Any:
+        if np.iscomplexobj(x) or differences.cause is None:
+            return second(x, *args)
+        return differences.of(lambda x: slope(x[0], *args), np.ravel(x))[0]
+
     if method in ("newton", "halley") and not given["fprime"]:
-        given["fprime"] = first
+        given["fprime"] = slope
     if method == "halley" and not given.get("fprime2"):
-        given["fprime2"] = second
+        given["fprime2"] = curvature
     with Progress("root_scalar", progress) as bar:
 
         def values(x: float, *args: Any) -> Any:

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..binding import MissingRuleError, callers
 from ._history import History
 from ._results import Result, as_result
 
@@ -46,18 +45,7 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                         continue
                     raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
             history = given.get("callback")
-            may_differ = "jac" in signature.parameters and given.get("jac") is None
-            refused = callers.n_refused
-            try:
-                result = as_result(inner(given, progress))
-            except TypeError as error:
-                needs_plain = isinstance(error, MissingRuleError) or callers.n_refused > refused
-                if may_differ and needs_plain and hasattr(error, "add_note"):  # since Python 3.11
-                    error.add_note(
-                        f'{name}(..., jac="2-point") takes finite differences, of a function that '
-                        "computes with plain numbers alone"
-                    )
-                raise
+            result = as_result(inner(given, progress))
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history
             return result

@@ -22,6 +22,10 @@ FloatArray = NDArray[np.float64]
 OF_VECTOR = "of the vector that cadiff.flatten makes"
 
 
+class ArgumentError(TypeError, ValueError):
+    """An argument that is no real number, or of another length: SciPy raises ValueError there."""
+
+
 def check_plain(part: Any, name: str) -> None:
     """Raise if numbers that SciPy is to compute with are being differentiated."""
     if carries(part):
@@ -49,12 +53,12 @@ class Parameters:
             except TypeError as error:
                 if isinstance(x0, np.ndarray):
                     raise
-                raise TypeError(
+                raise ArgumentError(
                     f"{name} starts at x0, real numbers or arrays and containers of them (lists, "
                     f"dicts, dataclasses), not at {reprlib.repr(x0)}"
                 ) from error
         elif np.iscomplexobj(x0):
-            raise TypeError(
+            raise ArgumentError(
                 f"{name} starts at x0, whose numbers are real, not at {reprlib.repr(x0)}: let f "
                 "take real and imaginary parts, and make complex numbers of them"
             )
@@ -95,7 +99,7 @@ class Parameters:
         try:
             size = np.size(np.asarray(part, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise TypeError(
+            raise ArgumentError(
                 f"{what} is {self._order}, {len(self.vector)} numbers, not {part!r}"
             ) from error
         if size not in (1, len(self.vector)):
@@ -104,12 +108,15 @@ class Parameters:
             )
 
     def check_bounds(self, bounds: Any, by_sides: bool = False) -> None:
-        """Raise unless bounds are those of the vector: pairs or an object, or two sides."""
+        """Raise unless bounds are those of the vector: pairs or an object, or two sides.
+
+        Those of what is given as a vector SciPy checks.
+        """
         if hasattr(bounds, "lb"):
             bounds, by_sides = (bounds.lb, bounds.ub), True
         if isinstance(bounds, dict):
             raise TypeError(f"bounds are {self._order}, not {bounds!r}")
-        if not hasattr(bounds, "__len__"):
+        if self.unflatten is None or not hasattr(bounds, "__len__"):
             return
         if by_sides:
             if len(bounds) == 2:

@@ -138,7 +138,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "optimize",
         [
             {"_progress", "_vectors"},
-            {"_barriers", "_boxes", "_history", "_newton", "_objectives"},
+            {"_barriers", "_boxes", "_history", "_newton"},
+            {"_differences"},
+            {"_objectives"},
             {"_solutions"},
             {"_results"},
             {"_signatures"},

@@ -170,13 +170,14 @@ def test_positional_arguments_and_a_jacobian_by_hand() -> None:
 
 @pytest.mark.parametrize("jac", ["3-point", lambda x: np.diag(2.0 * x)])
 def test_residuals_that_need_plain_numbers(jac: Any) -> None:
-    """They may where nothing is to be differentiated."""
+    """They may, silently where nothing is to be differentiated."""
 
     def residuals(x: Any) -> Any:
         return [float(one) ** 2 - k for k, one in enumerate(x, 1)]
 
-    with pytest.raises(TypeError, match="plain number"):
-        least_squares(residuals, [2.0, 3.0])
+    with pytest.warns(RuntimeWarning, match="finite differences, .* plain number"):
+        result = least_squares(residuals, [2.0, 3.0])
+    assert_allclose(result.x, [1.0, 2.0**0.5], rtol=1e-6)
     result = least_squares(residuals, [2.0, 3.0], jac)
     assert_allclose(result.x, [1.0, 2.0**0.5], rtol=1e-6)
 
@@ -264,7 +265,7 @@ def test_few_operations_on_long_arrays_are_not_recorded(
     start = dict.fromkeys("abc", 1.0) if containers else np.ones(3)
     found = least_squares(residuals, start, method=method)
     assert_allclose([*found.x.values()] if containers else found.x, [2.5, 1.3, 0.5])
-    with pytest.raises(AssertionError, match="it is recorded"):
+    with pytest.warns(RuntimeWarning, match="AssertionError: it is recorded"):
         least_squares(lambda p: [p[0] - 1.0, p[1] ** 2 - 2.0], np.ones(2), method=method)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from array import array
 from fractions import Fraction
@@ -363,7 +362,7 @@ def test_mistakes_are_told() -> None:
         minimize(3.0, [1.0])
     with pytest.raises(ValueError, match="solver"):
         minimize(convex, np.ones(2), method="nothing of the kind")
-    with pytest.raises(TypeError, match="jacobian"):
+    with pytest.raises(ValueError, match="scalar"):
         minimize(lambda x: x * 2.0, np.ones(2))
     with pytest.raises(TypeError, match="leave it"):
         minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
@@ -457,23 +456,24 @@ def test_a_jacobian_of_the_users_may_use_what_the_function_has_left(method: str)
     assert_array_equal(found(optimize), found(scipy_optimize))
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes")
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("minimize", lambda f: minimize(lambda x: f(x[0]) ** 2, [1.0])),
-        ("least_squares", lambda f: optimize.least_squares(lambda x: [f(x[0])], [1.0])),
-        ("root", lambda f: optimize.root(lambda x: [f(x[0])], [1.0])),
-        ("curve_fit", lambda f: optimize.curve_fit(lambda x, a: [f(a)] * 3, X, X)),
+        ("minimize", lambda f: minimize(lambda x: f(x[0]) ** 2, [1.0]).x),
+        ("least_squares", lambda f: optimize.least_squares(lambda x: [f(x[0])], [1.0]).x),
+        ("root", lambda f: optimize.root(lambda x: [f(x[0])], [1.0]).x),
+        ("curve_fit", lambda f: optimize.curve_fit(lambda x, a: [f(a)] * 3, X, 0.0 * X, 1.0)[0]),
+        ("root_scalar", lambda f: optimize.root_scalar(f, x0=1.0).root),
+        ("root_scalar", lambda f: optimize.root_scalar(f, x0=1.0, method="halley").root),
     ],
 )
-def test_differences_are_named_where_derivatives_fail(name: str, call: Any) -> None:
-    with pytest.raises(TypeError) as found:
-        call(math.cos)
-    assert any(f'{name}(..., jac="2-point")' in note for note in found.value.__notes__)
-    with pytest.raises(TypeError) as found:
+def test_differences_are_taken_where_derivatives_fail(name: str, call: Any) -> None:
+    with pytest.warns(RuntimeWarning, match=f'{name} takes .*jac="2-point"') as told:
+        found = call(math.cos)
+    assert_allclose(found, 0.5 * np.pi, atol=1e-3)
+    assert [one.filename for one in told if one.category is RuntimeWarning] == [__file__]
+    with pytest.raises(TypeError, match=r"unsupported operand|ufunc 'add'"):
         call(lambda x: x + "one")
-    assert not hasattr(found.value, "__notes__")
 
 
 def test_an_error_of_the_function_passes_through() -> None:

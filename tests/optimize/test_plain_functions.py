@@ -1,0 +1,233 @@
+"""Functions that work with plain numbers alone, as users of SciPy write them.
+
+They keep, hash, convert, test and write elsewhere what they are given. Optimisers that take no
+derivatives give them plain numbers; others take finite differences, and say so once.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize as scipy_optimize
+
+from cadiff import numpy as cnp
+from cadiff import optimize
+
+TARGET = np.array([1.0, 2.0])
+
+
+def cached_by_tuple() -> Callable[[Any], Any]:
+    known: dict[Any, Any] = {}
+
+    def f(x: Any) -> Any:
+        if tuple(x) not in known:
+            known[tuple(x)] = x - TARGET
+        return known[tuple(x)]
+
+    return f
+
+
+def cached_by_bytes() -> Callable[[Any], Any]:
+    known: dict[bytes, Any] = {}
+
+    def f(x: Any) -> Any:
+        return known.setdefault(x.tobytes(), x - TARGET)
+
+    return f
+
+
+def powers(x: Any) -> Any:
+    return np.array([math.pow(v, 1.0) - t for v, t in zip(x, TARGET, strict=True)])
+
+
+def assigning(x: Any) -> Any:
+    result = np.zeros(2)
+    result[0], result[1] = x[0] - 1.0, x[1] - 2.0
+    return result
+
+
+def asserting(x: Any) -> Any:
+    assert type(x) is np.ndarray
+    assert np.isscalar(x[0])
+    return x - TARGET
+
+
+def comparing(x: Any) -> Any:
+    np.testing.assert_allclose(x, np.asarray(x))
+    return x - TARGET
+
+
+KINDS = {
+    "tuple": cached_by_tuple,
+    "bytes": cached_by_bytes,
+    "math": lambda: powers,
+    "zeros": lambda: assigning,
+    "tests": lambda: asserting,
+    "compares": lambda: comparing,
+}
+
+OPTIMISERS: dict[str, Callable[[Any], Any]] = {
+    **{
+        method: lambda f, method=method: optimize.minimize(
+            lambda x: np.sum(f(x) ** 2), [3.0, 4.0], method=method
+        )
+        for method in ("BFGS", "SLSQP", "trust-constr", "Nelder-Mead")
+    },
+    "bounded": lambda f: optimize.minimize(
+        lambda x: np.sum(f(x) ** 2), [3.0, 4.0], bounds=[(0.0, 3.0), (0.0, None)]
+    ),
+    "constrained": lambda f: optimize.minimize(
+        lambda x: np.sum((x - 3.0) ** 2), [3.0, 4.0], constraints={"type": "eq", "fun": f}
+    ),
+    "least_squares": lambda f: optimize.least_squares(f, [3.0, 4.0]),
+    "root": lambda f: optimize.root(f, [3.0, 4.0]),
+    "basinhopping": lambda f: optimize.basinhopping(
+        lambda x: np.sum(f(x) ** 2), [3.0, 4.0], niter=2, rng=0
+    ),
+}
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_functions_of_plain_numbers(kind: str, optimiser: str) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = OPTIMISERS[optimiser](KINDS[kind]())
+    assert_allclose(found.x, TARGET, atol=1e-3)
+    told = [one for one in told if "takes" in str(one.message)]
+    assert len(told) == (optimiser != "Nelder-Mead")
+    assert all("finite differences" in str(one.message) for one in told)
+
+
+def test_an_error_that_plain_numbers_have_too_passes_through() -> None:
+    def f(x: Any) -> Any:
+        if x[0] != 3.0:
+            raise KeyError("beyond what f knows")
+        return float(x[0])
+
+    for optimiser in (optimize.minimize, optimize.least_squares):
+        with pytest.raises(KeyError, match="beyond"), pytest.warns(RuntimeWarning):
+            optimiser(f, [3.0])
+
+
+def test_differences_stay_within_the_bounds() -> None:
+    def f(x: Any) -> Any:
+        assert min(x) >= 0.0 and max(x) <= 1.0
+        return math.exp(x[0]) - math.sin(x[1])
+
+    with pytest.warns(RuntimeWarning, match="differences"):
+        found = optimize.minimize(f, [0.5, 1.0], bounds=[(0.0, 1.0)] * 2)
+    assert_allclose(found.x, [0.0, 1.0], atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "L-BFGS-B", "TNC"])
+def test_infinite_derivatives_are_named(method: str) -> None:
+    def f(x: Any) -> Any:
+        return (x[0] - 1.0) ** 2 + cnp.sqrt(x[1])
+
+    bounds = [(0.0, 2.0), (0.0, 2.0)]
+    with pytest.warns(RuntimeWarning, match=r"that by number 1 .* is inf where this is 0") as told:
+        found = optimize.minimize(f, [0.0, 0.0], method=method, bounds=bounds)
+    assert found.fun < 1e-2
+    assert len([one for one in told if "not finite" in str(one.message)]) == 1
+
+
+def test_methods_without_second_derivatives_are_named() -> None:
+    with pytest.raises(TypeError, match="choose BFGS"), pytest.warns(RuntimeWarning):
+        optimize.minimize(lambda x: float(x[0]) ** 2, [1.0], method="trust-exact")
+
+
+@pytest.mark.parametrize("method", ["Nelder-Mead", "Powell", "COBYLA", "COBYQA"])
+def test_methods_without_derivatives_keep_the_precision(method: str) -> None:
+    types = set()
+
+    def f(x: Any) -> Any:
+        types.add((type(x), x.dtype.name))
+        return float(x[0] ** 2)
+
+    optimize.minimize(f, np.ones(1, np.float32), method=method, options={"maxiter": 5})
+    seen = set(types)
+    types.clear()
+    scipy_optimize.minimize(f, np.ones(1, np.float32), method=method, options={"maxiter": 5})
+    assert seen == types
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "Nelder-Mead"])
+def test_evaluations_are_the_runs_of_a_function_that_counts_them(method: str) -> None:
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(1)
+        return float(x[0]) ** 2 if len(calls) < 0 else math.fsum((x - TARGET) ** 2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert optimize.minimize(f, [3.0, 4.0], method=method).nfev >= len(calls) - 3
+
+
+# --- what else SciPy's users rely on -----------------------------------------------------------
+
+
+def test_a_method_of_the_users_gets_constraints_as_they_are() -> None:
+    for given in ((), "anything", [optimize.LinearConstraint([[1.0]])]):
+
+        def method(fun: Any, x0: Any, constraints: Any, given: Any = given, **others: Any) -> Any:
+            assert constraints is given
+            return scipy_optimize.OptimizeResult(x=x0)
+
+        optimize.minimize(lambda x: x[0], [1.0], method=method, constraints=given)
+
+
+def test_a_polish_that_ends_beyond_a_bound_by_rounding_is_kept() -> None:
+    def f(x: Any) -> Any:
+        return (x[0] - 0.3) ** 2 + 1e-3 * x[1]
+
+    bounds = [(0.0, 1.0), (0.0, 1.0)]
+    below = optimize.NonlinearConstraint(lambda x: x[0] + x[1], -1.0, 5.0)
+    found = optimize.differential_evolution(f, bounds, constraints=below, rng=1, maxiter=30)
+    assert np.all(found.x >= 0.0) and np.all(found.x <= 1.0)
+    assert_allclose(found.x, [0.3, 0.0], atol=1e-4)
+
+
+@pytest.mark.parametrize("sigma", [0.1, np.linspace(0.1, 0.2, 20), np.diag(np.full(20, 0.1))])
+def test_data_without_numbers_are_left_out_of_curves(sigma: Any) -> None:
+    x = np.linspace(0.0, 1.0, 20)
+    y = np.exp(-2.0 * x) + 0.1 * np.cos(40.0 * x)
+    x[3], y[7], x[11] = np.nan, np.nan, np.nan
+    whole = ~np.isnan(x + y)
+    rest = sigma if np.ndim(sigma) == 0 else sigma[whole]
+    rest = rest if np.ndim(rest) < 2 else rest[:, whole]
+
+    def model(x: Any, a: Any, k: Any) -> Any:
+        return a * np.exp(-k * x)
+
+    found = optimize.curve_fit(model, x, y, [1.0, 1.0], sigma, nan_policy="omit")
+    known = optimize.curve_fit(model, x[whole], y[whole], [1.0, 1.0], rest)
+    assert_array_equal(found[0], known[0])
+    assert_array_equal(found[1], known[1])
+    assert_allclose(
+        known[0],
+        scipy_optimize.curve_fit(model, x[whole], y[whole], [1.0, 1.0], rest)[0],
+        rtol=1e-5,
+    )
+
+
+def test_roots_that_start_at_an_array_of_two_axes() -> None:
+    for method in ("hybr", "lm"):
+        found = optimize.root(lambda x: x**2 - [1.0, 4.0], np.full((1, 2), 3.0), method=method)
+        assert_allclose(found.x, [1.0, 2.0])
+    found = optimize.root(lambda x: x - np.eye(2), np.zeros((2, 2)), method="df-sane")
+    assert_allclose(found.x, np.eye(2), atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [2.0 + 0j, [1.0, 2.0 + 0j]])
+def test_numbers_that_are_not_real_are_value_errors_too(start: Any) -> None:
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match="real"):
+            optimize.least_squares(lambda x: x, start)
