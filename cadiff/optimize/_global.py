@@ -29,13 +29,12 @@ def _objective(
 def _local(
     given: dict[str, Any], objective: Objective, parameters: Parameters, fun: Any, method: str
 ) -> dict[str, Any]:
-    """The arguments of local searches with derivatives that their method can use."""
+    """The arguments of local searches, the function too, with what their method can use."""
     local = dict(given)
     own_args = local.pop("args", ())
     if own_args:
         objective.args = own_args if isinstance(own_args, tuple) else (own_args,)
     fill_in(local, objective, parameters, fun, method)
-    local.pop("fun")
     return local
 
 
@@ -57,8 +56,7 @@ def basinhopping(given: dict[str, Any], progress: bool) -> Any:
         given["callback"] = bar.following(given.get("callback"))
         objective = _objective(given, parameters, "basinhopping", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
-        has_gradient = given["minimizer_kwargs"].get("jac") == objective.gradient
-        value = objective.value_at if has_gradient else objective.value_alone
+        value = given["minimizer_kwargs"].pop("fun")
         result = optimize.basinhopping(value, parameters.vector, **given)
         result.nfev += objective.runs
         result = with_likelihood(result, objective, given["minimizer_kwargs"])
@@ -120,6 +118,7 @@ def dual_annealing(given: dict[str, Any], progress: bool) -> Any:
     with Progress("dual_annealing", progress, given.get("maxfun")) as bar:
         objective = _objective(given, parameters, "dual_annealing", bar)
         given["minimizer_kwargs"] = _local(local, objective, parameters, fun, method_of(local))
+        given["minimizer_kwargs"].pop("fun")
         result = optimize.dual_annealing(objective.value_alone, **given)
         result.nfev += objective.runs
     return in_containers(with_likelihood(result, objective, given), parameters)
@@ -156,7 +155,8 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
                 options[name] = local[name]
         given["minimizer_kwargs"] = local
         given["options"] = options
-        value = objective.value_alone
+        both = local.pop("fun")
+        value = both if local.get("jac") is True else objective.value_alone
         if given.get("workers", 1) != 1:  # other processes take f, and no program of it
             value, given["args"] = parameters.of_vectors(fun), objective.args
         result = optimize.shgo(value, **given)

@@ -128,6 +128,17 @@ def test_bounds_that_are_no_pairs(name: str, bounds: Any) -> None:
         getattr(optimize, name)(hills, bounds)
 
 
+def test_searches_take_functions_that_return_gradients() -> None:
+    def both(x: Any) -> Any:
+        return np.sum((x - 1.0) ** 2), 2.0 * (x - 1.0)
+
+    local = {"jac": True, "method": "L-BFGS-B"}
+    found = optimize.basinhopping(both, [3.0, 4.0], minimizer_kwargs=local, niter=2, rng=0)
+    assert_allclose(found.x, 1.0)
+    found = optimize.shgo(both, [(0.0, 3.0)] * 2, options={"jac": True})
+    assert_allclose(found.x, 1.0)
+
+
 def test_searches_from_a_point() -> None:
     found = optimize.basinhopping(hills, np.array([3.0, -2.0]), niter=40, stepsize=2.0, rng=1)
     assert_allclose(found.x, 0.0, atol=1e-5)
