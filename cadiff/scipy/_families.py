@@ -42,6 +42,7 @@ __all__ = [
     "digamma_gap",
     "either",
     "erfcx_moment",
+    "exp_over",
     "floats",
     "gamma_density",
     "gamma_log_density",
@@ -553,6 +554,19 @@ def _by_fraction(n: int, z: Array) -> Array:
 
 
 erfcx_moment.defpartials(lambda v, n, z: -2.0 * erfcx_moment(n + 1, z), argnums=(1,))
+
+
+@primitive
+def exp_over(n: int, x: ArrayLike) -> Any:
+    """exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is."""
+    (x,) = floats(x)
+    with np.errstate(all="ignore"):
+        root = np.exp(0.5 * x)
+        return ((root / x if int(n) == 1 else root / x / x) * root)[()]
+
+
+# One product: of a difference both terms would be infinite where the result is.
+exp_over.defpartials(lambda v, n, x: v * (1.0 - n * reciprocal(x)), argnums=(1,))
 
 
 # --- Bessel functions ----------------------------------------------------------------------------

@@ -70,6 +70,7 @@ from ._families import (
     choose,
     digamma_gap,
     erfcx_moment,
+    exp_over,
     gamma_density,
     gamma_log_density,
     hypot_ratio,
@@ -188,7 +189,11 @@ log_ndtr: Function = _ufunc(
     x=lambda v, x: choose(
         held(x) > 0.0,
         lambda: _normal_density(x) / ndtr(x),
-        lambda: math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2))),  # Mills' ratio
+        lambda: choose(
+            held(x) < -1e6,
+            lambda: -x - reciprocal(x) * (1.0 - 2.0 * square(reciprocal(x))),  # asymptotically
+            lambda: math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2))),
+        ),  # Mills' ratio
     ),
 )
 ndtri_exp = _ufunc(
@@ -287,7 +292,7 @@ inv_boxcox1p = _ufunc(
 def _inv_boxcox_slope(x: Any, y: Any, lmbda: Any) -> Any:
     """x**(1 - λ) where λ y = x**λ - 1."""
     return choose(
-        held(lmbda) * held(y) <= -1.0,
+        (held(lmbda) * held(y) <= -1.0) | np.isinf(held(x)),
         lambda: power(x, 1.0 - lmbda),
         lambda: x / (1.0 + lmbda * y),
     )
@@ -307,8 +312,7 @@ def _exprel_slope(x: Any) -> Any:
     """The derivative of (exp(x) - 1) / x."""
 
     def far() -> Any:
-        root = exp(0.5 * x)
-        return root * (1.0 - reciprocal(x)) / x * root + square(reciprocal(x))
+        return exp_over(2, x) * (x - 1.0) + square(reciprocal(x))
 
     return choose(np.abs(held(x)) > 40.0, far, lambda: 0.5 * hyp1f1(2.0, 3.0, x))
 
@@ -759,7 +763,7 @@ def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
 
 exp1 = _ufunc("exp1(z)", z=lambda v, z: _inside(v, -divide(exp(-z), z)))
-expi = _ufunc("expi(x)", x=lambda v, x: divide(exp(x), x))
+expi = _ufunc("expi(x)", x=lambda v, x: exp_over(1, x))
 expn: Function = _ufunc(
     "expn(n, x)",
     x=lambda v, n, x: choose(

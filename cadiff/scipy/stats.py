@@ -289,10 +289,23 @@ class Continuous(Distribution):
         z = divide(x - loc, scale)
         result = self._standard(name, z, shapes)
         if name == "pdf":
-            result = divide(result, scale)
+            result = self._scaled_density(result, z, shapes, scale)
         elif name == "logpdf":
             result = result - log(scale)
         return self._masked(name, result, z, shapes, scale)
+
+    def _scaled_density(self, density: Any, z: Any, shapes: list[Any], scale: Any) -> Any:
+        """The density over the scale; where one of both is tiny, derivatives go by logarithms."""
+        result = divide(density, scale)
+        plain, width = held(result), held(scale)
+        is_tiny = (held(density) < 1e-280) & (width < 1.0) | (width < 1e-90)
+        is_tiny = is_tiny & (width > 0.0) & np.isfinite(plain)
+
+        def by_logarithms() -> Any:
+            found = exp(self._standard("logpdf", z, shapes) - log(scale))
+            return found - held(found) + plain
+
+        return choose(is_tiny, by_logarithms, lambda: result)
 
 
 class Unscaled(Continuous):

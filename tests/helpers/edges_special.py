@@ -65,8 +65,10 @@ EDGES: dict[str, tuple[Point, ...]] = {
 }
 
 DIFFICULT: dict[str, tuple[Point, ...]] = {
-    "exprel": line(1e20, -1e20, 41.0),
-    "boxcox": ((2.0, -1e20), (0.5, 1e20)),
+    "exprel": line(1e20, -1e20, 41.0, 1000.0, 705.0),
+    "boxcox": ((2.0, -1e20), (0.5, 1e20), (30.0, 1e5), (1e300, 1.5), (1e20, 30.0)),
+    "boxcox1p": ((30.0, 1e5), (1e300, 1.5)),
+    "inv_boxcox": ((1e5, 1e-300), (1e20, 1e-300)),
     "inv_boxcox1p": ((0.3, 0.0), (500.0, 1e-300), (3.0, 30.0)),
     "cotdg": line(1e-300, 1e-8, 179.9999999, 1e20),
     "tandg": line(89.9999999, 1e20),

@@ -118,6 +118,36 @@ def test_twice_by_the_scale(name: str, method: str) -> None:
                     assert got == pytest.approx(want, rel=1e-9, abs=noise), (z, shapes)
 
 
+@pytest.mark.parametrize(
+    ("x", "scale"), [(4e-149, 1e-150), (-4e-149, 1e-150), (3e-100, 1e-101), (3e-99, 1e-100)]
+)
+def test_densities_of_tiny_scale(x: float, scale: float) -> None:
+    """The quotient of a density that underflows, or of a scale whose square does."""
+    with mp.workdps(60):
+        s, z = mp.mpf(scale), mp.mpf(x) / mp.mpf(scale)
+        density = mp.npdf(z) / s
+        want = {
+            "x": [-z * density / s, (z * z - 1) * density / s**2],
+            "scale": [(z * z - 1) * density / s, (z**4 - 5 * z * z + 2) * density / s**2],
+        }
+    by = {
+        "x": (lambda t: stats.norm.pdf(t, scale=scale), x),
+        "scale": (lambda t: stats.norm.pdf(x, scale=t), scale),
+    }
+    for name, (f, at) in by.items():
+        value = float(stats.norm.pdf(x, scale=scale))
+        assert float(cadiff.value(f(Var(at)))) == pytest.approx(value, rel=1e-12, abs=0.0)
+        for order in (1, 2):
+            expected = float(want[name][order - 1])
+            slope = f if order == 1 else cadiff.grad(f)
+            for got in (
+                cadiff.grad(slope)(at),
+                cadiff.derivative(f, at, order=order),
+                cadiff.compile(slope).grad(at),
+            ):
+                assert got == pytest.approx(expected, rel=1e-9), (name, order)
+
+
 def test_cauchy_by_point_and_scale() -> None:
     """In the tail its logarithms are sums, log s - 2 log x and the like: mixed terms are tiny."""
     with mp.workdps(80):

@@ -154,6 +154,8 @@ LARGEST = sys.float_info.max
 
 # Where a careless formula loses its digits; beside the random points.
 HARD: dict[str, list[Point]] = {
+    "xlogy": [(1e-300, 1e-300), (-1e-200, 1e-250), (1e300, 1e300)],
+    "xlog1py": [(1e300, 1e300), (1e-300, 1e200), (1e200, 1e-200)],
     "power": [
         (-2.0, 3.0),
         (-2.0, -3.0),

@@ -154,6 +154,30 @@ def test_huge_arguments_return() -> None:
     assert cadiff.grad(special.boxcox, 1)(2.0, 1e300) == math.inf
 
 
+@pytest.mark.parametrize("x", [-1e5, -0.999e6, -1.001e6, -1e8, -1e155, -1e300])
+def test_log_ndtr_far_out(x: float) -> None:
+    """Its slope is -x - 1/x + 2/x³ - ..., an asymptotic series."""
+    with mp.workdps(50):
+        z = mp.mpf(x)
+        first = -z - 1 / z + 2 / z**3 - 10 / z**5
+        second = -1 + 1 / z**2 - 6 / z**4
+    for found in (
+        cadiff.derivative(special.log_ndtr, x, order=2),
+        cadiff.grad(cadiff.grad(special.log_ndtr))(x),
+        cadiff.compile(cadiff.grad(special.log_ndtr)).grad(x),
+    ):
+        assert found == pytest.approx(float(second), rel=1e-9)
+    assert cadiff.grad(special.log_ndtr)(x) == pytest.approx(float(first), rel=1e-14)
+
+
+@pytest.mark.parametrize("x", [600.0, 712.0, 720.0, 1000.0, 1e5])
+def test_exponential_integrals_far_out(x: float) -> None:
+    for order in (1, 2):
+        want = truth(lambda x: mp.exp(x) / x, (x,), 0, order - 1)
+        for mode, got in modes(special.expi, (x,), 0, order).items():
+            assert right(got, want), (mode, order, got, want)
+
+
 # Parameters whose differences are whole numbers, and what the function is.
 CLOSED_FORMS = {
     (0.5, 1.0, 1.5): lambda z: mp.atan(mp.sqrt(-z)) / mp.sqrt(-z),
