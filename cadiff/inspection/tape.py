@@ -612,8 +612,13 @@ class Tape:
 
     # --- drawings
 
-    def _graph(self, max_rows: int) -> tuple[list[tuple[str, list[str]]], list[tuple[str, str]]]:
-        """Nodes with the lines of their labels, in the order of the tape, and edges."""
+    def _graph(
+        self, max_rows: int
+    ) -> tuple[list[tuple[str, list[str]]], dict[tuple[str, str], int]]:
+        """Nodes with the lines of their labels, in the order of the tape, and edges.
+
+        Each of these with the number of its operands, if it is of few.
+        """
         nodes: list[tuple[str, list[str]]] = []
         wanted: list[tuple[str, str]] = []
         for row in self._rows(max_rows):
@@ -630,10 +635,12 @@ class Tape:
             wanted += [(operand.source, row.node) for operand in row.operands if operand.source]
         shown = {node for node, _ in nodes}
         gaps = {"in": "left_out_inputs", "ar": "left_out_arrays", "op": "left_out_operations"}
-        edges = dict.fromkeys(
-            (source if source in shown else gaps[source[:2]], node) for source, node in wanted
-        )
-        return nodes, list(edges)
+        edges: dict[tuple[str, str], int] = {}
+        for source, node in wanted:
+            edge = source if source in shown else gaps[source[:2]], node
+            most = _MOST_PARALLEL if source in shown else 1
+            edges[edge] = min(edges.get(edge, 0) + 1, most)
+        return nodes, edges
 
     def to_graph(self, max_rows: int = 60) -> Graph:
         """The graph of the computation, for drawings of one's own: see `cadiff.plot.graph`.
@@ -666,7 +673,7 @@ class Tape:
             (node, label, "output" if node in returned else kinds.get(node[:2], "operation"))
             for node, label in nodes
         ]
-        return Graph(self._summary, found, edges).with_gaps_joined()
+        return Graph(self._summary, found, list(edges)).with_gaps_joined()
 
     def to_dot(self, max_rows: int = 60) -> str:
         r"""The graph of the computation in the language of Graphviz.
@@ -685,7 +692,7 @@ class Tape:
         check_rows(max_rows)
         nodes, edges = self._graph(max_rows)
         styled = [(node, label, node.startswith("in")) for node, label in nodes]
-        return "\n".join(digraph(f"digraph {quoted([self._name])}", styled, edges))
+        return "\n".join(digraph(f"digraph {quoted([self._name])}", styled, list(edges)))
 
     def _repr_svg_(self) -> str:
         return _drawing(self._name, *self._graph(_MOST_DRAWN))
@@ -713,6 +720,8 @@ def _slice(start: int, length: int, step: int) -> str:
 # --- drawing in layers -----------------------------------------------------------------------
 
 _LINE, _CHAR, _MARGIN, _GAP = 16, 7.3, 8, 28  # in pixels
+_APART = 8  # edges between the same boxes
+_MOST_PARALLEL = 3  # of these
 
 
 class _Box(NamedTuple):
@@ -720,26 +729,26 @@ class _Box(NamedTuple):
     y: float
     width: float
     height: float
+    row_end: float  # the lower end of the highest box beside it
 
 
-def _drawing(title: str, nodes: list[tuple[str, list[str]]], edges: list[tuple[str, str]]) -> str:
+def _drawing(
+    title: str, nodes: list[tuple[str, list[str]]], edges: dict[tuple[str, str], int]
+) -> str:
     """An SVG of a graph whose nodes are in an order in which edges lead forwards."""
-    boxes, width, height = _placed(nodes, edges)
+    boxes, routes, width, height = _placed(nodes, list(edges))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="monospace" font-size="12">',
         f"<title>{_clean(title)}</title>",
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for source, node in edges:
-        above, below = boxes[source], boxes[node]
-        x, y = above.x + above.width / 2, above.y + above.height
-        to_x, to_y = below.x + below.width / 2, below.y
-        middle = (y + to_y) / 2
-        parts.append(
-            f'<path d="M{x:.1f} {y:.1f} C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} '
-            f'{to_x:.1f} {to_y:.1f}" fill="none" stroke="#888"/>'
-        )
+    for edge, number in edges.items():
+        for k in range(number):
+            path = _path(
+                boxes[edge[0]], routes[edge], boxes[edge[1]], (k - (number - 1) / 2) * _APART
+            )
+            parts.append(f'<path d="{path}" fill="none" stroke="#888"/>')
     for node, label in nodes:
         box = boxes[node]
         fill = "#e8f0fe" if node.startswith("in") else "#f6f6f6"
@@ -762,33 +771,65 @@ def _clean(text: str) -> str:
     return escape("".join(c if c.isprintable() else "?" for c in text), quote=False)
 
 
+def _path(above: _Box, passed: list[_Box], below: _Box, shift: float) -> str:
+    """From the lower edge of a box to the upper edge of another one, beside all boxes."""
+    x, y = above.x + above.width / 2 + shift, above.y + above.height
+    path = f"M{x:.1f} {y:.1f} V{above.row_end:.1f}"
+    y = above.row_end
+    for box in (*passed, below):
+        to_x, middle = box.x + box.width / 2 + shift, (y + box.y) / 2
+        path += f" C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {box.y:.1f}"
+        x, y = to_x, box.row_end
+        if box is not below:
+            path += f" V{y:.1f}"
+    return path
+
+
 def _placed(
     nodes: list[tuple[str, list[str]]], edges: list[tuple[str, str]]
-) -> tuple[dict[str, _Box], float, float]:
-    """A box for each node, below all that lead to it; and the size of the drawing."""
+) -> tuple[dict[str, _Box], dict[tuple[str, str], list[_Box]], float, float]:
+    """A box for each node, below all that lead to it; what edges pass; the size of the drawing.
+
+    In each layer between both of its ends an edge has a place without width, which it shares with
+    the other edges from there, so that no box hides it.
+    """
     sources: dict[str, list[str]] = {node: [] for node, _ in nodes}
     for source, node in edges:
         sources[node].append(source)
     layer: dict[str, int] = {}
-    layers: list[list[tuple[str, list[str]]]] = []
+    layers: list[dict[Any, list[str]]] = []
     for node, label in nodes:
         layer[node] = max((layer[source] + 1 for source in sources[node]), default=0)
-        layers += [[] for _ in range(layer[node] + 1 - len(layers))]
-        layers[layer[node]].append((node, label))
-    boxes: dict[str, _Box] = {}
+        layers += [{} for _ in range(layer[node] + 1 - len(layers))]
+        layers[layer[node]][node] = label
+    above: dict[Any, list[Any]] = {}
+    for source, node in edges:
+        last: Any = source
+        for k in range(layer[source] + 1, layer[node]):
+            layers[k][source, k], above[source, k] = [], [last]
+            last = source, k
+        above.setdefault(node, []).append(last)
+    boxes: dict[Any, _Box] = {}
     y = float(_MARGIN)
     for row in layers:
+        row_end = y + max(_LINE * len(label) + 2 * _MARGIN for label in row.values())
         middles = {
-            node: sum(boxes[s].x + boxes[s].width / 2 for s in sources[node])
-            / max(len(sources[node]), 1)
-            for node, _ in row
+            item: sum(boxes[s].x + boxes[s].width / 2 for s in above.get(item, ()))
+            / max(len(above.get(item, ())), 1)
+            for item in row
         }
         x = float(_MARGIN)
-        for node, label in sorted(row, key=lambda item: middles[item[0]]):
-            width = _CHAR * max(map(len, label)) + 2 * _MARGIN
-            x = max(x, middles[node] - width / 2)
-            boxes[node] = _Box(x, y, width, _LINE * len(label) + 2 * _MARGIN)
+        for item in sorted(row, key=lambda item: middles[item]):
+            label = row[item]
+            width = _CHAR * max(map(len, label)) + 2 * _MARGIN if label else 0.0
+            x = max(x, middles[item] - width / 2)
+            height = _LINE * len(label) + 2 * _MARGIN if label else 0.0
+            boxes[item] = _Box(x, y, width, height, row_end)
             x += width + _GAP
-        y = max(box.y + box.height for box in (boxes[node] for node, _ in row)) + _GAP
+        y = row_end + _GAP
+    routes = {
+        (source, node): [boxes[source, k] for k in range(layer[source] + 1, layer[node])]
+        for source, node in edges
+    }
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
-    return boxes, width, y - _GAP + _MARGIN
+    return boxes, routes, width, y - _GAP + _MARGIN

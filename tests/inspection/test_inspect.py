@@ -466,3 +466,60 @@ def test_numbers_that_were_never_written_are_not_shown() -> None:
     text = cadiff.make_tape(lambda x: cadiff.grad(lambda y: y**3)(x))(2.0).to_text()
     sums = [line.split() for line in text.splitlines() if " sum " in line]
     assert [line[1:] for line in sums] == [["sum", "array0[2],", "1"], ["sum", "array0[0],", "#6"]]
+
+
+# --- drawings ------------------------------------------------------------------------------------
+
+
+def points_of(path: str) -> Any:
+    """Points along a path of M, V and C, a pixel apart or less, for the most part."""
+    points: list[Any] = []
+    for command, numbers in re.findall(r"([MVC])([-\d. ]+)", path):
+        at = np.array(numbers.split(), float)
+        if command == "M":
+            points.append(at)
+        elif command == "V":
+            points += [
+                np.array([points[-1][0], y]) for y in np.linspace(points[-1][1], at[0], 200)
+            ]
+        else:
+            a, (b, c, d) = points[-1], at.reshape(3, 2)
+            for t in np.linspace(0.0, 1.0, 200):
+                s = 1.0 - t
+                points.append(s**3 * a + 3 * s * s * t * b + 3 * s * t * t * c + t**3 * d)
+    return np.array(points)
+
+
+def around(x: Any, y: Any) -> Any:
+    a = cadiff.sin(x)
+    b = a * x
+    d = cadiff.exp(b * b) * y + x
+    return d * x + a
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "number"),
+    [
+        (lambda x: x * x, (3.0,), 2),
+        (lambda x: cadiff.sin(x) * x, (0.5,), 3),
+        (around, (1.0, 2.0), 14),
+        (lambda x: cadiff.clip(x, x, x), (1.0,), 3),
+        (lambda x: (cnp.exp(x) @ x + x[1]) * x[0] * cnp.sum(x), (np.ones(3),), None),
+    ],
+)
+def test_no_box_hides_an_edge(f: Any, args: Any, number: int | None) -> None:
+    root = ElementTree.fromstring(cadiff.make_tape(f)(*args)._repr_svg_())
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = [
+        [float(box.get(name, "")) for name in ("x", "y", "width", "height")]
+        for box in root.iter(f"{space}rect")
+        if box.get("stroke")
+    ]
+    paths = [path.get("d", "") for path in root.iter(f"{space}path")]
+    assert len(set(paths)) == len(paths)
+    assert number is None or len(paths) == number
+    for path in paths:
+        x, y = points_of(path).T
+        for left, top, width, height in boxes:
+            inside = (left + 0.5 < x) & (x < left + width - 0.5)
+            assert not np.any(inside & (top + 0.5 < y) & (y < top + height - 0.5)), path
