@@ -16,7 +16,7 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator
-from types import FrameType, ModuleType
+from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -178,6 +178,40 @@ def _frames_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
         trace = trace.tb_next
 
 
+_HIDDEN = (*_RUNNERS, "cadiff.binding", "cadiff.optimize")
+
+
+def shortened(error: BaseException) -> BaseException:
+    """An error that a user's function has raised, to be raised again by the frame that caught it.
+
+    Its traceback goes without the frames of this package, and of libraries, by which the function
+    was called; those of users, and all from the function on, are kept. With
+    CADIFF_FULL_TRACEBACKS in the environment nothing is left out.
+    """
+    trace = error.__traceback__
+    if trace is None:
+        return error
+    error.__traceback__ = trace = trace.tb_next  # raising it adds this frame again
+    if os.environ.get("CADIFF_FULL_TRACEBACKS"):
+        return error
+    entries: list[TracebackType] = []
+    while trace is not None:
+        entries.append(trace)
+        trace = trace.tb_next
+    are_ours = [_module_of(entry.tb_frame).startswith(_HIDDEN) for entry in entries]
+    begins = [k for k in range(1, len(entries)) if are_ours[k - 1] and not are_ours[k]]
+    if not begins:
+        return error
+    shown = entries[begins[-1]]
+    for entry, is_ours in zip(
+        entries[begins[-1] - 1 :: -1], are_ours[begins[-1] - 1 :: -1], strict=True
+    ):
+        if not is_ours and not is_of_library(entry.tb_frame.f_code.co_filename):
+            shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    error.__traceback__ = shown
+    return error
+
+
 def _are_met(values: Any, carries: Callable[[Any], bool]) -> bool:
     """Whether there are numbers with derivatives among some values."""
     return any(map(carries, list(values)))
@@ -274,6 +308,14 @@ def _of_line(frame: FrameType, at: int) -> str:
         )
     tree = _parsed(text)
     if isinstance(tree, ast.Subscript):
+        if isinstance(tree.slice, ast.Constant) and isinstance(tree.slice.value, str):
+            return (
+                f"{here}asks for a label, but tables are arrays where they are differentiated: "
+                "index by position, pass a dict of columns, or make the table a container "
+                "(cadiff.register_container)"
+            )
+        if isinstance(tree.slice, (ast.Constant, ast.Slice)):
+            return ""
         if isinstance(_value_of(tree.value, frame), dict):
             return f"{here}looks up a key: a number with a derivative is none, {_VALUE} is"
         return f"{here}takes an int as its index: write int({_VALUE}), or use an int"

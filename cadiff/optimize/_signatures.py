@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ..binding import callers
 from ._history import History
 from ._results import Result, as_result
 
@@ -45,7 +46,10 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                         continue
                     raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
             history = given.get("callback")
-            result = as_result(inner(given, progress))
+            try:
+                result = as_result(inner(given, progress))
+            except Exception as error:
+                raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history
             return result

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import CallError, Code, MatrixPlan, ObstacleError, PointError, ProgramPullback
+from ..binding import (
+    CallError,
+    Code,
+    MatrixPlan,
+    ObstacleError,
+    PointError,
+    ProgramPullback,
+    callers,
+)
 from ..transforms import hessian, hvp, jvp, vjp
 from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
@@ -36,6 +44,14 @@ class DerivativeCalls(ExactCalls, EagerCalls):
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
         """A call of a method that is called like f."""
+        try:
+            return self._found(what, args, kwargs, argnums)
+        except Exception as error:
+            raise callers.shortened(error)  # noqa: B904
+
+    def _found(
+        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+    ) -> Any:
         if is_eager(args, kwargs):
             if what == "value":
                 return self._within(*args, **kwargs)

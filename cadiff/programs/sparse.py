@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from ..binding import MatrixPlan
+from ..binding import MatrixPlan, callers
 from ..transforms._base import Function, P, Transform
 from .matrices import Format, Request
 from .program import Program
@@ -28,7 +28,10 @@ class SparseMatrix(Transform):
         self._program.clear()
 
     def __call__(self, x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self._program.sparse(self._request, (x, *args), kwargs)
+        try:
+            return self._program.sparse(self._request, (x, *args), kwargs)
+        except Exception as error:
+            raise callers.shortened(error)  # noqa: B904
 
     @property
     def what(self) -> str:

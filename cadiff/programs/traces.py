@@ -436,7 +436,12 @@ class Traces:
             image = 0 if traced is None else _image(traced.recordings)
             if not self._is_worth_it(call.args, call.kwargs, image):
                 return None
-        return self._made_within(call) if within else self._made(call)
+        if within:
+            return self._made_within(call)
+        try:
+            return self._made(call)
+        except Exception as error:
+            raise binding.callers.shortened(error)  # noqa: B904
 
     def _made_within(self, call: Call) -> Recorded | None:
         """As `_made`; where f raises something, it will do so again, or not, in the derivative."""

@@ -67,7 +67,10 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
     (2.0, 0.25)
     """
     check_function("root", f)
-    return _solved("root", lambda x: f(x, *args), x0, solver or _newton, None)
+    try:
+        return _solved("root", lambda x: f(x, *args), x0, solver or _newton, None)
+    except Exception as error:
+        raise binding.callers.shortened(error)  # noqa: B904
 
 
 def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
@@ -84,7 +87,10 @@ def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) 
     >>> cadiff.check_grads(kepler, (0.3,), order=2)
     """
     check_function("fixed_point", f)
-    return _solved("fixed_point", lambda x: f(x, *args), x0, solver or _iterate, -1.0)
+    try:
+        return _solved("fixed_point", lambda x: f(x, *args), x0, solver or _iterate, -1.0)
+    except Exception as error:
+        raise binding.callers.shortened(error)  # noqa: B904
 
 
 class _Equation:

@@ -81,7 +81,10 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
         output = _by_series(at, numbers[0], int(order))
         if output is not None:
             return output
-    return _by_nesting(at, numbers[0], int(order))
+    try:
+        return _by_nesting(at, numbers[0], int(order))
+    except Exception as error:
+        raise binding.callers.shortened(error)  # noqa: B904
 
 
 def _by_series(f: Function, x: float, order: int) -> Any:
