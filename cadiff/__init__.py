@@ -22,7 +22,10 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from . import nn, numpy, ops, programs, transforms
+from .binding import newcomers as _newcomers
 from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
 from .operations import custom, primitive
 from .operations import table as _table
@@ -40,6 +43,14 @@ def _know_ufuncs_of_scipy() -> None:
 
 
 _WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
+
+
+if not _TYPE_CHECKING:  # names that are not here stay mistakes to a checker of types
+
+    def __getattr__(name: str) -> object:
+        """Say what to write instead of names that other packages have, or modules of this one."""
+        _newcomers.missing(__name__, name)
+
 
 __all__ = [
     "Complex",

@@ -5,7 +5,7 @@ makes of it when this package is imported. Each of these has a subject, its own 
 among the others; what the rest of the package and its tests use of them is gathered here.
 """
 
-from . import callers, loading
+from . import callers, loading, newcomers
 from ._core import (
     Dual,
     MissingRuleError,
@@ -128,6 +128,7 @@ from .guards import (
     note_outcomes,
     note_reading,
     notes_guards,
+    put_in_types,
     read,
     register_callers,
     register_masks,
@@ -198,4 +199,5 @@ from .trees import (
 from .watches import MISSING, Watch
 
 register_callers(callers.advice, callers.called, callers.explain)
+put_in_types((Var, Dual), {**newcomers.absent(), "__dir__": newcomers.shown})
 register_libraries(callers.is_class_of_library)

@@ -107,6 +107,24 @@ cdef object called = None
 cdef object explain = None
 
 
+cdef extern from *:
+    """
+    /* Python itself has no way to set an attribute of a type that is written in C. */
+    static inline int put_in_type(PyObject *type, PyObject *members) {
+        const int status = PyDict_Update(((PyTypeObject *)type)->tp_dict, members);
+        PyType_Modified((PyTypeObject *)type);
+        return status;
+    }
+    """
+    int put_in_type(object type, dict members) except -1
+
+
+def put_in_types(kinds, members):
+    """Have members, such as descriptors, in the types of numbers."""
+    for kind in kinds:
+        put_in_type(kind, members)
+
+
 def register_callers(advice, of_package, explaining):
     """Set what says for error messages what was called: with a number where a plain one is needed,
     of this package, where no function of NumPy's or SciPy's is known, and where other code has

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, Dual, Var, callers, is_nothing, parts_of
+from ..binding import Complex, Dual, Var, callers, is_nothing, newcomers, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -625,7 +625,10 @@ def method(z: Complex, name: str) -> Any:
         return ATTRIBUTES[name](z)
     found = METHODS_OWN.get(name)
     if found is None:
-        raise AttributeError(f"Complex has no attribute {name!r}")
+        known = name in newcomers.NUMBERS
+        raise AttributeError(
+            newcomers.absence(name) if known else f"Complex has no attribute {name!r}"
+        )
 
     def bound(*args: Any, **kwargs: Any) -> Any:
         return found(z, *args, **kwargs)

@@ -22,6 +22,7 @@ from ._solutions import Likelihood
 from ._vectors import FloatArray, Parameters
 
 # Which derivatives SciPy's methods use.
+BY_STEPS = {"adam": "adam", "adamw": "adam", "sgd": "sgd", "momentum": "sgd", "lbfgs": "lbfgs"}
 WITHOUT_GRADIENT = ("nelder-mead", "powell", "cobyla", "cobyqa")
 BY_PRODUCTS = ("newton-cg", "trust-ncg", "trust-krylov")
 BY_HESSIAN = ("dogleg", "trust-exact")
@@ -159,7 +160,13 @@ def method_of(given: dict[str, Any]) -> str:
     if callable(method):
         return "custom"
     if method is not None:
-        return str(method).lower()
+        name = str(method).lower()
+        if name in BY_STEPS:
+            raise ValueError(
+                f"minimize has SciPy's methods, and {method!r} is none of them: write "
+                f"cadiff.optimize.{BY_STEPS[name]}(f, x0, ...)"
+            )
+        return name
     if np.size(given.get("constraints", ())):
         return "slsqp"
     return "bfgs" if given.get("bounds") is None else "l-bfgs-b"

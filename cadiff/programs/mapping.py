@@ -44,7 +44,7 @@ class Mapped(Transform):
         if not (in_axes is None or isinstance(in_axes, tuple) or is_int(in_axes)):
             raise TypeError(
                 "in_axes is an int, None, or a tuple with an entry for each positional argument, "
-                f"not {in_axes!r}"
+                f"not {in_axes!r}; to map f, call what is returned: vmap(f)(X)"
             )
         check_axes("in_axes", in_axes)
         check_axes("out_axes", out_axes)

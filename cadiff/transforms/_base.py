@@ -153,7 +153,10 @@ def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool
     if not single and isinstance(argnums, (tuple, list)):
         chosen = tuple(argnums)
     if not single and (not isinstance(argnums, (tuple, list)) or not all(map(is_int, chosen))):
-        raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}")
+        raise TypeError(
+            f"argnums is an int or a tuple of ints, not {argnums!r}; to differentiate at a point, "
+            "call what is returned, as in grad(f)(x)"
+        )
     numbers = tuple(map(int, chosen))
     if len(set(numbers)) != len(numbers):
         raise ValueError(f"argnums names an argument twice: {numbers}")

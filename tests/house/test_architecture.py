@@ -52,7 +52,13 @@ generate = _load("generate_for_architecture", SOURCES / "table" / "generate.py")
 STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "binding",
-        [{"callers", "dtype"}, {"_core"}, {"loading"}, set(loading.MODULES), {"__init__"}],
+        [
+            {"callers", "dtype", "newcomers"},
+            {"_core"},
+            {"loading"},
+            set(loading.MODULES),
+            {"__init__"},
+        ],
     ),
     (
         "operations",
@@ -883,7 +889,12 @@ UNTYPED = {
 
 def runtime_members(kind: type[Any]) -> set[str]:
     """What a type has beyond object."""
-    members = {name for base in kind.__mro__[:-1] for name in vars(base)}
+    members = {
+        name
+        for base in kind.__mro__[:-1]
+        for name, thing in vars(base).items()
+        if not isinstance(thing, binding.newcomers.Absent)
+    }
     return {name for name in members if not hasattr(object, name)} - UNTYPED
 
 

@@ -364,6 +364,9 @@ def test_mistakes_are_told() -> None:
         minimize(convex, np.ones(2), method="nothing of the kind")
     with pytest.raises(ValueError, match="scalar"):
         minimize(lambda x: x * 2.0, np.ones(2))
+    for method, name in (("adam", "adam"), ("SGD", "sgd"), ("lbfgs", "lbfgs")):
+        with pytest.raises(ValueError, match=rf"write cadiff\.optimize\.{name}\(f, x0"):
+            minimize(convex, np.ones(2), method=method)
     with pytest.raises(TypeError, match="leave it"):
         minimize(lambda p: p["a"] ** 2, {"a": 1.0}, method="trust-ncg", hess=lambda p: np.eye(1))
     with pytest.raises(TypeError, match='"fun"'):

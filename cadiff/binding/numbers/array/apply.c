@@ -107,8 +107,8 @@ static int refuse_matmul(const CadArrayOperands *all) {
         PyErr_Format(PyExc_ValueError,
                      all->of[0].ndim == 0 || all->of[1].ndim == 0
                          ? "matmul: an operand is a single number, shapes %S and %S: use *"
-                         : "matmul: the last axis of the first operand and the second to last of "
-                           "the second one differ in length: shapes %S and %S",
+                         : "matmul: the last axis of the first operand and the second to last (a "
+                           "vector's only) one of the second differ in length: shapes %S and %S",
                      left, right);
     }
     Py_XDECREF(left);
@@ -186,7 +186,8 @@ static PyObject *push_product(const CadArrayOperands *all, const Product *plan,
 
 static PyObject *record_matmul(CadArrayOperands *all) {
     CadArrayOperand *x = &all->of[0], *y = &all->of[1];
-    if (x->ndim == 0 || y->ndim == 0) {
+    if (x->ndim == 0 || y->ndim == 0 ||
+        x->shape[x->ndim - 1] != y->shape[y->ndim == 1 ? 0 : y->ndim - 2]) {
         refuse_matmul(all);
         return NULL;
     }
@@ -200,11 +201,6 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     }
     if (is_column) {
         as_matrix(y, column, 1);
-    }
-    const npy_intp inner = x->shape[x->ndim - 1];
-    if (y->shape[y->ndim - 2] != inner) {
-        refuse_matmul(all);
-        return NULL;
     }
     CadShape stack;
     if (cad_broadcast(all, 2, &stack) < 0) {
@@ -223,7 +219,7 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     }
     Product plan;
     plan_product(x, y, &stack, &plan);
-    if (plan.size == 0 || inner == 0) {
+    if (plan.size == 0 || x->shape[x->ndim - 1] == 0) {
         return constant_zeros(all->tape, result.ndim, result.of);
     }
     return push_product(all, &plan, &result);
