@@ -22,7 +22,7 @@ except ModuleNotFoundError as _error:
         "directory to use the installed package."
     ) from None
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+import typing as _typing
 
 from . import nn, numpy, ops, programs, transforms
 from .binding import newcomers as _newcomers
@@ -45,7 +45,7 @@ def _know_ufuncs_of_scipy() -> None:
 _WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 
 
-if not _TYPE_CHECKING:  # names that are not here stay mistakes to a checker of types
+if not _typing.TYPE_CHECKING:  # names that are not here stay mistakes to a checker of types
 
     def __getattr__(name: str) -> object:
         """Say what to write instead of names that other packages have, or modules of this one."""
