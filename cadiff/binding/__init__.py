@@ -5,7 +5,7 @@ makes of it when this package is imported. Each of these has a subject, its own 
 among the others; what the rest of the package and its tests use of them is gathered here.
 """
 
-from . import callers, loading, newcomers
+from . import callers, interpreter, loading, newcomers
 from ._core import (
     Dual,
     MissingRuleError,
@@ -194,6 +194,7 @@ from .trees import (
     is_registered,
     map_leaves,
     opened,
+    own_attribute,
     register_class,
 )
 from .watches import MISSING, Watch

@@ -81,6 +81,9 @@ cdef extern from "graph/graph.h" nogil:
         void *owner
         CadStatus status
 
+    ctypedef struct CadGraphMark:
+        pass
+
     ctypedef struct CadGraphParts:
         uint32_t *nodes
         uint32_t *arrays
@@ -96,6 +99,8 @@ cdef extern from "graph/graph.h" nogil:
     CadGraph *cad_graph_new(bint optimize)
     size_t cad_graph_bytes(const CadGraph *graph)
     void cad_graph_free(CadGraph *graph)
+    CadGraphMark cad_graph_mark(const CadGraph *graph)
+    void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark)
     CadId cad_graph_constant(CadGraph *graph, double value)
     CadId cad_graph_input(CadGraph *graph, size_t size)
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)

@@ -1,6 +1,6 @@
 # What the binding uses of Python's C interface beside what Cython declares.
 
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyObject_GenericGetAttr
 
 
 cdef extern from "Python.h":
@@ -38,5 +38,28 @@ cdef extern from *:
         return found == Py_None ? NULL : found;
     #endif
     }
+
+    /* An attribute of a class, or of one that it derives from: borrowed; NULL if there is none. */
+    static inline PyObject *looked_up(PyObject *kind, PyObject *name) {
+        return _PyType_Lookup((PyTypeObject *)kind, name);
+    }
     """
+    PyObject *looked_up(object kind, object name)
     PyObject *referent(object reference)
+
+
+# What stands in objects and classes of the user's is read as it is: their own ways to answer for
+# an attribute (`__getattr__`, that of a metaclass, too) may raise anything.
+
+cdef inline object class_attribute(object kind, str name):
+    """An attribute of a class, or of one that it derives from; None if there is none."""
+    cdef PyObject *found = looked_up(kind, name)
+    return None if found == NULL else <object>found
+
+
+cdef inline object plain_attribute(object item, str name, object missing):
+    """An attribute of an object, unless only its `__getattr__` knows it."""
+    try:
+        return PyObject_GenericGetAttr(item, name)
+    except AttributeError:
+        return missing

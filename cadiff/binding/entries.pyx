@@ -12,8 +12,6 @@ which recording serves a call, is not known here.
     recorded sweep        an entry of the second row
 """
 
-import os
-import threading
 from math import prod
 
 import numpy as np
@@ -32,7 +30,7 @@ from .c_tape cimport *
 from .tape cimport DirectRule, MOST_AXES, view_of
 from .atoms cimport active_of, highest_tag
 from .codes cimport Code
-from .graphs cimport Graph, Ids
+from .graphs cimport Graph, Ids, Making
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
@@ -40,37 +38,6 @@ from .sparse import plan_matrix
 
 cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
-
-
-cdef object making = threading.RLock()
-
-
-@cython.final
-cdef class Making:
-    """In this context something is made of a graph: by one thread at a time. Where memory runs
-    out, the graph stays as good as it was."""
-
-    cdef Graph graph
-
-    def __init__(self, Graph graph):
-        self.graph = graph
-
-    def __enter__(self):
-        making.acquire()
-
-    def __exit__(self, *exception):
-        self.graph.graph.status = CAD_OK
-        making.release()
-
-
-def _have_fresh_lock():
-    """In a process that was forked: the thread that held the lock does not exist there."""
-    global making
-    making = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_have_fresh_lock)
 
 
 # --- numbers of views ----------------------------------------------------------------------------

@@ -10,8 +10,18 @@ from .codes cimport Code
 
 
 @cython.final
+cdef class Making:
+    cdef Graph graph
+    cdef object lock
+    cdef CadGraphMark mark
+    cdef Py_ssize_t n_steps
+
+
+@cython.final
 cdef class Graph:
     cdef CadGraph *graph
+    cdef object lock                     # of the thread that makes something of it, ...
+    cdef int lock_forks                  # ... in a process that was forked so often
     cdef bint is_derived                 # it shares the numbers of
     cdef Graph whole
     cdef readonly list sizes
@@ -43,9 +53,9 @@ cdef class Graph:
     cdef Ids ones(self, Py_ssize_t n)
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt)
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
-    cdef int check_made(self, CadStatus status) except -1
     cdef void own_calls(self) noexcept
     cdef int64_t add_step(self, rule, operands, results) except -1
+    cdef int forget_steps(self, Py_ssize_t n) except -1
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
                           CadId given, int64_t step, const uint8_t *active,
                           CadId *made) except CAD_RAISED
@@ -59,6 +69,7 @@ cdef class Graph:
     cdef Ids read(self, Recording recording, list atoms, Ids inputs)
     cdef Code code(self, list more, list roots)
     cdef tuple codes_along(self, Ids along, Ids roots)
+    cdef Code cheaper_gradient(self, which)
     cdef Code reverse_code(self, Ids wrt, Ids outputs)
     cdef Code forward_code(self, Ids wrt, Ids outputs)
     cdef bint is_cheaper_forth(self, which)

@@ -1,5 +1,7 @@
 """What f computed, as a graph of numbers: derivatives are further ones, and make programs."""
 
+import os
+import threading
 from math import prod
 
 import numpy as np
@@ -31,6 +33,56 @@ cdef enum:
     MANY_NUMBERS = 1 << 14    # ... if there are as many
     MOST_RULES = 4            # within each other, that are read to find what depends on what
     MOST_LINKS = 1 << 25      # of one of them
+
+
+cdef int n_forks = 0
+
+
+def _note_fork():
+    """In a process that was forked, threads that held locks do not exist."""
+    global n_forks
+    n_forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+@cython.final
+cdef class Making:
+    """In this context something is made of a graph: by one thread at a time, all or nothing.
+
+    What is raised here, by rules of Python's or for want of memory, leaves the graph what it was:
+    its numbers, guards and steps. These contexts nest, and one that fails may be made good for by
+    the one around it.
+    """
+
+    def __init__(self, Graph graph):
+        self.graph = graph
+
+    def __enter__(self):
+        cdef Graph graph = self.graph
+        while graph.whole is not None:
+            graph = graph.whole
+        if graph.lock is None or graph.lock_forks != n_forks:
+            graph.lock = threading.RLock()
+            graph.lock_forks = n_forks
+        self.lock = graph.lock
+        self.lock.acquire()
+        self.mark = cad_graph_mark(self.graph.graph)
+        self.n_steps = len(self.graph.steps)
+
+    def __exit__(self, kind, error, traceback):
+        cdef Graph graph = self.graph
+        cdef CadStatus status = graph.graph.status
+        try:
+            if error is not None or status != CAD_OK:
+                cad_graph_rewind(graph.graph, &self.mark)
+                graph.forget_steps(self.n_steps)
+            if error is None:
+                check(status)
+        finally:
+            self.lock.release()
 
 
 @cython.final
@@ -124,24 +176,17 @@ cdef class Graph:
 
     cdef Ids pulled(self, Ids outputs, Ids seeds, Ids wrt):
         cdef Ids result = new_ids(wrt.n)
-        self.check_made(cad_graph_pull(
+        check(cad_graph_pull(
             self.graph, outputs.data, seeds.data, outputs.n, wrt.data, wrt.n, result.data
         ))
         return result
 
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs):
         cdef Ids result = new_ids(outputs.n)
-        self.check_made(cad_graph_push(
+        check(cad_graph_push(
             self.graph, wrt.data, along.data, wrt.n, outputs.data, outputs.n, result.data
         ))
         return result
-
-    cdef int check_made(self, CadStatus status) except -1:
-        """Raise what went wrong; where that was a step, the graph stays as good as it was."""
-        if status == CAD_RAISED:
-            self.graph.status = CAD_OK
-            self.graph.n_guards = self.kept_guards
-        return check(status)
 
     # --- calls
 
@@ -167,6 +212,16 @@ cdef class Graph:
             if key is not None:
                 self.known_steps[key] = number
         return number
+
+    cdef int forget_steps(self, Py_ssize_t n) except -1:
+        """Have the first n steps alone. Codes that know others keep their own list of them."""
+        if len(self.steps) > n:
+            self.steps = self.steps[:n]
+            self.known_steps = {
+                key: number for key, number in self.known_steps.items() if number < n
+            }
+            self.links = {number: found for number, found in self.links.items() if number < n}
+        return 0
 
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
                           CadId given, int64_t step, const uint8_t *active,
@@ -204,7 +259,6 @@ cdef class Graph:
                               Ids names, bint finite):
         """What the rule does, as numbers of the graph; None if all are zero. If `finite`, with
         guards that they are."""
-        cdef size_t n_guards = self.graph.n_guards
         with Guarded(inputs, call.rule) as guarded:
             deriving.now = True
             try:
@@ -224,11 +278,8 @@ cdef class Graph:
             if finite:
                 hold_finite(atoms, rule_name(call.rule))
             try:
-                return self.read((<Guarded>guarded).recording, atoms, names)
-            except BaseException:
-                self.graph.n_guards = n_guards
-                self.graph.status = CAD_OK
-                raise
+                with Making(self):
+                    return self.read((<Guarded>guarded).recording, atoms, names)
             finally:
                 atoms.clear()
 
@@ -399,47 +450,50 @@ cdef class Graph:
         part.graph = split.graph
         given.data = split.given
         given.n = split.n_given
-        try:
-            check(status)
-            part.is_part = True
-            part.own_calls()
-            part.steps = self.steps
-            part.keep()
-            part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
-            if part.inputs == NULL:
-                check(CAD_NO_MEMORY)
-            part.sizes = [given.n]
-            part.inputs[0] = split.inputs
-            own.data[0] = split.own
-            rest = part.code([own], [ends])
-        except BaseException:
-            self.graph.n_guards = self.kept_guards
-            raise
+        check(status)
+        part.is_part = True
+        part.own_calls()
+        part.steps = self.steps
+        part.keep()
+        part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
+        if part.inputs == NULL:
+            check(CAD_NO_MEMORY)
+        part.sizes = [given.n]
+        part.inputs[0] = split.inputs
+        own.data[0] = split.own
+        rest = part.code([own], [ends])
         return self.code([], [given]), rest
 
     def code_for_points(self, what, *which):
         """The code that `what` names, for many points at once."""
-        self.for_lanes = True
-        try:
-            return getattr(self, f"{what}_code")(*which)
-        finally:
-            self.for_lanes = False
+        with Making(self):
+            self.for_lanes = True
+            try:
+                return getattr(self, f"{what}_code")(*which)
+            finally:
+                self.for_lanes = False
 
     def code_for_c(self, what, *which):
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
-        self.graph.compares_last = True
-        try:
-            return getattr(self, f"{what}_code")(*which)
-        finally:
-            self.graph.compares_last = False
+        with Making(self):
+            self.graph.compares_last = True
+            try:
+                return getattr(self, f"{what}_code")(*which)
+            finally:
+                self.graph.compares_last = False
 
     def value_code(self):
         """inputs -> outputs."""
-        return self.code([], [self.all_outputs()])
+        with Making(self):
+            return self.code([], [self.all_outputs()])
 
     def gradient_code(self, which):
         """inputs -> the first output, and its gradient by some inputs."""
+        with Making(self):
+            return self.cheaper_gradient(which)
+
+    cdef Code cheaper_gradient(self, which):
         cdef Ids outputs = self.all_outputs()
         cdef Ids wrt = self.elements(which)
         cdef Code back, forth
@@ -503,22 +557,24 @@ cdef class Graph:
 
     def pull_code(self, which):
         """inputs, cotangents of the outputs -> outputs, cotangents of some inputs."""
-        cdef Ids outputs = self.all_outputs()
-        cdef Ids seeds = self.more_inputs(outputs.n)
-        return self.code([seeds], [outputs, self.pulled(outputs, seeds, self.elements(which))])
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
+        with Making(self):
+            seeds = self.more_inputs(outputs.n)
+            return self.code([seeds], [outputs, self.pulled(outputs, seeds, wrt)])
 
     def pull_graph(self, which):
         """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
-        cdef Ids outputs = self.all_outputs()
-        cdef Ids seeds = self.more_inputs(outputs.n)
-        return self.derived(seeds, self.pulled(outputs, seeds, self.elements(which)))
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
+        with Making(self):
+            seeds = self.more_inputs(outputs.n)
+            return self.derived(seeds, self.pulled(outputs, seeds, wrt))
 
     def push_graph(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents, as a graph of its own."""
-        cdef Ids outputs = self.all_outputs()
-        cdef Ids wrt = self.elements(which)
-        cdef Ids along = self.more_inputs(wrt.n)
-        return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
+        with Making(self):
+            along = self.more_inputs(wrt.n)
+            return self.derived(along, joined_ids([outputs, self.pushed(wrt, along, outputs)]))
 
     cdef Graph derived(self, Ids more, Ids found):
         """A graph with an input more, and other outputs, which has derivatives in its turn. It
@@ -558,7 +614,7 @@ cdef class Graph:
 
     cdef bytes carries(self, which, Ids numbers, bint by_value):
         """Of some numbers whether they carry a derivative if some inputs do, or (`by_value`)
-        whether they change with these."""
+        whether they change with these. Nothing is made."""
         cdef Ids wrt = self.elements(which)
         cdef bytearray found = bytearray(numbers.n)
         check(cad_graph_reach(
@@ -569,18 +625,18 @@ cdef class Graph:
 
     def push_code(self, which):
         """inputs, tangents of some inputs -> outputs, their tangents."""
-        cdef Ids outputs = self.all_outputs()
-        cdef Ids wrt = self.elements(which)
-        cdef Ids along = self.more_inputs(wrt.n)
-        return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along
+        with Making(self):
+            along = self.more_inputs(wrt.n)
+            return self.code([along], [outputs, self.pushed(wrt, along, outputs)])
 
     def second_code(self, which):
         """inputs, a direction in some inputs -> the Hessian of the first output times it."""
-        cdef Ids outputs = self.all_outputs()
-        cdef Ids wrt = self.elements(which)
-        cdef Ids along = self.more_inputs(wrt.n)
-        cdef Ids gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
-        return self.code([along], [self.pushed(wrt, along, gradient)])
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), along, gradient
+        with Making(self):
+            along = self.more_inputs(wrt.n)
+            gradient = self.pulled(outputs, self.ones(outputs.n), wrt)
+            return self.code([along], [self.pushed(wrt, along, gradient)])
 
 
 @cython.final

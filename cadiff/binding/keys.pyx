@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport referent
+from .c_python cimport plain_attribute, referent
 from .trees cimport Container, COPIED, opened_whole, Tree
 
 cdef enum:
@@ -174,7 +174,7 @@ cdef object key_of_inner(item, kind, list above, list watched):
             watched.append(item)
         try:
             hash(item)
-        except TypeError:
+        except Exception:  # a memoryview that can be written to raises ValueError
             return Same(item)
         return kind, item
     return same(item, watched)  # objects of the user's may be equal, and differ in what f reads
@@ -203,7 +203,10 @@ cdef tuple key_of_container(Container container, list above, list watched):
     """The key of a container without its parts."""
     beside = container.beside
     if container.kind == COPIED:  # one of its class, whose attributes count
-        beside = (getattr(beside, "default_factory", None), getattr(beside, "__dict__", None))
+        beside = (
+            plain_attribute(beside, "default_factory", None),
+            plain_attribute(beside, "__dict__", None),
+        )
     names = None if container.names is None else keys_of(container.names, above, watched)
     if watched is not None and container.type not in BUILT_IN:  # f may call its methods
         watched.append(container.type)

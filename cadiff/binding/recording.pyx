@@ -15,6 +15,7 @@ from cpython.object cimport PyObject_Call
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport class_attribute
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .trees cimport opened
@@ -412,7 +413,10 @@ def plain_numbers(tuple args):
         if type(x) in STATICS:
             continue
         if not is_plain_number(x):
-            if CAD_IS_VAR(x) or CAD_IS_DUAL(x) or isinstance(x, float) or hasattr(x, "__array__"):
+            if (
+                CAD_IS_VAR(x) or CAD_IS_DUAL(x) or isinstance(x, float)
+                or class_attribute(type(x), "__array__") is not None
+            ):
                 return None
             container = opened(x)
             if container is None:

@@ -25,6 +25,7 @@ from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport plain_attribute
 from .c_tape cimport *
 from .complexes cimport is_complex
 from .trees cimport Container, FIELDS, MAPPING, opened, opened_complex, opened_whole, SEQUENCE
@@ -234,7 +235,7 @@ cdef class ArgumentNode(Shaped):
         if self.has_only and len(item.__dict__) != self.size:
             return False
         for k in range(self.size):
-            member = getattr(item, <str>PyTuple_GET_ITEM(self.names, k), self)
+            member = plain_attribute(item, <str>PyTuple_GET_ITEM(self.names, k), self)
             if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
         return True

@@ -12,7 +12,7 @@ from .c_numbers cimport *
 from .c_program cimport *
 from .c_tape cimport *
 from .codes cimport carry_out, Code
-from .graphs cimport Graph, Ids, joined_ids, new_ids
+from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
 
 from .steps import CallError
 
@@ -359,11 +359,12 @@ def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint f
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
     """
-    graph.for_lanes = for_points
-    try:
-        return planned_matrix(graph, what, ranges, given, layout)
-    finally:
-        graph.for_lanes = False
+    with Making(graph):
+        graph.for_lanes = for_points
+        try:
+            return planned_matrix(graph, what, ranges, given, layout)
+        finally:
+            graph.for_lanes = False
 
 
 cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):

@@ -7,7 +7,7 @@ ones. All else is a leaf: this module knows nothing of real numbers.
 
 import copy
 from dataclasses import fields
-from types import FunctionType
+from types import FunctionType, MethodType
 
 import numpy as np
 
@@ -15,6 +15,7 @@ cimport cython
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
+from .c_python cimport class_attribute, plain_attribute
 from .complexes cimport Complex, complex_of, is_complex, parts_of
 from .parts cimport both_parts
 
@@ -25,6 +26,15 @@ cdef dict registered = {}  # class: flatten, unflatten
 cdef frozenset LEAVES = frozenset(
     (float, int, bool, str, bytes, complex, slice, np.ndarray, np.float64, np.int64, FunctionType)
 )
+
+
+def own_attribute(item, str name, missing=None):
+    """An attribute of an object, or of the function that a method is of, as long as no
+    `__getattr__` of the user's has to tell it."""
+    found = plain_attribute(item, name, missing)
+    if found is missing and type(item) is MethodType:
+        return plain_attribute(item.__func__, name, missing)
+    return found
 
 
 def register_class(kind, flatten, unflatten):
@@ -178,12 +188,16 @@ cpdef tuple opened(item):
     if isinstance(item, Complex):
         return opened_complex(item)
     if isinstance(item, (list, tuple)):
-        own = getattr(item, "__dict__", None)
-        names = getattr(kind, "_fields", None)
+        own = plain_attribute(item, "__dict__", None)
+        names = class_attribute(kind, "_fields")
         return new_container(SEQUENCE, kind, names, dict(own) if own else None), tuple(item)
     if isinstance(item, dict):
         return open_dict(item)
-    return open_fields(item) if hasattr(kind, "__dataclass_fields__") else None
+    return open_fields(item) if has_fields(kind) else None
+
+
+cdef inline bint has_fields(kind):
+    return class_attribute(kind, "__dataclass_fields__") is not None
 
 
 cdef tuple PARTS = ("real", "imag")
@@ -221,7 +235,7 @@ cdef object make_pair(dtype, re, im):
 def are_opened(kind):
     """Whether things of a class are containers."""
     is_derived = issubclass(kind, (list, tuple, dict))
-    return is_derived or kind in registered or hasattr(kind, "__dataclass_fields__")
+    return is_derived or kind in registered or has_fields(kind)
 
 
 cdef tuple open_registered(item, kind):
@@ -264,7 +278,7 @@ cpdef tuple opened_whole(item):
     if found is not None and (<Container>found[0]).kind == FIELDS:
         names = (<Container>found[0]).names
         others = {
-            name: value for name, value in getattr(item, "__dict__", {}).items()
+            name: value for name, value in plain_attribute(item, "__dict__", {}).items()
             if name not in names
         }
         (<Container>found[0]).beside = others or None
@@ -275,12 +289,11 @@ cdef tuple open_fields(item):
     """A dataclass. Fields that were never set stay so. Other attributes are left out: what was
     computed of fields, and is kept there, belongs to other numbers."""
     names, parts = [], []
-    for field in fields(item):
-        try:
-            parts.append(getattr(item, field.name))
-        except AttributeError:
-            continue
-        names.append(field.name)
+    for field in fields(type(item)):
+        part = plain_attribute(item, field.name, parts)
+        if part is not parts:
+            parts.append(part)
+            names.append(field.name)
     return new_container(FIELDS, type(item), tuple(names)), tuple(parts)
 
 

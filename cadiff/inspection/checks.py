@@ -223,9 +223,9 @@ class _Quotient(NamedTuple):
 def _quotient(
     f: _FunctionAtPoint, direction: FloatArray, h: float, settings: _Settings
 ) -> _Quotient:
-    far_below, below, above, far_above = (
+    far_below, below, above, far_above = [
         f.run(f.point + steps * h * direction) for steps in (-2, -1, 1, 2)
-    )
+    ]
     here = f.value
     with np.errstate(all="ignore"):
         value = (above - below) / (2 * h)

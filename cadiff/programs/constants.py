@@ -7,7 +7,6 @@ differentiated are NumPy's, to whose copies nothing with a derivative can be ass
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from .. import binding
 from ..binding import callers
 from ..operations.arrays import array
-from ..transforms._base import Function
+from ..transforms._base import Function, show_as
 
 __all__ = ["Assignable"]
 
@@ -24,7 +23,7 @@ class Assignable:
     """f, which is run again, with numbers in place of plain arrays, if these refused one."""
 
     def __init__(self, f: Function) -> None:
-        functools.update_wrapper(self, f, updated=())
+        show_as(self, f)
         self._function = f
         self._is_lifting = False  # from the first time on that it was of use
 

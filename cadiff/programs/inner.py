@@ -23,7 +23,7 @@ class InnerCalls:
 
     def __init__(self, f: Function, traces: Traces) -> None:
         self._function = f
-        self._name = str(getattr(f, "__qualname__", repr(f)))
+        self._name = str(binding.own_attribute(f, "__qualname__", type(f).__name__))
         self._traces = traces
         self._known: dict[Any, Any] = {}  # keys of calls, by what signature_of finds
 

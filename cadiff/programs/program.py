@@ -6,14 +6,13 @@ do stands in the modules of its parts.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic
 
 from ..binding import Watch, WeakMethod
 from ..operations.naming import name_for_pickle
-from ..transforms._base import P, T, check_function
+from ..transforms._base import P, T, check_function, show_as
 from .batches import BatchCalls
 from .constants import Assignable
 from .derivatives import DerivativeCalls
@@ -61,10 +60,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report, Generic[P, T]):
         self._assignable = Assignable(f)
         self._optimize = optimize
         self._traces = Traces(f, on_branch_change, self._optimize, max_traces, self._fast_paths)
-        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
-            if hasattr(f, attribute):
-                setattr(self, attribute, getattr(f, attribute))
-        self.__wrapped__ = f
+        show_as(self, f)
         self._reset()
 
     if TYPE_CHECKING:  # the binding has it

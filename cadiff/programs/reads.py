@@ -38,7 +38,7 @@ from weakref import ProxyTypes, ReferenceType
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened
+from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened, own_attribute
 from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
 from ..operations.primitives import primitive
 from ..operations.replayed import Replayed
@@ -652,7 +652,10 @@ class _Walk:
                 "arrays, such as those that to_numpy() makes"
             )
         if is_class_of_library(kind):
-            if kind.__module__.startswith(_MODULES_OF_STREAMS) or not hasattr(value, "__dict__"):
+            if (
+                kind.__module__.startswith(_MODULES_OF_STREAMS)
+                or own_attribute(value, "__dict__") is None
+            ):
                 return
             if kind.__module__.partition(".")[0] == "cadiff":
                 for part in vars(value).values():
@@ -664,7 +667,7 @@ class _Walk:
     def _own(self, value: Any, path: str) -> None:
         """The attributes of an object, and its class."""
         kind = type(value)
-        if hasattr(value, "__dict__"):
+        if own_attribute(value, "__dict__") is not None:
             self._watch.namespace(value, path)
             self._items(list(vars(value).values()), path)
         for name in _slots(kind):
@@ -681,7 +684,7 @@ class _Walk:
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
                     continue
-                if hasattr(base, "__dataclass_fields__") and _is_generated(name, part):
+                if "__dataclass_fields__" in vars(base) and _is_generated(name, part):
                     continue
                 if _is_stable(base, name):
                     self._watch.attribute(base, name, f"{base.__qualname__}.{name}")
@@ -840,7 +843,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     watch = Watch()
     walk = _Walk(watch)
     try:
-        walk.value(f, getattr(f, "__qualname__", type(f).__name__))
+        walk.value(f, own_attribute(f, "__qualname__", type(f).__name__))
         for item in statics:
             if isinstance(item, FunctionType):  # perhaps a lambda that is made for each call
                 watch.keep(item)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from math import prod
 from operator import is_
 from typing import Any, NamedTuple
@@ -246,6 +246,8 @@ class Call:
         vector = np.empty(sum(self._sizes))
         at = 0
         for item, size in zip(self._inputs, self._sizes, strict=True):
+            if isinstance(item, (list, tuple)):  # which NumPy would ask for more than its items
+                item = [*item]
             vector[at : at + size] = item.reshape(-1) if isinstance(item, np.ndarray) else item
             at += size
         return vector
@@ -465,6 +467,22 @@ class Recorded:
             "_plans": {},
             "_failures": {},
         }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        given, made = (sum(map(prod, shapes)) for shapes in (self._shapes, self.output.shapes))
+        n = self.graph.n_inputs
+        if (
+            (given, made) != (n, self.graph.n_outputs)
+            or min(chain(*self._shapes, *self.output.shapes), default=0) < 0
+            or any(not 0 <= begin <= end <= n for begin, end in self.ranges)
+            or self.outcomes != self.graph.outcomes
+        ):
+            raise ValueError(
+                "this is no program that was pickled: its recording takes "
+                f"{n} numbers and gives {self.graph.n_outputs}, where its arguments and results "
+                f"have {given} and {made}"
+            )
 
     @property
     def is_number(self) -> bool:

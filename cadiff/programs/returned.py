@@ -27,9 +27,9 @@ class Returned(Output):
     def __init__(self, out: Any) -> None:
         self._what = "what f returns"
         leaves, self._tree = binding.flattened(out, _is_vector_of_numbers, pairs=True)
-        self._constants = [*map(_constant, leaves)]
-        leaves = [*map(unmasked, leaves)]
-        self._are_numbers = [*map(_are_numbers, leaves)]
+        self._constants = [_constant(leaf) for leaf in leaves]
+        leaves = [unmasked(leaf) for leaf in leaves]
+        self._are_numbers = [_are_numbers(leaf) for leaf in leaves]
         self._take([x for x, kept in zip(leaves, self._are_numbers, strict=True) if kept])
         self._has_constants = any(map(_is_known, self._constants))
         # ints, which have to be plain ones wherever f is called
@@ -56,11 +56,12 @@ class Returned(Output):
         """
         if not self._has_constants:
             return atoms[0] if self.is_leaf else self.restored(atoms)
-        numbers = iter(map(restored, atoms, self._vectors))
-        return self._tree.fill(
+        numbers = iter([restored(a, kind) for a, kind in zip(atoms, self._vectors, strict=True)])
+        leaves = [
             _merged(next(numbers) if are_numbers else None, constant, within)
             for constant, are_numbers in zip(self._constants, self._are_numbers, strict=True)
-        )
+        ]
+        return self._tree.fill(leaves)
 
 
 class _Whole(NamedTuple):
@@ -94,7 +95,7 @@ def _constant(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         return None if leaf.dtype == object and _are_numbers(leaf) else _own(leaf)
     found = binding.opened(leaf)
-    return leaf if found is None else found[0].make([*map(_constant, found[1])])
+    return leaf if found is None else found[0].make([_constant(x) for x in found[1]])
 
 
 def _is_known(constant: Any) -> bool:

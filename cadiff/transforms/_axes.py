@@ -152,7 +152,7 @@ class Rows:
         """The same without derivatives."""
         return Rows(
             self.layout,
-            [*map(binding.plain_values, self.leaves)],
+            [binding.plain_values(leaf) for leaf in self.leaves],
             [binding.map_numbers(other, binding.plain_values) for other in self.others],
         )
 
@@ -166,9 +166,13 @@ class Rows:
         leaves = [_own(leaf if which is None else leaf[which]) for leaf in self.leaves]
         own = map(_slices, leaves)
         if self.layout.is_flat:
-            return [*map(f, *self.layout.call(own, map(repeat, self.others))[0])]
-        calls = (self.layout.call(row, self.others) for row in zip(*own, strict=True))
-        return [f(*args, **kwargs) for args, kwargs in calls]
+            columns = self.layout.call(own, map(repeat, self.others))[0]
+            return [f(*row) for row in zip(*columns)]  # noqa: B905 -- what is shared is endless
+        results = []
+        for row in zip(*own, strict=True):
+            args, kwargs = self.layout.call(row, self.others)
+            results.append(f(*args, **kwargs))
+        return results
 
     def sample(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments like those of a row, where there are none: ones."""

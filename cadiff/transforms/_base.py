@@ -11,6 +11,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from .. import binding
 from ..operations.naming import name_for_pickle
 
 Function = Callable[..., Any]
@@ -23,6 +24,18 @@ A = TypeVar("A")
 def check_function(name: str, function: Any) -> None:
     if not callable(function):
         raise TypeError(f"{name} takes a function, not {type(function).__name__}")
+
+
+def show_as(made: Any, function: Any) -> None:
+    """Have help() show for something what it shows for the function that it is made of.
+
+    As `functools.update_wrapper`, but no `__getattr__` of a callable object is asked.
+    """
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        found = binding.own_attribute(function, name, made)
+        if found is not made:
+            setattr(made, name, found)
+    made.__wrapped__ = function
 
 
 def own_derivatives(function: Any) -> Callable[..., Any] | None:
@@ -72,10 +85,7 @@ class Transform(ABC):
         self._has_aux = bool(has_aux)
         self._holomorphic = bool(holomorphic)
         self._own = None if has_aux or holomorphic else own_derivatives(function)
-        for attribute in functools.WRAPPER_ASSIGNMENTS:  # what help() shows
-            if hasattr(function, attribute):
-                setattr(self, attribute, getattr(function, attribute))
-        self.__wrapped__ = function
+        show_as(self, function)
 
     @property
     def settings(self) -> tuple[Any, ...]:

@@ -328,11 +328,11 @@ def _reached_by(f: Any) -> Iterator[Any]:
     while isinstance(f, functools.partial):
         yield from (*f.args, *f.keywords.values())
         f = f.func
-    f = getattr(f, "__wrapped__", f)
-    yield getattr(f, "__self__", None)
-    yield from getattr(f, "__defaults__", None) or ()
-    yield from (getattr(f, "__kwdefaults__", None) or {}).values()
-    for cell in filter(_is_set, getattr(f, "__closure__", None) or ()):
+    f = binding.own_attribute(f, "__wrapped__", f)
+    yield binding.own_attribute(f, "__self__")
+    yield from binding.own_attribute(f, "__defaults__") or ()
+    yield from (binding.own_attribute(f, "__kwdefaults__") or {}).values()
+    for cell in filter(_is_set, binding.own_attribute(f, "__closure__") or ()):
         yield cell.cell_contents
 
 

@@ -211,7 +211,7 @@ class LinearMap:
     def _pull(self, u: Any) -> Any:
         weights = self._output.conjugated(self._output.match(u, "the cotangent"))
         atoms = self._action.pull(weights)
-        cotangents = tuple(self._structure.cotangent(k, atoms) for k in range(self._count))
+        cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(self._count)])
         return cotangents[0] if self._single else cotangents
 
     @property

@@ -32,9 +32,11 @@ class Output:
         self._take(leaves)
 
     def _take(self, leaves: Sequence[Any]) -> None:
-        vectors = [*map(binding.opened, leaves)]
+        vectors = [binding.opened(leaf) for leaf in leaves]
         self._vectors = [None if found is None else found[0] for found in vectors]
-        self.atoms: list[Any] = [*map(self._atom, leaves, vectors)]
+        self.atoms: list[Any] = [
+            self._atom(leaf, vector) for leaf, vector in zip(leaves, vectors, strict=True)
+        ]
         self.shapes: list[Shape] = [*map(binding.shape, self.atoms)]
 
     def _atom(self, leaf: Any, vector: Any) -> Any:
@@ -101,7 +103,9 @@ class Output:
 
     def restored(self, atoms: Sequence[Any]) -> Any:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
-        return self._tree.fill(map(restored, atoms, self._vectors))
+        return self._tree.fill(
+            [restored(a, kind) for a, kind in zip(atoms, self._vectors, strict=True)]
+        )
 
     @property
     def is_complex(self) -> bool:

@@ -241,7 +241,7 @@ class Pullback:
             if self._calls == self.FREEZE_AFTER:
                 self._freeze(self._recording)
         count = len(self._structure.leaf_shapes())
-        cotangents = tuple(self._structure.cotangent(k, atoms) for k in range(count))
+        cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(count)])
         return cotangents[0] if self._single else cotangents
 
     def _freeze(self, recording: Recording) -> None:

@@ -50,10 +50,16 @@ static void color_each(CadColoring *coloring, size_t n) {
     coloring->n_colors = n;
 }
 
+/* Of each colour the last column that has seen it, counted from 1. Others than itself have as many
+ * colours as there are columns but one, so that one is free. */
+static void see(uint32_t *seen_by, uint32_t color, uint32_t j) {
+    seen_by[color] = j + 1;
+}
+
 /* The first colour that column j does not see. */
 static uint32_t free_color(const uint32_t *seen_by, uint32_t j) {
     uint32_t color = 0;
-    while (seen_by[color] == j) {
+    while (seen_by[color] == j + 1) {
         color++;
     }
     return color;
@@ -77,7 +83,7 @@ static void color_columns(const CadPattern *pattern, const CadPattern *columns,
             for (int64_t i = pattern->starts[row]; i < pattern->starts[row + 1]; i++) {
                 const uint32_t color = coloring->colors[pattern->columns[i]];
                 if (color != NO_COLOR) {
-                    seen_by[color] = j;
+                    see(seen_by, color, j);
                 }
             }
         }
@@ -94,7 +100,7 @@ CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring) {
     }
     *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
     uint32_t *order = cad_memory_resize(NULL, n, sizeof *order);
-    uint32_t *seen_by = cad_memory_resize(NULL, n + 1, sizeof *seen_by);
+    uint32_t *seen_by = cad_memory_zeroed(n, sizeof *seen_by);
     size_t *degrees = cad_memory_zeroed(n, sizeof *degrees);
     CadStatus status =
         coloring->colors == NULL || order == NULL || seen_by == NULL || degrees == NULL
@@ -104,7 +110,6 @@ CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring) {
         color_each(coloring, n);
     } else if (status == CAD_OK) {
         memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
-        memset(seen_by, 0xff, (n + 1) * sizeof *seen_by);
         for (size_t i = 0; i < pattern->n_rows; i++) {
             for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1]; e++) {
                 degrees[pattern->columns[e]] += length(pattern, i) - 1;
@@ -146,12 +151,12 @@ static void color_star(const CadPattern *pattern, const uint32_t *order, uint32_
                 continue;
             }
             if (own != NO_COLOR) {
-                seen_by[own] = i;
+                see(seen_by, own, i);
             }
             for (size_t c = 0; c < n_kept[j]; c++) {
                 const uint32_t color = kept[pattern->starts[j] + (int64_t)c];
                 if (own == NO_COLOR || color < own) {
-                    seen_by[color] = i;
+                    see(seen_by, color, i);
                 }
             }
         }
@@ -175,7 +180,7 @@ CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring) {
     const size_t n = pattern->n_columns, count = cad_pattern_count(pattern);
     *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
     uint32_t *order = cad_memory_resize(NULL, n, sizeof *order);
-    uint32_t *seen_by = cad_memory_resize(NULL, n + 1, sizeof *seen_by);
+    uint32_t *seen_by = cad_memory_zeroed(n, sizeof *seen_by);
     uint32_t *kept = cad_memory_resize(NULL, count, sizeof *kept);
     size_t *counts = cad_memory_zeroed(n, sizeof *counts);
     CadStatus status = coloring->colors == NULL || order == NULL || seen_by == NULL ||
@@ -186,7 +191,6 @@ CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring) {
         color_each(coloring, n); /* it would not take many fewer */
     } else if (status == CAD_OK) {
         memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
-        memset(seen_by, 0xff, (n + 1) * sizeof *seen_by);
         for (size_t j = 0; j < n; j++) {
             counts[j] = length(pattern, j);
         }

@@ -165,29 +165,62 @@ static size_t place_of_array(const CadGraph *graph, const CadArray *array) {
     return place;
 }
 
+/* Inputs and constants are told from others by where they are. */
+static int is_looked_up(uint32_t op) {
+    return op != CAD_ARRAY_INPUT && op != CAD_ARRAY_CONSTANTS;
+}
+
+static void fill_table(CadGraph *graph) {
+    memset(graph->table, 0xff, graph->table_size * sizeof *graph->table);
+    graph->n_known = graph->n_nodes;
+    for (size_t i = 0; i < graph->n_nodes; i++) {
+        graph->table[place_of_node(graph, &graph->nodes[i])] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < graph->n_arrays; i++) {
+        if (is_looked_up(graph->arrays[i].op)) {
+            graph->table[place_of_array(graph, &graph->arrays[i])] = CAD_ELEMENT_BIT + (uint32_t)i;
+            graph->n_known++;
+        }
+    }
+}
+
 /* Keep the table half empty. */
 static int has_place(CadGraph *graph) {
     if (2 * graph->n_known < graph->table_size) {
         return 1;
     }
-    const size_t former_size = graph->table_size, size = 4 * former_size;
-    uint32_t *former = graph->table, *table = cad_memory_resize(NULL, size, sizeof *table);
+    const size_t size = 4 * graph->table_size;
+    uint32_t *table = cad_memory_resize(NULL, size, sizeof *table);
     if (table == NULL) {
         return note_failure(graph, CAD_NO_MEMORY);
     }
-    memset(table, 0xff, size * sizeof *table);
+    cad_memory_free(graph->table);
     graph->table = table;
     graph->table_size = size;
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        table[place_of_node(graph, &graph->nodes[i])] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < former_size; i++) {
-        if (former[i] != CAD_NO_ID && CAD_IS_ELEMENT(former[i])) {
-            table[place_of_array(graph, &graph->arrays[former[i] - CAD_ELEMENT_BIT])] = former[i];
-        }
-    }
-    cad_memory_free(former);
+    fill_table(graph);
     return 1;
+}
+
+/* --- taking back --- */
+
+CadGraphMark cad_graph_mark(const CadGraph *graph) {
+    return (CadGraphMark){graph->n_nodes,     graph->n_arrays, graph->n_words,   graph->n_lists,
+                          graph->n_constants, graph->n_guards, graph->n_elements};
+}
+
+void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
+    const int has_more = graph->n_nodes > mark->n_nodes || graph->n_arrays > mark->n_arrays;
+    graph->n_nodes = mark->n_nodes;
+    graph->n_arrays = mark->n_arrays;
+    graph->n_words = mark->n_words;
+    graph->n_lists = mark->n_lists;
+    graph->n_constants = mark->n_constants;
+    graph->n_guards = mark->n_guards;
+    graph->n_elements = mark->n_elements;
+    graph->status = CAD_OK;
+    if (has_more) {
+        fill_table(graph);
+    }
 }
 
 /* --- nodes --- */
@@ -259,7 +292,7 @@ static CadId finish_array(CadGraph *graph, uint32_t op, size_t size, size_t plan
                             .before = (uint32_t)graph->n_nodes,
                             .plan = plan,
                             .list = list};
-    if (op != CAD_ARRAY_INPUT && op != CAD_ARRAY_CONSTANTS) {
+    if (is_looked_up(op)) {
         const size_t place = place_of_array(graph, &array);
         const uint32_t known = graph->table[place];
         if (known != CAD_NO_ID) {

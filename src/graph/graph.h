@@ -7,7 +7,8 @@
  * it is one (folding). So derivatives of a graph are further numbers of it: see pull.c and
  * push.c.
  *
- * A function that runs out of memory sets graph->status and answers some number. */
+ * A function that runs out of memory sets graph->status and answers some number. After that the
+ * graph is of no use until it is rewound to where it was before. */
 #ifndef CAD_GRAPH_H
 #define CAD_GRAPH_H
 
@@ -135,6 +136,16 @@ typedef struct CadGraph {
 CadGraph *cad_graph_new(int optimize);
 void cad_graph_free(CadGraph *graph);
 size_t cad_graph_bytes(const CadGraph *graph);
+
+/* How much there is in a graph; and to forget what was made since, whatever came of it, which
+ * takes no memory. Arrays of inputs are taken back like any other. */
+typedef struct CadGraphMark {
+    size_t n_nodes, n_arrays, n_words, n_lists, n_constants, n_guards;
+    uint32_t n_elements;
+} CadGraphMark;
+
+CadGraphMark cad_graph_mark(const CadGraph *graph);
+void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark);
 
 /* --- making numbers --- */
 

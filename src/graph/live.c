@@ -1,5 +1,6 @@
 /* Which numbers others are made of: a graph holds more than one of its derivatives needs. */
 #include "graph/inner.h"
+#include "table/flat.h"
 
 void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
     const CadNode node = graph->nodes[i];
@@ -190,8 +191,7 @@ static void look_at_view(void *visitor, CadId id) {
 
 /* What has no derivative hands nothing on. */
 static int is_flat(const Reacher *r, uint32_t op) {
-    return !r->by_value && (op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
-                            op == CAD_OP_equal || op == CAD_OP_not_equal);
+    return !r->by_value && cad_op_is_flat(op);
 }
 
 static void reach_node(Reacher *r, size_t i) {

@@ -4,6 +4,7 @@
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
+#include "table/flat.h"
 
 enum { LONG_LIST = 32, BY_INDEX = -2 };
 
@@ -56,16 +57,10 @@ static int is_active_number(const Pull *p, CadId id) {
     return active;
 }
 
-/* Nothing is differentiated through these. */
-static int stops_gradient(uint32_t op) {
-    return op == CAD_OP_stop || op == CAD_OP_less || op == CAD_OP_less_equal ||
-           op == CAD_OP_equal || op == CAD_OP_not_equal;
-}
-
 static void mark_node(Pull *p, size_t i) {
     const CadNode node = p->graph->nodes[i];
     int active = 0;
-    if (node.op < CAD_OP_COUNT && !stops_gradient(node.op)) {
+    if (node.op < CAD_OP_COUNT && !cad_op_is_flat(node.op)) {
         active = is_active_number(p, node.x) ||
                  (node.y != CAD_NO_ID && is_active_number(p, node.y)) ||
                  (node.z != CAD_NO_ID && is_active_number(p, node.z));
@@ -81,7 +76,7 @@ static void mark_array(Pull *p, size_t i) {
         for (uint32_t k = 0; k < array.size && !active; k++) {
             active = is_active_number(p, graph->lists[array.list + k]);
         }
-    } else if (array.plan != SIZE_MAX && !stops_gradient(array.op)) {
+    } else if (array.plan != SIZE_MAX && !cad_op_is_flat(array.op)) {
         CadPlan *plan = cad_graph_plan(graph, &array);
         const CadId former = cad_graph_former(graph, &array);
         const int last = plan->n_views - 1 - cad_array_is_by_index(&array); /* but an index */

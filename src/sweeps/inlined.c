@@ -3,6 +3,7 @@
 
 #include "arrays/walk.h"
 #include "sweeps/sweeps.h"
+#include "table/flat.h"
 
 static size_t larger(size_t x, size_t y) {
     return x > y ? x : y;
@@ -55,11 +56,6 @@ static CadOp op_of(CadEntry entry) {
 
 static const CadEntryKind *kind_of(CadEntry entry) {
     return &cad_entry_kinds[op_of(entry)];
-}
-
-static int is_comparison(CadOp op) {
-    return op == CAD_OP_less || op == CAD_OP_less_equal || op == CAD_OP_equal ||
-           op == CAD_OP_not_equal;
 }
 
 /* A copy of `count` items; room for one where there is none. */
@@ -405,7 +401,7 @@ static void specialize_array(Activity *activity, CadEntry *e, CadPlan *plan) {
     for (CadSource source = cad_plan_sources(kind_of(*e), plan); cad_next_source(&source);) {
         active |= carries(activity, plan, source.bit, source.slot);
     }
-    if (op == CAD_OP_stop || is_comparison(op)) {
+    if (cad_op_is_flat(op)) {
         active = 0;
     }
     if (kind_of(*e)->former == CAD_FORMER_KEPT) { /* what is kept was the target's */
@@ -435,7 +431,7 @@ static void specialize_number(Activity *activity, CadEntry *e, CadEntry *third) 
         active |= activity->at[third->a];
         passive = 0;
     }
-    if (op == CAD_OP_stop || is_comparison(op)) {
+    if (cad_op_is_flat(op)) {
         active = 0;
     }
     if (active) {

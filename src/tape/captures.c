@@ -1,6 +1,7 @@
 /* See captures.h. */
 #include "tape/captures.h"
 
+#include "table/flat.h"
 #include "tape/blocks.h"
 
 #include <stdlib.h>
@@ -41,15 +42,10 @@ static int entry_reads_below(const CadTape *tape, CadEntry e, CadSlot below) {
 }
 
 /* Nothing is computed from the outcome of a comparison. */
-static int is_comparison(CadOp op) {
-    return op == CAD_OP_less || op == CAD_OP_less_equal || op == CAD_OP_equal ||
-           op == CAD_OP_not_equal;
-}
-
 int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
     for (size_t i = begin; below > 0 && i < end; i++) {
         const CadEntry e = tape->entries[i];
-        if (entry_reads_below(tape, e, below) && !is_comparison(CAD_CODE_OP(e.code))) {
+        if (entry_reads_below(tape, e, below) && !cad_op_compares(CAD_CODE_OP(e.code))) {
             return 1;
         }
     }
@@ -190,7 +186,7 @@ CadStatus cad_find_captures(const CadTape *tape, size_t begin, size_t end, CadSl
     }
     for (size_t i = begin; i < end && search.status == CAD_OK; i++) {
         const CadEntry e = tape->entries[i];
-        if (is_comparison(CAD_CODE_OP(e.code))) {
+        if (cad_op_compares(CAD_CODE_OP(e.code))) {
             continue;
         }
         if (CAD_IS_ARRAY_ENTRY(e)) {

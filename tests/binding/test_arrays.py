@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -854,3 +855,25 @@ def test_results_of_rules_keep_the_signs_of_zeros(step: int) -> None:
     result = every(Var(x)).value
     np.testing.assert_array_equal(result, x[::step])
     np.testing.assert_array_equal(np.signbit(result), np.signbit(x[::step]))
+
+
+SHAPES = [
+    *[(-1,), (2, -1), (-1, 3), (4, -1), (-1, 4), (-1, -1), (-1, -1, -1), (-2,), (-6,), (-2, 3)],
+    *[(3, -2), (-2, -3), (-1, 2, -3), (0, -1), (-1, 0), (0, 3), (5,), (2, 3), (1, -1, 6)],
+]
+
+
+@pytest.mark.parametrize("kind", [Var, Dual])
+@pytest.mark.parametrize("have", [(6,), (2, 3), (0,), (0, 3), ()])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_refused_where_numpy_refuses_it(
+    kind: Any, have: tuple[int, ...], shape: tuple[int, ...]
+) -> None:
+    plain = np.zeros(have)
+    try:
+        expected = plain.reshape(shape).shape
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            kind(plain).reshape(shape)
+    else:
+        assert kind(plain).reshape(shape).shape == expected

@@ -631,61 +631,98 @@ static void what_varies_is_told_from_what_does_not(void) {
 
 enum { ROWS = 40, COLUMNS = 3, PICKED = 5 };
 
-/* Rows of x at indices, squared and added up, in a graph of its own; the program gives the sum,
- * its gradient by x, and the product of its Hessian and a direction. */
-static CadStatus program_by_index(int64_t stride, CadProgram **program) {
+/* Rows of x at indices, squared and added up, in a graph of its own. */
+typedef struct Indexed {
+    CadGraph *graph;
+    CadId x, index, direction, taken, sum;
+} Indexed;
+
+static Indexed graph_by_index(int64_t stride) {
     enum { N = ROWS * COLUMNS };
     CadGraph *const graph = cad_graph_new(1);
+    Indexed made = {.graph = graph};
     if (graph == NULL) {
-        return CAD_NO_MEMORY;
+        return made;
     }
-    const CadId x = cad_graph_input(graph, N), index = cad_graph_input(graph, PICKED);
-    const CadId direction = cad_graph_input(graph, N);
-    const CadId first = stride > 0 ? x : x + (ROWS - 1) * COLUMNS;
+    made.x = cad_graph_input(graph, N);
+    made.index = cad_graph_input(graph, PICKED);
+    made.direction = cad_graph_input(graph, N);
+    const CadId first = stride > 0 ? made.x : made.x + (ROWS - 1) * COLUMNS;
     const int64_t shape[2] = {PICKED, COLUMNS}, row[2] = {0, 1}, along[2] = {1, 0};
     const int64_t in_order[2] = {COLUMNS, 1}, all[2] = {0, 0};
-    const CadNumbers taking[3] = {{0, in_order}, {first, row}, {index, along}};
-    const CadId taken = cad_graph_by_index(graph, CAD_ARRAY_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2,
-                                           shape, taking, ROWS, stride * COLUMNS);
-    const CadNumbers squaring[2] = {{0, in_order}, {taken, in_order}};
+    const CadNumbers taking[3] = {{0, in_order}, {first, row}, {made.index, along}};
+    made.taken = cad_graph_by_index(graph, CAD_ARRAY_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2, shape,
+                                    taking, ROWS, stride * COLUMNS);
+    const CadNumbers squaring[2] = {{0, in_order}, {made.taken, in_order}};
     const CadId squares =
         cad_graph_map(graph, CAD_OP_square, PICKED * COLUMNS, 2, shape, 2, squaring);
     const CadNumbers adding[2] = {{0, all}, {squares, in_order}};
-    const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 2, shape, 2, adding);
+    made.sum = cad_graph_map(graph, CAD_OP_SUM, 1, 2, shape, 2, adding);
+    return made;
+}
+
+/* The program gives the sum, its gradient by x, and the product of its Hessian and a direction. */
+static CadStatus program_by_index(const Indexed *of, CadProgram **program) {
+    enum { N = ROWS * COLUMNS };
+    CadGraph *const graph = of->graph;
+    CadId wrt[N], given[N], roots[1 + 2 * N] = {of->sum};
     const CadId seed = cad_graph_constant(graph, 1.0);
-    CadId wrt[N], given[N], roots[1 + 2 * N] = {sum};
     for (CadId k = 0; k < N; k++) {
-        wrt[k] = x + k;
-        given[k] = direction + k;
+        wrt[k] = of->x + k;
+        given[k] = of->direction + k;
     }
     CadStatus status = graph->status;
     if (status == CAD_OK) {
-        status = cad_graph_pull(graph, &sum, &seed, 1, wrt, N, roots + 1);
+        status = cad_graph_pull(graph, &of->sum, &seed, 1, wrt, N, roots + 1);
     }
     if (status == CAD_OK) {
         status = cad_graph_push(graph, wrt, given, N, roots + 1, N, roots + 1 + N);
     }
     if (status == CAD_OK) {
-        const CadId inputs[3] = {x, index, direction};
+        const CadId inputs[3] = {of->x, of->index, of->direction};
         status = cad_program_make(graph, inputs, 3, roots, 1 + 2 * N, program);
     }
-    cad_graph_free(graph);
     return status;
+}
+
+/* Derivatives that fail at each request in turn, until there is memory; and then once more. All is
+ * one graph, which is what it was each time. */
+static CadStatus program_at_last(const Indexed *of, CadProgram **program) {
+    const CadGraph *const graph = of->graph;
+    const CadGraphMark mark = cad_graph_mark(graph);
+    CadStatus status = CAD_NO_MEMORY;
+    for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
+        cad_memory_fail_after(granted);
+        status = program_by_index(of, program);
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && *program == NULL));
+        if (status == CAD_OK) {
+            cad_program_free(*program);
+            *program = NULL;
+        }
+        cad_graph_rewind(of->graph, &mark);
+        const CadGraphMark now = cad_graph_mark(graph);
+        CHECK(graph->status == CAD_OK);
+        CHECK_COUNT(now.n_nodes, mark.n_nodes);
+        CHECK_COUNT(now.n_arrays, mark.n_arrays);
+        CHECK_COUNT(now.n_words, mark.n_words);
+        CHECK_COUNT(now.n_lists, mark.n_lists);
+        CHECK_COUNT(now.n_constants, mark.n_constants);
+        CHECK_COUNT(now.n_guards, mark.n_guards);
+        CHECK_COUNT(now.n_elements, mark.n_elements);
+        CHECK_COUNT(graph->n_known, mark.n_nodes + 3); /* and the arrays that are no inputs */
+    }
+    CHECK(status == CAD_OK);
+    return program_by_index(of, program);
 }
 
 static void rows_are_taken_at_indices(void) {
     enum { N = ROWS * COLUMNS };
     for (int64_t stride = -1; stride <= 1; stride += 2) {
-        CadStatus status = CAD_NO_MEMORY;
         CadProgram *program = NULL;
-        for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
-            program = NULL;
-            cad_memory_fail_after(granted);
-            status = program_by_index(stride, &program);
-            cad_memory_fail_after(-1);
-            CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && program == NULL));
-        }
-        CHECK(status == CAD_OK);
+        const Indexed indexed = graph_by_index(stride);
+        CHECK(program_at_last(&indexed, &program) == CAD_OK);
+        cad_graph_free(indexed.graph);
         CHECK_COUNT(program->n_referred, 2); /* x and the direction */
         double inputs[2 * N + PICKED], results[1 + 2 * N], counts[ROWS] = {0.0}, sum = 0.0;
         const double index[PICKED] = {3.0, -1.0, 0.0, 3.0, -ROWS};
@@ -713,6 +750,72 @@ static void rows_are_taken_at_indices(void) {
         }
         cad_program_free(program);
     }
+}
+
+/* What stands in the first nodes stands in the copy, and the ends are what later ones use. */
+static void a_beginning_is_a_copy(void) {
+    enum { KEPT = 6 };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 2);
+    const CadId a = cad_graph_apply(graph, CAD_OP_sin, x, CAD_NO_ID, CAD_NO_ID);
+    const CadId b = cad_graph_apply(graph, CAD_OP_multiply, a, x + 1, CAD_NO_ID);
+    const CadId two = cad_graph_constant(graph, 2.0);
+    const CadId c = cad_graph_apply(graph, CAD_OP_add, b, two, CAD_NO_ID);
+    const CadId d = cad_graph_apply(graph, CAD_OP_exp, c, CAD_NO_ID, CAD_NO_ID);
+    CHECK_COUNT(graph->n_nodes, KEPT);
+    cad_graph_apply(graph, CAD_OP_multiply, a, d, CAD_NO_ID);
+    cad_graph_apply(graph, CAD_OP_add, b, cad_graph_constant(graph, 3.0), CAD_NO_ID);
+    CadId ends[KEPT];
+    size_t n_ends = 0;
+    CadGraph *copy = NULL;
+    CadStatus status = CAD_NO_MEMORY;
+    for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
+        cad_graph_free(copy);
+        cad_memory_fail_after(granted);
+        status = cad_graph_beginning(graph, KEPT, &copy, ends, &n_ends);
+        cad_memory_fail_after(-1);
+    }
+    CHECK(status == CAD_OK);
+    CHECK_COUNT(copy->n_nodes, KEPT);
+    CHECK_COUNT(copy->n_elements, 2);
+    CHECK(memcmp(copy->nodes, graph->nodes, KEPT * sizeof *copy->nodes) == 0);
+    CHECK_COUNT(n_ends, 3);
+    CHECK(ends[0] == a && ends[1] == b && ends[2] == d);
+    cad_graph_free(copy);
+    cad_graph_free(graph);
+}
+
+/* Copies of variables are found, and told from copies of what is none; or memory is wanting. */
+static void copies_have_origins(void) {
+    enum { N = 3, SIZE = 4 };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, N), other = cad_graph_input(graph, 1);
+    const CadId ids[SIZE] = {x + 2, other, x, x + 2}, unused[2] = {x, x + 1};
+    const CadId packed = cad_graph_pack(graph, ids, SIZE);
+    cad_graph_pack(graph, unused, 2);
+    const int64_t shape[1] = {SIZE}, in_order[1] = {1};
+    const CadNumbers views[2] = {{0, in_order}, {packed, in_order}};
+    const CadId output = cad_graph_map(graph, CAD_OP_sin, SIZE, 1, shape, 2, views);
+    const CadId wrt[N] = {x, x + 1, x + 2};
+    CadStatus status = CAD_NO_MEMORY;
+    CadId *copies = NULL;
+    uint32_t *origins = NULL;
+    size_t n = 0;
+    long granted = 0;
+    for (; status != CAD_OK && granted < GRANTED; granted++) {
+        cad_memory_fail_after(granted);
+        status = cad_graph_copies(graph, wrt, N, &output, 1, &copies, &origins, &n);
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && copies == NULL && origins == NULL));
+    }
+    CHECK(status == CAD_OK);
+    CHECK_COUNT((size_t)granted, 6); /* five requests, each of which was refused */
+    CHECK_COUNT(n, 3);
+    CHECK(copies[0] == packed && copies[1] == packed + 2 && copies[2] == packed + 3);
+    CHECK(origins[0] == 2 && origins[1] == 0 && origins[2] == 2);
+    cad_memory_free(copies);
+    cad_memory_free(origins);
+    cad_graph_free(graph);
 }
 
 static void graphs_survive_want_of_memory(void) {
@@ -764,6 +867,8 @@ const Test graph_tests[] = {
     TEST(a_miss_ends_where_it_is_met),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(rows_are_taken_at_indices),
+    TEST(a_beginning_is_a_copy),
+    TEST(copies_have_origins),
     TEST(graphs_survive_want_of_memory),
     END_OF_TESTS,
 };

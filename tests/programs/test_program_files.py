@@ -258,6 +258,27 @@ def test_no_bytes_lead_out_of_a_program(name: str) -> None:
     assert outcomes == {False, True}
 
 
+def with_input_of(size: int, data: bytes) -> bytes:
+    """A graph whose first input is larger, or smaller, than it was."""
+    n_text, _, _, _, n_outputs, n_guards, n_nodes = HEADER.unpack_from(data)[1:8]
+    at = HEADER.size + n_text + 4 * n_outputs + 13 * n_guards + 16 * n_nodes + 4
+    return sealed(data[:at] + struct.pack("<I", size) + data[at + 4 : -4])
+
+
+@pytest.mark.parametrize("size", [2, 4, 2**30])
+def test_a_program_whose_sizes_do_not_fit_is_refused(size: int) -> None:
+    program = cadiff.compile(lambda x: x[0] * x[1])
+    program(np.ones(3))
+    pickled = pickle.dumps(program._traces.portable())
+    [[recorded]] = pickle.loads(pickled).values()
+    [data, _] = binding.reduced_graph(recorded.graph)[1]
+    assert with_input_of(3, data) == data
+    binding.graph_from_bytes(with_input_of(size, data))  # it is a graph
+    assert pickled.count(data) == 1
+    with pytest.raises(ValueError, match=f"its recording takes {size} numbers .* have 3 and 1"):
+        pickle.loads(pickled.replace(data, with_input_of(size, data)))
+
+
 # --- C -------------------------------------------------------------------------------------------
 
 CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)

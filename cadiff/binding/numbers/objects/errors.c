@@ -7,10 +7,11 @@ PyObject *cad_stale_error;
 PyObject *cad_missing_error;
 
 int cad_raise_status(CadStatus status) {
-    if (status == CAD_RAISED) {
-        return -1; /* the exception is set */
-    }
-    if (status == CAD_NO_MEMORY) {
+    if (status == CAD_RAISED) { /* the exception is set, or the caller has forgotten it */
+        if (PyErr_Occurred() == NULL) {
+            PyErr_SetString(PyExc_SystemError, "cadiff: a step failed and did not say why");
+        }
+    } else if (status == CAD_NO_MEMORY) {
         PyErr_SetString(PyExc_MemoryError, "cadiff: no memory left to record operations");
     } else if (status == CAD_BUSY) {
         PyErr_SetString(

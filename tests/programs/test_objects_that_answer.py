@@ -1,0 +1,129 @@
+"""Arguments whose own ways to answer for attributes raise: programs do not ask them.
+
+What f does with them is f's affair; to look at a call, no code of theirs is run.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+
+
+class Meta(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise KeyError(name)
+
+
+class OfMeta(metaclass=Meta):
+    rate = 2.0
+
+
+class Refusing:
+    rate = 2.0
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+class RefusingList(list[float], metaclass=Meta):
+    rate = 2.0
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+class RefusingDict(dict[str, float]):
+    rate = 2.0
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+@dataclass
+class RefusingFields:
+    rate: float = 2.0
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+class RefusingCallable:
+    rate = 2.0
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+    def __repr__(self) -> str:
+        raise KeyError("repr")
+
+    def __call__(self, x: Any, other: Any = None) -> Any:
+        return x * x * self.rate
+
+
+def of_rate(x: Any, other: Any) -> Any:
+    return x * x * other.rate
+
+
+def of_first(x: Any, other: Any) -> Any:
+    return x * x * other[0]
+
+
+ARGUMENTS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[], Any]]] = {
+    "object": (of_rate, Refusing),
+    "of a metaclass": (of_rate, OfMeta),
+    "class": (of_rate, lambda: OfMeta),
+    "list": (of_rate, lambda: RefusingList([1.0, 2.0])),
+    "dict": (of_rate, lambda: RefusingDict(a=1.0)),
+    "dataclass": (of_rate, RefusingFields),
+    "callable": (of_rate, RefusingCallable),
+    "memoryview": (of_first, lambda: memoryview(array("d", [2.0, 3.0]))),
+    "memoryview of bytes": (of_first, lambda: memoryview(b"\x02\x03")),
+    "memoryview of an array": (of_first, lambda: np.array([2.0, 3.0]).data),
+    "bytearray": (of_first, lambda: bytearray(b"\x02\x03")),
+    "array": (of_first, lambda: array("d", [2.0, 3.0])),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_are_not_asked(name: str) -> None:
+    f, make = ARGUMENTS[name]
+    for other in (make(), make()):
+        program = cadiff.compile(f)
+        for _ in range(2):
+            assert program(3.0, other) == 18.0
+            assert program.grad(3.0, other) == 12.0
+            assert program.value_and_grad(3.0, other=other) == (18.0, 12.0)
+            np.testing.assert_array_equal(program.batch(np.ones(2), other), [2.0, 2.0])
+            assert cadiff.grad(f)(3.0, other) == 12.0
+            assert cadiff.hessian(f)(3.0, other) == 4.0
+            np.testing.assert_array_equal(cadiff.vmap(f, (0, None))(np.ones(2), other), [2.0, 2.0])
+            assert cadiff.grad(program)(3.0, other) == 12.0
+            assert cadiff.grad(cadiff.checkpoint(f))(3.0, other) == 12.0
+
+
+@pytest.mark.parametrize("format", ["d", "B"])
+def test_what_a_memoryview_shows_may_change(format: str) -> None:
+    items = array(format, [2, 3])
+    view = memoryview(items)
+    program = cadiff.compile(of_first)
+    for value in (2, 5, 5, 7):
+        items[0] = value
+        assert program(3.0, view) == 9.0 * value
+        assert program.grad(3.0, view) == 6.0 * value
+
+
+def test_functions_are_not_asked() -> None:
+    f = RefusingCallable()
+    for made in (cadiff.compile(f), cadiff.checkpoint(f)):
+        assert made(3.0) == 18.0
+        assert cadiff.grad(made)(3.0) == 12.0
+    assert cadiff.grad(f)(3.0) == 12.0
+    assert cadiff.compile(f).hessian(3.0) == 4.0
