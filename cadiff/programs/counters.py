@@ -28,7 +28,9 @@ _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
 _ADDITIONS = ("BINARY_OP", "INPLACE_ADD", "INPLACE_SUBTRACT")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _BRANCHES = ("JUMP", "FOR_ITER", "RETURN", "YIELD", "SEND", "RAISE")
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType)
+_PLAIN: tuple[Any, ...] = (
+    *(bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType),
+)
 
 
 def counter_of(f: Any) -> str:
