@@ -106,6 +106,7 @@ from .forward import (
     is_differentiating,
     is_forward,
     open_forward,
+    readable_values,
     running_forward,
     stop_gradient,
     under_way,

@@ -8,6 +8,8 @@ from .c_tape cimport CadTape
 cpdef int ndim(x)
 cpdef tuple shape(x)
 cpdef bint carries(tree) except -1
+cdef bint is_plain(object atom) except -1
+cdef object read_only(object number)
 cdef object only_number(object array)
 cdef object highest_tag(list atoms)
 cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape)

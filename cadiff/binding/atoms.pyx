@@ -216,10 +216,6 @@ cdef bint is_plain(object atom) except -1:
     return is_plain(primal) and all([is_plain(t) and not np.any(plain_value(t)) for t in parts])
 
 
-cdef public object cad_constant_value(object number):
-    return plain_value(number) if is_plain(number) else None
-
-
 def plain_constants(tree):
     """A container with plain values in place of its numbers, if all of them are constants; else
     None. What would be written into arrays of these would be lost: they are for reading."""

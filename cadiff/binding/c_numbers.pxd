@@ -64,6 +64,9 @@ cdef extern from "numbers/numbers.h":
     bint CAD_IS_SCALAR(object number)
     object cad_var_new(CadTape *tape, CadSlot slot, double value)
     object cad_var_passive(double value)
+    object cad_var_stale(object values)
+    object cad_var_values(object array)
+    bint cad_is_of_transform(CadTag tag)
     object cad_var_view(CadTape *tape, CadSlot slot, int ndim, const Py_ssize_t *shape,
                         const Py_ssize_t *strides, uint32_t flags)
     int cad_sweep(

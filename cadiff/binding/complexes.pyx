@@ -311,7 +311,17 @@ cdef class Complex:
     def __format__(self, how):
         return format(self.value, how)
 
-    def __reduce__(self):
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        plain = hooks.constants(self)
+        if plain is not None:
+            is_single = isinstance(plain, complex)
+            return (complex, (plain.real, plain.imag)) if is_single else plain.__reduce_ex__(protocol)
         raise TypeError(
             "a Complex cannot be pickled: it belongs to a recording of this thread; take "
             "cadiff.value(z)"

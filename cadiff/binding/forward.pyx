@@ -6,13 +6,14 @@ cimport cython
 
 from .c_numbers cimport *
 from .c_tape cimport *
-from .atoms cimport ndim, shape
+from .atoms cimport is_plain, ndim, read_only, shape
 from .guards cimport explain_error
 from .hooks cimport forget_suspects, note_suspects
 
 from .atoms import dual_components, make_dual, map_numbers, tag_of
 
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
+cdef list aside = []  # what is not under way as long as others are: see ForwardThen
 cdef tuple NOTHING = (0, frozenset())
 cdef dict hidden = {}  # by tape: how many recordings, and which tags, are hidden: see Apart
 
@@ -63,11 +64,15 @@ cdef class ForwardThen:
         self.before = []
 
     def __enter__(self):
-        self.before.append(list(running_forward()))
+        before = list(running_forward())
+        self.before.append(before)
+        aside.append(before)
         set_running(self.then)
 
     def __exit__(self, *_):
-        set_running(self.before.pop())
+        before = self.before.pop()
+        set_running(before)
+        aside.remove(before)
 
 
 @cython.final
@@ -139,6 +144,48 @@ cdef object lifted_under(list under_way, object atom):
             zeros = np.zeros(lengths)
             atom = make_dual(atom, zeros if lengths else 0.0, tag)
     return atom
+
+
+cdef bint is_begun(CadTag tag) except -1:
+    """Whether the forward differentiation of a tag is not over, in any thread."""
+    return tag == cad_current_tape().running_tag or any([
+        tag == <CadTag>one for under_way in [*running.values(), *aside] for one, _ in under_way
+    ])
+
+
+cdef bint is_over(atom) except -1:
+    """Whether a number has outlived the computation that it belongs to: its value is left.
+
+    One that an inner derivative has left is alive as long as outer ones that it carries are.
+    """
+    cdef CadTag tag
+    if CAD_IS_VAR(atom):
+        return CAD_VAR(atom).kind == CAD_STALE
+    if not CAD_IS_DUAL(atom):
+        return False
+    tag = CAD_DUAL(atom).tag
+    if not cad_is_of_transform(tag) or is_begun(tag):
+        return False
+    primal, tangent = dual_components(atom)
+    parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
+    return all([is_over(part) or is_plain(part) for part in parts])
+
+
+cdef public int cad_is_over(object number) except -1:
+    return is_over(number)
+
+
+cdef public object cad_constant_value(object number):
+    return plain_value(number) if is_plain(number) or is_over(number) else None
+
+
+def readable_values(tree):
+    """As plain_constants, but numbers that have outlived their computation are plain, too."""
+    cdef list numbers = []
+    map_numbers(tree, numbers.append)
+    if not numbers or not all([is_plain(number) or is_over(number) for number in numbers]):
+        return None
+    return map_numbers(tree, read_only)
 
 
 def is_differentiating():

@@ -76,7 +76,7 @@ def part_of(x, function):
     if not CAD_IS_VAR_ARRAY(x):
         raise TypeError(f"expected an array Var, not {type(x).__name__}")
     if CAD_VAR(x).kind == CAD_STALE:
-        cad_raise_stale()
+        return cad_var_stale(np.asarray(function(cad_var_values(x))))
     for var in (x, None):
         if var is None:
             var = cad_array_copy(CAD_VAR(x))

@@ -391,7 +391,7 @@ def array(items: Any) -> Number:
     """
     made = copy(items) if isinstance(items, (Var, Dual)) else as_array(items)
     if made.ndim == 0 and isinstance(made, (Var, Dual)) and not binding.is_cell(made):
-        return opened(made[None])[0, ...]
+        return made if binding.is_stale(made) else opened(made[None])[0, ...]
     return opened(made)
 
 

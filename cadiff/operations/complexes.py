@@ -687,7 +687,7 @@ binding.register_complex(
         absolute=absolute,
         advice=callers.advice,
         backward=_backward,
-        constants=binding.plain_constants,
+        constants=binding.readable_values,
         dual=_dual,
         function=function,
         grad=_grad,

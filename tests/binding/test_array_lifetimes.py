@@ -355,9 +355,9 @@ def test_arrays_of_a_gradient_that_is_over() -> None:
         numpy.testing.assert_array_equal(array.value, value)
         uses: list[Callable[[], Any]] = [
             lambda a=array: a * 2.0,
-            lambda a=array: a[0],
+            lambda a=array: a[0] + 1.0,
             lambda a=array: a.sum(),
-            lambda a=array: a.copy(),
+            lambda a=array: -a.copy(),
             lambda a=array: a.backward(numpy.ones(a.shape)),
             lambda a=array: a.__setitem__(0, 1.0),
             lambda a=array: np.concatenate([a, a]),

@@ -177,26 +177,20 @@ READINGS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda v: v[:2].value,
     "iteration": lambda v: [x.value for x in v],
     "comparison": lambda v: v > 1.5,
-    "item": lambda v: v.item(1).value,
+    "item": lambda v: cadiff.value(v.item(1)),
     "tolist": lambda v: cadiff.value(v.tolist()),
-    "sum": lambda v: v.sum().value,
 }
 
 
 @pytest.mark.parametrize("read", READINGS.values(), ids=READINGS.keys())
 @pytest.mark.parametrize("part", [lambda v: v, lambda v: v[:3]], ids=["all", "slice"])
-def test_an_array_of_a_past_gradient_reads_right_or_raises(
+def test_an_array_of_a_past_gradient_reads_right(
     read: Callable[[Any], Any], part: Callable[[Any], Any]
 ) -> None:
     x = np.array([1.0, 2.0, 3.0])
     kept: list[Any] = []
     cadiff.grad(lambda v: (note(kept, part(v)), v[0])[1])(x)
-    expected = read(Var(x))
-    try:
-        got = read(kept[0])
-    except StaleVarError:
-        return
-    np.testing.assert_equal(got, expected)
+    np.testing.assert_equal(read(kept[0]), read(Var(x)))
 
 
 def test_elements_and_slices_of_a_past_array_become_stale() -> None:

@@ -876,6 +876,7 @@ def stub_members(name: str) -> set[str]:
 
 # Protocols of the language and of NumPy that no user calls.
 UNTYPED = {
+    "__array__",
     "__array_function__",
     "__array_ufunc__",
     "__contains__",  # of arrays alone
@@ -918,7 +919,7 @@ def test_array_numbers_have_the_members_of_the_scalars() -> None:
         (cadiff.Var(1.0), cadiff.Var([1.0])),
         (cadiff.Dual(1), cadiff.Dual([1])),
     ):
-        assert runtime_members(type(scalar)) | {"__array__"} == runtime_members(type(array))
+        assert runtime_members(type(scalar)) == runtime_members(type(array))
 
 
 def own_functions(module: ModuleType) -> set[str]:

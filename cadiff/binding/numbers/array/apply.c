@@ -6,6 +6,7 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
+#include "numbers/var/var.h"
 
 /* --- elementwise operations --- */
 
@@ -60,6 +61,12 @@ PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
 }
 
 PyObject *cad_array_copy(CadVar *var) {
+    if (var->kind == CAD_STALE) {
+        PyObject *values = cad_var_values((PyObject *)var);
+        PyObject *copy = values == NULL ? NULL : cad_var_stale(values);
+        Py_XDECREF(values);
+        return copy;
+    }
     PyObject *operand = (PyObject *)var;
     PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
     if (copy != NULL && var->view->ndim == 0 && CAD_IS_SCALAR(copy)) {

@@ -84,14 +84,22 @@ static Py_ssize_t var_length(CadVar *var) {
     return CAD_SHAPE(var->view)[0];
 }
 
+/* A part of what is left of an array when its computation is over. */
+static PyObject *stale_part(const CadVar *var, PyObject *key) {
+    PyObject *values = cad_var_values((PyObject *)var);
+    PyObject *item = values == NULL ? NULL : PyObject_GetItem(values, key);
+    PyObject *part = item == NULL ? NULL : PyArray_FROM_OT(item, NPY_DOUBLE);
+    PyObject *result = part == NULL ? NULL : cad_var_stale(part);
+    Py_XDECREF(part);
+    Py_XDECREF(item);
+    Py_XDECREF(values);
+    return result;
+}
+
 /* `asked` is the index before a negative one was counted from the end. */
 static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
     if (!CAD_IS_VAR_ARRAY(var)) {
         raise_not_array("elements: it cannot be indexed or iterated");
-        return NULL;
-    }
-    if (var->kind == CAD_STALE) {
-        cad_raise_stale();
         return NULL;
     }
     const CadView *view = var->view;
@@ -103,6 +111,12 @@ static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
         PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for a Var of length %zd", asked,
                      (Py_ssize_t)CAD_SHAPE(view)[0]);
         return NULL;
+    }
+    if (var->kind == CAD_STALE) {
+        PyObject *key = PyLong_FromSsize_t(index);
+        PyObject *part = key == NULL ? NULL : stale_part(var, key);
+        Py_XDECREF(key);
+        return part;
     }
     const CadSlot slot = var->slot + (CadSlot)(index * CAD_STRIDES(view)[0]);
     if (view->ndim == 1) {
@@ -137,11 +151,7 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
         }
         return cad_with_axes((PyObject *)var, axes);
     }
-    if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
-    }
-    return general_item(var, key);
+    return var->kind == CAD_STALE ? stale_part(var, key) : general_item(var, key);
 }
 
 static int var_assign(CadVar *var, PyObject *key, PyObject *value) {

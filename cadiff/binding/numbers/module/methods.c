@@ -71,8 +71,10 @@ static PyObject *method_itself(PyObject *self, PyObject *unused) {
 static PyObject *method_reduce(PyObject *self, PyObject *protocol) {
     PyObject *plain = cad_constant_value(self);
     if (plain != Py_None) {
-        PyObject *result =
-            plain == NULL ? NULL : PyObject_CallMethod(plain, "__reduce_ex__", "O", protocol);
+        PyObject *result = plain == NULL ? NULL
+                           : PyFloat_Check(plain)
+                               ? Py_BuildValue("O(O)", &PyFloat_Type, plain)
+                               : PyObject_CallMethod(plain, "__reduce_ex__", "O", protocol);
         Py_XDECREF(plain);
         return result;
     }
@@ -84,9 +86,13 @@ static PyObject *method_reduce(PyObject *self, PyObject *protocol) {
     return NULL;
 }
 
-static PyObject *method_refuse(PyObject *self, PyObject *unused) {
+static PyObject *method_complex(PyObject *self, PyObject *unused) {
     (void)unused;
-    return cad_refuse_conversion(self);
+    PyObject *number = cad_number_float(self);
+    PyObject *result =
+        number == NULL ? NULL : PyComplex_FromDoubles(PyFloat_AS_DOUBLE(number), 0.0);
+    Py_XDECREF(number);
+    return result;
 }
 
 /* An array of these lengths that takes no memory: NumPy says by it which indices are right. */
@@ -544,7 +550,28 @@ static PyObject *get_absent(PyObject *self, void *closure) {
     {name, get_absent, NULL, "Raises AttributeError.",                                            \
      "numbers with derivatives have no " name ": " instead}
 
+/* A single number that has outlived its computation is its value to NumPy; one that has not is an
+ * object to it, which answers as if it had no such attribute. Arrays have a method. */
+static PyObject *get_as_plain(PyObject *self, void *closure) {
+    (void)closure;
+    const int is_over = CAD_IS_VAR(self) ? CAD_VAR(self)->kind == CAD_STALE : cad_is_over(self);
+    if (is_over <= 0) {
+        if (is_over == 0) {
+            PyErr_SetNone(PyExc_AttributeError);
+        }
+        return NULL;
+    }
+    PyObject *value = cad_plain_value(self);
+    PyObject *plain = value == NULL ? NULL : PyArray_FROM_O(value);
+    PyObject *method = plain == NULL ? NULL : PyObject_GetAttrString(plain, "__array__");
+    Py_XDECREF(plain);
+    Py_XDECREF(value);
+    return method;
+}
+
 PyGetSetDef cad_common_attributes[] = {
+    {"__array__", get_as_plain, NULL, "Of numbers that have outlived their computation alone.",
+     NULL},
     {"flat", get_flat, set_flat, "The elements in order, to iterate over, read and assign.", NULL},
     {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
     {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
@@ -581,7 +608,7 @@ PyGetSetDef cad_common_attributes[] = {
 PyMethodDef cad_common_methods[] = {
     {"__format__", method_format, METH_O, "Format the value."},
     {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
-    {"__complex__", method_refuse, METH_NOARGS, "Raises TypeError."},
+    {"__complex__", method_complex, METH_NOARGS, "Of what carries no derivative, as float()."},
     {"__copy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
     {"__deepcopy__", KEYWORDS(array_copy), "A copy of an array; a number is itself one."},
     {"__reduce_ex__", method_reduce, METH_O, "Raises TypeError."},

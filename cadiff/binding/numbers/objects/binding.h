@@ -40,7 +40,11 @@ PyObject *cad_call_dispatched(PyObject *function, PyObject *args, PyObject *kwar
 /* Call what has no rule with constants; NotImplemented if there are others among its arguments. */
 PyObject *cad_call_on_constants(PyObject *function, PyObject *args, PyObject *kwargs);
 
-/* The plain value of what carries no derivative; None of anything else. */
+/* The plain value of what carries no derivative, or has outlived its computation; None of anything
+ * else. */
 PyObject *cad_constant_value(PyObject *number);
+
+/* Whether a number has outlived its computation. */
+int cad_is_over(PyObject *number);
 
 #endif

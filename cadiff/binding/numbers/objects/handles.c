@@ -109,14 +109,12 @@ PyObject *cad_var_passive(double value) {
     return (PyObject *)var;
 }
 
-PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
-                       const npy_intp *strides, uint32_t flags) {
-    if (ndim == 0 && !(flags & CAD_CELL)) {
-        return cad_var_new(tape, slot, tape->values[slot]);
-    }
+static CadView *new_view(int ndim, const npy_intp *shape, const npy_intp *strides,
+                         uint32_t flags) {
     CadView *view = PyMem_Malloc(sizeof *view + 2 * (size_t)ndim * sizeof(npy_intp));
     if (view == NULL) {
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return NULL;
     }
     view->kept = NULL;
     view->flags = flags;
@@ -127,6 +125,18 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
         CAD_STRIDES(view)[i] = strides != NULL ? strides[i] : view->size;
         view->size *= shape[i];
     }
+    return view;
+}
+
+PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
+                       const npy_intp *strides, uint32_t flags) {
+    if (ndim == 0 && !(flags & CAD_CELL)) {
+        return cad_var_new(tape, slot, tape->values[slot]);
+    }
+    CadView *view = new_view(ndim, shape, strides, flags);
+    if (view == NULL) {
+        return NULL;
+    }
     CadVar *var = (CadVar *)cad_var_new(tape, slot, 0.0);
     if (var == NULL) {
         PyMem_Free(view);
@@ -135,6 +145,40 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
     Py_SET_TYPE(var, &CadVarArray_Type);
     var->kind = CAD_ARRAY;
     var->view = view;
+    return (PyObject *)var;
+}
+
+PyObject *cad_var_stale(PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    const int ndim = PyArray_NDIM(array);
+    CadView *view = NULL;
+    if (ndim > 0) {
+        view = new_view(ndim, PyArray_DIMS(array), NULL, 0);
+        double *kept =
+            view == NULL ? NULL : PyMem_Malloc((size_t)(view->size + 1) * sizeof(double));
+        PyObject *ordered = kept == NULL ? NULL : PyArray_NewCopy(array, NPY_CORDER);
+        if (ordered == NULL) {
+            PyMem_Free(kept);
+            PyMem_Free(view);
+            return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+        }
+        memcpy(kept, PyArray_DATA((PyArrayObject *)ordered), (size_t)view->size * sizeof(double));
+        Py_DECREF(ordered);
+        view->kept = kept;
+    }
+    CadVar *var = CAD_VAR(cad_var_passive(ndim > 0 ? 0.0 : *(double *)PyArray_DATA(array)));
+    if (var == NULL) {
+        if (view != NULL) {
+            PyMem_Free(view->kept);
+        }
+        PyMem_Free(view);
+        return NULL;
+    }
+    var->kind = CAD_STALE;
+    if (view != NULL) {
+        Py_SET_TYPE(var, &CadVarArray_Type);
+        var->view = view;
+    }
     return (PyObject *)var;
 }
 

@@ -44,6 +44,9 @@ PyObject *cad_var_passive(double value);
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
                        const npy_intp *strides, uint32_t flags);
 
+/* A stale number of these values, an array of float64: a part of one that is stale. */
+PyObject *cad_var_stale(PyObject *values);
+
 void cad_var_dealloc(CadVar *var);
 
 /* Forget what came after the last mark; numbers that still refer to it become stale. */

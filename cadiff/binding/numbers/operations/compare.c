@@ -94,12 +94,20 @@ static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int
     return status;
 }
 
-/* What takes part in a comparison: the innermost primal, a list as an array. A new reference. */
+static int is_stale(PyObject *object) {
+    return CAD_IS_VAR(object) && CAD_VAR(object)->kind == CAD_STALE;
+}
+
+/* What takes part in a comparison: the innermost primal, a list as an array; of a stale number the
+ * value. A new reference. */
 static PyObject *take_part(PyObject *object) {
     if (cad_is_listed(object)) {
         return cad_listed_array(object);
     }
     object = cad_innermost(object);
+    if (is_stale(object)) {
+        return cad_plain_value(object);
+    }
     return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
 }
 
@@ -117,6 +125,10 @@ static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject *
     int status = y == NULL ? -1 : 0;
     CadTape *tape = status < 0 ? NULL : cad_guarded_tape(x);
     tape = status == 0 && tape == NULL ? cad_guarded_tape(y) : tape;
+    if (tape != NULL && (is_stale(cad_innermost(left)) || is_stale(cad_innermost(right)))) {
+        cad_guard_obstacle(tape, "a number of an earlier call is compared, whose value a replay "
+                                 "would not read again: keep cadiff.value(v) of it");
+    }
     if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
         status = guard_elements(x, y, how);
     } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {

@@ -151,8 +151,13 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
         return Py_NewRef(var);
     }
     if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
+        PyObject *values = cad_var_values((PyObject *)var);
+        PyObject *turned =
+            values == NULL ? NULL : PyArray_Transpose((PyArrayObject *)values, NULL);
+        PyObject *result = turned == NULL ? NULL : cad_var_stale(turned);
+        Py_XDECREF(turned);
+        Py_XDECREF(values);
+        return result;
     }
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     const int ndim = var->view->ndim;

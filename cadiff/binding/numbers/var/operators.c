@@ -120,7 +120,11 @@ static int slot_bool(CadVar *var) {
         return -1;
     }
     if (var->kind == CAD_STALE) {
-        return cad_raise_stale();
+        if (var->view->kept == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        return var->view->kept[0] != 0.0;
     }
     if (cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0) {
         return -1;
