@@ -31,10 +31,11 @@ except ImportError as error:
     )
 
 describe = runpy.run_path(str(ROOT / "docs" / "long_description.py"))["long_description"]
-texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "pyproject.toml")]
+readme = (ROOT / "README.md").read_text(encoding="utf-8")
+project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 setup(
-    long_description=describe(*texts),
+    long_description=describe(readme, project),
     long_description_content_type="text/markdown",
     ext_modules=[core],
     cmdclass={"build_ext": BuildChanged},
