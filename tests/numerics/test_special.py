@@ -464,6 +464,7 @@ def test_every_primitive_of_the_namespace_has_a_case() -> None:
         "beta_log_density",
         "digamma_gap",
         "erfcx_moment",
+        "exp_over",
         "gamma_density",
         "gamma_log_density",
         "hypot_ratio",
