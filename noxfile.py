@@ -159,7 +159,8 @@ def lint(session: nox.Session) -> None:
     ]
     session.run("clang-format", "--dry-run", "-Werror", *sources)
     session.run("mypy")
-    session.run("basedpyright", "--warnings")
+    # Else it looks into `.venv`, which has what the package needs, and no more.
+    session.run("basedpyright", "--warnings", "--pythonpath", str(Path(session.bin, "python")))
     session.run("zizmor", "--offline", "--quiet", ".github/workflows")
     options = ["--allowlist", "tests/house/stubtest.txt", "--mypy-config-file", "pyproject.toml"]
     session.run("python", "-m", "mypy.stubtest", "cadiff", *options)
