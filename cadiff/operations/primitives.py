@@ -88,6 +88,8 @@ class primitive:  # noqa: N801 - a decorator
         if not callable(function):
             raise TypeError(f"primitive takes a function, not {type(function).__name__}")
         functools.update_wrapper(self, function)
+        if not hasattr(function, "__module__"):  # NumPy's ufuncs say so from 2.2 on
+            self.__module__ = type(function).__module__
         self.function = function
         self.pulls: dict[int, Callable[..., Any] | None] = {}
         self.pushes: dict[int, Callable[..., Any] | None] = {}

@@ -67,8 +67,14 @@ static PyObject *slot_positive(PyObject *operand) {
 }
 
 static int slot_bool(CadDual *dual) {
-    if (dual->kind == CAD_DUAL_ARRAY) {
-        return PyObject_IsTrue(dual->primal_object);
+    if (dual->kind == CAD_DUAL_ARRAY) { /* an empty one is false for some versions of NumPy */
+        PyObject *size = PyObject_GetAttrString(dual->primal_object, "size");
+        const Py_ssize_t count = size == NULL ? -1 : PyLong_AsSsize_t(size);
+        Py_XDECREF(size);
+        if (count < 0) {
+            return -1;
+        }
+        return count == 1 ? PyObject_IsTrue(dual->primal_object) : cad_refuse_truth("Dual", count);
     }
     if (cad_guarding > 0 && cad_guard_truth((PyObject *)dual) < 0) {
         return -1;

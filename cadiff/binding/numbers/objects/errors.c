@@ -86,6 +86,14 @@ int cad_raise_threads(void) {
     return -1;
 }
 
+int cad_refuse_truth(const char *type, Py_ssize_t size) {
+    PyErr_Format(PyExc_ValueError,
+                 "the truth value of a %s of %zd elements is ambiguous: use .any() or .all() of a "
+                 "comparison",
+                 type, size);
+    return -1;
+}
+
 int cad_raise_nested(void) {
     PyErr_SetString(PyExc_RecursionError,
                     "a container (a list, tuple, dict or array of objects) contains itself, or is "

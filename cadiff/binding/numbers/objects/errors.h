@@ -12,6 +12,9 @@ int cad_raise_status(CadStatus status);
 int cad_raise_stale(void);
 int cad_raise_threads(void); /* Vars of two threads meet */
 
+/* Raise ValueError for the truth of an array that has not one element; answers -1. */
+int cad_refuse_truth(const char *type, Py_ssize_t size);
+
 /* Raise TypeError for a Var or Dual where a plain number is needed; answers NULL. What to write
  * instead is said by the function that was registered, which answers a str, "" if it is unknown.
  */

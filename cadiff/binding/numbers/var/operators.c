@@ -113,11 +113,7 @@ static int slot_bool(CadVar *var) {
         return cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0 ? -1 : var->value != 0.0;
     }
     if (var->view->size != 1) {
-        PyErr_Format(PyExc_ValueError,
-                     "the truth value of a Var of %zd elements is ambiguous: use .any() or .all() "
-                     "of a comparison",
-                     (Py_ssize_t)var->view->size);
-        return -1;
+        return cad_refuse_truth("Var", (Py_ssize_t)var->view->size);
     }
     if (var->kind == CAD_STALE) {
         if (var->view->kept == NULL) {
