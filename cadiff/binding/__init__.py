@@ -41,6 +41,7 @@ from .atoms import (
     elements,
     finalized,
     gather_numbers,
+    highest_tag,
     is_cell,
     join_lanes,
     lane_of,

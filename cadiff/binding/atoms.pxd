@@ -11,6 +11,6 @@ cpdef bint carries(tree) except -1
 cdef bint is_plain(object atom) except -1
 cdef object read_only(object number)
 cdef object only_number(object array)
-cdef object highest_tag(list atoms)
+cpdef object highest_tag(list atoms)
 cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)

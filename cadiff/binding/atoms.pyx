@@ -357,8 +357,13 @@ cdef object spread_lanes(object lane, tuple lengths):
     return cad_apply2(CAD_OP_add, lane[..., None], np.zeros(lengths))
 
 
-cdef object highest_tag(list atoms):
-    return max([<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)], default=0)
+cpdef object highest_tag(list atoms):
+    """The highest tag of Duals among numbers, 0 if there are none; StaleVarError if one of them
+    has outlived its computation, beside others that are alive."""
+    cdef set tags = {<object>CAD_DUAL(x).tag for x in atoms if CAD_IS_DUAL(x)}
+    if tags:
+        cad_check_alive(PySequence_Fast_ITEMS(atoms), len(atoms))
+    return max(tags, default=0)
 
 
 def numbers_array(list numbers, tuple shape):

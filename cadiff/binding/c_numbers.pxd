@@ -114,6 +114,7 @@ cdef extern from "numbers/numbers.h":
     object cad_dual_primal(CadDual *dual)
     object cad_dual_tangent(CadDual *dual)
     CadTag cad_fresh_tag()
+    int cad_check_alive(PyObject **numbers, Py_ssize_t n) except -1
     int cad_classify(object number, double *value) except -1
     double cad_primal(object number)
     int cad_ndim(object x)

@@ -18,6 +18,7 @@ from .complexes cimport complex_function, holds_complex
 from .guards cimport call_named
 
 from .atoms import plain_constants
+from .forward import readable_values
 
 
 cdef void enable_vectorcall(object instance, void *member):
@@ -121,7 +122,7 @@ cdef public object cad_call_dispatched(object function, tuple args, dict kwargs)
 
 cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
     """Call what has no rule; NotImplemented if numbers among the arguments need one."""
-    found = plain_constants((args, kwargs))
+    found = readable_values((args, kwargs))
     return NotImplemented if found is None else function(*found[0], **found[1])
 
 

@@ -14,7 +14,7 @@ from .c_numbers cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport are_zero, DirectRule, is_constant, MOST_AXES, rule_at, rule_name, rule_views
-from .atoms cimport carries, shape
+from .atoms cimport carries, highest_tag, shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
 
@@ -276,14 +276,18 @@ cpdef object tag_of_arguments(tuple args):
     """The highest tag of Duals among arguments; 0 if there are Vars alone, -1 if nothing carries
     a derivative, and None if something in a container does."""
     cdef object found = -1
+    cdef bint duals = False, others = False
     for arg in args:
         if CAD_IS_DUAL(arg):
+            others = others or duals and found != CAD_DUAL(arg).tag
+            duals = True
             found = max(found, <object>CAD_DUAL(arg).tag)
         elif CAD_IS_VAR(arg):
+            others = True
             found = max(found, 0)
         elif type(arg) is not float and carries(arg):
             return None
-    return found
+    return highest_tag(list(args)) if duals and others else found
 
 
 def plain_arguments(tuple args):

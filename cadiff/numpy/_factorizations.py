@@ -430,16 +430,16 @@ eigvalsh.defjvp(_eigvalsh_push)
 eigvalsh.defpattern("...ij->...k")
 
 
-def _only_real(x: Any) -> Any:
+def only_real(x: Any) -> Any:
     """What NumPy answers, which since version 2.5 is complex always, of a real matrix."""
     if isinstance(x, tuple):
-        return tuple(map(_only_real, x))
+        return tuple(map(only_real, x))
     if np.any(np.imag(x) != 0.0):
         raise ComplexResultError("the eigenvalues of this matrix are complex")
     return np.ascontiguousarray(np.real(x))
 
 
-@partial(on_matrices, real=(False, False), real_results=_only_real)
+@partial(on_matrices, real=(False, False), real_results=only_real)
 def eig(a: Any) -> Any:
     """Eigenvalues, and eigenvectors as columns of length 1: real ones, if all are."""
     return tuple(np.linalg.eig(a))
@@ -454,7 +454,7 @@ def _conjugated(x: Any) -> Any:
     return conjugate(differences(x))
 
 
-def _eig_pull(ans: Any, a: Any) -> Pull:
+def eig_pull(ans: Any, a: Any) -> Pull:
     w, v = ans
 
     def pull(g: Any) -> Any:
@@ -478,19 +478,19 @@ def _moved(v: Any, g: Any) -> Any:
     return where(lost[..., None, None], np.nan, m)
 
 
-def _eig_push(g: Any, ans: Any, a: Any) -> Any:
+def eig_push(g: Any, ans: Any, a: Any) -> Any:
     w, v = ans
     m = _moved(v, g)
     dv = v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
     return diagonal(m), dv - v * _along(v, dv)
 
 
-eig.defvjp(_eig_pull, unread=(0,))
-eig.defjvp(_eig_push)
+eig.defvjp(eig_pull, unread=(0,))
+eig.defjvp(eig_push)
 eig.defpattern("...ij->...k,...lm")
 
 
-@partial(on_matrices, real_results=_only_real)
+@partial(on_matrices, real_results=only_real)
 def eigvals(a: Any) -> Any:
     """Eigenvalues: real ones, if all those of a real matrix are."""
     return np.linalg.eigvals(a)
@@ -520,7 +520,7 @@ def _pairs(distances: Any) -> Any:
     return order
 
 
-def _eigvals_pull(ans: Any, a: Any) -> Pull:
+def eigvals_pull(ans: Any, a: Any) -> Pull:
     def pull(g: Any) -> Any:
         left = H(_eigenvectors(a, ans))
         return solve(left, g[..., :, None] * left)
@@ -528,12 +528,12 @@ def _eigvals_pull(ans: Any, a: Any) -> Pull:
     return pull
 
 
-def _eigvals_push(g: Any, ans: Any, a: Any) -> Any:
+def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
     return diagonal(_moved(_eigenvectors(a, ans), g))
 
 
-eigvals.defvjp(_eigvals_pull)
-eigvals.defjvp(_eigvals_push)
+eigvals.defvjp(eigvals_pull)
+eigvals.defjvp(eigvals_push)
 eigvals.defpattern("...ij->...k")
 
 

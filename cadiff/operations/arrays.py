@@ -282,7 +282,7 @@ def matmul(x: Number, y: Number) -> Number:
             return binding.matmul(x, y)
         with binding.Quiet():
             return np.matmul(x, y)
-    tag = max(binding.tag_of(x), binding.tag_of(y))
+    tag = binding.highest_tag([x, y])
     (p, dp), (q, dq) = _split(x, tag), _split(y, tag)
     lanes_x, lanes_y = _lanes_at(p, dp), _lanes_at(q, dq)
     tangent: Number = None
@@ -629,7 +629,7 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         [np.broadcast_to(np.zeros(()), binding.shape(part)) for part in parts], axis
     ).shape
     place = normalize_axis_index(axis, len(shape))
-    tag = max(binding.tag_of(part) for part in parts)
+    tag = binding.highest_tag(parts)
     if tag > 0:
         pairs = [binding.split_dual(part, tag) for part in parts]
         primals = [p for p, _ in pairs]

@@ -448,6 +448,9 @@ def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     if found is None and original in PLAIN:
         values = binding.plain_values if original in OF_TYPES else binding.strip
         return original(*values(args), **values(kwargs))
+    plain = binding.readable_values((args, kwargs)) if found is None else None
+    if plain is not None:
+        return original(*plain[0], **plain[1])
     if found is None:
         raise binding.MissingRuleError(
             f"{_name_of(original)} is not supported for complex "

@@ -310,7 +310,7 @@ class primitive:  # noqa: N801 - a decorator
             args, kwargs = replaced(args), replaced(kwargs)
         if tag is None:
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
-            tag = max(map(binding.tag_of, args))
+            tag = binding.highest_tag(list(args))
         if self.written_out is not None and tag == 0 and binding.chooses_anew():
             found = self.written_out(*args, **kwargs) if _are_long(args) else NotImplemented
             if found is not NotImplemented:

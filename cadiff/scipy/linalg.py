@@ -58,7 +58,9 @@ __all__ = [
     "cholesky",
     "circulant",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "expm",
     "expm_frechet",
@@ -456,6 +458,57 @@ def qr(
     return ((r,) if mode == "r" else (q, r)) + order
 
 
+@partial(on_matrices, real=(False, False), real_results=factor.only_real)
+def _eig(a: Any) -> Any:
+    return tuple(scipy.linalg.eig(a, check_finite=False))
+
+
+_eig.defvjp(factor.eig_pull, unread=(0,))
+_eig.defjvp(factor.eig_push)
+_eig.defpattern("...ij->...k,...lm")
+
+
+@partial(on_matrices, real_results=factor.only_real)
+def _eigvals(a: Any) -> Any:
+    return scipy.linalg.eigvals(a, check_finite=False)
+
+
+_eigvals.defvjp(factor.eigvals_pull)
+_eigvals.defjvp(factor.eigvals_push)
+_eigvals.defpattern("...ij->...k")
+
+
+@implements(scipy.linalg.eig)
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Eigenvalues, which are complex always, and eigenvectors; see `cadiff.numpy.linalg.eig`."""
+    supported("eig", left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
+    if b is not None:
+        raise TypeError(
+            "eig of two matrices has no derivatives: give it cadiff.numpy.linalg.solve(b, a), "
+            "which has the same eigenvalues"
+        )
+    a = square(a, check_finite)
+    if not right:
+        return _eigvals(a) + 0j
+    w, v = _eig(a)
+    return w + 0j, v
+
+
+@implements(scipy.linalg.eigvals)
+def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, **options: Any) -> Any:
+    """Eigenvalues, which are complex always; see `eig`."""
+    return eig(a, b, right=False, **options)
+
+
 @partial(on_matrices, real=(True, False))
 def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
     factor.check_finite(a, triangle(a.shape[-1], lower))
@@ -693,8 +746,8 @@ def block_diag(*arrs: Any) -> Any:
 
 # What is done by the same steps for complex numbers.
 _ALIKE: tuple[Any, ...] = (
-    block_diag, cho_factor, cho_solve, cholesky, circulant, det, eigh, eigvalsh, expm,
-    expm_frechet, hankel, inv, logm, lstsq, lu, lu_factor, lu_solve, norm, pinv, qr, solve,
+    block_diag, cho_factor, cho_solve, cholesky, circulant, det, eig, eigh, eigvals, eigvalsh,
+    expm, expm_frechet, hankel, inv, logm, lstsq, lu, lu_factor, lu_solve, norm, pinv, qr, solve,
     solve_continuous_lyapunov, solve_sylvester, solve_triangular, sqrtm, svd, svdvals, toeplitz,
 )  # fmt: skip
 for _function in _ALIKE:

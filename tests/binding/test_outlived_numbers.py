@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import math
 import pickle
 from collections.abc import Callable
@@ -141,6 +142,48 @@ def test_arithmetic_with_a_number_of_the_tape_raises() -> None:
     for compute in (lambda: v[0] + 1.0, lambda: 2.0 * v, lambda: np.sin(v[1:]), lambda: v.T @ v):
         with pytest.raises(cadiff.StaleVarError, match=r"cadiff\.value"):
             compute()
+
+
+COMPUTATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": lambda a, x: (a + x).sum(),
+    "sum, before": lambda a, x: (x + (a + 1.0)).sum(),
+    "single": lambda a, x: a[0] * x[0],
+    "function": lambda a, x: np.arctan2(a, x).sum(),
+    "choice": lambda a, x: np.where(x > 0.0, a, x).sum(),
+    "product": lambda a, x: a @ x,
+    "einsum": lambda a, x: np.einsum("i,i->", x, a),
+    "solution": lambda a, x: np.linalg.solve(np.outer(a, a) + np.eye(3), x).sum(),
+    "joined": lambda a, x: np.concatenate([x, a]).sum(),
+    "list": lambda a, x: cadiff.array([x[0], a[0]]).sum(),
+    "objects": lambda a, x: np.array([x[0], a[0]]).sum(),
+    "complex": lambda a, x: ((1j * a) * x).imag.sum(),
+}
+
+
+@pytest.mark.parametrize("transform", [cadiff.grad, cadiff.jacfwd, cadiff.jacrev, cadiff.hessian])
+@pytest.mark.parametrize("compute", COMPUTATIONS.values(), ids=COMPUTATIONS)
+def test_arithmetic_of_a_dual_that_is_left_beside_live_numbers_raises(
+    compute: Callable[[Any, Any], Any], transform: Any
+) -> None:
+    kept = kept_of(ORIGINS["jvp"][0])
+    with pytest.raises(cadiff.StaleVarError, match=r"cadiff\.value"):
+        transform(lambda x: compute(kept, x))(REAL)
+    assert (kept[0] * 2.0 == 2.0, (kept * kept).sum() == 14.0) == (True, True)
+    np.testing.assert_array_equal(
+        cadiff.grad(lambda x: compute(cadiff.value(kept), x))(REAL),
+        cadiff.grad(lambda x: compute(REAL, x))(REAL),
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("origin", ORIGINS)
+@pytest.mark.parametrize("save", [np.save, np.savez, np.savetxt])
+def test_what_is_left_is_saved_as_the_value(origin: str, save: Callable[..., Any]) -> None:
+    call, value = ORIGINS[origin]
+    written = [io.BytesIO(), io.BytesIO()]
+    save(written[0], kept_of(call))
+    save(written[1], value)
+    assert written[0].getvalue() == written[1].getvalue()
 
 
 class Best:

@@ -85,6 +85,10 @@ def real_part(x: Any) -> Any:
     return x.real if isinstance(x, np.ndarray) else x
 
 
+def eigen_of_real(w: Any, v: Any) -> Any:
+    return eigen(w.real, v)
+
+
 def eigen(w: Any, v: Any) -> Any:
     return w, without_signs(v)
 
@@ -486,6 +490,12 @@ def scipy_factorizations() -> Iterator[Case]:
             (0, 1),
             value_rtol=LOOSE,
         )
+    yield from each(
+        "eig", lambda scipy, a: eigen_of_real(*scipy.linalg.eig(a)), real_eigenvalues, [(4, 4)]
+    )
+    yield from each(
+        "eigvals", lambda scipy, a: scipy.linalg.eigvals(a).real, real_eigenvalues, [(4, 4)]
+    )
     yield from each(
         "eigvalsh",
         lambda scipy, a: scipy.linalg.eigvalsh(a),

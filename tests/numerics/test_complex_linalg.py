@@ -168,6 +168,8 @@ def of_scipys() -> dict[str, tuple[Any, ...]]:
         "lu permuted": (lambda la, a: la.lu(a, permute_l=True), (4, 4)),
         **{f"lu_solve {k}": (partial(by_lu, trans=k), *system) for k in (0, 1, 2)},
         "qr pivoting": (lambda la, a: la.qr(a, mode="economic", pivoting=True)[:2], (4, 3)),
+        "eig": (lambda la, a: eigen(*la.eig(a)), *square),
+        "eigvals": (lambda la, a: la.eig(a, right=False) + la.eigvals(a), *square),
         "eigh": (lambda la, a: eigen(*la.eigh(a)), *square),
         "eigh of two": (lambda la, a, b: eigen(*la.eigh(a, positive(b))), (3, 3), (3, 3)),
         "eigvalsh": (

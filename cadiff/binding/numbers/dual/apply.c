@@ -6,6 +6,8 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/tape.h"
 #include "numbers/operations/operations.h"
 
 /* --- operands --- */
@@ -33,12 +35,34 @@ static int agree_on_lanes(Py_ssize_t *n_lanes, Py_ssize_t other) {
     return 0;
 }
 
+int cad_check_alive(PyObject *const *numbers, Py_ssize_t n) {
+    const CadTag running = cad_current_tape()->running_tag;
+    int alive = 0, over = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (CAD_IS_VAR(numbers[i])) {
+            alive |= CAD_VAR(numbers[i])->tape != NULL;
+        } else if (CAD_IS_DUAL(numbers[i])) {
+            const int is_over = CAD_DUAL(numbers[i])->tag == running ? 0 : cad_is_over(numbers[i]);
+            if (is_over < 0) {
+                return -1;
+            }
+            over |= is_over;
+            alive |= !is_over;
+        }
+    }
+    return over && alive ? cad_raise_stale() : 0;
+}
+
 static int survey(CadOp op, PyObject *const *operands, Operands *all) {
     *all = (Operands){.count = cad_op_info[op].arity, .n_lanes = CAD_NO_LANES, .floats = 1};
+    int kinds = 0; /* tags that follow each other, and Vars */
     for (int i = 0; i < all->count; i++) {
-        if (CAD_IS_DUAL(operands[i]) && CAD_DUAL(operands[i])->tag > all->tag) {
-            all->tag = CAD_DUAL(operands[i])->tag;
-        }
+        const CadTag tag = CAD_IS_DUAL(operands[i]) ? CAD_DUAL(operands[i])->tag : 0;
+        kinds += tag > 0 ? tag != all->tag : CAD_IS_VAR(operands[i]);
+        all->tag = tag > all->tag ? tag : all->tag;
+    }
+    if (kinds > 1 && cad_check_alive(operands, all->count) < 0) {
+        return -1;
     }
     for (int i = 0; i < all->count; i++) {
         if (CAD_IS_DUAL(operands[i])) {

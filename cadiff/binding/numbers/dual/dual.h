@@ -32,6 +32,9 @@ PyObject *cad_aligned_tangent(CadDual *dual, int ndim, int lanes);
 /* Give a tangent the whole shape of the value, and the lanes; it is the caller's alone then. */
 PyObject *cad_whole_tangent(PyObject *total, PyObject *value, Py_ssize_t n_lanes, int shared);
 
+/* Raise StaleVarError if a Dual that has outlived its computation stands beside what is alive. */
+int cad_check_alive(PyObject *const *numbers, Py_ssize_t n);
+
 /* --- making (make.c) --- */
 
 PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs);

@@ -25,10 +25,11 @@ int cad_raise_status(CadStatus status) {
 }
 
 int cad_raise_stale(void) {
-    PyErr_SetString(cad_stale_error,
-                    "this Var belongs to a gradient call that is over: its value can be read, but "
-                    "it cannot be computed with; return it from f with has_aux=True, or take "
-                    "cadiff.value(v) inside f");
+    PyErr_SetString(
+        cad_stale_error,
+        "this number belongs to a gradient call that is over: its value can be read, but "
+        "it cannot be computed with; return it from f with has_aux=True, or take "
+        "cadiff.value(v) inside f");
     return -1;
 }
 
