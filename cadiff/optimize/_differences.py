@@ -16,13 +16,15 @@ import numpy as np
 from scipy import optimize
 
 from ..programs.traces import warn_caller
-from ._boxes import sides_of
 from ._vectors import FloatArray
 
 STEP = float(np.finfo(np.float64).eps) ** 0.5  # of forward differences, relative to a number
+SHORT = 1e-6  # steps that tell a slope from a level, relative to a number
+LEAST_SLOPE = 1e-5  # of what is not level
 LONGEST_CAUSE = 200  # characters of an error that a warning repeats
 
 Function = Callable[[FloatArray], Any]
+Sides = Callable[[], tuple[Any, Any]]
 
 
 class Differences:
@@ -34,21 +36,33 @@ class Differences:
         The optimiser, for warnings.
     value : callable
         The function of plain numbers.
+    may_keep : callable
+        Whether the function may keep what it computes, and return that another time.
     """
 
-    def __init__(self, name: str, value: Function) -> None:
+    def __init__(
+        self, name: str, value: Function, may_keep: Callable[[], bool] = lambda: True
+    ) -> None:
         self.name = name
         self.cause: Exception | None = None  # why all derivatives are differences
-        self.lower: Any = -np.inf
-        self.upper: Any = np.inf
         self.runs = 0  # of the function, for differences
         self._value = value
+        self._may_keep = may_keep
+        self._sides: Sides = lambda: (-np.inf, np.inf)
+        self._is_begun = False
         self._has_told = False
 
-    def stay_within(self, bounds: Any, n: int) -> None:
-        """Take no steps over SciPy's bounds of n numbers, as far as there is room."""
-        with suppress(TypeError, ValueError):  # SciPy says what is wrong
-            self.lower, self.upper = sides_of(bounds, n)
+    def stay_within(self, sides: Sides) -> None:
+        """Take no steps over bounds, as far as there is room: `sides` tells them, if need be."""
+
+        def known() -> tuple[Any, Any]:
+            found = -np.inf, np.inf
+            with suppress(TypeError, ValueError):  # SciPy says what is wrong
+                found = sides()
+            self._sides = lambda: found
+            return found
+
+        self._sides = known
 
     def unless(self, derivative: Function, x: FloatArray) -> Any:
         """`derivative(x)`, with one axis for x, its last; or differences in its place."""
@@ -57,9 +71,24 @@ class Differences:
         try:
             result = derivative(x)
         except Exception as error:
-            self._note_cause(error, x)
-            return self.of_value(x)
-        return self.finite(result, x)
+            try:
+                self._value(np.array(x))
+            except Exception:  # the function has the error of plain numbers, too
+                raise error from None
+            return self.instead(error, x)
+        return self.checked(result, x)
+
+    def instead(self, error: Exception, x: FloatArray) -> Any:
+        """Differences, from now on, since a derivative raised an error and the value did not."""
+        self.cause = error
+        text = " ".join(str(error).split())
+        text = text if len(text) < LONGEST_CAUSE else text[:LONGEST_CAUSE] + "..."
+        warn_caller(
+            f"{self.name} takes finite differences, which give fewer digits, since the function "
+            "works with plain numbers but not with those that carry derivatives "
+            f'({type(error).__name__}: {text}); jac="2-point" asks for them'
+        )
+        return self.of_value(x)
 
     def of_value(self, x: FloatArray) -> Any:
         """Forward differences of the function."""
@@ -69,11 +98,9 @@ class Differences:
     def of(self, f: Function, x: FloatArray) -> Any:
         """Forward differences, by steps away from the bounds; 0 where these leave no choice."""
         x = np.asarray(x, dtype=np.float64)
-        steps = STEP * np.maximum(1.0, np.abs(x)) * np.where(x < 0.0, -1.0, 1.0)
-        outside = (x + steps < self.lower) | (x + steps > self.upper)
-        fits = (x - steps >= self.lower) & (x - steps <= self.upper)
-        steps = np.where(outside & fits, -steps, steps)
-        free = np.broadcast_to(np.asarray(self.lower) < self.upper, x.shape)
+        steps = self._steps(x, STEP * np.maximum(1.0, np.abs(x)))
+        lower, upper = self._sides()
+        free = np.broadcast_to(np.asarray(lower) < upper, x.shape)
 
         def of_free(part: FloatArray) -> Any:
             point = x.copy()
@@ -85,26 +112,69 @@ class Differences:
         result[..., free] = known
         return result
 
-    def _note_cause(self, error: Exception, x: FloatArray) -> None:
-        """Go over to differences; or raise, if the function has the error of plain numbers too."""
-        try:
-            self._value(np.array(x))
-        except Exception:
-            raise error from None
-        self.cause = error
-        text = " ".join(str(error).split())
-        text = text if len(text) < LONGEST_CAUSE else text[:LONGEST_CAUSE] + "..."
-        warn_caller(
-            f"{self.name} takes finite differences, which give fewer digits, since the function "
-            "works with plain numbers but not with those that carry derivatives "
-            f'({type(error).__name__}: {text}); jac="2-point" asks for them'
-        )
+    def _steps(self, x: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Steps of such sizes, away from 0 unless there is room towards it alone."""
+        lower, upper = self._sides()
+        steps: FloatArray = sizes * np.where(x < 0.0, -1.0, 1.0)
+        outside = (x + steps < lower) | (x + steps > upper)
+        fits = (x - steps >= lower) & (x - steps <= upper)
+        return np.where(outside & fits, -steps, steps)
 
-    def finite(self, result: Any, x: FloatArray) -> Any:
-        """A derivative; what is not finite in it, where the function is, by differences."""
+    def checked(self, result: Any, x: FloatArray, value: Any = None) -> Any:
+        """A derivative; or differences where it is not finite, or 0 though f is not level.
+
+        `value` is the function's, if it is known.
+        """
         numbers = result.data if hasattr(result, "nnz") else result
-        if np.all(np.isfinite(numbers)):
+        if not np.all(np.isfinite(numbers)):
+            return self._finite(result, x)
+        was_begun, self._is_begun = self._is_begun, True
+        if np.any(numbers) or (was_begun and not self._may_keep()) or self._is_level(x, value):
             return result
+        self.cause = ValueError("all derivatives are 0, but f is not level")
+        where = "is" if was_begun else "starts"
+        warn_caller(
+            f"{self.name} {where} where all derivatives are 0, but f is not level there: it takes "
+            "finite differences, which give fewer digits. float(v), cadiff.value(v), and what f "
+            "has kept of a former call, are plain numbers, by which nothing is differentiated"
+        )
+        return self.of_value(x)
+
+    def _is_level(self, x: FloatArray, value: Any) -> bool:
+        """Whether f may well have a derivative of 0.
+
+        One that takes plain values of its numbers, or those that it has kept of a former call,
+        has none that is known, and an optimiser would be content with the point. At a stationary
+        point f differs by more from its values on either side than these do.
+        """
+        x = np.asarray(x, dtype=np.float64)
+        lower, upper = self._sides()
+        steps = self._steps(x, 2.0 * SHORT * np.maximum(1.0, np.abs(x)))
+        steps *= np.linspace(0.25, 0.5, len(x))
+        has_sides = np.all((x - steps >= lower) & (x - steps <= upper))
+        try:
+            with np.errstate(all="ignore"):
+                near = self._at(x + steps)
+                rounding = LEAST_SLOPE * SHORT * np.maximum(1.0, np.abs(near))
+                if value is not None and np.all(np.abs(near - value) <= 0.25 * rounding):
+                    return True  # whatever f is elsewhere
+                here = self._at(x)  # which f may not give of numbers that carry derivatives
+                first = near - here
+                if has_sides:
+                    second = here - self._at(x - steps)
+                else:
+                    second = self._at(x + 2.0 * steps) - near
+        except Exception:  # beyond the domain: nothing is known
+            return True
+        slope, curvature = np.abs(first + second), np.abs(first - second)
+        return not np.any((slope > 10.0 * curvature) & (slope > rounding))
+
+    def _at(self, x: FloatArray) -> Any:
+        self.runs += 1
+        return np.asarray(self._value(x), dtype=np.float64)
+
+    def _finite(self, result: Any, x: FloatArray) -> Any:
+        """What is not finite in a derivative, where the function is, by differences."""
         with np.errstate(all="ignore"):
             if not np.all(np.isfinite(self._value(np.array(x)))):
                 return result

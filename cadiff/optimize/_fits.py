@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from .. import numpy as cnp
-from .. import transforms
 from ..binding import carries
 from ..inspection import make_tape
 from ..programs import Program
+from ..programs.fallbacks import AsItIs
 from ._boxes import put_bounds, put_scale
 from ._differences import Differences
 from ._minimize import in_containers
@@ -142,10 +142,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         else:
             given["jac"] = jac
         if given.get("bounds") is not None:
-            bounds = given["bounds"]
-            is_object = hasattr(bounds, "lb")
-            derivatives.differences.lower = bounds.lb if is_object else bounds[0]
-            derivatives.differences.upper = bounds.ub if is_object else bounds[1]
+            derivatives.differences.stay_within(lambda: _sides(given["bounds"]))
         result = optimize.least_squares(values, parameters.vector, **given)
     if jac is None:
         derivatives.warn_if_slow(np.asarray(result.x), len(parameters.vector))
@@ -154,6 +151,11 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         bounds = optimize.Bounds(*bounds)
     solution = Squares(parameters, result, bounds)
     return in_containers(as_result(result, solution), parameters)
+
+
+def _sides(bounds: Any) -> tuple[Any, Any]:
+    lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
+    return np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
 
 
 def _jac_sparsity(given: dict[str, Any]) -> Any:
@@ -353,10 +355,14 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         given["jac"] = None if jac == "differences" else jac
         return optimize.curve_fit(**given)
     of_parameters = _of_parameters(f)
-    eager, program = transforms.jacobian(of_parameters), program_of(of_parameters)
+    eager, program = AsItIs(of_parameters), program_of(of_parameters)
     jacobians = 0
     with Progress("curve_fit", progress, limit_of(given, "")[0]) as bar:
-        differences = Differences("curve_fit", lambda params: values(given["xdata"], *params))
+        differences = Differences(
+            "curve_fit",
+            lambda params: values(given["xdata"], *params),
+            lambda: not eager.keeps_nothing,
+        )
 
         @functools.wraps(f)
         def values(xdata: Any, *params: float) -> Any:
@@ -377,8 +383,13 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         def jacobian(xdata: Any, *params: float) -> NDArray[Any]:
             nonlocal jacobians
             jacobians += 1
-            of = eager if jacobians < EAGER_JACOBIANS else program.jacobian
-            matrix: NDArray[Any] = differences.unless(lambda p: of(p, xdata), np.array(params))
+
+            def exact(p: FloatArray) -> Any:
+                if jacobians < EAGER_JACOBIANS:
+                    return eager("jacobian", p, xdata)
+                return program.jacobian(p, xdata)
+
+            matrix: NDArray[Any] = differences.unless(exact, np.array(params))
             return matrix if matrix.ndim == 2 else matrix.reshape(-1, len(params))
 
         given["f"], given["jac"] = values, jacobian
@@ -434,7 +445,7 @@ def _refined(
     def residuals_at(params: Any) -> Any:
         return whiten(cnp.ravel(cnp.asarray(of_parameters(params, xdata))) - ydata)
 
-    hessian = transforms.hessian(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
+    squares = AsItIs(lambda params: 0.5 * cnp.sum(residuals_at(params) ** 2))
     params, shortest = popt, float("inf")
     if not _are_determined(whiten(jacobian(xdata, *popt)), popt, whiten(ydata)):
         warnings.warn(NOT_ESTIMATED, optimize.OptimizeWarning, stacklevel=4)
@@ -443,7 +454,7 @@ def _refined(
         residuals = residuals_at(params)
         matrix = whiten(jacobian(xdata, *params))
         try:
-            step = np.linalg.solve(hessian(params), -(matrix.T @ residuals))
+            step = np.linalg.solve(squares("hessian", params), -(matrix.T @ residuals))
         except (np.linalg.LinAlgError, TypeError, NotImplementedError):
             return None  # there are no second derivatives of what has rules for first ones alone
         change = float(np.linalg.norm(matrix @ step))
@@ -487,6 +498,7 @@ def _of_parameters(f: Callable[..., Any]) -> Callable[..., Any]:
     def of_parameters(params: Any, xdata: Any) -> Any:
         return f(xdata, *params)
 
+    of_parameters.__wrapped__ = f  # type: ignore[attr-defined]
     return of_parameters
 
 
@@ -494,5 +506,5 @@ def _is_unbounded(given: dict[str, Any]) -> bool:
     bounds = given.get("bounds")
     if bounds is None:
         return True
-    lower, upper = (bounds.lb, bounds.ub) if isinstance(bounds, optimize.Bounds) else bounds
+    lower, upper = _sides(bounds)
     return bool(np.all(np.isneginf(lower)) and np.all(np.isposinf(upper)))

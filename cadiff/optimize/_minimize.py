@@ -120,7 +120,9 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
             history.unflatten = parameters.unflatten
             given["callback"] = _kept(history, given, objective, parameters.vector)
         given["callback"] = bar.following(given.get("callback"))
-        objective.differences.stay_within(given.get("bounds"), objective.n)
+        bounds = given.get("bounds")
+        if bounds is not None:
+            objective.differences.stay_within(lambda: sides_of(bounds, objective.n))
         ending = without_early_end(given, method)
         start = parameters.vector
         if method in WITHOUT_GRADIENT and is_vector:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import transforms
 from ..binding import carries, readable_values
 from ..inspection.texts import counted
 from ..programs import Program
+from ..programs.fallbacks import AsItIs
 from ..programs.traces import warn_caller
 from ._differences import Differences
 from ._progress import Progress
@@ -22,8 +23,7 @@ FEW_VARIABLES = 50  # matrices by so few are dense
 SPARSE = 0.25  # of the entries of a matrix, at most
 LARGE_HESSIAN = 2_000  # variables; larger ones that are not sparse are multiplied by vectors only
 SOME_RECORDINGS = 4  # which a function may need, one for each of its branches
-STEP = 1e-6  # to either side of the start, relative to it, where all derivatives are 0 there
-LEAST_SLOPE = 1e-5  # of what is not level
+EAGER_GRADIENTS = 8  # beyond which it is worth recording; many runs take no more
 LONG = 0.5  # seconds in derivatives, beyond which it is worth asking what differences would cost
 
 
@@ -54,10 +54,23 @@ class Derivatives:
         self._function = parameters.of_vectors(f)
         self._runs = 0
         self._is_recorded = False  # and so computes values faster than f itself
-        self.program = program_of(self._function)
-        self.differences = Differences(name, self.plain_value)
+        self.differences = Differences(name, self.plain_value, self._may_keep)
         self._is_sparse: dict[str, bool] = {}
-        self._is_begun = False
+
+    @cached_property
+    def program(self) -> Program[..., Any]:
+        return program_of(self._function)
+
+    @cached_property
+    def as_it_is(self) -> AsItIs:
+        return AsItIs(self._function, self.args)
+
+    @property
+    def has_program(self) -> bool:
+        return "program" in vars(self) or isinstance(self._function, Program)
+
+    def _may_keep(self) -> bool:
+        return not self.as_it_is.keeps_nothing
 
     @property
     def runs(self) -> int:
@@ -66,7 +79,7 @@ class Derivatives:
 
     def value(self, x: FloatArray) -> Any:
         """The value: by the program once derivatives have made one, else by f itself."""
-        if not self._is_recorded:
+        if not self._is_recorded or self.differences.cause is not None:
             return self.plain_value(x)
         result = self.program(x, *self.args)
         check_plain(result, self.name)
@@ -76,7 +89,6 @@ class Derivatives:
         """Differentiate what f returns first, where it returns a value and its gradient."""
         both = self._function
         self._function = lambda *args: both(*args)[0]
-        self.program = program_of(self._function)
 
     def plain_value(self, x: FloatArray) -> Any:
         """The value by f itself; or by the program, where `cadiff.array` in f makes Vars."""
@@ -104,10 +116,13 @@ class Derivatives:
             self._runs += 1
             return derivative(x)
 
-        return self.check_zeros(x, self.differences.unless(counted, x))
+        return self.differences.unless(counted, x)
 
-    def _eager_jacobian(self, x: FloatArray, *args: Any) -> NDArray[Any]:
-        return transforms.jacobian(self._function)(x, *args)  # type: ignore[no-any-return]
+    def _eager_jacobian(self, x: FloatArray, *args: Any) -> Any:
+        return self.as_it_is("jacobian", x, *args)
+
+    def _eager_gradient(self, x: FloatArray, *args: Any) -> Any:
+        return self.as_it_is("value_and_grad", x, *args)
 
     def timed(self, method: Callable[..., Any], *args: Any) -> Any:
         begun = perf_counter()
@@ -115,7 +130,7 @@ class Derivatives:
         if method.__name__ in self._begun:
             self.seconds += perf_counter() - begun
             self.calls += 1
-        else:
+        elif self.has_program:
             counts = self.program.stats()
             self._is_recorded = counts["recordings"] > 0 and counts["eager"] == 0
         self._begun.add(method.__name__)
@@ -144,48 +159,21 @@ class Derivatives:
         return exact(x) if what == "hessian" else self.first(exact, x)
 
     def has_second_derivatives(self, x: FloatArray) -> bool:
-        """Whether there are any of a number: primitives may have rules for first ones alone."""
+        """Whether there are any of a number: primitives may have rules for first ones alone.
+
+        What f does with what it keeps shows the second time.
+        """
         if self.differences.cause is not None:
             return False
         try:
-            if self.n <= LARGE_HESSIAN or self.is_sparse("hessian", x):
-                known = self.matrix("hessian", x)
-            else:
-                known = self.program.hvp(x, np.ones(self.n), *self.args)
+            for _ in range(2 if self._may_keep() else 1):
+                if self.n <= LARGE_HESSIAN or self.is_sparse("hessian", x):
+                    known = self.matrix("hessian", x)
+                else:
+                    known = self.program.hvp(x, np.ones(self.n), *self.args)
         except Exception:  # which f, if it is its own, raises again where its value is asked for
             return False
         return bool(np.all(np.isfinite(known.data if hasattr(known, "nnz") else known)))
-
-    def check_zeros(self, x: FloatArray, derivative: Any) -> Any:
-        """A derivative; or differences where it is 0 at the start, though f is not level there.
-
-        Such an f takes plain values of its numbers, or those that it has kept of a former call,
-        and an optimiser is content with the start. At a stationary point f differs by more from
-        its values on either side than these do.
-        """
-        was_begun, self._is_begun = self._is_begun, True
-        if was_begun or np.any(derivative.data if hasattr(derivative, "nnz") else derivative):
-            return derivative
-        step = STEP * np.maximum(1.0, np.abs(x)) * np.linspace(0.5, 1.0, len(x))
-        try:
-            with np.errstate(all="ignore"):
-                below, at, above = (
-                    np.asarray(self.eager_value(y), dtype=np.float64)
-                    for y in (x - step, x, x + step)
-                )
-        except Exception:  # beyond the domain: nothing is known
-            return derivative
-        slope, curvature = np.abs(above - below), np.abs(above - 2.0 * at + below)
-        rounding = LEAST_SLOPE * STEP * np.maximum(1.0, np.abs(at))
-        if not np.any((slope > 10.0 * curvature) & (slope > rounding)):
-            return derivative
-        self.differences.cause = ValueError("all derivatives are 0, but f is not level")
-        warn_caller(
-            f"{self.name} starts where all derivatives are 0, but f is not level there: it takes "
-            "finite differences, which give fewer digits. float(v), cadiff.value(v), and what f "
-            "has kept of a former call, are plain numbers, by which nothing is differentiated"
-        )
-        return self.differences.of_value(x)
 
     def warn_if_slow(self, x: FloatArray, many: int) -> None:
         """Warn where so many values for each derivative would have taken half of the time."""
@@ -234,16 +222,24 @@ class Objective(Derivatives):
         self._point = b""  # the numbers of the last one
         self._value = 0.0
         self._gradient: FloatArray = np.empty(0)
+        self._eager = EAGER_GRADIENTS
+        self._failed: tuple[bytes, Exception] = (b"", Exception())  # where there was no gradient
 
     def _move(self, x: FloatArray) -> None:
         point = np.asarray(x).tobytes()  # compared much faster than arrays are
         if self._point != point:
             self._point = b""
-            self._gradient = self.first(self._differentiated, x)
+            if self._failed[0] == point and self.differences.cause is None:
+                self._gradient = self.differences.instead(self._failed[1], x)
+            else:
+                self._gradient = self.first(self._differentiated, x)
             self._point = point
 
     def _differentiated(self, x: FloatArray) -> FloatArray:
-        self._value, gradient = self.timed(self.program.value_and_grad, x)
+        is_eager = self._eager > 0 and not self.has_program
+        self._eager -= is_eager
+        differentiate = self._eager_gradient if is_eager else self.program.value_and_grad
+        self._value, gradient = self.timed(differentiate, x)
         check_plain(self._value, self.name)
         self._progress.show(self._value, gradient)
         return np.full(self.n, np.nan) if np.isnan(self._value) else gradient
@@ -257,9 +253,14 @@ class Objective(Derivatives):
             self._point = b""
             try:
                 gradient = self._differentiated(x)
-            except Exception:  # which is told of when the gradient is asked for
-                return self.value_alone(x)
-            self._gradient = self.check_zeros(x, self.differences.finite(gradient, x))
+            except Exception as error:  # which is told of when the gradient is asked for
+                self._runs += 1
+                value = self.value_alone(x)
+                self._failed = point, error
+                return value
+            self._gradient = self.differences.checked(gradient, x, self._value)
+            if self.differences.cause is not None:
+                self._value = self.value_alone(x)
             self._point = point
         return self._value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import optimize
 
 from .. import transforms
 from ..binding import carries
+from ..programs.fallbacks import AsItIs
 from ._differences import Differences
 from ._history import take_points
 from ._minimize import in_containers
@@ -159,12 +161,15 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     method = None if method is None else str(method).lower()
     given.setdefault("fprime", None)
     program = program_of(f)
-    first: Any = transforms.grad(f)
-    second: Any = transforms.hessian(f)
+    as_it_is = AsItIs(f, args)
+    first: Any = functools.partial(as_it_is, "grad")
+    second: Any = functools.partial(as_it_is, "hessian")
     if np.iscomplexobj(given.get("x0", 0.0)):
         first = transforms.grad(f, holomorphic=True)
         second = transforms.grad(first, holomorphic=True)
-    differences = Differences("root_scalar", lambda x: f(x[0].item(), *latest))
+    differences = Differences(
+        "root_scalar", lambda x: f(x[0].item(), *latest), lambda: not as_it_is.keeps_nothing
+    )
     latest: tuple[Any, ...] = args
 
     def slope(x: Any, *args: Any) -> Any:

@@ -136,6 +136,7 @@ class Parameters:
         def of_vector(vector: Any, *args: Any) -> Any:
             return f(self.given(vector), *args)
 
+        of_vector.__wrapped__ = f  # type: ignore[attr-defined]
         return of_vector
 
 
@@ -152,6 +153,7 @@ def flat_results(f: Callable[..., Any]) -> Callable[..., Any]:
     def of_numbers(*args: Any) -> Any:
         return flat(f(*args))
 
+    of_numbers.__wrapped__ = f  # type: ignore[attr-defined]
     return of_numbers
 
 

@@ -19,9 +19,10 @@ import numpy as np
 from ..binding.callers import is_class_of_library, is_of_library
 from .reads import reads_of
 
-__all__ = ["counter_of"]
+__all__ = ["counter_of", "keeps_nothing"]
 
 _MISSING = object()
+_OWN = __name__.partition(".")[0] + "."
 _UNSEEN = ("EXTENDED_ARG", "PUSH_NULL", "CACHE", "NOP")
 _SHUFFLES = ("COPY", "DUP_TOP", "SWAP", "ROT_TWO", "ROT_THREE")
 _CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
@@ -35,14 +36,40 @@ _PLAIN: tuple[Any, ...] = (
 
 def counter_of(f: Any) -> str:
     """What f adds a constant to in each call, by name; "" if it may do something else, too."""
-    function = f.__func__ if type(f) is MethodType else f
-    if type(function) is not FunctionType:
+    function, owner = _taken_apart(f)
+    if function is None:
         return ""
     counted = _counted_in(function.__code__)
-    owner = f.__self__ if type(f) is MethodType else _MISSING
     if not counted or not _keeps_nothing(function, owner, set()):
         return ""
     return counted if owner is _MISSING else f"{type(owner).__name__}.{counted}"
+
+
+def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
+    """Whether f certainly keeps nothing that it is given or computes, but for counts.
+
+    `args` are what it takes besides.
+    """
+    function, owner = _taken_apart(f)
+    if function is None:
+        return False
+    given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *args)
+    seen: set[int] = set()
+    return all(_is_harmless(part, (), seen) for part in given) and (
+        _keeps_nothing(function, owner, seen)
+    )
+
+
+def _taken_apart(f: Any) -> tuple[FunctionType | None, Any]:
+    """A function behind wrappers of this package, and what it is a method of."""
+    while type(f) is FunctionType and hasattr(f, "__wrapped__") and _is_own(f):
+        f = f.__wrapped__
+    function, owner = (f.__func__, f.__self__) if type(f) is MethodType else (f, _MISSING)
+    return (function, owner) if type(function) is FunctionType else (None, owner)
+
+
+def _is_own(function: FunctionType) -> bool:
+    return str(function.__globals__.get("__name__")).startswith(_OWN)
 
 
 def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:

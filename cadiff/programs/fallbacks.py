@@ -17,11 +17,14 @@ from ..binding import Calls
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function, is_int
+from .constants import Assignable
+from .counters import keeps_nothing
 from .inner import InnerCalls
 from .recordings import Call, FloatArray, carries_derivatives, run
-from .traces import Part, Traces, is_eager
+from .settling import settled
+from .traces import Part, Traces, is_eager, watch_of
 
-__all__ = ["EAGER", "Asked", "EagerCalls", "Fallback", "run_once"]
+__all__ = ["EAGER", "AsItIs", "Asked", "EagerCalls", "Fallback", "run_once"]
 
 EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -29,6 +32,33 @@ EAGER: dict[str, Callable[..., Any]] = {
     "jacobian": jacobian,
     "hessian": hessian,
 }
+
+
+_TEMPLATES = {name: transform(lambda x: x) for name, transform in EAGER.items()}
+
+
+class AsItIs:
+    """Derivatives by f itself, for those to whom a program would not pay.
+
+    What f keeps of its numbers is plain afterwards. `args` are what it takes besides.
+    """
+
+    def __init__(self, f: Function, args: tuple[Any, ...] = ()) -> None:
+        self._function = f
+        self._args = tuple(x for x in args if not isinstance(x, (float, int, str, np.ndarray)))
+        self._assignable = Assignable(f)
+        self.keeps_nothing = keeps_nothing(f, self._args)
+        self._kept = None if self.keeps_nothing else watch_of(f, self._args)
+
+    def __call__(self, what: str, x: Any, *args: Any) -> Any:
+        """What a gradient function gives at a point."""
+        if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
+            self._kept = watch_of(self._function, self._args)
+        try:
+            return _TEMPLATES[what].applied_to(self._assignable)(x, *args)
+        finally:
+            if self._kept is not None:
+                self._kept.settle(settled)
 
 
 class Asked(NamedTuple):

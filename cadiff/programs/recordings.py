@@ -725,7 +725,11 @@ def record(
         with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
-            out = f(*args, **kwargs)
+            try:
+                out = f(*args, **kwargs)
+            except BaseException:
+                watch.settle(settled)
+                raise
             is_changed = not _are_same(given, _contents(args, kwargs))
             del args, kwargs, given
             output = Returned(out)

@@ -1,12 +1,15 @@
 """What a recording has left where it stays: numbers with derivatives become plain ones.
 
 A list to which f appends holds what f was given, and in a call of a program that is plain numbers.
+Arrays of objects, as NumPy makes of such numbers, become arrays of floats.
 """
 
 from __future__ import annotations
 
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from .. import binding
 from ..binding import Dual, Var
@@ -35,6 +38,11 @@ def _settled(value: Any, seen: dict[int, Any]) -> Any:
         if all(one is other for one, other in zip(items, value, strict=True)):
             return value
         return kind._make(items) if hasattr(kind, "_make") else tuple(items)
+    if type(value) is np.ndarray and value.dtype == object:
+        plain_items = [_settled(item, seen) for item in value.flat]
+        if all(one is other for one, other in zip(plain_items, value.flat, strict=True)):
+            return value
+        return np.array(plain_items).reshape(value.shape)
     if isinstance(value, (list, dict)):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in list(pairs):

@@ -43,7 +43,7 @@ from .recordings import (
 )
 from .settling import settled
 
-__all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller"]
+__all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller", "watch_of"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
@@ -417,11 +417,12 @@ class Traces:
         """What runs f as it is. What f keeps of its numbers are plain ones."""
         self.counts["eager"] += 1
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
-            self._kept = _watch_of(self.function)
-        result = eager(*args, **kwargs)
-        if self._kept is not None:
-            self._kept.settle(settled)
-        return result
+            self._kept = watch_of(self.function)
+        try:
+            return eager(*args, **kwargs)
+        finally:
+            if self._kept is not None:
+                self._kept.settle(settled)
 
     # --- whether another one is worth its time
 
@@ -674,9 +675,10 @@ class Traces:
             self._warn(f"{self!r} runs its function as it is for a derivative: {obstacle}")
 
 
-def _watch_of(f: Function) -> Watch | None:
+def watch_of(f: Function, args: tuple[Any, ...] = ()) -> Watch | None:
+    """What f reads beside numbers; None if that cannot be watched."""
     try:
-        return watch_call(f, [])
+        return watch_call(f, [*args])
     except UnwatchableError:
         return None
 

@@ -53,6 +53,17 @@ def cached_latest() -> Callable[[Any], Any]:
     return f
 
 
+def cached_nearest() -> Callable[[Any], Any]:
+    latest: dict[str, Any] = {}
+
+    def f(x: Any) -> Any:
+        if "x" not in latest or not np.allclose(x, latest["x"], rtol=0.0, atol=0.0):
+            latest["x"], latest["f"] = np.array(x), x - TARGET
+        return latest["f"]
+
+    return f
+
+
 def powers(x: Any) -> Any:
     return np.array([math.pow(v, 1.0) - t for v, t in zip(x, TARGET, strict=True)])
 
@@ -78,6 +89,7 @@ KINDS = {
     "tuple": cached_by_tuple,
     "bytes": cached_by_bytes,
     "latest": cached_latest,
+    "nearest": cached_nearest,
     "math": lambda: powers,
     "zeros": lambda: assigning,
     "tests": lambda: asserting,
@@ -108,6 +120,44 @@ OPTIMISERS: dict[str, Callable[[Any], Any]] = {
 AT_ONCE = {"BFGS", "SLSQP", "bounded", "basinhopping"}
 
 
+def compared_with_the_last() -> Callable[[Any], Any]:
+    last: list[Any] = []
+
+    def f(x: Any) -> Any:
+        if last:
+            assert np.sum((x - last[-1]) ** 2) >= 0.0
+        last.append(x)
+        return x - TARGET
+
+    return f
+
+
+def mean_so_far() -> Callable[[Any], Any]:
+    state = {"n": 0, "mean": 0.0}
+
+    def f(x: Any) -> Any:
+        state["n"] += 1
+        state["mean"] += (np.sum(x) - state["mean"]) / state["n"]
+        return x - TARGET
+
+    return f
+
+
+def all_so_far() -> Callable[[Any], Any]:
+    seen: list[Any] = []
+
+    def f(x: Any) -> Any:
+        seen.append(x)
+        assert np.vstack(seen).shape == (len(seen), 2)
+        return x - TARGET
+
+    return f
+
+
+# They compute with what they have kept, and have derivatives none the less.
+STATES = {"last": compared_with_the_last, "mean": mean_so_far, "all": all_so_far}
+
+
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_functions_of_plain_numbers(kind: str, optimiser: str) -> None:
@@ -116,9 +166,42 @@ def test_functions_of_plain_numbers(kind: str, optimiser: str) -> None:
         found = OPTIMISERS[optimiser](KINDS[kind]())
     assert_allclose(found.x, TARGET, atol=1e-3)
     told = [one for one in told if "takes" in str(one.message)]
-    has_derivatives = kind == "latest" and optimiser in AT_ONCE
+    has_derivatives = kind in ("latest", "nearest") and optimiser in AT_ONCE
     assert len(told) == (optimiser != "Nelder-Mead" and not has_derivatives)
     assert all("finite differences" in str(one.message) for one in told)
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("state", STATES)
+def test_functions_that_compute_with_what_they_keep(state: str, optimiser: str) -> None:
+    found = OPTIMISERS[optimiser](STATES[state]())  # warnings are errors
+    assert_allclose(found.x, TARGET, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"bytes"}))  # those of NumPy's objects
+def test_curves_of_plain_numbers(kind: str) -> None:
+    f = KINDS[kind]()
+    with pytest.warns(RuntimeWarning, match="curve_fit .* finite differences") as told:
+        found = optimize.curve_fit(
+            lambda t, a, b: np.tile(f(np.array([a, b])), 3), np.arange(6.0), np.zeros(6), [3, 4]
+        )
+    assert_allclose(found[0], TARGET, atol=1e-6)
+    assert len([one for one in told if one.category is RuntimeWarning]) == 1
+
+
+def test_a_value_that_was_kept_has_no_derivative_later_either() -> None:
+    latest: list[Any] = []
+    calls: list[None] = []
+
+    def f(x: Any) -> Any:
+        calls.append(None)
+        if len(calls) < 4 or not np.array_equal(latest[0], x):
+            latest[:] = np.copy(x), x**2 - TARGET
+        return latest[1]
+
+    with pytest.warns(RuntimeWarning, match="is where all derivatives are 0, but f is not level"):
+        found = optimize.least_squares(f, [3.0, 4.0])
+    assert_allclose(found.x, np.sqrt(TARGET), rtol=1e-6)
 
 
 def test_an_error_that_plain_numbers_have_too_passes_through() -> None:

@@ -62,6 +62,30 @@ def test_logs_hold_plain_points(recordings: list[Any]) -> None:
     assert len(recordings) <= 1
 
 
+def test_few_gradients_are_not_recorded(recordings: list[Any]) -> None:
+    """To record, and to compile, costs more than a few runs of f as it is."""
+    plane = np.array([[2.0, 1.0], [1.0, 3.0]])
+    result = minimize(lambda x: x @ plane @ x, {"x": np.ones(2)}["x"])
+    assert_allclose(result.x, 0.0, atol=1e-6)
+    assert (len(recordings), result.njev <= 8) == (0, True)
+    minimize(
+        lambda p: cnp.sum(100.0 * (p["b"] - p["a"] ** 2) ** 2 + (1.0 - p["a"]) ** 2),
+        {"a": -1.2, "b": 1.0},
+    )
+    assert len(recordings) == 1
+
+
+def test_a_level_start_costs_one_run_more() -> None:
+    calls: list[Any] = []
+
+    def steps(x: Any) -> Any:
+        calls.append(x)
+        return cnp.sum(cnp.floor(x) ** 2)
+
+    result = minimize(steps, np.array([3.5, -1.5]))
+    assert len(calls) == result.nfev == 2
+
+
 @pytest.mark.parametrize("name", ["sgd", "adam"])
 def test_training_on_noise_draws_anew(name: str, recordings: list[Any]) -> None:
     rng = np.random.default_rng(0)
