@@ -158,7 +158,9 @@ class Differences:
                 rounding = LEAST_SLOPE * SHORT * np.maximum(1.0, np.abs(near))
                 if value is not None and np.all(np.abs(near - value) <= 0.25 * rounding):
                     return True  # whatever f is elsewhere
-                here = self._at(x)  # which f may not give of numbers that carry derivatives
+                here = self._at(x)
+                if value is not None and not np.all(np.abs(here - value) <= rounding):
+                    return False  # f is another function of numbers that carry derivatives
                 first = near - here
                 if has_sides:
                     second = here - self._at(x - steps)
