@@ -202,5 +202,6 @@ from .trees import (
 from .watches import MISSING, Watch
 
 register_callers(callers.advice, callers.called, callers.explain)
-put_in_types((Var, Dual), {**newcomers.absent(), "__dir__": newcomers.shown})
+for _kind, _others in ((Var, newcomers.VARS), (Dual, newcomers.DUALS)):
+    put_in_types((_kind,), newcomers.absent(newcomers.OF_NUMBERS, newcomers.NUMBERS, _others))
 register_libraries(callers.is_class_of_library)

@@ -166,7 +166,8 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     else:
         if not _are_met(_named_in(_text_at(user, at), user), carries):
             return
-        found = _of_line(user, at)
+        told = _of_kinds(message)
+        found = _of_line(user, at) if told is None else told
     if found:
         error.add_note(found)
 
@@ -294,6 +295,46 @@ def _attribute(path: str) -> Any:
 def _is_own(found: Any) -> bool:
     """Whether it is a function of this package, not one that it passes on."""
     return callable(found) and f"{getattr(found, '__module__', '')}.".startswith("cadiff.")
+
+
+_QUOTED = re.compile(r"'([\w.]+)'|^(list|tuple)(?= indices)")
+_OWN = ("cadiff.Var", "cadiff.Dual", "Complex")
+_CONTENTS = {"list": "elements", "tuple": "elements", "dict": "values"}
+_OF_ARRAYS = ("T", "dot", "max", "mean", "min", "ndim", "reshape", "shape", "size", "sum")
+
+
+def _of_kinds(message: str) -> str | None:
+    """For what Python says of operators, indices and attributes, by the types that it names.
+
+    None where numbers with derivatives may be to blame.
+    """
+    named = [one or other for one, other in _QUOTED.findall(message)]
+    own = [kind for kind in named if kind in _OWN]
+    others = [kind for kind in named if kind not in _OWN]
+    containers = [kind for kind in others if kind in _CONTENTS]
+    if message.endswith("object is not callable") and own:
+        return "a number cannot be called: is an operator missing, as in x * (y + 1.0)?"
+    if message.startswith("unsupported operand"):
+        if " for ^" in message and own:
+            return "powers are written x ** y"
+        if not containers and not (own and others):
+            return None if own else ""
+        if not containers:
+            is_plain = others[0] in ("NoneType", "str", "bytes")  # which says enough
+            return "" if is_plain else f"{others[0]} is no number here: make a float of it"
+    elif message.startswith("can't multiply sequence"):
+        if own:
+            return None
+        containers = containers or ["list"]
+    elif not containers or not (
+        named[-1] in _OF_ARRAYS
+        or message.endswith("indices must be integers or slices, not tuple")
+    ):
+        return None
+    return (
+        f"f gets a {containers[0]} where it is called with one: compute with its "
+        f"{_CONTENTS[containers[0]]}, or call f with an array, numpy.array([...])"
+    )
 
 
 def _of_line(frame: FrameType, at: int) -> str:

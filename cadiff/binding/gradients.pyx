@@ -23,6 +23,7 @@ from .arguments cimport Node
 from .recorded_sweep cimport new_sweep, RecordedSweep
 from .recording cimport note_error, Recording
 
+from . import newcomers
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, numbers_array, split_dual
 
 
@@ -354,9 +355,8 @@ def scalar_output(out, *, name="grad"):
             f"{name} wants one number from f, not a {type(out).__name__}: use cadiff.jacobian for "
             "functions with several outputs, or has_aux=True to return something beside the number"
         )
-    hint = "; is a return missing?" if out is None else ""
     raise TypeError(
-        f"{name} wants a real number from f, not {type(out).__name__}{hint}"
+        f"{name} wants a real number from f, not {type(out).__name__}{newcomers.of_result(out)}"
     )
 
 

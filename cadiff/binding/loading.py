@@ -9,10 +9,11 @@ the finders of `import` expect a file of that name. What the modules do is not k
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 
-from . import _core
+_FILE: str = import_module("._core", __package__).__file__ or ""
 
 # From below: each knows only those before it.
 MODULES = (
@@ -59,8 +60,8 @@ def load(name: str) -> None:
     """Import a module of this package that stands in the file of `_core`."""
     package = sys.modules[__package__]
     full_name = f"{__package__}.{name}"
-    loader = ExtensionFileLoader(full_name, _core.__file__)
-    spec = spec_from_file_location(full_name, _core.__file__, loader=loader)
+    loader = ExtensionFileLoader(full_name, _FILE)
+    spec = spec_from_file_location(full_name, _FILE, loader=loader)
     assert spec is not None
     module = module_from_spec(spec)
     sys.modules[full_name] = module  # before it runs: it may look itself up

@@ -2,16 +2,18 @@
 
 For those who come from JAX, PyTorch, autograd, TensorFlow or CasADi and try the names they know;
 for the texts of errors alone. Names of the package are found by its `__getattr__`. Those of
-numbers stand in the types as descriptors that raise AttributeError: `hasattr` is False, and what
-exists costs no more; `dir` leaves them out.
+numbers and of programs stand in the types as descriptors that raise AttributeError: `hasattr` is
+False, and what exists costs no more; `dir` leaves them out. Arguments by keyword are looked up
+when a call has failed.
 """
 
 from __future__ import annotations
 
 import dis
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from types import FrameType
+from types import CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any, NoReturn
 
 _VALUE = "x.value, or cadiff.value(x), is the plain value"
@@ -27,6 +29,10 @@ _CONTAINERS = "tuples, lists, dicts and dataclasses are arguments and results as
 _FLATTEN = "cadiff.flatten(tree) gives a vector and a function that takes it apart again"
 _CONTROL = "write Python's own if, for and while: cadiff.compile records them, too"
 _SYMBOLS = "write a Python function of numbers, and cadiff.grad(f), cadiff.compile(f)"
+_TABLE = (
+    "tables are arrays where they are differentiated: index by position, pass a dict of columns, "
+    "or make the table a container (cadiff.register_container)"
+)
 _VAR = "write cadiff.Var(x), or give a plain array to cadiff.grad(f)"
 _COMPILE = "write cadiff.compile(f)"
 _PRIMITIVE = "write cadiff.custom(f, ...) or cadiff.primitive, which take derivatives of your own"
@@ -140,33 +146,146 @@ NUMBERS: dict[str, str] = {
     "add_n": "write x + y",
     "t": "write x.T",
     "is_cuda": _PROCESSOR,
+    "append": "write cadiff.numpy.append(x, y), or collect numbers in a list",
+    **dict.fromkeys(("loc", "iloc", "iat", "columns", "index"), _TABLE),
+    **dict.fromkeys(("values", "to_numpy"), "it is an array already; " + _VALUE),
+    "register_hook": "write cadiff.custom(f, ...), which takes derivatives of your own",
+}
+
+_DUAL = "a Dual has .primal and .tangent, which is computed along with it"
+# Those that one kind of numbers has, by the name of the other.
+DUALS: dict[str, str] = {
+    **dict.fromkeys(("value", "v"), "write x.primal, or cadiff.value(x)"),
+    **dict.fromkeys(("grad", "gv"), f"write x.tangent: {_DUAL}"),
+    **dict.fromkeys(("backward", "zero_grad"), f"there is nothing to sweep back over: {_DUAL}"),
+    **dict.fromkeys(("eps", "epsilon", "partials", "partial"), "write x.tangent"),
+}
+VARS: dict[str, str] = {
+    "primal": "write x.value, or cadiff.value(x)",
+    "tangent": "a Var has .grad, after y.backward(); cadiff.Dual has a tangent",
+    "dual": "a Var has .grad, after y.backward(); cadiff.Dual has a tangent",
+}
+
+_METHOD = "write program.{}"
+# Names of programs.
+PROGRAMS: dict[str, str] = {
+    **{
+        name: _METHOD.format(there)
+        for name, there in {
+            "gradient": "grad(x)", "derivative": "grad(x)", "backward": "grad(x)",
+            "value_and_gradient": "value_and_grad(x)", "grad_and_value": "value_and_grad(x)",
+            "jac": "jacobian(x)", "jacrev": "jacobian(x)", "jacfwd": "jacobian(x)",
+            "hess": "hessian(x)", "hessp": "hvp(x, v)", "hessian_vector_product": "hvp(x, v)",
+            "hess_sparse": "sparse_hessian(x)", "jac_sparse": "sparse_jacobian(x)",
+            "vmap": "batch(X)", "map": "batch(X)", "mapaccum": "batch(X)",
+            "generate": "to_c(...)", "cache_clear": "clear()", "clear_cache": "clear()",
+            "pretty_print": "to_text()", "graph": "to_dot()", "code": "to_text()",
+        }.items()
+    },
+    **dict.fromkeys(
+        ("run", "eval", "evaluate", "forward", "apply", "execute"), "call it: program(x)"
+    ),
+    **dict.fromkeys(("lower", "compile", "trace", "jit"), "it is compiled by its first call"),
+    **dict.fromkeys(
+        ("save", "load", "dump"), "write pickle.dump(program, file), or program.to_c(...)"
+    ),
+}  # fmt: skip
+
+_ARGNUMS = "the arguments to differentiate by are chosen with argnums={value!r}"
+_POSITIONS = "the arguments to differentiate by are chosen by position, as in argnums=(0, 2)"
+_NESTED = "derivatives can be differentiated as they are: cadiff.grad(cadiff.grad(f))"
+_STATICS = "ints, bools, strings and None are no inputs as it is"
+# Arguments by keyword, of functions that have none of that name.
+KEYWORDS: dict[str, str] = {
+    **dict.fromkeys(("argnum", "wrt", "arg", "argnos"), _ARGNUMS),
+    **dict.fromkeys(("argnames", "argname", "variables", "inputs"), _POSITIONS),
+    **dict.fromkeys(("create_graph", "retain_graph", "persistent"), _NESTED),
+    "allow_int": "ints that are differentiated by are taken for floats",
+    **dict.fromkeys(("allow_unused", "strict"), "what f does not use has a derivative of 0"),
+    **dict.fromkeys(("static_argnums", "static_argnames"), _STATICS),
+    "device": _PROCESSOR,
+    "dtype": _FLOATS,
+    "requires_grad": _RECORDED,
+}
+# Those that only have another name here.
+RENAMED: dict[str, str] = {
+    "in_dims": "in_axes",
+    "out_dims": "out_axes",
+    **dict.fromkeys(("lr", "step_size", "alpha"), "learning_rate"),
+    **dict.fromkeys(("steps", "num_steps", "n_iter", "maxiter"), "epochs"),
+    **dict.fromkeys(("batchsize", "batch"), "batch_size"),
+    **dict.fromkeys(("eps",), "epsilon"),
+    **dict.fromkeys(("tolerance", "gtol", "xtol", "ftol"), "tol"),
+    **dict.fromkeys(("jacobian", "gradient", "grad"), "jac"),
+    **dict.fromkeys(("hessian",), "hess"),
+    "optimise": "optimize",
 }
 
 
 class Absent:
     """What stands in a type for a name that other packages have: there is no such attribute."""
 
-    def __init__(self, name: str, instead: str) -> None:
+    def __init__(self, owners: str, name: str, instead: str) -> None:
         self.__name__ = name
-        self.__doc__ = instead
+        self.__doc__ = f"{owners} no attribute {name!r}: {instead}"
 
-    def __get__(self, number: Any, kind: type | None = None) -> NoReturn:
-        raise AttributeError(absence(self.__name__), name=self.__name__, obj=number)
-
-
-def absence(name: str) -> str:
-    """That numbers have no such attribute, and what to write instead."""
-    return f"numbers with derivatives have no attribute {name!r}: {NUMBERS[name]}"
+    def __get__(self, thing: Any, kind: type | None = None) -> NoReturn:
+        raise AttributeError(self.__doc__, name=self.__name__, obj=thing)
 
 
-def absent() -> dict[str, Absent]:
-    """The descriptors for the types of numbers, by name."""
-    return {name: Absent(name, instead) for name, instead in NUMBERS.items()}
+def absent(owners: str, *tables: Mapping[str, str]) -> dict[str, Any]:
+    """The members of types that have none of the names in some tables."""
+    names = {name: instead for table in tables for name, instead in table.items()}
+
+    def shown(thing: Any) -> list[str]:
+        """What `dir` shows of something: what it has."""
+        return sorted(set(object.__dir__(thing)) - names.keys())
+
+    descriptors = {name: Absent(owners, name, text) for name, text in names.items()}
+    return {**descriptors, "__dir__": shown}
 
 
-def shown(number: Any) -> list[str]:
-    """What `dir` shows of a number: what it has."""
-    return sorted(set(object.__dir__(number)) - NUMBERS.keys())
+OF_NUMBERS = "numbers with derivatives have"
+OF_PROGRAMS = "programs have"
+
+
+def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """What to write instead of a call that a function does not take; "" if that is not known."""
+    from inspect import signature
+
+    name, parameters = function.__name__, signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return ""
+    for keyword, value in kwargs.items():
+        if keyword not in parameters:
+            there = RENAMED.get(keyword)
+            if there in parameters:
+                instead = f"write {there}={value!r}"
+            elif keyword in KEYWORDS:
+                instead = KEYWORDS[keyword].format(value=value)
+            else:
+                instead = f"its arguments are {', '.join(parameters)}"
+            return f"{name} takes no {keyword}: {instead}"
+    n_taken = sum(p.kind is not p.KEYWORD_ONLY for p in parameters.values())
+    if len(args) > n_taken and callable(args[0]):
+        return f"{name}(f) gives a function, which is to be called: write {name}(f)(x)"
+    return ""
+
+
+def of_result(out: Any) -> str:
+    """What may be wrong with a function that returns something else than numbers."""
+    if out is None:
+        return "; is a return missing?"
+    if isinstance(out, GeneratorType):
+        return ": it yields; return a number, such as the sum of what is yielded"
+    if isinstance(out, CoroutineType):
+        out.close()  # else Python warns that nobody has waited for it
+        return ": it is async; write it with a plain def"
+    if isinstance(out, FunctionType):
+        return "; are the parentheses of a call missing?"
+    if isinstance(out, str):
+        return ": return the number itself, not its text"
+    return ""
 
 
 PLACES = ("numpy", "numpy.linalg", "nn", "optimize", "scipy.special", "numpy.fft")

@@ -95,7 +95,8 @@ def check_grads(
         raise ValueError(f"order is a whole number, at least 1, not {order!r}")
     if not isinstance(args, (tuple, list)):
         raise TypeError(
-            f"args is a tuple with one entry for each argument of f, not {type(args).__name__}"
+            "args is a tuple with one entry for each argument of f, (x,) for one, not "
+            f"{type(args).__name__}"
         )
     check_function("check_grads", f)
     binding.structure_of(tuple(args), tuple(range(len(args))))  # real numbers only

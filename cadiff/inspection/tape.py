@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording
-from ..transforms._base import Transform
+from ..transforms._base import Transform, answering
 from ..transforms._outputs import Output
 from ..transforms._pages import page
 from .texts import (
@@ -90,6 +90,7 @@ def _innermost(number: Any) -> Any:
     return number
 
 
+@answering
 def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
     """What a function records: its operations, their values, and their adjoints.
 

@@ -76,7 +76,11 @@ vectorize = _choices.vectorize
 
 def __getattr__(name: str) -> _Any:
     """NumPy's own: what it loads late, and its errors."""
-    return getattr(_np, name)
+    try:
+        return getattr(_np, name)
+    except AttributeError as error:
+        text = str(error).replace("module 'numpy'", f"module {__name__!r}", 1)
+        raise AttributeError(text, name=name, obj=_np) from None
 
 
 def __dir__() -> list[str]:

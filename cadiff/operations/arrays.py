@@ -577,11 +577,14 @@ def stack(items: Any, axis: int = 0) -> Number:
     ValueError
         If the shapes are not the same.
     """
-    parts = [as_array(item) for item in items]
+    parts = _parts("stack", items, axis)
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.stack(parts, axis)
-    if len({binding.shape(part) for part in parts}) != 1:
-        raise ValueError("all input arrays must have the same shape")
+    shapes = {binding.shape(part): None for part in parts}  # in the order of parts
+    if len(shapes) != 1:
+        raise ValueError(
+            f"all input arrays must have the same shape, not {' and '.join(map(str, shapes))}"
+        )
     place = normalize_axis_index(axis, binding.ndim(parts[0]) + 1)
     if place or any(isinstance(part, Dual) for part in parts):
         return concatenate([expand_dims(part, place) for part in parts], place)
@@ -618,13 +621,18 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
     ValueError
         If the other axes differ in number or length.
     """
-    parts = [as_array(item) for item in items]
+    parts = _parts("concatenate", items, axis)
     if not any(isinstance(part, (Var, Dual)) for part in parts):
         return np.concatenate(parts, axis)
     if binding.holds_complex(parts):
         return np.concatenate(parts, axis)
     if axis is None:
         parts, axis = [reshape(part, -1) for part in parts], 0
+    if not all(map(binding.shape, parts)):
+        raise ValueError(
+            "zero-dimensional arrays cannot be concatenated: cadiff.stack and cadiff.array join "
+            "numbers"
+        )
     shape = np.concatenate(
         [np.broadcast_to(np.zeros(()), binding.shape(part)) for part in parts], axis
     ).shape
@@ -645,6 +653,14 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         binding.write_into(joined, (slice(None),) * place + (slice(begin, end),), part)
         begin = end
     return joined
+
+
+def _parts(name: str, items: Any, axis: Any) -> list[Number]:
+    """What is to be joined, where it is a sequence, and not one array after the other."""
+    is_number = isinstance(items, (Var, Dual, Complex))
+    if isinstance(axis, (Var, Dual, Complex, np.ndarray)) or (is_number and not items.ndim):
+        raise TypeError(f"{name} takes the arrays in a list: write {name}([x, y])")
+    return [as_array(item) for item in items]
 
 
 def with_lanes(primal: Number, tangent: Number, lanes: int) -> Number:

@@ -628,9 +628,10 @@ def method(z: Complex, name: str) -> Any:
         return ATTRIBUTES[name](z)
     found = METHODS_OWN.get(name)
     if found is None:
-        known = name in newcomers.NUMBERS
+        instead = newcomers.NUMBERS.get(name)
         raise AttributeError(
-            newcomers.absence(name) if known else f"Complex has no attribute {name!r}"
+            f"{newcomers.OF_NUMBERS if instead else 'Complex has'} no attribute {name!r}"
+            f"{f': {instead}' if instead else ''}"
         )
 
     def bound(*args: Any, **kwargs: Any) -> Any:

@@ -155,6 +155,11 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
                 "what stands where the mask is False is not defined otherwise; cadiff.where"
                 "(mask, x, y) chooses between two"
             )
+        if not isinstance(target, (np.ndarray, binding.Var, binding.Dual)):
+            raise TypeError(
+                f"numpy.{ufunc.__name__} takes {ufunc.nin} by position; what follows is out=, an "
+                f"array to be written to, not a {type(target).__name__}"
+            )
         if isinstance(target, np.ndarray) and carries(result) and target.dtype != object:
             raise TypeError(
                 f"numpy.{ufunc.__name__} cannot write numbers with derivatives to out= of dtype "

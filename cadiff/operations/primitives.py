@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Dual, Var, carries
+from ..binding import Dual, Var, carries, newcomers
 from . import arrays
 from .naming import name_for_pickle
 from .patterns import Pattern, joined, links_of
@@ -223,8 +223,7 @@ class primitive:  # noqa: N801 - a decorator
         if not callable(pull):
             raise TypeError(
                 f"the primitive {self._name}: a reverse rule returns a function of the cotangent, "
-                f"that of argument {k} returned {type(pull).__name__}"
-                f"{'; is a return missing?' if pull is None else ''}"
+                f"that of argument {k} returned {type(pull).__name__}{newcomers.of_result(pull)}"
             )
         return pull
 
@@ -368,7 +367,7 @@ class primitive:  # noqa: N801 - a decorator
             kind = type(x).__name__ if array.ndim == 0 else f"an array of dtype {array.dtype}"
             raise TypeError(
                 f"the primitive {self._name}: {what} is no real number and no array of them, but "
-                f"{kind}{'; is a return missing?' if x is None else ''}"
+                f"{kind}{newcomers.of_result(x)}"
             )
         return array.astype(np.float64, copy=False) if array.ndim else float(array)
 

@@ -19,6 +19,7 @@ train models by batches of data; `problem` serves cyipopt and nlopt.
 
 from __future__ import annotations
 
+import sys as _sys
 from typing import Any
 
 try:
@@ -29,6 +30,7 @@ except ImportError as _error:
         "cadiff.optimize hands its work to SciPy, which is not installed here: pip install scipy"
     ) from _error
 
+from ..binding import newcomers as _newcomers
 from ._constraints import LinearConstraint, NonlinearConstraint
 from ._fits import curve_fit, least_squares
 from ._global import basinhopping, differential_evolution, dual_annealing, shgo
@@ -68,7 +70,13 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if hasattr(_scipy_optimize, name) and not name.startswith("__"):
         return getattr(_scipy_optimize, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize")
+    instead = _newcomers.NAMES.get(name, "")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize"
+        f"{f': {instead}' if instead else ''}",
+        name=name,
+        obj=_sys.modules[__name__],
+    )
 
 
 def __dir__() -> list[str]:

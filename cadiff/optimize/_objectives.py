@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import carries, readable_values
+from ..binding import carries, newcomers, readable_values
 from ..inspection.texts import counted
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
@@ -97,6 +97,8 @@ class Derivatives:
             kept = readable_values(result)  # of a former call
             result = self.program(x, *self.args) if kept is None else kept
         check_plain(result, self.name)
+        if result is None:
+            raise TypeError(f"{self.name} got None from the function{newcomers.of_result(None)}")
         return result
 
     def eager_value(self, x: Any) -> Any:
@@ -267,6 +269,11 @@ class Objective(Derivatives):
     def value_alone(self, x: FloatArray) -> Any:
         """The value; f need not be differentiable where nothing else is ever asked for."""
         result = self.plain_value(x)
+        if not isinstance(result, float) and np.size(result) > 1:
+            raise ValueError(
+                "The user-provided objective function must return a scalar value, and not one of "
+                f"shape {np.shape(result)}: return a sum, or give residuals to least_squares"
+            )
         self._progress.show(result, None)
         return result
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..binding import callers
+from ..binding import callers, newcomers
 from ._history import History
 from ._results import Result, as_result
 
@@ -25,6 +25,7 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     progress = inspect.Parameter("progress", inspect.Parameter.KEYWORD_ONLY, default=False)
     rest = [p for p in parameters if p.kind is p.VAR_KEYWORD]
+    known = signature.parameters.keys()
     shown = [p for p in parameters if p.kind is not p.VAR_KEYWORD] + [progress, *rest]
 
     def decorate(inner: Inner) -> Inner:
@@ -47,8 +48,10 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                     raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
             history = given.get("callback")
             try:
-                result = as_result(inner(given, progress))
+                result = as_result(inner(dict(given), progress))
             except Exception as error:
+                if "unexpected keyword argument" in str(error) and given.keys() - known:
+                    raise TypeError(newcomers.misfit(call, (), given) or str(error)) from None
                 raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ..transforms._base import answering
 from ._history import History
 from ._minimize import minimize
 from ._objectives import program_of
@@ -21,6 +22,7 @@ Rate = float | Callable[[int], float]
 Step = Callable[[FloatArray, FloatArray, float], None]
 
 
+@answering
 def sgd(
     f: Callable[..., Any],
     x0: Any,
@@ -117,6 +119,7 @@ def sgd(
     )
 
 
+@answering
 def adam(
     f: Callable[..., Any],
     x0: Any,
@@ -187,6 +190,7 @@ def adam(
     )
 
 
+@answering
 def lbfgs(
     f: Callable[..., Any],
     x0: Any,

@@ -116,7 +116,14 @@ class Parameters:
             bounds, by_sides = (bounds.lb, bounds.ub), True
         if isinstance(bounds, dict):
             raise TypeError(f"bounds are {self._order}, not {bounds!r}")
-        if self.unflatten is None or not hasattr(bounds, "__len__"):
+        if not hasattr(bounds, "__len__"):
+            return
+        if self.unflatten is None:
+            if not by_sides and any(isinstance(pair, (int, float)) for pair in bounds):
+                raise TypeError(
+                    "bounds are a pair (lower, upper) for each number, as [(0.0, 1.0), (0.0, "
+                    f"None)], or Bounds(lower, upper), not {bounds!r}"
+                )
             return
         if by_sides:
             if len(bounds) == 2:

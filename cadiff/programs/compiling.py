@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, overload
 
-from ..transforms._base import Function, P, T
+from ..transforms._base import Function, P, T, answering
 from .program import Program
 from .traces import OnBranchChange
 
@@ -29,6 +29,7 @@ def compile(
     optimize: bool = ...,
     max_traces: int = ...,
 ) -> Callable[[Callable[P, T]], Program[P, T]]: ...
+@answering
 def compile(
     f: Function | None = None,
     *,

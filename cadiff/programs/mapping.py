@@ -19,7 +19,7 @@ from ..operations.arrays import sum as total_of
 from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._axes import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
-from ..transforms._base import Function, P, Transform, is_int
+from ..transforms._base import Function, P, Transform, answering, is_int
 from .rows import MappedBatch, Root, RowProgram, Vectors
 from .traces import is_eager
 
@@ -262,6 +262,7 @@ _DERIVATIVES: dict[str, Callable[[Function], Function]] = {
 }
 
 
+@answering
 def vmap(f: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P, Any]:
     """A function of one row, mapped over all rows of its arguments, as `jax.vmap`.
 

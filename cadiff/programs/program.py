@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..binding import Watch, WeakMethod
+from ..binding import Watch, WeakMethod, newcomers
 from ..operations.naming import name_for_pickle
 from ..transforms._base import P, T, check_function, show_as
 from .batches import BatchCalls
@@ -158,3 +158,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report, Generic[P, T]):
         """
         with self._traces.lock:
             self._reset()
+
+
+for _name, _member in newcomers.absent(newcomers.OF_PROGRAMS, newcomers.PROGRAMS).items():
+    setattr(Program, _name, _member)

@@ -12,6 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 import numpy as np
 
 from .. import binding
+from ..binding import newcomers
 from ..operations.naming import name_for_pickle
 
 Function = Callable[..., Any]
@@ -135,23 +136,25 @@ def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> 
     try:
         inspect.signature(function).bind_partial(**kwargs)
     except TypeError:
-        raise TypeError(
-            f"{name} takes no argnum: the arguments to differentiate by are chosen with "
-            f"argnums={kwargs['argnum']!r}"
-        ) from None
+        instead = newcomers.KEYWORDS["argnum"].format(value=kwargs["argnum"])
+        raise TypeError(f"{name} takes no argnum: {instead}") from None
     except ValueError:  # it has no signature
         pass
 
 
-def by_argnums(make: T) -> T:
-    """A gradient function that answers `argnum=` with what it is called."""
+def answering(make: T) -> T:
+    """A function that says, where it is called with what it does not take, what to write."""
     function: Any = make  # whose type, which follows that of its f, passes through
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if "argnum" in kwargs:
-            check_keywords(function.__name__, function, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # it was raised within
+                raise
+            raise TypeError(newcomers.misfit(function, args, kwargs) or str(error)) from None
 
     return cast(T, checked)
 

@@ -143,7 +143,7 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(
-                f"{name} is a tuple with one entry for each argument of f, not "
+                f"{name} is a tuple with one entry for each argument of f, (x,) for one, not "
                 f"{type(value).__name__}"
             )
     check_function("jvp", f)

@@ -11,7 +11,7 @@ import numpy as np
 from .. import binding
 from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
-from ._base import Function, Mode, P, Transform, by_argnums, check_mode
+from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._complex import COMPLEX_RESULT, AlongReal, check_complex
 from ._forward import run_forward
@@ -126,7 +126,7 @@ def _unit(shape: Shape, k: int) -> Any:
     return flat.reshape(shape) if shape != () else flat.item()
 
 
-@by_argnums
+@answering
 def jacobian(
     f: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -166,7 +166,7 @@ def jacobian(
     return Jacobian("jacobian", f, argnums, mode, holomorphic)
 
 
-@by_argnums
+@answering
 def jacfwd(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
 ) -> Callable[P, Any]:
@@ -174,7 +174,7 @@ def jacfwd(
     return Jacobian("jacfwd", f, argnums, "fwd", holomorphic)
 
 
-@by_argnums
+@answering
 def jacrev(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
 ) -> Callable[P, Any]:

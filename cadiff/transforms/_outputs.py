@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Container, Dual, Structure, Var
+from ..binding import Container, Dual, Structure, Var, newcomers
 from ..operations import arrays
 from ..operations.replayed import Replayed, is_number_mask
 
@@ -27,7 +27,7 @@ class Output:
     def __init__(self, out: Any, what: str = "what f returns") -> None:
         self._what = what
         if out is None:
-            raise self._refusal(out, "; is a return missing?")
+            raise self._refusal(out)
         leaves, self._tree = binding.flattened(out, is_vector, pairs=True)
         self._take(leaves)
 
@@ -55,7 +55,7 @@ class Output:
         return TypeError(
             f"{self._what} must be real numbers or complex ones, arrays of them, or containers of "
             f"them (lists, dicts, dataclasses; for other classes: cadiff.register_container), not "
-            f"{type(out).__name__}{hint}"
+            f"{type(out).__name__}{hint or newcomers.of_result(out)}"
         )
 
     def _number(self, number: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -139,6 +140,20 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     argnums = tuple(range(len(point)))
     for k, shapes in enumerate(binding.structure_of(point, argnums).leaf_shapes()):
         _check_is_number(point, k, shapes)
+    try:
+        row = _row(f, point, argnums, mode)
+    except TypeError:
+        if len(point) > 1 and _takes(f, (args,)) and not _takes(f, point):
+            raise TypeError(
+                f"gradient calls f(*args), here with {len(point)} arguments, and f takes one: "
+                "write cadiff.grad(f)(x)"
+            ) from None
+        raise
+    result: NDArray[Any] = binding.numbers_array(list(row), (len(point),))
+    return result
+
+
+def _row(f: Function, point: tuple[Any, ...], argnums: tuple[int, ...], mode: Mode) -> Any:
     if mode == "fwd":
 
         def number(*args: Any) -> Any:
@@ -148,8 +163,16 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
     else:
         _, row, _ = binding.value_and_grad(f, argnums, False, False, point, {}, "gradient")
-    result: NDArray[Any] = binding.numbers_array(list(row), (len(point),))
-    return result
+    return row
+
+
+def _takes(f: Function, args: tuple[Any, ...]) -> bool:
+    """Whether a function can be called with some arguments, as far as it tells."""
+    try:
+        inspect.signature(f).bind(*args)
+    except (TypeError, ValueError):  # it has no signature
+        return False
+    return True
 
 
 def check_derivative(
@@ -189,7 +212,8 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
     """The point as a list, and the position of one of its numbers."""
     if isinstance(args, (str, dict)) or not isinstance(args, (Sequence, np.ndarray, Var, Dual)):
         raise TypeError(
-            f"args is a sequence with one entry for each argument of f, not {type(args).__name__}"
+            "args is a sequence with one entry for each argument of f, (x,) for one, not "
+            f"{type(args).__name__}; an order is named, as in derivative(f, x, order=2)"
         )
     point = list(args)
     if wrt is None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn, overload
 from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
-from ._base import A, Function, P, Transform, by_argnums, check_function, own_derivatives
+from ._base import A, Function, P, Transform, answering, check_function, own_derivatives
 from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
@@ -56,7 +56,7 @@ def grad(
     has_aux: Literal[True],
     holomorphic: bool = ...,
 ) -> Callable[P, tuple[Any, A]]: ...
-@by_argnums
+@answering
 def grad(
     f: Function,
     argnums: int | Sequence[int] = 0,
@@ -139,7 +139,7 @@ def value_and_grad(
     has_aux: Literal[True],
     holomorphic: Literal[True],
 ) -> Callable[P, tuple[tuple[complex, A], Any]]: ...
-@by_argnums
+@answering
 def value_and_grad(
     f: Function,
     argnums: int | Sequence[int] = 0,
@@ -176,7 +176,7 @@ class ElementwiseGrad(Transform):
         return gradient
 
 
-@by_argnums
+@answering
 def elementwise_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
 ) -> Callable[P, Any]:

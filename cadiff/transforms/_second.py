@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import Dual, Recording, Var
 from ..operations.primitives import report_doubts
-from ._base import Function, P, Transform, by_argnums
+from ._base import Function, P, Transform, answering
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
 from ._outputs import all_shapes, as_result, check_real, in_containers
@@ -54,7 +54,7 @@ class Hessian(Transform):
         return in_containers(rows, structure, self._single)
 
 
-@by_argnums
+@answering
 def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """The Hessian of a function that returns one number.
 
@@ -125,7 +125,7 @@ class HessianProduct(Transform):
         return [first, direction, *parameters[1:]]
 
 
-@by_argnums
+@answering
 def hvp(f: Function, argnums: int = 0) -> Callable[..., Any]:
     """Hessian times vector, at one and a half to three times the price of the gradient.
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cadiff
+from cadiff import optimize
 from cadiff.binding import _core, newcomers
 
+PROGRAM = cadiff.compile(np.sum)
 NUMBERS = [
     cadiff.Var(1.0),
     cadiff.Var([1.0, 2.0]),
@@ -51,11 +58,34 @@ def test_numbers_say_what_to_write(name: str) -> None:
         assert caught.value.name == name and caught.value.obj is number
 
 
+@pytest.mark.parametrize(
+    ("thing", "names"),
+    [
+        (cadiff.Var(1.0), newcomers.VARS),
+        (cadiff.Dual(1.0), newcomers.DUALS),
+        (PROGRAM, newcomers.PROGRAMS),
+    ],
+    ids=["Var", "Dual", "Program"],
+)
+def test_names_of_one_kind_of_numbers_and_of_programs(thing: Any, names: dict[str, str]) -> None:
+    for name, instead in names.items():
+        assert not hasattr(thing, name)
+        assert name not in dir(thing)
+        with pytest.raises(AttributeError, match=rf"no attribute '{name}': ") as caught:
+            getattr(thing, name)
+        assert str(caught.value).endswith(instead)
+    assert "copy" in dir(thing) or "batch" in dir(thing)
+
+
 def test_what_is_to_be_written_exists() -> None:
-    texts = [*newcomers.NAMES.values(), *newcomers.NUMBERS.values()]
+    tables = [value for value in vars(newcomers).values() if isinstance(value, dict)]
+    texts = [text for table in tables for text in table.values() if isinstance(text, str)]
     named = {path for text in texts for path in re.findall(r"\bcadiff(?:\.[A-Za-z_]\w*)+", text)}
     assert len(named) > 30
     assert {path for path in named if not exists(path)} == set()
+    methods = {name for text in texts for name in re.findall(r"\bprogram\.(\w+)", text)}
+    assert len(methods) > 8
+    assert {name for name in methods if not hasattr(PROGRAM, name)} == set()
 
 
 def test_nothing_that_numbers_have_is_hidden() -> None:
@@ -102,6 +132,10 @@ def test_complex_arrays_and_stale_numbers_say_it_too() -> None:
         z.nonsense
 
 
+async def waited(x: Any) -> Any:
+    return x
+
+
 MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "point beside f": (
         lambda x: cadiff.grad(np.sum, x),
@@ -114,6 +148,137 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         r"matmul: .* shapes \(4, 2\) and \(3,\)",
     ),
+    "points and directions beside f": (
+        lambda x: cadiff.hvp(np.sum, x, x),  # type: ignore[call-arg]
+        TypeError,
+        r"hvp\(f\) gives a function.*write hvp\(f\)\(x\)",
+    ),
+    "point beside what is compiled": (
+        lambda x: cadiff.compile(np.sum, x),  # type: ignore[call-overload]
+        TypeError,
+        r"write compile\(f\)\(x\)",
+    ),
+    "wrt": (
+        lambda x: cadiff.grad(np.sum, wrt=1),  # type: ignore[call-overload]
+        TypeError,
+        "grad takes no wrt: .*argnums=1",
+    ),
+    "create_graph": (
+        lambda x: cadiff.jacobian(np.sum, create_graph=True),  # type: ignore[call-arg]
+        TypeError,
+        r"no create_graph: .*cadiff\.grad\(cadiff\.grad\(f\)\)",
+    ),
+    "in_dims": (
+        lambda x: cadiff.vmap(np.sum, in_dims=1),  # type: ignore[call-arg]
+        TypeError,
+        "no in_dims: write in_axes=1",
+    ),
+    "unknown": (
+        lambda x: cadiff.compile(np.sum, fast=True),  # type: ignore[call-overload]
+        TypeError,
+        "compile takes no fast: its arguments are f, on_branch_change",
+    ),
+    "learning rate": (
+        lambda x: optimize.adam(np.sum, x, lr=0.1),  # type: ignore[call-arg]
+        TypeError,
+        r"adam takes no lr: write learning_rate=0\.1",
+    ),
+    "tolerance": (
+        lambda x: optimize.minimize(lambda x: x @ x, x, tolerance=0.1),
+        TypeError,
+        r"minimize takes no tolerance: write tol=0\.1",
+    ),
+    "no return": (
+        lambda x: optimize.minimize(lambda x: None, x),
+        TypeError,
+        "got None from the function; is a return missing",
+    ),
+    "minimum of a vector": (
+        lambda x: optimize.minimize(lambda x: 2.0 * x, x),
+        ValueError,
+        r"scalar value.*shape \(3,\): return a sum, or .*least_squares",
+    ),
+    "one pair of bounds": (
+        lambda x: optimize.minimize(lambda x: x @ x, x, bounds=(0, 1)),
+        TypeError,
+        r"bounds are a pair \(lower, upper\) for each number.*not \(0, 1\)",
+    ),
+    "an optimiser of PyTorch": (
+        lambda x: optimize.Adam,  # type: ignore[attr-defined]
+        AttributeError,
+        r"write cadiff\.optimize\.adam",
+    ),
+    "a name of cadiff.numpy": (
+        lambda x: cadiff.numpy.matmull,
+        AttributeError,
+        r"module 'cadiff\.numpy' has no attribute 'matmull'",
+    ),
+    "gradient of an array": (
+        lambda x: cadiff.gradient(lambda x: x @ x, x),
+        TypeError,
+        r"calls f\(\*args\), here with 3 arguments, .*write cadiff\.grad\(f\)\(x\)",
+    ),
+    "an order by position": (
+        lambda x: cadiff.derivative(np.sin, 2.0, 2),  # type: ignore[arg-type]
+        TypeError,
+        r"derivative\(f, x, order=2\)",
+    ),
+    "a base": (lambda x: np.log(cadiff.Var(2.0), 10), TypeError, "what follows is out=, .*a int"),
+    "value": (lambda x: setattr(cadiff.Var(x), "value", 1.0), AttributeError, "make another one"),
+    "tangent": (lambda x: setattr(cadiff.Dual(x), "dual", x), AttributeError, "make another one"),
+    "gradient": (lambda x: setattr(cadiff.Var(x), "grad", 0.0), AttributeError, "zero_grad"),
+    "shape of a seed": (
+        lambda x: (2.0 * cadiff.Var(x)).backward(np.ones(2)),
+        ValueError,
+        r"which is \(3,\), not \(2,\)",
+    ),
+    "retain_graph": (
+        lambda x: cadiff.Var(2.0).backward(retain_graph=True),  # type: ignore[call-arg]
+        TypeError,
+        "a seed alone: what was recorded is kept",
+    ),
+    "requires_grad": (
+        lambda x: cadiff.Var(x, requires_grad=True),  # type: ignore[call-arg]
+        TypeError,
+        "every Var is recorded",
+    ),
+    "elements of a number": (
+        lambda x: cadiff.grad(lambda x: x[0] + x[1])(2.0),
+        TypeError,
+        "call f with an array or a list",
+    ),
+    "arrays one after the other": (
+        lambda x: cadiff.concatenate(cadiff.Var(x), cadiff.Var(x)),  # type: ignore[arg-type]
+        TypeError,
+        r"in a list: write concatenate\(\[x, y\]\)",
+    ),
+    "numbers one after the other": (
+        lambda x: cadiff.stack(cadiff.Var(1.0), 2.0),  # type: ignore[arg-type]
+        TypeError,
+        r"write stack\(\[x, y\]\)",
+    ),
+    "numbers joined": (
+        lambda x: cadiff.concatenate([cadiff.Var(1.0), 2.0]),
+        ValueError,
+        r"cadiff\.stack and cadiff\.array join numbers",
+    ),
+    "rows of different lengths": (
+        lambda x: cadiff.array([[cadiff.Var(1.0), 2.0], [3.0]]),
+        ValueError,
+        r"the same shape, not \(2,\) and \(1,\)",
+    ),
+    "generator": (
+        lambda x: cadiff.grad(lambda x: (a for a in x))(x),
+        TypeError,
+        "generator: it yields; return a number",
+    ),
+    "coroutine": (lambda x: cadiff.grad(waited)(x), TypeError, "coroutine: it is async"),
+    "function": (
+        lambda x: cadiff.jacobian(lambda x: lambda: x)(x),
+        TypeError,
+        "function; are the parentheses of a call missing",
+    ),
+    "text": (lambda x: cadiff.grad(lambda x: f"{x[0]}")(x), TypeError, "not its text"),
     "reflected shapes": (
         lambda x: cadiff.compile(lambda w: w @ np.ones((4, 2)))(x),
         ValueError,
@@ -127,6 +292,38 @@ def test_mistakes_of_newcomers(mistake: Any) -> None:
     make, kind, words = mistake
     with pytest.raises(kind, match=words):
         make(np.ones(3))
+
+
+NOTED: dict[str, tuple[Any, Any, str]] = {
+    "power of a list": (lambda p: p**2, [1.0, 2.0], "f gets a list .*call f with an array"),
+    "attribute of a list": (lambda p: p.sum(), [1.0, 2.0], "f gets a list"),
+    "two indices": (lambda p: p[0, 1], [[1.0], [2.0]], "f gets a list"),
+    "square of a tuple": (lambda p: p * p, (1.0, 2.0), "f gets a tuple .*its elements"),
+    "a dict, doubled": (lambda p: p * 2.0, {"a": 1.0}, "f gets a dict .*its values"),
+    "fraction": (lambda x: x * Fraction(1, 3), 1.0, "Fraction is no number here: make a float"),
+    "called": (lambda x: x(2.0), 1.0, "is an operator missing"),
+    "hat": (lambda x: x ^ 2, 1.0, r"powers are written x \*\* y"),
+    "sum of names": (lambda p: sum(p), {"a": 1.0}, ""),
+    "None": (lambda x: x + None, 1.0, ""),
+}
+
+
+@pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
+@pytest.mark.parametrize(("f", "x", "words"), NOTED.values(), ids=NOTED)
+def test_what_python_says_of_other_types_is_noted(f: Any, x: Any, words: str) -> None:
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        cadiff.grad(f)(x)
+    notes = "".join(getattr(caught.value, "__notes__", []))
+    assert re.search(words, notes) if words else notes == ""
+
+
+def test_a_package_without_its_core_says_how_to_build_it(tmp_path: Path) -> None:
+    package = Path(cadiff.__file__).parent
+    shutil.copytree(package, tmp_path / "cadiff", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    done = subprocess.run(
+        [sys.executable, "-c", "import cadiff"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert re.search(r"core of cadiff is missing from .*pip install -e \.", done.stderr)
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")

@@ -68,7 +68,10 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
 }
 
 static int raise_not_array(const char *what) {
-    PyErr_Format(PyExc_TypeError, "a 0-d Var holds one number and has no %s", what);
+    PyErr_Format(PyExc_TypeError,
+                 "a 0-d Var holds one number and has no %s; call f with an array or a list, or "
+                 "write cadiff.numpy.atleast_1d(x)",
+                 what);
     return -1;
 }
 

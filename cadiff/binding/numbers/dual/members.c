@@ -2,6 +2,7 @@
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
 
 static PyObject *get_primal(CadDual *dual, void *closure) {
     (void)closure;
@@ -55,12 +56,13 @@ static PyObject *get_transpose(CadDual *dual, void *closure) {
 }
 
 PyGetSetDef cad_dual_attributes[] = {
-    {"primal", (getter)get_primal, NULL, "The value: a float if 0-d, else a fresh ndarray.", NULL},
+    {"primal", (getter)get_primal, cad_refuse_value,
+     "The value: a float if 0-d, else a fresh ndarray.", NULL},
     {"real", (getter)get_real, NULL,
      "Short for primal; inside of a transform, the Dual itself, with its derivative.", NULL},
-    {"tangent", (getter)get_tangent, NULL,
+    {"tangent", (getter)get_tangent, cad_refuse_value,
      "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
-    {"dual", (getter)get_tangent, NULL, "Short for tangent.", NULL},
+    {"dual", (getter)get_tangent, cad_refuse_value, "Short for tangent.", NULL},
     {"shape", (getter)get_of_array, NULL, "Lengths of the axes.", "shape"},
     {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
     {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},

@@ -33,6 +33,17 @@ int cad_raise_stale(void) {
     return -1;
 }
 
+int cad_refuse_value(PyObject *self, PyObject *value, void *unused) {
+    (void)value, (void)unused;
+    const char *name = CAD_IS_DUAL(self) ? "Dual" : "Var";
+    PyErr_Format(
+        PyExc_AttributeError,
+        "a %s keeps its value: make another one, x = cadiff.%s(...); an array is assigned "
+        "to by x[...] = number",
+        name, name);
+    return -1;
+}
+
 static PyObject *advice;
 
 void cad_register_advice(PyObject *function) {

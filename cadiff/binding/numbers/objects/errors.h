@@ -20,6 +20,9 @@ int cad_refuse_truth(const char *type, Py_ssize_t size);
  */
 PyObject *cad_refuse_conversion(PyObject *self);
 
+/* Raise AttributeError: what assigns to an attribute of a number that has its value. */
+int cad_refuse_value(PyObject *self, PyObject *value, void *unused);
+
 /* float(v) and int(v): of constants alone. */
 PyObject *cad_number_float(PyObject *self);
 PyObject *cad_number_int(PyObject *self);

@@ -190,6 +190,17 @@ static PyObject *seed_array(CadVar *var, PyObject *seed) {
     return Py_NewRef(seed);
 }
 
+static void refuse_seed(PyObject *seed, PyObject *place) {
+    PyObject *have = PyObject_GetAttrString(seed, "shape");
+    PyObject *want = PyObject_GetAttrString(place, "shape");
+    if (have != NULL && want != NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "the seed must have the shape of the Var, which is %S, not %S", want, have);
+    }
+    Py_XDECREF(have);
+    Py_XDECREF(want);
+}
+
 static int add_seed(CadVar *var, PyObject *seed) {
     size_t low, high;
     cad_var_bounds(var, &low, &high);
@@ -214,7 +225,7 @@ static int add_seed(CadVar *var, PyObject *seed) {
     if (place != NULL) {
         if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
             !PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)place)) {
-            PyErr_SetString(PyExc_ValueError, "the seed must have the shape of the Var");
+            refuse_seed(array, place);
         } else {
             status = PyArray_CopyInto((PyArrayObject *)place, (PyArrayObject *)array);
         }
@@ -228,6 +239,11 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"seed", NULL};
     PyObject *seed = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:backward", names, &seed)) {
+        if (kwargs != NULL && PyDict_GetItemString(kwargs, "seed") == NULL) {
+            PyErr_SetString(PyExc_TypeError,
+                            "backward() takes a seed alone: what was recorded is kept as long as "
+                            "its numbers, and cadiff.grad(cadiff.grad(f)) differentiates again");
+        }
         return NULL;
     }
     if (var->kind == CAD_STALE) {

@@ -168,15 +168,23 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
     return cad_var_view(var->tape, var->slot, ndim, shape, strides, var->view->flags);
 }
 
+static int refuse_grad(PyObject *self, PyObject *value, void *name) {
+    (void)self, (void)value;
+    PyErr_Format(PyExc_AttributeError,
+                 "%s cannot be assigned to: y.backward() adds to it, and v.zero_grad() clears it",
+                 (const char *)name);
+    return -1;
+}
+
 PyGetSetDef cad_var_attributes[] = {
-    {"value", (getter)get_value, NULL, "The value: a float if 0-d, else a fresh ndarray.",
-     "v.value"},
-    {"v", (getter)get_value, NULL, "Short for value.", "v.v"},
-    {"grad", (getter)cad_var_get_grad, NULL,
+    {"value", (getter)get_value, cad_refuse_value,
+     "The value: a float if 0-d, else a fresh ndarray.", "v.value"},
+    {"v", (getter)get_value, cad_refuse_value, "Short for value.", "v.v"},
+    {"grad", (getter)cad_var_get_grad, refuse_grad,
      "Of a leaf, the gradients that all passes have added up; of an intermediate number, the "
      "adjoint that the last pass left. 0 before any pass and after zero_grad().",
      "v.grad"},
-    {"gv", (getter)cad_var_get_grad, NULL, "Short for grad.", "v.gv"},
+    {"gv", (getter)cad_var_get_grad, refuse_grad, "Short for grad.", "v.gv"},
     {"parents", (getter)var_parents, NULL,
      "The Vars that this one was computed from; () for a leaf.", NULL},
     {"shape", (getter)var_shape, NULL, "Lengths of the axes.", NULL},
@@ -243,6 +251,10 @@ PyObject *cad_var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"value", NULL};
     PyObject *value;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Var", names, &value)) {
+        if (PyTuple_GET_SIZE(args) == 1) { /* and others by keyword */
+            PyErr_SetString(PyExc_TypeError,
+                            "Var(value) takes a value alone: every Var is recorded, in float64");
+        }
         return NULL;
     }
     CadTape *tape = cad_current_tape();
