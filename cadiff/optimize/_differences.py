@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 from ..programs.traces import warn_caller
 from ._vectors import FloatArray
@@ -72,13 +71,14 @@ class Differences:
             result = derivative(x)
         except Exception as error:
             try:
-                self._value(np.array(x))
+                self.runs += 1
+                value = self._value(np.array(x))
             except Exception:  # the function has the error of plain numbers, too
                 raise error from None
-            return self.instead(error, x)
+            return self.instead(error, x, value)
         return self.checked(result, x)
 
-    def instead(self, error: Exception, x: FloatArray) -> Any:
+    def instead(self, error: Exception, x: FloatArray, value: Any) -> Any:
         """Differences, from now on, since a derivative raised an error and the value did not."""
         self.cause = error
         text = " ".join(str(error).split())
@@ -88,29 +88,28 @@ class Differences:
             "works with plain numbers but not with those that carry derivatives "
             f'({type(error).__name__}: {text}); jac="2-point" asks for them'
         )
-        return self.of_value(x)
+        return self.of_value(x, value)
 
-    def of_value(self, x: FloatArray) -> Any:
-        """Forward differences of the function."""
-        self.runs += 1 + len(x)
-        return self.of(self._value, x)
+    def of_value(self, x: FloatArray, value: Any = None) -> Any:
+        """Forward differences of the function, whose value may be known."""
+        if value is None:
+            self.runs += 1
+            value = self._value(np.array(x))
+        self.runs += len(x)
+        return self.of(self._value, x, value)
 
-    def of(self, f: Function, x: FloatArray) -> Any:
+    def of(self, f: Function, x: FloatArray, value: Any) -> Any:
         """Forward differences, by steps away from the bounds; 0 where these leave no choice."""
         x = np.asarray(x, dtype=np.float64)
+        here = np.ravel(np.asarray(value, dtype=np.float64))
         steps = self._steps(x, STEP * np.maximum(1.0, np.abs(x)))
         lower, upper = self._sides()
-        free = np.broadcast_to(np.asarray(lower) < upper, x.shape)
-
-        def of_free(part: FloatArray) -> Any:
+        result = np.zeros((len(here), len(x)))
+        for k in np.flatnonzero(np.broadcast_to(np.asarray(lower) < upper, x.shape)):
             point = x.copy()
-            point[free] = part
-            return f(point)
-
-        known = optimize.approx_fprime(x[free], of_free, steps[free])
-        result = np.zeros((*np.shape(known)[:-1], len(x)))
-        result[..., free] = known
-        return result
+            point[k] += steps[k]
+            result[:, k] = (np.ravel(f(point)) - here) / (point[k] - x[k])
+        return result[0] if len(here) == 1 else result
 
     def _steps(self, x: FloatArray, sizes: FloatArray) -> FloatArray:
         """Steps of such sizes, away from 0 unless there is room towards it alone."""
@@ -125,11 +124,11 @@ class Differences:
 
         `value` is the function's, if it is known.
         """
-        numbers = result.data if hasattr(result, "nnz") else result
-        if not np.all(np.isfinite(numbers)):
+        numbers = np.asarray(result.data if hasattr(result, "nnz") else result)
+        if not np.isfinite(numbers).all():
             return self._finite(result, x)
         was_begun, self._is_begun = self._is_begun, True
-        if np.any(numbers) or (was_begun and not self._may_keep()) or self._is_level(x, value):
+        if numbers.any() or (was_begun and not self._may_keep()) or self._is_level(x, value):
             return result
         self.cause = ValueError("all derivatives are 0, but f is not level")
         where = "is" if was_begun else "starts"
@@ -178,9 +177,11 @@ class Differences:
     def _finite(self, result: Any, x: FloatArray) -> Any:
         """What is not finite in a derivative, where the function is, by differences."""
         with np.errstate(all="ignore"):
-            if not np.all(np.isfinite(self._value(np.array(x)))):
+            self.runs += 1
+            value = self._value(np.array(x))
+            if not np.all(np.isfinite(value)):
                 return result
-            differences = self.of_value(x)
+            differences = self.of_value(x, value)
         dense = result.toarray() if hasattr(result, "nnz") else np.asarray(result)
         differences = np.reshape(differences, dense.shape)
         infinite = ~np.isfinite(dense)

@@ -143,11 +143,12 @@ def _fixed(given: dict[str, Any], parameters: Parameters, method: str) -> NDArra
 
     SciPy takes such numbers out before these methods, unless all derivatives are given.
     """
+    if method not in WITHOUT_FIXED or given.get("bounds") is None:
+        return None
     constraints = given.get("constraints", ())
     constraints = constraints if isinstance(constraints, (list, tuple)) else [constraints]
     is_given = callable(given.get("jac")) or given.get("jac") is True
-    left_out = not (is_given and all(map(has_jacobian, constraints)))
-    if method not in WITHOUT_FIXED or not left_out or given.get("bounds") is None:
+    if is_given and all(map(has_jacobian, constraints)):
         return None
     try:
         lower, upper = sides_of(given["bounds"], len(parameters.vector))

@@ -226,13 +226,17 @@ class Objective(Derivatives):
         self._gradient: FloatArray = np.empty(0)
         self._eager = EAGER_GRADIENTS
         self._failed: tuple[bytes, Exception] = (b"", Exception())  # where there was no gradient
+        self._alone: tuple[bytes, Any] = (b"", None)  # a point, and the value that f has there
 
     def _move(self, x: FloatArray) -> None:
         point = np.asarray(x).tobytes()  # compared much faster than arrays are
         if self._point != point:
             self._point = b""
-            if self._failed[0] == point and self.differences.cause is None:
-                self._gradient = self.differences.instead(self._failed[1], x)
+            value = self._alone[1] if self._alone[0] == point else None
+            if self.differences.cause is not None:
+                self._gradient = self.differences.of_value(x, value)
+            elif self._failed[0] == point:
+                self._gradient = self.differences.instead(self._failed[1], x, value)
             else:
                 self._gradient = self.first(self._differentiated, x)
             self._point = point
@@ -274,6 +278,7 @@ class Objective(Derivatives):
                 "The user-provided objective function must return a scalar value, and not one of "
                 f"shape {np.shape(result)}: return a sum, or give residuals to least_squares"
             )
+        self._alone = np.asarray(x).tobytes(), result
         self._progress.show(result, None)
         return result
 

@@ -182,7 +182,7 @@ def root_scalar(given: dict[str, Any], progress: bool) -> Any:
     def curvature(x: Any, *args: Any) -> Any:
         if np.iscomplexobj(x) or differences.cause is None:
             return second(x, *args)
-        return differences.of(lambda x: slope(x[0], *args), np.ravel(x))[0]
+        return differences.of(lambda x: slope(x[0], *args), np.ravel(x), slope(x, *args))[0]
 
     if method in ("newton", "halley") and not given["fprime"]:
         given["fprime"] = slope

@@ -22,6 +22,7 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
     """
     signature = inspect.signature(reference)
     parameters = list(signature.parameters.values())
+    required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     progress = inspect.Parameter("progress", inspect.Parameter.KEYWORD_ONLY, default=False)
     rest = [p for p in parameters if p.kind is p.VAR_KEYWORD]
@@ -41,11 +42,9 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
             for twice in given.keys() & kwargs.keys():
                 raise TypeError(f"{name} got two values for {twice!r}")
             given.update(kwargs)
-            for parameter in parameters:
-                if parameter.default is parameter.empty and parameter.name not in given:
-                    if parameter.kind is parameter.VAR_KEYWORD:
-                        continue
-                    raise TypeError(f"{name} needs {parameter.name!r}: {name}{signature}")
+            for missing in required:
+                if missing not in given:
+                    raise TypeError(f"{name} needs {missing!r}: {name}{signature}")
             history = given.get("callback")
             try:
                 result = as_result(inner(dict(given), progress))

@@ -63,8 +63,8 @@ class Parameters:
                 "take real and imaginary parts, and make complex numbers of them"
             )
         else:
-            self.vector = np.atleast_1d(np.array(x0, dtype=np.float64))
-        if not np.all(np.isfinite(self.vector)):
+            self.vector = np.array(x0, dtype=np.float64, ndmin=1)
+        if not np.isfinite(self.vector).all():
             raise ValueError(
                 f"{name} starts at x0, whose numbers should be finite, but there is "
                 f"{self.vector[~np.isfinite(self.vector)][0]} among them"
