@@ -85,12 +85,10 @@ def compile(
     sets and arrays; in f, in the functions that it calls, and in objects among its arguments.
     After a change of it f is recorded anew; `stats()` names what is watched, and what of it has
     changed. Each call looks at it, for 9 to 15 ns a name; arrays are read as a whole, as fast as
-    the memory gives them. Not watched is what comes from outside of Python's variables or
-    hides in compiled types: random generators, files, clocks, what `globals()`, `exec` or
-    `getattr` with computed names reach, and the code of installed libraries. It is a constant of
-    the recording: after a change of it call `clear()`. Where f reads a DataFrame, a Series, an
-    iterator or a ContextVar, which hide what they hold, it is run as it is: give it arrays and
-    numbers.
+    the memory gives them. Only what is known to be fixed, or is watched, is replayed: where f
+    draws random numbers, reads a clock, a file, an iterator or a ContextVar, or an object or a
+    function of C of which nothing is known, it is run as it is, with a warning that names it.
+    The code of installed libraries is taken to give the same for the same arguments.
 
     Where f changes what is there after the call (a counter, a log, an attribute, a list or dict
     among its arguments), it is run as it is in every call, with a warning that says what changes;

@@ -13,7 +13,15 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-__all__ = ["ATTRIBUTES", "Identity", "Operand", "Step", "identities_of", "steps_of"]
+__all__ = [
+    "ATTRIBUTES",
+    "Identity",
+    "Operand",
+    "Step",
+    "identities_of",
+    "is_called_with_nothing",
+    "steps_of",
+]
 
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 
@@ -159,6 +167,11 @@ def _is_call_of_nothing(rest: list[Step]) -> bool:
     """Whether the steps behind a name are a call of it, or of an attribute, without arguments."""
     calls = [step for step in rest if step.name not in ATTRIBUTES]
     return len(calls) > 0 and all(step.name in _CALLS and step.argument == 0 for step in calls)
+
+
+def is_called_with_nothing(steps: list[Step], k: int) -> bool:
+    """Whether step k is a call, without arguments, of what is on top of the stack."""
+    return k < len(steps) and steps[k].name in _CALLS and steps[k].argument == 0
 
 
 _CALLS = ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD")

@@ -67,7 +67,7 @@ class InnerCalls:
         def enter(recorded: Recorded) -> Any:
             return recorded.entered(self._name, call.atoms)
 
-        done, result = self._traces.replayed(call, enter, within=True)
+        done, result = self._traces.replayed(call, enter, within=True, once=True)
         return result if done else NOT_ENTERED
 
     def _run(self, call: Call | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -19,10 +19,10 @@ from .derivatives import DerivativeCalls
 from .fallbacks import EAGER, run_once
 from .inner import InnerCalls
 from .matrices import SparseCalls
-from .reads import UnwatchableError, watch_call
 from .recordings import ways_to_take
 from .report import Report
 from .traces import OnBranchChange, Traces, is_eager
+from .walks import UnwatchableError, watch_call
 
 __all__ = ["Program"]
 
@@ -152,10 +152,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report, Generic[P, T]):
         self._traces.is_quiet = True
 
     def clear(self) -> None:
-        """Forget all recordings: for when something has changed that f reads unwatched.
-
-        That is a random generator, a file or a clock, for example: see `compile`.
-        """
+        """Forget all recordings, and why f was run as it is."""
         with self._traces.lock:
             self._reset()
 

@@ -43,11 +43,12 @@ from ..operations.making import are_kept, made, values_are_read
 from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
+from ..transforms._generators import Generators
 from ..transforms._outputs import as_result, places
 from .counters import counter_of
-from .reads import AsGiven, UnwatchableError, is_table, watch_call
 from .returned import Returned
 from .settling import settled
+from .walks import AsGiven, UnwatchableError, is_table, watch_call
 
 CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "
@@ -56,6 +57,11 @@ CHANGED = AsGiven(
 KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
+)
+
+DRAWS = (
+    "it draws random numbers ({name}), other ones in every call: draw them outside, and pass them "
+    "as an argument"
 )
 
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
@@ -710,7 +716,7 @@ def record(
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
-        obstacle: str = error.args[0]
+        obstacle: str = error.reason
         return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
@@ -725,11 +731,13 @@ def record(
         with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
+            generators = Generators(watch.generators)
             try:
                 out = f(*args, **kwargs)
             except BaseException:
                 watch.settle(settled)
                 raise
+            generators.forget_unused()
             is_changed = not _are_same(given, _contents(args, kwargs))
             del args, kwargs, given
             output = Returned(out)
@@ -737,7 +745,8 @@ def record(
             if not watch.holds():
                 watch.settle(settled)
                 call.changed_watch = watch
-            found = _taken(guarded, output, call, watch, optimize, exact)
+            drawn = generators.names[0] if generators.names else ""
+            found = _taken(guarded, output, call, watch, optimize, exact, drawn)
             if is_changed:  # f has to run on what was given
                 call.ran, call.once, found = (), None, CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
@@ -768,12 +777,19 @@ def _are_same(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:
 
 
 def _taken(
-    guarded: Guarded, output: Returned, call: Call, watch: Watch, optimize: bool, exact: bool
+    guarded: Guarded,
+    output: Returned,
+    call: Call,
+    watch: Watch,
+    optimize: bool,
+    exact: bool,
+    drawn: str,
 ) -> Recorded | str:
     """What was recorded, or why it cannot be replayed."""
     changed = call.changed
     writes_inputs = guarded.writes_inputs
-    obstacle: str = guarded.obstacle
+    own: str = guarded.obstacle or (DRAWS.format(name=drawn) if drawn else "")
+    obstacle = own
     keeps = are_kept(binding.guards_serial())
     if keeps:
         obstacle = obstacle or KEPT
@@ -786,7 +802,7 @@ def _taken(
         obstacle = obstacle or shared
     obstacle = obstacle or output.obstacle
     if obstacle:
-        is_own = guarded.obstacle not in ("", OUTER) and not output.obstacle
+        is_own = own not in ("", OUTER) and not output.obstacle
         # The texts of NumPy's scalars are other ones: f runs again, where it may.
         is_shown = guarded.is_shown and not (watch.is_written or watch.keeps)
         if is_own and not (keeps or changed or call.is_aliased or is_shown):

@@ -30,7 +30,6 @@ from ..binding import (
 )
 from ..transforms._base import Function
 from .pace import Pace
-from .reads import AsGiven, UnwatchableError, watch_call
 from .recordings import (
     OUTER,
     Call,
@@ -42,6 +41,7 @@ from .recordings import (
     ways_to_take,
 )
 from .settling import settled
+from .walks import AsGiven, UnwatchableError, watch_call
 
 __all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller", "watch_of"]
 

@@ -11,9 +11,7 @@ where a replay takes the place of f in one of the runs only, so they run f in bo
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import random
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from math import ceil
@@ -26,10 +24,9 @@ from .. import binding
 from ..binding import Recording, Var
 from ..operations.arrays import as_array, concatenate, stack
 from ._base import Function, P, T, Transform, check_function
+from ._generators import Generators, generators_in
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
-
-MT19937_BYTES = 625 * 4  # 624 words and a position
 
 
 def checkpoint(f: Callable[P, T]) -> Callable[P, T]:
@@ -87,7 +84,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """f(*args, **kwargs), of which one entry is left."""
     if not binding.is_recording() or binding.is_guarding():  # a replay saves nothing
         return f(*args, **kwargs)
-    generators = _Generators(f, args, kwargs)
+    generators = Generators(generators_in((args, kwargs), _reached_by(f)))
     f_now = as_it_is_now(f)
     with binding.Opened(), Recording((), ()) as recording:
         out = f(*args, **kwargs)
@@ -179,7 +176,7 @@ class _Rerun:
         f: Function,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        generators: _Generators,
+        generators: Generators,
     ) -> None:
         self._f = f
         # Containers may be changed by their owner before the sweep comes.
@@ -239,90 +236,6 @@ def _is_same(x: Any, y: Any) -> bool:
     )
 
 
-# --- random numbers ------------------------------------------------------------------------------
-
-
-class _Generators:
-    """The random generators that a function uses as far as one can see, as they are now.
-
-    As a context: they are as they were then, and afterwards as before.
-    """
-
-    def __init__(self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        brought = [x for x in _reached_by(f) if isinstance(x, _generators())]
-        leaves, _ = binding.flattened((args, kwargs))
-        owned = (*(leaf for leaf in leaves if isinstance(leaf, _generators())), *brought)
-        self._handles: list[Any] = [
-            (random.getstate, random.setstate),
-            (_global_state, np.random.set_state),
-            *(_handle(generator) for generator in {id(g): g for g in owned}.values()),
-        ]
-        self._states = [get() for get, _ in self._handles]
-
-    def forget_unused(self) -> None:
-        """Keep only those that have been used since."""
-        used = [
-            (handle, state)
-            for handle, state in zip(self._handles, self._states, strict=True)
-            if not _is_same_state(handle[0](), state)
-        ]
-        self._handles = [handle for handle, _ in used]
-        self._states = [state for _, state in used]
-
-    def __enter__(self) -> None:
-        self._later: list[Any] = [get() for get, _ in self._handles]
-        for (_, put), state in zip(self._handles, self._states, strict=True):
-            put(state)
-
-    def __exit__(self, *_: object) -> None:
-        for (_, put), state in zip(self._handles, self._later, strict=True):
-            put(state)
-
-
-@functools.cache
-def _generators() -> tuple[type[Any], ...]:
-    """The types of generators; NumPy loads its own when they are asked for, which takes long."""
-    return np.random.Generator, np.random.RandomState, random.Random
-
-
-_Handle = tuple[Callable[[], Any], Callable[[Any], None]]
-
-
-_seen: tuple[Any, bytes, Any] = (None, b"", None)  # generator, its memory, the state of all
-
-
-def _global_state() -> Any:
-    """The state of `numpy.random`, which takes 60 microseconds to read.
-
-    It is not read again while its memory has not changed, unless half a pair of normal numbers is
-    left elsewhere.
-    """
-    global _seen
-    bits = np.random.get_bit_generator()  # type: ignore[attr-defined]
-    if not isinstance(bits, np.random.MT19937):
-        return np.random.get_state(legacy=False)
-    memory = ctypes.string_at(bits.ctypes.state_address, MT19937_BYTES)
-    generator, before, state = _seen
-    if generator is not bits or before != memory or state["has_gauss"]:
-        state = np.random.get_state(legacy=False)
-        _seen = (bits, memory, state)
-    return state
-
-
-def _handle(generator: Any) -> _Handle:
-    """How to read and to set the state of a generator."""
-    if isinstance(generator, random.Random):
-        return generator.getstate, generator.setstate
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state, generator.set_state
-    bits = generator.bit_generator
-
-    def put(state: Any) -> None:
-        bits.state = state
-
-    return lambda: bits.state, put
-
-
 def _reached_by(f: Any) -> Iterator[Any]:
     """What a function brings along: its closure, its defaults, what it is bound to."""
     while isinstance(f, functools.partial):
@@ -334,17 +247,6 @@ def _reached_by(f: Any) -> Iterator[Any]:
     yield from (binding.own_attribute(f, "__kwdefaults__") or {}).values()
     for cell in filter(_is_set, binding.own_attribute(f, "__closure__") or ()):
         yield cell.cell_contents
-
-
-def _is_same_state(x: Any, y: Any) -> bool:
-    """Whether two states of a generator are the same: dicts and tuples, some with arrays."""
-    if x is y:
-        return True
-    if isinstance(x, dict):
-        return x.keys() == y.keys() and all(_is_same_state(x[key], y[key]) for key in x)
-    if isinstance(x, tuple) and any(isinstance(item, np.ndarray) for item in x):
-        return len(x) == len(y) and all(map(_is_same_state, x, y))
-    return bool(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y)
 
 
 # --- long loops ----------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "transforms",
         [
-            {"_base", "_outputs", "_frozen", "_pages"},
+            {"_base", "_generators", "_outputs", "_frozen", "_pages"},
             {"_complex"},
             {"_axes", "_blocks", "_flat", "_forward", "_reverse"},
             {"_jacobians", "_second", "_points"},
@@ -126,9 +126,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"constants", "identities", "instructions", "pace", "returned", "settling"},
+            {"constants", "identities", "instructions", "kinds", "pace", "returned", "settling"},
             {"reads"},
-            {"counters"},
+            {"counters", "walks"},
             {"codegen", "listings", "recordings"},
             {"traces"},
             {"exact", "inner"},

@@ -1,0 +1,125 @@
+"""Random generators: whether a function has drawn from them, and how to put them back."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import binding
+
+__all__ = ["Generators", "generators_in"]
+
+MT19937_BYTES = 625 * 4  # 624 words and a position
+
+
+def generators_in(tree: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """The generators in a container, and those among other objects, without a name."""
+    leaves, _ = binding.flattened(tree)
+    for item in (*leaves, *others):
+        if isinstance(item, _generators()):
+            yield "", item
+
+
+class Generators:
+    """The random generators that a function may use, by names, as they are now.
+
+    Those of `random` and `numpy.random`, too. As a context: they are as they were then, and
+    afterwards as before.
+    """
+
+    def __init__(self, found: Iterable[tuple[str, Any]]) -> None:
+        own = {id(generator): (name, generator) for name, generator in found}
+        self._handles = [_handle(name, generator) for name, generator in own.values()]
+        self._handles.append(_Handle("random", random.getstate, random.setstate))
+        if "numpy.random" in sys.modules:  # which NumPy loads when it is asked for
+            self._handles.append(_Handle("numpy.random", _global_state, np.random.set_state))
+        self._states = [handle.get() for handle in self._handles]
+
+    def forget_unused(self) -> None:
+        """Keep only those that have been used since."""
+        used = [
+            (handle, state)
+            for handle, state in zip(self._handles, self._states, strict=True)
+            if not _is_same_state(handle.get(), state)
+        ]
+        self._handles = [handle for handle, _ in used]
+        self._states = [state for _, state in used]
+
+    @property
+    def names(self) -> list[str]:
+        return [handle.name for handle in self._handles]
+
+    def __enter__(self) -> None:
+        self._later: list[Any] = [handle.get() for handle in self._handles]
+        for handle, state in zip(self._handles, self._states, strict=True):
+            handle.put(state)
+
+    def __exit__(self, *_: object) -> None:
+        for handle, state in zip(self._handles, self._later, strict=True):
+            handle.put(state)
+
+
+@functools.cache
+def _generators() -> tuple[type[Any], ...]:
+    """The types of generators; NumPy loads its own when they are asked for, which takes long."""
+    kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+    return *kinds, random.Random
+
+
+class _Handle(NamedTuple):
+    """How to read and to set the state of a generator, by name."""
+
+    name: str
+    get: Callable[[], Any]
+    put: Callable[[Any], None]
+
+
+_seen: tuple[Any, bytes, Any] = (None, b"", None)  # generator, its memory, the state of all
+
+
+def _global_state() -> Any:
+    """The state of `numpy.random`, which takes 60 microseconds to read.
+
+    It is not read again while its memory has not changed, unless half a pair of normal numbers is
+    left elsewhere.
+    """
+    global _seen
+    bits = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    if not isinstance(bits, np.random.MT19937):
+        return np.random.get_state(legacy=False)
+    memory = ctypes.string_at(bits.ctypes.state_address, MT19937_BYTES)
+    generator, before, state = _seen
+    if generator is not bits or before != memory or state["has_gauss"]:
+        state = np.random.get_state(legacy=False)
+        _seen = (bits, memory, state)
+    return state
+
+
+def _handle(name: str, generator: Any) -> _Handle:
+    if isinstance(generator, random.Random):
+        return _Handle(name, generator.getstate, generator.setstate)
+    if isinstance(generator, np.random.RandomState):
+        return _Handle(name, generator.get_state, generator.set_state)
+    bits = getattr(generator, "bit_generator", generator)
+
+    def put(state: Any) -> None:
+        bits.state = state
+
+    return _Handle(name, lambda: bits.state, put)
+
+
+def _is_same_state(x: Any, y: Any) -> bool:
+    """Whether two states of a generator are the same: dicts and tuples, some with arrays."""
+    if x is y:
+        return True
+    if isinstance(x, dict):
+        return x.keys() == y.keys() and all(_is_same_state(x[key], y[key]) for key in x)
+    if isinstance(x, tuple) and any(isinstance(item, np.ndarray) for item in x):
+        return len(x) == len(y) and all(map(_is_same_state, x, y))
+    return bool(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y)

@@ -1,0 +1,507 @@
+"""Ways of holding state, however unusual, and of changing it: programs answer as their functions.
+
+Whether a recording is made anew or f is run as it is, is for programs to say.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+
+# What a module has, what f computes with (a number), and what changes that; c is another number
+# each time.
+KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "keywords of a partial": (
+        "p = functools.partial(lambda n, m: n + m, 1.0, m=0.5)",
+        "p()",
+        ("p.keywords['m'] = c", "p.__setstate__((lambda n, m: n * m, (c,), {'m': 2.0}, None))"),
+    ),
+    "an attribute of a partial": (
+        "p = functools.partial(float, '1')\np.n = 0.5",
+        "p() * p.n",
+        ("p.n = c",),
+    ),
+    "an attribute of a member of an enum": (
+        "class K(enum.Enum):\n    ONE = 1\nK.ONE.n = 0.5",
+        "K.ONE.n",
+        ("K.ONE.n = c", "K.n = c; del K.ONE.n"),
+    ),
+    "an int enum": (
+        "class K(enum.IntEnum):\n    ONE = 1\nK.ONE.n = 0.5",
+        "K.ONE.n",
+        ("K.ONE.n = c",),
+    ),
+    "an attribute of a float": (
+        "class F(float): pass\nv = F(2.0)\nv.n = 0.5",
+        "v.n * v",
+        ("v.n = c", "v = F(c); v.n = c"),
+    ),
+    "an attribute of a str": ("class S(str): pass\nv = S('a')\nv.n = 0.5", "v.n", ("v.n = c",)),
+    "an attribute of an int": ("class I(int): pass\nv = I(2)\nv.n = 0.5", "v.n * v", ("v.n = c",)),
+    "an operator of a float": (
+        "class F(float):\n    def __add__(self, other): return 0.5\nv = F(2.0)",
+        "(v + 1.0)",
+        ("F.__add__ = lambda self, other: c",),
+    ),
+    "an attribute of a tuple": (
+        "class T(tuple): pass\nv = T((1.0,))\nv.n = 0.5",
+        "v.n + v[0]",
+        ("v.n = c",),
+    ),
+    "a record": (
+        "v = np.array([(1.0, 2)], dtype=[('a', float), ('b', int)])[0]",
+        "v['a'] * v['b']",
+        ("v['a'] = c", "v['b'] = 5"),
+    ),
+    "an attribute that appears in a class": (
+        "class C: pass",
+        "getattr(C, 'w', 0.5)",
+        ("C.w = c",),
+    ),
+    "an attribute that appears in an object": (
+        "class C: pass\no = C()",
+        "getattr(o, 'w', 0.5)",
+        ("o.w = c", "C.w = c; vars(o).clear()"),
+    ),
+    "a default factory": (
+        "n = 0.5\nd = collections.defaultdict(lambda: n)",
+        "d['x' + str(len(x))]",
+        ("n = c; d.clear()", "d.default_factory = lambda: c; d.clear()"),
+    ),
+    "a function behind a ufunc": (
+        "n = 0.5\nu = np.frompyfunc(lambda v: v * n, 1, 1)",
+        "float(u(2.0))",
+        ("n = c",),
+    ),
+    "a name that is built in": (
+        "import builtins\nbuiltins.cadiff_test = 0.5",
+        "cadiff_test",
+        ("builtins.cadiff_test = c", "cadiff_test = c", "del cadiff_test"),
+    ),
+    "a function that is built in": (
+        "import builtins",
+        "len([1.0, 2.0])",
+        ("len = lambda items: c", "del len"),
+    ),
+    "an attribute of a module of a library": (
+        "np.cadiff_test = 0.5",
+        "np.cadiff_test",
+        ("np.cadiff_test = c",),
+    ),
+    "a function of a library": (
+        "import math\nown = math.sqrt",
+        "math.sqrt(4.0)",
+        ("math.sqrt = lambda v: c", "math.sqrt = own"),
+    ),
+    "a function of a library, by an import": (
+        "def read():\n    from math import sqrt\n    return sqrt(4.0)\nimport math\n"
+        "own = math.sqrt",
+        "read()",
+        ("math.sqrt = lambda v: c", "math.sqrt = own"),
+    ),
+    "a module among modules": (
+        "import types\nsys.modules['cadiff_config'] = types.SimpleNamespace(n=0.5)\n"
+        "def read():\n    import cadiff_config\n    return cadiff_config.n",
+        "read()",
+        (
+            "sys.modules['cadiff_config'] = types.SimpleNamespace(n=c)",
+            "sys.modules['cadiff_config'].n = c",
+        ),
+    ),
+    "a module that is handed on": (
+        "import types\nm = types.ModuleType('m')\nm.n = 0.5\ndef read(what): return what.n",
+        "read(m)",
+        ("m.n = c",),
+    ),
+    "a name of a module that is computed": (
+        "import types\nm = types.ModuleType('m')\nm.rate = 0.5\nname = 'ra'",
+        "getattr(m, name + 'te')",
+        ("m.rate = c", "name = 'ra'"),
+    ),
+    "a class that is registered": (
+        "import abc\nclass A(abc.ABC): pass\nclass B: pass\nb = B()",
+        "(2.0 if isinstance(b, A) else 0.5)",
+        ("A.register(B)",),
+    ),
+    "a class that is registered with a class of a library": (
+        "import numbers\nclass B: pass\nb = B()",
+        "(2.0 if isinstance(b, numbers.Real) else 0.5)",
+        ("numbers.Real.register(B)",),
+    ),
+    "the context of decimals": (
+        "import decimal\nd = decimal.Decimal(1)",
+        "float(d / 3)",
+        ("decimal.getcontext().prec = int(3 + 9 * c)", "decimal.getcontext().prec = 28"),
+    ),
+    "a rule that is defined anew": (
+        "p = cadiff.primitive(lambda v: v * v)\np.defvjp(lambda ans, v: lambda g: 2.0 * g * v)",
+        "p(x[0])",
+        ("p.defvjp(lambda ans, v, c=c: lambda g: c * g)",),
+    ),
+    "what a rule reads": (
+        "n = [2.0]\np = cadiff.primitive(lambda v: v * v)\n"
+        "p.defvjp(lambda ans, v: lambda g: n[0] * g * v)",
+        "p(x[0])",
+        ("n[0] = c",),
+    ),
+    "an attribute behind another": (
+        "class A:\n    n = 0.5\nclass B(A):\n    n = 0.25\nb = B()",
+        "b.n",
+        ("del B.n", "A.n = c", "B.n = c", "b.n = c"),
+    ),
+    "a class that is exchanged": (
+        "class A:\n    n = 0.5\nclass B:\n    n = 0.25\no = A()",
+        "o.n",
+        ("o.__class__ = B", "o.__class__ = A; A.n = c"),
+    ),
+    "a class that is exchanged, with slots": (
+        "class A:\n    __slots__ = ('n',)\n    def get(self): return self.n\n"
+        "class B:\n    __slots__ = ('n',)\n    def get(self): return 2 * self.n\n"
+        "o = A()\no.n = 0.5\ndef read(o): return o.get()",
+        "read(o)",
+        ("o.__class__ = B", "o.n = c"),
+    ),
+    "bases that are exchanged": (
+        "class A:\n    n = 0.5\nclass B:\n    n = 0.25\nclass C(A): pass\no = C()",
+        "o.n",
+        ("C.__bases__ = (B,)", "C.__bases__ = (A,)"),
+    ),
+    "a property of a metaclass": (
+        "class M(type):\n    n = 0.5\n    @property\n    def rate(cls): return cls.n\n"
+        "class A(metaclass=M): pass",
+        "A.rate",
+        ("M.n = c", "M.rate = property(lambda cls: c)", "A.n = c"),
+    ),
+    "a descriptor": (
+        "class D:\n    n = 0.5\n    def __get__(self, o, kind): return self.n\n"
+        "class A:\n    d = D()\na = A()",
+        "a.d",
+        ("D.n = c", "vars(A)['d'].n = c", "D.__get__ = lambda self, o, kind: c"),
+    ),
+    "attributes that are made": (
+        "class A:\n    def __init__(self): self.made = {'n': 0.5}\n"
+        "    def __getattr__(self, name): return self.made[name]\na = A()",
+        "a.n",
+        ("a.made['n'] = c", "a.n = c", "A.__getattr__ = lambda self, name: c"),
+    ),
+    "items that are missing": (
+        "class D(dict):\n    n = 0.5\n    def __missing__(self, key): return self.n\nd = D()",
+        "d['a']",
+        ("D.n = c", "d.n = c", "d['a'] = c"),
+    ),
+    "items that are made": (
+        "class D:\n    n = 0.5\n    def __getitem__(self, key): return self.n\nd = D()",
+        "d['a']",
+        ("D.n = c", "d.n = c", "D.__getitem__ = lambda self, key: c"),
+    ),
+    "a format": (
+        "class A:\n    n = 0.5\n    def __format__(self, how): return str(self.n)\na = A()",
+        "float(f'{a}')",
+        ("A.n = c", "A.__format__ = lambda self, how: str(c)"),
+    ),
+    "a context": (
+        "class A:\n    n = 0.5\n    def __enter__(self): return self.n\n"
+        "    def __exit__(self, *_): pass\na = A()\n"
+        "def read():\n    with a as n: return n",
+        "read()",
+        ("A.n = c", "a.n = c"),
+    ),
+    "a generator function": (
+        "n = [0.5]\ndef items():\n    for v in n: yield v",
+        "sum(items())",
+        ("n[0] = c", "n.append(c)"),
+    ),
+    "an iterator that is kept": ("it = iter([0.5] * 50)", "next(it)", ("it = iter([c] * 50)",)),
+    "a context variable": (
+        "import contextvars\nv = contextvars.ContextVar('v', default=0.5)",
+        "v.get()",
+        ("v.set(c)",),
+    ),
+    "a variable of a thread": (
+        "import threading\nv = threading.local()\nv.n = 0.5",
+        "v.n",
+        ("v.n = c",),
+    ),
+    "a weak proxy": (
+        "import weakref\nclass A: pass\na = A()\na.n = 0.5\np = weakref.proxy(a)",
+        "p.n",
+        ("a.n = c",),
+    ),
+    "a weak dictionary": (
+        "import weakref\nclass A: pass\na = A()\nd = weakref.WeakKeyDictionary({a: 0.5})",
+        "d[a]",
+        ("d[a] = c",),
+    ),
+    "a function for each type": (
+        "@functools.singledispatch\ndef g(v): return 0.5\nclass A: pass\na = A()",
+        "g(a)",
+        ("g.register(A, lambda v: c)", "g.register(object, lambda v: 2 * c)"),
+    ),
+    "a method by its name": (
+        "class A:\n    n = 0.5\n    def get(self): return self.n\na = A()\n"
+        "get = operator.methodcaller('get')\nrate = operator.attrgetter('n')",
+        "get(a) + rate(a)",
+        ("A.n = c", "a.n = c", "A.get = lambda self: c", "rate = operator.attrgetter('n')"),
+    ),
+    "results that are remembered": (
+        "n = [0.5]\n@functools.lru_cache\ndef g(k): return n[0] * k",
+        "g(2)",
+        ("n[0] = c", "n[0] = c; g.cache_clear()", "g.cache_clear()", "g.cache_clear(); g(2)"),
+    ),
+    "all results that are remembered": (
+        "n = [0.5]\n@functools.cache\ndef g(k): return n[0] * k",
+        "g(2)",
+        ("n[0] = c", "n[0] = c; g.cache_clear()", "g.cache_clear(); g(2); n[0] = c"),
+    ),
+    "a namespace": ("o = types.SimpleNamespace(n=0.5)", "o.n", ("o.n = c", "vars(o)['n'] = c")),
+    "a chain of maps": (
+        "d = {'n': 0.5}\nm = collections.ChainMap({}, d)",
+        "m['n']",
+        ("d['n'] = c", "m['n'] = c", "m.maps.insert(0, {'n': 2 * c})"),
+    ),
+    "a view of a dict": (
+        "d = {'n': 0.5}\nm = types.MappingProxyType(d)",
+        "m['n']",
+        ("d['n'] = c",),
+    ),
+    "a dict of the user's": (
+        "d = collections.UserDict(n=0.5)",
+        "d['n']",
+        ("d['n'] = c", "d.data = {'n': 2 * c}"),
+    ),
+    "an array of ctypes": (
+        "import ctypes\na = (ctypes.c_double * 3)(0.5, 0.25, 1.0)",
+        "a[1]",
+        ("a[1] = c",),
+    ),
+    "a structure of ctypes": (
+        "import ctypes\nclass S(ctypes.Structure):\n    _fields_ = [('n', ctypes.c_double)]\n"
+        "s = S(0.5)",
+        "s.n",
+        ("s.n = c",),
+    ),
+    "a view of memory": (
+        "b = bytearray(8)\nm = memoryview(b)[2:]",
+        "float(m[0])",
+        ("b[2] = int(99 * c)",),
+    ),
+    "memory": ("import mmap\nm = mmap.mmap(-1, 16)", "float(m[3])", ("m[3] = int(99 * c)",)),
+    "a structured array": (
+        "a = np.zeros(3, dtype=[('n', float), ('m', int)])",
+        "a['n'][1]",
+        ("a['n'][1] = c", "a[1] = (c, 2)"),
+    ),
+    "an environment": (
+        "import os\nos.environ['CADIFF_TEST'] = '0.5'",
+        "float(os.environ['CADIFF_TEST'])",
+        ("os.environ['CADIFF_TEST'] = str(c)",),
+    ),
+    "an environment that is asked": (
+        "import os\nos.environ['CADIFF_TEST'] = '0.5'",
+        "float(os.getenv('CADIFF_TEST'))",
+        ("os.environ['CADIFF_TEST'] = str(c)", "os.putenv('CADIFF_TEST', '3')"),
+    ),
+    "arguments of a command": (
+        "sys.argv.append('0.5')",
+        "float(sys.argv[-1])",
+        ("sys.argv[-1] = str(c)",),
+    ),
+    "a clock": ("import time", "(time.perf_counter_ns() * 0.0 + n)", ("n = c",)),
+    "all globals": ("n = 0.5", "globals()['n']", ("n = c",)),
+    "code that is a text": ("n = 0.5", "eval('n')", ("n = c",)),
+    "a file": (
+        "import os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n')\n"
+        "def put(v):\n    with open(path, 'w') as f: f.write(str(v))\nput(0.5)\n"
+        "def read():\n    with open(path) as f: return float(f.read())",
+        "read()",
+        ("put(c)",),
+    ),
+    "a file that is read as numbers": (
+        "import os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n.npy')\n"
+        "np.save(path, np.array([0.5]))",
+        "np.load(path)[0]",
+        ("np.save(path, np.array([c]))",),
+    ),
+    "a property with a setter": (
+        "class A:\n    def __init__(self): self._n = 0.5\n    @property\n"
+        "    def n(self): return self._n\n"
+        "    @n.setter\n    def n(self, v): self._n = 2 * v\na = A()",
+        "a.n",
+        ("a.n = c", "a._n = c"),
+    ),
+    "a cached property": (
+        "class A:\n    m = 0.5\n    @functools.cached_property\n"
+        "    def n(self): return 2 * self.m\na = A()",
+        "a.n",
+        ("A.m = c", "del a.n", "A.m = c; vars(a).pop('n', 0)", "a.n = c"),
+    ),
+    "what subclasses are given": (
+        "class A:\n    def __init_subclass__(cls, n=0.5): cls.n = n\nclass B(A): pass",
+        "B.n",
+        ("class B(A, n=c): pass", "B.n = c"),
+    ),
+    "a data class that is replaced": (
+        "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass P:\n"
+        "    n: float = 0.5\np = P()",
+        "p.n",
+        ("p = dataclasses.replace(p, n=c)", "object.__setattr__(p, 'n', c)"),
+    ),
+    "a named tuple": (
+        "P = collections.namedtuple('P', 'n m')\np = P(0.5, [0.25])",
+        "p.n + p.m[0]",
+        ("p = p._replace(n=c)", "p.m[0] = c"),
+    ),
+    "an exception": ("e = ValueError(0.5)", "e.args[0]", ("e.args = (c,)",)),
+    "a function that is wrapped": (
+        "n = [0.5]\ndef twice(g):\n    @functools.wraps(g)\n    def h(*a): return 2 * g(*a)\n"
+        "    return h\n"
+        "@twice\ndef g(): return n[0]",
+        "g()",
+        ("n[0] = c", "g.__wrapped__.__defaults__ = ()"),
+    ),
+    "a static method": (
+        "class A:\n    @staticmethod\n    def get(): return 0.5",
+        "A.get()",
+        ("A.get = staticmethod(lambda: c)",),
+    ),
+    "a class method": (
+        "class A:\n    n = 0.5\n    @classmethod\n    def get(cls): return cls.n\n"
+        "class B(A): pass",
+        "B.get()",
+        ("A.n = c", "B.n = c", "A.get = classmethod(lambda cls: c)"),
+    ),
+    "an object that counts as many": (
+        "class A:\n    n = 2\n    def __len__(self): return self.n\n"
+        "    def __bool__(self): return True\n"
+        "a = A()",
+        "float(len(a))",
+        ("A.n = int(9 * c)", "a.n = 3"),
+    ),
+    "what is compared": (
+        "class A:\n    n = 0.5\n    def __lt__(self, other): return self.n < 0.4\na = A()",
+        "(1.0 if a < 3 else 2.0)",
+        ("A.n = c", "a.n = 0.1", "A.__lt__ = lambda self, other: False"),
+    ),
+    "a hash": (
+        "class A:\n    n = 1\n    def __hash__(self): return self.n\na = A()",
+        "float(hash(a))",
+        ("A.n = int(99 * c)", "a.n = 5"),
+    ),
+    "an object that computes": (
+        "class A:\n    n = 0.5\n    def __rmul__(self, v): return v * self.n\na = A()",
+        "(x[0] * a) / x[0]",
+        ("A.n = c", "a.n = c", "A.__rmul__ = lambda self, v: v * c"),
+    ),
+    "a library's object": (
+        "o = np.poly1d([0.5, 2.0])",
+        "o(3.0)",
+        ("o[1] = c", "o = np.poly1d([c, c])"),
+    ),
+    "a vectorised function": (
+        "n = [0.5]\nv = np.vectorize(lambda t: t * n[0])",
+        "float(v(2.0))",
+        ("n[0] = c",),
+    ),
+    "an object with a name that is mangled": (
+        "class A:\n    def __init__(self): self.__n = 0.5\n    def get(self): return self.__n\n"
+        "a = A()",
+        "a.get()",
+        ("a._A__n = c",),
+    ),
+    "a deleted attribute": (
+        "class A:\n    n = 0.25\na = A()\na.n = 0.5",
+        "a.n",
+        ("vars(a).pop('n', 0)", "A.n = c", "a.n = c"),
+    ),
+    "a recursion": (
+        "n = [0.5]\ndef g(k): return n[0] if k == 0 else g(k - 1)",
+        "g(3)",
+        ("n[0] = c", "h = g; g = lambda k: c"),
+    ),
+    "a default of a method": (
+        "class A:\n    def get(self, n=[0.5]): return n[0]\na = A()",
+        "a.get()",
+        ("A.get.__defaults__[0][0] = c", "A.get.__defaults__ = ([c],)"),
+    ),
+    "an item of an object in a set": (
+        "class A: pass\na = A()\na.n = 0.5\ns = {a}",
+        "sum(o.n for o in s)",
+        ("a.n = c", "b = A(); b.n = c; s.add(b)"),
+    ),
+    "keys of a dict": (
+        "class A: pass\na = A()\na.n = 0.5\nd = {a: 1.0}",
+        "sum(o.n for o in d)",
+        ("a.n = c",),
+    ),
+}  # fmt: skip
+
+
+def module_of(setup: str, expression: str) -> ModuleType:
+    module = sys.modules["of_a_user"] = ModuleType("of_a_user")
+    before = (
+        "import collections, enum, functools, operator, sys, types\nimport numpy as np\n"
+        "import cadiff\n"
+        "n = 0.5\n"
+    )
+    exec(f"{before}{setup}\ndef f(x):\n    return x[1] ** 2 + x[0] * ({expression})", vars(module))
+    return module
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Any:
+    """What is changed of others is put back."""
+    import builtins
+    import decimal
+    import math
+    import os
+
+    sqrt, argv = math.sqrt, [*sys.argv]
+    yield
+    math.sqrt = sqrt
+    sys.argv[:] = argv
+    decimal.getcontext().prec = 28
+    os.environ.pop("CADIFF_TEST", None)
+    vars(np).pop("cadiff_test", None)
+    vars(builtins).pop("cadiff_test", None)
+    sys.modules.pop("cadiff_config", None)
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_of_state_is_stale(kind: str) -> None:
+    setup, expression, changes = KINDS[kind]
+    rng = random.Random(kind)
+    module = module_of(setup, expression)
+    program = cadiff.compile(module.f)
+    x = np.array([1.5, 0.5])
+    history: list[str] = []
+
+    def check() -> None:
+        for point in (x, x + 1.0):
+            try:
+                expected: Any = module.f(point)
+            except Exception as error:  # as for what is deleted
+                with pytest.raises(type(error)):
+                    program(point)
+                continue
+            value = program(point)
+            assert value == pytest.approx(float(expected), rel=1e-12), (kind, history)
+            gradient, wanted = program.grad(point), cadiff.grad(module.f)(point)
+            np.testing.assert_allclose(gradient, wanted, rtol=1e-12, err_msg=str((kind, history)))
+
+    check()
+    for change in (*changes, *changes):
+        vars(module)["c"] = rng.random()
+        history.append(change)
+        try:
+            exec(change, vars(module))
+        except (NameError, AttributeError):  # it is deleted already
+            continue
+        check()
