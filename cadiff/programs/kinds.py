@@ -9,6 +9,7 @@ whole names those of its functions that are none of this.
 from __future__ import annotations
 
 import datetime
+import inspect
 import io
 import operator
 import re
@@ -56,6 +57,7 @@ CONSTANTS: frozenset[type] = frozenset(
         # Whether they are held now is nothing to compute with.
         *(type(threading.Lock()), type(threading.RLock())),
         *(type(np.sum), type(np.ones(1).flags)),
+        type(vars(inspect.FullArgSpec)["args"]),  # a field of a named tuple
     )
 )
 
@@ -116,7 +118,7 @@ _MODULES: dict[str, frozenset[str]] = {
         *("collections", "colorsys", "contextlib", "copy", "copyreg", "csv", "dataclasses"),
         *("decimal", "difflib", "enum", "fractions", "functools", "graphlib", "hashlib"),
         *("heapq", "html", "inspect", "itertools", "json", "keyword", "logging", "math"),
-        *("numbers", "operator", "posixpath", "pprint", "queue", "random"),
+        *("numbers", "operator", "pickle", "posixpath", "pprint", "queue", "random"),
         *("re", "reprlib", "statistics", "string", "struct", "textwrap", "traceback"),
         *("types", "typing", "unicodedata", "unittest", "warnings", "weakref", "zlib"),
     )

@@ -115,6 +115,7 @@ class _Walk:
         self._written: list[tuple[FunctionType, Any, Write]] = []  # in functions, and their owners
         self._kept_by: list[tuple[FunctionType, Any, Write]] = []
         self._named: set[tuple[int, str]] = set()  # what is read by its name
+        self._values: dict[tuple[int, str], Any] = {}  # of names that are watched
         self._seen: set[Any] = set()
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
 
@@ -215,15 +216,22 @@ class _Walk:
     def _global(self, names: dict[str, Any], built_in: dict[str, Any], chain: Chain) -> Any:
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
-        value = self._watch.name(names, chain[0], text)
+        value = self._name(names, chain[0], text)
         self._named.add((id(names), chain[0]))
         if value is MISSING:
-            value = self._watch.name(built_in, chain[0], chain[0])
+            value = self._name(built_in, chain[0], chain[0])
         return self._chain(value, chain[1:], text)
+
+    def _name(self, names: dict[str, Any], name: str, path: str) -> Any:
+        """What a name stands for; however often it is read, it is watched once."""
+        key = (id(names), name)
+        if key not in self._values:
+            self._values[key] = self._watch.name(names, name, path)
+        return self._values[key]
 
     def _import(self, chain: Chain) -> None:
         """A module that is imported while the function runs."""
-        module = self._watch.name(sys.modules, chain[0], chain[0])
+        module = self._name(sys.modules, chain[0], chain[0])
         if not isinstance(module, ModuleType):  # it is not there yet, or something else
             self.value(module, chain[0])
             return
@@ -319,7 +327,7 @@ class _Walk:
         is_of_library = is_module_of_library(module)
         if is_of_library:  # some of which are there when they are asked for
             getattr(module, name, MISSING)
-        value = self._watch.name(vars(module), name, f"{path}.{name}")
+        value = self._name(vars(module), name, f"{path}.{name}")
         if value is MISSING and "__getattr__" in vars(module):
             if is_of_library:
                 return getattr(module, name, MISSING)
@@ -357,7 +365,7 @@ class _Walk:
             if isinstance(owner, type):
                 self.value(found.func, path)
             else:  # not computed yet
-                self._watch.name(vars(owner), name, path)
+                self._name(vars(owner), name, path)
                 if isinstance(found.func, FunctionType):
                     self.function(found.func, owner, path)
             return None, True
