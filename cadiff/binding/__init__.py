@@ -157,6 +157,7 @@ from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
 from .nan_check import CheckUse, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
+from .observers import Observer
 from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, plain_numbers, run_once
 from .rules import (

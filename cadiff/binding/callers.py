@@ -23,6 +23,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PATHS = sysconfig.get_paths()
 _INSTALLED = [_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _LIBRARIES = tuple({os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)})
+_KNOWN = ("cadiff", "numpy", "pandas", "scipy")
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
 _MOST_TEXT = 60
 _NAMELESS = "a function of "
@@ -72,6 +73,17 @@ _CONVERSIONS: dict[Any, str] = {
 def is_of_library(file: str) -> bool:
     """Whether a file of code is Python's, of this package, or of an installed library."""
     return file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
+
+
+def is_of_known_library(file: str) -> bool:
+    """Whether a file of code is Python's, of this package, of NumPy, SciPy or pandas.
+
+    Their functions give the same for the same arguments, but for those that kinds.py names.
+    """
+    if not is_of_library(file):
+        return False
+    package = file.rpartition(f"-packages{os.sep}")[2]  # of site-packages or dist-packages
+    return package == file or package.partition(os.sep)[0] in _KNOWN
 
 
 def is_module_of_library(module: ModuleType) -> bool:

@@ -46,6 +46,7 @@ MODULES = (
     "entries",
     "signatures",
     "watches",
+    "observers",
     "methods",
     "fast_paths",
     "numpy_functions",

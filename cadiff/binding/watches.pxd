@@ -8,7 +8,8 @@ cdef class Watch:
     cdef public bint is_written    # whether that code writes to what it reads
     cdef public bint keeps         # whether it may keep what it computes
     cdef public list generators    # of random numbers, which it may draw
-    cdef public set codes          # that was looked at, of the user's
+    cdef public list codes         # that was looked at, of the user's
+    cdef public dict unwatched_steps  # why what the functions of primitives give is no constant
     cdef readonly bint is_over  # something is, so that it can never hold again
     cdef list places
     cdef list kept  # what is not held weakly

@@ -17,7 +17,8 @@ class Watch:
     is_written: bool
     keeps: bool
     generators: list[Any]
-    codes: set[CodeType]
+    codes: list[CodeType]
+    unwatched_steps: dict[int, str]
     def release(self) -> None: ...
     @property
     def paths(self) -> list[str]: ...

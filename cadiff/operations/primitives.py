@@ -304,7 +304,7 @@ class primitive:  # noqa: N801 - a decorator
         tag = binding.tag_of_arguments(args)
         if tag == -1:
             apart = binding.is_differentiating()
-            return self._plain(args, kwargs) if apart else self.function(*args, **kwargs)
+            return self._constant(args, kwargs) if apart else self.function(*args, **kwargs)
         if binding.is_guarding():  # rules are called later, with what is given here
             args, kwargs = replaced(args), replaced(kwargs)
         if tag is None:
@@ -315,6 +315,10 @@ class primitive:  # noqa: N801 - a decorator
             if found is not NotImplemented:
                 return found
         return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+
+    def _constant(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What no derivative depends on: programs look for it by the name of this method."""
+        return self._plain(args, kwargs)
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What the function returns for plain numbers, as it does outside of differentiations."""

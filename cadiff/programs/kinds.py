@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 from ..binding import own_attribute
-from ..binding.callers import is_module_of_library
 
 __all__ = [
     "CONSTANTS",
@@ -105,7 +104,7 @@ def is_safe_stream(value: Any) -> bool:
 _BUILTINS = frozenset(
     (
         *("abs", "aiter", "all", "anext", "any", "ascii", "bin", "callable", "chr", "delattr"),
-        *("dir", "divmod", "format", "getattr", "hasattr", "hash", "hex", "isinstance"),
+        *("dir", "divmod", "format", "getattr", "hasattr", "hash", "hex", "id", "isinstance"),
         *("issubclass", "iter", "len", "locals", "max", "min", "next", "oct", "ord", "pow"),
         *("print", "repr", "round", "setattr", "sorted", "sum", "vars", "__build_class__"),
     )
@@ -146,6 +145,17 @@ _ENTROPY = frozenset(
         *("SFC64", "SeedSequence", "default_rng"),
     )
 )
+_OF_TYPES = frozenset(
+    (
+        "__dir__",
+        "__instancecheck__",
+        "__new__",
+        "__prepare__",
+        "__sizeof__",
+        "__subclasscheck__",
+        "mro",
+    )
+)
 _OF_CLASSES = (dict, float, int, bytes, bytearray, str, complex, tuple, list, type, object)
 
 
@@ -154,6 +164,8 @@ def unsafe(function: Any) -> str:
     if isinstance(function, BuiltinFunctionType):
         owner = function.__self__
         if isinstance(owner, type):  # a method of a class
+            if function.__name__ in vars(type) and function.__name__ not in _OF_TYPES:
+                return f"{owner.__qualname__}.{function.__name__}"
             base = base_in_c(owner)
             root = base.__module__.partition(".")[0]
             known = base in _OF_CLASSES or root not in sys.stdlib_module_names
@@ -175,12 +187,7 @@ def unsafe(function: Any) -> str:
         return "" if key in _MODULES and name not in _MODULES[key] else _text(public, function)
     if root in ("numpy", "scipy"):
         return _text(root, function) if name in _OF_NUMBERS else ""
-    if root == "cadiff":
-        return ""
-    found = sys.modules.get(module)
-    if found is not None and is_module_of_library(found):
-        return ""
-    return _text(module, function)
+    return "" if root in ("cadiff", "pandas") else _text(module, function)
 
 
 def is_safe_class(kind: type) -> bool:

@@ -46,6 +46,7 @@ from ..transforms._base import Function, is_int
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result, places
 from .counters import counter_of
+from .observations import AGAIN, DRAWS, Observation
 from .returned import Returned
 from .settling import settled
 from .walks import AsGiven, UnwatchableError, is_table, watch_call
@@ -59,17 +60,13 @@ KEPT = (
     "it computes anew, so return it"
 )
 
-DRAWS = (
-    "it draws random numbers ({name}), other ones in every call: draw them outside, and pass them "
-    "as an argument"
-)
-
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
 FloatArray = NDArray[np.float64]
 Range = tuple[int, int]
 
 __all__ = [
+    "AGAIN",
     "CHANGED",
     "NOT_ENTERED",
     "OUTER",
@@ -215,6 +212,8 @@ class Call:
             shape = binding.shape(item)
             return self._note(item, prod(shape), shape if shape else float)
         if isinstance(item, (list, tuple)):
+            if type(item) not in (list, tuple):  # f may call its methods
+                self.statics.append(type(item))
             return self._note(item, len(item), (type(item), len(item)))
         if differentiable:
             if not is_int(item):
@@ -733,7 +732,8 @@ def record(
             given = _contents(args, kwargs)
             generators = Generators(watch.generators)
             try:
-                out = f(*args, **kwargs)
+                with Observation(watch) as observed:
+                    out = f(*args, **kwargs)
             except BaseException:
                 watch.settle(settled)
                 raise
@@ -742,11 +742,15 @@ def record(
             del args, kwargs, given
             output = Returned(out)
             del out
+            hidden = ""
             if not watch.holds():
                 watch.settle(settled)
                 call.changed_watch = watch
-            drawn = generators.names[0] if generators.names else ""
-            found = _taken(guarded, output, call, watch, optimize, exact, drawn)
+            else:
+                hidden = observed.obstacle
+            if generators.names:
+                hidden = DRAWS.format(name=generators.names[0])
+            found = _taken(guarded, output, call, watch, optimize, exact, hidden)
             if is_changed:  # f has to run on what was given
                 call.ran, call.once, found = (), None, CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
@@ -783,12 +787,12 @@ def _taken(
     watch: Watch,
     optimize: bool,
     exact: bool,
-    drawn: str,
+    hidden: str,
 ) -> Recorded | str:
     """What was recorded, or why it cannot be replayed."""
     changed = call.changed
     writes_inputs = guarded.writes_inputs
-    own: str = guarded.obstacle or (DRAWS.format(name=drawn) if drawn else "")
+    own: str = guarded.obstacle or hidden
     obstacle = own
     keeps = are_kept(binding.guards_serial())
     if keeps:

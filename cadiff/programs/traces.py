@@ -31,6 +31,7 @@ from ..binding import (
 from ..transforms._base import Function
 from .pace import Pace
 from .recordings import (
+    AGAIN,
     OUTER,
     Call,
     MissedError,
@@ -537,7 +538,9 @@ class Traces:
             self._known.pop(key, None)
         traced = self._traced(call.key)
         if isinstance(recorded, str):
-            if recorded != OUTER:  # so it is in this call alone
+            if recorded == AGAIN and traced.unsettled < MOST_UNSETTLED:
+                traced.unsettled += 1
+            elif recorded != OUTER:  # so it is in this call alone
                 self._note_obstacle(call, recorded)
             return None
         self.counts["recordings"] += 1

@@ -42,7 +42,12 @@ from weakref import ReferenceType
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened, own_attribute
-from ..binding.callers import is_class_of_library, is_module_of_library, is_of_library
+from ..binding.callers import (
+    is_class_of_library,
+    is_module_of_library,
+    is_of_known_library,
+    is_of_library,
+)
 from ..operations.primitives import primitive
 from ..operations.replayed import Replayed
 from .identities import Identity, Operand
@@ -58,7 +63,7 @@ from .kinds import (
 )
 from .reads import Chain, Reads, Write, reads_of
 
-__all__ = ["AsGiven", "UnwatchableError", "is_table", "watch_call"]
+__all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "follow", "is_table", "watch_call"]
 
 MOST_PLACES = 20_000
 IDENTITY = (
@@ -105,7 +110,9 @@ class _Walk:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self.asks_types = False  # whether the user's code looks at types
-        self.codes: set[CodeType] = set()  # of the user's, whose names were followed
+        self.codes: list[CodeType] = []  # of the user's, whose names were followed
+        # Why what the functions of primitives give is no constant, by the primitive's number
+        self.unwatched_steps: dict[int, str] = {}
         self.generators: list[tuple[str, Any]] = []  # of random numbers, and what they are called
         self._has_decimals = False
         self._is_in_step = False  # of which replays run the code, with all that it changes
@@ -149,10 +156,10 @@ class _Walk:
         if not self._is_new(function, owner):
             return
         path = path or function.__qualname__
-        if is_of_library(function.__code__.co_filename):
+        if not _is_read(function):
             self._function_of_library(function, path)
             return
-        self.codes.update(_codes_in(function.__code__))
+        self.codes.extend(_codes_in(function.__code__))
         self._watch.function(function, f"code of {path}")
         if function.__dict__:
             self._items(self._watch.namespace(function, f"attributes of {path}"), path)
@@ -174,7 +181,8 @@ class _Walk:
         self._names_of(function, owner, reads, path)
 
     def _function_of_library(self, function: FunctionType, path: str) -> None:
-        reason = unsafe(function)
+        is_known = is_of_known_library(function.__code__.co_filename)
+        reason = unsafe(function) if is_known else ""
         if function is os.getenv:
             self.value(os.environ, "os.environ")
         elif reason:
@@ -220,6 +228,8 @@ class _Walk:
         self._named.add((id(names), chain[0]))
         if value is MISSING:
             value = self._name(built_in, chain[0], chain[0])
+            if value is id:  # of whose calls it is known what they ask
+                return None
         return self._chain(value, chain[1:], text)
 
     def _name(self, names: dict[str, Any], name: str, path: str) -> Any:
@@ -271,6 +281,13 @@ class _Walk:
         for name, text in self._asked:
             if not name or name.startswith("__") or name in self._names:
                 raise UnwatchableError(AsGiven(text))
+
+    def check_generators(self) -> None:
+        """Raise where the code may read the state of a random generator without drawing."""
+        named = _OF_STATES & self._names
+        if self.generators and named:
+            name = f"{self.generators[0][0]}.{min(named)}"
+            raise UnwatchableError(OUTSIDE.format(name=name))
 
     # --- what is written to
 
@@ -569,7 +586,10 @@ class _Walk:
             self._is_in_step, former = True, self._is_in_step
             for name in ("pulls", "pushes", "patterns"):
                 self._mapping(getattr(value, name), f"{name} of {path}")
-            self.value(value.function, path)
+            try:
+                self.value(value.function, path)
+            except UnwatchableError as error:  # which does no harm where replays run it
+                self.unwatched_steps[id(value)] = error.reason
             self._is_in_step = former
         elif isinstance(value, WeakMethod):
             self._method(value, path)
@@ -604,13 +624,13 @@ class _Walk:
         if not is_class_of_library(type(kind)):
             self.value(type(kind), type(kind).__qualname__)
         for base in kind.__mro__:
-            if base is object or is_class_of_library(base):
+            if base is object or (is_class_of_library(base) and not _is_class_read(base)):
                 continue
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
                     continue
                 if "__dataclass_fields__" in vars(base) and _is_generated(name, part):
-                    self.codes.add(part.__code__)
+                    self.codes.append(part.__code__)
                     continue
                 for item in _behind(part):
                     if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
@@ -672,6 +692,10 @@ _ASK_BY_NAME = frozenset(
         *("getattr", "hasattr", "setattr", "vars", "dir", "attrgetter", "methodcaller"),
         *("__dict__", "__getattribute__", "getattr_static", "getmembers"),
     )
+)
+# What random generators are copied by, or others are made of.
+_OF_STATES = frozenset(
+    ("bit_generator", "get_state", "getstate", "jumped", "seed_seq", "spawn", "__getstate__")
 )
 _ASK_IDENTITY: tuple[Any, ...] = (id, operator.is_, operator.is_not)
 _GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
@@ -831,6 +855,29 @@ def _is_mark(value: Any) -> bool:
     return not is_number and not is_told_by_contents and opened(value) is None
 
 
+# Code of libraries of which nothing is known, that was seen to run: it is read as that of users.
+_followed: dict[int, CodeType] = {}
+
+
+def follow(code: CodeType) -> bool:
+    """Follow some code of a library from now on; False if it was followed already."""
+    is_new = id(code) not in _followed
+    _followed[id(code)] = code
+    return is_new
+
+
+def _is_read(function: FunctionType) -> bool:
+    """Whether its names are followed: it is of a user's, or is treated as such."""
+    code = function.__code__
+    return id(code) in _followed or not is_of_library(code.co_filename)
+
+
+def _is_class_read(kind: type) -> bool:
+    """Whether a class of a library has such functions."""
+    parts = (item for part in list(vars(kind).values()) for item in _behind(part))
+    return any(isinstance(item, FunctionType) and _is_read(item) for item in parts)
+
+
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
@@ -844,7 +891,8 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
     `is_written` whether they change what they read; `keeps` whether they may keep what they
     compute; `generators` has those that they may draw random numbers from, and `codes` all code
-    of the user's that was looked at.
+    of the user's that was looked at; `unwatched_steps` has reasons why functions of primitives are
+    not watched, which matters where they get plain numbers alone.
     """
     watch = Watch()
     walk = _Walk(watch)
@@ -861,9 +909,11 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "with as an argument"
         ) from None
     walk.check_identities()
+    walk.check_generators()
     watch.asks_types = walk.asks_types
     watch.is_written = walk.is_written
     watch.keeps = walk.keeps
     watch.generators = walk.generators
     watch.codes = walk.codes
+    watch.unwatched_steps = walk.unwatched_steps
     return watch

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import binding
 
-__all__ = ["Generators", "generators_in"]
+__all__ = ["Generators", "generator_types", "generators_in"]
 
 MT19937_BYTES = 625 * 4  # 624 words and a position
 
@@ -22,7 +22,7 @@ def generators_in(tree: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]
     """The generators in a container, and those among other objects, without a name."""
     leaves, _ = binding.flattened(tree)
     for item in (*leaves, *others):
-        if isinstance(item, _generators()):
+        if isinstance(item, generator_types()):
             yield "", item
 
 
@@ -66,7 +66,7 @@ class Generators:
 
 
 @functools.cache
-def _generators() -> tuple[type[Any], ...]:
+def generator_types() -> tuple[type[Any], ...]:
     """The types of generators; NumPy loads its own when they are asked for, which takes long."""
     kinds = (np.random.Generator, np.random.RandomState, np.random.BitGenerator)
     return *kinds, random.Random

@@ -129,6 +129,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"constants", "identities", "instructions", "kinds", "pace", "returned", "settling"},
             {"reads"},
             {"counters", "walks"},
+            {"observations"},
             {"codegen", "listings", "recordings"},
             {"traces"},
             {"exact", "inner"},

@@ -21,6 +21,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
 
+from ..helpers import programs
 from ..helpers.programs import Pair, agree, direction, mixed, near, quiet, same, summed
 from ..helpers.properties import examples
 from ..helpers.threads import in_threads
@@ -98,21 +99,16 @@ def test_programs_within_programs(seed: int) -> None:
 
 
 def loop(x: Any) -> Any:
-    """It notes how often it is run."""
-    loop.runs += 1  # type: ignore[attr-defined]
     total = x[0] * 0.0
     for i in range(len(x) - 1):
         total = total + (x[i + 1] - x[i] ** 2) ** 2 if x[i] > 0.0 else total + cadiff.sin(x[i])
     return total
 
 
-loop.runs = 0  # type: ignore[attr-defined]
-
-
 def runs_of(action: Callable[[], Any]) -> int:
-    loop.runs = 0  # type: ignore[attr-defined]
-    action()
-    return int(loop.runs)  # type: ignore[attr-defined]
+    with programs.runs_of(loop) as runs:
+        action()
+    return len(runs)
 
 
 def test_the_function_is_run_once_for_each_way() -> None:

@@ -353,20 +353,6 @@ def test_signatures_that_come_but_once_are_not_recorded_for_ever() -> None:
     assert program.stats()["eager"] == before
 
 
-def test_random_numbers_are_constants_until_clear() -> None:
-    rng = np.random.default_rng(0)
-    for f, x in (
-        (lambda x: x * rng.normal(), 3.0),
-        (lambda x: cnp.sum(x) * rng.normal(), np.ones(3)),
-    ):
-        program = cadiff.compile(f)
-        first = program(x)
-        assert [program(x), program(x)] == [first, first]
-        program.clear()
-        assert program.stats()["traces"] == []
-        assert program(x) != first
-
-
 class Model:
     """Programs as methods."""
 

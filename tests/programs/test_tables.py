@@ -99,7 +99,7 @@ def test_a_table_is_differentiated_as_an_array_and_called_as_it_is() -> None:
     program = cadiff.compile(lambda s: cnp.sum(s * s))
     np.testing.assert_array_equal(program.grad(column), 2.0 * X)
     np.testing.assert_array_equal(program.hessian(column), 2.0 * np.eye(3))
-    assert cadiff.compile(lambda s: s.to_numpy()[1] * 2.0)(column) == 4.0
+    assert cadiff.compile(lambda s: s.numbers[1] * 2.0)(column) == 4.0
 
 
 # --- with pandas itself --------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""What really runs while a function is at work: code of Python's, and functions of C.
+
+CPython tells an Observer of each call in its thread, as it tells profilers. It asks once about
+every code and every function of C that it comes upon; all it does besides is to look these up.
+"""
+
+import sys
+
+from cpython.object cimport PyObject
+
+cdef extern from "Python.h":
+    """
+    #if PY_VERSION_HEX < 0x030B0000
+    #include "frameobject.h"
+    #endif
+    /* What tells a function of C from all others, also where it is bound to an object anew. */
+    #define IS_FUNCTION_OF_C(x) ((x) != NULL && PyCFunction_Check(x))
+    #define DEFINITION(x) ((size_t)((PyCFunctionObject *)(x))->m_ml)
+    #define CODE_OF(frame) ((PyObject *)PyFrame_GetCode(frame))
+    """
+    ctypedef struct PyFrameObject:
+        pass
+    ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
+    void PyEval_SetProfile(Py_tracefunc function, PyObject *item)
+    object CODE_OF(PyFrameObject *frame)
+    bint IS_FUNCTION_OF_C(PyObject *x)
+    size_t DEFINITION(PyObject *x)
+    int PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL
+
+cdef enum Standing:
+    OPAQUE = 0  # of a library: what its code calls of C is its own business
+    KNOWN = 1   # of a user
+    ASIDE = 2   # what runs from here on until it returns is nobody's business
+    UNTOLD = 3  # of a library, too; and it has to be asked for again
+
+
+cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
+    """Called for each call and return."""
+    cdef Observer self = <Observer>me
+    if self.aside != NULL:
+        if what == PyTrace_RETURN and self.aside == frame:
+            self.aside = NULL
+    elif what == PyTrace_CALL:
+        if self.standing_of(frame) == ASIDE:
+            self.aside = frame
+    elif what == PyTrace_C_CALL and IS_FUNCTION_OF_C(arg):
+        self.meet(frame, arg)
+    return 0
+
+
+cdef class Observer:
+    """As a context. Its class has `on_code(code)` and `on_function(function, is_in_library)`.
+
+    The first answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that
+    need not be asked for. Where a profiler is at work, nothing is seen.
+    """
+
+    cdef dict codes      # how each stands, by its address
+    cdef set functions   # of C that were met, by their definitions
+    cdef list kept       # alive: else another code may come to stand at an address
+    cdef object former
+    cdef PyFrameObject *aside
+
+    def __init__(self, known):
+        self.kept = [*known]
+        self.codes = {id(code): KNOWN for code in self.kept}
+        self.functions = set()
+
+    def __enter__(self):
+        self.former = sys.getprofile()
+        if self.former is None or isinstance(self.former, Observer):
+            PyEval_SetProfile(observe, <PyObject *>self)
+        return self
+
+    def __exit__(self, *_):
+        if sys.getprofile() is self:  # f may have begun to profile
+            if self.former is None:
+                PyEval_SetProfile(NULL, NULL)
+            else:
+                PyEval_SetProfile(observe, <PyObject *>self.former)
+        self.former = None
+
+    cdef int standing_of(self, PyFrameObject *frame) except -1:
+        code = CODE_OF(frame)
+        known = self.codes.get(<size_t><PyObject *>code)
+        if known is None:
+            known = self.on_code(code)
+            if known != UNTOLD:
+                self.kept.append(code)
+                self.codes[<size_t><PyObject *>code] = known
+        return known
+
+    cdef int meet(self, PyFrameObject *frame, PyObject *function) except -1:
+        """A function of C is called by what runs in a frame."""
+        cdef bint is_in_library = self.standing_of(frame) != KNOWN
+        key = DEFINITION(function) | is_in_library  # definitions stand at even addresses
+        if key not in self.functions:
+            self.functions.add(key)
+            self.on_function(<object>function, is_in_library)
+        return 0

@@ -1,0 +1,110 @@
+"""What f really ran when it was recorded, where its names do not lead.
+
+Names are followed before f runs (see walks.py). What runs nevertheless was found through what has
+no name: the subclasses of a class, a pickle, a text. No watch looks there, so f is run as it is.
+Code of libraries of which nothing is known is followed once it was seen to run.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from types import BuiltinFunctionType, CodeType, FrameType
+
+from ..binding import Observer, Watch
+from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
+from ..operations import primitives
+from ..transforms._generators import generator_types
+from .kinds import unsafe
+from .walks import OUTSIDE, follow
+
+__all__ = ["AGAIN", "DRAWS", "Observation"]
+
+AGAIN = "it runs code of a library that was not seen to run before"
+DRAWS = (
+    "it draws random numbers ({name}), other ones in every call: draw them outside, and pass them "
+    "as an argument"
+)
+HIDDEN = (
+    "it runs {name} (line {line} of {file}), to which no name in its code leads: call it by name, "
+    "or outside, and pass what it gives as an argument"
+)
+
+_OPAQUE, _KNOWN, _ASIDE, _UNTOLD = range(4)  # how a code stands, as an Observer has it
+_CONSTANT = primitives.primitive._constant.__code__
+
+
+class Observation(Observer):
+    """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch.codes)
+        self.obstacle = ""
+        self._unwatched_steps = watch.unwatched_steps
+        self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
+        self._generators = generator_types() if watch.generators else ()
+
+    def on_code(self, code: CodeType) -> int:
+        frame = sys._getframe(1)
+        if _is_known(frame):
+            if self._unwatched_steps and code is _CONSTANT:
+                self._note(self._unwatched_steps.get(id(frame.f_locals["self"]), ""))
+                return _UNTOLD
+            if self._draws and frame.f_globals.get("__name__", "") in _OF_COPIES:
+                self._note(self._draws)
+            return _OPAQUE
+        if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
+            return _ASIDE
+        if is_of_library(code.co_filename) and follow(code):
+            self._note(AGAIN)
+        else:
+            name = getattr(code, "co_qualname", code.co_name)
+            file = os.path.basename(code.co_filename)
+            self._note(HIDDEN.format(name=name, line=code.co_firstlineno, file=file))
+        return _KNOWN
+
+    def on_function(self, function: BuiltinFunctionType, is_in_library: bool) -> None:
+        if isinstance(function.__self__, self._generators):
+            self._note(self._draws)
+        elif not is_in_library and (reason := unsafe(function)):
+            self._note(OUTSIDE.format(name=reason))
+
+    def _note(self, obstacle: str) -> None:
+        if self.obstacle in ("", AGAIN):
+            self.obstacle = obstacle
+
+
+_OF_COPIES = ("random", "numpy.random._pickle")  # which restore generators from their states
+
+
+def _is_known(frame: FrameType) -> bool:
+    """Whether a frame runs code of a library that is known, or such as that has written."""
+    file = frame.f_code.co_filename
+    if not file.startswith("<") or is_of_known_library(file):
+        return is_of_known_library(file)
+    module = sys.modules.get(frame.f_globals.get("__name__", ""))
+    caller = frame.f_back
+    return (
+        module is not None
+        and is_module_of_library(module)
+        and is_of_known_library(getattr(module, "__file__", None) or "<frozen")
+    ) or (caller is not None and is_of_known_library(caller.f_code.co_filename))
+
+
+def _is_step(frame: FrameType) -> bool:
+    """Whether a primitive has called it, which replays will do as well."""
+    caller = frame.f_back
+    return caller is not None and caller.f_code.co_filename == primitives.__file__
+
+
+def _comes_between(code: CodeType) -> bool:
+    """Whether some code is none that f calls: it runs when an object goes, or at a signal.
+
+    Or it is that of a module that is imported for the first time, which is done once.
+    """
+    if code.co_name in ("__del__", "<module>"):
+        return True
+    handlers = [*gc.callbacks, *map(signal.getsignal, signal.valid_signals())]
+    return any(getattr(handler, "__code__", None) is code for handler in handlers)

@@ -1,0 +1,212 @@
+"""What really runs while f is recorded is seen: hidden code, unknown libraries, functions of C."""
+
+from __future__ import annotations
+
+import cProfile
+import ctypes
+import gc
+import importlib
+import math
+import pickle
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+from cadiff.binding import callers
+
+X = np.array([1.5, 0.5])
+
+
+def hidden(x: Any) -> Any:
+    return x * rate
+
+
+rate = 2.0
+PICKLED = pickle.dumps(hidden)
+
+
+def by_pickle(x: Any) -> Any:
+    return pickle.loads(PICKLED)(x)
+
+
+def test_code_that_no_name_leads_to_is_named() -> None:
+    global rate
+    program = cadiff.compile(by_pickle)
+    with pytest.warns(RuntimeWarning, match=r"it runs hidden \(line \d+ of test_observations.py"):
+        assert program(3.0) == 6.0
+    rate = 5.0
+    assert program(3.0) == 15.0
+    assert program.grad(3.0) == 5.0
+    rate = 2.0
+
+
+def test_functions_of_c_of_ones_own_are_named() -> None:
+    library = ctypes.CDLL(None if sys.platform != "win32" else "msvcrt")
+    held = {"labs": library.labs}
+    for f in (lambda x: x * library.labs(-2), lambda x: x * held["labs"](-2)):
+        program = cadiff.compile(f)
+        with pytest.warns(RuntimeWarning, match="labs|ctypes"):
+            assert program(3.0) == 6.0
+        assert program.stats()["recordings"] == 0
+
+
+def test_what_a_primitive_wraps_may_be_anything() -> None:
+    """Replays run it; but what it gives for plain numbers would be a constant."""
+    labs = ctypes.CDLL(None if sys.platform != "win32" else "msvcrt").labs
+
+    def doubled(x: Any) -> Any:
+        return x * float(labs(-2))
+
+    step = cadiff.primitive(doubled)
+    step.defvjp(lambda ans, x: lambda g: 2.0 * g)
+    program = cadiff.compile(lambda x: step(x) * x)
+    assert [program.grad(k) for k in (1.0, 2.0, 3.0)] == [4.0, 8.0, 12.0]
+    assert (program.stats()["recordings"], program.stats()["eager"]) == (1, 0)
+    with pytest.warns(RuntimeWarning, match="labs|ctypes"):
+        assert cadiff.compile(lambda x: step(2.0) * x)(3.0) == 12.0
+
+
+# --- libraries of which nothing is known ---------------------------------------------------------
+
+LIBRARY = """
+import math
+scale = 2.0
+held = {"n": 1.0}
+class Model:
+    bias = 0.25
+    def cost(self, x): return scale * x + self.bias + held["n"]
+def unused(): return open("nothing")
+def cost(x): return Model().cost(x) if scale else unused()
+def wrap(f): return lambda x: f(x) * held["n"]
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module that looks as if it were installed."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "cadiff_unknown.py").write_text(LIBRARY, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(callers, "_LIBRARIES", (*callers._LIBRARIES, str(folder)))
+    yield importlib.import_module("cadiff_unknown")
+    sys.modules.pop("cadiff_unknown", None)
+
+
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "a global": lambda module: setattr(module, "scale", 3.0),
+    "an attribute of a class": lambda module: setattr(module.Model, "bias", 5.0),
+    "a container": lambda module: module.held.update(n=7.0),
+    "a method": lambda module: setattr(module.Model, "cost", lambda self, x: x * 9.0),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_code_of_other_libraries_is_followed_once_it_has_run(library: Any, change: str) -> None:
+    wrapped = library.wrap(lambda x: x * x)
+
+    def f(x: Any) -> Any:
+        return library.cost(x) * wrapped(x)
+
+    program = cadiff.compile(f)
+    assert [program(k) for k in (1.0, 2.0, 3.0, 4.0)] == [f(k) for k in (1.0, 2.0, 3.0, 4.0)]
+    stats = program.stats()
+    assert (stats["recordings"], stats["eager"]) == (1, 1)  # which the first call has shown
+    CHANGES[change](library)
+    assert [program.grad(k) for k in (1.0, 2.0)] == [cadiff.grad(f)(k) for k in (1.0, 2.0)]
+    assert program.stats()["eager"] == 1
+
+
+def test_what_cannot_be_watched_of_other_libraries_is_named(library: Any) -> None:
+    program = cadiff.compile(lambda x: x * len(library.unused().name))
+    with pytest.raises(FileNotFoundError):
+        program(1.0)
+    library.unused = lambda: next(library.counter)
+    library.counter = iter([2.0, 3.0, 4.0, 5.0])
+    program = cadiff.compile(lambda x: x * library.unused())
+    with pytest.warns(RuntimeWarning, match="counter"):
+        assert [program(1.0) for _ in range(3)] == [2.0, 3.0, 4.0]
+
+
+# --- beside others that look on ------------------------------------------------------------------
+
+
+def rosenbrock(x: Any) -> Any:
+    return (1.0 - x[0]) ** 2 + 100.0 * (x[1] - x[0] ** 2) ** 2
+
+
+def test_a_profiler_sees_all_that_it_would_see() -> None:
+    seen: list[str] = []
+
+    def note(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            seen.append(frame.f_code.co_name)
+
+    former = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        assert cadiff.compile(rosenbrock)(X) == rosenbrock(X)
+        assert sys.getprofile() is note
+    finally:
+        sys.setprofile(former)
+    assert seen.count("rosenbrock") == 2
+
+
+def test_a_profiler_that_f_begins_goes_on() -> None:
+    profiler = cProfile.Profile()
+
+    def f(x: Any) -> Any:
+        profiler.enable()
+        return rosenbrock(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cadiff.compile(f)(X)
+    profiler.disable()
+    assert any("rosenbrock" in str(entry.code) for entry in profiler.getstats())
+
+
+def test_nothing_looks_on_afterwards() -> None:
+    def fails(x: Any) -> Any:
+        raise KeyError("of f")
+
+    before = sys.getprofile()
+    cadiff.compile(rosenbrock)(X)
+    assert sys.getprofile() is before
+    with pytest.raises(KeyError):
+        cadiff.compile(fails)(X)
+    assert sys.getprofile() is before
+
+
+def test_what_comes_between_is_none_of_f() -> None:
+    """Finalizers and callbacks of the collector run within f, but f does not call them."""
+    ran = []
+
+    class Held:
+        def __del__(self) -> None:
+            ran.append(math.nan)
+
+    garbage: list[Any] = [Held()]
+
+    def callback(phase: str, info: Any) -> None:
+        ran.append(phase)
+
+    def f(x: Any) -> Any:
+        return gc.collect() * 0.0 + x * x
+
+    garbage.append(garbage)
+    del garbage
+    gc.callbacks.append(callback)
+    try:
+        program = cadiff.compile(f)
+        assert [program(k) for k in (2.0, 3.0)] == [4.0, 9.0]
+    finally:
+        gc.callbacks.remove(callback)
+    assert ran and program.stats()["eager"] == 0
