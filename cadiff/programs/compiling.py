@@ -88,7 +88,8 @@ def compile(
     the memory gives them. Only what is known to be fixed, or is watched, is replayed: where f
     draws random numbers, reads a clock, a file, an iterator or a ContextVar, or an object or a
     function of C of which nothing is known, it is run as it is, with a warning that names it.
-    The code of installed libraries is taken to give the same for the same arguments.
+    NumPy, SciPy, pandas and most of the standard library are taken to give the same for the same
+    arguments; code of other libraries is watched as f's own, once it was seen to run.
 
     Where f changes what is there after the call (a counter, a log, an attribute, a list or dict
     among its arguments), it is run as it is in every call, with a warning that says what changes;
