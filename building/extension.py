@@ -78,18 +78,8 @@ generate["write_c"](GENERATED)
 # work once in a while, or wait for sweeps in C, so that they are rather to be small.
 HOT = [
     *("arguments", "atoms", "codes", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("forward", "gradients", "jacobians", "keys", "lists", "methods", "numpy_functions"),
-    *(
-        "observers",
-        "parts",
-        "recording",
-        "rules",
-        "signatures",
-        "spectra",
-        "tape",
-        "trees",
-        "watches",
-    ),
+    *("forward", "gradients", "jacobians", "keys", "lists", "methods", "numpy_functions", "parts"),
+    *("observers", "recording", "rules", "signatures", "spectra", "tape", "trees", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]

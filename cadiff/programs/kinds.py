@@ -9,6 +9,7 @@ whole names those of its functions that are none of this.
 from __future__ import annotations
 
 import datetime
+import functools
 import inspect
 import io
 import operator
@@ -17,18 +18,24 @@ import struct
 import sys
 import threading
 import types
-from types import BuiltinFunctionType, ModuleType
+from collections.abc import Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding import own_attribute
+from ..binding.callers import is_of_library
 
 __all__ = [
     "CONSTANTS",
     "base_in_c",
+    "behind",
+    "follow",
+    "is_class_read",
     "is_of_python",
     "is_random",
+    "is_read",
     "is_safe_class",
     "is_safe_stream",
     "is_structure",
@@ -209,3 +216,40 @@ def is_random(function: Any) -> bool:
 def _text(module: str, function: Any) -> str:
     name = own_attribute(function, "__name__", type(function).__name__)
     return f"{module}.{name}" if module else name
+
+
+# --- code of libraries of which nothing is known -------------------------------------------------
+
+# What was seen to run of it: that is read as the code of users.
+_followed: dict[int, CodeType] = {}
+
+
+def follow(code: CodeType) -> bool:
+    """Follow some code of a library from now on; False if it was followed already."""
+    is_new = id(code) not in _followed
+    _followed[id(code)] = code
+    return is_new
+
+
+def is_read(function: FunctionType) -> bool:
+    """Whether its names are followed: it is of a user's, or is treated as such."""
+    code = function.__code__
+    return id(code) in _followed or not is_of_library(code.co_filename)
+
+
+def is_class_read(kind: type) -> bool:
+    """Whether a class of a library has such functions."""
+    parts = (item for part in list(vars(kind).values()) for item in behind(part))
+    return any(isinstance(item, FunctionType) and is_read(item) for item in parts)
+
+
+def behind(part: Any) -> Iterator[Any]:
+    """The functions that a descriptor calls, or what else is in a class."""
+    if isinstance(part, (staticmethod, classmethod)):
+        yield part.__func__
+    elif isinstance(part, property):
+        yield from (part.fget, part.fset)
+    elif isinstance(part, (functools.cached_property, functools.partialmethod)):
+        yield part.func
+    else:
+        yield part

@@ -17,8 +17,8 @@ from ..binding import Observer, Watch
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
 from ..operations import primitives
 from ..transforms._generators import generator_types
-from .kinds import unsafe
-from .walks import OUTSIDE, follow
+from .kinds import follow, unsafe
+from .walks import OUTSIDE
 
 __all__ = ["AGAIN", "DRAWS", "Observation"]
 

@@ -2,7 +2,8 @@
 
 The names that its code has are followed to what they stand for, and from there on. A chain of
 attributes is followed as far as it goes; what it comes to is looked into as a whole, and functions
-in it are read in their turn. Code of installed libraries is not. Of everything that is met, it is
+in it are read in their turn. Code of libraries is not, unless it was seen to run and nothing is
+known of its library (see observations.py). Of everything that is met, it is
 known what it holds (see kinds.py) and a `Watch` keeps that; or f is run as it is. This module does
 not know what is recorded.
 """
@@ -54,8 +55,11 @@ from .identities import Identity, Operand
 from .kinds import (
     CONSTANTS,
     base_in_c,
+    behind,
+    is_class_read,
     is_of_python,
     is_random,
+    is_read,
     is_safe_class,
     is_safe_stream,
     is_structure,
@@ -63,7 +67,7 @@ from .kinds import (
 )
 from .reads import Chain, Reads, Write, reads_of
 
-__all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "follow", "is_table", "watch_call"]
+__all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "is_table", "watch_call"]
 
 MOST_PLACES = 20_000
 IDENTITY = (
@@ -156,7 +160,7 @@ class _Walk:
         if not self._is_new(function, owner):
             return
         path = path or function.__qualname__
-        if not _is_read(function):
+        if not is_read(function):
             self._function_of_library(function, path)
             return
         self.codes.extend(_codes_in(function.__code__))
@@ -550,7 +554,7 @@ class _Walk:
             self._items(self._watch.namespace(value, path), path)
 
     def _wrapped(self, value: Any, path: str) -> None:
-        self._items(_behind(value), path)
+        self._items(behind(value), path)
 
     def _cache(self, value: Any, path: str) -> None:
         """What a function that remembers its results has remembered."""
@@ -624,7 +628,7 @@ class _Walk:
         if not is_class_of_library(type(kind)):
             self.value(type(kind), type(kind).__qualname__)
         for base in kind.__mro__:
-            if base is object or (is_class_of_library(base) and not _is_class_read(base)):
+            if base is object or (is_class_of_library(base) and not is_class_read(base)):
                 continue
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
@@ -632,7 +636,7 @@ class _Walk:
                 if "__dataclass_fields__" in vars(base) and _is_generated(name, part):
                     self.codes.append(part.__code__)
                     continue
-                for item in _behind(part):
+                for item in behind(part):
                     if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
                         self.function(item, None, f"{base.__qualname__}.{name}", base)
                     else:
@@ -755,18 +759,6 @@ def _is_generated(name: str, part: Any) -> bool:
     return file == "<string>" or is_of_library(file)
 
 
-def _behind(part: Any) -> Iterator[Any]:
-    """The functions that a descriptor calls, or what else is in a class."""
-    if isinstance(part, (staticmethod, classmethod)):
-        yield part.__func__
-    elif isinstance(part, property):
-        yield from (part.fget, part.fset)
-    elif isinstance(part, (functools.cached_property, functools.partialmethod)):
-        yield part.func
-    else:
-        yield part
-
-
 def _slots(kind: type) -> Iterator[str]:
     for base in kind.__mro__:
         names = base.__dict__.get("__slots__", ())
@@ -853,29 +845,6 @@ def _is_mark(value: Any) -> bool:
     is_number = isinstance(value, (int, float, complex, np.generic, np.ndarray))
     is_told_by_contents = isinstance(value, (set, frozenset, slice, range))
     return not is_number and not is_told_by_contents and opened(value) is None
-
-
-# Code of libraries of which nothing is known, that was seen to run: it is read as that of users.
-_followed: dict[int, CodeType] = {}
-
-
-def follow(code: CodeType) -> bool:
-    """Follow some code of a library from now on; False if it was followed already."""
-    is_new = id(code) not in _followed
-    _followed[id(code)] = code
-    return is_new
-
-
-def _is_read(function: FunctionType) -> bool:
-    """Whether its names are followed: it is of a user's, or is treated as such."""
-    code = function.__code__
-    return id(code) in _followed or not is_of_library(code.co_filename)
-
-
-def _is_class_read(kind: type) -> bool:
-    """Whether a class of a library has such functions."""
-    parts = (item for part in list(vars(kind).values()) for item in _behind(part))
-    return any(isinstance(item, FunctionType) and _is_read(item) for item in parts)
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:

@@ -134,7 +134,7 @@ USES: dict[str, tuple[Callable[[Any], Any], int]] = {
     "a batch": (lambda f: f.batch(X), 6),
     "adam": (lambda f: optimize.adam(f, np.zeros(2), epochs=8), 8),
     "sgd": (lambda f: optimize.sgd(f, np.zeros(2), epochs=8), 8),
-    "minimize": (lambda f: optimize.minimize(f, np.zeros(2), options={"maxiter": 3}), 0),
+    "minimize": (lambda f: optimize.minimize(f, np.zeros(2), options={"maxiter": 1}), 0),
     "a gradient around it": (lambda f: [cadiff.grad(lambda x: f(x))(X[0]) for _ in range(5)], 5),
     "a program around it": (
         lambda f: [cadiff.compile(lambda x: 2.0 * f(x))(X[0]) for _ in range(5)],
