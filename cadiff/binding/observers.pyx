@@ -49,9 +49,9 @@ cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) ex
 
 
 cdef class Observer:
-    """As a context. Its class has `on_code(code)` and `on_function(function, is_in_library)`.
+    """As a context; those that derive from it say what is to be done with what is met.
 
-    The first answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that
+    `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that it
     need not be asked for. Where a profiler is at work, nothing is seen.
     """
 
@@ -65,6 +65,13 @@ cdef class Observer:
         self.kept = [*known]
         self.codes = {id(code): KNOWN for code in self.kept}
         self.functions = set()
+
+    def on_code(self, code):
+        """Some code is met for the first time."""
+        return OPAQUE
+
+    def on_function(self, function, bint is_in_library):
+        """A function of C is, in code of a library or in other code."""
 
     def __enter__(self):
         self.former = sys.getprofile()
