@@ -9,16 +9,22 @@ Property tests draw the same examples each time, so that a change is judged by w
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.
+
+While tests are collected no garbage is looked for, and later not among what was collected, which
+is most of the heap.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import sys
 from pathlib import Path
 
 from hypothesis import settings
+
+gc.disable()
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy, which is not imported yet, reads it then
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -39,3 +45,9 @@ if "benchmarks" not in sys.modules:
     module = importlib.util.module_from_spec(spec)
     sys.modules["benchmarks"] = module
     spec.loader.exec_module(module)
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()

@@ -12,7 +12,7 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,17 +22,11 @@ import cadiff
 from cadiff import Dual, Var, binding
 
 from ..helpers.functions import BoomError, square_sum
-from ..helpers.memory import leaks, small_heap, usage
+from ..helpers.memory import leaks, usage
 from ..helpers.processes import IS_SANITIZED, isolated, of_amounts
 from ..helpers.threads import in_thread, in_threads
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_heap() -> Iterator[None]:
-    with small_heap():
-        yield
 
 
 # --- threads -------------------------------------------------------------------------------------

@@ -2,8 +2,7 @@
 
 import gc
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from cadiff import binding
 
@@ -32,12 +31,3 @@ def leaks(job: Callable[[], object], calls: int, size: int) -> bool:
     finally:
         tracemalloc.stop()
     return True
-
-
-@contextmanager
-def small_heap() -> Iterator[None]:
-    """Spare the collections that these tests ask for the objects of all other tests."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()

@@ -65,13 +65,22 @@ def same(got: Any, wanted: Any, what: str = "", signs: bool = True) -> None:
         )
 
 
+def check_close(got: Any, wanted: Any, rtol: float, atol: float, what: str = "") -> None:
+    """As NumPy's `assert_allclose`, which takes ten times as long where nothing is wrong."""
+    with np.errstate(all="ignore"):
+        away = np.abs(np.subtract(got, wanted))
+        is_close = (away == 0.0) | (away < atol + rtol * np.abs(wanted))
+    if np.shape(got) != np.shape(wanted) or not is_close.all():
+        np.testing.assert_allclose(got, wanted, rtol=rtol, atol=atol, err_msg=what)
+
+
 def near(got: Any, wanted: Any, what: str = "", rtol: float = 1e-11, scale: float = 1.0) -> None:
     """Equal to rounding, relative to the largest number; nan and infinities in their places."""
     same_structure(got, wanted)
     finite = [np.abs(np.asarray(x)[np.isfinite(x)]).max(initial=0.0) for _, x in leaves(wanted)]
     atol = rtol * max(scale, *finite, 0.0)
     for (path, mine), (_, other) in zip(leaves(got), leaves(wanted), strict=True):
-        np.testing.assert_allclose(mine, other, rtol=0.0, atol=atol, err_msg=f"{what} {path}")
+        check_close(mine, other, 0.0, atol, f"{what} {path}")
 
 
 def arrays_of(tree: Any) -> list[np.ndarray]:
@@ -83,7 +92,7 @@ def check_same(got: Any, wanted: Any, rtol: float = 1e-10) -> None:
     """Equal to rounding, relative to the largest number of each part; containers may differ."""
     for mine, other in zip(arrays_of(got), arrays_of(wanted), strict=True):
         scale = np.max(np.abs(other[np.isfinite(other)]), initial=1.0)
-        np.testing.assert_allclose(mine, other, rtol=rtol, atol=rtol * scale)
+        check_close(mine, other, rtol, rtol * scale)
 
 
 # What programs, and functions too, raise where they have no value.

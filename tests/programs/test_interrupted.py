@@ -8,7 +8,7 @@ likewise, each in its turn.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -20,16 +20,10 @@ import cadiff
 import cadiff.optimize
 from cadiff import binding
 
-from ..helpers.memory import small_heap, usage
+from ..helpers.memory import usage
 
 Job = Callable[[], Any]  # something to be called again and again
 Event = Callable[[FrameType, str, Any], None]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_heap() -> Iterator[None]:
-    with small_heap():
-        yield
 
 
 # --- what is called --------------------------------------------------------------------------

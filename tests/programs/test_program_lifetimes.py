@@ -6,7 +6,7 @@ import gc
 import pickle
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,9 @@ import cadiff
 from cadiff import numpy as cnp
 from cadiff.programs import traces
 
-from ..helpers.memory import small_heap
 from ..helpers.processes import IS_SANITIZED, isolated, of_amounts
 
 X = np.array([0.5, -1.5, 2.0])
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _small_heap() -> Iterator[None]:
-    with small_heap():
-        yield
 
 
 class Model:
