@@ -105,6 +105,8 @@ class UnwatchableError(Exception):
 
 def is_table(item: Any) -> bool:
     """Whether something is a table, such as those of pandas, which gives its numbers as arrays."""
+    if isinstance(item, (Var, Dual)):  # which have such a name to say what to write instead
+        return False
     return inspect.getattr_static(type(item), "to_numpy", None) is not None
 
 
