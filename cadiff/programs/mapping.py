@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, overload
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -262,8 +262,12 @@ _DERIVATIVES: dict[str, Callable[[Function], Function]] = {
 }
 
 
+@overload  # which may be called with arrays, beside the numbers that its first signature has
+def vmap(f: np.ufunc, in_axes: Axes = ..., out_axes: Axes = ...) -> Callable[..., Any]: ...
+@overload
+def vmap(f: Callable[P, Any], in_axes: Axes = ..., out_axes: Axes = ...) -> Callable[P, Any]: ...
 @answering
-def vmap(f: Callable[P, Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[P, Any]:
+def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callable[..., Any]:
     """A function of one row, mapped over all rows of its arguments, as `jax.vmap`.
 
     `vmap(f)(X, y)` is `np.stack([f(x, t) for x, t in zip(X, y)])`, mostly at the speed of C, with

@@ -31,38 +31,40 @@ from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
 from ..operations.table import (
     absolute,
-    cbrt,
     clip,
     cos,
-    digamma,
     divide,
-    entr,
-    erf,
-    erfc,
     exp,
-    exp2,
-    expit,
-    expm1,
-    gamma,
-    gammaln,
     hypot,
     log,
-    log1p,
-    log_expit,
-    polygamma,
     power,
     reciprocal,
     relu,
     rint,
     sign,
     sin,
-    softplus,
     sqrt,
     square,
     where,
-    xlog1py,
-    xlogy,
 )
+
+# For others, too, as checkers of types take it.
+from ..operations.table import cbrt as cbrt
+from ..operations.table import digamma as digamma
+from ..operations.table import entr as entr
+from ..operations.table import erf as erf
+from ..operations.table import erfc as erfc
+from ..operations.table import exp2 as exp2
+from ..operations.table import expit as expit
+from ..operations.table import expm1 as expm1
+from ..operations.table import gamma as gamma
+from ..operations.table import gammaln as gammaln
+from ..operations.table import log1p as log1p
+from ..operations.table import log_expit as log_expit
+from ..operations.table import polygamma as polygamma
+from ..operations.table import softplus as softplus
+from ..operations.table import xlog1py as xlog1py
+from ..operations.table import xlogy as xlogy
 from . import _values
 from ._families import (
     beta_density,

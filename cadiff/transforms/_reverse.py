@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, overload
 
+import numpy as np
+
 from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
@@ -176,10 +178,18 @@ class ElementwiseGrad(Transform):
         return gradient
 
 
+@overload  # which may be called with arrays, beside the numbers that its first signature has
+def elementwise_grad(
+    f: np.ufunc, argnums: int | Sequence[int] = ..., *, holomorphic: bool = ...
+) -> Callable[..., Any]: ...
+@overload
+def elementwise_grad(
+    f: Callable[P, Any], argnums: int | Sequence[int] = ..., *, holomorphic: bool = ...
+) -> Callable[P, Any]: ...
 @answering
 def elementwise_grad(
-    f: Callable[P, Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
-) -> Callable[P, Any]:
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, *, holomorphic: bool = False
+) -> Callable[..., Any]:
     """The derivative of each output by the input of the same index, for elementwise functions.
 
     It is the gradient of the sum of all outputs, in one reverse sweep.

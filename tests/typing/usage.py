@@ -16,6 +16,7 @@ from typing_extensions import assert_type
 import cadiff
 import cadiff.math
 import cadiff.numpy as cnp
+import cadiff.scipy.special
 
 Vector = NDArray[np.float64]
 
@@ -39,6 +40,8 @@ assert_type(cadiff.sin(1.0), float)
 assert_type(cadiff.sin(cadiff.Var(1.0)), cadiff.Var)
 assert_type(cadiff.sin(cadiff.Dual(1.0)), cadiff.Dual)
 cadiff.math.sin(1.0)
+assert_type(cadiff.scipy.special.gammaln(2.0), float)
+assert_type(cadiff.scipy.special.expit(np.ones(3)), Vector)
 cnp.zeros(3)
 
 # Gradient functions are called like f, and have its documentation.
@@ -48,6 +51,8 @@ cadiff.grad(loss, argnums=(0, 1))(ones, np.eye(3), penalty=1.0)
 cadiff.jacobian(loss)(ones, design=np.eye(3))
 cadiff.hessian(loss)(ones, np.eye(3))
 cadiff.elementwise_grad(area)(2.0)
+cadiff.elementwise_grad(np.sin)(ones)
+cadiff.vmap(np.sin)(ones)
 cadiff.sparse_jacobian(loss)(ones, np.eye(3))
 cadiff.vmap(loss, (None, 0))(ones, np.eye(3))
 cadiff.grad(cadiff.grad(area))(1.0, 2.0)
