@@ -179,10 +179,13 @@ def unsafe(function: Any) -> str:
             return "" if known else _text(f"{owner.__module__}.{owner.__name__}", function)
         if owner is not None and not isinstance(owner, ModuleType):
             return ""  # of an object, which is known or not
-    module = own_attribute(function, "__module__")
+    if isinstance(function, FunctionType):  # a wrapper says that it is what it wraps
+        module, name = function.__globals__.get("__name__"), function.__code__.co_name
+    else:
+        module = own_attribute(function, "__module__")
+        name = own_attribute(function, "__name__", "")
     if not isinstance(module, str):
         module = ""
-    name = own_attribute(function, "__name__", "")
     root = module.partition(".")[0]
     if root == "builtins":
         return "" if name in _BUILTINS else _text("", function)

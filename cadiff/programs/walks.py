@@ -13,6 +13,7 @@ from __future__ import annotations
 import abc
 import builtins
 import ctypes
+import dataclasses
 import functools
 import gc
 import inspect
@@ -632,6 +633,10 @@ class _Walk:
         for base in kind.__mro__:
             if base is object or (is_class_of_library(base) and not is_class_read(base)):
                 continue
+            for field in vars(base).get("__dataclass_fields__", {}).values():
+                for part in (field.default, field.default_factory):
+                    if part is not dataclasses.MISSING:
+                        self.value(part, f"{base.__qualname__}.{field.name}")
             for name, part in list(vars(base).items()):
                 if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
                     continue

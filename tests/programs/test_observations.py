@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import abc
+import collections
+import contextlib
+import copy
 import cProfile
 import ctypes
+import dataclasses
+import enum
+import functools
 import gc
 import importlib
+import itertools
+import json
+import logging
 import math
+import operator
 import pickle
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy import integrate, linalg, special, stats
 
 import cadiff
 from cadiff.binding import callers
@@ -210,3 +223,105 @@ def test_what_comes_between_is_none_of_f() -> None:
     finally:
         gc.callbacks.remove(callback)
     assert ran and program.stats()["eager"] == 0
+
+
+# --- what is replayed ----------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class Pair:
+    a: float = 2.0
+    b: list[float] = dataclasses.field(default_factory=lambda: [1.0, 2.0])
+
+    def norm(self) -> Any:
+        return self.a * sum(self.b)
+
+
+class Point(NamedTuple):
+    u: Any
+    v: Any
+
+    def total(self) -> Any:
+        return self.u + self.v
+
+
+class Shape(abc.ABC):
+    @abc.abstractmethod
+    def area(self) -> Any: ...
+
+
+class Square(Shape):
+    __slots__ = ("side",)
+
+    def __init__(self, side: Any) -> None:
+        super().__init__()
+        self.side = side
+
+    def area(self) -> Any:
+        return self.side * self.side
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@contextlib.contextmanager
+def doubling(x: Any) -> Iterator[Any]:
+    yield 2.0 * x
+
+
+@functools.lru_cache
+def fibonacci(n: int) -> int:
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def within_contexts(x: Any) -> Any:
+    with doubling(x) as doubled, np.errstate(all="ignore"):
+        return doubled
+
+
+def made_within(x: Any) -> Any:
+    class Local:
+        def get(self) -> Any:
+            return x
+
+    return (lambda: Local().get())()
+
+
+logger = logging.getLogger(__name__)
+
+# Ways in which users write.
+ORDINARY: dict[str, Callable[[Any], Any]] = {
+    "a data class": lambda x: Pair(a=3.0).norm() * x,
+    "a named tuple": lambda x: Point(x, 2.0).total(),
+    "an abstract class": lambda x: Square(x).area(),
+    "an enum": lambda x: x * Colour.RED.value + (Colour(1) is Colour.RED),
+    "contexts": within_contexts,
+    "classes and functions within": made_within,
+    "remembered results": lambda x: x * fibonacci(10),
+    "a key": lambda x: sorted([3.0, 1.0], key=lambda t: -t)[0] * x,
+    "a reduction": lambda x: functools.reduce(operator.mul, [x, x, 2.0]),
+    "products": lambda x: sum(a * b for a, b in itertools.product([1.0, 2.0], [x, 3.0])),
+    "a partial": lambda x: functools.partial(pow, exp=2)(x),
+    "a counter": lambda x: x * collections.Counter("aab")["a"],
+    "a log": lambda x: (logger.debug("x"), x * 2.0)[1],
+    "a copy": lambda x: copy.deepcopy([1.0, [2.0]])[1][0] * x,
+    "a text": lambda x: json.loads("[2.5]")[0] * len(re.findall("a", "aa")) * x,
+    "special functions": lambda x: special.gammaln(x) * special.gamma(3.0),
+    "distributions": lambda x: x * stats.norm.pdf(0.3) + stats.t(3).ppf(0.4),
+    "quadrature": lambda x: x * integrate.quad(lambda t: t * t, 0.0, 1.0)[0],
+    "matrices": lambda x: x * linalg.norm(np.eye(2)) + np.linalg.inv(np.eye(2))[0, 0],
+    "NumPy's loops": lambda x: float(np.vectorize(lambda t: t * 2)(2.0)) * x,
+    "gradients": lambda x: cadiff.grad(lambda t: t * t * x)(2.0),
+    "rows": lambda x: cadiff.vmap(lambda t: t * x)(np.ones(3)).sum(),
+}
+
+
+@pytest.mark.parametrize("way", ORDINARY)
+def test_ordinary_code_is_replayed(way: str) -> None:
+    f = ORDINARY[way]
+    program = cadiff.compile(f)
+    for x in (1.5, 2.5, 1.5):
+        assert program(x) == pytest.approx(float(f(x)), rel=1e-12)
+        assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-12)
+    assert program.stats()["eager"] == 0

@@ -353,6 +353,18 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "p.n",
         ("p = dataclasses.replace(p, n=c)", "object.__setattr__(p, 'n', c)"),
     ),
+    "a factory of a data class": (
+        "import dataclasses\nn = 0.5\n@dataclasses.dataclass\nclass P:\n"
+        "    a: list = dataclasses.field(default_factory=lambda: [n])",
+        "P().a[0]",
+        ("n = c",),
+    ),
+    "a context that a generator makes": (
+        "import contextlib\nn = [0.5]\n@contextlib.contextmanager\ndef ctx(): yield n[0]\n"
+        "def read():\n    with ctx() as v: return v",
+        "read()",
+        ("n[0] = c",),
+    ),
     "a named tuple": (
         "P = collections.namedtuple('P', 'n m')\np = P(0.5, [0.25])",
         "p.n + p.m[0]",
