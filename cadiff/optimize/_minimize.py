@@ -163,7 +163,9 @@ def method_of(given: dict[str, Any]) -> str:
     if callable(method):
         return "custom"
     if method is not None:
-        name = str(method).lower()
+        if not isinstance(method, str):
+            raise TypeError(f"method is a name, such as 'BFGS', or a function, not {method!r}")
+        name = method.lower()
         if name in BY_STEPS:
             raise ValueError(
                 f"minimize has SciPy's methods, and {method!r} is none of them: write "

@@ -208,6 +208,21 @@ class Derivatives:
         )
 
 
+def _check_number(result: Any) -> None:
+    if isinstance(result, tuple):
+        found, instead = f"a tuple of {len(result)}", "the value and the gradient go with jac=True"
+    elif isinstance(result, (str, dict)):
+        found, instead = f"a {type(result).__name__}", "return a number"
+    elif np.size(result) > 1:
+        found = f"an array of shape {np.shape(result)}"
+        instead = "return a sum, or give residuals to least_squares"
+    else:
+        return
+    raise ValueError(
+        f"The user-provided objective function must return a scalar value, not {found}: {instead}"
+    )
+
+
 class Objective(Derivatives):
     """A function of one number. The value and the gradient of a point are computed together."""
 
@@ -273,11 +288,8 @@ class Objective(Derivatives):
     def value_alone(self, x: FloatArray) -> Any:
         """The value; f need not be differentiable where nothing else is ever asked for."""
         result = self.plain_value(x)
-        if not isinstance(result, float) and np.size(result) > 1:
-            raise ValueError(
-                "The user-provided objective function must return a scalar value, and not one of "
-                f"shape {np.shape(result)}: return a sum, or give residuals to least_squares"
-            )
+        if not isinstance(result, float):
+            _check_number(result)
         self._alone = np.asarray(x).tobytes(), result
         self._progress.show(result, None)
         return result

@@ -18,7 +18,7 @@ from ._newton import newton
 from ._objectives import Derivatives, program_of
 from ._progress import EVALUATIONS, Progress, limit_of
 from ._signatures import called_like
-from ._vectors import FloatArray, Parameters, check_plain, flat_results
+from ._vectors import ArgumentError, FloatArray, Parameters, check_plain, flat_results
 
 WITH_JACOBIAN = ("hybr", "lm")
 MANY = 100  # unknowns, from which on sparse steps are worth looking for
@@ -79,6 +79,11 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                     derivatives.plain_value if jacobians < EAGER_JACOBIANS else derivatives.value
                 )
                 result = np.asarray(value(x))
+                if result.size != len(x) and (method != "lm" or result.size < len(x)):
+                    raise ArgumentError(
+                        f"root solves as many equations as there are unknowns, {len(x)}, but fun "
+                        f"returned an array of shape {result.shape}; least_squares takes others"
+                    )
                 bar.show(result)
                 return result
 

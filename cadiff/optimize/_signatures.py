@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..binding import callers, newcomers
@@ -21,6 +23,8 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
     function has the arguments of the SciPy that is installed, and `help` shows them.
     """
     signature = inspect.signature(reference)
+    names = vars(sys.modules[reference.__module__])
+    methods = names.get(f"{reference.__name__.upper()}_METHODS", ())
     parameters = list(signature.parameters.values())
     required = [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -51,6 +55,8 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
             except Exception as error:
                 if "unexpected keyword argument" in str(error) and given.keys() - known:
                     raise TypeError(newcomers.misfit(call, (), given) or str(error)) from None
+                if str(error).startswith("Unknown solver"):
+                    raise ValueError(f"{error}: {_like(given.get('method'), methods)}") from None
                 raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history
@@ -63,3 +69,9 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
         return call
 
     return decorate
+
+
+def _like(method: Any, known: Sequence[str]) -> str:
+    """What to write in the place of a method that there is not."""
+    likely = difflib.get_close_matches(str(method).lower(), known, n=1)
+    return f"write {likely[0]!r}" if likely else f"the methods are {', '.join(known)}"

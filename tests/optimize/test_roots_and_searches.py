@@ -545,3 +545,27 @@ def test_where_there_is_no_root() -> None:
     assert "maxfev" in stopped.message
     with pytest.raises(TypeError):  # by SciPy: not as many numbers as unknowns
         optimize.root(lambda x: x[:-1], np.zeros(200))
+
+
+@pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "krylov", "df-sane"])
+def test_as_many_equations_as_unknowns(method: str) -> None:
+    for kind in (TypeError, ValueError):
+        with pytest.raises(kind, match=r"2, but fun returned an array of shape \(1,\)"):
+            optimize.root(lambda x: x[:1] - 1.0, [2.0, 3.0], method=method)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda f: optimize.minimize(f, [1.0], method="lbfgsb"), "lbfgsb: write 'l-bfgs-b'"),
+        (lambda f: optimize.minimize(f, [1.0], method="annealing"), "the methods are .*bfgs"),
+        (lambda f: optimize.root(f, [1.0], method="hybrid"), "write 'hybr'"),
+        (lambda f: optimize.root_scalar(f, x0=1.0, method="hybr"), "the methods are .*newton"),
+        (lambda f: optimize.minimize_scalar(f, method="bounds"), "write 'bounded'"),
+        (lambda f: optimize.minimize(lambda x: (x, x), [1.0]), "a tuple of 2.*jac=True"),
+        (lambda f: optimize.minimize(lambda x: {"loss": x}, [1.0]), "a dict: return a number"),
+    ],
+)
+def test_mistakes_are_told_with_what_to_write(call: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call(lambda x: x)
