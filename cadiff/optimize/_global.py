@@ -196,7 +196,7 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     with Progress("differential_evolution", progress, _population(given, parameters)) as bar:
         objective = _objective(dict(given), parameters, "differential_evolution", bar)
         if given.get("workers", 1) == 1:
-            given["func"], given["args"] = objective.value_alone, ()
+            given["func"], given["args"] = objective.shown_value, ()
         else:
             given["func"] = parameters.of_vectors(func)
         result = optimize.differential_evolution(**given)

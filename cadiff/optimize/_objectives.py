@@ -17,7 +17,7 @@ from ..programs.fallbacks import AsItIs
 from ..programs.traces import warn_caller
 from ._differences import Differences
 from ._progress import Progress
-from ._vectors import FloatArray, Parameters, check_plain
+from ._vectors import ArgumentError, FloatArray, Parameters, check_plain
 
 FEW_VARIABLES = 50  # matrices by so few are dense
 SPARSE = 0.25  # of the entries of a matrix, at most
@@ -218,7 +218,7 @@ def _check_number(result: Any) -> None:
         instead = "return a sum, or give residuals to least_squares"
     else:
         return
-    raise ValueError(
+    raise ArgumentError(
         f"The user-provided objective function must return a scalar value, not {found}: {instead}"
     )
 
@@ -287,10 +287,15 @@ class Objective(Derivatives):
 
     def value_alone(self, x: FloatArray) -> Any:
         """The value; f need not be differentiable where nothing else is ever asked for."""
-        result = self.plain_value(x)
+        result = self.shown_value(x)
         if not isinstance(result, float):
             _check_number(result)
         self._alone = np.asarray(x).tobytes(), result
+        return result
+
+    def shown_value(self, x: FloatArray) -> Any:
+        """What f returns, noted in the bar."""
+        result = self.plain_value(x)
         self._progress.show(result, None)
         return result
 

@@ -22,8 +22,9 @@ __all__ = ["Assignable"]
 class Assignable:
     """f, which is run again, with numbers in place of plain arrays, if these refused one."""
 
-    def __init__(self, f: Function) -> None:
-        show_as(self, f)
+    def __init__(self, f: Function, *, is_shown: bool = True) -> None:
+        if is_shown:  # to users, who see it as f
+            show_as(self, f)
         self._function = f
         self._is_lifting = False  # from the first time on that it was of use
 

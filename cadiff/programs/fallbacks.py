@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Calls, callers
+from ..binding import Calls
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function, is_int
@@ -46,7 +46,7 @@ class AsItIs:
     def __init__(self, f: Function, args: tuple[Any, ...] = ()) -> None:
         self._function = f
         self._args = tuple(x for x in args if not isinstance(x, (float, int, str, np.ndarray)))
-        self._run: Function = f  # or, from the first refusal of a constant array on, Assignable(f)
+        self._assignable = Assignable(f, is_shown=False)
         self.keeps_nothing = keeps_nothing(f, self._args)
         self._kept = None if self.keeps_nothing else watch_of(f, self._args)
 
@@ -55,14 +55,7 @@ class AsItIs:
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
             self._kept = watch_of(self._function, self._args)
         try:
-            before = callers.n_refused
-            try:
-                return _TEMPLATES[what].applied_to(self._run)(x, *args)
-            except TypeError:
-                if callers.n_refused == before or self._run is not self._function:
-                    raise
-            self._run = Assignable(self._function)
-            return _TEMPLATES[what].applied_to(self._run)(x, *args)
+            return _TEMPLATES[what].applied_to(self._assignable)(x, *args)
         finally:
             if self._kept is not None:
                 self._kept.settle(settled)
