@@ -257,7 +257,9 @@ def inv(
     lower: bool = False,
 ) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
-    return systems.inv(_as_read(square(a, check_finite), assume_a, lower))
+    options = {} if assume_a is None else {"assume_a": assume_a, "lower": lower}
+    by = partial(scipy.linalg.inv, check_finite=False, **options)
+    return systems.inv(_as_read(square(a, check_finite), assume_a, lower), by=by)
 
 
 @implements(scipy.linalg.det)
