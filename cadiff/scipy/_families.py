@@ -55,6 +55,7 @@ __all__ = [
     "student_log_density",
     "student_tail",
     "student_tail_scale",
+    "valued",
 ]
 
 # B_2k, k = 1 ...
@@ -84,6 +85,11 @@ def choose(condition: Any, special: Any, usual: Any) -> Any:
     if np.all(condition):
         return special()
     return where(condition, special(), usual())
+
+
+def valued(result: Any, value: Any) -> Any:
+    """The result with all its derivatives, but of a value that was found otherwise."""
+    return result - held(result) + value
 
 
 def floats(*args: ArrayLike) -> list[Array]:

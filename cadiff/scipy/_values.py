@@ -239,7 +239,7 @@ def _first_term(v: Array, z: Array) -> Array:
 
 
 def _is_small(v: Array, z: Array) -> Any:
-    return (z > 0.0) & (z < SMALL)
+    return (z >= 0.0) & (z < SMALL)
 
 
 def _nearly_overflows(v: Array, z: Array) -> Any:

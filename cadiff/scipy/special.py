@@ -82,6 +82,7 @@ from ._families import (
     log_ratio,
     student_density,
     student_log_density,
+    valued,
 )
 
 Function = Callable[..., Any]
@@ -91,6 +92,7 @@ UFUNCS: dict[Any, Function] = {}
 
 LN10 = math.log(10.0)
 ROOT2 = math.sqrt(2.0)
+TINY = 1e-100  # next to 0 a function is the first term of its series
 ROOT_PI = math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 DEGREE = math.pi / 180.0
@@ -218,7 +220,12 @@ def _tail_ratio(v: Any, y: Any) -> Any:
 
     Far out that is much; near v = 0 it is nothing, and the derivative of this form would cancel.
     """
-    return choose(held(y) == 0.0, lambda: math.inf, lambda: erfcx(v) / y)
+
+    def ratio() -> Any:
+        found = erfcx(v) / y
+        return choose(held(y) < TINY, lambda: valued(exp(square(v)), held(found)), lambda: found)
+
+    return choose(held(y) == 0.0, lambda: math.inf, ratio)
 
 
 def _normal_density(x: Any) -> Any:
@@ -695,8 +702,9 @@ def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
 
 
 def _next_to_zero(v: Any, z: Any) -> Any:
-    """Orders that v - 1 would round away."""
-    return np.asarray((np.abs(v) < 0.5) & np.not_equal(v, 0.0) & (np.abs(held(z)) > 0.0))
+    """Orders that v - 1 would round away; far out that does not matter."""
+    size = np.abs(held(z))
+    return np.asarray((np.abs(v) < 0.5) & np.not_equal(v, 0.0) & (size > 0.0) & (size < 30.0))
 
 
 j0: Function = _ufunc("j0(x)", x=lambda v, x: -j1(x))
@@ -712,9 +720,21 @@ jv: Function = _ufunc(
 )
 jn = jv
 y0: Function = _ufunc("y0(x)", x=lambda v, x: -y1(x))
-y1: Function = _ufunc("y1(x)", x=lambda v, x: 0.5 * (y0(x) - yn(2, x)))
-yn: Function = _ufunc("yn(n, x)", x=lambda v, n, x: 0.5 * (yn(n - 1, x) - yn(n + 1, x)))
-yv: Function = _ufunc("yv(v, z)", z=lambda ans, v, z: 0.5 * (yv(v - 1, z) - yv(v + 1, z)))
+y1: Function = _ufunc("y1(x)", x=lambda v, x: _y_slope(v, 1, x))
+yn: Function = _ufunc("yn(n, x)", x=lambda v, n, x: _y_slope(v, n, x))
+yv: Function = _ufunc("yv(v, z)", z=lambda ans, v, z: _y_slope(ans, v, z))
+
+
+def _y_slope(ans: Any, v: Any, z: Any) -> Any:
+    """The derivative of Y; next to 0 it is a power of z, where both of its terms are infinite."""
+    is_power = np.greater_equal(v, 0.5) | (np.less(v, 0.0) & np.equal(v, np.floor(v)))
+    return choose(
+        is_power & (held(z) < TINY * np.maximum(1.0, np.abs(v))),
+        lambda: -(np.abs(v) / z) * ans,
+        lambda: 0.5 * (yv(v - 1, z) - yv(v + 1, z)),
+    )
+
+
 i0: Function = _ufunc("i0(x)", x=lambda v, x: i1(x))
 i1: Function = _ufunc("i1(x)", x=lambda v, x: 0.5 * (i0(x) + iv(2, x)))
 iv: Function = _ufunc(
@@ -745,7 +765,11 @@ ive: Function = _ufunc(
         lambda: choose(
             _next_to_zero(v, z),
             lambda: (v / z - sign(z)) * ans + ive(v + 1, z),
-            lambda: 0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans,
+            lambda: choose(
+                held(z) == 0.0,  # where SciPy has no infinities
+                lambda: 0.5 * (iv(v - 1, z) + iv(v + 1, z)),
+                lambda: 0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans,
+            ),
         ),
     ),
 )
@@ -755,11 +779,13 @@ kve: Function = _ufunc("kve(v, z)", values=_values.kve, z=lambda ans, v, z: _kve
 
 
 def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
-    return choose(
-        held(z) > np.maximum(1.0, np.abs(v)),
-        lambda: -kve_moment(1, v, z),
-        lambda: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z)),
-    )
+    """The derivative of exp(z) K; next to 0 that of the exponential is nothing beside it."""
+
+    def near() -> Any:
+        slope = -0.5 * (kve(v - 1, z) + kve(v + 1, z))
+        return choose(held(z) < TINY, lambda: slope, lambda: ans + slope)
+
+    return choose(held(z) > np.maximum(1.0, np.abs(v)), lambda: -kve_moment(1, v, z), near)
 
 
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
@@ -778,7 +804,7 @@ spence = _ufunc(
     "spence(z)",
     z=lambda v, z: choose(
         (held(z) < 0.5) | (held(z) > 3.0),
-        lambda: log(z) / (1.0 - z),
+        lambda: choose(held(z) < TINY, lambda: log(z), lambda: log(z) / (1.0 - z)),
         lambda: -hyp2f1(1.0, 1.0, 2.0, 1.0 - z),
     ),
 )

@@ -36,6 +36,7 @@ from ..operations.table import (
     cosh,
     divide,
     exp,
+    exp2,
     expit,
     expm1,
     floor,
@@ -43,8 +44,10 @@ from ..operations.table import (
     hypot,
     log,
     log1p,
+    log2,
     log_expit,
     power,
+    rint,
     square,
     where,
     xlog1py,
@@ -59,6 +62,7 @@ from ._families import (
     gamma_log_density,
     log_ratio,
     student_log_density,
+    valued,
 )
 from ._tails import log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr
 
@@ -67,6 +71,7 @@ Function = Callable[..., Any]
 INF = math.inf
 LARGEST = sys.float_info.max
 SMALLEST = math.ulp(0.0)
+SMALL = 1e-30  # scales below are given in a unit of their size, so that derivatives stay in range
 LOG2 = math.log(2.0)
 LOG_PI = math.log(math.pi)
 LOG_2PI = math.log(2.0 * math.pi)
@@ -84,12 +89,40 @@ OUTSIDE = {
     "logsf": (0.0, -INF),
 }
 
+# Where derivatives of a probability are those of a tail.
+NEXT_TO: dict[str, Function] = {
+    "cdf": lambda p: p == p,
+    "sf": lambda p: p == p,
+    "logcdf": lambda p: p > -1e-10,
+    "logsf": lambda p: p > -1e-10,
+}
+
 LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
 
 
 def _fill(places: Any, fill: float, result: Any) -> Any:
     """The result, but the fill in places, which are bools."""
     return where(places, fill, result) if np.any(places) else result
+
+
+@primitive
+def _by_density(value: Any, deviation: Any, scale: Any, *shapes: Any, of: str) -> Any:
+    """A probability, the derivative of which is the density over the scale."""
+    return np.broadcast_arrays(value, deviation, scale, *shapes)[0].copy()[()]
+
+
+def _rate(deviation: Any, scale: Any, shapes: Sequence[Any], of: str) -> Any:
+    """The derivative of a probability, or of the logarithm of one next to 1, by the deviation."""
+    name, method = of.split()
+    density = exp(globals()[name].logpdf(deviation, *shapes, scale=scale))
+    return density if method.endswith("cdf") else -density
+
+
+_by_density.defpartials(
+    None,
+    lambda ans, value, x, scale, *shapes, of: _rate(x, scale, shapes, of),
+    lambda ans, value, x, scale, *shapes, of: -(x / scale) * _rate(x, scale, shapes, of),
+)
 
 
 @primitive
@@ -286,26 +319,54 @@ class Continuous(Distribution):
         return self._evaluate("logpdf", x, args, kwargs)
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
-        z = divide(x - loc, scale)
+        deviation, unit, width = x - loc, 1.0, held(scale)
+        is_small = (width < SMALL) & (width > 0.0)
+        if np.any(is_small):
+            unit = where(is_small, exp2(-rint(log2(where(is_small, width, 1.0)))), 1.0)
+            small, deviation, scale = (deviation, scale), deviation * unit, scale * unit  # exactly
+        z = divide(deviation, scale)
         result = self._standard(name, z, shapes)
         if name == "pdf":
-            result = self._scaled_density(result, z, shapes, scale)
+            result = self._scaled_density(result, z, shapes, scale, unit)
         elif name == "logpdf":
-            result = result - log(scale)
+            result = result - valued(log(scale), log(width))
+        elif np.any(is_small):
+            result = self._of_small_scale(name, result, shapes, *small, is_small)
         return self._masked(name, result, z, shapes, scale)
 
-    def _scaled_density(self, density: Any, z: Any, shapes: list[Any], scale: Any) -> Any:
-        """The density over the scale; where one of both is tiny, derivatives go by logarithms."""
-        result = divide(density, scale)
-        plain, width = held(result), held(scale)
-        is_tiny = (held(density) < 1e-280) & (width < 1.0) | (width < 1e-90)
-        is_tiny = is_tiny & (width > 0.0) & np.isfinite(plain)
+    def _scaled_density(
+        self, density: Any, z: Any, shapes: list[Any], scale: Any, unit: Any
+    ) -> Any:
+        """The density over the scale, which is given in a unit.
+
+        Where both are tiny, derivatives go by logarithms.
+        """
+        result = divide(density, scale) * unit
+        plain = held(result)
+        is_faint = (held(density) < 1e-280) & (held(scale) < unit) & np.isfinite(plain)
 
         def by_logarithms() -> Any:
-            found = exp(self._standard("logpdf", z, shapes) - log(scale))
-            return found - held(found) + plain
+            logarithm = self._standard("logpdf", z, shapes) - log(scale) + log(unit)
+            return valued(exp(logarithm), plain)
 
-        return choose(is_tiny, by_logarithms, lambda: result)
+        return choose(is_faint, by_logarithms, lambda: result)
+
+    def _of_small_scale(
+        self, name: str, result: Any, shapes: list[Any], deviation: Any, scale: Any, is_small: Any
+    ) -> Any:
+        """A probability, the derivative of which is the density over the scale.
+
+        This may be in range where the density, or derivatives of the quotient of deviation and
+        scale, are not.
+        """
+        if carries(shapes):
+            return result
+        of = f"{self.original.name} {name}"
+        return choose(
+            is_small & NEXT_TO[name](held(result)),
+            lambda: _by_density(result, deviation, scale, *shapes, of=of),
+            lambda: result,
+        )
 
 
 class Unscaled(Continuous):

@@ -140,6 +140,7 @@ TWINS: dict[str, Twin] = {
     "hypot": lambda x, y: mp.sqrt(x * x + y * y),
     "_hypot_ratio": lambda x, y: x / mp.sqrt(x * x + y * y),
     "_log_hypot": lambda x, y: mp.log(mp.sqrt(x * x + y * y)),
+    "_reciprocal_real": lambda x, y: x / (x * x + y * y),
     "_sqrt_real": lambda x, y: mp.re(mp.sqrt(mp.mpc(x, y))),
     "_sqrt_imag": lambda x, y: mp.im(mp.sqrt(mp.mpc(x, y))),
     "floor_divide": lambda x, y: mp.floor(x / y),

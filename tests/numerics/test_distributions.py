@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import settings
 from mpmath import mp
 
@@ -146,6 +147,47 @@ def test_densities_of_tiny_scale(x: float, scale: float) -> None:
                 cadiff.compile(slope).grad(at),
             ):
                 assert got == pytest.approx(expected, rel=1e-9), (name, order)
+
+
+# Between the center and far out, where a density underflows.
+TINY_SCALES = [
+    ("norm", "cdf", 40.0), ("norm", "sf", -40.0), ("norm", "logcdf", 40.0), ("norm", "cdf", 0.5),
+    ("norm", "logpdf", 40.0), ("t", "cdf", 1e20), ("t", "sf", 1e75), ("t", "logsf", -1e20),
+    ("expon", "sf", 800.0), ("expon", "pdf", 800.0), ("gamma", "cdf", 900.0),
+    ("gamma", "pdf", 40.0), ("expon", "pdf", 0.5), ("logistic", "logcdf", 750.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "method", "z"), TINY_SCALES)
+def test_derivatives_at_a_tiny_scale(name: str, method: str, z: float) -> None:
+    """Quotients by the scale are in range where densities, or their own factors, are not."""
+    scale, shapes = 1e-150, GRID[name][1][0]
+    x = z * scale
+    original = getattr(getattr(stats, name), method)
+    with mp.workdps(120):
+        s = mp.mpf(scale)
+        value, first, second = (mp.re(d) for d in jet(name, method, mp.mpf(x) / s, *shapes))
+        z = mp.mpf(x) / s
+        by_scale = [-z * first, z * z * second + 2 * z * first]
+        if method == "pdf":
+            by_scale = [by_scale[0] - value, by_scale[1] + 2 * z * first + 2 * value]
+            first, second, by_scale = first / s, second / s, [d / s for d in by_scale]
+        elif method == "logpdf":
+            by_scale = [by_scale[0] - 1, by_scale[1] + 1]
+        want = {"x": [first / s, second / s**2], "scale": [by_scale[0] / s, by_scale[1] / s**2]}
+    by = {
+        "x": (lambda t: original(t, *shapes, scale=scale), x),
+        "scale": (lambda t: original(x, *shapes, scale=t), scale),
+    }
+    for variable, (f, at) in by.items():
+        plain = getattr(getattr(scipy.stats, name), method)(x, *shapes, scale=scale)
+        if method in ("pdf", "cdf", "sf"):
+            assert float(cadiff.value(f(Var(at)))) == pytest.approx(plain, rel=1e-12, abs=0.0)
+        for order in (1, 2):
+            expected = float(want[variable][order - 1])
+            slope = f if order == 1 else cadiff.grad(f)
+            for got in (cadiff.grad(slope)(at), cadiff.derivative(f, at, order=order)):
+                assert got == pytest.approx(expected, rel=1e-9, abs=0.0), (variable, order)
 
 
 def test_cauchy_by_point_and_scale() -> None:

@@ -168,6 +168,8 @@ HARD: dict[str, list[Point]] = {
         (1.0 - 1e-9, -1e9),
         (3.0, 1.0),
         (3.0, 2.0),
+        (1e-300, 1e-300),
+        (1e-160, -1e-20),
     ],
     "sqrt": [(1e-300,), (1e300,)],
     "hypot": [(3e200, 4e200), (3e-160, 4e-160), (1.0, 1e-8), (1e-8, 1.0)],
@@ -917,3 +919,28 @@ def test_hessians_of_expressions(data: st.DataObject) -> None:
         assert difference <= allowed, (mode, expression.text)
         asymmetry = np.max(np.abs(np.array(hessian) - np.transpose(hessian)))
         assert asymmetry <= allowed, (mode, expression.text)
+
+
+# Where terms of a derivative are infinite, or an operand is, and the derivative itself is known.
+KNOWN: list[tuple[str, Point, tuple[int, ...], float]] = [
+    ("arctan2", (1e-300, 1e-300), (0, 1), 0.0),
+    ("arctan2", (-1e-300, 1e-300), (1, 0), 0.0),
+    ("arctan2", (2e-300, 1e-300), (0, 1), math.inf),
+    ("arctan2", (1e-300, 2e-300), (1, 0), -math.inf),
+    ("mod", (0.5, -math.inf), (1,), 1.0),
+    ("mod", (-0.5, math.inf), (1,), 1.0),
+    ("mod", (0.5, math.inf), (1,), 0.0),
+    ("power", (1e-300, 1e-300), (0, 0), -1e300),
+    ("power", (-0.0, 2.0), (0, 0), 2.0),
+]
+
+
+@pytest.mark.parametrize(("name", "point", "by", "want"), KNOWN)
+def test_derivatives_where_terms_are_infinite(
+    name: str, point: Point, by: tuple[int, ...], want: float
+) -> None:
+    slope = getattr(cadiff, name)
+    for i in by:
+        slope = cadiff.grad(slope, i)
+    assert slope(*point) == pytest.approx(want, rel=1e-14)
+    assert cadiff.compile(slope)(*point) == pytest.approx(want, rel=1e-14)

@@ -211,6 +211,25 @@ def test_scaled_bessel_functions_far_out(z: float) -> None:
     assert cadiff.grad(special.kve, 1)(1.0, z) == pytest.approx(-0.5 * want / z, rel=1e-9, abs=0)
 
 
+# Functions next to a point where they, or their slopes, are infinite: signs of both derivatives.
+POLES: list[tuple[str, Point, int, int]] = [
+    ("y0", (0.0,), 1, -1), ("y1", (0.0,), 1, -1), ("yn", (2, 0.0), 1, -1),
+    ("yn", (0, 1e-300), 1, -1), ("yv", (1.5, 0.0), 1, -1), ("yv", (-3.0, 0.0), -1, 1),
+    ("k0e", (0.0,), -1, 1), ("k1e", (0.0,), -1, 1), ("k1e", (1e-300,), -1, 1),
+    ("kve", (0.5, 0.0), -1, 1), ("ive", (0.5, 0.0), 1, -1), ("iv", (1e-300, 1e150), 1, 1),
+    ("spence", (0.0,), -1, 1), ("erfcinv", (1e-300,), -1, 1), ("ndtri", (1e-300,), 1, -1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "point", "first", "second"), POLES)
+def test_slopes_at_poles_are_infinite(name: str, point: Point, first: int, second: int) -> None:
+    f = getattr(special, name)
+    for order, sign in ((1, first), (2, second)):
+        for mode, got in modes(f, point, len(point) - 1, order).items():
+            assert got * sign > 1e290, (mode, order, got)
+            assert order == 1 or got == sign * math.inf, (mode, got)
+
+
 def test_quantiles_far_out() -> None:
     """Student's tail is a power of t, here the third of its reciprocal."""
     t = special.stdtrit(3.0, 1e-200)
