@@ -115,6 +115,41 @@ static void one_operand_in_two_places(void) {
     cad_series_free(series);
 }
 
+/* Memory fails at any request, in the midst of a formula too; then the same call works again. */
+static void single_operations_survive_without_memory(void) {
+    enum { HIGH = 40, LANES = 3 };
+    double value[LANES] = {0.3, -0.2, 0.1};
+    double v[LANES], x[HIGH * LANES] = {0.0}, right[HIGH * LANES], found[HIGH * LANES];
+    for (int i = 0; i < LANES; i++) {
+        v[i] = cad_op_value(CAD_OP_sinc, value[i], 0.0, 0.0);
+        x[i * HIGH] = 1.0;
+    }
+    const CadJet operands[3] = {{{value, 1}, x, HIGH}};
+    const CadJet expected = {{v, 1}, right, HIGH}, result = {{v, 1}, found, HIGH};
+    CadSeries *series = cad_series_new(HIGH);
+    CHECK(cad_series_apply(series, CAD_OP_sinc, operands, expected, LANES) == CAD_OK);
+    cad_series_free(series);
+    CadStatus status = CAD_NO_MEMORY;
+    long granted = 0;
+    for (; status != CAD_OK && granted < 1000; granted++) {
+        series = cad_series_new(HIGH);
+        cad_memory_fail_after(granted);
+        status = cad_series_apply(series, CAD_OP_sinc, operands, result, LANES);
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || status == CAD_NO_MEMORY);
+        if (status != CAD_OK) {
+            const CadStatus again = cad_series_apply(series, CAD_OP_sinc, operands, result, LANES);
+            CHECK(again == CAD_OK);
+        }
+        for (size_t i = 0; i < HIGH * LANES; i++) {
+            CHECK_SAME(found[i], right[i]);
+        }
+        cad_series_free(series);
+    }
+    CHECK(status == CAD_OK);
+    CHECK(granted > 3); /* the room has grown, after the formula was begun */
+}
+
 /* --- programs --- */
 
 /* Coefficients for the slots of a tape: random ones of t at the leaves. */
@@ -297,6 +332,7 @@ const Test taylor_tests[] = {
     TEST(strips_have_what_their_numbers_have_alone),
     TEST(first_coefficients_are_tangents),
     TEST(one_operand_in_two_places),
+    TEST(single_operations_survive_without_memory),
     TEST(order_one_is_the_tangent_sweep),
     TEST(series_give_the_values_nearby),
     TEST(series_over_arrays_equal_those_over_numbers),

@@ -142,6 +142,21 @@ def test_recordings_with_indices_are_pickled() -> None:
         again.grad(x, np.full(4, N))
 
 
+def test_rows_are_added_at_indices_that_change() -> None:
+    """A gradient that is recorded adds whole rows, one behind the other."""
+    x = np.random.default_rng(5).normal(size=(4, 3))
+
+    def slope(x: Any, i: Any) -> Any:
+        return cadiff.grad(lambda y: cnp.sum(y[i] ** 3))(x)
+
+    program = cadiff.compile(slope)
+    for i in ([0, 2, 2], [1, 3, 0], [3, 3, 3]):
+        expected = np.zeros_like(x)
+        np.add.at(expected, i, 3.0 * x[i] ** 2)
+        near(program(x, np.array(i)), expected)
+    assert program.stats()["recordings"] <= 2
+
+
 @pytest.mark.parametrize("n", [1, 255, 256, 257, 600])
 def test_rows_of_many_indices(n: int) -> None:
     rng = np.random.default_rng(3)

@@ -23,7 +23,7 @@ from cadiff.programs import codegen
 from cadiff.transforms._outputs import Output
 
 from ..helpers.functions import rosenbrock
-from ..helpers.processes import IS_SANITIZED
+from ..helpers.processes import IS_SANITIZED, isolated
 
 rng = np.random.default_rng(7)
 
@@ -441,3 +441,56 @@ def test_c_explains_itself() -> None:
 def test_names_that_c_does_not_have_are_refused(name: Any) -> None:
     with pytest.raises(ValueError, match="name must be"):
         codegen.to_c(recorded(lambda x: x, 0.5), [(0, 1)], name)
+
+
+DAMAGE = """
+import pickle, random, warnings
+import numpy as np
+import cadiff, cadiff.numpy as cnp
+
+warnings.simplefilter("ignore")
+x, at = np.array([0.3, 0.7, -0.2]), np.array([2, 0])
+
+
+def branching(x):
+    return cnp.sum(cnp.sin(x) ** 3) + x @ x if x[0] > 0.0 else cnp.sum(x[::-1] * 0.1)
+
+
+def indexing(x, at):
+    return cnp.sum(x[at] ** 3)
+
+
+def of_containers(given):
+    return {"sum": given["x"] * given["y"][0], "squares": cnp.sum(given["x"] ** 2)}
+
+
+def used(thing, args):
+    found = [thing(*args)]
+    for name in ("grad", "hessian"):
+        if hasattr(thing, name) and not isinstance(found[0], dict):
+            found.append(getattr(thing, name)(*args))
+    return found
+
+
+THINGS = [(cadiff.compile(branching), (x,)), (cadiff.compile(indexing), (x, at))]
+THINGS += [(cadiff.compile(of_containers), ({"x": x, "y": [2.0]},))]
+THINGS += [(cadiff.linearize(branching, x)[1], (x,)), (cadiff.vmap(branching), (np.ones((2, 3)),))]
+draw = random.Random(1)
+for thing, args in THINGS:
+    expected = used(thing, args)
+    data = pickle.dumps(thing)
+    for _ in range(80):
+        damaged = bytearray(data)
+        damaged[draw.randrange(len(data))] ^= draw.randrange(1, 256)
+        try:
+            found = used(pickle.loads(bytes(damaged)), args)
+        except Exception:
+            continue
+        np.testing.assert_equal(found, expected)
+print("done")
+"""
+
+
+def test_a_byte_that_has_changed_gives_an_error_or_an_equal_thing() -> None:
+    """In a process of its own, which a crash ends."""
+    assert isolated(DAMAGE) == "done"
