@@ -24,11 +24,12 @@ except ModuleNotFoundError as _error:
 
 import typing as _typing
 
+import cadiff.operations.table as _table  # pyright finds its __all__ by no other import
+
 from . import nn, numpy, ops, programs, transforms
 from .binding import newcomers as _newcomers
 from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
 from .operations import custom, primitive
-from .operations import table as _table
 from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
 from .operations.table import *
 from .ops import *

@@ -988,3 +988,22 @@ def test_every_operation_is_offered_under_its_name_in_numpy_or_scipy() -> None:
         assert getattr(cadiff, name) is getattr(_core, name)
     for alias, name in _core.aliases():
         assert getattr(cadiff, alias) is getattr(cadiff, name)
+
+
+def test_checkers_of_types_find_what_the_package_exports() -> None:
+    """Pyright reads `__all__ += module.__all__` of modules that are imported in these two ways."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            found |= {alias.asname for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is None:
+            found |= {alias.name for alias in node.names if alias.asname is None}
+    added = [
+        node.value.value.id
+        for node in tree.body
+        if isinstance(node, ast.AugAssign)
+        and isinstance(node.value, ast.Attribute)
+        and isinstance(node.value.value, ast.Name)
+    ]
+    assert len(added) > 3 and set(added) <= found
