@@ -23,17 +23,11 @@ import cadiff
 from cadiff import Dual, StaleVarError, Var
 
 from ..helpers.functions import BoomError, square_sum
-from ..helpers.memory import small_heap, usage
+from ..helpers.memory import usage
 from ..helpers.processes import isolated
 from ..helpers.threads import in_thread
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_heap() -> Iterator[None]:
-    with small_heap():
-        yield
 
 
 def note(kept: list[Any], *numbers: Any) -> int:

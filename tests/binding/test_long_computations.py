@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +15,10 @@ import cadiff
 from cadiff import Var, binding
 
 from ..helpers.functions import square_sum
-from ..helpers.memory import small_heap
 from ..helpers.processes import isolated, of_amounts
 from ..helpers.threads import in_thread
 
 Function = Callable[..., Any]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _small_heap() -> Iterator[None]:
-    with small_heap():
-        yield
 
 
 def test_a_chain_of_a_million_operations() -> None:
