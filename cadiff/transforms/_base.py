@@ -12,7 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast
 import numpy as np
 
 from .. import binding
-from ..binding import newcomers
+from ..binding import callers, newcomers
 from ..operations.naming import name_for_pickle
 
 Function = Callable[..., Any]
@@ -150,10 +150,11 @@ def answering(make: T) -> T:
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError as error:
+        except Exception as error:
             trace = error.__traceback__
-            if trace is None or trace.tb_next is not None:  # it was raised within
-                raise
+            is_within = trace is None or trace.tb_next is not None
+            if is_within or not isinstance(error, TypeError):
+                raise callers.shortened(error)  # noqa: B904
             raise TypeError(newcomers.misfit(function, args, kwargs) or str(error)) from None
 
     return cast(T, checked)

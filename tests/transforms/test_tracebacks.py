@@ -97,8 +97,8 @@ def test_errors_of_libraries_keep_their_frames() -> None:
         optimize.minimize(singular, X)
     names = [frame.f_code.co_name for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
     assert names[names.index("singular") + 1 :]
-    with pytest.raises(ValueError, match="Unknown solver") as unknown:
-        optimize.minimize(lambda x: x @ x, X, method="nothing of the kind")
+    with pytest.raises(ValueError, match="Bracketing interval") as unknown:
+        optimize.minimize_scalar(lambda x: x * x, bracket=(1.0, 2.0, 3.0, 4.0))
     modules = [
         frame.f_globals["__name__"] for frame, _ in traceback.walk_tb(unknown.value.__traceback__)
     ]
