@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import pickle
+import sys
 import zlib
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +23,8 @@ from cadiff.operations.complexes import COMPLEX, ELEMENTWISE
 
 from ..helpers import cases_complex as complexes
 from ..helpers.cases_complex import CASES, ComplexCase
+
+TELLS_COLUMNS = sys.version_info >= (3, 11)  # of what asks for a conversion
 
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -54,7 +57,7 @@ def test_second_order(case: ComplexCase) -> None:
 
 def test_every_function_has_a_case() -> None:
     seen = {name for case in CASES for name in case.name.split()}
-    known = {original.__name__ for original in COMPLEX if original.__module__ == "numpy"}
+    known = {f.__name__ for f in COMPLEX if getattr(numpy, f.__name__, None) is f}
     known |= {name for name in ELEMENTWISE if name[0] != "_"} - {"conjugate"}
     with_others = {
         "shape",
@@ -545,7 +548,7 @@ def test_questions_and_positions_are_of_the_values() -> None:
         (lambda z: np.average(z, weights=z), "real weights"),
         (lambda z: setattr(z[0], "real", 1.0), "z.real \\+ 1j"),
         (lambda z: setattr(z.copy(), "real", 1j), "complex"),
-        (lambda z: complex(z[0].real), "v \\+ 0j"),
+        (lambda z: complex(z[0].real), "v \\+ 0j" if TELLS_COLUMNS else "plain number"),
     ],
 )
 def test_what_is_refused(f: Any, words: str) -> None:

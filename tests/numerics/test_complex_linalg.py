@@ -21,6 +21,8 @@ import cadiff.scipy.linalg as of_scipy
 
 STEP = 1e-5
 RTOL = 1e-11
+# Of square roots of matrices.
+TAKES_STACKS = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 17)
 
 
 class Case(NamedTuple):
@@ -184,7 +186,7 @@ def of_scipys() -> dict[str, tuple[Any, ...]]:
         "expm large": (lambda la, a: la.expm(4.0 * a), (2, 3, 3)),
         "expm_frechet": (lambda la, a, e: la.expm_frechet(a, e), (2, 2), (2, 2)),
         "logm": (lambda la, a: la.logm(a), (2, 2)),
-        "sqrtm": (lambda la, a: la.sqrtm(a), (2, 3, 3)),
+        "sqrtm": (lambda la, a: la.sqrtm(a), (2, 3, 3) if TAKES_STACKS else (3, 3)),
         "sylvester": (lambda la, *a: la.solve_sylvester(*a), (3, 3), (2, 2), (3, 2)),
         "lyapunov": (lambda la, *a: la.solve_continuous_lyapunov(*a), (3, 3), (3, 3)),
         "norm": (lambda la, a: la.norm(a), (3, 4)),
@@ -254,7 +256,8 @@ def test_values_and_derivatives(case: Case) -> None:
     outs, tangents = cadiff.jvp(f, args, directions)
     for out, expected in zip(outs, plain, strict=True):
         assert np.shape(out) == np.shape(expected)
-        assert np.iscomplexobj(out) == np.iscomplexobj(expected)
+        is_real = not np.any(np.imag(expected))  # NumPy 2.0 has condition numbers of complex type
+        assert np.iscomplexobj(out) == np.iscomplexobj(expected) or is_real
         assert_near(out, expected, RTOL)
     for tangent, expected in zip(tangents, slope(f, args, directions), strict=True):
         assert_near(tangent, expected, 1e-6)
