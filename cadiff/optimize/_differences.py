@@ -158,6 +158,8 @@ class Differences:
                 if value is not None and np.all(np.abs(near - value) <= 0.25 * rounding):
                     return True  # whatever f is elsewhere
                 here = self._at(x)
+                if np.any(np.abs(self._at(x) - here) > rounding):
+                    return True  # it is noise by which values differ
                 if value is not None and not np.all(np.abs(here - value) <= rounding):
                     return False  # f is another function of numbers that carry derivatives
                 first = near - here

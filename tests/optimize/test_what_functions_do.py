@@ -86,6 +86,13 @@ def test_a_level_start_costs_one_run_more() -> None:
     assert len(calls) == result.nfev == 2
 
 
+@pytest.mark.filterwarnings("error")
+def test_noise_at_a_stationary_point_is_no_slope() -> None:
+    rng = np.random.default_rng(0)
+    result = minimize(lambda x: (x - 1.0) @ (x - 1.0) + 1e-3 * rng.normal(), np.zeros(3))
+    assert_allclose(result.x, 1.0, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["sgd", "adam"])
 def test_training_on_noise_draws_anew(name: str, recordings: list[Any]) -> None:
     rng = np.random.default_rng(0)
