@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import dis
-import importlib
+import importlib.util
 import linecache
 import os
 import re
@@ -22,8 +22,17 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PATHS = sysconfig.get_paths()
 _INSTALLED = [_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-_LIBRARIES = tuple({os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)})
-_KNOWN = ("cadiff", "numpy", "pandas", "scipy")
+
+
+def _places_of(package: str) -> list[str]:
+    """Where a package stands, wherever that is; nowhere if it is not installed."""
+    spec = importlib.util.find_spec(package)
+    places = None if spec is None else spec.submodule_search_locations
+    return [os.path.join(place, "") for place in places or ()]
+
+
+_KNOWN = tuple(place for name in ("numpy", "pandas", "scipy") for place in _places_of(name))
+_LIBRARIES = (*{os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)}, *_KNOWN)
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
 _MOST_TEXT = 60
 _NAMELESS = "a function of "
@@ -80,10 +89,9 @@ def is_of_known_library(file: str) -> bool:
 
     Their functions give the same for the same arguments, but for those that kinds.py names.
     """
-    if not is_of_library(file):
-        return False
-    package = file.rpartition(f"-packages{os.sep}")[2]  # of site-packages or dist-packages
-    return package == file or package.partition(os.sep)[0] in _KNOWN
+    if file.startswith((os.path.join(_PACKAGE, ""), *_KNOWN)):
+        return True
+    return is_of_library(file) and f"-packages{os.sep}" not in file  # site- or dist-packages
 
 
 def is_module_of_library(module: ModuleType) -> bool:

@@ -120,7 +120,7 @@ _BUILTINS = frozenset(
 _MODULES: dict[str, frozenset[str]] = {
     name: frozenset()
     for name in (
-        *("abc", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
+        *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
         *("collections", "colorsys", "contextlib", "copy", "copyreg", "csv", "dataclasses"),
         *("decimal", "difflib", "enum", "fractions", "functools", "graphlib", "hashlib"),
         *("heapq", "html", "inspect", "itertools", "json", "keyword", "logging", "math"),
@@ -135,7 +135,11 @@ _MODULES: dict[str, frozenset[str]] = {
 }
 _MODULES["inspect"] = frozenset(("stack", "currentframe", "trace"))
 _MODULES["posixpath"] = frozenset(("abspath", "realpath", "expanduser", "expandvars"))
-_OF_SYS = frozenset(("exc_info", "getdefaultencoding", "getrefcount", "getsizeof", "intern"))
+# And of some others these functions alone.
+_FUNCTIONS = {
+    "sys": ("exc_info", "getdefaultencoding", "getrefcount", "getsizeof", "intern"),
+    "time": ("sleep",),
+}
 # Functions of NumPy and SciPy that read files, or what others have set.
 _OF_NUMBERS = frozenset(
     (
@@ -189,8 +193,8 @@ def unsafe(function: Any) -> str:
     root = module.partition(".")[0]
     if root == "builtins":
         return "" if name in _BUILTINS else _text("", function)
-    if root == "sys":
-        return "" if name in _OF_SYS else _text(root, function)
+    if root in _FUNCTIONS:
+        return "" if name in _FUNCTIONS[root] else _text(root, function)
     if root in sys.stdlib_module_names:
         public = root.lstrip("_")
         key = root if root in _MODULES else public

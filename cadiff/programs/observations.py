@@ -8,6 +8,7 @@ Code of libraries of which nothing is known is followed once it was seen to run.
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -102,9 +103,10 @@ def _is_step(frame: FrameType) -> bool:
 def _comes_between(code: CodeType) -> bool:
     """Whether some code is none that f calls: it runs when an object goes, or at a signal.
 
+    Generators that nobody holds are closed, too, at any time; others are known by what makes them.
     Or it is that of a module that is imported for the first time, which is done once.
     """
-    if code.co_name in ("__del__", "<module>"):
+    if code.co_name in ("__del__", "<module>") or code.co_flags & inspect.CO_GENERATOR:
         return True
     handlers = [*gc.callbacks, *map(signal.getsignal, signal.valid_signals())]
     return any(getattr(handler, "__code__", None) is code for handler in handlers)

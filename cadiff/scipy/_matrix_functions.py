@@ -86,10 +86,23 @@ def _principal(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda a: function(np.real(a) if not np.any(np.imag(a)) else a)
 
 
+def _logarithm(a: Any) -> Any:
+    """SciPy's, which estimates norms by random numbers of NumPy's.
+
+    These stay what they were; else whoever records f would find that it draws some.
+    """
+    generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
+    state = generator.state
+    try:
+        return scipy.linalg.logm(a)
+    finally:
+        generator.state = state
+
+
 @partial(on_matrices, real_results=_without_noise)
 def logm(a: Any) -> Any:
     """The principal logarithm."""
-    return each(_principal(scipy.linalg.logm), a)
+    return each(_principal(_logarithm), a)
 
 
 def _turn(a: Any) -> Any:

@@ -8,6 +8,7 @@ import math
 import operator
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -18,6 +19,8 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as np
 from cadiff import Dual, Var
+
+from ..helpers.programs import refusal
 
 X = numpy.array([1.5, 2.0])
 PLAIN = numpy.array([3.0, 1.0, 2.0])
@@ -286,8 +289,7 @@ def test_elements_of_an_iterator_carry_derivatives() -> None:
     def f(x: Any) -> Any:
         y = np.fromiter((v * v for v in x), float)
         y[0] += np.fromiter(iter([x[0], 1.0, 2.0]), float, count=2)[0]
-        with pytest.raises(ValueError, match="too short"):
-            np.fromiter(x, float, count=3)
+        assert "too short" in refusal(lambda: np.fromiter(x, float, count=3), ValueError)
         return np.sum(y)
 
     for way in ("reverse", "forward", "compiled"):
@@ -297,8 +299,8 @@ def test_elements_of_an_iterator_carry_derivatives() -> None:
 def test_complex_elements_of_an_iterator() -> None:
     def f(x: Any) -> Any:
         z = np.fromiter((complex(0.0, 1.0) * v for v in x), complex)
-        with pytest.raises(TypeError, match=r"float64: they are complex128; take \.real"):
-            np.fromiter(iter(z), float)
+        text = refusal(lambda: np.fromiter(iter(z), float), TypeError)
+        assert "float64: they are complex128; take .real" in text
         return np.sum((z * z).real) + np.fromiter(iter(x), complex).sum().real
 
     for way in ("reverse", "forward", "compiled"):
@@ -309,10 +311,8 @@ def test_views_and_generators_are_no_sequences_for_numpy_either() -> None:
     def f(x: Any) -> Any:
         parts = {"a": x, "b": 2.0 * x}
         for join in (np.concatenate, np.stack, np.hstack, numpy.concatenate, numpy.vstack):
-            with pytest.raises(TypeError):
-                join(parts.values())
-            with pytest.raises(TypeError):
-                join(part for part in parts.values())
+            refusal(partial(join, parts.values()), TypeError)
+            refusal(partial(join, (part for part in parts.values())), TypeError)
         assert np.array(parts.values()).shape == ()
         return np.sum(np.stack(list(parts.values())))
 

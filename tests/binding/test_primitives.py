@@ -15,6 +15,8 @@ import cadiff
 import cadiff.numpy as np
 from cadiff import primitive
 
+from ..helpers.programs import refusal
+
 Function = Callable[..., Any]
 X, Y = numpy.array([[1.0, -2.0, 0.5], [0.3, 0.7, 1.5]]), numpy.array([2.0, -0.4, 1.1])
 
@@ -307,8 +309,8 @@ def test_derivatives_that_a_function_of_plain_numbers_asks_for() -> None:
     def outer(x: Any) -> Any:
         y = np.zeros(2)
         y[:] = slope(x)
-        with pytest.raises(ZeroDivisionError):
-            cadiff.custom(lambda x: 1 // 0, vjp=lambda ans, x: lambda g: g)(x)
+        wrong = cadiff.custom(lambda x: 1 // 0, vjp=lambda ans, x: lambda g: g)
+        assert "zero" in refusal(lambda: wrong(x), ZeroDivisionError)
         z = np.zeros(2)
         z[:] = x
         return np.sum(y + z)

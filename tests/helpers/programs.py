@@ -83,6 +83,15 @@ def near(got: Any, wanted: Any, what: str = "", rtol: float = 1e-11, scale: floa
         check_close(mine, other, 0.0, atol, f"{what} {path}")
 
 
+def refusal(call: Function, *kinds: type[Exception]) -> str:
+    """What a call says when it raises; in compiled functions, of which pytest knows no way."""
+    try:
+        call()
+    except kinds as error:
+        return str(error)
+    raise AssertionError("nothing was raised")
+
+
 def arrays_of(tree: Any) -> list[np.ndarray]:
     """All arrays and numbers of a result, in order."""
     return [np.asarray(leaf) for _, leaf in leaves(tree)]

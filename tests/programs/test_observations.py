@@ -34,6 +34,8 @@ from scipy import integrate, linalg, special, stats
 import cadiff
 from cadiff.binding import callers
 
+from ..helpers.processes import isolated
+
 X = np.array([1.5, 0.5])
 
 
@@ -325,3 +327,21 @@ def test_ordinary_code_is_replayed(way: str) -> None:
         assert program(x) == pytest.approx(float(f(x)), rel=1e-12)
         assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-12)
     assert program.stats()["eager"] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its users may not make links")
+def test_libraries_are_known_wherever_they_stand(tmp_path: Path) -> None:
+    """As with `pip install --target`, and modules of a cluster."""
+    for name in ("numpy", "scipy"):
+        (tmp_path / name).symlink_to(Path(importlib.import_module(name).__file__).parent)
+    where = isolated(f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+import cadiff, numpy, scipy.stats, warnings
+warnings.simplefilter("error")
+X = numpy.ones((3, 2))
+f = cadiff.compile(lambda w: numpy.sum(X @ w) * numpy.linalg.norm(w) - scipy.stats.norm.pdf(0.5))
+f.grad(numpy.ones(2))
+print(numpy.__file__)
+""")
+    assert where.startswith(str(tmp_path))
