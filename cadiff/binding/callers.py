@@ -192,6 +192,17 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
         error.add_note(found)
 
 
+def place(error: BaseException) -> str | None:
+    """The line of the user's at which an error was raised, or what raised it was called."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not is_of_library(file):
+            found = f"{file}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
 def _frames_of(error: BaseException) -> Iterator[tuple[FrameType, int]]:
     trace = error.__traceback__
     while trace is not None:

@@ -11,6 +11,8 @@ from scipy import optimize
 
 from ..numpy import asarray, dot
 from ..transforms import flatten
+from ._boxes import sides_of
+from ._differences import relative_steps, steps_of
 from ._objectives import Derivatives
 from ._vectors import OF_VECTOR, FloatArray, Parameters, flat, flat_results
 
@@ -36,7 +38,8 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
         As in SciPy. What is given here is used.
     keep_feasible : array_like of bool, optional
     finite_diff_rel_step, finite_diff_jac_sparsity : optional
-        As in SciPy, for finite differences, if `jac` asks for them.
+        As in SciPy, for finite differences, if `jac` asks for them; the steps also where fun works
+        with plain numbers alone.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class NonlinearConstraint(optimize.NonlinearConstraint):  # type: ignore[misc]
         if self._derivatives is None:
             parameters = Parameters(x, "NonlinearConstraint")
             self._derivatives = Derivatives(self.fun, parameters, (), "NonlinearConstraint")
+            self._derivatives.differences.steps = relative_steps(self.finite_diff_rel_step)
         return _as_matrix(self._derivatives.matrix("jacobian", x, may_be_sparse=False), len(x))
 
 
@@ -112,12 +116,17 @@ def _is_row(part: Any) -> bool:
     return isinstance(part, Mapping) or (is_dataclass(part) and not isinstance(part, type))
 
 
-def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> Any:
-    """Constraints of vectors, with the derivatives that a method takes."""
+def with_derivatives(
+    constraints: Any, parameters: Parameters, method: str, given: Mapping[str, Any]
+) -> Any:
+    """Constraints of vectors, with the derivatives that a method takes.
+
+    `given` are the arguments besides: of bounds and options differences are a matter.
+    """
     if isinstance(constraints, Mapping):
-        return _of_dict(constraints, parameters, method)
+        return _of_dict(constraints, parameters, method, given)
     if isinstance(constraints, optimize.NonlinearConstraint):
-        return _of_vector(constraints, parameters, method)
+        return _of_vector(constraints, parameters, method, given)
     if isinstance(constraints, optimize.LinearConstraint):
         n, columns = len(parameters.vector), np.shape(constraints.A)[-1]
         if columns != n:
@@ -131,7 +140,7 @@ def with_derivatives(constraints: Any, parameters: Parameters, method: str) -> A
             "constraints are NonlinearConstraint(c, lb, ub), LinearConstraint(A, lb, ub), or "
             f"dicts as SciPy takes them, or a list of these, not {constraints!r}"
         )
-    return [with_derivatives(one, parameters, method) for one in constraints]
+    return [with_derivatives(one, parameters, method, given) for one in constraints]
 
 
 def has_jacobian(constraint: Any) -> bool:
@@ -156,7 +165,9 @@ def are_sparse(constraints: Any, x: FloatArray) -> bool:
     return callable(jac) and hasattr(jac(x), "nnz")
 
 
-def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
+def _of_vector(
+    constraint: Any, parameters: Parameters, method: str, given: Mapping[str, Any]
+) -> Any:
     is_own = isinstance(constraint, NonlinearConstraint)
     jac = constraint.given_jac if is_own else constraint.jac
     hess = constraint.given_hess if is_own else constraint.hess
@@ -166,6 +177,7 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
         derivatives = Derivatives(
             flat_results(constraint.fun), parameters, (), "NonlinearConstraint"
         )
+        _put_differences(derivatives, method, given, constraint.finite_diff_rel_step)
         fun = derivatives.value
         jac = _jacobian_of(derivatives, may_be_sparse)
         if hess is None and may_be_sparse:
@@ -188,7 +200,23 @@ def _of_vector(constraint: Any, parameters: Parameters, method: str) -> Any:
     )
 
 
-def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str) -> Any:
+def _put_differences(
+    derivatives: Derivatives, method: str, given: Mapping[str, Any], relative: Any = None
+) -> None:
+    """Say how differences are to be taken; relative steps by trust-constr alone, as in SciPy."""
+    bounds = given.get("bounds")
+    derivatives.differences.steps = (
+        relative_steps(relative)
+        if method == "trust-constr"
+        else steps_of(method, given.get("options"))
+    )
+    if bounds is not None:
+        derivatives.differences.stay_within(lambda: sides_of(bounds, derivatives.n))
+
+
+def _of_dict(
+    constraint: Mapping[str, Any], parameters: Parameters, method: str, others: Mapping[str, Any]
+) -> Any:
     result = dict(constraint)
     if not callable(result.get("fun")):
         raise TypeError(
@@ -197,6 +225,7 @@ def _of_dict(constraint: Mapping[str, Any], parameters: Parameters, method: str)
         )
     args = result.pop("args", ())
     derivatives = Derivatives(flat_results(result["fun"]), parameters, tuple(args), "minimize")
+    _put_differences(derivatives, method, others)
     result["fun"] = derivatives.value
     given = result.get("jac")
     if given is None and method == "trust-constr" and result.get("type") in ("eq", "ineq"):

@@ -14,16 +14,49 @@ from typing import Any
 
 import numpy as np
 
+from ..binding import NonFiniteError, callers
 from ..programs.traces import warn_caller
 from ._vectors import FloatArray
 
-STEP = float(np.finfo(np.float64).eps) ** 0.5  # of forward differences, relative to a number
+EPS = float(np.finfo(np.float64).eps)
+STEP = EPS**0.5  # of forward differences, relative to a number
+ABSOLUTE = {"bfgs": STEP, "cg": STEP, "l-bfgs-b": 1e-8, "slsqp": STEP, "tnc": 1e-8}
 SHORT = 1e-6  # steps that tell a slope from a level, relative to a number
 LEAST_SLOPE = 1e-5  # of what is not level
-LONGEST_CAUSE = 200  # characters of an error that a warning repeats
 
 Function = Callable[[FloatArray], Any]
 Sides = Callable[[], tuple[Any, Any]]
+Steps = Callable[
+    [FloatArray], Any
+]  # of differences at a point; those that do nothing are replaced
+
+
+def usual_steps(x: FloatArray) -> Any:
+    """Those that SciPy takes where it is given none."""
+    return _away(STEP * np.maximum(1.0, np.abs(x)), x)
+
+
+def relative_steps(sizes: Any) -> Steps:
+    """Steps relative to the numbers, as SciPy takes `diff_step` and `finite_diff_rel_step`."""
+    return usual_steps if sizes is None else lambda x: _away(sizes * np.abs(x), x)
+
+
+def steps_of(method: str, options: Any) -> Steps:
+    """Those of `minimize`: relative ones, or by most methods of the same sizes everywhere."""
+    options = options or {}
+    if method in ABSOLUTE:
+        return lambda x: options.get("eps", ABSOLUTE[method])
+    return relative_steps(options.get("finite_diff_rel_step"))
+
+
+def steps_of_minpack(error: Any) -> Steps:
+    """Steps for a function with such an error, relative to its values, as MINPACK has them."""
+    size = max(EPS, EPS if error is None else error) ** 0.5
+    return lambda x: np.where(x == 0.0, size, size * np.abs(x))
+
+
+def _away(sizes: Any, x: FloatArray) -> Any:
+    return sizes * np.where(x < 0.0, -1.0, 1.0)
 
 
 class Differences:
@@ -47,6 +80,7 @@ class Differences:
         self.runs = 0  # of the function, for differences
         self._value = value
         self._may_keep = may_keep
+        self.steps: Steps = usual_steps
         self._sides: Sides = lambda: (-np.inf, np.inf)
         self._is_begun = False
         self._has_told = False
@@ -69,10 +103,12 @@ class Differences:
             return self.of_value(x)
         try:
             result = derivative(x)
+        except NonFiniteError:  # which somebody has asked for
+            raise
         except Exception as error:
             try:
                 self.runs += 1
-                value = self._value(np.array(x))
+                value = self._value(x)
             except Exception:  # the function has the error of plain numbers, too
                 raise error from None
             return self.instead(error, x, value)
@@ -81,12 +117,13 @@ class Differences:
     def instead(self, error: Exception, x: FloatArray, value: Any) -> Any:
         """Differences, from now on, since a derivative raised an error and the value did not."""
         self.cause = error
-        text = " ".join(str(error).split())
-        text = text if len(text) < LONGEST_CAUSE else text[:LONGEST_CAUSE] + "..."
+        place = callers.place(error)
+        told = " ".join(". ".join([str(error), *getattr(error, "__notes__", ())]).split())
         warn_caller(
             f"{self.name} takes finite differences, which give fewer digits, since the function "
             "works with plain numbers but not with those that carry derivatives "
-            f'({type(error).__name__}: {text}); jac="2-point" asks for them'
+            f"({type(error).__name__}: {told}{f', at {place}' if place else ''}); "
+            'jac="2-point" asks for them'
         )
         return self.of_value(x, value)
 
@@ -94,7 +131,7 @@ class Differences:
         """Forward differences of the function, whose value may be known."""
         if value is None:
             self.runs += 1
-            value = self._value(np.array(x))
+            value = self._value(x)
         self.runs += len(x)
         return self.of(self._value, x, value)
 
@@ -102,7 +139,8 @@ class Differences:
         """Forward differences, by steps away from the bounds; 0 where these leave no choice."""
         x = np.asarray(x, dtype=np.float64)
         here = np.ravel(np.asarray(value, dtype=np.float64))
-        steps = self._steps(x, STEP * np.maximum(1.0, np.abs(x)))
+        steps = np.asarray(self.steps(x), dtype=np.float64)
+        steps = self._inside(x, np.where(x + steps == x, usual_steps(x), steps))
         lower, upper = self._sides()
         result = np.zeros((len(here), len(x)))
         for k in np.flatnonzero(np.broadcast_to(np.asarray(lower) < upper, x.shape)):
@@ -111,13 +149,14 @@ class Differences:
             result[:, k] = (np.ravel(f(point)) - here) / (point[k] - x[k])
         return result[0] if len(here) == 1 else result
 
-    def _steps(self, x: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Steps of such sizes, away from 0 unless there is room towards it alone."""
+    def _inside(self, x: FloatArray, steps: FloatArray) -> FloatArray:
+        """Steps, but to the other side, or shorter ones, where there is no room for them."""
         lower, upper = self._sides()
-        steps: FloatArray = sizes * np.where(x < 0.0, -1.0, 1.0)
+        below, above = x - lower, upper - x
         outside = (x + steps < lower) | (x + steps > upper)
-        fits = (x - steps >= lower) & (x - steps <= upper)
-        return np.where(outside & fits, -steps, steps)
+        fits = np.abs(steps) <= np.maximum(below, above)
+        longest = np.where(above >= below, above, -below)
+        return np.where(outside, np.where(fits, -steps, longest), steps)
 
     def checked(self, result: Any, x: FloatArray, value: Any = None) -> Any:
         """A derivative; or differences where it is not finite, or 0 though f is not level.
@@ -148,7 +187,7 @@ class Differences:
         """
         x = np.asarray(x, dtype=np.float64)
         lower, upper = self._sides()
-        steps = self._steps(x, 2.0 * SHORT * np.maximum(1.0, np.abs(x)))
+        steps = self._inside(x, _away(2.0 * SHORT * np.maximum(1.0, np.abs(x)), x))
         steps *= np.linspace(0.25, 0.5, len(x))
         has_sides = np.all((x - steps >= lower) & (x - steps <= upper))
         try:
@@ -180,7 +219,7 @@ class Differences:
         """What is not finite in a derivative, where the function is, by differences."""
         with np.errstate(all="ignore"):
             self.runs += 1
-            value = self._value(np.array(x))
+            value = self._value(x)
             if not np.all(np.isfinite(value)):
                 return result
             differences = self.of_value(x, value)

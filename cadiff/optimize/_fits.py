@@ -18,7 +18,7 @@ from ..inspection import make_tape
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
 from ._boxes import put_bounds, put_scale
-from ._differences import Differences
+from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress, limit_of
@@ -105,6 +105,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
         if callable(residuals) and not isinstance(residuals, Program):
             residuals = flat_results(residuals)
         derivatives = _Residuals(residuals, parameters, args, "least_squares")
+        derivatives.differences.steps = relative_steps(given.get("diff_step"))
         may_be_sparse = given.get("method") != "lm" and given.get("tr_solver") != "exact"
         tolerance: _Tolerance | None = None
         latest: list[Any] = [None]
@@ -362,6 +363,15 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
             "curve_fit",
             lambda params: values(given["xdata"], *params),
             lambda: not eager.keeps_nothing,
+        )
+        bounds = given.get("bounds")
+        if bounds is not None:
+            differences.stay_within(lambda: _sides(bounds))
+        is_of_minpack = given.get("method", "lm") == "lm" and _is_unbounded(given)
+        differences.steps = (
+            steps_of_minpack(given.get("epsfcn"))
+            if is_of_minpack
+            else relative_steps(given.get("diff_step"))
         )
 
         @functools.wraps(f)

@@ -140,7 +140,8 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
     local = {"method": "SLSQP", **local}
     put_bounds(local, parameters)
     if parameters.unflatten is not None and given.get("constraints") is not None:
-        given["constraints"] = with_derivatives(given["constraints"], parameters, "slsqp")
+        known = {**given, "options": local.get("options")}
+        given["constraints"] = with_derivatives(given["constraints"], parameters, "slsqp", known)
     options = dict(given.get("options") or {})
     for name in ("jac", "hess", "hessp"):
         if name in options:
@@ -150,6 +151,7 @@ def shgo(given: dict[str, Any], progress: bool) -> Any:
     with Progress("shgo", progress, limit if unit == EVALUATIONS else None) as bar:
         objective = _objective(given, parameters, "shgo", bar)
         local = _local(local, objective, parameters, fun, method_of(local))
+        objective.differences.stay_within(lambda: sides_of(given["bounds"], objective.n))
         for name in ("jac", "hess", "hessp"):
             if callable(local.get(name)):
                 options[name] = local[name]
@@ -186,7 +188,7 @@ def differential_evolution(given: dict[str, Any], progress: bool) -> Any:
     constraints = given.get("constraints", ())
     parameters = _parameters(given, "differential_evolution")
     if parameters.unflatten is not None:
-        given["constraints"] = with_derivatives(constraints, parameters, "slsqp")
+        given["constraints"] = with_derivatives(constraints, parameters, "slsqp", given)
     polish = given.get("polish", True)
     if polish is not True or given.get("vectorized") or np.any(given.get("integrality")):
         given["func"] = parameters.of_vectors(func)

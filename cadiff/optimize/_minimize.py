@@ -13,6 +13,7 @@ from scipy import optimize
 from ._barriers import without_early_end
 from ._boxes import put_bounds, put_scales, sides_of
 from ._constraints import are_sparse, has_jacobian, with_derivatives
+from ._differences import steps_of
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective
 from ._progress import Progress, limit_of
@@ -107,7 +108,7 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     is_vector = parameters.unflatten is None
     fixed = _fixed(given, parameters, method)
     if given.get("constraints") is not None and not (method == "custom" and is_vector):
-        given["constraints"] = with_derivatives(given["constraints"], parameters, method)
+        given["constraints"] = with_derivatives(given["constraints"], parameters, method, given)
         if method == "trust-constr" and are_sparse(given["constraints"], parameters.vector):
             given["options"] = {"sparse_jacobian": True, **(given.get("options") or {})}
     history = given.get("callback")
@@ -120,9 +121,6 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
             history.unflatten = parameters.unflatten
             given["callback"] = _kept(history, given, objective, parameters.vector)
         given["callback"] = bar.following(given.get("callback"))
-        bounds = given.get("bounds")
-        if bounds is not None:
-            objective.differences.stay_within(lambda: sides_of(bounds, objective.n))
         ending = without_early_end(given, method)
         start = parameters.vector
         if method in WITHOUT_GRADIENT and is_vector:
@@ -185,7 +183,10 @@ def fill_in(
     method: str,
 ) -> None:
     """Put among the arguments the function of a vector, and derivatives that the method uses."""
-    args = objective.args
+    args, bounds = objective.args, given.get("bounds")
+    objective.differences.steps = steps_of(method, given.get("options"))
+    if bounds is not None:
+        objective.differences.stay_within(lambda: sides_of(bounds, objective.n))
     for name in ("jac", "hess", "hessp"):
         if callable(given.get(name)):
             given[name] = _of_vector(given[name], name, parameters, args)
@@ -195,7 +196,7 @@ def fill_in(
         objective.take_first()
 
         def value_and_grad(x: FloatArray) -> Any:
-            value, gradient = both(x, *args)
+            value, gradient = both(np.array(x), *args)
             return value, parameters.as_vector(gradient)
 
         given["fun"] = value_and_grad
@@ -230,7 +231,7 @@ def _of_vector(
 ) -> Callable[..., Any]:
     """A derivative of the user's, as a function of vectors alone."""
     if parameters.unflatten is None:
-        return lambda *vectors: given(*vectors, *args)
+        return lambda *vectors: given(*map(np.array, vectors), *args)
     if name == "jac":
         return lambda x: parameters.as_vector(given(parameters.given(x), *args))
     raise TypeError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binding import carries, newcomers, readable_values
+from ..binding import NonFiniteError, carries, newcomers, readable_values
 from ..inspection.texts import counted
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
@@ -92,7 +92,7 @@ class Derivatives:
 
     def plain_value(self, x: FloatArray) -> Any:
         """The value by f itself; or by the program, where `cadiff.array` in f makes Vars."""
-        result = self.eager_value(x)
+        result = self.eager_value(np.array(x))  # which f may write into
         if carries(result):
             kept = readable_values(result)  # of a former call
             result = self.program(x, *self.args) if kept is None else kept
@@ -274,6 +274,8 @@ class Objective(Derivatives):
             self._point = b""
             try:
                 gradient = self._differentiated(x)
+            except NonFiniteError:
+                raise
             except Exception as error:  # which is told of when the gradient is asked for
                 self._runs += 1
                 value = self.value_alone(x)

@@ -11,7 +11,7 @@ from scipy import optimize
 from .. import transforms
 from ..binding import carries
 from ..programs.fallbacks import AsItIs
-from ._differences import Differences
+from ._differences import Differences, steps_of_minpack
 from ._history import take_points
 from ._minimize import in_containers
 from ._newton import newton
@@ -62,7 +62,8 @@ def root(given: dict[str, Any], progress: bool) -> Any:
         return optimize.root(fun, x0, args, jac=jac, **given)
     parameters = Parameters(x0, "root")
     take_points(given, parameters.unflatten)
-    limit, unit = limit_of(given.get("options"), method)
+    options = given.get("options") or {}
+    limit, unit = limit_of(options, method)
     with Progress("root", progress, limit if unit == EVALUATIONS else None) as bar:
         of_vector = parameters.of_vectors(fun)
         if parameters.unflatten is not None:
@@ -72,6 +73,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
         elif jac is None or jac is False:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
+            derivatives.differences.steps = steps_of_minpack(options.get("eps"))
             jacobians = 0
 
             def values(x: FloatArray) -> Any:
