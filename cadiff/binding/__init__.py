@@ -114,7 +114,7 @@ from .forward import (
 )
 from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here
-from .graphs import Graph, graph_of
+from .graphs import Graph, Held, graph_of
 from .guards import (
     choices_of,
     chooses_anew,
@@ -126,6 +126,7 @@ from .guards import (
     is_eager,
     is_guarding,
     lend_rows,
+    makes_plain,
     note_obstacle,
     note_outcomes,
     note_reading,
@@ -155,7 +156,7 @@ from .keys import key_of, key_of_call, register_libraries
 from .linear import FrozenMap, thawed_map
 from .lists import array_of_lists
 from .methods import BoundProgram, WeakMethod
-from .nan_check import CheckUse, NonFiniteError, PlaceNotes, seen
+from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .observers import Observer
 from .parts import array_of_pair, is_nothing, pair_of_array

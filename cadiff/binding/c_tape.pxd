@@ -139,6 +139,7 @@ cdef extern from "tape/guards.h" nogil:
         size_t marks
         uint64_t serial
         bint at_once
+        bint reads
         bint is_shown
 
     CadStatus cad_guards_new(CadTape *tape)

@@ -2,6 +2,7 @@
 
 cimport cython
 
+from .c_tape cimport *
 from .recording cimport Recording
 
 
@@ -9,4 +10,8 @@ from .recording cimport Recording
 cdef class Guarded:
     cdef readonly Recording recording
     cdef bint exact
+    cdef bint reads
     cdef readonly tuple lifted
+    cdef CadTape *entered
+
+    cdef int leave(self) except -1

@@ -31,7 +31,11 @@ class Guarded:
     recording: Recording
     lifted: tuple[Any, ...]
     def __init__(
-        self, inputs: Iterable[Any], f: Callable[..., Any], exact: bool = False
+        self,
+        inputs: Iterable[Any],
+        f: Callable[..., Any],
+        exact: bool = False,
+        reads: bool = False,
     ) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: object) -> None: ...

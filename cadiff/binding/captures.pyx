@@ -115,26 +115,38 @@ cdef class Guarded:
 
     `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. If it
     is within another Guarded recording, nothing is noted for that one meanwhile. `exact`: but for
-    comparisons, what is recorded is what would be recorded without guards.
+    comparisons, what is recorded is what would be recorded without guards. `reads`: f, or what it
+    calls, wants plain values and integers: they are computed, as guards or obstacles.
     """
 
-    def __init__(self, inputs, f, exact=False):
+    def __init__(self, inputs, f, exact=False, reads=False):
         self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
         self.exact = exact
+        self.reads = reads
 
     def __enter__(self):
         try:
-            start_guards(self.recording.tape, self.exact)
+            start_guards(self.recording.tape, self.exact, self.reads)
         except BaseException:
             self.recording.close()
             raise
+        self.entered = self.recording.tape
         self.lifted = self.recording.lifted
         return self
 
     def __exit__(self, *exception):
-        end_guards(self.recording.tape)
+        self.leave()
         self.lifted = None
         self.recording.__exit__(*exception)
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        if self.entered != NULL:
+            end_guards(self.entered)
+            self.entered = NULL
+        return 0
 
     @property
     def obstacle(self):

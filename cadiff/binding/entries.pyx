@@ -366,11 +366,22 @@ cdef class Opened:
     """In this context calls of programs run their functions, whose entries sweeps can pass that
     have no code for a program's."""
 
+    cdef CadTape *entered
+
     def __enter__(self):
-        cad_current_tape().open += 1
+        self.entered = cad_current_tape()
+        self.entered.open += 1
 
     def __exit__(self, *exception):
-        cad_current_tape().open -= 1
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef void leave(self) noexcept:
+        if self.entered != NULL:
+            self.entered.open -= 1
+            self.entered = NULL
 
 
 # --- sweeps --------------------------------------------------------------------------------------

@@ -23,7 +23,11 @@ cdef class Forward:
     """A forward differentiation along so many lanes (-1: a single direction): a context.
 
     Entering it gives the tag of its Duals. While it is under way, Duals made by hand are given
-    higher tags: to them its variables are constants. An interrupt finds it entered or left.
+    higher tags: to them its variables are constants.
+
+    This and other contexts that change the state of a thread are made for one `with`, and end with
+    the object if nothing has left them: from CPython 3.14 on an interrupt may come when
+    `__enter__` has returned and the block has not begun.
     """
 
     def __init__(self, lanes=-1, call=None):
@@ -37,42 +41,57 @@ cdef class Forward:
             self.suspects = note_suspects(tape, f, args)
         tape.running_tag = cad_fresh_tag()
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
+        self.entered = tape
         return tape.running_tag
 
     def __exit__(self, *exception):
-        cdef CadTape *tape = cad_current_tape()
-        cdef list under_way = running[<size_t>tape]
-        if self.suspects is not None:
-            forget_suspects(tape, self.suspects)
+        self.leave()
         if exception[1] is not None:
             explain_error(exception[1])
-        under_way.pop()
-        tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
-        if not under_way:
-            del running[<size_t>tape]
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef CadTape *tape = self.entered
+        if tape != NULL:
+            self.entered = NULL
+            forget_suspects(tape, self.suspects)
+            set_running(tape, running[<size_t>tape][:-1])
+        return 0
 
 
 @cython.final
 cdef class ForwardThen:
-    """The forward differentiations under way now, to be under way again later: a context."""
+    """Forward differentiations that were under way once, as running_forward told, are so again: a
+    context."""
 
     cdef list then
     cdef list before
+    cdef CadTape *entered
 
-    def __init__(self):
-        self.then = list(running_forward())
-        self.before = []
+    def __init__(self, then):
+        self.then = then
 
     def __enter__(self):
-        before = list(running_forward())
-        self.before.append(before)
-        aside.append(before)
-        set_running(self.then)
+        self.before = running_forward()
+        aside.append(self.before)
+        self.entered = cad_current_tape()
+        set_running(self.entered, self.then)
 
     def __exit__(self, *_):
-        before = self.before.pop()
-        set_running(before)
-        aside.remove(before)
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef CadTape *tape = self.entered
+        if tape != NULL:
+            self.entered = NULL
+            set_running(tape, self.before)
+            aside.remove(self.before)
+        return 0
 
 
 @cython.final
@@ -85,6 +104,7 @@ cdef class Apart:
 
     cdef CadTag tag
     cdef tuple before
+    cdef CadTape *entered
 
     def __init__(self, tag=0):
         self.tag = tag
@@ -96,16 +116,26 @@ cdef class Apart:
         if tape.running_tag > 0:
             tags = tags | {tag for tag, _ in running_forward() if tag >= self.tag}
         hidden[<size_t>tape] = recordings if self.tag else tape.n_marks, tags
+        self.entered = tape
 
     def __exit__(self, *_):
-        if self.before is None:
-            del hidden[<size_t>cad_current_tape()]
-        else:
-            hidden[<size_t>cad_current_tape()] = self.before
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef CadTape *tape = self.entered
+        if tape != NULL:
+            self.entered = NULL
+            if self.before is None:
+                del hidden[<size_t>tape]
+            else:
+                hidden[<size_t>tape] = self.before
+        return 0
 
 
-cdef int set_running(list under_way) except -1:
-    cdef CadTape *tape = cad_current_tape()
+cdef int set_running(CadTape *tape, list under_way) except -1:
     tape.running_tag = under_way[len(under_way) - 1][0] if under_way else 0
     running.pop(<size_t>tape, None)
     if under_way:
@@ -115,7 +145,7 @@ cdef int set_running(list under_way) except -1:
 
 def running_forward():
     """The forward differentiations under way in this thread: a list of (tag, lanes)."""
-    return running.get(<size_t>cad_current_tape(), [])
+    return list(running.get(<size_t>cad_current_tape(), ()))
 
 
 def open_forward():

@@ -7,6 +7,12 @@ from .codes import Code
 from .recording import Recording
 
 @final
+class Held:
+    def __init__(self, lock: Any) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
+@final
 class Graph:
     steps: list[Any]
     sizes: list[int]

@@ -49,6 +49,33 @@ if hasattr(os, "register_at_fork"):
 
 
 @cython.final
+cdef class Held:
+    """A lock, held for one `with`: a context."""
+
+    cdef object lock
+    cdef bint entered
+
+    def __init__(self, lock):
+        self.lock = lock
+
+    def __enter__(self):
+        self.lock.acquire()
+        self.entered = True
+
+    def __exit__(self, *_):
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        if self.entered:
+            self.entered = False
+            self.lock.release()
+        return 0
+
+
+@cython.final
 cdef class Making:
     """In this context something is made of a graph: by one thread at a time, all or nothing.
 

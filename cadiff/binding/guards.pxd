@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from .c_tape cimport *
 
 
-cdef int start_guards(CadTape *tape, bint at_once) except -1
+cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1
 cdef int end_guards(CadTape *tape) except -1
 cdef object call_named(object function, object self, PyObject *const *args, size_t nargsf,
                        PyObject *names)

@@ -19,16 +19,18 @@ from .hooks cimport checks_of
 from .atoms import carries, map_numbers, plain_values
 
 
-cdef int start_guards(CadTape *tape, bint at_once) except -1:
+cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
     """Note from now on what a replay has to meet again; the tape is pinned. `at_once`: what is
-    compared, even if nothing is chosen by it.
+    compared, even if nothing is chosen by it; `reads`: see Guarded, within which others are so, too.
 
     What stands on the tape counts as what a replay finds changed; marks set later on are those of
     inner recordings. So this comes after the arguments of the recording were lifted.
     """
     global cad_guarding
+    cdef CadGuards *outer = tape.guards
     check(cad_guards_new(tape))
     tape.guards.at_once = at_once
+    tape.guards.reads = reads or (outer != NULL and outer.reads)
     cad_tape_pin(tape)
     cad_guarding += 1
     cad_index_arrays_by_masks(True)
@@ -243,6 +245,11 @@ def chooses_anew():
     return bool(cad_chooses_anew())
 
 
+def makes_plain():
+    """Whether plain values and integers are wanted: see Guarded."""
+    return is_guarding() and cad_current_tape().guards.reads != 0
+
+
 def guards_serial():
     """The serial of the recording that notes guards, of which there has to be one."""
     if not is_guarding():
@@ -301,7 +308,7 @@ def indicator(x, y, int how):
 def _start_guards(at_once=True):
     if is_guarding():
         raise RuntimeError("this thread notes guards already")
-    start_guards(cad_current_tape(), at_once)
+    start_guards(cad_current_tape(), at_once, False)
 
 
 cdef list noted_guards(CadTape *tape):

@@ -182,4 +182,11 @@ cdef class ShapeHook:
         return self
 
     def __exit__(self, *_):
-        remove_hook(self.hook)
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        hook, self.hook = self.hook, None
+        return 0 if hook is None else remove_hook(hook)

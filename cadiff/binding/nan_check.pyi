@@ -2,6 +2,8 @@
 
 from typing import Any, final
 
+from typing_extensions import Self
+
 from .recording import Recording
 
 class NonFiniteError(FloatingPointError):
@@ -12,10 +14,9 @@ class NonFiniteError(FloatingPointError):
     lineno: int | None
     function: str | None
 
-@final
-class CheckUse:
-    def __init__(self) -> None: ...
-    def end(self) -> None: ...
+class Checking:
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
 
 @final
 class PlaceNotes:

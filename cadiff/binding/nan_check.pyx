@@ -7,6 +7,7 @@ none of this costs anything.
 
 import linecache
 import sys
+import threading
 from math import prod
 from os.path import dirname
 
@@ -99,33 +100,55 @@ cdef class NanChecks(Checks):
         return 0
 
 
+cdef class Checking:
+    """What nan_check is, in C: an interrupt finds it entered or left.
+
+    One object may serve several threads, and nest.
+    """
+
+    cdef object of_thread  # the uses in each thread
+
+    def __cinit__(self):
+        self.of_thread = threading.local()
+
+    def __enter__(self):
+        outer = getattr(self.of_thread, "uses", ())
+        self.of_thread.uses = (*outer, CheckUse.__new__(CheckUse))
+        return self
+
+    def __exit__(self, *_):
+        self.of_thread.uses = self.of_thread.uses[:-1]
+
+
 @cython.final
 cdef class CheckUse:
-    """One use of nan_check, in one thread: from when it is made to `.end()`."""
+    """One use of nan_check, in one thread: from when it is made until it is gone."""
 
     cdef Hook hook
 
     def __cinit__(self):
+        cdef NanChecks checks = NanChecks.__new__(NanChecks)
         self.hook = add_hook(cad_current_tape())
         if self.hook.checks is None:
-            self.hook.checks = NanChecks.__new__(NanChecks)
+            self.hook.checks = checks
         (<NanChecks>self.hook.checks).users += 1
         set_functions(self.hook)
         count_checks(1)
         note_checking()
 
-    def end(self):
-        """Stop looking, unless another use goes on."""
+    def __dealloc__(self):
         cdef size_t i
-        cdef CadTape *tape = self.hook.tape
+        cdef Hook hook = self.hook
+        if hook is None:
+            return
         count_checks(-1)
-        (<NanChecks>self.hook.checks).users -= 1
-        if (<NanChecks>self.hook.checks).users == 0:
-            self.hook.checks = None
-            for i in range(tape.n_origins):
-                tape.origins[i].place = 0
-        set_functions(self.hook)
-        remove_hook(self.hook)
+        (<NanChecks>hook.checks).users -= 1
+        if (<NanChecks>hook.checks).users == 0:
+            hook.checks = None
+            for i in range(hook.tape.n_origins):
+                hook.tape.origins[i].place = 0
+        set_functions(hook)
+        remove_hook(hook)
 
 
 @cython.final
@@ -144,10 +167,20 @@ cdef class PlaceNotes:
         return self
 
     def __exit__(self, *_):
-        if self.checks.users == 0:
-            self.hook.checks = None
-            set_functions(self.hook)
-        remove_hook(self.hook)
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef Hook hook = self.hook
+        if hook is not None:
+            self.hook = None
+            if self.checks.users == 0:
+                hook.checks = None
+                set_functions(hook)
+            remove_hook(hook)
+        return 0
 
     def places(self, Recording recording):
         """For each operation of a recording its name, and the file and line it is written in."""
@@ -239,6 +272,9 @@ cdef uint32_t on_entry(void *holder) noexcept:
     try:
         return current_place((<Hook>holder).checks)
     except MemoryError:
+        return 0
+    except KeyboardInterrupt:
+        PyErr_SetInterrupt()  # it comes again where it can be raised
         return 0
     finally:
         if collecting:

@@ -6,6 +6,8 @@ every code and every function of C that it comes upon; all it does besides is to
 
 import sys
 
+cimport cython
+
 from cpython.object cimport PyObject
 
 cdef extern from "Python.h":
@@ -36,7 +38,10 @@ cdef enum Standing:
 
 cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
     """Called for each call and return."""
-    cdef Observer self = <Observer>me
+    cdef Observer self
+    if (<Sight>me).observer == NULL:
+        return 0
+    self = <Observer>(<Sight>me).observer
     if self.aside != NULL:
         if what == PyTrace_RETURN and self.aside == frame:
             self.aside = NULL
@@ -46,6 +51,13 @@ cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) ex
     elif what == PyTrace_C_CALL and IS_FUNCTION_OF_C(arg):
         self.meet(frame, arg)
     return 0
+
+
+@cython.final
+cdef class Sight:
+    """What CPython keeps alive of an Observer that is at work."""
+
+    cdef PyObject *observer  # NULL when it has ended
 
 
 cdef class Observer:
@@ -59,6 +71,7 @@ cdef class Observer:
     cdef set functions   # of C that were met, by their definitions
     cdef list kept       # alive: else another code may come to stand at an address
     cdef object former
+    cdef Sight sight     # while it is at work
     cdef PyFrameObject *aside
 
     def __init__(self, known):
@@ -75,17 +88,30 @@ cdef class Observer:
 
     def __enter__(self):
         self.former = sys.getprofile()
-        if self.former is None or isinstance(self.former, Observer):
-            PyEval_SetProfile(observe, <PyObject *>self)
+        if self.former is None or isinstance(self.former, Sight):
+            self.sight = Sight.__new__(Sight)
+            self.sight.observer = <PyObject *>self
+            PyEval_SetProfile(observe, <PyObject *>self.sight)
         return self
 
     def __exit__(self, *_):
-        if sys.getprofile() is self:  # f may have begun to profile
-            if self.former is None:
-                PyEval_SetProfile(NULL, NULL)
-            else:
-                PyEval_SetProfile(observe, <PyObject *>self.former)
-        self.former = None
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef Sight sight = self.sight
+        former, self.former = self.former, None
+        if sight is not None:
+            self.sight = None
+            sight.observer = NULL
+            if sys.getprofile() is sight:  # f may have begun to profile
+                if former is None:
+                    PyEval_SetProfile(NULL, NULL)
+                else:
+                    PyEval_SetProfile(observe, <PyObject *>former)
+        return 0
 
     cdef int standing_of(self, PyFrameObject *frame) except -1:
         code = CODE_OF(frame)

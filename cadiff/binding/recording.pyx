@@ -66,6 +66,7 @@ cdef class Recording:
 
     def __dealloc__(self):
         if self.marked:
+            forget_suspects(self.tape, self.suspects)
             cad_tape_keep(self.tape)
 
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1:
@@ -283,9 +284,11 @@ cdef class Recording:
         return self
 
     def __exit__(self, *exception):
-        if exception[1] is not None:
-            note_error(self.tape, exception[1])
-        self.close()
+        try:
+            if exception[1] is not None:
+                note_error(self.tape, exception[1])
+        finally:
+            self.close()
 
     cdef int close(self) except -1:
         """End the recording."""

@@ -269,7 +269,16 @@ cdef class Quiet:
         self.former = PyContextVar_Set(_warnings, _none)
 
     def __exit__(self, *_):
-        PyContextVar_Reset(_warnings, self.former)
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        former, self.former = self.former, None
+        if former is not None:
+            PyContextVar_Reset(_warnings, former)
+        return 0
 
 
 cpdef object tag_of_arguments(tuple args):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from math import prod
@@ -481,7 +480,7 @@ def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
 # --- numbers that are not finite ---------------------------------------------------------------
 
 
-class nan_check:  # noqa: N801 - a context
+class nan_check(binding.Checking):  # noqa: N801 - a context
     """Have the first operation that gives nan or inf raise an error that says where it is written.
 
     Within the context, in this thread, `NonFiniteError` (a `FloatingPointError`) is raised by the
@@ -515,18 +514,4 @@ class nan_check:  # noqa: N801 - a context
     """
 
     def __init__(self) -> None:
-        self._uses = _Uses()
-
-    def __enter__(self) -> nan_check:
-        self._uses.stack.append(binding.CheckUse())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._uses.stack.pop().end()
-
-
-class _Uses(threading.local):
-    """One object may serve several threads, and nest."""
-
-    def __init__(self) -> None:
-        self.stack: list[binding.CheckUse] = []
+        super().__init__()

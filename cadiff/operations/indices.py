@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import binding
 from .exactness import total
 from .guards import EQUAL, LESS, LESS_EQUAL
-from .making import lend, lend_plain, made_of, makes_plain, note_made
+from .making import lend, lend_plain, made_of, note_made
 from .primitives import primitive
 from .replayed import Replayed, is_anew, is_mask, kind_of, replaced
 
@@ -132,7 +132,7 @@ def _taken(x: Any, parts: tuple[Any, ...]) -> Any:
 def _taken_of_plain(x: NDArray[Any], parts: tuple[Any, ...]) -> Any:
     """Numbers of a plain array: constants of the recording, of which a replay takes others."""
     if (
-        makes_plain()
+        binding.makes_plain()
         or x.size > MOST_CONSTANTS
         or x.dtype.kind not in "biuf"
         or x.dtype.itemsize > 8

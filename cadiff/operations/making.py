@@ -6,11 +6,10 @@ put it into a list of f's, nor write into a view.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from .. import binding
 from .replayed import Replayed, is_value, origins_of
 
-__all__ = ["are_kept", "chooses_anew", "made", "made_of", "value_of", "values_are_read"]
+__all__ = ["are_kept", "chooses_anew", "made", "made_of", "value_of"]
 
 
 class _Made(threading.local):
@@ -27,7 +26,6 @@ class _Made(threading.local):
 
     def __init__(self) -> None:
         self.count = 0  # of masks and numbers where NumPy would have plain ones
-        self.is_off = False  # whether plain ones are made, and noted, instead
         self.lent: list[tuple[int, Any]] = []  # arrays of which rows were taken, and the rows
         self.lent_plain: list[tuple[int, NDArray[Any], NDArray[Any]]] = []  # what was in them
         # By the serial of a recording.
@@ -47,24 +45,9 @@ def made() -> int:
     return _made.count
 
 
-@contextlib.contextmanager
-def values_are_read() -> Iterator[None]:
-    """Have plain values and integers computed of numbers, as guards or obstacles."""
-    former, _made.is_off = _made.is_off, True
-    try:
-        yield
-    finally:
-        _made.is_off = former
-
-
-def makes_plain() -> bool:
-    """Whether plain values and integers are wanted: see values_are_read."""
-    return _made.is_off
-
-
 def chooses_anew() -> bool:
     """Whether values of numbers, and integers made of them, may be numbers of a recording."""
-    return not _made.is_off and binding.chooses_anew() and not binding.is_deriving()
+    return binding.chooses_anew() and not binding.makes_plain() and not binding.is_deriving()
 
 
 def keep_in_mind(made: Replayed, masks: list[Replayed]) -> None:

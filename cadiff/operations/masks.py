@@ -32,7 +32,6 @@ from .making import (
     check_writable,
     keep_in_mind,
     made_of,
-    makes_plain,
     register_masks,
     value_of,
 )
@@ -156,7 +155,7 @@ class Mask(Operand, NDArrayOperatorsMixin):
 
     def _whole(self, convert: Callable[[Any], int], rounded: Callable[[Any], Any]) -> Any:
         """An int of a value, which a replay computes anew."""
-        if is_value(self) and not self.ndim and not makes_plain():
+        if is_value(self) and not self.ndim and not binding.makes_plain():
             made = int_of_value(self, convert(self._plain), rounded(self._outcomes) + 0.0)
             if made is not None:
                 return made

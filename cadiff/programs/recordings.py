@@ -39,7 +39,7 @@ from ..binding import (
     Watch,
 )
 from ..operations.guards import NoDerivativeError
-from ..operations.making import are_kept, made, values_are_read
+from ..operations.making import are_kept, made
 from ..operations.replayed import Replayed
 from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
@@ -725,9 +725,9 @@ def record(
     if runs_once and call.lifted:
         return "it writes to what is not its own, and must not run again without stand-ins"
 
-    def record_once() -> Recorded | str:
+    def record_once(reads: bool) -> Recorded | str:
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
-        with Guarded(call.inputs, f, exact or watch.asks_types) as guarded:
+        with Guarded(call.inputs, f, exact or watch.asks_types, reads) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
             generators = Generators(watch.generators)
@@ -759,12 +759,11 @@ def record(
     if not runs_once:
         before = made()
         try:
-            return record_once()
+            return record_once(False)
         except Exception:
             if made() - before == len(call.lifted):
                 raise
-    with values_are_read():  # f, or what it calls, wants plain values or integers
-        return record_once()
+    return record_once(True)  # f, or what it calls, wants plain values or integers
 
 
 def _contents(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:

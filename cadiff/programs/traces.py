@@ -173,7 +173,7 @@ class Traces:
         self.on_branch_change = on_branch_change
         self.optimize = optimize
         self.max_traces = max_traces
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
@@ -196,6 +196,11 @@ class Traces:
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
         self._unchecked = 0  # bytes
+
+    @property
+    def lock(self) -> binding.Held:
+        """Held in `with`: one thread at a time changes what there is."""
+        return binding.Held(self._lock)
 
     # --- what there is
 
@@ -698,7 +703,7 @@ _alive: weakref.WeakSet[Traces] = weakref.WeakSet()
 def _have_fresh_locks() -> None:
     """In a process that was forked: the threads that held locks do not exist there."""
     for traces in list(_alive):
-        traces.lock = threading.RLock()
+        traces._lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -182,11 +182,11 @@ class _Rerun:
         # Containers may be changed by their owner before the sweep comes.
         self._args, self._kwargs = _map_vars((args, kwargs), lambda var: var)
         self._generators = generators
-        self._forward = binding.ForwardThen()
+        self._forward = binding.running_forward()
 
     def _run(self, recording: Recording, operands: list[Var], results: list[Any]) -> list[Var]:
         """The Vars that were made by the first run, made again."""
-        with self._generators, self._forward, binding.Opened():
+        with self._generators, binding.ForwardThen(self._forward), binding.Opened():
             out = self._f(*self._args, **self._kwargs)
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))

@@ -103,11 +103,11 @@ class _Equation:
         self._f = f
         self._unflatten = unflatten
         self._diagonal = diagonal
-        self._forward = binding.ForwardThen()
+        self._forward = binding.running_forward()
 
     def residual(self, x: Any) -> Any:
         """f(x), or f(x) - x, as one vector of numbers of any kind."""
-        with self._forward:
+        with binding.ForwardThen(self._forward):
             atoms = Output(self._f(self._unflatten(x))).atoms
         vector = concatenate([np.empty(0), *(reshape(atom, -1) for atom in atoms)])
         n = binding.shape(x)[0]

@@ -25,6 +25,7 @@ typedef struct CadGuards {
     size_t marks;                     /* how many there were when guarding began */
     uint64_t serial;                  /* never used twice */
     int at_once;                      /* what is compared is a guard, whether it is read or not */
+    int reads;                        /* plain values are made where there could be numbers */
     int is_shown;            /* a number was shown as what it is, which is not what f was given */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;

@@ -127,7 +127,7 @@ def test_numbers_of_an_outer_derivative_are_alive_in_an_inner_one() -> None:
 
 
 def test_numbers_are_alive_in_other_threads_and_while_they_are_put_aside() -> None:
-    then = binding.ForwardThen()
+    then = binding.ForwardThen(binding.running_forward())
     with binding.Forward() as tag, ThreadPoolExecutor(1) as pool:
         number = binding.make_dual(2.0, 1.0, tag)
         with pytest.raises(TypeError):

@@ -52,6 +52,9 @@ void cad_register_advice(PyObject *function) {
 
 PyObject *cad_refuse_conversion(PyObject *self) {
     PyObject *text = advice == NULL ? NULL : PyObject_CallNoArgs(advice);
+    if (text == NULL && PyErr_Occurred() != NULL && !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return NULL; /* an interrupt */
+    }
     if (text == NULL || !PyUnicode_Check(text) || PyUnicode_GetLength(text) == 0) {
         PyErr_Clear(); /* what is raised is more to the point */
         Py_XSETREF(text,
