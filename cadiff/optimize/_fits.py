@@ -32,6 +32,7 @@ LAST_STEP = 1e-10  # of each parameter: the square of it is what Newton's method
 LOOSE, TIGHT = 1e-8, 1e-14  # for LSMR; with SciPy's 1e-6, ill-conditioned problems stall
 EAGER_JACOBIANS = 32  # beyond which it is worth recording curves and arrays; most fits take fewer
 SCALES = ("x_scale", "diag")  # of least_squares, and of leastsq
+EMPTY = inspect.Parameter.empty
 LONG_ARRAYS = 32  # residuals for each operation, from which on it is the arrays that take the time
 
 
@@ -79,9 +80,11 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if derivatives took more than half a second, and finite differences would have
-        taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
-        level: it computes with plain values, such as `cadiff.value(v)`.
+        If fun works with plain numbers but not with those that carry derivatives, or is finite
+        where a derivative is not: then finite differences are taken, as by SciPy without jac. So
+        they are where all derivatives are 0, but fun is not level: it computes with plain values,
+        such as `cadiff.value(v)`. And afterwards, if derivatives took more than half a second, and
+        finite differences would have taken less than half of the time.
 
     Examples
     --------
@@ -262,9 +265,16 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     TypeError
         If p0 is a container and a jac is given.
     ValueError
-        If p0, bounds or scales have names that f's parameters, or p0, have not.
+        If p0, bounds or scales have names that f's parameters, or p0, have not; if p0 lacks names;
+        if f returns another number of values than ydata has.
     RuntimeError
         If SciPy finds no minimum.
+
+    Warns
+    -----
+    RuntimeWarning
+        If f works with plain numbers but not with those that carry derivatives, or is finite where
+        a derivative is not: then finite differences are taken, as by SciPy without jac.
 
     Examples
     --------
@@ -326,6 +336,14 @@ def _of_numbers(f: Callable[..., Any], parameters: Parameters) -> Callable[..., 
     if isinstance(tree, dict) and not by_name and len(names) > 1:
         unknown = next(name for name in tree if name not in names)
         raise ValueError(f"p0 has {unknown!r}, but the parameters of f are {names}")
+    if by_name:
+        known = inspect.signature(f).parameters
+        missing = [name for name in names if name not in tree and known[name].default is EMPTY]
+        if missing:
+            raise ValueError(
+                f"p0 lacks {', '.join(map(repr, missing))}: the parameters of f are {names}, and "
+                "each that has no default needs a value to begin with"
+            )
 
     def of_numbers(xdata: Any, *numbers: Any) -> Any:
         p = parameters.given(cnp.array(numbers))
@@ -386,6 +404,11 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
                 raise ValueError(
                     f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
                     f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
+                )
+            if result.size not in (1, np.size(given["ydata"])):
+                raise ValueError(
+                    f"f returned {result.size} numbers of xdata, of shape {np.shape(xdata)}, but "
+                    f"ydata has {np.size(given['ydata'])}: there should be as many"
                 )
             bar.show(result)
             return result

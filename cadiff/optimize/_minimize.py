@@ -82,9 +82,11 @@ def minimize(given: dict[str, Any], progress: bool) -> Any:
     Warns
     -----
     RuntimeWarning
-        Afterwards, if derivatives took more than half a second, and finite differences would have
-        taken less than half of the time. And where all derivatives are 0 at x0, but fun is not
-        level: it computes with plain values, such as `cadiff.value(v)`.
+        If fun works with plain numbers but not with those that carry derivatives, or is finite
+        where a derivative is not: then finite differences are taken, as by SciPy without jac. So
+        they are where all derivatives are 0, but fun is not level: it computes with plain values,
+        such as `cadiff.value(v)`. And afterwards, if derivatives took more than half a second, and
+        finite differences would have taken less than half of the time.
 
     Examples
     --------

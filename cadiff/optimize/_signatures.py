@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .. import transforms
 from ..binding import callers, newcomers
 from ._history import History
 from ._results import Result, as_result
 
 Inner = Callable[..., Any]
 T = TypeVar("T")
+SERVING = ("grad", "jacobian", "hessian")  # whose functions SciPy can take
+DERIVATIVES = ("jac", "hess", "hessp", "fprime", "fprime2")  # arguments of SciPy's functions
 
 
 def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
@@ -49,6 +52,7 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
             for missing in required:
                 if missing not in given:
                     raise TypeError(f"{name} needs {missing!r}: {name}{signature}")
+            _check_derivatives(given, required[0])
             history = given.get("callback")
             try:
                 result = as_result(inner(dict(given), progress))
@@ -69,6 +73,22 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
         return call
 
     return decorate
+
+
+def _check_derivatives(given: dict[str, Any], f: str) -> None:
+    """Raise where what differentiates a function is given, instead of a derivative."""
+    local = given.get("minimizer_kwargs")
+    for part in (given, local if isinstance(local, dict) else {}):
+        for name in DERIVATIVES:
+            transform = part.get(name)
+            known = getattr(transform, "__name__", "")
+            if transform is not None and getattr(transforms, known, None) is transform:
+                serves = known in SERVING and "xdata" not in given  # which comes before parameters
+                raise TypeError(
+                    f"{name} is a function of numbers, not cadiff.{known} itself: "
+                    + (f"write {name}=cadiff.{known}({f}), or " if serves else "")
+                    + "leave it out, and it is filled in"
+                )
 
 
 def _like(method: Any, known: Sequence[str]) -> str:

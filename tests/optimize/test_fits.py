@@ -345,3 +345,20 @@ def test_rules_for_first_derivatives_alone_will_do() -> None:
         options={"gtol": 1e-9},
     )
     assert_allclose(best.x, expected[0], rtol=1e-4)
+
+
+def test_what_a_start_and_data_lack_is_named() -> None:
+    t = np.linspace(0.0, 1.0, 5)
+
+    def line(t: Any, a: Any, b: Any, c: Any = 0.0) -> Any:
+        return a * t + b + c
+
+    for p0, missing in (({"a": 1.0}, "'b'"), ({}, "'a', 'b'"), ({"c": 1.0}, "'a', 'b'")):
+        with pytest.raises(ValueError, match=f"p0 lacks {missing}: the parameters of f are"):
+            optimize.curve_fit(line, t, t, p0)
+    assert set(optimize.curve_fit(line, t, t, {"a": 2.0, "b": 1.0})[0]) == {"a", "b"}
+    for p0 in (None, {"a": 1.0, "b": 0.0}):
+        with pytest.raises(
+            ValueError, match=r"5 numbers of xdata, of shape \(5,\), but ydata has 4"
+        ):
+            optimize.curve_fit(lambda t, a, b: a * t + b, t, t[:-1], p0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from array import array
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -621,3 +622,36 @@ def test_dicts_of_constraints_have_hessians_in_trust_constr() -> None:
     assert result.success
     assert result.constr_nhev[0] > 0
     assert_allclose([result.x["a"], result.x["b"]], [-1.0, -1.0], atol=1e-6)
+
+
+def test_what_differentiates_is_no_derivative() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x**2)
+
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        (r"jac=cadiff.grad\(fun\), or leave it out", lambda: minimize(f, [1.0], jac=cadiff.grad)),
+        (
+            r"hess=cadiff.hessian\(fun\)",
+            lambda: minimize(f, [1.0], method="trust-exact", hess=cadiff.hessian),
+        ),
+        (
+            r"jac=cadiff.jacobian\(fun\)",
+            lambda: optimize.least_squares(np.sin, [1.0], jac=cadiff.jacobian),
+        ),
+        (
+            r"fprime=cadiff.grad\(f\)",
+            lambda: optimize.root_scalar(np.sin, x0=1.0, fprime=cadiff.grad),
+        ),
+        (
+            r"cadiff.jacobian itself: leave it out",
+            lambda: optimize.curve_fit(lambda t, a: a * t, X, X, jac=cadiff.jacobian),
+        ),
+        (
+            r"jac=cadiff.grad\(func\)",
+            lambda: optimize.basinhopping(f, [1.0], minimizer_kwargs={"jac": cadiff.grad}),
+        ),
+    ]
+    for message, call in calls:
+        with pytest.raises(TypeError, match=message):
+            call()
+    assert minimize(f, [1.0], jac=cadiff.grad(f)).success
