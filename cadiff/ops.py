@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .binding import Dual, Var, stop_gradient
+from .binding import Dual, Var, note_taken, stop_gradient
 from .operations.arrays import array, concatenate, full, ones, stack, zeros
 from .operations.making import value_of
 from .operations.table import rint
@@ -36,6 +36,7 @@ def value(x: Any) -> Any:
     >>> cadiff.value([cadiff.Var(3.0), 4.0])
     [3.0, 4.0]
     """
+    note_taken(x)
     return value_of(x, "cadiff.value(v)")
 
 

@@ -130,6 +130,7 @@ from .guards import (
     note_obstacle,
     note_outcomes,
     note_reading,
+    note_taken,
     notes_guards,
     put_in_types,
     read,
@@ -164,6 +165,7 @@ from .recording import Recording, plain_numbers, run_once
 from .rules import (
     Quiet,
     active_arguments,
+    as_taken,
     call_linear,
     is_like,
     is_real_array,

@@ -255,10 +255,10 @@ cdef class Graph:
                           CadId *made) except CAD_RAISED:
         """The cotangents or tangents of a call: see CadCalls."""
         call = self.steps[number]
-        if not hasattr(call.rule, way):
+        if getattr(call.rule, "takes_plain", False):
+            name = rule_name(getattr(call.rule, "step", call).rule)
             raise ObstacleError(
-                f"a rule of {call.rule.step.name} takes plain numbers alone, and cannot be "
-                "differentiated again"
+                f"a rule of {name} takes plain numbers alone, and cannot be differentiated again"
             )
         n, m = call.sizes()
         pulls = way == "pull"
@@ -342,7 +342,7 @@ cdef class Graph:
             found = step.rule.links(step.operands, step.results)
             if found is not None:
                 return checked_links(found, sum(step.sizes()))
-        if not hasattr(step.rule, "pull") or self.depth >= MOST_RULES:
+        if getattr(step.rule, "takes_plain", False) or self.depth >= MOST_RULES:
             return None
         try:
             return self.read_links(step)

@@ -2,6 +2,7 @@
 
 from cpython.object cimport PyObject
 
+from .c_numbers cimport CadTag
 from .c_tape cimport *
 
 
@@ -11,3 +12,13 @@ cdef object call_named(object function, object self, PyObject *const *args, size
                        PyObject *names)
 cdef int explain_error(object error) except -1
 cdef list noted_guards(CadTape *tape)
+
+
+cdef class Taken:
+    cdef readonly list numbers
+    cdef readonly str name
+    cdef size_t first
+    cdef CadTag newest
+    cdef object around
+
+    cdef int take(self, object number) except -1

@@ -8,15 +8,18 @@ import os
 
 import numpy as np
 
+cimport cython
 from cpython.object cimport Py_EQ, Py_LE, Py_NE, PyObject
 from libc.stdint cimport uint64_t
 
 from .c_numbers cimport *
 from .c_python cimport *
 from .c_tape cimport *
+from .atoms cimport is_plain
 from .hooks cimport checks_of
 
-from .atoms import carries, map_numbers, plain_values
+from ._core import MissingRuleError
+from .atoms import carries, dual_components, map_numbers, plain_values
 
 
 cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
@@ -194,6 +197,80 @@ def read(tree, what):
         text = what.encode()
         map_numbers(tree, lambda number: read_one(number, text))
     return plain_values(tree)
+
+
+cdef dict at_work = {}  # by tape: the innermost of the rules of users' that run, a Taken
+
+
+@cython.final
+cdef class Taken:
+    """The numbers with derivatives whose plain values a rule takes while it runs: a context.
+
+    name: of its operation. first: numbers of lower slots count for the rules around it.
+    """
+
+    def __init__(self, name, first=0):
+        self.name = name
+        self.first = first
+        self.numbers = []
+
+    def __enter__(self):
+        cdef size_t tape = <size_t>cad_current_tape()
+        self.newest = cad_fresh_tag()  # of later ones are derivatives that the rule itself takes
+        self.around = at_work.get(tape)
+        at_work[tape] = self
+        return self
+
+    def __exit__(self, *_):
+        cdef size_t tape = <size_t>cad_current_tape()
+        if self.around is None:
+            del at_work[tape]
+        else:
+            at_work[tape] = self.around
+
+    cdef int take(self, object number) except -1:
+        while CAD_IS_DUAL(number):
+            primal, tangent = dual_components(number)
+            if CAD_DUAL(number).tag < self.newest:
+                for part in tangent if isinstance(tangent, tuple) else (tangent,):
+                    if not is_plain(part) or np.any(plain_value(part)):
+                        raise taken_error(self.name)
+            number = primal
+        if CAD_IS_VAR(number) and not is_plain(number) and CAD_VAR(number).kind != CAD_STALE:
+            if self.around is not None and CAD_VAR(number).slot < self.first:
+                (<Taken>self.around).take(number)
+            else:
+                self.numbers.append(number)
+        return 0
+
+
+def taken_error(name):
+    """What is raised instead of a derivative by numbers that a rule has taken values of."""
+    return MissingRuleError(
+        f"the primitive {name}: a rule of it takes plain values of numbers with derivatives, by "
+        "cadiff.value say, so what it gives cannot be differentiated: compute with the numbers "
+        "themselves, compare them as they are, and write cadiff.stop_gradient(x) for what is "
+        "meant to be constant"
+    )
+
+
+def note_taken(tree):
+    """Note that the program of a user is about to take plain values: see Taken."""
+    if at_work:
+        map_numbers(tree, lambda number: take_one(number))
+
+
+cdef object take_one(object number):
+    cad_note_taken(number)
+    return number
+
+
+cdef public int cad_note_taken(object number) except -1:
+    if at_work:
+        rule = at_work.get(<size_t>cad_current_tape())
+        if rule is not None:
+            (<Taken>rule).take(number)
+    return 0
 
 
 cdef object read_one(object number, bytes what):

@@ -17,9 +17,10 @@ from .tape cimport are_zero, DirectRule, is_constant, MOST_AXES, rule_at, rule_n
 from .atoms cimport carries, highest_tag, shape
 from .hooks cimport enter_step, leave_step, look_at_rule
 from .forward cimport Forward
+from .guards cimport Taken
 
-from .atoms import make_dual, split_dual, values_in_place
-from .guards import depends, note_rule
+from .atoms import dual_components, make_dual, split_dual, values_in_place
+from .guards import depends, note_rule, taken_error
 
 
 cdef list read_values(rule, list operands):
@@ -396,6 +397,76 @@ def record_rule(rule, list operands, list results):
     recorded = cad_record_rule(tape, tape.n_rules, operands, results)
     look_at_rule(tape, rule, operands, results)
     return recorded
+
+
+class _Cut:
+    """Where a number leaves a rule that has taken plain values: how it depends on these is not
+    known, and no derivative goes that way.
+
+    The operands are the number, unless it is plain, and those of which values were taken.
+    """
+
+    runs_again = is_linear = False
+    is_exact = goes_forward = False
+    takes_plain = goes_over_lanes = True  # a program hands the number on, and derives nothing
+
+    def __init__(self, name, operands, value, plain):
+        self._name = name
+        self.plain = plain  # the number, if it is none of the operands
+        self.point = operands, [value]
+        self.passive = [False] * len(operands)
+
+    def call(self, operands):
+        return [operands[0] if self.plain is None else self.plain]
+
+    def call_lanes(self, operands):
+        if self.plain is None:
+            return [operands[0]]
+        return [np.broadcast_to(self.plain, (len(operands[0]), *np.shape(self.plain)))]
+
+    def pull(self, operands, outs, cotangents):
+        raise taken_error(self._name)
+
+    def push(self, operands, outs, tangents):
+        begin = self.plain is None
+        if not are_zero(tangents[begin:]):
+            raise taken_error(self._name)
+        return [tangents[0] if begin else np.zeros(shape(outs[0]))]
+
+
+cdef object cut(object atom, str name, list taken):
+    if CAD_IS_DUAL(atom):
+        primal, tangent = dual_components(atom)
+        if isinstance(tangent, tuple):
+            tangent = tuple([cut(lane, name, taken) for lane in tangent])
+        else:
+            tangent = cut(tangent, name, taken)
+        return make_dual(cut(primal, name, taken), tangent, CAD_DUAL(atom).tag)
+    value = plain_value(atom)
+    is_var = CAD_IS_VAR(atom) and not is_constant(atom)
+    operands = [atom, *taken] if is_var else taken
+    rule = _Cut(name, [plain_value(x) for x in operands], value, None if is_var else value)
+    return record_rule(rule, operands, [value])[0]
+
+
+def as_taken(name, list given, compute, bint is_inner=False):
+    """The numbers that `compute` gives, which runs a rule of a user's with `given`: a list, in
+    which there may be None. If it takes plain values of numbers with derivatives, a derivative by
+    these is refused: it is asked for where a rule is differentiated again, and nowhere else.
+
+    is_inner: what the rules around it are given belongs to them.
+    """
+    cdef Taken taken
+    carrying = [x for x in given if CAD_IS_VAR(x) or CAD_IS_DUAL(x)]
+    if not carrying:
+        return compute()
+    first = min([CAD_VAR(x).slot for x in carrying if CAD_IS_VAR(x)], default=0) if is_inner else 0
+    with Taken(name, first) as taken:
+        found = compute()
+    numbers = [x for x in taken.numbers if CAD_VAR(x).kind != CAD_STALE]
+    if not numbers:
+        return found
+    return [None if x is None else cut(x, name, numbers) for x in found]
 
 
 def call_linear(operation, kind, how, tuple operands):

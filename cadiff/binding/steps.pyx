@@ -72,6 +72,7 @@ class _OpaqueDerivative:
 
     passive = ()
     is_exact = goes_forward = False
+    takes_plain = True
 
     def __init__(self, step, way, shapes, wanted):
         step.rule.keeps_pulls = True  # for many cotangents

@@ -465,16 +465,36 @@ class primitive:  # noqa: N801 - a decorator
         kwargs: dict[str, Any],
     ) -> list[Number]:
         """The tangents of all results, for those of some arguments."""
-        total: list[Number] | None = None
-        for k, tangent in zip(which, tangents, strict=True):
-            rule = self._push_rule(k)
-            if rule is None:
-                continue
-            with binding.Quiet():
-                g = binding.ruled(tangent)
-                pushed = self._tangents(k, rule, g, answer, results, inputs, kwargs)
-            total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
-        return [np.zeros(binding.shape(a)) for a in results] if total is None else total
+
+        def sums() -> list[Number]:
+            total: list[Number] | None = None
+            for k, tangent in zip(which, tangents, strict=True):
+                rule = self._push_rule(k)
+                if rule is None:
+                    continue
+                with binding.Quiet():
+                    g = binding.ruled(tangent)
+                    pushed = self._tangents(k, rule, g, answer, results, inputs, kwargs)
+                total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
+            return [np.zeros(binding.shape(a)) for a in results] if total is None else total
+
+        return self._taken([*tangents, *results, *inputs], sums)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the package itself has written the rules."""
+        return str(getattr(self.function, "__module__", "")).startswith("cadiff.")
+
+    def _taken(
+        self, given: list[Any], compute: Callable[[], list[Any]], is_inner: bool = False
+    ) -> list[Any]:
+        """What rules compute of what they are given: no derivatives by what users' take plainly.
+
+        Those of the package take values for what they choose by.
+        """
+        if self._is_own:
+            return compute()
+        return binding.as_taken(self._name, given, compute, is_inner)
 
     def _record(self, args: tuple[Number, ...], kwargs: dict[str, Any]) -> Any:
         """Reverse mode: what a sweep needs to know is left on the tape."""
@@ -636,7 +656,7 @@ class Rule:
 
         A user's own may be others on purpose; then second derivatives need not be symmetric.
         """
-        return str(getattr(self.operation.function, "__module__", "")).startswith("cadiff.")
+        return self.operation._is_own
 
     @property
     def goes_forward(self) -> bool:
@@ -722,6 +742,19 @@ class Rule:
         wanted: Sequence[bool] | None = None,
     ) -> list[Any]:
         """A cotangent for each operand; None for those that are not wanted."""
+
+        def cotangents_of_operands() -> list[Any]:
+            return self._pulled(operands, outs, cotangents, wanted)
+
+        return self.operation._taken([*operands, *outs, *cotangents], cotangents_of_operands)
+
+    def _pulled(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None,
+    ) -> list[Any]:
         at = self._point_at(operands, outs)
         g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
@@ -883,7 +916,9 @@ def _transposed(
     """Cotangents pulled back through a linear function, recorded at any point."""
     with binding.Recording(tuple(point), tuple(range(len(point)))) as recording:
         try:
-            outs = linear(*recording.lifted)
+            given = list(recording.lifted)
+            outs = operation._taken(given, lambda: linear(*recording.lifted), is_inner=True)
+            given.clear()
         except TypeError as error:
             if str(error).startswith(f"the primitive {operation._name}: "):
                 raise  # which says what is wrong with the rule there is

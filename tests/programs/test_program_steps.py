@@ -325,7 +325,8 @@ def test_rules_of_plain_numbers_are_opaque() -> None:
         check_same(program(x), f(x))
         check_same(program.grad(x), cadiff.grad(f)(x))
     assert program.stats()["eager"] == 0
-    check_same(program.hessian(X), cadiff.hessian(f)(X))
+    with pytest.raises(cadiff.MissingRuleError, match="stop_gradient"):
+        program.hessian(X)
     assert program.stats()["eager"] == 1
     program.grad(Y)  # is not spoilt by that
     assert program.stats()["eager"] == 1
@@ -338,7 +339,8 @@ def test_rules_that_read_values() -> None:
         check_same(program.grad(x), cadiff.grad(f)(x))
     assert program.stats()["eager"] == 0
     for x in (X, Y, X):
-        check_same(program.hessian(x), cadiff.hessian(f)(x))
+        with pytest.raises(cadiff.MissingRuleError, match="stop_gradient"):
+            program.hessian(x)
     assert program.stats()["eager"] == 3
     assert len(program.stats()["obstacles"]) == 1
     program.grad(Y)

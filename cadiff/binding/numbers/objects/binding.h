@@ -44,6 +44,9 @@ PyObject *cad_call_on_constants(PyObject *function, PyObject *args, PyObject *kw
  * else. */
 PyObject *cad_constant_value(PyObject *number);
 
+/* Note that a user's program is about to take the plain value of a number. */
+int cad_note_taken(PyObject *number);
+
 /* Whether a number has outlived its computation. */
 int cad_is_over(PyObject *number);
 

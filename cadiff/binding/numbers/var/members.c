@@ -44,6 +44,9 @@ PyObject *cad_var_repr(CadVar *var) {
 /* --- attributes --- */
 
 static PyObject *get_value(CadVar *var, void *what) {
+    if (cad_note_taken((PyObject *)var) < 0) {
+        return NULL;
+    }
     cad_read_noted((PyObject *)var, what);
     return var_value(var, NULL);
 }
