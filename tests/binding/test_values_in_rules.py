@@ -95,8 +95,8 @@ FIRST: dict[str, Function] = {
     "compiled jacobian": lambda f: cadiff.compile(f).jacobian(X).diagonal(),
     "a grad that is compiled": lambda f: cadiff.compile(cadiff.grad(summed(f)))(X),
     "a jvp that is compiled": lambda f: [cadiff.compile(along(f))(x) for x in X],
-    "a factor": lambda f: [cadiff.grad(lambda y: y * cadiff.grad(f)(x))(2.0) for x in X],
-    "a factor forward": lambda f: [along(lambda y: y * along(f)(x))(2.0) for x in X],
+    "a factor": lambda f: [cadiff.grad(lambda y, x: y * cadiff.grad(f)(x))(2.0, x) for x in X],
+    "a factor forward": lambda f: [along(lambda y, x=x: y * along(f)(x))(2.0) for x in X],
 }
 
 
