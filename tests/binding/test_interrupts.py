@@ -58,7 +58,7 @@ CONTEXTS: dict[str, Callable[[], Any]] = {
     "Recording": lambda: binding.Recording((), ()),
     "ShapeHook": binding.recorded_shapes,
 }
-OF_CYTHON_ALONE = {"Making"}  # where nothing comes between `__enter__` and the block
+OF_CYTHON_ALONE = {"Making", "Taken"}  # where nothing comes between `__enter__` and the block
 
 
 def test_these_are_all_contexts() -> None:
