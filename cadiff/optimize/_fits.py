@@ -405,7 +405,8 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
                     f"f returned an array of shape {result.shape}, where curve_fit takes a vector "
                     f"of as many numbers as ydata, {np.size(given['ydata'])}: return its ravel()"
                 )
-            if result.size not in (1, np.size(given["ydata"])):
+            sizes = {result.size, np.size(given["ydata"])}
+            if len(sizes) > 1 and 1 not in sizes:  # one number is broadcast
                 raise ValueError(
                     f"f returned {result.size} numbers of xdata, of shape {np.shape(xdata)}, but "
                     f"ydata has {np.size(given['ydata'])}: there should be as many"

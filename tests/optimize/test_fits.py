@@ -362,3 +362,5 @@ def test_what_a_start_and_data_lack_is_named() -> None:
             ValueError, match=r"5 numbers of xdata, of shape \(5,\), but ydata has 4"
         ):
             optimize.curve_fit(lambda t, a, b: a * t + b, t, t[:-1], p0)
+    found = optimize.curve_fit(lambda t, a: a + 0.0 * t, t, [2.0], [1.0])  # ydata is broadcast
+    assert_allclose(found[0], [2.0])
