@@ -721,8 +721,8 @@ _OF_EVERY_CLASS = frozenset(
 _DESCRIPTORS: tuple[type, ...] = (MemberDescriptorType, GetSetDescriptorType)
 
 
-def _builtins_of(function: FunctionType) -> dict[str, Any]:
-    names: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+def _builtins_of(function: Any) -> dict[str, Any]:
+    names: dict[str, Any] = function.__builtins__
     return names
 
 
