@@ -97,7 +97,7 @@ def is_of_known_library(file: str) -> bool:
 def is_module_of_library(module: ModuleType) -> bool:
     """Whether a module is built in, of this package, or of an installed library."""
     file = getattr(module, "__file__", None)
-    return module.__name__ in sys.builtin_module_names if file is None else is_of_library(file)
+    return module.__name__ in sys.stdlib_module_names if file is None else is_of_library(file)
 
 
 def is_class_of_library(kind: type) -> bool:

@@ -86,6 +86,18 @@ cdef class Observer:
     def on_function(self, function, bint is_in_library):
         """A function of C is, in code of a library or in other code."""
 
+    @property
+    def outer(self):
+        """The Observer around this one, which is told of nothing meanwhile.
+
+        None if there is none, or if what runs now is nobody's business there.
+        """
+        cdef Observer found
+        if not isinstance(self.former, Sight) or (<Sight>self.former).observer == NULL:
+            return None
+        found = <Observer>(<Sight>self.former).observer
+        return found if found.aside == NULL else None
+
     def __enter__(self):
         self.former = sys.getprofile()
         if self.former is None or isinstance(self.former, Sight):

@@ -199,6 +199,7 @@ class BatchCalls(Part):
         Points that none serves are left in `batch.rest`. False if there are no such codes.
         """
         tried: list[Recorded] = []
+        serves_many = True
 
         def compute(recorded: Recorded) -> bool:
             tried.append(recorded)
@@ -207,7 +208,7 @@ class BatchCalls(Part):
                 with self._traces.lock:
                     if not batch.prepare(recorded):
                         return False
-                batch.run(threads)
+                batch.run(threads, None if serves_many else 1)
             except (CallError, ObstacleError, PointError):
                 return False  # f itself will raise what there is to raise
             return True
@@ -220,15 +221,18 @@ class BatchCalls(Part):
 
         while len(batch.rest) > 0:
             call = batch.call(batch.rest[0])
-            done, recorded = self._traces.replayed(call, functools.partial(serves_first, call))
+            serve = functools.partial(serves_first, call)
+            done, recorded = self._traces.replayed(call, serve, once=True)
             if not done or recorded in tried:
                 break
+            # What f has just done that cannot be replayed is the result of this point alone.
+            serves_many = recorded.is_current and self._traces.has(call, recorded)
             if not compute(recorded):
                 return False
             while len(batch.rest) > 0 and (other := self._traces.untried(call, tried)) is not None:
                 if not compute(other):
                     return False
-        batch.is_of_one = len(batch.rest) == 0 and len(tried) == 1
+        batch.is_of_one = len(batch.rest) == 0 and len(tried) == 1 and serves_many
         return len(tried) > 0
 
 
@@ -299,21 +303,29 @@ class Batch:
         self._code = recorded.code_for_points(self.kind, self._ranges)
         return True
 
-    def run(self, threads: int | None) -> None:
-        """Compute the points that are left; those that choose otherwise are left again."""
+    def run(self, threads: int | None, most: int | None = None) -> None:
+        """Compute the points that are left, or so many of them at most.
+
+        Those that choose otherwise are left again.
+        """
         is_first = len(self.rest) == len(self.X)
-        rows = np.ascontiguousarray(self.X if is_first else self.X[self.rest])
+        chosen = self.rest[:most]
+        are_all = len(chosen) == len(self.X)
+        rows = np.ascontiguousarray(self.X if are_all else self.X[chosen])
         rows = rows.reshape(len(rows), -1)
         points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
         points.run(threads)
         tails = points.tails if self._plan is None else self._plan.spread(points.tails)
         served = points.missed == 0
-        if is_first:
+        if are_all:
             self.heads, self.tails = points.heads, tails
         else:
-            self.heads[self.rest[served]] = points.heads[served]
-            self.tails[self.rest[served]] = tails[served]
-        self.rest = self.rest[~served]
+            if is_first:
+                self.heads = np.empty((len(self.X), points.heads.shape[1]))
+                self.tails = np.empty((len(self.X), tails.shape[1]))
+            self.heads[chosen[served]] = points.heads[served]
+            self.tails[chosen[served]] = tails[served]
+        self.rest = np.concatenate((chosen[~served], self.rest[len(chosen) :]))
 
     # --- more of them
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+import random
 import signal
 import sys
-from types import BuiltinFunctionType, CodeType, FrameType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType
 
 from ..binding import Observer, Watch
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
@@ -47,11 +48,20 @@ class Observation(Observer):
         self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
         self._generators = generator_types() if watch.generators else ()
 
+    def __exit__(self, *error: object) -> None:
+        outer = self.outer
+        super().__exit__(*error)
+        if isinstance(outer, Observation):  # what runs in a program that f calls runs in f, too
+            outer._note(self.obstacle)
+
     def on_code(self, code: CodeType) -> int:
         frame = sys._getframe(1)
         if _is_known(frame):
             if self._unwatched_steps and code is _CONSTANT:
                 self._note(self._unwatched_steps.get(id(frame.f_locals["self"]), ""))
+                return _UNTOLD
+            if code in _OF_ENTROPY:
+                self._note("" if _is_seeded_later(frame) else DRAWS.format(name=_ENTROPY))
                 return _UNTOLD
             if self._draws and frame.f_globals.get("__name__", "") in _OF_COPIES:
                 self._note(self._draws)
@@ -73,11 +83,33 @@ class Observation(Observer):
             self._note(OUTSIDE.format(name=reason))
 
     def _note(self, obstacle: str) -> None:
-        if self.obstacle in ("", AGAIN):
+        if obstacle and self.obstacle in ("", AGAIN):
             self.obstacle = obstacle
 
 
-_OF_COPIES = ("random", "numpy.random._pickle")  # which restore generators from their states
+_COPIES = "numpy.random._pickle"
+_OF_COPIES = ("random", _COPIES)  # which restore generators from their states
+# Whatever makes a generator without a seed, or draws from the system, comes to one of these.
+_ENTROPY = "of the system, such as seeds where none is given"
+_OF_ENTROPY = frozenset(
+    part.__code__
+    for part in vars(random.SystemRandom).values()
+    if isinstance(part, FunctionType) and "_urandom" in part.__code__.co_names
+)
+
+
+def _is_seeded_later(frame: FrameType) -> bool:
+    """Whether a generator gets another state at once than the one it is made with.
+
+    A RandomState does where it is given a seed. (Of calls without one it is known, see walks.py.)
+    """
+    caller = frame.f_back
+    if caller is None:
+        return False
+    names = caller.f_code.co_names
+    return caller.f_globals.get("__name__") == _COPIES or (
+        "RandomState" in names and "default_rng" not in names
+    )
 
 
 def _is_known(frame: FrameType) -> bool:

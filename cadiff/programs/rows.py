@@ -321,8 +321,11 @@ class MappedBatch(Batch):
         self.is_refused = not pays(recorded, self._code)
         return not self.is_refused
 
-    def run(self, threads: int | None) -> None:
+    def run(self, threads: int | None, most: int | None = None) -> None:
         before = self.rest
+        if most is not None:  # f cannot be replayed
+            self.is_refused = True
+            raise CallError
         super().run(threads)
         if len(self.rest) == len(before):
             return

@@ -266,6 +266,8 @@ class _Walk:
         is_done = False
         while not is_done:
             is_done = True
+            if (id(sys.modules),) in self._seen:
+                self._loaded_modules()
             for path, module in list(self._modules.items()):
                 names = vars(module)
                 if self._names.isdisjoint(_ASK_BY_NAME):
@@ -279,6 +281,14 @@ class _Walk:
                     self._watch.mapping(names, path)
                     if not is_module_of_library(module):
                         self._items(list(names.values()), path)
+
+    def _loaded_modules(self) -> None:
+        """Of what `sys.modules` holds: modules of the user's, and what else is named."""
+        for name, module in list(sys.modules.items()):
+            if name in self._names or not (
+                isinstance(module, ModuleType) and is_module_of_library(module)
+            ):
+                self.value(module, f"sys.modules[{name!r}]")
 
     def check_identities(self) -> None:
         """Raise where something is asked of arguments that stand-ins do not answer.
@@ -443,6 +453,8 @@ class _Walk:
             self._of_cadiff(value, path)
         elif value is os.environ:
             self._watch.mapping(vars(value)["_data"], "os.environ")
+        elif value is sys.modules:  # see _loaded_modules
+            self._watch.mapping(value, path)
         elif root == "logging":  # what is written there is written when f is recorded
             return
         elif is_table(value):

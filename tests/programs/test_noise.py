@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import integrate
+from scipy.stats import qmc
 
 import cadiff
 from cadiff import optimize
@@ -51,7 +53,14 @@ DRAWS: dict[str, Callable[[], Any]] = {
     "a pickle": lambda: (pickle.loads(pickle.dumps(rng)).normal(), rng.normal())[0],
     "a child": lambda: rng.spawn(1)[0].normal(),
     "a shuffle": lambda: rng.permutation(1000)[0] / 1000,
+}
+# The same, of which no seed is known.
+UNSEEDED: dict[str, Callable[[], Any]] = {
     "no seed": lambda: np.random.default_rng().normal(),
+    "None for a seed": lambda: np.random.default_rng(None).normal(),
+    "the system's": lambda: random.SystemRandom().random(),
+    "points of a sequence": lambda: qmc.Halton(1).random()[0, 0],
+    "a quadrature": lambda: integrate.qmc_quad(lambda t: t * t, 0.0, 1.0, n_points=8).integral,
 }
 
 
@@ -74,9 +83,9 @@ def quiet() -> Iterator[None]:
     np.random.set_state(states[1])
 
 
-@pytest.mark.parametrize("way", DRAWS)
+@pytest.mark.parametrize("way", [*DRAWS, *UNSEEDED])
 def test_each_call_draws_anew(way: str) -> None:
-    draw = DRAWS[way]
+    draw = DRAWS.get(way) or UNSEEDED[way]
 
     def f(x: Any) -> Any:
         return x * draw()
@@ -85,7 +94,7 @@ def test_each_call_draws_anew(way: str) -> None:
     seed()
     found = [program(1.0), *(program.grad(1.0) for _ in range(3)), program.value_and_grad(1.0)[0]]
     assert len(set(found)) == 5
-    if way != "no seed":
+    if way in DRAWS:
         seed()
         assert found == [f(1.0) for _ in range(5)]
 
@@ -105,9 +114,19 @@ def test_a_generator_at_hand_that_is_not_drawn_from_is_no_obstacle() -> None:
     assert program(1.0) != program(1.0)
 
 
-def test_a_generator_with_a_seed_of_its_own_gives_the_same() -> None:
-    program = cadiff.compile(lambda x: x * np.random.default_rng(3).normal())
-    assert program(1.0) == program(1.0) == np.random.default_rng(3).normal()
+# One number each, the same in every call.
+SEEDED: dict[str, Callable[[], Any]] = {
+    "a generator": lambda: np.random.default_rng(3).normal(),
+    "an old one": lambda: np.random.RandomState(3).normal(),
+    "points of a sequence": lambda: qmc.Halton(1, rng=3).random()[0, 0],
+}
+
+
+@pytest.mark.parametrize("way", SEEDED)
+def test_a_generator_with_a_seed_of_its_own_gives_the_same(way: str) -> None:
+    draw = SEEDED[way]
+    program = cadiff.compile(lambda x: x * draw())
+    assert program(1.0) == program(1.0) == draw()
     assert program.stats()["eager"] == 0
 
 
@@ -151,3 +170,25 @@ def test_whatever_runs_it_has_fresh_draws(use: str, is_compiled: bool) -> None:
     f = noisy if use in ("adam", "sgd", "minimize") and not is_compiled else cadiff.compile(noisy)
     result = run(f)
     assert number_of_draws() >= getattr(result, "nfev", least)
+
+
+@pytest.mark.parametrize("what", ["value", "grad", "value_and_grad", "jacobian", "hessian"])
+def test_the_first_batch_runs_it_once_for_each_row(what: str) -> None:
+    draws: list[float] = []
+
+    def drawing(x: Any) -> Any:
+        draws.append(rng.normal())
+        return x * x * draws[-1]
+
+    def counting(x: Any) -> Any:
+        draws.append(len(draws) + 1.0)
+        return x * x * draws[-1]
+
+    for f in (drawing, counting):
+        draws.clear()
+        found = cadiff.compile(f).batch(np.ones(4), what=what)
+        factor = 1.0 if what.startswith("value") else 2.0
+        values = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_allclose(values, factor * np.array(draws[:4]), rtol=1e-12)
+        if what == "value":
+            assert len(draws) == 4

@@ -62,6 +62,36 @@ def test_code_that_no_name_leads_to_is_named() -> None:
     rate = 2.0
 
 
+# What calls a program, so that it gives another number once there is another subclass.
+AROUND: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "a call": lambda p: lambda x: p(x) * 1.0,
+    "two levels": lambda p: (lambda q: lambda x: q(x) * 1.0)(cadiff.compile(lambda x: p(x) * 2.0)),
+    "its gradient": lambda p: lambda x: p.grad(x),
+    "a gradient": lambda p: lambda x: cadiff.grad(p)(x),
+    "value and gradient": lambda p: lambda x: cadiff.value_and_grad(p)(x)[1],
+    "forward": lambda p: lambda x: cadiff.jvp(p, (x,), (1.0,))[1],
+    "rows": lambda p: lambda x: cadiff.vmap(p)(np.ones(2) * x).sum(),
+    "a constant": lambda p: lambda x: p(1.0) * x,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("way", AROUND)
+def test_what_only_the_recording_of_an_inner_program_shows_is_seen(way: str) -> None:
+    class Base: ...
+
+    kinds = []
+
+    def inner(x: Any) -> Any:
+        return x * len(Base.__subclasses__())
+
+    program = cadiff.compile(AROUND[way](cadiff.compile(inner)))
+    for count in range(3):
+        assert program(1.0) == AROUND[way](cadiff.compile(inner))(1.0)
+        kinds.append(type(f"Kind{count}", (Base,), {}))
+    assert program.stats()["obstacles"]
+
+
 def test_functions_of_c_of_ones_own_are_named() -> None:
     library = ctypes.CDLL(None if sys.platform != "win32" else "msvcrt")
     held = {"labs": library.labs}

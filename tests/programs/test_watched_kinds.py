@@ -447,6 +447,11 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "sum(o.n for o in s)",
         ("a.n = c", "b = A(); b.n = c; s.add(b)"),
     ),
+    "a module that was loaded before another": (
+        "sys.modules['cadiff_config'] = types.ModuleType('cadiff_config')",
+        "sys.modules[__name__].n + sys.modules.get('of_a_user').n",
+        ("n = c",),
+    ),
     "keys of a dict": (
         "class A: pass\na = A()\na.n = 0.5\nd = {a: 1.0}",
         "sum(o.n for o in d)",
