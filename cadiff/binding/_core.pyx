@@ -97,7 +97,8 @@ def is_recording():
 
 
 def tape_usage():
-    """What this thread's tape holds: entries, numbers, bytes in use, open recordings, Vars."""
+    """What this thread's tape holds: entries, numbers, bytes in use, open recordings, Vars; and how
+    often it was asked not to move what it holds."""
     cdef CadTape *tape = cad_current_tape()
     return {
         "entries": tape.n_entries,
@@ -105,6 +106,7 @@ def tape_usage():
         "nbytes": cad_tape_bytes(tape),
         "recordings": tape.n_marks,
         "handles": cad_tape_all_handles(tape),
+        "pinned": tape.pinned,
     }
 
 

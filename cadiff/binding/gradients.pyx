@@ -98,8 +98,8 @@ cdef list pull_recorded(Recording recording, list outputs, list seeds, bint line
     if recording.n_atoms == 0:
         return []
     recording.kept = True
-    cad_tape_pin(recording.tape)
     former = step_under_way(recording.tape)
+    cad_tape_pin(recording.tape)
     try:
         if recording.block is None or recording.first_plan() < recording.tape.n_plan_words:
             return pull_arrays(recording, outputs, seeds, linear)

@@ -117,8 +117,8 @@ cdef object enter_step(CadTape *tape, size_t entry):
     if checks is None:
         return None
     former = step_under_way(tape)
-    checks.step = entry_name(tape, entry), cad_tape_origin(tape, entry).place
-    checks.step_frame = sys._getframe()
+    step = entry_name(tape, entry), cad_tape_origin(tape, entry).place
+    checks.step, checks.step_frame = step, sys._getframe()
     return former
 
 

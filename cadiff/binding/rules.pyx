@@ -71,10 +71,11 @@ cdef int pull_rule(CadTape *tape, size_t index) except -1:
         cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
     if are_zero(cotangents):
         return 0
+    former = None
     check(cad_tape_leave_pass(tape, &put_aside))
     cad_tape_pin(tape)
-    former = enter_step(tape, index)
     try:
+        former = enter_step(tape, index)  # which asks Python for names
         if rule.runs_again:
             terms = rule.pull_again(operands, outs, cotangents)
         else:

@@ -31,7 +31,7 @@ LOCK = threading.Lock()
 def state() -> dict[str, Any]:
     """What contexts change in a thread."""
     return {
-        "recordings": binding.tape_usage()["recordings"],
+        **{key: binding.tape_usage()[key] for key in ("recordings", "pinned")},
         "arrays are open": binding.is_differentiating(),
         "forward": binding.running_forward(),
         "programs run functions": binding.is_opened(),
