@@ -20,7 +20,6 @@ cdef extern from "Python.h":
     PyObject **PySequence_Fast_ITEMS(object items)
     int PyGC_Disable()
     int PyGC_Enable()
-    void PyErr_SetInterrupt()
 
 
 cdef extern from *:

@@ -26,6 +26,7 @@ from .atoms cimport ndim
 from .recording cimport Recording
 from .hooks cimport add_hook, Checks, checks_of, remove_hook, enter_step, Hook
 
+from . import __file__ as binding_file
 from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
 from .atoms import dual_components, matmul
 from .guards import note_checking
@@ -63,7 +64,7 @@ cdef class NanChecks(Checks):
     """Where one thread is in the program, and what it has found."""
 
     cdef int users          # of nan_check; where there are none, only places are noted
-    cdef list places        # (code, file name, line, function, during), by their numbers
+    cdef list places        # ((code, globals), file name, line, function, during), by their numbers
     cdef dict place_numbers
 
     def __cinit__(self):
@@ -220,14 +221,14 @@ cdef void set_functions(Hook hook):
 # --- places in the program ----------------------------------------------------------------------
 
 cdef dict inside_files = {}
+cdef tuple OWN = (dirname(dirname(binding_file)), dirname(np.__file__))
 
 
 cdef bint is_inside(object filename):
     """Whether a file is the package's own, or NumPy's."""
     inside = inside_files.get(filename)
     if inside is None:
-        own = dirname(dirname(globals()["__file__"])), dirname(np.__file__)
-        inside = inside_files[filename] = filename.startswith(own)
+        inside = inside_files[filename] = filename.startswith(OWN)
     return inside
 
 
@@ -258,23 +259,21 @@ cdef object current_place(NanChecks checks):
             entry = (*(whole[:4] if whole is not None else (None,) * 4), (name, None))
         else:
             code = frame.f_code
-            linecache.lazycache(code.co_filename, frame.f_globals)
+            kept = code, frame.f_globals
             function = getattr(code, "co_qualname", code.co_name)
-            entry = code, code.co_filename, frame.f_lineno, function, checks.step
+            entry = kept, code.co_filename, frame.f_lineno, function, checks.step
         number = checks.place_numbers[key] = len(checks.places)
         checks.places.append(entry)
     return number
 
 
 cdef uint32_t on_entry(void *holder) noexcept:
-    # The collector would run finalizers, and these may append entries.
+    # The collector would run finalizers, and these may append entries. Nor does anything else
+    # here run code of Python's, in which an interrupt might come that cannot be handed on.
     cdef bint collecting = PyGC_Disable()
     try:
         return current_place((<Hook>holder).checks)
     except MemoryError:
-        return 0
-    except KeyboardInterrupt:
-        PyErr_SetInterrupt()  # it comes again where it can be raised
         return 0
     finally:
         if collecting:
@@ -292,9 +291,10 @@ def value_text(x):
     return " ".join(text.split())
 
 
-cdef object location(object filename, object lineno, object function):
+cdef object location(tuple place):
     """Where something is written, as tracebacks have it."""
-    line = linecache.getline(filename, lineno or 0).strip()
+    kept, filename, lineno, function, _ = place
+    line = linecache.getline(filename, lineno or 0, None if kept is None else kept[1]).strip()
     where = f'\n  File "{filename}", line {lineno}, in {function}\n'
     return where + (f"    {line}" if line else "    (there is no source text)")
 
@@ -309,7 +309,8 @@ cdef int complain(NanChecks checks, object name, object text, list operands, obj
     """Raise the error. text: what happened, up to the element."""
     if place is None:
         place = current_place(checks)
-    _, filename, lineno, function, during = checks.places[place] or (None,) * 5
+    where = checks.places[place] or (None,) * 5
+    _, filename, lineno, function, during = where
     if index:
         text += f", in element {index_text(index)} of shape {shape}"
     whole = None if during is None else during[0]
@@ -320,10 +321,9 @@ cdef int complain(NanChecks checks, object name, object text, list operands, obj
         if during is None or during[1] is None:  # a step that the user did not write
             name = whole
     if filename is not None:
-        text += location(filename, lineno, function)
+        text += location(where)
     if during is not None and during[1] and checks.places[during[1]][1] is not None:
-        _, whose, line, whom, _ = checks.places[during[1]]
-        text += "\n  which belongs to the derivative of" + location(whose, line, whom)
+        text += "\n  which belongs to the derivative of" + location(checks.places[during[1]])
     if not all([bool(np.all(np.isfinite(x))) for x in operands]):
         named = [given for names in checks.suspects for given in names]
         text += "\n  an operand was not finite before: " + (
