@@ -40,6 +40,7 @@ __all__ = [
     "is_safe_stream",
     "is_structure",
     "unsafe",
+    "unsafe_method",
 ]
 
 _NUMBERS = {np.dtype(code).type for code in "?bBhHiIlLqQefdgFDGSUmM"}
@@ -137,6 +138,13 @@ _MODULES["inspect"] = frozenset(("stack", "currentframe", "trace"))
 _MODULES["posixpath"] = frozenset(("abspath", "realpath", "expanduser", "expandvars"))
 # And of some others these functions alone.
 _FUNCTIONS = {
+    "pathlib": (  # those that compute with paths, and read no files
+        *("anchor", "as_posix", "as_uri", "drive", "full_match", "is_absolute", "is_relative_to"),
+        *("is_reserved", "joinpath", "match", "name", "parent", "parents", "parts", "relative_to"),
+        *("root", "stem", "suffix", "suffixes", "with_name", "with_stem", "with_suffix"),
+        *("__bytes__", "__eq__", "__fspath__", "__ge__", "__getitem__", "__gt__", "__hash__"),
+        *("__le__", "__len__", "__lt__", "__repr__", "__rtruediv__", "__str__", "__truediv__"),
+    ),
     "sys": ("exc_info", "getdefaultencoding", "getrefcount", "getsizeof", "intern"),
     "time": ("sleep",),
 }
@@ -202,6 +210,12 @@ def unsafe(function: Any) -> str:
     if root in ("numpy", "scipy"):
         return _text(root, function) if name in _OF_NUMBERS else ""
     return "" if root in ("cadiff", "pandas") else _text(module, function)
+
+
+def unsafe_method(module: str, name: str) -> str:
+    """Why a method may give something else each time, of a module that is known in part; or ""."""
+    root = module.partition(".")[0]
+    return f"{root}.{name}" if name not in _FUNCTIONS.get(root, (name,)) else ""
 
 
 def is_safe_class(kind: type) -> bool:

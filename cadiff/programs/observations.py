@@ -19,7 +19,7 @@ from ..binding import Observer, Watch
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
 from ..operations import primitives
 from ..transforms._generators import generator_types
-from .kinds import follow, unsafe
+from .kinds import follow, unsafe, unsafe_method
 from .walks import OUTSIDE
 
 __all__ = ["AGAIN", "DRAWS", "Observation"]
@@ -63,8 +63,13 @@ class Observation(Observer):
             if code in _OF_ENTROPY:
                 self._note("" if _is_seeded_later(frame) else DRAWS.format(name=_ENTROPY))
                 return _UNTOLD
-            if self._draws and frame.f_globals.get("__name__", "") in _OF_COPIES:
+            module = str(frame.f_globals.get("__name__", ""))
+            if self._draws and module in _OF_COPIES:
                 self._note(self._draws)
+            if reason := unsafe_method(module, code.co_name):
+                if _is_called_by_user(frame):
+                    self._note(OUTSIDE.format(name=reason))
+                return _UNTOLD
             return _OPAQUE
         if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
             return _ASIDE
@@ -124,6 +129,11 @@ def _is_known(frame: FrameType) -> bool:
         and is_module_of_library(module)
         and is_of_known_library(getattr(module, "__file__", None) or "<frozen")
     ) or (caller is not None and is_of_known_library(caller.f_code.co_filename))
+
+
+def _is_called_by_user(frame: FrameType) -> bool:
+    """Whether code of a library was not called by other such code."""
+    return frame.f_back is not None and not is_of_library(frame.f_back.f_code.co_filename)
 
 
 def _is_step(frame: FrameType) -> bool:

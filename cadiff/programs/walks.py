@@ -455,7 +455,7 @@ class _Walk:
             self._watch.mapping(vars(value)["_data"], "os.environ")
         elif value is sys.modules:  # see _loaded_modules
             self._watch.mapping(value, path)
-        elif root == "logging":  # what is written there is written when f is recorded
+        elif root in ("logging", "pathlib"):  # written to when f is recorded; does not change
             return
         elif is_table(value):
             self._table(value, path)

@@ -321,6 +321,7 @@ def made_within(x: Any) -> Any:
 
 
 logger = logging.getLogger(__name__)
+PLACE = Path("data", "run.csv")
 
 # Ways in which users write.
 ORDINARY: dict[str, Callable[[Any], Any]] = {
@@ -339,6 +340,9 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
     "a log": lambda x: (logger.debug("x"), x * 2.0)[1],
     "a copy": lambda x: copy.deepcopy([1.0, [2.0]])[1][0] * x,
     "a text": lambda x: json.loads("[2.5]")[0] * len(re.findall("a", "aa")) * x,
+    "a path": lambda x: (
+        x * len(str(PLACE)) * (PLACE.parent / "a").with_suffix(".b").parts[0].count("a")
+    ),
     "special functions": lambda x: special.gammaln(x) * special.gamma(3.0),
     "distributions": lambda x: x * stats.norm.pdf(0.3) + stats.t(3).ppf(0.4),
     "quadrature": lambda x: x * integrate.quad(lambda t: t * t, 0.0, 1.0)[0],
@@ -357,6 +361,23 @@ def test_ordinary_code_is_replayed(way: str) -> None:
         assert program(x) == pytest.approx(float(f(x)), rel=1e-12)
         assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-12)
     assert program.stats()["eager"] == 0
+
+
+FILE = Path(__file__)
+READING: dict[str, Callable[[Any], Any]] = {
+    "read_text": lambda x: x * len((FILE.parent / FILE.name).read_text(encoding="utf-8")),
+    "exists": lambda x: x * FILE.with_name("no such file").exists(),
+    "glob": lambda x: x * len(list(FILE.parent.glob("*.py"))),
+    "open": lambda x: x * len(open(FILE, encoding="utf-8").read()),  # noqa: SIM115
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("name", READING)
+def test_what_paths_lead_to_is_not_built_in(name: str) -> None:
+    program = cadiff.compile(READING[name])
+    with pytest.warns(RuntimeWarning, match=rf"it calls (pathlib|io)\.{name}, which may give"):
+        assert program(2.0) == READING[name](2.0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its users may not make links")
