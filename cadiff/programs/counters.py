@@ -8,26 +8,22 @@ libraries, only functions that keep nothing. Of all others the first recording f
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
 import inspect
+import itertools
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding.callers import is_class_of_library, is_of_library
+from .bytecode import ADDITIONS, ATTRIBUTES, CONSTANTS, SHUFFLES, Step, steps_of
 from .reads import reads_of
 
 __all__ = ["counter_of", "keeps_nothing"]
 
 _MISSING = object()
 _OWN = __name__.partition(".")[0] + "."
-_UNSEEN = ("EXTENDED_ARG", "PUSH_NULL", "CACHE", "NOP")
-_SHUFFLES = ("COPY", "DUP_TOP", "SWAP", "ROT_TWO", "ROT_THREE")
-_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
-_ADDITIONS = ("BINARY_OP", "INPLACE_ADD", "INPLACE_SUBTRACT")
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _BRANCHES = ("JUMP", "FOR_ITER", "RETURN", "YIELD", "SEND", "RAISE")
 _PLAIN: tuple[Any, ...] = (
     *(bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType),
@@ -119,23 +115,20 @@ def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
     return type(value) in _PLAIN or isinstance(value, (np.generic, np.ufunc, type(np.sum)))
 
 
-def _steps(code: CodeType, but: tuple[str, ...] = ()) -> list[dis.Instruction]:
-    return [step for step in dis.get_instructions(code) if step.opname not in (*_UNSEEN, *but)]
+def _unshuffled(code: CodeType) -> list[Step]:
+    return [step for step in steps_of(code) if step.name not in SHUFFLES]
 
 
 @functools.lru_cache(maxsize=1024)
 def _asks_attributes(code: CodeType, name: str) -> bool:
     """Whether nothing is done with a variable but to ask for attributes."""
-    steps = _steps(code, _SHUFFLES)
+    steps = _unshuffled(code)
     # What functions within this one read, too, is a cell, which is handed to these by LOAD_FAST.
     kind = "LOAD_DEREF" if name in code.co_cellvars + code.co_freevars else "LOAD_FAST"
-    for step, following in zip(steps, [*steps[1:], None], strict=True):
-        argument = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-        if name in argument and kind in step.opname:
-            if argument[-1] != name or following is None:
-                return False
-            if following.opname not in (*_ATTRIBUTES, "STORE_ATTR"):
-                return False
+    for step, following in itertools.pairwise(steps):
+        is_loaded = step.argument == name and step.name.startswith(kind)
+        if is_loaded and following.name not in (*ATTRIBUTES, "STORE_ATTR"):
+            return False
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return all(_asks_attributes(part, name) for part in inner if name in part.co_freevars)
 
@@ -144,19 +137,18 @@ def _asks_attributes(code: CodeType, name: str) -> bool:
 def _counted_in(code: CodeType) -> str:
     """What some code adds a constant to whatever happens, of what is not its own."""
     first = code.co_varnames[0] if code.co_argcount else None
-    steps = _steps(code, _SHUFFLES)
-    for k, step in enumerate(steps):
-        if any(word in step.opname for word in _BRANCHES):
+    steps = _unshuffled(code)
+    for k, (kind, name, *_) in enumerate(steps):
+        if any(word in kind for word in _BRANCHES):
             break
-        if k < 3 or steps[k - 1].opname not in _ADDITIONS or steps[k - 2].opname not in _CONSTANTS:
+        if k < 3 or steps[k - 1].name not in ADDITIONS or steps[k - 2].name not in CONSTANTS:
             continue
-        kind, loaded = step.opname, steps[k - 3]
-        if loaded.argval != step.argval:
+        loaded = steps[k - 3]
+        if loaded.argument != name:
             continue
-        if kind == "STORE_ATTR" and loaded.opname in _ATTRIBUTES and k > 3:
-            owner = steps[k - 4].argval
-            if first in (owner if isinstance(owner, tuple) else (owner,))[-1:]:
-                return str(step.argval)
-        elif kind == "STORE_GLOBAL" or (kind == "STORE_DEREF" and step.argval in code.co_freevars):
-            return str(step.argval)
+        if kind == "STORE_ATTR" and loaded.name in ATTRIBUTES and k > 3:
+            if steps[k - 4].argument == first:
+                return str(name)
+        elif kind == "STORE_GLOBAL" or (kind == "STORE_DEREF" and name in code.co_freevars):
+            return str(name)
     return ""

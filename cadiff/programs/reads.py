@@ -7,13 +7,22 @@ find.
 
 from __future__ import annotations
 
-import dis
 import functools
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
-from .identities import ATTRIBUTES, Identity, Step, identities_of, is_called_with_nothing, steps_of
+from .bytecode import (
+    ADDITIONS,
+    ATTRIBUTES,
+    CALLS,
+    CONSTANTS,
+    SHUFFLES,
+    Step,
+    is_called_with_nothing,
+    steps_of,
+)
+from .identities import Identity, identities_of
 
 __all__ = ["Chain", "Reads", "Write", "reads_of"]
 
@@ -52,7 +61,6 @@ _CHANGES = frozenset(
         *("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap"),
     )
 )
-_SHUFFLES = ("COPY", "SWAP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -155,7 +163,7 @@ def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
     A place on the stack is followed from where it is loaded to where it is used, over instructions
     as they are written; so are variables that are another name for it.
     """
-    steps, heights = _followed(code)
+    steps = steps_of(code)
     found: list[Write] = []
     keeps: list[Write] = []
     read: set[tuple[str, Chain]] = set()
@@ -168,11 +176,11 @@ def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
             keeps.append(write)
 
     for k, step in enumerate(steps):
-        kind, name = step.opname, step.argval
-        if kind.startswith("STORE_FAST"):
-            _rename(names, step, stores.get(k))
-        if "FAST_" in kind and isinstance(name, tuple):  # two in one
-            name = name[-1]
+        kind, name = step.name, step.argument
+        if kind == "STORE_FAST":
+            names.pop(name, None)
+            if k in stores:
+                names[name] = stores[k]
         is_cell = kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars
         if is_cell or kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
             written = Write("cells" if is_cell else "globals", (name,), True)
@@ -183,49 +191,20 @@ def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
             continue
         where, chain = place
         at = k + 1
-        while at < len(steps) and steps[at].opname in ATTRIBUTES:
-            if steps[at].argval in _CHANGES:
+        while at < len(steps) and steps[at].name in ATTRIBUTES:
+            if steps[at].argument in _CHANGES:
                 note(Write(where, chain, False), _is_constant(steps[at + 1 : at + 2]))
-            chain = (*chain, str(steps[at].argval))
+            chain = (*chain, str(steps[at].argument))
             at += 1
-        if at < len(steps) and steps[at].opname.startswith("STORE_FAST"):
+        if at < len(steps) and steps[at].name == "STORE_FAST":
             stores[at] = where, chain
             continue
-        write, is_read, length = _use(where, chain, steps[at:], heights[at:], heights[k + 1])
+        write, is_read, length = _use(where, chain, steps[at:], steps[k + 1].height)
         if write is not None:
             note(write, _is_counted(steps[: at + length]) if is_read else _is_constant(steps[:k]))
         if is_read:
             read.add((where, chain[:1]))
     return [write for write in found if (write.where, write.chain[:1]) in read], keeps
-
-
-_UNSEEN = ("EXTENDED_ARG", "PUSH_NULL", "CACHE", "NOP")
-_CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
-_ADDS = ("BINARY_OP", "INPLACE_ADD")
-
-
-def _followed(code: CodeType) -> tuple[list[dis.Instruction], list[int]]:
-    """The instructions of some code, and how many objects are on the stack before each."""
-    steps, heights, height = [], [], 0
-    for step in dis.get_instructions(code):
-        if step.opname not in _UNSEEN:
-            steps.append(step)
-            heights.append(height)
-        if step.opname != "EXTENDED_ARG":
-            argument = step.arg if step.opcode >= dis.HAVE_ARGUMENT else None
-            height += dis.stack_effect(step.opcode, argument, jump=False)
-    return steps, [*heights, height]
-
-
-def _rename(
-    names: dict[str, tuple[str, Chain]], step: dis.Instruction, place: tuple[str, Chain] | None
-) -> None:
-    """A variable is another name for a place, or no longer."""
-    stored = step.argval if isinstance(step.argval, tuple) else (step.argval,)
-    for name in stored[:1] if step.opname.endswith("LOAD_FAST") else stored:
-        names.pop(name, None)
-    if place is not None:
-        names[stored[0]] = place
 
 
 def _loaded(
@@ -236,46 +215,46 @@ def _loaded(
         return "globals", (name,)
     if kind == "LOAD_DEREF" and name in code.co_freevars:
         return "cells", (name,)
-    if "LOAD_FAST" in kind and name in names:
+    if kind.startswith("LOAD_FAST") and name in names:
         return names[name]
+    is_variable = kind.startswith("LOAD_FAST") or kind == "LOAD_DEREF"
     is_first = code.co_argcount > 0 and name == code.co_varnames[0]
-    return ("first", ()) if is_first and ("LOAD_FAST" in kind or kind == "LOAD_DEREF") else None
+    return ("first", ()) if is_first and is_variable else None
 
 
-def _is_constant(steps: list[dis.Instruction]) -> bool:
+def _is_constant(steps: list[Step]) -> bool:
     """Whether the last of some instructions loads a constant."""
-    return bool(steps) and steps[-1].opname in _CONSTANTS
+    return bool(steps) and steps[-1].name in CONSTANTS
 
 
-def _is_counted(steps: list[dis.Instruction]) -> bool:
+def _is_counted(steps: list[Step]) -> bool:
     """Whether some instructions end with a constant, or with the addition of one."""
-    last = [step for step in steps[-4:] if step.opname not in _SHUFFLES]
-    return _is_constant(last[:-1] if last and last[-1].opname in _ADDS else last)
+    last = [step for step in steps[-4:] if step.name not in SHUFFLES]
+    return _is_constant(last[:-1] if last and last[-1].name in ADDITIONS else last)
 
 
 def _use(
-    where: str, chain: Chain, steps: list[dis.Instruction], heights: list[int], place: int
+    where: str, chain: Chain, steps: list[Step], place: int
 ) -> tuple[Write | None, bool, int]:
     """How what is on top of a stack of height `place` is written to, if so.
 
     And whether it is read, and after how many instructions.
     """
     for k, step in enumerate(steps):
-        if heights[k] < place:
+        if step.height < place:
             break
         # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
-        is_exchanged = k > 0 and steps[k - 1].opname.startswith(("SWAP", "ROT"))
-        above = heights[k] - place - is_exchanged
-        if step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
-            return Write(where, chain, False), is_exchanged or step.opname == "DELETE_SUBSCR", k
-        if step.opname == "STORE_SLICE" and above == 2:  # from Python 3.12 on
+        is_exchanged = k > 0 and steps[k - 1].name.startswith(("SWAP", "ROT"))
+        above = step.height - place - is_exchanged
+        if step.name in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
+            return Write(where, chain, False), is_exchanged or step.name == "DELETE_SUBSCR", k
+        if step.name == "STORE_SLICE" and above == 2:  # from Python 3.12 on
             return Write(where, chain, False), is_exchanged, k
-        if step.opname in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
-            return Write(where, (*chain, str(step.argval)), True), is_exchanged, k
+        if step.name in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
+            return Write(where, (*chain, str(step.argument)), True), is_exchanged, k
     return None, True, 0
 
 
-_CALLS = ("PRECALL", "CALL", "CALL_FUNCTION")
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 
 
@@ -294,4 +273,4 @@ def _asks_type(steps: list[Step], k: int) -> bool:
         and called[0].name.startswith(("LOAD_FAST", "LOAD_DEREF"))
         and called[0].argument in ("self", "cls")
     )
-    return not (is_self and called[1].name in _CALLS)
+    return not (is_self and called[1].name in CALLS)

@@ -126,7 +126,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"constants", "identities", "instructions", "kinds", "pace", "returned", "settling"},
+            {"bytecode", "constants", "instructions", "kinds", "pace", "returned", "settling"},
+            {"identities"},
             {"reads"},
             {"counters", "walks"},
             {"observations"},
