@@ -256,9 +256,14 @@ def curve_fit(given: dict[str, Any], progress: bool) -> Any:
     -------
     popt, pcov
         As from SciPy; with `full_output` further values. popt is a container if p0 is one, and
-        pcov the matrix of the vector that `cadiff.flatten` makes of it. SciPy stops where the sum
-        of squares no longer changes, which leaves half of the digits open. Without bounds
+        pcov the matrix of the vector that `cadiff.flatten` makes of it: the rows and columns of a
+        dict are in the order of the dict p0, whatever that of f's parameters is. SciPy stops where
+        the sum of squares no longer changes, which leaves half of the digits open. Without bounds
         Newton's steps, with exact derivatives, then go on for as long as they get smaller.
+
+        With bounds, pcov is SciPy's: that of a fit in which all parameters are free, also those
+        that end at a bound. `least_squares(...).covariance()` takes those for fixed instead: their
+        rows are nan, the other errors are smaller, and there are more degrees of freedom.
 
     Raises
     ------

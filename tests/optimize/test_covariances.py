@@ -117,6 +117,26 @@ def test_parameters_at_bounds_are_fixed(method: Any) -> None:
     assert_array_equal(np.isnan(fit.standard_errors()), [False, True, False])
 
 
+def test_curve_fit_orders_by_p0_and_takes_all_for_free() -> None:
+    """As its documentation has it, beside the covariances of results."""
+
+    def model(x: Any, a: Any, b: Any, c: Any) -> Any:
+        return x @ cnp.array([a, b, c])
+
+    start = {"c": 1.0, "b": 0.0, "a": 1.0}
+    popt, pcov = curve_fit(model, X, Y, p0=start, bounds={"b": (-1.0, 1.0)})
+    assert list(popt) == ["c", "b", "a"]
+    assert popt["b"] == pytest.approx(-1.0)
+    backwards = X[:, ::-1]
+    residuals = Y - backwards @ [*popt.values()]
+    expected = residuals @ residuals / (60 - 3) * np.linalg.inv(backwards.T @ backwards)
+    assert_allclose(pcov, expected, rtol=1e-4)
+    fit = least_squares(lambda p: model(X, **p) - Y, start, bounds={"b": (-1.0, 1.0)})
+    errors = fit.standard_errors()
+    assert np.isnan(errors["b"])
+    assert errors["a"] < np.sqrt(pcov[2, 2])
+
+
 def test_what_cannot_be_estimated_is_infinite() -> None:
     singular = minimize(lambda x: (x[0] + x[1] - 1.0) ** 2, np.zeros(2))
     with pytest.warns(OptimizeWarning, match="could not be estimated") as told:
