@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.typing import ArrayLike, NDArray
 
 from . import binding
-from .binding import Dual, Var, carries
+from .binding import Dual, Var, carries, newcomers
 from .operations import table as _table
 from .operations.arrays import as_array
 from .operations.arrays import sum as sum_
@@ -36,6 +36,14 @@ __all__ = [
     "softmax",
     "softplus",
 ]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Say what to write instead of names that other packages have."""
+        newcomers.missing(__name__, name)
+
 
 Axis = int | tuple[int, ...] | None
 

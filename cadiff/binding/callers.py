@@ -54,8 +54,17 @@ _INSTEAD = {
     "scipy.interpolate.": (
         "cadiff.numpy.interp is linear; of splines evaluate the polynomials in Python"
     ),
-    "scipy.linalg.": "cadiff.numpy.linalg has solve, inv, eigh, svd and others",
+    "scipy.linalg.": (
+        "cadiff.scipy.linalg has solve, eigh, svd, expm and others, after "
+        "`import cadiff.scipy.linalg`"
+    ),
+    "scipy.ndimage.": "cadiff.numpy.convolve and cadiff.numpy.pad make filters",
+    "scipy.signal.": "cadiff.numpy.convolve and cadiff.scipy.fft make filters",
     "scipy.sparse.": "multiply with the arrays of its entries, or with a dense matrix",
+    "scipy.spatial.": (
+        "distances are cadiff.numpy.linalg.norm(x[:, None] - y[None], axis=-1), say"
+    ),
+    "scipy.stats.": "cadiff.numpy has mean, std, corrcoef and others for arrays",
     "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
@@ -69,6 +78,23 @@ _FOREIGN = (
 _OF_TYPES = re.compile(
     r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable|_parse_args)\b"
     r"|^'O'$"
+)
+# What is said of users' own lines, what these have, and what to write instead.
+_ANSWERS = (
+    (
+        "The truth value of an array",
+        "",
+        "cadiff.where(condition, x, y) chooses for each element, condition.all() and "
+        "condition.any() ask for all of them, and np.max(v) is the greatest",
+    ),
+    ("unexpected keyword argument 'dim'", "dim", "write axis="),
+    ("unexpected keyword argument 'keepdim'", "keepdim", "write keepdims="),
+    (
+        "tuple index out of range",
+        ".shape[",
+        "a number has no axes, and its shape is (): call f with an array, or write "
+        "cadiff.numpy.atleast_1d(v)",
+    ),
 )
 _OWN_NAMES = re.compile(r"\bcadiff\.(Var|Dual)\b")
 _CONVERSIONS: dict[Any, str] = {
@@ -133,6 +159,7 @@ def _public(frame: FrameType) -> str:
     """What a function of a library is called by its users."""
     code = frame.f_code
     name = str(getattr(code, "co_qualname", code.co_name)).split(".<locals>")[0]
+    name = name.removesuffix(".__init__").removesuffix(".__call__")
     public = [part for part in _module_of(frame).split(".") if not part.startswith("_")]
     for k in range(1, len(public) + 1):
         if hasattr(sys.modules.get(".".join(public[:k])), name.split(".")[0]):
@@ -163,21 +190,29 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     `carries` tells whether there are numbers with derivatives in something.
     """
     message = str(error)
+    in_line, answer = next((rest for words, *rest in _ANSWERS if words in message), ("", ""))
     if (
         not isinstance(error, _FOREIGN)
         or not hasattr(error, "add_note")
         or any("cadiff." in note for note in getattr(error, "__notes__", ()))
         or "derivative" in message
         or "cadiff." in _OWN_NAMES.sub("", message)
-        or not _OF_TYPES.search(message)
+        or not (_OF_TYPES.search(message) or answer)
     ):
         return
     frames = list(_frames_of(error))
-    users = [k for k, (one, _) in enumerate(frames) if not is_of_library(one.f_code.co_filename)]
+    users = [
+        k
+        for k, (one, _) in enumerate(frames)
+        if not (is_of_library(one.f_code.co_filename) or _module_of(one).startswith("cadiff."))
+    ]
     if not users:
         return
     (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
-    if inner:
+    if answer:
+        text = _text_at(user, at) or ""
+        found = answer if in_line in text and _are_met(_named_in(text, user), carries) else ""
+    elif inner:
         if _module_of(inner[0]).startswith("cadiff.") or not _are_met(
             inner[0].f_locals.values(), carries
         ):
@@ -297,8 +332,13 @@ def _of_library(frames: list[FrameType]) -> str:
             else "give it cadiff.value(v), and derivatives of its function as jac=cadiff.grad(f)"
         )
     elif _is_own(_attribute(f"cadiff.{name}")):
+        parts = name.split(".")
+        modules = [".".join(parts[:k]) for k in range(1, len(parts))]
+        module = next(one for one in reversed(modules) if one in sys.modules)
+        after = f", after `import cadiff.{module}`," if module.startswith("scipy") else ","
         instead = (
-            f"write cadiff.{name}, and cadiff.value(v) for an argument that is no number there"
+            f"write cadiff.{name}{after} and cadiff.value(v) for an argument that is no number "
+            "there"
         )
     else:
         instead = (
@@ -357,6 +397,12 @@ def _of_kinds(message: str) -> str | None:
         if own:
             return None
         containers = containers or ["list"]
+    elif (
+        containers == ["dict"]
+        and named[-1] not in _OF_ARRAYS
+        and message.endswith(f"object has no attribute '{named[-1]}'")
+    ):
+        return f"f gets a dict where it is called with one: write p[{named[-1]!r}] for an entry"
     elif not containers or not (
         named[-1] in _OF_ARRAYS
         or message.endswith("indices must be integers or slices, not tuple")
@@ -388,7 +434,7 @@ def _of_line(frame: FrameType, at: int) -> str:
             )
         if isinstance(tree.slice, (ast.Constant, ast.Slice)):
             return ""
-        if isinstance(_value_of(tree.value, frame), dict):
+        if isinstance(tree.value, ast.Dict) or isinstance(_value_of(tree.value, frame), dict):
             return f"{here}looks up a key: a number with a derivative is none, {_VALUE} is"
         return f"{here}takes an int as its index: write int({_VALUE}), or use an int"
     if isinstance(tree, (ast.Dict, ast.Set)):

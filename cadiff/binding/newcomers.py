@@ -40,6 +40,7 @@ _ARRAY = "write cadiff.array(x), or cadiff.numpy.asarray(x)"
 _PLAIN = "call the function with plain arrays, of which nothing is recorded"
 _OPTIMIZE = "write cadiff.optimize.{}, after `import cadiff.optimize`"
 _GRAD = "write cadiff.grad(f)(x), or cadiff.Var(x), y.backward() and x.grad"
+_LAYER = "a layer is a function of its weights, which a dict may hold: write x @ W + b"
 _HVP = "write cadiff.hvp(f)(x, v)"
 
 # Names of the package.
@@ -108,6 +109,20 @@ NAMES: dict[str, str] = {
     "vertcat": "write cadiff.stack or cadiff.concatenate",
     "horzcat": "write cadiff.numpy.hstack or cadiff.numpy.column_stack",
     "sumsqr": "write x @ x",
+    **dict.fromkeys(("ln", "log_e"), "write cadiff.log(x)"),
+    **dict.fromkeys(("if_else", "ifelse", "IfElse"), "write cadiff.where(condition, x, y)"),
+    **dict.fromkeys(("mse_loss", "MSELoss", "mse"), "write ((y - target) ** 2).mean()"),
+    **dict.fromkeys(
+        ("CrossEntropyLoss", "NLLLoss", "nll_loss"), "write cadiff.nn.cross_entropy(y, labels)"
+    ),
+    **dict.fromkeys(("Linear", "Dense", "Sequential", "Module", "Layer", "Conv2d"), _LAYER),
+    **{
+        name: f"write cadiff.{there}(x)"
+        for name, there in {
+            "ReLU": "relu", "Sigmoid": "nn.sigmoid", "Softmax": "nn.softmax", "Tanh": "tanh",
+            "GELU": "nn.gelu", "Softplus": "softplus",
+        }.items()
+    },
     "jnp": "write `import cadiff.numpy as np`",
     "np": "write `import cadiff.numpy as np`",
     "anp": "write `import cadiff.numpy as np`",
@@ -219,7 +234,33 @@ RENAMED: dict[str, str] = {
     **dict.fromkeys(("jacobian", "gradient", "grad"), "jac"),
     **dict.fromkeys(("hessian",), "hess"),
     "optimise": "optimize",
+    **dict.fromkeys(("verbose", "show_progress"), "progress"),
 }
+
+_ERRORS = "write result.standard_errors(), the roots of the diagonal of result.covariance()"
+# Names of results of optimisers.
+RESULTS: dict[str, str] = {
+    **dict.fromkeys(("errors", "errs", "standard_error", "stderr", "std", "se", "bse"), _ERRORS),
+    **dict.fromkeys(("perr", "sigma", "uncertainty", "uncertainties"), _ERRORS),
+    **dict.fromkeys(("cov", "pcov", "cov_x", "cov_params", "covar"), "write result.covariance()"),
+    **dict.fromkeys(
+        ("params", "parameters", "popt", "solution", "argmin", "optimum", "best"),
+        "write result.x",
+    ),
+    **dict.fromkeys(
+        ("value", "fval", "fmin", "minimum", "loss", "f", "residuals"), "write result.fun"
+    ),
+    **dict.fromkeys(("iterations", "niter", "n_iter"), "write result.nit"),
+    **dict.fromkeys(("converged", "is_converged", "ok"), "write result.success"),
+    **dict.fromkeys(("grad", "gradient", "jacobian"), "write result.jac"),
+    **dict.fromkeys(("hess", "H"), "write result.hessian()"),
+    "hess_inv": "write numpy.linalg.inv(result.hessian(flat=True)), or result.covariance()",
+    **dict.fromkeys(("summary", "report"), "write print(result), and result.standard_errors()"),
+    "trace": "write callback=cadiff.optimize.History(), which result.history is then",
+}
+
+# What SciPy takes among the options of a method.
+_OPTIONS = ("maxiter", "maxfev", "maxfun", "disp", "ftol", "xtol", "xatol", "fatol", "maxls")
 
 
 class Absent:
@@ -261,15 +302,59 @@ def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
             there = RENAMED.get(keyword)
             if there in parameters:
                 instead = f"write {there}={value!r}"
+            elif keyword in _OPTIONS and "options" in parameters:
+                instead = f"write options={{{keyword!r}: {value!r}}}"
             elif keyword in KEYWORDS:
                 instead = KEYWORDS[keyword].format(value=value)
             else:
                 instead = f"its arguments are {', '.join(parameters)}"
             return f"{name} takes no {keyword}: {instead}"
     n_taken = sum(p.kind is not p.KEYWORD_ONLY for p in parameters.values())
+    if name in _AT_A_POINT:
+        return f"{name} takes the point beside f: write {_AT_A_POINT[name]}"
     if len(args) > n_taken and callable(args[0]):
-        return f"{name}(f) gives a function, which is to be called: write {name}(f)(x)"
+        return (
+            f"{name}(f) gives a function, which is to be called: "
+            f"write {called_later(name, len(args) - 1)}"
+        )
     return ""
+
+
+# How functions of a function are called that differentiate it at once.
+_AT_A_POINT = {
+    "jvp": "jvp(f, (x,), (v,))",
+    "vjp": "out, pullback = vjp(f, x), and pullback(u)",
+    "linearize": "out, lin = linearize(f, x), and lin(v)",
+    "check_grads": "check_grads(f, (x,))",
+}
+# And how those are that are made of a function, where it is not with its arguments alone.
+_CALLED_LATER = {"hvp": "x, v", "vmap": "X"}
+
+
+def called_later(name: str, n: int = 1) -> str:
+    """How something that is made of a function f is called, which is given n arguments."""
+    given = "x, y, ..." if n > 3 else ", ".join("xyz"[:n])
+    return f"{name}(f)({_CALLED_LATER.get(name, given)})"
+
+
+def of_point(name: str, n: int) -> str:
+    """What to write where a function does not take the n arguments that it was to be run with."""
+    given = "none" if n == 0 else "1 argument" if n == 1 else f"{n} arguments"
+    return f"{name} runs f at a point, here with {given}: write {_AT_A_POINT[name]}"
+
+
+def positions(names: Sequence[str], function: Any) -> str:
+    """What to write where arguments to differentiate by are named; "" if f has no such names."""
+    from inspect import signature
+
+    try:
+        known = list(signature(function).parameters)
+    except (TypeError, ValueError):  # as of some functions in C
+        known = []
+    if not names or not all(name in known for name in names):
+        return _POSITIONS
+    found = tuple(map(known.index, names))
+    return f"arguments are chosen by position: write argnums={found if found[1:] else found[0]}"
 
 
 def of_result(out: Any) -> str:
@@ -291,25 +376,24 @@ def of_result(out: Any) -> str:
 PLACES = ("numpy", "numpy.linalg", "nn", "optimize", "scipy.special", "numpy.fft")
 
 
-def missing(package: str, name: str) -> NoReturn:
-    """Raise that the package has no such name, with what to write instead."""
-    text = f"module {package!r} has no attribute {name!r}"
-    instead = "" if name.startswith("_") else NAMES.get(name) or _place_of(package, name)
+def missing(module: str, name: str) -> NoReturn:
+    """Raise that a module of the package has no such name, with what to write instead."""
+    text = f"module {module!r} has no attribute {name!r}"
+    instead = "" if name.startswith("_") else NAMES.get(name) or _place_of(name)
     if instead:
         text += f": {instead}"
         if _is_imported_from(sys._getframe(2)):
-            raise ImportError(
-                f"cannot import name {name!r} from {package!r}: {instead}", name=name
-            )
-    raise AttributeError(text, name=name, obj=sys.modules.get(package))
+            raise ImportError(f"cannot import name {name!r} from {module!r}: {instead}", name=name)
+    raise AttributeError(text, name=name, obj=sys.modules.get(module))
 
 
-def _place_of(package: str, name: str) -> str:
+def _place_of(name: str) -> str:
     """Where in the package something of this name is, a module or in a module."""
+    package = __name__.partition(".")[0]
     if name.isidentifier() and find_spec(f"{package}.{name}") is not None:
         return f"write `import {package}.{name}` first"
     places = (f"{package}.{place}" for place in PLACES)
-    found = next((p for p in places if hasattr(sys.modules.get(p), name)), "")
+    found = next((p for p in places if name in dir(sys.modules.get(p))), "")
     return f"write {found}.{name}" if found else ""
 
 

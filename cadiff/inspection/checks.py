@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import NonFiniteError
 from ..transforms import jvp, vjp
-from ..transforms._base import check_function
+from ..transforms._base import answering, check_function
 from ..transforms._outputs import Output
 
 __all__ = ["NonFiniteError", "check_grads", "nan_check"]
@@ -27,6 +27,7 @@ _MOST = 1000  # entries that are looked at one by one when something is wrong
 _SHOWN = 10
 
 
+@answering
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -94,8 +95,8 @@ def check_grads(
         raise ValueError(f"order is a whole number, at least 1, not {order!r}")
     if not isinstance(args, (tuple, list)):
         raise TypeError(
-            "args is a tuple with one entry for each argument of f, (x,) for one, not "
-            f"{type(args).__name__}"
+            "args is a tuple with one entry for each argument of f, not "
+            f"{type(args).__name__}: write check_grads(f, (x,))"
         )
     check_function("check_grads", f)
     binding.structure_of(tuple(args), tuple(range(len(args))))  # real numbers only
@@ -513,5 +514,10 @@ class nan_check(binding.Checking):  # noqa: N801 - a context
         return cadiff.sqrt(x * x)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *given: Any) -> None:
         super().__init__()
+        if given:
+            raise TypeError(
+                "nan_check is a context, and takes nothing: write `with cadiff.nan_check():` "
+                "around calls such as cadiff.grad(f)(x)"
+            )

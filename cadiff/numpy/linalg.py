@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Complex, Dual, Var, is_complex_number
+from ..binding import Complex, Dual, Var, is_complex_number, newcomers
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
@@ -78,6 +78,8 @@ SlogdetResult = type(np.linalg.slogdet(_ONE))
 
 
 def __getattr__(name: str) -> Any:
+    if not hasattr(np.linalg, name):
+        newcomers.missing(__name__, name)
     return getattr(np.linalg, name)
 
 

@@ -40,6 +40,8 @@ def put_bounds(given: dict[str, Any], parameters: Parameters, *, by_sides: bool 
     bounds = given.get("bounds")
     if bounds is None:
         return
+    if by_sides:
+        check_sides(bounds)
     if isinstance(bounds, Iterator):  # which can be gone through but once
         bounds = given["bounds"] = list(bounds)
     if isinstance(bounds, Bounds):
@@ -59,6 +61,20 @@ def put_bounds(given: dict[str, Any], parameters: Parameters, *, by_sides: bool 
         raise
     keep_feasible = box.keep_feasible
     given["bounds"] = Bounds(box.lower, box.upper, keep_feasible if keep_feasible.any() else False)
+
+
+def check_sides(bounds: Any) -> None:
+    """Raise where pairs of numbers are given, instead of the lower and the upper bounds."""
+    if not isinstance(bounds, (list, tuple, np.ndarray)) or not all(map(_is_pair, bounds)):
+        return
+    if len(bounds) != 2 or not all(
+        None in pair or pair[0] < pair[1] for pair in zip(*bounds, strict=True)
+    ):
+        sides = tuple(zip(*bounds, strict=True))
+        raise ValueError(
+            "bounds are two sides, (lower, upper), each a number or one for each parameter, not "
+            f"pairs: write bounds={sides!r} for {bounds!r}"
+        )
 
 
 def put_scale(

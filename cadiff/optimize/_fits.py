@@ -17,7 +17,7 @@ from ..binding import carries
 from ..inspection import make_tape
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
-from ._boxes import put_bounds, put_scale
+from ._boxes import check_sides, put_bounds, put_scale
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
@@ -311,6 +311,7 @@ def _put_vectors(given: dict[str, Any]) -> Parameters | None:
         names = _names_of_parameters(f)[: None if p0 is None else np.size(p0)]
         parameters = Parameters(dict.fromkeys(names, 0.0), "curve_fit")
     else:
+        check_sides(given.get("bounds"))
         return None
     put_bounds(given, parameters, by_sides=True)
     for name in SCALES:

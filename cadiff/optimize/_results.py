@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from ..binding import newcomers
 from ..inspection.texts import abridged, number_text
 from ..transforms._pages import page
 from ._solutions import Solution
@@ -123,6 +124,14 @@ class Result(optimize.OptimizeResult):  # type: ignore[misc]  # without stubs it
     @staticmethod
     def _in_containers(solution: Solution, matrix: FloatArray, flat: bool) -> Any:
         return matrix if flat else solution.parameters.given_matrix(matrix)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            instead = newcomers.RESULTS.get(name, f"it has {', '.join([*self, *_METHODS])}")
+        text = f"this result has no {name!r}: {instead}"
+        raise AttributeError(text, name=name, obj=self)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_METHODS]

@@ -79,10 +79,15 @@ class Transform(ABC):
         has_aux: bool = False,
         holomorphic: bool = False,
     ) -> None:
+        if binding.carries(function) or isinstance(function, (float, np.ndarray)):
+            raise TypeError(
+                f"{name} takes a function, not {type(function).__name__}: write "
+                f"{newcomers.called_later(name)}, not {name}(f(x))"
+            )
         check_function(name, function)
         self._name = name
         self._function = function
-        self._argnums, self._single = checked_argnums(argnums)
+        self._argnums, self._single = checked_argnums(argnums, name, function)
         self._has_aux = bool(has_aux)
         self._holomorphic = bool(holomorphic)
         self._own = None if has_aux or holomorphic else own_derivatives(function)
@@ -130,16 +135,15 @@ class Transform(ABC):
 
 
 def check_keywords(name: str, function: Function, kwargs: Mapping[str, Any]) -> None:
-    """Raise TypeError for `argnum`, if that is no argument of the function."""
-    if "argnum" not in kwargs:
-        return
-    try:
-        inspect.signature(function).bind_partial(**kwargs)
-    except TypeError:
-        instead = newcomers.KEYWORDS["argnum"].format(value=kwargs["argnum"])
-        raise TypeError(f"{name} takes no argnum: {instead}") from None
-    except ValueError:  # it has no signature
-        pass
+    """Raise TypeError for what other packages call something, if f has no such arguments."""
+    for keyword in newcomers.KEYWORDS.keys() & kwargs.keys():
+        try:
+            inspect.signature(function).bind_partial(**{keyword: kwargs[keyword]})
+        except TypeError:
+            instead = newcomers.KEYWORDS[keyword].format(value=kwargs[keyword])
+            raise TypeError(f"{name} takes no {keyword}: {instead}") from None
+        except ValueError:  # it has no signature
+            pass
 
 
 def answering(make: T) -> T:
@@ -160,17 +164,28 @@ def answering(make: T) -> T:
     return cast(T, checked)
 
 
-def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool]:
-    """Argnums as a tuple, and whether it was a single one."""
+def checked_argnums(
+    argnums: int | Sequence[int], name: str = "", function: Any = None
+) -> tuple[tuple[int, ...], bool]:
+    """Argnums as a tuple, and whether it was a single one.
+
+    `name` is what makes a function of `function`, if its argnums may have been meant for a point.
+    """
     single = is_int(argnums)
     chosen: tuple[Any, ...] = (argnums,) if single else ()
     if not single and isinstance(argnums, (tuple, list)):
         chosen = tuple(argnums)
     if not single and (not isinstance(argnums, (tuple, list)) or not all(map(is_int, chosen))):
-        raise TypeError(
-            f"argnums is an int or a tuple of ints, not {argnums!r}; to differentiate at a point, "
-            "call what is returned, as in grad(f)(x)"
-        )
+        names = (argnums,) if isinstance(argnums, str) else chosen
+        instead = ""
+        if names and all(isinstance(item, str) for item in names):
+            instead = f"; {newcomers.positions(names, function)}"
+        elif name:
+            instead = (
+                "; to differentiate at a point, call what is returned, as in "
+                f"{newcomers.called_later(name)}"
+            )
+        raise TypeError(f"argnums is an int or a tuple of ints, not {argnums!r}{instead}")
     numbers = tuple(map(int, chosen))
     if len(set(numbers)) != len(numbers):
         raise ValueError(f"argnums names an argument twice: {numbers}")
@@ -179,6 +194,27 @@ def checked_argnums(argnums: int | Sequence[int]) -> tuple[tuple[int, ...], bool
 
 def is_int(number: object) -> bool:
     return isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+
+
+def takes(f: Function, args: tuple[Any, ...]) -> bool:
+    """Whether a function can be called with some arguments, as far as it tells."""
+    try:
+        inspect.signature(f).bind(*args)
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        pass
+    return True
+
+
+def run_at(name: str, recording: binding.Recording, f: Function, args: tuple[Any, ...]) -> Any:
+    """Run a function at a point that is given beside it."""
+    try:
+        return recording.run(f, {})
+    except TypeError:
+        if takes(f, args):
+            raise
+    raise TypeError(newcomers.of_point(name, len(args)))
 
 
 def check_mode(mode: str) -> None:

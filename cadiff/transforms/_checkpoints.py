@@ -23,12 +23,13 @@ import numpy as np
 from .. import binding
 from ..binding import Recording, Var
 from ..operations.arrays import as_array, concatenate, stack
-from ._base import Function, P, T, Transform, check_function
+from ._base import Function, P, T, Transform, answering, check_function
 from ._generators import Generators, generators_in
 
 __all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
 
 
+@answering
 def checkpoint(f: Callable[P, T]) -> Callable[P, T]:
     """The function, without the memory of its recording: its derivatives run it once more.
 

@@ -143,8 +143,8 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(
-                f"{name} is a tuple with one entry for each argument of f, (x,) for one, not "
-                f"{type(value).__name__}"
+                f"{name} is a tuple with one entry for each argument of f, not "
+                f"{type(value).__name__}: write jvp(f, (x,), (v,))"
             )
     check_function("jvp", f)
     ask = None if has_aux else own_derivatives(f)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
-from ._base import check_function
+from ._base import check_function, run_at
 from ._frozen import carried, joined, parted
 from ._outputs import Output, all_shapes, handed_out
 from ._pages import page
@@ -328,7 +328,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
     """
     check_function("linearize", f)
     with Recording(primals, tuple(range(len(primals)))) as recording:
-        output = Output(recording.run(f, {}))
+        output = Output(run_at("linearize", recording, f, primals))
         frozen = binding.freeze(recording, output.atoms)
         values = recording.finalize(output.atoms)
         structure = recording.structure.bare()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording, Var
-from ._base import Function, Mode, check_function, check_mode, is_int
+from ._base import Function, Mode, check_function, check_mode, is_int, takes
 from ._forward import run_forward
 from ._outputs import Output, Shape, as_result, is_scalar
 
@@ -62,14 +61,15 @@ def derivative(f: Function, wrt: Any, args: Sequence[Any] | None = None, *, orde
     >>> cadiff.derivative(cadiff.exp, 0.0, order=5)
     1.0
     """
+    check_function("derivative", f)
+    is_alone = args is None
     if args is None:
         args, wrt = (wrt,), 0
-    check_function("derivative", f)
     if not is_int(order) or order < 0:
         raise ValueError(f"order is a whole number >= 0, not {order!r}")
     if order > MOST_ORDER:
         raise ValueError(f"order is at most {MOST_ORDER}, not {order}")
-    point, wrt = _checked_point(args, wrt)
+    point, wrt = _checked_point(args, wrt, is_alone)
     numbers, _ = binding.take_apart(tuple(point), (wrt,))
 
     def at(x: Any) -> Any:
@@ -143,7 +143,7 @@ def gradient(f: Function, args: Sequence[Any], *, mode: Mode = "auto") -> NDArra
     try:
         row = _row(f, point, argnums, mode)
     except TypeError:
-        if len(point) > 1 and _takes(f, (args,)) and not _takes(f, point):
+        if len(point) > 1 and takes(f, (args,)) and not takes(f, point):
             raise TypeError(
                 f"gradient calls f(*args), here with {len(point)} arguments, and f takes one: "
                 "write cadiff.grad(f)(x)"
@@ -164,15 +164,6 @@ def _row(f: Function, point: tuple[Any, ...], argnums: tuple[int, ...], mode: Mo
     else:
         _, row, _ = binding.value_and_grad(f, argnums, False, False, point, {}, "gradient")
     return row
-
-
-def _takes(f: Function, args: tuple[Any, ...]) -> bool:
-    """Whether a function can be called with some arguments, as far as it tells."""
-    try:
-        inspect.signature(f).bind(*args)
-    except (TypeError, ValueError):  # it has no signature
-        return False
-    return True
 
 
 def check_derivative(
@@ -208,7 +199,7 @@ def check_derivative(
     return all(bool(np.all(np.isclose(q, suspect, rtol=rtol, atol=atol))) for q in quotients)
 
 
-def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
+def _checked_point(args: Any, wrt: int | None, is_alone: bool = False) -> tuple[list[Any], int]:
     """The point as a list, and the position of one of its numbers."""
     if isinstance(args, (str, dict)) or not isinstance(args, (Sequence, np.ndarray, Var, Dual)):
         raise TypeError(
@@ -223,14 +214,17 @@ def _checked_point(args: Any, wrt: int | None) -> tuple[list[Any], int]:
     if not -len(point) <= wrt < len(point):
         raise IndexError(f"wrt={wrt}, but there are {len(point)} arguments")
     (shapes,) = binding.structure_of(tuple(point), (int(wrt),)).leaf_shapes()
-    _check_is_number(point, int(wrt), shapes)
+    _check_is_number(point, int(wrt), shapes, is_alone)
     return point, int(wrt)
 
 
-def _check_is_number(point: Sequence[Any], wrt: int, shapes: list[Shape]) -> None:
+def _check_is_number(
+    point: Sequence[Any], wrt: int, shapes: list[Shape], is_alone: bool = False
+) -> None:
     if shapes != [()] or binding.opened(point[wrt]) is not None:
+        name, kind = "x" if is_alone else f"args[{wrt}]", type(point[wrt]).__name__
         raise TypeError(
-            f"derivatives by a real number: but args[{wrt}] is a {type(point[wrt]).__name__}; use "
-            "cadiff.grad or cadiff.jacobian for arrays and containers, with holomorphic=True for "
-            "complex numbers"
+            f"derivatives by a real number: but {name} is a {kind}; for"
+            " arrays and containers write cadiff.grad(f)(x), or cadiff.jacobian(f)(x) if f "
+            "returns several numbers, with holomorphic=True for complex ones"
         )

@@ -10,7 +10,16 @@ import numpy as np
 from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
-from ._base import A, Function, P, Transform, answering, check_function, own_derivatives
+from ._base import (
+    A,
+    Function,
+    P,
+    Transform,
+    answering,
+    check_function,
+    own_derivatives,
+    run_at,
+)
 from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
 from ._outputs import Output, all_shapes, handed_out, own
@@ -304,7 +313,7 @@ def vjp(f: Function, *primals: Any, has_aux: bool = False) -> Any:
         if found is not NotImplemented:
             return found
     with Recording(primals, tuple(range(len(primals))), f=f) as recording:
-        out = recording.run(f, {})
+        out = run_at("vjp", recording, f, primals)
         aux = None
         if has_aux:
             out, aux = binding.split_aux(out)

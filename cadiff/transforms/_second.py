@@ -88,8 +88,13 @@ def hessian(f: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P
     return Hessian("hessian", f, argnums)
 
 
+_NONE = object()
+
+
 class HessianProduct(Transform):
-    def __call__(self, first: Any, v: Any, /, *others: Any, **kwargs: Any) -> Any:
+    def __call__(self, first: Any, v: Any = _NONE, /, *others: Any, **kwargs: Any) -> Any:
+        if v is _NONE:
+            raise TypeError("hvp(f) takes a direction behind the point: write hvp(f)(x, v)")
         if self._own is not None or kwargs:
             found = self._by_function((first, v, *others), kwargs)
             if found is not NotImplemented:

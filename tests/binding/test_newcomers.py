@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import linalg, spatial
 
 import cadiff
 from cadiff import optimize
@@ -88,6 +89,14 @@ def test_what_is_to_be_written_exists() -> None:
     assert {name for name in methods if not hasattr(PROGRAM, name)} == set()
 
 
+def test_names_of_results_exist() -> None:
+    history = optimize.History()
+    result = optimize.minimize(lambda x: x @ x, np.ones(2), method="SLSQP", callback=history)
+    for name, instead in newcomers.RESULTS.items():
+        assert not hasattr(result, name)
+        assert all(hasattr(result, there) for there in re.findall(r"result\.(\w+)", instead))
+
+
 def test_nothing_that_numbers_have_is_hidden() -> None:
     known = {
         *dir(np.ndarray),
@@ -151,12 +160,122 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     "points and directions beside f": (
         lambda x: cadiff.hvp(np.sum, x, x),  # type: ignore[call-arg]
         TypeError,
-        r"hvp\(f\) gives a function.*write hvp\(f\)\(x\)",
+        r"hvp\(f\) gives a function.*write hvp\(f\)\(x, v\)",
     ),
     "point beside what is compiled": (
         lambda x: cadiff.compile(np.sum, x),  # type: ignore[call-overload]
         TypeError,
         r"write compile\(f\)\(x\)",
+    ),
+    "two points beside f": (
+        lambda x: cadiff.hessian(np.dot, x, x),  # type: ignore[call-arg]
+        TypeError,
+        r"write hessian\(f\)\(x, y\)",
+    ),
+    "an argument beside what takes none": (
+        lambda x: cadiff.checkpoint(np.sum, x),  # type: ignore[call-arg]
+        TypeError,
+        r"write checkpoint\(f\)\(x\)",
+    ),
+    "a product without its direction": (
+        lambda x: cadiff.hvp(np.sum)(x),
+        TypeError,
+        r"write hvp\(f\)\(x, v\)",
+    ),
+    "primals that are no tuple": (
+        lambda x: cadiff.jvp(np.sum, x, x),
+        TypeError,
+        r"not ndarray: write jvp\(f, \(x,\), \(v,\)\)",
+    ),
+    "a pullback without a point": (
+        lambda x: cadiff.vjp(lambda x: x),
+        TypeError,
+        r"at a point, here with none: write out, pullback = vjp\(f, x\)",
+    ),
+    "a pullback with its cotangent": (
+        lambda x: cadiff.vjp(lambda x: x, x, x),
+        TypeError,
+        r"here with 2 arguments: write .*pullback\(u\)",
+    ),
+    "a linear map without a point": (
+        lambda x: cadiff.linearize(lambda x: x),
+        TypeError,
+        r"write out, lin = linearize\(f, x\)",
+    ),
+    "a check without a point": (
+        lambda x: cadiff.check_grads(np.sum),  # type: ignore[call-arg]
+        TypeError,
+        r"write check_grads\(f, \(x,\)\)",
+    ),
+    "a check of a function": (
+        lambda x: cadiff.nan_check(np.sum),
+        TypeError,
+        r"a context.*`with cadiff\.nan_check\(\):`",
+    ),
+    "the value in the place of f": (
+        lambda x: cadiff.grad(np.sum(x)),  # type: ignore[call-overload]
+        TypeError,
+        r"not float64: write grad\(f\)\(x\), not grad\(f\(x\)\)",
+    ),
+    "a derivative by an array": (
+        lambda x: cadiff.derivative(np.sum, x),
+        TypeError,
+        r"x is a ndarray; .*cadiff\.grad\(f\)\(x\), or cadiff\.jacobian",
+    ),
+    "the name of an argument": (
+        lambda x: cadiff.grad(lambda a, b: a * b, argnums="b"),  # type: ignore[call-overload]
+        TypeError,
+        r"not 'b'; .*write argnums=1$",
+    ),
+    "the names of arguments": (
+        lambda x: cadiff.compile(lambda a, b: a).grad(x, x, argnums=("a", "b")),
+        TypeError,
+        "by position",
+    ),
+    "argnums of a call": (
+        lambda x: PROGRAM.grad(x, wrt=0),
+        TypeError,
+        "takes no wrt: .*argnums=0",
+    ),
+    "the base of a logarithm": (
+        lambda x: cadiff.log(8.0, 2.0),  # type: ignore[call-arg]
+        TypeError,
+        r"takes one argument \(2 given\).*log\(x\) / log\(b\)",
+    ),
+    "errors of a fit": (
+        lambda x: optimize.least_squares(lambda p: p - 1.0, x).errors,
+        AttributeError,
+        r"no 'errors': write result\.standard_errors\(\).*result\.covariance\(\)",
+    ),
+    "what a result has": (
+        lambda x: optimize.minimize(lambda p: p @ p, x).nonsense,
+        AttributeError,
+        "no 'nonsense': it has .*x, .*hessian, covariance, standard_errors",
+    ),
+    "an option beside the others": (
+        lambda x: optimize.minimize(lambda x: x @ x, x, maxiter=10),
+        TypeError,
+        r"no maxiter: write options=\{'maxiter': 10\}",
+    ),
+    "pairs of bounds for a fit": (
+        lambda x: optimize.curve_fit(lambda x, a: a * x, x, x, bounds=[(0, 1)] * 3),
+        ValueError,
+        r"two sides.*write bounds=\(\(0, 0, 0\), \(1, 1, 1\)\)",
+    ),
+    "as many pairs of bounds as sides": (
+        lambda x: optimize.least_squares(lambda p: p, x[:2], bounds=[(0, 1), (0, 1)]),
+        ValueError,
+        r"two sides.*write bounds=\(\(0, 0\), \(1, 1\)\)",
+    ),
+    "a layer of PyTorch": (
+        lambda x: cadiff.nn.Linear(3, 2),  # type: ignore[attr-defined]
+        AttributeError,
+        r"module 'cadiff\.nn' has no attribute 'Linear': .*write x @ W \+ b",
+    ),
+    "a name of cadiff.numpy.linalg": (
+        lambda x: cadiff.numpy.linalg.solve_triangular,
+        AttributeError,
+        r"module 'cadiff\.numpy\.linalg' has no attribute 'solve_triangular'",
     ),
     "wrt": (
         lambda x: cadiff.grad(np.sum, wrt=1),  # type: ignore[call-overload]
@@ -294,6 +413,8 @@ def test_mistakes_of_newcomers(mistake: Any) -> None:
         make(np.ones(3))
 
 
+X = np.ones(2)
+IMPORT = r"write cadiff\.scipy\.linalg\.{}, after `import cadiff\.scipy\.linalg`"
 NOTED: dict[str, tuple[Any, Any, str]] = {
     "power of a list": (lambda p: p**2, [1.0, 2.0], "f gets a list .*call f with an array"),
     "attribute of a list": (lambda p: p.sum(), [1.0, 2.0], "f gets a list"),
@@ -305,13 +426,41 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
     "hat": (lambda x: x ^ 2, 1.0, r"powers are written x \*\* y"),
     "sum of names": (lambda p: sum(p), {"a": 1.0}, ""),
     "None": (lambda x: x + None, 1.0, ""),
+    "an entry of a dict": (lambda p: p.a, {"a": 1.0}, r"write p\['a'\] for an entry"),
+    "a branch on elements": (
+        lambda x: x.sum() if x > 0.0 else 0.0,
+        X,
+        r"cadiff\.where\(condition, x, y\)",
+    ),
+    "the greatest of a matrix": (lambda x: max(x), np.ones((2, 2)), r"np\.max\(v\)"),
+    "dim": (lambda x: x.mean(dim=0), X, "write axis="),
+    "keepdim": (lambda x: np.sum(x, keepdim=True), X, "write keepdims="),  # type: ignore
+    "axes of a number": (
+        lambda x: x / x.shape[0],
+        1.0,
+        r"its shape is \(\): call f with an array",
+    ),
+    "a key of a dict": (lambda x: {1.0: 2.0}[x], 1.0, "looks up a key"),
+    "a label beyond a tuple": (lambda p: p[2], (1.0, 2.0), ""),
+    "eigh of SciPy": (lambda x: linalg.eigh(x)[0].sum(), np.eye(2), IMPORT.format("eigh")),
+    "svdvals of SciPy": (lambda x: linalg.svdvals(x).sum(), np.eye(2), IMPORT.format("svdvals")),
+    "polar of SciPy": (
+        lambda x: linalg.polar(x)[0].sum(),
+        np.eye(2),
+        "`import cadiff.scipy.linalg`",
+    ),
+    "a distance": (
+        lambda x: spatial.distance.pdist(x).sum(),
+        np.eye(2),
+        r"linalg\.norm\(x\[:, None",
+    ),
 }
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
 @pytest.mark.parametrize(("f", "x", "words"), NOTED.values(), ids=NOTED)
 def test_what_python_says_of_other_types_is_noted(f: Any, x: Any, words: str) -> None:
-    with pytest.raises((TypeError, AttributeError)) as caught:
+    with pytest.raises((TypeError, AttributeError, ValueError, IndexError)) as caught:
         cadiff.grad(f)(x)
     notes = "".join(getattr(caught.value, "__notes__", []))
     assert re.search(words, notes) if words else notes == ""

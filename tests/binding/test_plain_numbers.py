@@ -54,7 +54,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     ),
     "behind a wrapper": (
         lambda x: linalg.schur(np.array([[x, 0.0], [0.0, x]])),
-        [r"scipy\.linalg\.schur computes", r"cadiff\.numpy\.linalg has"],
+        [r"scipy\.linalg\.schur computes", r"cadiff\.scipy\.linalg has"],
     ),
     "mirrored": (
         lambda x: np.linspace(0.0, 1.0, x),

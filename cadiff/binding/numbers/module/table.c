@@ -22,8 +22,7 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
 
 /* A function of one number answers floats, Vars and Duals itself: it is what loops call. */
 #define CAD_ROW1(name, value_, dx)                                                                \
-    static PyObject *function_##name(PyObject *module, PyObject *x) {                             \
-        (void)module;                                                                             \
+    static PyObject *of_one_##name(PyObject *x) {                                                 \
         if (PyFloat_CheckExact(x)) {                                                              \
             return PyFloat_FromDouble(val_##name(PyFloat_AS_DOUBLE(x)));                          \
         }                                                                                         \
@@ -43,9 +42,13 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
         }                                                                                         \
         return cad_call1(CAD_OP_##name, x);                                                       \
     }                                                                                             \
+    static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
+        (void)module;                                                                             \
+        return n == 1 ? of_one_##name(args[0]) : cad_call(CAD_OP_##name, args, n);                \
+    }                                                                                             \
     static PyObject *method_##name(PyObject *self, PyObject *unused) {                            \
         (void)unused;                                                                             \
-        return function_##name(NULL, self);                                                       \
+        return of_one_##name(self);                                                               \
     }
 #define CAD_ROW2(name, value_, dx, dy)                                                            \
     static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
@@ -69,7 +72,7 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
 /* ml_name and ml_doc are filled in from the table by cad_numbers_ready. */
 PyMethodDef cad_table_functions[CAD_OP_COUNT] = {
 #define CAD_ROW1(name, value_, dx)                                                                \
-    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_O, NULL},
+    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
 #define CAD_ROW2(name, value_, dx, dy)                                                            \
     [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
 #define CAD_ROW3(name, value_, dx, dy, dz)                                                        \

@@ -357,9 +357,12 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
 }
 
 PyObject *cad_call(CadOp op, PyObject *const *args, Py_ssize_t n) {
-    if (n != cad_op_info[op].arity) {
-        PyErr_Format(PyExc_TypeError, "cadiff.%s takes %d arguments (%zd given)",
-                     cad_op_info[op].name, cad_op_info[op].arity, n);
+    const int arity = cad_op_info[op].arity;
+    if (n != arity) {
+        static const char *const words[] = {"", "one argument", "2 arguments", "3 arguments"};
+        const char *const advice = op == CAD_OP_log ? ": to a base b it is log(x) / log(b)" : "";
+        PyErr_Format(PyExc_TypeError, "cadiff.%s takes %s (%zd given)%s", cad_op_info[op].name,
+                     words[arity], n, advice);
         return NULL;
     }
     PyObject *result = cad_apply(op, args);
