@@ -316,14 +316,14 @@ cdef class Place:
             return is_same(holder(), self.kept)
         if self.kind == ARRAY:
             return (
-                (holder.shape, holder.dtype) == self.kept
+                (holder.shape, holder.dtype, cnp.PyArray_ISWRITEABLE(holder)) == self.kept
                 and digest_of_array(holder) == self.digest
             )
         if self.kind == OBJECTS:
             return is_same(items_of(holder), self.kept)
         if self.kind == TABLE:
             return is_same(state_of_table(holder), self.kept)
-        return memoryview(holder).tobytes() == self.kept
+        return bytes_of(holder) == self.kept
 
     cdef bint is_filled(self) except -1:
         """Whether nothing but what was missing is there now, as where a result is kept."""
@@ -487,9 +487,14 @@ cdef object items_of(array):
 
 
 cdef tuple state_of_table(table):
-    """Labels, which are objects that do not change, and what the columns hold."""
+    """Labels, which are objects that do not change but for their names; what is set of the table,
+    and what the columns hold."""
     labels = tuple([getattr(table, name, None) for name in ("index", "columns", "name")])
-    return labels, tuple([state_of_array(array) for array in arrays_of_table(table)])
+    names = tuple([tuple(getattr(item, "names", ())) for item in (table, *labels[:2])])
+    has_copies = getattr(getattr(table, "flags", None), "allows_duplicate_labels", None)
+    own = tuple([pair for pair in own_names(table).items() if pair[0][:1] != "_"])
+    held = tuple([state_of_array(array) for array in arrays_of_table(table)])
+    return labels, names, has_copies, own, held
 
 
 cdef list arrays_of_table(table):
@@ -507,6 +512,14 @@ cdef tuple state_of_array(array):
         array = array.to_numpy()
     held = items_of(array) if array.dtype.hasobject else digest_of_array(array)
     return array.shape, array.dtype.str, held
+
+
+cdef object bytes_of(item):
+    """What it lends; None if it does not any more."""
+    try:
+        return memoryview(item).tobytes()
+    except ValueError:
+        return None
 
 
 cdef inline object or_none(PyObject *found):
@@ -686,7 +699,7 @@ cdef class Watch:
     def array(self, cnp.ndarray array, str path):
         """Shape and numbers of an array, which are not references."""
         cdef Place place = add_place(self, ARRAY, array, None, path)
-        place.kept = (array.shape, array.dtype)
+        place.kept = (array.shape, array.dtype, cnp.PyArray_ISWRITEABLE(array))
         place.digest = digest_of_array(array)
 
     def objects(self, cnp.ndarray array, str path):
@@ -699,4 +712,4 @@ cdef class Watch:
 
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
-        add_place(self, BUFFER, item, None, path).kept = memoryview(item).tobytes()
+        add_place(self, BUFFER, item, None, path).kept = bytes_of(item)

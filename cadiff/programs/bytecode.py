@@ -7,6 +7,7 @@ their names mean what is said here alone.
 from __future__ import annotations
 
 import dis
+import sys
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -15,9 +16,12 @@ __all__ = [
     "ATTRIBUTES",
     "CALLS",
     "CONSTANTS",
+    "MATCHES",
     "SHUFFLES",
     "Step",
+    "catches_all",
     "is_called_with_nothing",
+    "last_argument",
     "steps_of",
 ]
 
@@ -25,6 +29,8 @@ ADDITIONS = ("BINARY_OP", "INPLACE_ADD", "INPLACE_SUBTRACT")
 ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 CALLS = ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD")
 CONSTANTS = ("LOAD_CONST", "LOAD_SMALL_INT")
+# They ask whether an exception is of a class.
+MATCHES = ("CHECK_EG_MATCH", "CHECK_EXC_MATCH", "JUMP_IF_NOT_EXC_MATCH")
 # They only move what is on the stack.
 SHUFFLES = ("COPY", "SWAP", "DUP_TOP", "DUP_TOP_TWO", "ROT_TWO", "ROT_THREE")
 
@@ -41,11 +47,13 @@ class Step(NamedTuple):
     line: int
 
 
-def steps_of(code: CodeType) -> list[Step]:
-    """The instructions of some code, but for those that do nothing."""
+def steps_of(code: CodeType, end: int | None = None) -> list[Step]:
+    """The instructions of some code, but for those that do nothing; perhaps up to an offset."""
     steps: list[Step] = []
     height, line, is_target = 0, code.co_firstlineno, False
     for instruction in dis.get_instructions(code):
+        if instruction.offset == end:
+            break
         has_argument = instruction.opcode >= dis.HAVE_ARGUMENT
         number = instruction.arg if has_argument else None
         effect = dis.stack_effect(instruction.opcode, number, jump=False)
@@ -84,6 +92,26 @@ def _parts(instruction: dis.Instruction, effect: int) -> list[tuple[str, Any, in
     ]
 
 
+def last_argument(code: CodeType, offset: int) -> tuple[Step, list[str]]:
+    """What a call gets last: the step that loads it, or ends it, and attributes taken of that."""
+    names: list[str] = []
+    steps = steps_of(code, offset)
+    passed = (*ATTRIBUTES, "PRECALL", "KW_NAMES")  # or names of arguments
+    while steps[-1].name in passed or type(steps[-1].argument) is tuple:
+        step = steps.pop()
+        if step.name in ATTRIBUTES:
+            names.insert(0, step.argument)
+    return steps[-1], names
+
+
 def is_called_with_nothing(steps: list[Step], k: int) -> bool:
     """Whether step k is a call, without arguments, of what is on top of the stack."""
     return k < len(steps) and steps[k].name in CALLS and steps[k].argument == 0
+
+
+def catches_all(steps: list[Step], k: int) -> bool:
+    """Whether a handler begins at step k that asks for no class: it drops what was raised."""
+    names = [step.name for step in steps[k : k + 4]]
+    if sys.version_info >= (3, 11):
+        return names[:2] == ["PUSH_EXC_INFO", "POP_TOP"]
+    return steps[k].is_target and names[:3] == ["POP_TOP"] * 3 and names[3:] != ["POP_EXCEPT"]

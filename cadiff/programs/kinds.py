@@ -3,11 +3,13 @@
 Whatever is not named here may hold anything, and a function that reads it is run as it is. So an
 entry says that something is safe: that nothing in a value can change, or that a function gives the
 same for the same arguments. No list of dangers is ever complete; but a module that is known as a
-whole names those of its functions that are none of this.
+whole names those of its functions that are none of this. What a function answers that gets nothing
+is state of the process or of the thread.
 """
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import functools
 import inspect
@@ -16,7 +18,6 @@ import operator
 import re
 import struct
 import sys
-import threading
 import types
 from collections.abc import Iterator
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -29,25 +30,37 @@ from ..binding.callers import is_of_library
 
 __all__ = [
     "CONSTANTS",
+    "DESCRIPTORS",
     "base_in_c",
     "behind",
     "follow",
+    "holds_numbers",
     "is_class_read",
+    "is_fixed",
+    "is_generated",
+    "is_log",
+    "is_of_logging",
     "is_of_python",
+    "is_of_state",
+    "is_opaque",
+    "is_plain",
     "is_random",
     "is_read",
     "is_safe_class",
     "is_safe_stream",
     "is_structure",
+    "slots",
     "unsafe",
-    "unsafe_method",
+    "unsafe_code",
 ]
 
 _NUMBERS = {np.dtype(code).type for code in "?bBhHiIlLqQefdgFDGSUmM"}
 
+# Of what objects of C show
+DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 _DESCRIPTORS_OF_C = (
     *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
-    *(types.GetSetDescriptorType, types.MemberDescriptorType),
+    *DESCRIPTORS,
 )
 # Nothing in an object of exactly these types can change, nor what it gives.
 CONSTANTS: frozenset[type] = frozenset(
@@ -61,13 +74,12 @@ CONSTANTS: frozenset[type] = frozenset(
         *(types.GenericAlias, types.UnionType),
         # Methods of types of C as these have them, and what is within classes
         *_DESCRIPTORS_OF_C,
-        # Whether they are held now is nothing to compute with.
-        *(type(threading.Lock()), type(threading.RLock())),
-        *(type(np.sum), type(np.ones(1).flags)),
+        type(np.sum),
         type(vars(inspect.FullArgSpec)["args"]),  # a field of a named tuple
     )
 )
 
+_GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
 _OWN_OF_PYTHON = ("__dict__", "__weakref__")
 
 
@@ -87,6 +99,51 @@ def is_of_python(kind: type) -> bool:
         elif name == "__new__" and isinstance(part, BuiltinFunctionType):
             return False
     return kind is not object
+
+
+def is_fixed(kind: type) -> bool:
+    """Whether nothing can be set in a class: it is one of C."""
+    return bool(kind.__flags__ & 1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+def is_opaque(kind: type) -> bool:
+    """Whether attributes of its objects are what code of the user's makes of their names."""
+    for name in ("__getattr__", "__getattribute__"):
+        found = inspect.getattr_static(kind, name, None)
+        if found is not None and not any(found is one for one in _GETTERS):
+            return True
+    return False
+
+
+def holds_numbers(kind: Any) -> bool:
+    """Whether a type of ctypes holds all that its objects show, rather than pointers to it."""
+    while issubclass(kind, ctypes.Array):
+        kind = kind._type_
+    return issubclass(kind, ctypes._SimpleCData) and kind._type_ not in "OPXZz"
+
+
+def is_plain(found: Any) -> bool:
+    """Whether what is found for an attribute is its value: no code makes it of that."""
+    kind = type(found)
+    known = (FunctionType, staticmethod, classmethod, type, *DESCRIPTORS)
+    return issubclass(kind, known) or inspect.getattr_static(kind, "__get__", None) is None
+
+
+def is_generated(name: str, part: Any) -> bool:
+    """Whether a method of a dataclass is one of those that come with every dataclass."""
+    if not isinstance(part, FunctionType) or not name.startswith("__"):
+        return False
+    file = part.__code__.co_filename
+    return file == "<string>" or is_of_library(file)
+
+
+def slots(kind: type) -> Iterator[str]:
+    for base in kind.__mro__:
+        names = base.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if name not in ("__dict__", "__weakref__"):
+                private = name.startswith("__") and not name.endswith("__")
+                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
 
 
 def base_in_c(kind: type) -> type:
@@ -121,23 +178,37 @@ _BUILTINS = frozenset(
 _MODULES: dict[str, frozenset[str]] = {
     name: frozenset()
     for name in (
-        *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath"),
-        *("collections", "colorsys", "contextlib", "copy", "copyreg", "csv", "dataclasses"),
-        *("decimal", "difflib", "enum", "fractions", "functools", "graphlib", "hashlib"),
-        *("heapq", "html", "inspect", "itertools", "json", "keyword", "logging", "math"),
-        *("numbers", "operator", "pickle", "posixpath", "pprint", "queue", "random"),
-        *("re", "reprlib", "statistics", "string", "struct", "textwrap", "traceback"),
-        *("types", "typing", "unicodedata", "unittest", "warnings", "weakref", "zlib"),
+        *("abc", "array", "ast", "base64", "binascii", "bisect", "cmath", "collections"),
+        *("colorsys", "contextlib", "copyreg", "dataclasses", "difflib", "enum", "fractions"),
+        *("functools", "graphlib", "hashlib", "heapq", "html", "itertools", "json", "keyword"),
+        *("copy", "math", "numbers", "operator", "pickle", "pprint", "queue", "random", "re"),
+        *("codecs", "encodings", "reprlib", "statistics", "string", "struct", "textwrap"),
+        *("types", "unicodedata", "unittest", "warnings", "zlib"),
     )
 } | {
-    "threading": frozenset(("active_count", "enumerate")),
-    "gc": frozenset(("get_objects", "get_count", "get_stats", "get_referrers")),
-    "_thread": frozenset(("start_new_thread", "start_new")),
+    "argparse": frozenset(("parse_args", "parse_intermixed_args", "parse_known_args")),
+    "calendar": frozenset(("setfirstweekday",)),
+    "csv": frozenset(("field_size_limit", "get_dialect", "list_dialects", "register_dialect")),
+    "decimal": frozenset(("getcontext", "setcontext")),
+    "inspect": frozenset(("currentframe", "stack", "trace")),
+    "posixpath": frozenset(("abspath", "expanduser", "expandvars", "realpath")),
+    "traceback": frozenset(("extract_stack", "format_stack", "print_stack", "walk_stack")),
+    "typing": frozenset(("get_overloads", "get_type_hints")),
+    "weakref": frozenset(("finalize", "getweakrefcount", "getweakrefs")),
 }
-_MODULES["inspect"] = frozenset(("stack", "currentframe", "trace"))
-_MODULES["posixpath"] = frozenset(("abspath", "realpath", "expanduser", "expandvars"))
-# And of some others these functions alone.
+_LOGS = ("critical", "debug", "error", "exception", "fatal", "info", "log", "warn", "warning")
+# And of some others, which hold what is so in this process or thread, these functions alone.
 _FUNCTIONS = {
+    "_thread": ("RLock", "allocate", "allocate_lock", "lock"),
+    "gc": ("collect", "disable", "enable"),
+    "logging": (*_LOGS, "basicConfig", "getLogger"),
+    "os": ("getenv",),
+    "sys": ("exc_info", "getdefaultencoding", "intern"),
+    "threading": ("Lock", "RLock"),
+    "time": ("sleep",),
+}
+# Of these the methods of their classes, too.
+_METHODS = {
     "pathlib": (  # those that compute with paths, and read no files
         *("anchor", "as_posix", "as_uri", "drive", "full_match", "is_absolute", "is_relative_to"),
         *("is_reserved", "joinpath", "match", "name", "parent", "parents", "parts", "relative_to"),
@@ -145,18 +216,22 @@ _FUNCTIONS = {
         *("__bytes__", "__eq__", "__fspath__", "__ge__", "__getitem__", "__gt__", "__hash__"),
         *("__le__", "__len__", "__lt__", "__repr__", "__rtruediv__", "__str__", "__truediv__"),
     ),
-    "sys": ("exc_info", "getdefaultencoding", "getrefcount", "getsizeof", "intern"),
-    "time": ("sleep",),
 }
-# Functions of NumPy and SciPy that read files, or what others have set.
+# Functions of NumPy, SciPy and pandas that read files, or what others have set, or that set it.
 _OF_NUMBERS = frozenset(
     (
-        *("fromfile", "genfromtxt", "get_printoptions", "geterr", "load", "loadtxt", "memmap"),
-        *("save", "savetxt", "savez", "savez_compressed", "set_printoptions", "seterr"),
+        *("describe_option", "fromfile", "genfromtxt", "get_option", "load", "loadtxt", "memmap"),
+        *("read_csv", "read_excel", "read_feather", "read_hdf", "read_json", "read_parquet"),
+        *("read_pickle", "read_sql", "read_table", "reset_option", "save", "savetxt", "savez"),
+        *("savez_compressed", "set_default_printstyle", "set_global_backend", "set_option"),
+        *("set_printoptions", "setbufsize", "seterr", "seterrcall"),
     )
 )
 # Those of whose classes all is known, too; of `io` only what writes into memory.
-_MODULES_OF_CLASSES = frozenset((*_MODULES, "builtins", "ctypes", "datetime", "mmap", "uuid"))
+_MODULES_OF_CLASSES = frozenset(
+    (*_MODULES, "_thread", "builtins", "ctypes", "datetime", "gc", "logging", "mmap", "threading")
+    + ("uuid",)
+)
 _CLASSES = frozenset(("io.BytesIO", "io.StringIO", "os._Environ"))
 _ENTROPY = frozenset(
     (
@@ -199,23 +274,65 @@ def unsafe(function: Any) -> str:
     if not isinstance(module, str):
         module = ""
     root = module.partition(".")[0]
+    is_method = "." in str(own_attribute(function, "__qualname__", ""))
     if root == "builtins":
         return "" if name in _BUILTINS else _text("", function)
+    if root in _METHODS:
+        return "" if name in _METHODS[root] else _text(root, function)
     if root in _FUNCTIONS:
-        return "" if name in _FUNCTIONS[root] else _text(root, function)
+        is_known = is_method or name in _FUNCTIONS[root]
+        return "" if is_known else _text(root.lstrip("_"), function)
     if root in sys.stdlib_module_names:
         public = root.lstrip("_")
         key = root if root in _MODULES else public
         return "" if key in _MODULES and name not in _MODULES[key] else _text(public, function)
-    if root in ("numpy", "scipy"):
-        return _text(root, function) if name in _OF_NUMBERS else ""
-    return "" if root in ("cadiff", "pandas") else _text(module, function)
+    if root in ("numpy", "pandas", "scipy"):
+        is_known = name not in _OF_NUMBERS and (is_method or not _takes_nothing(function))
+        return "" if is_known else _text(root, function)
+    return "" if root == "cadiff" else _text(module, function)
 
 
-def unsafe_method(module: str, name: str) -> str:
-    """Why a method may give something else each time, of a module that is known in part; or ""."""
-    root = module.partition(".")[0]
-    return f"{root}.{name}" if name not in _FUNCTIONS.get(root, (name,)) else ""
+def unsafe_code(code: CodeType, names: dict[str, Any]) -> str:
+    """The same of some code of a library: that of a function of a module, which has these names.
+
+    Or of a method, where these are known one by one.
+    """
+    root = str(names.get("__name__", "")).partition(".")[0]
+    if root in _METHODS:
+        return "" if code.co_name in _METHODS[root] else f"{root}.{code.co_name}"
+    function = names.get(code.co_name)
+    is_of_it = isinstance(function, FunctionType) and function.__code__ is code
+    return unsafe(function) if is_of_it else ""
+
+
+def is_of_state(function: Any) -> bool:
+    """Whether it is a function of NumPy, SciPy or pandas, which gets nothing to answer from."""
+    module = str(own_attribute(function, "__module__", ""))
+    is_bound = not isinstance(own_attribute(function, "__self__"), (ModuleType, type(None)))
+    is_function = callable(function) and not is_bound and not isinstance(function, type)
+    is_named = isinstance(own_attribute(function, "__name__"), str)
+    return is_function and is_named and module.partition(".")[0] in ("numpy", "pandas", "scipy")
+
+
+def is_log(function: Any) -> bool:
+    """Whether it writes into a log, and answers nothing."""
+    name = own_attribute(function, "__name__")
+    module = own_attribute(function, "__module__")
+    return module == "logging" and name in _LOGS
+
+
+def is_of_logging(kind: type) -> bool:
+    """Whether objects of a class are loggers, handlers, or what they are in."""
+    return any(base.__module__ == "logging" for base in kind.__mro__)
+
+
+def _takes_nothing(function: Any) -> bool:
+    """Whether nothing can be handed to a function."""
+    code = own_attribute(function, "__code__")
+    if not isinstance(code, CodeType):
+        return False
+    has_more = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount == 0 and not has_more
 
 
 def is_safe_class(kind: type) -> bool:
@@ -223,8 +340,11 @@ def is_safe_class(kind: type) -> bool:
     root = kind.__module__.partition(".")[0]
     if root not in sys.stdlib_module_names:
         return True
-    name = f"{root.lstrip('_')}.{kind.__qualname__}"
-    return name in _CLASSES or not _MODULES_OF_CLASSES.isdisjoint((root, root.lstrip("_")))
+    public = root.lstrip("_")
+    if kind.__qualname__ in _MODULES.get(public, ()):
+        return False
+    name = f"{public}.{kind.__qualname__}"
+    return name in _CLASSES or not _MODULES_OF_CLASSES.isdisjoint((root, public))
 
 
 def is_random(function: Any) -> bool:

@@ -19,7 +19,9 @@ from ..binding import Observer, Watch
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
 from ..operations import primitives
 from ..transforms._generators import generator_types
-from .kinds import follow, unsafe, unsafe_method
+from .bytecode import CONSTANTS, last_argument
+from .kinds import follow, unsafe, unsafe_code
+from .settings import Setting, read_by
 from .walks import OUTSIDE
 
 __all__ = ["AGAIN", "DRAWS", "Observation"]
@@ -44,6 +46,7 @@ class Observation(Observer):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch.codes)
         self.obstacle = ""
+        self.settings: set[Setting] = set()  # that libraries have read
         self._unwatched_steps = watch.unwatched_steps
         self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
         self._generators = generator_types() if watch.generators else ()
@@ -53,6 +56,7 @@ class Observation(Observer):
         super().__exit__(*error)
         if isinstance(outer, Observation):  # what runs in a program that f calls runs in f, too
             outer._note(self.obstacle)
+            outer.settings |= self.settings
 
     def on_code(self, code: CodeType) -> int:
         frame = sys._getframe(1)
@@ -66,11 +70,8 @@ class Observation(Observer):
             module = str(frame.f_globals.get("__name__", ""))
             if self._draws and module in _OF_COPIES:
                 self._note(self._draws)
-            if reason := unsafe_method(module, code.co_name):
-                if _is_called_by_user(frame):
-                    self._note(OUTSIDE.format(name=reason))
-                return _UNTOLD
-            return _OPAQUE
+            self.settings.update(read_by(module))
+            return self._stateless(frame)
         if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
             return _ASIDE
         if is_of_library(code.co_filename) and follow(code):
@@ -80,6 +81,14 @@ class Observation(Observer):
             file = os.path.basename(code.co_filename)
             self._note(HIDDEN.format(name=name, line=code.co_firstlineno, file=file))
         return _KNOWN
+
+    def _stateless(self, frame: FrameType) -> int:
+        """How code of a library stands; it is noted if a user asks it for state."""
+        code = frame.f_code
+        reason = "" if code.co_name.startswith("_") else unsafe_code(code, frame.f_globals)
+        if reason and _is_called_by_user(frame):
+            self._note(OUTSIDE.format(name=reason))
+        return _UNTOLD if reason else _OPAQUE
 
     def on_function(self, function: BuiltinFunctionType, is_in_library: bool) -> None:
         if isinstance(function.__self__, self._generators):
@@ -113,8 +122,20 @@ def _is_seeded_later(frame: FrameType) -> bool:
         return False
     names = caller.f_code.co_names
     return caller.f_globals.get("__name__") == _COPIES or (
-        "RandomState" in names and "default_rng" not in names
+        "RandomState" in names and "default_rng" not in names and _is_given_a_seed(caller)
     )
+
+
+def _is_given_a_seed(frame: FrameType) -> bool:
+    """Whether the last argument of the call that is at work in a frame is known not to be None."""
+    step, names = last_argument(frame.f_code, frame.f_lasti)
+    if not step.name.startswith("LOAD_"):  # it is computed
+        return step.name.startswith("BINARY_") and step.name != "BINARY_SUBSCR"
+    known = {**frame.f_globals, **frame.f_locals}
+    value = step.argument if step.name in CONSTANTS else known.get(step.argument)
+    for name in names:
+        value = inspect.getattr_static(value, name, None)
+    return value is not None
 
 
 def _is_known(frame: FrameType) -> bool:

@@ -17,8 +17,10 @@ from .bytecode import (
     ATTRIBUTES,
     CALLS,
     CONSTANTS,
+    MATCHES,
     SHUFFLES,
     Step,
+    catches_all,
     is_called_with_nothing,
     steps_of,
 )
@@ -47,6 +49,8 @@ class Reads(NamedTuple):
     writes: frozenset[Write]
     keeps: frozenset[Write]  # the writes, read or not, of what may have been computed
     asks_types: bool
+    catches: bool  # exceptions of some class
+    catches_all: bool  # or whatever they are
     identities: tuple[Identity, ...]
     calls: frozenset[tuple[str, Chain]]  # what is called with nothing, by where it begins
     lines: dict[tuple[str, Chain], int]  # in which chains are read first, by where they begin
@@ -109,6 +113,8 @@ def reads_of(code: CodeType) -> Reads:
         if is_called_with_nothing(steps, k + len(chain) + (where == "first")):
             calls.add((where, tuple(chain)))
     asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
+    has_handlers = any(step.name in MATCHES for step in steps)
+    has_general_ones = any(catches_all(steps, k) for k in range(len(steps)))
     if "super" in code.co_names:  # which finds the first argument without its name
         found["first"].add(())
     for constant in code.co_consts:
@@ -120,6 +126,8 @@ def reads_of(code: CodeType) -> Reads:
             names |= inner.names
             calls |= inner.calls
             asks_types = asks_types or inner.asks_types
+            has_handlers = has_handlers or inner.catches
+            has_general_ones = has_general_ones or inner.catches_all
             found["globals"] |= inner.globals
             imports |= inner.imports
             writes.update(_seen_around(inner.writes, code, first))
@@ -137,6 +145,8 @@ def reads_of(code: CodeType) -> Reads:
         frozenset(writes),
         frozenset(keeps),
         asks_types,
+        has_handlers,
+        has_general_ones,
         tuple(identities_of(code)),
         frozenset(calls),
         lines,

@@ -742,6 +742,8 @@ def record(
             del args, kwargs, given
             output = Returned(out)
             del out
+            for setting in sorted(observed.settings, key=lambda setting: setting[1]):
+                watch.answer(*setting)
             hidden = ""
             if not watch.holds():
                 watch.settle(settled)

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import abc
 import builtins
+import contextlib
+import copy
+import copyreg
 import ctypes
 import dataclasses
 import functools
@@ -21,6 +24,8 @@ import operator
 import os
 import random
 import sys
+import threading
+import warnings
 from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -30,20 +35,19 @@ from types import (
     ClassMethodDescriptorType,
     CodeType,
     FunctionType,
-    GetSetDescriptorType,
     MappingProxyType,
-    MemberDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
     SimpleNamespace,
+    TracebackType,
 )
 from typing import Any
 from weakref import ReferenceType
 
 import numpy as np
 
-from ..binding import MISSING, Dual, Var, Watch, WeakMethod, are_opened, opened, own_attribute
+from ..binding import MISSING, Dual, Var, Watch, WeakMethod, own_attribute
 from ..binding.callers import (
     is_class_of_library,
     is_module_of_library,
@@ -52,21 +56,32 @@ from ..binding.callers import (
 )
 from ..operations.primitives import primitive
 from ..operations.replayed import Replayed
-from .identities import Identity, Operand
 from .kinds import (
     CONSTANTS,
+    DESCRIPTORS,
     base_in_c,
     behind,
+    holds_numbers,
     is_class_read,
+    is_fixed,
+    is_generated,
+    is_log,
+    is_of_logging,
     is_of_python,
+    is_of_state,
+    is_opaque,
+    is_plain,
     is_random,
     is_read,
     is_safe_class,
     is_safe_stream,
     is_structure,
+    slots,
     unsafe,
 )
+from .named import cell, needs_arguments, written_to
 from .reads import Chain, Reads, Write, reads_of
+from .settings import decimal_context, seen_by
 
 __all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "is_table", "watch_call"]
 
@@ -121,8 +136,13 @@ class _Walk:
         # Why what the functions of primitives give is no constant, by the primitive's number
         self.unwatched_steps: dict[int, str] = {}
         self.generators: list[tuple[str, Any]] = []  # of random numbers, and what they are called
-        self._has_decimals = False
         self._is_in_step = False  # of which replays run the code, with all that it changes
+        self._locks: list[tuple[str, Any]] = []
+        self._classes: list[type] = []  # of the user's
+        self._asks_for_loggers = False
+        self._handles = False  # exceptions
+        self._raising: set[str] = set()  # libraries in which it is set which are raised
+        self._exceptions: list[type[BaseException]] = []
         self._names: set[str] = set()  # that the user's code has: methods, strings and all else
         self._modules: dict[str, ModuleType] = {}  # by what they are called, looked into at last
         self._asked: list[tuple[str, str]] = []  # names of methods, and what these ask
@@ -165,6 +185,8 @@ class _Walk:
         path = path or function.__qualname__
         if not is_read(function):
             self._function_of_library(function, path)
+            if owner is not None and not is_log(function):  # which it may read all of
+                self.value(owner, path.rpartition(".")[0] or path)
             return
         self.codes.extend(_codes_in(function.__code__))
         self._watch.function(function, f"code of {path}")
@@ -175,12 +197,15 @@ class _Walk:
                 self.value(defaults, f"a default of {path}")
         reads = reads_of(function.__code__)
         self.asks_types = self.asks_types or reads.asks_types
+        self._handles = self._handles or reads.catches or reads.catches_all
+        if reads.catches_all:
+            self._exceptions.append(BaseException)
         if not self._is_in_step:
             self._written.extend((function, owner, write) for write in reads.writes)
             self._kept_by.extend((function, owner, write) for write in reads.keeps)
         self._names.update(reads.names)
         for identity in reads.identities:
-            if _needs_arguments(identity, function, owner, kind):
+            if needs_arguments(identity, function, owner, kind):
                 where = f"line {identity.line} of {path}"
                 name = "" if kind is None else path.rpartition(".")[2]
                 self._asked.append((name, IDENTITY.format(what=identity.what, where=where)))
@@ -192,6 +217,10 @@ class _Walk:
         reason = unsafe(function) if is_known else ""
         if function is os.getenv:
             self.value(os.environ, "os.environ")
+        elif function is getattr(sys.modules.get("logging"), "getLogger", None):
+            self._asks_for_loggers = True
+        elif function in (copy.copy, copy.deepcopy):
+            self._watch.mapping(copyreg.dispatch_table, "how classes are copied")
         elif reason:
             raise UnwatchableError(OUTSIDE.format(name=reason))
         for k, name in enumerate(function.__code__.co_freevars):  # of a wrapper
@@ -209,7 +238,7 @@ class _Walk:
             text = f"{chain[0]} in {path}"
             index = function.__code__.co_freevars.index(chain[0])
             value = self._watch.free_variable(function, index, text)
-            self._named.add((id(_cell(function, chain[0])), ""))
+            self._named.add((id(cell(function, chain[0])), ""))
             return self._chain(value, chain[1:], text)
 
         own = {write.chain[:1] for write in (*reads.writes, *reads.keeps) if self._is_in_step}
@@ -220,8 +249,9 @@ class _Walk:
         for place in chains:
             try:
                 value = follow(*place)
-                if place in reads.calls and is_random(value):
-                    name = f"{'.'.join(place[1])}() without a seed"
+                if place in reads.calls and (is_random(value) or is_of_state(value)):
+                    seedless = " without a seed" if is_random(value) else ""
+                    name = f"{'.'.join(place[1])}(){seedless}"
                     raise UnwatchableError(OUTSIDE.format(name=name))
             except UnwatchableError as error:
                 raise error.at(f"line {reads.lines.get(place, 0)} of {path}") from None
@@ -299,6 +329,26 @@ class _Walk:
             if not name or name.startswith("__") or name in self._names:
                 raise UnwatchableError(AsGiven(text))
 
+    def watch_named(self) -> None:
+        """What the code asks by names that say of what, and which exceptions it may catch."""
+        for name in _OF_CLASSES & self._names:
+            for kind in self._classes:
+                self._watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
+        if not _OF_LOCKS.isdisjoint(self._names):
+            for path, lock in self._locks:
+                self._watch.answer(getattr(lock, "locked", lock.__repr__), path)
+        # Whether exceptions that the code may catch are raised is set elsewhere.
+        for kind in self._exceptions if self._handles else ():
+            for ask, name in seen_by(kind, self._raising):
+                if self._is_new(ask):
+                    self._watch.answer(ask, name)
+        texts = _OF_CLOCKS & self._names
+        if texts and any(name.startswith(_MAKES_TIMES) for name in self._names):
+            raise UnwatchableError(OUTSIDE.format(name=f"a clock, for the time {min(texts)!r}"))
+        asked = _OF_LOGGERS & self._names
+        if self._asks_for_loggers and asked:
+            raise UnwatchableError(OUTSIDE.format(name=f"logging.getLogger().{min(asked)}"))
+
     def check_generators(self) -> None:
         """Raise where the code may read the state of a random generator without drawing."""
         named = _OF_STATES & self._names
@@ -316,16 +366,16 @@ class _Walk:
     @property
     def keeps(self) -> bool:
         """Whether something that may have been computed is written where it stays."""
-        found = [_written_to(*written) for written in self._kept_by]
+        found = [written_to(*written) for written in self._kept_by]
         return any(value is not MISSING and not isinstance(value, ModuleType) for value in found)
 
     def _is_read(self, function: FunctionType, owner: Any, write: Write) -> bool:
         where, chain, is_name = write
         if where != "first" and is_name and len(chain) == 1:
-            cell = _cell(function, chain[0]) if where == "cells" else None
-            key = (id(cell), "") if cell else (id(function.__globals__), chain[0])
+            held = cell(function, chain[0]) if where == "cells" else None
+            key = (id(held), "") if held else (id(function.__globals__), chain[0])
             return key in self._named
-        value = _written_to(function, owner, write)
+        value = written_to(function, owner, write)
         if value is MISSING:
             return False
         if is_name:
@@ -378,19 +428,22 @@ class _Walk:
             self.value(owner, path)
             return self._watch.attribute(owner, name, f"{path}.{name}"), False
         found = inspect.getattr_static(owner, name, MISSING)
-        if kind in CONSTANTS or _is_opaque(type(owner)) or not is_of_python(kind):
+        if kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             self.value(owner, path)
             return None, True
         if is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
-            self.value(owner, path)
+            if not is_log(found):
+                self.value(owner, path)
             return None, True
         path = f"{path}.{name}"
         if found is MISSING:
             return self._watch.attribute(owner, name, path), True
         if isinstance(found, property):
             self._watch.attribute(kind, name, path)
+            if isinstance(owner, type):  # it is the property that is asked for
+                self._watch.attribute(found, "__doc__", f"{path}.__doc__")
             for part in (found.fget, found.fset):
                 if isinstance(part, FunctionType):
                     self.function(part, owner, path)
@@ -408,7 +461,7 @@ class _Walk:
             self._watch.attribute(owner, name, path)
             self.function(found, owner, path)
             return None, True
-        if not _is_plain(found):
+        if not is_plain(found):
             self.value(owner, path)
             return None, True
         return self._watch.attribute(owner, name, path), False
@@ -455,7 +508,11 @@ class _Walk:
             self._watch.mapping(vars(value)["_data"], "os.environ")
         elif value is sys.modules:  # see _loaded_modules
             self._watch.mapping(value, path)
-        elif root in ("logging", "pathlib"):  # written to when f is recorded; does not change
+        elif isinstance(value, np.dtype):
+            self._dtype(value, path)
+        elif is_of_logging(kind):
+            self._logger(value, path)
+        elif root == "pathlib":  # paths do not change
             return
         elif is_table(value):
             self._table(value, path)
@@ -467,7 +524,7 @@ class _Walk:
             if handler is not None:
                 handler(self, value, path)
             elif isinstance(value, BaseException):
-                self.value(self._watch.attribute(value, "args", path), path)
+                self._exception(value, path)
             elif not self._is_harmless(value, base):
                 raise UnwatchableError(UNKNOWN.format(path=path, what=_named_kind(kind)))
             if kind is not base or base is SimpleNamespace:
@@ -475,9 +532,10 @@ class _Walk:
 
     def _is_harmless(self, value: Any, base: type) -> bool:
         """Whether nothing in an object of another class of C can change."""
-        if callable(value) and isinstance(own_attribute(value, "__module__"), str):
+        told = [own_attribute(value, name) for name in ("__module__", "__name__")]
+        if callable(value) and all(isinstance(text, str) for text in told):  # a function
             return not unsafe(value)
-        is_constant = isinstance(value, (np.dtype, np.ufunc)) or base in CONSTANTS
+        is_constant = isinstance(value, np.ufunc) or base in CONSTANTS
         return is_constant or is_structure(value) or is_safe_stream(value)
 
     def _builtin(self, value: Any, path: str) -> None:
@@ -507,6 +565,8 @@ class _Walk:
         for module in ("numpy", "numpy._core.umath", "numpy.core.umath", "scipy.special"):
             found = vars(sys.modules.get(module, builtins))
             if found.get(name) is value or any(value is one for one in found.values()):
+                if module == "scipy.special":
+                    self._raising.add("special")
                 return
         raise UnwatchableError(UNKNOWN.format(path=path, what="a ufunc of an unknown library"))
 
@@ -549,6 +609,30 @@ class _Walk:
             self._watch.members(value, path)
         self._items(list(value), path)
 
+    def _logger(self, value: Any, path: str) -> None:
+        """What is set of a logger; but not what it keeps, and where it writes."""
+        for name, item in zip(vars(value), self._watch.namespace(value, path), strict=True):
+            text = f"{path}.{name}"
+            if name == "handlers":
+                self._watch.sequence(item, text)
+            elif name not in _KEPT_BY_LOGGERS:
+                self.value(item, text)
+        self.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's
+        if not is_class_of_library(type(value)):
+            self.value(type(value), type(value).__qualname__)
+
+    def _lock(self, value: Any, path: str) -> None:
+        self._locks.append((path, value))
+
+    def _exception(self, value: BaseException, path: str) -> None:
+        for base in type(value).__mro__:
+            for name, part in vars(base).items():
+                if isinstance(part, DESCRIPTORS) and name not in _OF_EVERY_CLASS:
+                    text = f"{path}.{name}"
+                    found = self._watch.attribute(value, name, text)
+                    if not isinstance(found, TracebackType):
+                        self.value(found, text)
+
     def _view(self, value: Any, path: str) -> None:
         """What shows the keys or the values of a dict, or all of it."""
         of = gc.get_referents(value)
@@ -559,7 +643,13 @@ class _Walk:
         self._items((value.start, value.stop, value.step) if is_slice else value, path)
 
     def _buffer(self, value: Any, path: str) -> None:
+        if isinstance(value, ctypes.Array) and not holds_numbers(type(value)):
+            raise UnwatchableError(UNKNOWN.format(path=path, what="pointers in an array"))
         self._watch.buffer(value, path)
+
+    def _file_in_memory(self, value: Any, path: str) -> None:
+        self._buffer(value, path)
+        self._watch.answer(value.tell, f"position in {path}")
 
     def _partial(self, value: Any, path: str) -> None:
         for name in ("func", "args", "keywords"):
@@ -586,14 +676,16 @@ class _Walk:
         self.generators.append((path, value))
 
     def _decimal(self, value: Any, path: str) -> None:
-        if not self._has_decimals:
-            self._has_decimals = True
-            self._watch.answer(_decimal_context, "decimal.getcontext()")
+        self._raising.add("decimal")
+        if self._is_new(decimal_context):
+            self._watch.answer(decimal_context, "decimal.getcontext()")
 
     def _table(self, value: Any, path: str) -> None:
         kind = type(value)
         if kind.__module__.partition(".")[0] == "pandas":
             self._watch.table(value, path)
+            self.value(self._watch.attribute(value, "attrs", path), f"{path}.attrs")
+            self._items([x for name, x in vars(value).items() if name[:1] != "_"], path)
             return
         raise UnwatchableError(
             f"it reads {path}, {_named_kind(kind)}, whose changes cannot be seen: give it "
@@ -624,7 +716,7 @@ class _Walk:
         """The attributes of an object, and its class."""
         kind = type(value)
         self._items(self._watch.namespace(value, path), path)
-        for name in _slots(kind):
+        for name in slots(kind):
             part = self._watch.attribute(value, name, f"{path}.{name}")
             self.value(part, f"{path}.{name}")
         self.value(kind, kind.__qualname__)
@@ -635,25 +727,36 @@ class _Walk:
             raise UnwatchableError(UNKNOWN.format(path=path, what=_named_kind(kind)))
         if kind.__module__ == "decimal":
             self._decimal(kind, path)
+        if issubclass(kind, BaseException):
+            self._exceptions.append(kind)
+        elif kind in (contextlib.suppress, warnings.catch_warnings):
+            self._handles = True
+            self._exceptions.append(Warning)
         if isinstance(kind, abc.ABCMeta) and self._is_new(abc):
             self._watch.answer(abc.get_cache_token, "what is registered with abstract classes")
-        if _is_fixed(kind):
+        if is_fixed(kind):
             return
         self._watch.class_of(kind, kind.__qualname__)
+        self._classes.append(kind)
         if not is_class_of_library(type(kind)):
             self.value(type(kind), type(kind).__qualname__)
         for base in kind.__mro__:
             if base is object or (is_class_of_library(base) and not is_class_read(base)):
                 continue
+            if "__exit__" in vars(base):
+                self._handles = True
+                self._exceptions.append(BaseException)
             for field in vars(base).get("__dataclass_fields__", {}).values():
                 for part in (field.default, field.default_factory):
                     if part is not dataclasses.MISSING:
                         self.value(part, f"{base.__qualname__}.{field.name}")
             for name, part in list(vars(base).items()):
-                if name in _OF_EVERY_CLASS or isinstance(part, _DESCRIPTORS):
+                if name in _OF_EVERY_CLASS or isinstance(part, DESCRIPTORS):
                     continue
-                if "__dataclass_fields__" in vars(base) and _is_generated(name, part):
+                if "__dataclass_fields__" in vars(base) and is_generated(name, part):
                     self.codes.append(part.__code__)
+                    if part.__defaults__ or part.__kwdefaults__:
+                        self._watch.function(part, f"defaults of {base.__qualname__}.{name}")
                     continue
                 for item in behind(part):
                     if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
@@ -696,11 +799,13 @@ _HANDLERS: dict[type, Callable[[_Walk, Any, str], None]] = {
     np.void: _Walk._record,
     np.ufunc: _Walk._ufunc,
     random.Random.__mro__[1]: _Walk._generator,
+    type(threading.Lock()): _Walk._lock,
+    type(threading.RLock()): _Walk._lock,
 }
 # Of modules that are not loaded for this.
 _HANDLERS_BY_NAME: dict[str, Callable[[_Walk, Any, str], None]] = {
     "decimal.Decimal": _Walk._decimal,
-    "mmap.mmap": _Walk._buffer,
+    "mmap.mmap": _Walk._file_in_memory,
     **{
         f"numpy.random.{name}": _Walk._generator
         for name in (
@@ -720,8 +825,22 @@ _ASK_BY_NAME = frozenset(
 _OF_STATES = frozenset(
     ("bit_generator", "get_state", "getstate", "jumped", "seed_seq", "spawn", "__getstate__")
 )
+# What classes are called, by which their objects are named in texts, too.
+_OF_CLASSES = frozenset(("__name__", "__qualname__"))
+# By what the state of a lock shows: `with` only waits for it.
+_OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
+# Texts that stand for the time when they are read, and what reads them.
+_OF_CLOCKS = frozenset(("now", "today"))
+_MAKES_TIMES = ("datetime64", "M8", "<M8", ">M8", "=M8", "Timestamp", "to_datetime", "Period")
+_OF_LOGGERS = frozenset(
+    (
+        *("disabled", "filters", "getChild", "getChildren", "getEffectiveLevel", "handlers"),
+        *("hasHandlers", "isEnabledFor", "level", "manager", "parent", "propagate"),
+    )
+)
+# Remembered answers, other loggers, and what texts are made of and written to.
+_KEPT_BY_LOGGERS = frozenset(("_cache", "formatter", "lock", "loggerDict", "stream"))
 _ASK_IDENTITY: tuple[Any, ...] = (id, operator.is_, operator.is_not)
-_GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
 _OF_EVERY_CLASS = frozenset(
     (
         *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__"),
@@ -730,7 +849,6 @@ _OF_EVERY_CLASS = frozenset(
         *("__parameters__", "__orig_bases__", "__hash__", "__annotate_func__", "__type_params__"),
     )
 )
-_DESCRIPTORS: tuple[type, ...] = (MemberDescriptorType, GetSetDescriptorType)
 
 
 def _builtins_of(function: Any) -> dict[str, Any]:
@@ -738,132 +856,8 @@ def _builtins_of(function: Any) -> dict[str, Any]:
     return names
 
 
-def _decimal_context() -> tuple[Any, ...]:
-    import decimal
-
-    context = decimal.getcontext()
-    return (context.prec, context.rounding, context.Emin, context.Emax, context.clamp)
-
-
 def _named_kind(kind: type) -> str:
     return f"a {kind.__module__}.{kind.__qualname__}".replace(" builtins.", " ")
-
-
-def _is_fixed(kind: type) -> bool:
-    """Whether nothing can be set in a class: it is one of C."""
-    return bool(kind.__flags__ & 1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
-
-
-def _is_opaque(kind: type) -> bool:
-    """Whether attributes of its objects are what code of the user's makes of their names."""
-    for name in ("__getattr__", "__getattribute__"):
-        found = inspect.getattr_static(kind, name, None)
-        if found is not None and not any(found is one for one in _GETTERS):
-            return True
-    return False
-
-
-def _is_plain(found: Any) -> bool:
-    """Whether what is found for an attribute is its value: no code makes it of that."""
-    kind = type(found)
-    known = (FunctionType, staticmethod, classmethod, type, *_DESCRIPTORS)
-    return issubclass(kind, known) or inspect.getattr_static(kind, "__get__", None) is None
-
-
-def _is_generated(name: str, part: Any) -> bool:
-    """Whether a method of a dataclass is one of those that come with every dataclass."""
-    if not isinstance(part, FunctionType) or not name.startswith("__"):
-        return False
-    file = part.__code__.co_filename
-    return file == "<string>" or is_of_library(file)
-
-
-def _slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        names = base.__dict__.get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            if name not in ("__dict__", "__weakref__"):
-                private = name.startswith("__") and not name.endswith("__")
-                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
-
-
-def _written_to(function: FunctionType, owner: Any, write: Write) -> Any:
-    """What is changed where a function writes; MISSING if that is its own, or not there yet."""
-    where, chain, is_name = write
-    if where == "first":
-        value = MISSING if owner is None else owner
-    elif is_name and len(chain) == 1:
-        return function
-    else:
-        try:
-            value = (
-                _cell(function, chain[0]).cell_contents
-                if where == "cells"
-                else function.__globals__.get(chain[0], MISSING)
-            )
-        except ValueError:  # it is empty
-            return MISSING
-        chain = chain[1:]
-    for name in chain[:-1] if is_name else chain:
-        value = _static(value, name)
-    return value
-
-
-def _cell(function: FunctionType, name: str) -> CellType:
-    cells = function.__closure__ or ()
-    return cells[function.__code__.co_freevars.index(name)]
-
-
-def _static(value: Any, name: str) -> Any:
-    """An attribute, without running code of the user's."""
-    found = inspect.getattr_static(value, name, MISSING)
-    return getattr(value, name, MISSING) if isinstance(found, _DESCRIPTORS) else found
-
-
-def _needs_arguments(
-    identity: Identity, function: FunctionType, owner: Any, kind: type | None
-) -> bool:
-    """Whether an argument may be what is asked for, and something else that of a stand-in."""
-    named = [one for one in identity.operands if one is not None]
-    if kind is not None and not are_opened(kind):
-        if Operand("first", ()) in named:  # an object that has no stand-in
-            return False
-    elif owner is None:
-        named = [one for one in named if one.where != "first"]
-    if len(named) == len(identity.operands):  # none of them is an argument
-        return False
-    return not any(_is_mark(_named(function, owner, one)) for one in named)
-
-
-def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
-    """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
-    value, chain = owner, operand.chain
-    if operand.where == "results" or (operand.where == "first" and owner is None):
-        return MISSING
-    if operand.where == "globals":
-        value = function.__globals__.get(chain[0], getattr(builtins, chain[0], MISSING))
-    elif operand.where == "cells":
-        try:
-            value = _cell(function, chain[0]).cell_contents
-        except ValueError:  # it is empty
-            return MISSING
-    for name in chain if operand.where == "first" else chain[1:]:
-        is_plain = not isinstance(value, ModuleType)
-        value = _static(value, name) if is_plain else getattr(value, name, MISSING)
-        if isinstance(value, (property, functools.cached_property)):
-            return MISSING
-    return value
-
-
-def _is_mark(value: Any) -> bool:
-    """Whether it would be itself as an argument: a recording tells it from all else, as f does."""
-    if value is MISSING or isinstance(value, (Var, Dual)):
-        return False
-    if value is None or isinstance(value, (bool, str, bytes, type)):
-        return True
-    is_number = isinstance(value, (int, float, complex, np.generic, np.ndarray))
-    is_told_by_contents = isinstance(value, (set, frozenset, slice, range))
-    return not is_number and not is_told_by_contents and opened(value) is None
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
@@ -896,6 +890,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None
+    walk.watch_named()
     walk.check_identities()
     walk.check_generators()
     watch.asks_types = walk.asks_types

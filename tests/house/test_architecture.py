@@ -126,9 +126,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"bytecode", "constants", "instructions", "kinds", "pace", "returned", "settling"},
-            {"identities"},
+            {"bytecode", "constants", "instructions", "kinds", "pace", "returned"},
+            {"identities", "settings", "settling"},
             {"reads"},
+            {"named"},
             {"counters", "walks"},
             {"observations"},
             {"codegen", "listings", "recordings"},

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 from scipy.stats import qmc
 
 import cadiff
@@ -25,6 +25,8 @@ bits = np.random.PCG64(SEED)
 
 
 class Model:
+    seed = None
+
     def __init__(self) -> None:
         self.rng = np.random.default_rng(SEED)
 
@@ -58,6 +60,9 @@ DRAWS: dict[str, Callable[[], Any]] = {
 UNSEEDED: dict[str, Callable[[], Any]] = {
     "no seed": lambda: np.random.default_rng().normal(),
     "None for a seed": lambda: np.random.default_rng(None).normal(),
+    "None for an old one": lambda: np.random.RandomState(None).normal(),
+    "no seed that is known": lambda: np.random.RandomState(model.seed).normal(),
+    "SciPy's": lambda: stats.norm.rvs(),
     "the system's": lambda: random.SystemRandom().random(),
     "points of a sequence": lambda: qmc.Halton(1).random()[0, 0],
     "a quadrature": lambda: integrate.qmc_quad(lambda t: t * t, 0.0, 1.0, n_points=8).integral,
@@ -118,6 +123,9 @@ def test_a_generator_at_hand_that_is_not_drawn_from_is_no_obstacle() -> None:
 SEEDED: dict[str, Callable[[], Any]] = {
     "a generator": lambda: np.random.default_rng(3).normal(),
     "an old one": lambda: np.random.RandomState(3).normal(),
+    "an old one, by a name": lambda: np.random.RandomState(SEED).normal(),
+    "an old one, by a sum": lambda: np.random.RandomState(seed=SEED + 1).normal(),
+    "SciPy's": lambda: stats.norm.rvs(random_state=3),
     "points of a sequence": lambda: qmc.Halton(1, rng=3).random()[0, 0],
 }
 

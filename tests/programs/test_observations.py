@@ -21,6 +21,7 @@ import operator
 import pickle
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy import integrate, linalg, special, stats
+from scipy import integrate, interpolate, linalg, sparse, special, stats
 
 import cadiff
 from cadiff.binding import callers
@@ -100,6 +101,13 @@ def test_functions_of_c_of_ones_own_are_named() -> None:
         with pytest.warns(RuntimeWarning, match="labs|ctypes"):
             assert program(3.0) == 6.0
         assert program.stats()["recordings"] == 0
+
+
+@pytest.mark.parametrize("how", ["np.datetime64('now')", "np.array(['today'], 'M8[D]')[0]"])
+def test_a_text_that_stands_for_the_time_is_a_clock(how: str) -> None:
+    program = cadiff.compile(eval(f"lambda x: x * {how}.astype(int)", {"np": np}))
+    with pytest.warns(RuntimeWarning, match="a clock, for the time '(now|today)'"):
+        assert program(0.0) == 0.0
 
 
 def test_what_a_primitive_wraps_may_be_anything() -> None:
@@ -322,6 +330,34 @@ def made_within(x: Any) -> Any:
 
 logger = logging.getLogger(__name__)
 PLACE = Path("data", "run.csv")
+lock, reentrant = threading.Lock(), threading.RLock()
+spline = interpolate.CubicSpline([0.0, 1.0, 2.0], [1.0, 2.0, 0.5])
+frozen = stats.norm(0.0, scale=2.0)
+operator_of_rows = sparse.csr_array(np.eye(2))
+
+
+def within_locks(x: Any) -> Any:
+    lock.acquire()
+    try:
+        with reentrant:
+            return x * 2.0
+    finally:
+        lock.release()
+
+
+def with_logs(x: Any) -> Any:
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("x")
+    return x * 2.0
+
+
+def what_may_fail(x: Any) -> Any:
+    try:
+        warnings.warn("x", UserWarning, stacklevel=2)
+        np.linalg.cholesky(-np.eye(2))
+    except (np.linalg.LinAlgError, ArithmeticError) as error:
+        return x * len(type(error).__name__)
+
 
 # Ways in which users write.
 ORDINARY: dict[str, Callable[[Any], Any]] = {
@@ -337,6 +373,14 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
     "products": lambda x: sum(a * b for a, b in itertools.product([1.0, 2.0], [x, 3.0])),
     "a partial": lambda x: functools.partial(pow, exp=2)(x),
     "a counter": lambda x: x * collections.Counter("aab")["a"],
+    "a lock": within_locks,
+    "logs that are asked for": lambda x: (logging.getLogger(__name__).info("x"), x * 2.0)[1],
+    "logs, if they are on": with_logs,
+    "what may fail": what_may_fail,
+    "a text of an array": lambda x: x * len(str(np.ones(2))),
+    "a spline": lambda x: x * float(spline(1.5)) + spline.c[0, 0],
+    "a frozen distribution": lambda x: x * frozen.pdf(0.5) + frozen.kwds["scale"],
+    "a sparse matrix": lambda x: x * (operator_of_rows @ np.ones(2))[0] + operator_of_rows.nnz,
     "a log": lambda x: (logger.debug("x"), x * 2.0)[1],
     "a copy": lambda x: copy.deepcopy([1.0, [2.0]])[1][0] * x,
     "a text": lambda x: json.loads("[2.5]")[0] * len(re.findall("a", "aa")) * x,
@@ -353,6 +397,7 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:x:UserWarning")
 @pytest.mark.parametrize("way", ORDINARY)
 def test_ordinary_code_is_replayed(way: str) -> None:
     f = ORDINARY[way]

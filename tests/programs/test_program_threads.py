@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import decimal
 import gc
 import os
 import signal
@@ -21,7 +23,7 @@ from cadiff.programs import batches
 from ..helpers.memory import leaks, usage
 from ..helpers.processes import isolated, of_amounts
 from ..helpers.programs import any_shape, hinge, near
-from ..helpers.threads import in_threads
+from ..helpers.threads import in_thread, in_threads
 
 # --- threads -------------------------------------------------------------------------------------
 
@@ -54,6 +56,49 @@ def test_eight_threads_replay_one_program(n: int) -> None:
         return True
 
     assert all(in_threads(8, job))
+
+
+def raises() -> bool:
+    try:
+        return bool(np.log(ZEROS)[0] < 1.0)
+    except FloatingPointError:
+        return False
+
+
+ZEROS = np.zeros(1)
+variable = contextvars.ContextVar("variable", default=0.5)
+own = threading.local()
+# What another thread than the main one answers otherwise.
+OF_THREADS: dict[str, Callable[[], Any]] = {
+    "its number": lambda: threading.get_ident() % 1000,
+    "its number for the system": threading.get_native_id,
+    "its name": lambda: len(threading.current_thread().name),
+    "whether it is the main one": lambda: threading.current_thread() is threading.main_thread(),
+    "what it holds": lambda: getattr(own, "n", 0.25),
+    "its context": variable.get,
+    "its errors": raises,
+    "its decimals": lambda: float(1 / decimal.Decimal(3)),
+    "its texts": lambda: len(str(ZEROS + 1 / 3)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.parametrize("ask", OF_THREADS)
+def test_what_is_a_threads_own_is_answered_in_that_thread(ask: str) -> None:
+    answer = OF_THREADS[ask]
+    program = cadiff.compile(lambda x: x * answer())
+    own.n = 0.75
+    assert [program(1.0), program.grad(1.0)] == [answer(), answer()]
+
+    def another() -> tuple[list[Any], list[Any]]:
+        variable.set(0.75)
+        decimal.getcontext().prec = 5
+        with np.errstate(divide="raise"), np.printoptions(precision=3):
+            return [program(1.0), program.grad(1.0)], [answer(), answer()]
+
+    found, wanted = in_thread(another)
+    assert found == wanted != [answer(), answer()]
 
 
 def test_threads_replay_while_others_record() -> None:
@@ -267,7 +312,7 @@ warnings.simplefilter("ignore", DeprecationWarning)  # fork, where there are thr
 within, go_on = threading.Event(), threading.Event()
 
 def f(x):
-    if threading.current_thread() is not threading.main_thread():
+    if not within.is_set():
         within.set()
         go_on.wait()
     return cnp.sum(cnp.where(x > 0, x, -x) * cnp.sin(x))

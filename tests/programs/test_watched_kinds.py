@@ -457,6 +457,265 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "sum(o.n for o in d)",
         ("a.n = c",),
     ),
+    # What is so in a process or a thread: the last change puts it back.
+    "the level of a logger": (
+        "import logging\nlg = logging.getLogger('cadiff.test')",
+        "(0.5 if lg.isEnabledFor(20) else 2.0) * (1 + lg.level)",
+        ("lg.setLevel(10)", "logging.disable(20)", "lg.setLevel(30)", "logging.disable(0)"),
+    ),
+    "the level of a logger that is handed on": (
+        "import logging\nlg = logging.getLogger('cadiff.test')\n"
+        "def ask(what): return 0.5 if what.isEnabledFor(20) else 2.0",
+        "ask(lg)",
+        ("lg.setLevel(10)", "lg.setLevel(30)", "logging.root.setLevel(10); lg.setLevel(0)",
+         "logging.root.setLevel(30)"),
+    ),
+    "a logger that is asked for": (
+        "import logging",
+        "float(logging.getLogger('cadiff.test').level)",
+        ("logging.getLogger('cadiff.test').setLevel(10)",
+         "logging.getLogger('cadiff.test').setLevel(0)"),
+    ),
+    "an attribute of a logger": (
+        "import logging\nlg = logging.getLogger('cadiff.test')\nlg.n = 0.5",
+        "lg.n + len(lg.handlers) + logging.root.manager.disable",
+        ("lg.n = c", "lg.addHandler(logging.NullHandler())", "logging.disable(20)",
+         "logging.disable(0)"),
+    ),
+    "how logs are made": (
+        "import logging",
+        "float(len(logging.getLevelName(20)))",
+        ("logging.addLevelName(20, 'N')", "logging.addLevelName(20, 'INFO')"),
+    ),
+    "whether a lock is held": (
+        "import threading\nlock = threading.Lock()",
+        "(2.0 if lock.locked() else 0.5)",
+        ("lock.acquire(False)", "lock.release()"),
+    ),
+    "a lock that is tried": (
+        "import threading\nclass L: pass\no = L()\no.lock = threading.Lock()\n"
+        "def ask(o):\n    if o.lock.acquire(blocking=False):\n"
+        "        o.lock.release()\n        return 0.5\n    return 2.0",
+        "ask(o)",
+        ("o.lock.acquire(False)", "o.lock.release()"),
+    ),
+    "whether an array may be written to": (
+        "a = np.ones(2)",
+        "(0.5 if a.flags.writeable else 2.0)",
+        ("a.flags.writeable = False", "a.flags.writeable = True"),
+    ),
+    "the collector of garbage": (
+        "import gc",
+        "(0.5 if gc.isenabled() else 2.0) * gc.get_threshold()[0]",
+        ("gc.disable()", "gc.enable()"),
+    ),
+    "references to an object": (
+        "class A: pass\na = A()\nheld = []",
+        "float(sys.getrefcount(a) > sys.getrefcount(held) + 2)",
+        ("held.extend([a] * 5)", "held.clear()"),
+    ),
+    "the size of an object": (
+        "d = {}",
+        "float(sys.getsizeof(d))",
+        ("d.update(dict.fromkeys(range(99)))\nfor k in range(99): del d[k]",),
+    ),
+    "buffers of NumPy's": (
+        "size = np.getbufsize()",
+        "float(np.getbufsize())",
+        ("np.setbufsize(2 * size)", "np.setbufsize(size)"),
+    ),
+    "errors of floating point": (
+        "state, zeros = np.geterr(), np.zeros(1)\ndef read():\n"
+        "    try: return float(np.exp(np.log(zeros))[0])\n"
+        "    except FloatingPointError: return 2.0",
+        "read()",
+        ("np.seterr(divide='raise')", "np.seterr(**state)"),
+    ),
+    "errors of floating point, by any name": (
+        "state, zeros = np.geterr(), np.zeros(1)\ndef read():\n"
+        "    try: return float(np.exp(np.log(zeros))[0])\n"
+        "    except: return 2.0",
+        "read()",
+        ("np.seterr(divide='raise')", "np.seterr(**state)"),
+    ),
+    "errors that a context of the user's catches": (
+        "state, zeros = np.geterr(), np.zeros(1)\nclass Guard:\n"
+        "    def __enter__(self): return self\n    def __exit__(self, *_): return True\n"
+        "def read():\n    with Guard():\n        return float(np.exp(np.log(zeros))[0])\n"
+        "    return 2.0",
+        "read()",
+        ("np.seterr(divide='raise')", "np.seterr(**state)"),
+    ),
+    "errors of special functions": (
+        "from scipy import special\nstate = special.geterr()\ndef read():\n"
+        "    try: return float(np.exp(-special.gammaln(0.0)))\n"
+        "    except special.SpecialFunctionError: return 2.0",
+        "read()",
+        ("special.seterr(all='raise')", "special.seterr(**state)"),
+    ),
+    "warnings that are errors": (
+        "import warnings\ndef read():\n    try: warnings.warn('n')\n"
+        "    except UserWarning: return 2.0\n    return 0.5",
+        "read()",
+        ("warnings.simplefilter('error', UserWarning)",
+         "warnings.simplefilter('ignore', UserWarning)"),
+    ),
+    "warnings of NumPy's that are suppressed": (
+        "import contextlib, warnings\nzeros = np.zeros(1)\ndef read():\n"
+        "    with contextlib.suppress(RuntimeWarning):\n"
+        "        return float(np.exp(np.log(zeros))[0])\n    return 2.0",
+        "read()",
+        ("warnings.simplefilter('error', RuntimeWarning)",
+         "warnings.simplefilter('ignore', RuntimeWarning)"),
+    ),
+    "warnings that are caught": (
+        "import warnings\ndef read():\n"
+        "    with warnings.catch_warnings(record=True) as caught:\n"
+        "        warnings.warn('n')\n    return float(len(caught))",
+        "read()",
+        ("warnings.simplefilter('ignore', UserWarning)",
+         "warnings.simplefilter('always', UserWarning)"),
+    ),
+    "texts of arrays": (
+        "a = np.ones(3) / 3",
+        "float(len(str(a)) + len(f'{[a]}') + len('%s' % a))",
+        ("np.set_printoptions(precision=3)", "np.set_printoptions(precision=8)"),
+    ),
+    "the name of a thread": (
+        "import threading\nname = threading.current_thread().name",
+        "float(len(threading.current_thread().name))",
+        ("threading.current_thread().name = 'n'", "threading.current_thread().name = name"),
+    ),
+    "an attribute of a thread": (
+        "import threading\nthreading.main_thread().n = 0.5",
+        "threading.main_thread().n",
+        ("threading.main_thread().n = c", "del threading.main_thread().n"),
+    ),
+    "flags of decimals": (
+        "import decimal",
+        "float(decimal.getcontext().flags[decimal.Inexact])",
+        ("decimal.getcontext().flags[decimal.Inexact] = True",
+         "decimal.getcontext().flags[decimal.Inexact] = False"),
+    ),
+    "traps of decimals": (
+        "import decimal\none = decimal.Decimal(1)\ndef read():\n"
+        "    try: return float(one / 3)\n    except decimal.Inexact: return 2.0",
+        "read()",
+        ("decimal.getcontext().traps[decimal.Inexact] = True",
+         "decimal.getcontext().traps[decimal.Inexact] = False"),
+    ),
+    "references that are weak": (
+        "import weakref\nclass A: pass\na = A()\nheld = []\ndone = weakref.finalize(a, int)",
+        "float(weakref.getweakrefcount(a) + done.alive)",
+        ("held.append(weakref.ref(a, lambda _: None))", "del a"),
+    ),
+    "what is called later": (
+        "import weakref\nclass A: pass\na = A()\ndone = weakref.finalize(a, int)",
+        "(0.5 if done.alive else 2.0)",
+        ("del a",),
+    ),
+    "a place in memory": (
+        "import mmap\nm = mmap.mmap(-1, 16)",
+        "float(m.tell())",
+        ("m.seek(3)", "m.seek(0)"),
+    ),
+    "a view that is released": (
+        "m = memoryview(bytearray(4))",
+        "float(len(m))",
+        ("m.release()",),
+    ),
+    "pointers in an array": (
+        "import ctypes\nv = ctypes.c_double(0.5)\n"
+        "a = (ctypes.POINTER(ctypes.c_double) * 1)(ctypes.pointer(v))",
+        "a[0][0]",
+        ("v.value = c",),
+    ),
+    "defaults of a data class": (
+        "import dataclasses\n@dataclasses.dataclass\nclass P:\n    n: float = 0.5",
+        "P().n",
+        ("P.__init__.__defaults__ = (c,)",),
+    ),
+    "limits of a parser": (
+        "import csv\nlimit = csv.field_size_limit()",
+        "float(csv.field_size_limit())",
+        ("csv.field_size_limit(99)", "csv.field_size_limit(limit)"),
+    ),
+    "the first day of a week": (
+        "import calendar",
+        "float(calendar.firstweekday())",
+        ("calendar.setfirstweekday(3)", "calendar.setfirstweekday(0)"),
+    ),
+    "how short texts are": (
+        "import reprlib\nlong = 99 * 'n'",
+        "float(len(reprlib.repr(long)))",
+        ("reprlib.aRepr.maxstring = 9", "reprlib.aRepr.maxstring = 30"),
+    ),
+    "arguments that are parsed": (
+        "import argparse\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--n', type=float, default=0.5)\nformer = [*sys.argv]\n"
+        "sys.argv[1:] = []",
+        "p.parse_args().n",
+        ("sys.argv[1:] = ['--n', '2']", "sys.argv[:] = former[:1]"),
+    ),
+    "hints of types": (
+        "import typing\nclass A:\n    m: int",
+        "float(len(typing.get_type_hints(A)))",
+        ("A.__annotations__['k'] = int",),
+    ),
+    "a distribution of one's own": (
+        "from scipy import stats\nclass D(stats.rv_continuous):\n    n = 0.5\n"
+        "    def _pdf(self, v): return self.n * n\nd = D()",
+        "float(d.pdf(0.5))",
+        ("n = c", "D.n = c", "d.n = c"),
+    ),
+    "a class that derives from a library's": (
+        "import string\nclass F(string.Formatter):\n"
+        "    def format_field(self, value, how): return str(n)\nf_ = F()",
+        "float(f_.format('{0}', 1))",
+        ("n = c",),
+    ),
+    "a bound method of a library's class": (
+        "p = np.polynomial.Polynomial([0.5, 2.0])\ncall = p.__call__",
+        "call(2.0)",
+        ("p.coef[0] = c",),
+    ),
+    "names of fields": (
+        "d = np.dtype([('n', float)])",
+        "float(len(d.names[0]))",
+        ("d.names = ('nn',)",),
+    ),
+    "attributes of exceptions": (
+        "e, s = OSError(1, 'n'), StopIteration(0.5)",
+        "e.errno * s.value * (0.5 if e.__cause__ is None else 2.0)",
+        ("e.errno = 3", "s.value = c", "e.__cause__ = KeyError()"),
+    ),
+    "the name of a class": (
+        "class A: pass\na = A()",
+        "float(len(type(a).__qualname__))",
+        ("A.__qualname__ = 'AA'",),
+    ),
+    "what a property says": (
+        "class A:\n    @property\n    def n(self): 'n'",
+        "float(len(A.n.__doc__))",
+        ("A.n.__doc__ = 'nn'",),
+    ),
+    # Objects of SciPy's
+    "a spline": (
+        "from scipy.interpolate import CubicSpline\n"
+        "s = CubicSpline([0.0, 1.0, 2.0], [1.0, 2.0, 0.5])",
+        "float(s(1.5))",
+        ("s.c[...] = c", "s.x[1] = 1.25"),
+    ),
+    "a frozen distribution": (
+        "from scipy import stats\nd = stats.norm(0.0, scale=1.0)",
+        "float(d.pdf(0.5))",
+        ("d.kwds['scale'] = 2.0", "d.args = (c,)"),
+    ),
+    "a sparse matrix": (
+        "from scipy import sparse\nm = sparse.csr_array(np.eye(2))",
+        "(m @ np.ones(2))[0]",
+        ("m.data[:] *= 2", "m.data = m.data * c"),
+    ),
 }  # fmt: skip
 
 

@@ -1,0 +1,101 @@
+"""What names in the code of a function stand for, as far as that is known without running any.
+
+That of names which are written to, and of those of which it is asked whether they are the same
+object as another one.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..binding import MISSING, Dual, Var, are_opened, opened
+from .identities import Identity, Operand
+from .kinds import DESCRIPTORS
+from .reads import Write
+
+__all__ = ["cell", "needs_arguments", "written_to"]
+
+
+def written_to(function: FunctionType, owner: Any, write: Write) -> Any:
+    """What is changed where a function writes; MISSING if that is its own, or not there yet."""
+    where, chain, is_name = write
+    if where == "first":
+        value = MISSING if owner is None else owner
+    elif is_name and len(chain) == 1:
+        return function
+    else:
+        try:
+            value = (
+                cell(function, chain[0]).cell_contents
+                if where == "cells"
+                else function.__globals__.get(chain[0], MISSING)
+            )
+        except ValueError:  # it is empty
+            return MISSING
+        chain = chain[1:]
+    for name in chain[:-1] if is_name else chain:
+        value = static(value, name)
+    return value
+
+
+def cell(function: FunctionType, name: str) -> CellType:
+    cells = function.__closure__ or ()
+    return cells[function.__code__.co_freevars.index(name)]
+
+
+def static(value: Any, name: str) -> Any:
+    """An attribute, without running code of the user's."""
+    found = inspect.getattr_static(value, name, MISSING)
+    return getattr(value, name, MISSING) if isinstance(found, DESCRIPTORS) else found
+
+
+def needs_arguments(
+    identity: Identity, function: FunctionType, owner: Any, kind: type | None
+) -> bool:
+    """Whether an argument may be what is asked for, and something else that of a stand-in."""
+    named = [one for one in identity.operands if one is not None]
+    if kind is not None and not are_opened(kind):
+        if Operand("first", ()) in named:  # an object that has no stand-in
+            return False
+    elif owner is None:
+        named = [one for one in named if one.where != "first"]
+    if len(named) == len(identity.operands):  # none of them is an argument
+        return False
+    return not any(_is_mark(_named(function, owner, one)) for one in named)
+
+
+def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
+    """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
+    value, chain = owner, operand.chain
+    if operand.where == "results" or (operand.where == "first" and owner is None):
+        return MISSING
+    if operand.where == "globals":
+        value = function.__globals__.get(chain[0], getattr(builtins, chain[0], MISSING))
+    elif operand.where == "cells":
+        try:
+            value = cell(function, chain[0]).cell_contents
+        except ValueError:  # it is empty
+            return MISSING
+    for name in chain if operand.where == "first" else chain[1:]:
+        is_plain = not isinstance(value, ModuleType)
+        value = static(value, name) if is_plain else getattr(value, name, MISSING)
+        if isinstance(value, (property, functools.cached_property)):
+            return MISSING
+    return value
+
+
+def _is_mark(value: Any) -> bool:
+    """Whether it would be itself as an argument: a recording tells it from all else, as f does."""
+    if value is MISSING or isinstance(value, (Var, Dual)):
+        return False
+    if value is None or isinstance(value, (bool, str, bytes, type)):
+        return True
+    is_number = isinstance(value, (int, float, complex, np.generic, np.ndarray))
+    is_told_by_contents = isinstance(value, (set, frozenset, slice, range))
+    return not is_number and not is_told_by_contents and opened(value) is None
