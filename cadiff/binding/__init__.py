@@ -63,6 +63,7 @@ from .atoms import (
 )
 from .captures import (
     OUTER,
+    WRITES,
     Guarded,
     are_within,
     captures_of,
@@ -161,7 +162,7 @@ from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
 from .numpy_functions import DispatchedFunction, Elementwise
 from .observers import Observer
 from .parts import array_of_pair, is_nothing, pair_of_array
-from .recording import Recording, plain_numbers, run_once
+from .recording import Recording, assign, plain_numbers, run_once
 from .rules import (
     Quiet,
     active_arguments,

@@ -107,6 +107,7 @@ def are_within(list vectors, list others):
 
 
 OUTER = "it depends on numbers with derivatives that are no arguments"
+WRITES = cad_obstacle_of_writes.decode()
 
 
 @cython.final
@@ -164,19 +165,6 @@ cdef class Guarded:
     def is_shown(self):
         """Whether f has asked for the `repr` of a number, which only its own arguments tell."""
         return self.recording.tape.guards.is_shown != 0
-
-    @property
-    def writes_inputs(self):
-        """Whether something was assigned to an input."""
-        cdef CadTape *tape = self.recording.tape
-        cdef size_t i, target, base = self.recording.base()
-        if tape.n_assigned == 0:
-            return False
-        for i in range(self.recording.begin(), tape.n_entries):
-            if cad_entry_target(tape, tape.entries[i], &target):
-                if base <= target < base + <size_t>self.recording.n:
-                    return True
-        return False
 
     def made(self, list atoms):
         """Whether these came about here, or carry no derivative."""

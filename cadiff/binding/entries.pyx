@@ -27,7 +27,7 @@ from .c_numbers cimport *
 from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport DirectRule, MOST_AXES, view_of
+from .tape cimport Context, DirectRule, MOST_AXES, view_of
 from .atoms cimport active_of, highest_tag
 from .codes cimport Code
 from .graphs cimport Graph, Ids, Making
@@ -362,26 +362,17 @@ def takes_entries():
 
 
 @cython.final
-cdef class Opened:
+cdef class Opened(Context):
     """In this context calls of programs run their functions, whose entries sweeps can pass that
     have no code for a program's."""
 
-    cdef CadTape *entered
-
     def __enter__(self):
-        self.entered = cad_current_tape()
-        self.entered.open += 1
+        cad_current_tape().open += 1
+        self.begin(None)
 
-    def __exit__(self, *exception):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef void leave(self) noexcept:
-        if self.entered != NULL:
-            self.entered.open -= 1
-            self.entered = NULL
+    cdef int end(self, CadTape *tape, object before) except -1:
+        tape.open -= 1
+        return 0
 
 
 # --- sweeps --------------------------------------------------------------------------------------

@@ -3,13 +3,10 @@
 cimport cython
 
 from .c_tape cimport *
+from .tape cimport Context
 
 
 @cython.final
-cdef class Forward:
+cdef class Forward(Context):
     cdef object lanes
     cdef object call      # (function, args): for error messages, if they are to say more
-    cdef object suspects
-    cdef CadTape *entered
-
-    cdef int leave(self) except -1

@@ -9,6 +9,7 @@ from .c_tape cimport *
 from .atoms cimport is_plain, ndim, read_only, shape
 from .guards cimport explain_error
 from .hooks cimport forget_suspects, note_suspects
+from .tape cimport Context
 
 from .atoms import dual_components, make_dual, map_numbers, tag_of
 
@@ -19,15 +20,11 @@ cdef dict hidden = {}  # by tape: how many recordings, and which tags, are hidde
 
 
 @cython.final
-cdef class Forward:
+cdef class Forward(Context):
     """A forward differentiation along so many lanes (-1: a single direction): a context.
 
     Entering it gives the tag of its Duals. While it is under way, Duals made by hand are given
     higher tags: to them its variables are constants.
-
-    This and other contexts that change the state of a thread are made for one `with`, and end with
-    the object if nothing has left them: from CPython 3.14 on an interrupt may come when
-    `__enter__` has returned and the block has not begun.
     """
 
     def __init__(self, lanes=-1, call=None):
@@ -36,12 +33,13 @@ cdef class Forward:
 
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
+        suspects = None
         if tape.hook != NULL and self.call is not None:
             f, args = self.call
-            self.suspects = note_suspects(tape, f, args)
+            suspects = note_suspects(tape, f, args)
         tape.running_tag = cad_fresh_tag()
         running.setdefault(<size_t>tape, []).append((tape.running_tag, self.lanes))
-        self.entered = tape
+        self.begin(suspects)
         return tape.running_tag
 
     def __exit__(self, *exception):
@@ -49,53 +47,35 @@ cdef class Forward:
         if exception[1] is not None:
             explain_error(exception[1])
 
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        cdef CadTape *tape = self.entered
-        if tape != NULL:
-            self.entered = NULL
-            forget_suspects(tape, self.suspects)
-            set_running(tape, running[<size_t>tape][:-1])
-        return 0
+    cdef int end(self, CadTape *tape, object suspects) except -1:
+        forget_suspects(tape, suspects)
+        return set_running(tape, running[<size_t>tape][:-1])
 
 
 @cython.final
-cdef class ForwardThen:
+cdef class ForwardThen(Context):
     """Forward differentiations that were under way once, as running_forward told, are so again: a
     context."""
 
     cdef list then
-    cdef list before
-    cdef CadTape *entered
 
     def __init__(self, then):
         self.then = then
 
     def __enter__(self):
-        self.before = running_forward()
-        aside.append(self.before)
-        self.entered = cad_current_tape()
+        before = running_forward()
+        aside.append(before)
+        self.begin(before)
         set_running(self.entered, self.then)
 
-    def __exit__(self, *_):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        cdef CadTape *tape = self.entered
-        if tape != NULL:
-            self.entered = NULL
-            set_running(tape, self.before)
-            aside.remove(self.before)
+    cdef int end(self, CadTape *tape, object before) except -1:
+        set_running(tape, before)
+        aside.remove(before)
         return 0
 
 
 @cython.final
-cdef class Apart:
+cdef class Apart(Context):
     """What a function of plain numbers makes is of no differentiation under way, unless it began
     that itself: a context.
 
@@ -103,35 +83,24 @@ cdef class Apart:
     """
 
     cdef CadTag tag
-    cdef tuple before
-    cdef CadTape *entered
 
     def __init__(self, tag=0):
         self.tag = tag
 
     def __enter__(self):
         cdef CadTape *tape = cad_current_tape()
-        self.before = hidden.get(<size_t>tape)
-        recordings, tags = self.before or NOTHING
+        before = hidden.get(<size_t>tape)
+        recordings, tags = before or NOTHING
         if tape.running_tag > 0:
             tags = tags | {tag for tag, _ in running_forward() if tag >= self.tag}
         hidden[<size_t>tape] = recordings if self.tag else tape.n_marks, tags
-        self.entered = tape
+        self.begin(before)
 
-    def __exit__(self, *_):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        cdef CadTape *tape = self.entered
-        if tape != NULL:
-            self.entered = NULL
-            if self.before is None:
-                del hidden[<size_t>tape]
-            else:
-                hidden[<size_t>tape] = self.before
+    cdef int end(self, CadTape *tape, object before) except -1:
+        if before is None:
+            del hidden[<size_t>tape]
+        else:
+            hidden[<size_t>tape] = before
         return 0
 
 

@@ -15,7 +15,7 @@ from .c_graph cimport *
 from .c_numbers cimport *
 from .c_program cimport *
 from .c_tape cimport *
-from .tape cimport DirectRule, on_tape, rule_at, rule_call, rule_name
+from .tape cimport Context, DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Recording
@@ -49,29 +49,20 @@ if hasattr(os, "register_at_fork"):
 
 
 @cython.final
-cdef class Held:
+cdef class Held(Context):
     """A lock, held for one `with`: a context."""
 
     cdef object lock
-    cdef bint entered
 
     def __init__(self, lock):
         self.lock = lock
 
     def __enter__(self):
         self.lock.acquire()
-        self.entered = True
+        self.begin(self.lock)
 
-    def __exit__(self, *_):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        if self.entered:
-            self.entered = False
-            self.lock.release()
+    cdef int end(self, CadTape *tape, object lock) except -1:
+        lock.release()
         return 0
 
 

@@ -13,7 +13,7 @@ from .c_numbers cimport *
 from .c_python cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport entry_name
+from .tape cimport Context, entry_name
 
 
 cdef class Checks:
@@ -174,19 +174,10 @@ def recorded_shapes():
 
 
 @cython.final
-cdef class ShapeHook:
-    cdef Hook hook
-
+cdef class ShapeHook(Context):
     def __enter__(self):
-        self.hook = add_hook(cad_current_tape())
+        self.begin(add_hook(cad_current_tape()))
         return self
 
-    def __exit__(self, *_):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        hook, self.hook = self.hook, None
-        return 0 if hook is None else remove_hook(hook)
+    cdef int end(self, CadTape *tape, object hook) except -1:
+        return remove_hook(hook)

@@ -21,12 +21,11 @@ from .c_numbers cimport *
 from .c_python cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport are_zero, entry_name, rule_call, rule_name, RuleCall, strided_view, view_at
+from .tape cimport are_zero, Context, entry_name, rule_call, rule_name, RuleCall, strided_view, view_at
 from .atoms cimport ndim
 from .recording cimport Recording
 from .hooks cimport add_hook, Checks, checks_of, remove_hook, enter_step, Hook
 
-from . import __file__ as binding_file
 from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
 from .atoms import dual_components, matmul
 from .guards import note_checking
@@ -153,35 +152,26 @@ cdef class CheckUse:
 
 
 @cython.final
-cdef class PlaceNotes:
+cdef class PlaceNotes(Context):
     """A context in which it is noted where each operation is written that this thread records."""
 
-    cdef Hook hook
     cdef NanChecks checks
 
     def __enter__(self):
-        self.hook = add_hook(cad_current_tape())
-        if self.hook.checks is None:
-            self.hook.checks = NanChecks.__new__(NanChecks)
-            self.hook.functions.place = on_entry
-        self.checks = <NanChecks>self.hook.checks
+        cdef Hook hook = add_hook(cad_current_tape())
+        if hook.checks is None:
+            hook.checks = NanChecks.__new__(NanChecks)
+            hook.functions.place = on_entry
+        self.checks = <NanChecks>hook.checks
+        self.begin(hook)
         return self
 
-    def __exit__(self, *_):
-        self.leave()
-
-    def __dealloc__(self):
-        self.leave()
-
-    cdef int leave(self) except -1:
-        cdef Hook hook = self.hook
-        if hook is not None:
-            self.hook = None
-            if self.checks.users == 0:
-                hook.checks = None
-                set_functions(hook)
-            remove_hook(hook)
-        return 0
+    cdef int end(self, CadTape *tape, object before) except -1:
+        cdef Hook hook = before
+        if (<NanChecks>hook.checks).users == 0:
+            hook.checks = None
+            set_functions(hook)
+        return remove_hook(hook)
 
     def places(self, Recording recording):
         """For each operation of a recording its name, and the file and line it is written in."""
@@ -221,7 +211,7 @@ cdef void set_functions(Hook hook):
 # --- places in the program ----------------------------------------------------------------------
 
 cdef dict inside_files = {}
-cdef tuple OWN = (dirname(dirname(binding_file)), dirname(np.__file__))
+cdef tuple OWN = (dirname(dirname(globals()["__file__"])), dirname(np.__file__))
 
 
 cdef bint is_inside(object filename):

@@ -10,6 +10,9 @@ cimport cython
 
 from cpython.object cimport PyObject
 
+from .c_tape cimport CadTape
+from .tape cimport Context
+
 cdef extern from "Python.h":
     """
     #if PY_VERSION_HEX < 0x030B0000
@@ -58,9 +61,10 @@ cdef class Sight:
     """What CPython keeps alive of an Observer that is at work."""
 
     cdef PyObject *observer  # NULL when it has ended
+    cdef object former       # what CPython told before
 
 
-cdef class Observer:
+cdef class Observer(Context):
     """As a context; those that derive from it say what is to be done with what is met.
 
     `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that it
@@ -70,8 +74,6 @@ cdef class Observer:
     cdef dict codes      # how each stands, by its address
     cdef set functions   # of C that were met, by their definitions
     cdef list kept       # alive: else another code may come to stand at an address
-    cdef object former
-    cdef Sight sight     # while it is at work
     cdef PyFrameObject *aside
 
     def __init__(self, known):
@@ -93,36 +95,34 @@ cdef class Observer:
         None if there is none, or if what runs now is nobody's business there.
         """
         cdef Observer found
-        if not isinstance(self.former, Sight) or (<Sight>self.former).observer == NULL:
+        former = None if self.before is None else (<Sight>self.before).former
+        if former is None or (<Sight>former).observer == NULL:
             return None
-        found = <Observer>(<Sight>self.former).observer
+        found = <Observer>(<Sight>former).observer
         return found if found.aside == NULL else None
 
     def __enter__(self):
-        self.former = sys.getprofile()
-        if self.former is None or isinstance(self.former, Sight):
-            self.sight = Sight.__new__(Sight)
-            self.sight.observer = <PyObject *>self
-            PyEval_SetProfile(observe, <PyObject *>self.sight)
+        cdef Sight sight
+        former = sys.getprofile()
+        if former is None or isinstance(former, Sight):
+            sight = Sight.__new__(Sight)
+            sight.observer = <PyObject *>self
+            sight.former = former
+            self.begin(sight)
+            PyEval_SetProfile(observe, <PyObject *>sight)
         return self
 
-    def __exit__(self, *_):
-        self.leave()
-
     def __dealloc__(self):
-        self.leave()
+        self.leave()  # as long as there are codes to look up
 
-    cdef int leave(self) except -1:
-        cdef Sight sight = self.sight
-        former, self.former = self.former, None
-        if sight is not None:
-            self.sight = None
-            sight.observer = NULL
-            if sys.getprofile() is sight:  # f may have begun to profile
-                if former is None:
-                    PyEval_SetProfile(NULL, NULL)
-                else:
-                    PyEval_SetProfile(observe, <PyObject *>former)
+    cdef int end(self, CadTape *tape, object before) except -1:
+        cdef Sight sight = before
+        sight.observer = NULL
+        if sys.getprofile() is sight:  # f may have begun to profile
+            if sight.former is None:
+                PyEval_SetProfile(NULL, NULL)
+            else:
+                PyEval_SetProfile(observe, <PyObject *>sight.former)
         return 0
 
     cdef int standing_of(self, PyFrameObject *frame) except -1:

@@ -24,8 +24,9 @@ from .hooks cimport checks_of, forget_suspects, note_suspects
 from .arguments cimport Collector, Node, Structure
 from .guards cimport explain_error
 
-from .atoms import dual_components, finalized, map_numbers, map_vars, vars_of
+from .atoms import dual_components, finalized, map_numbers, map_vars, plain_values, vars_of
 from .forward import under_way
+from .trees import flattened
 
 
 @cython.final
@@ -257,6 +258,32 @@ cdef class Recording:
         """Whether an atom came about in the recording."""
         return on_tape(atom, self.tape, self.base())
 
+    @property
+    def writes_inputs(self):
+        """Whether something was assigned to an input."""
+        cdef size_t i, target, base
+        if self.tape.n_assigned == 0 or self.n == 0:
+            return False
+        base = self.base()
+        for i in range(self.begin(), self.tape.n_entries):
+            if cad_entry_target(self.tape, self.tape.entries[i], &target):
+                if base <= target < base + <size_t>self.n:
+                    return True
+        return False
+
+    def changes(self, given):
+        """What f has assigned to its arguments: pairs of an array of those that were given, and
+        the values that it is to have."""
+        if not self.writes_inputs:
+            return []
+        arrays, _ = flattened(given)
+        lifted, _ = flattened(self.lifted)
+        return [
+            (array, np.array(plain_values(var)))
+            for array, var in zip(arrays, lifted)
+            if cnp.PyArray_Check(array) and CAD_IS_VAR(var)
+        ]
+
     def finalize(self, tree):
         """What f returned beside its result: plain values if it depends on nothing but the lifted
         arguments, else as it is, and what was recorded is kept."""
@@ -437,6 +464,7 @@ def run_once(f, tuple args, tuple argnums, finalized):
     cdef Recording recording = Recording(args, argnums, False, f)
     try:
         out = f(*recording.lifted)
+        assign(recording.changes(args))
         if (
             CAD_IS_SCALAR(out)
             and recording.n_atoms > 0
@@ -450,6 +478,12 @@ def run_once(f, tuple args, tuple argnums, finalized):
         raise
     finally:
         recording.close()
+
+
+def assign(changes):
+    """Change arguments as f did what stood for them: see Recording.changes."""
+    for array, values in changes:
+        np.copyto(array, values, casting="unsafe")
 
 
 cdef int note_error(CadTape *tape, object error) except -1:

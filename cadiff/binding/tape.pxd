@@ -22,6 +22,15 @@ cpdef bint is_constant(x)
 cdef object empty_like(object array)
 
 
+cdef class Context:
+    cdef CadTape *entered   # NULL: not entered, or left
+    cdef object before
+
+    cdef int begin(self, object before) except -1
+    cdef int end(self, CadTape *tape, object before) except -1
+    cdef int leave(self) except -1
+
+
 @cython.final
 cdef class RuleCall:
     cdef object rule

@@ -15,6 +15,35 @@ from .c_numbers cimport *
 from .c_tape cimport *
 
 
+cdef class Context:
+    """What a thread does otherwise for one `with`, and until the object goes if nothing leaves it.
+
+    From CPython 3.14 on an interrupt may come when `__enter__` has returned and the block has not
+    begun. A subclass changes the state of the thread in `__enter__`, calls `begin` with what was
+    there before, and restores that in `end`. What it has itself is gone by then.
+    """
+
+    cdef int begin(self, object before) except -1:
+        self.before = before
+        self.entered = cad_current_tape()
+        return 0
+
+    cdef int end(self, CadTape *tape, object before) except -1:
+        raise NotImplementedError
+
+    def __exit__(self, *_):
+        self.leave()
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        cdef CadTape *tape = self.entered
+        before, self.before = self.before, None
+        self.entered = NULL
+        return 0 if tape == NULL else self.end(tape, before)
+
+
 cdef int check_axes(tuple shape) except -1:
     if len(shape) > MOST_AXES:
         raise ValueError(f"an array has at most {MOST_AXES} axes, not {len(shape)}")

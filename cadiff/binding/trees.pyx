@@ -8,6 +8,7 @@ ones. All else is a leaf: this module knows nothing of real numbers.
 import copy
 from dataclasses import fields
 from types import FunctionType, MethodType
+from zlib import crc32
 
 import numpy as np
 
@@ -143,7 +144,8 @@ cdef class Container:
         return f"a {self.type.__name__} of {n}"
 
     def __reduce__(self):
-        return container_of_state, (<int>self.kind, self.type, self.names, self.beside)
+        state = <int>self.kind, self.type, self.names, self.beside
+        return container_of_state, (*state, checksum(self.names))
 
 
 cdef Container new_container(Kind kind, type, tuple names=None, beside=None):
@@ -155,8 +157,17 @@ cdef Container new_container(Kind kind, type, tuple names=None, beside=None):
     return made
 
 
-def container_of_state(int kind, type, names, beside):
+cdef object checksum(tuple names):
+    """Of names that are texts: no pickle tells whether one was damaged."""
+    if not names or not all([isinstance(name, str) for name in names]):
+        return None
+    return crc32("\n".join(names).encode("utf-8", "surrogatepass"))
+
+
+def container_of_state(int kind, type, names, beside, check=None):
     """The Container that was pickled."""
+    if check is not None and check != checksum(names):
+        raise ValueError(f"the names {list(names)} are not those that were pickled")
     if kind == REGISTERED and type not in registered:
         raise LookupError(
             f"what is loaded has a container {type.__qualname__}, which is not registered here: "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from ..transforms._base import Function, is_int
 from .constants import Assignable
 from .counters import keeps_nothing
 from .inner import InnerCalls
-from .recordings import Call, FloatArray, carries_derivatives, run
+from .recordings import Call, carries_derivatives, run
 from .settling import settled
 from .traces import Part, Traces, is_eager, watch_of
 
@@ -173,22 +172,26 @@ class EagerCalls(Part, Calls):
             self._traces.gate.note_in_vain()
             if not ran:
                 return self._traces.run(eager, args, kwargs)
-            self._traces.counts["eager"] += 1
-            return ran[0]
+            return self._done(call)
         self._fast_paths.add_fallback(
             asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
         )
         if ran:  # f has run already, to be recorded, and may have changed what it reads
-            self._traces.counts["eager"] += 1
-            return ran[0]
+            return self._done(call)
         return fallback(args, kwargs)
+
+    def _done(self, call: Call) -> Any:
+        """What a call gives for which f was run when it was recorded."""
+        call.change_arguments()
+        self._traces.counts["eager"] += 1
+        return call.ran[0]
 
     def _fallback_of(
         self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
     ) -> Fallback | None:
         """What runs f for calls like this one, if none of them is to be recorded at once."""
         traces = self._traces
-        if call.is_aliased or traces.on_branch_change != "retrace" or not self._optimize:
+        if traces.on_branch_change != "retrace" or not self._optimize:
             return None
         if traces.obstacle(call):
             return Fallback(traces, eager)
@@ -220,13 +223,9 @@ def run_once(
     ways: tuple[tuple[int, ...], ...],
 ) -> Any:
     """What f returns, with the values that derivatives have."""
-    if _may_share(args, kwargs) and Call(args, kwargs, ()).is_aliased:
-        args, kwargs = _with_copies(args, kwargs)  # it may assign to one, and read another
-        return f(*args, **kwargs)
     try:
         return run(f, args, kwargs, ways[0])
-    except NoDerivativeError:  # which was not asked for
-        args, kwargs = _with_copies(args, kwargs)
+    except NoDerivativeError:  # which was not asked for, or f assigns to its arguments
         return f(*args, **kwargs)
     except Exception as error:
         if not ways[1:]:
@@ -235,45 +234,3 @@ def run_once(
             return run(f, args, kwargs, ways[1])
         except Exception:
             raise error from None
-
-
-def _with_copies(
-    args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments with copies of arrays of floats, as recordings have: f may assign to them.
-
-    Those that share memory have copies that do.
-    """
-    owners: dict[int, FloatArray] = {}
-
-    def copied(leaf: Any) -> Any:
-        if type(leaf) is not np.ndarray or leaf.dtype.kind != "f":
-            return leaf
-        owner = leaf
-        while isinstance(owner.base, np.ndarray):
-            owner = owner.base
-        if not owner.flags.forc:
-            return leaf.copy()
-        own = owners.setdefault(id(owner), owner.ravel("K").copy())
-        return np.ndarray(
-            leaf.shape, leaf.dtype, own, leaf.ctypes.data - owner.ctypes.data, leaf.strides
-        )
-
-    def taken(item: Any) -> Any:
-        leaves, tree = binding.flattened(item)
-        copies = [*map(copied, leaves)]
-        return item if all(map(is_, leaves, copies)) else tree.fill(copies)
-
-    return tuple(map(taken, args)), {name: taken(item) for name, item in kwargs.items()}
-
-
-def _may_share(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether there may be two arrays among the arguments of a call."""
-    count = 0
-    for item in (*args, *kwargs.values()) if kwargs else args:
-        if isinstance(item, np.ndarray):
-            count += 1
-        elif type(item) is not float and (found := binding.opened(item)) is not None:
-            for part in found[1]:  # which may be a container again
-                count += 0 if type(part) is float else 1 + (not isinstance(part, np.ndarray))
-    return count > 1

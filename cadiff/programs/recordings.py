@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import (
     OUTER,
+    WRITES,
     Code,
     Container,
     Dual,
@@ -63,6 +64,7 @@ KEPT = (
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
 FloatArray = NDArray[np.float64]
+Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
 Range = tuple[int, int]
 
 __all__ = [
@@ -125,6 +127,7 @@ class Call:
         self.argnums = tuple(k + len(args) if k < 0 else k for k in argnums)
         self.lifted: frozenset[int] = frozenset()  # of `integers`: those that are inputs
         self.ran: tuple[Any, ...] = ()  # (what f returned,), where its recording was of no use
+        self.changes: Changes | None = []  # of arguments, by f then
         self.changed_watch: Watch | None = None  # of what f has changed when it was recorded
         # The recording then, which serves for this call alone, and what was `lifted` for it.
         self.once: tuple[Recorded, frozenset[int]] | None = None
@@ -156,8 +159,7 @@ class Call:
         self.ranges = tuple(pairwise(bounds))
         others = [self._take(k, x, False) for k, x in enumerate(args) if k not in self.argnums]
         named = [(name, self._take(name, kwargs[name], False)) for name in sorted(kwargs)]
-        form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
-        self.form = (*form, self.is_aliased)
+        self.form = (len(args), self.argnums, tuple(signatures), tuple(others), tuple(named))
         constants = [
             None if k in self.lifted else x.tobytes() if isinstance(x, np.ndarray) else x
             for k, x in enumerate(self.integers)
@@ -265,12 +267,27 @@ class Call:
     @property
     def is_aliased(self) -> bool:
         """Whether two of the arrays among its inputs share memory."""
-        return any(np.may_share_memory(one, other) for one, other in combinations(self.arrays, 2))
+        arrays = [item for item in self.atoms if isinstance(item, np.ndarray)]
+        return any(np.may_share_memory(one, other) for one, other in combinations(arrays, 2))
 
-    @property
-    def arrays(self) -> list[NDArray[Any]]:
-        """The arrays among its inputs, but for those with derivatives."""
-        return [item for item in self.atoms if isinstance(item, np.ndarray)]
+    def changes_in(self, recording: Recording) -> Changes | None:
+        """What f has assigned to its arguments.
+
+        None if they were not lifted as they are, such as complex ones, of which f has parts.
+        """
+        changes = recording.changes(self.inputs)
+        own, _ = binding.flattened((self.args, *self.kwargs.values()) if changes else ())
+        are_own = all(any(array is item for item in own) for array, _ in changes)
+        return changes if are_own and not (changes and self.is_aliased) else None
+
+    def change_arguments(self, of_derivative: bool = False) -> None:
+        """Assign to arguments what f did when it was recorded.
+
+        Of a derivative: but to none that it is by, of which f has a copy.
+        """
+        copied, _ = binding.flattened([self.args[k] for k in self.argnums if of_derivative])
+        changes, self.changes = self.changes or [], []
+        binding.assign(one for one in changes if not any(one[0] is item for item in copied))
 
     @property
     def n_variables(self) -> int:
@@ -430,15 +447,11 @@ class Recorded:
         shapes: Sequence[tuple[int, ...]],
         inlined: Inlined | None = None,
         watch: Watch | None = None,
-        writes_inputs: bool = False,
         returns_views: bool = False,
     ) -> None:
         self.watch = watch  # what f has read beside its arguments
-        self.writes_inputs = writes_inputs
-        # whether f can be an entry of a tape, where what it writes and returns may be shared
-        self._may_enter = not (
-            writes_inputs or returns_views or graph.steps or output.has_whole_numbers
-        )
+        # whether f can be an entry of a tape, where what it returns may be shared
+        self._may_enter = not (returns_views or graph.steps or output.has_whole_numbers)
         self._shapes = list(shapes)  # of the atoms of the inputs
         self._taped: Taped | None = None
         self.graph = graph
@@ -456,7 +469,6 @@ class Recorded:
     def __getstate__(self) -> Any:
         return {
             "watch": None,
-            "writes_inputs": self.writes_inputs,
             "_may_enter": self._may_enter,
             "_shapes": self._shapes,
             "_taped": None,
@@ -684,6 +696,10 @@ def run(
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
         numbers_and_others, named = call.with_inputs(recording.lifted)
         out = f(*numbers_and_others, **named)
+        changes = call.changes_in(recording)
+        if changes is None:
+            raise NoDerivativeError(WRITES)
+        binding.assign(changes)
         del numbers_and_others, named
         return _finalized(recording, out)
 
@@ -709,7 +725,7 @@ def record(
     With `exact` the recording can be inlined, too. `within` another derivative f is not run, for
     this reason, if it may keep numbers that carry that.
     """
-    call.ran, call.once = (), None
+    call.ran, call.once, call.changes = (), None, []
     if not call.statics and (counter := counter_of(f)):
         return f"it changes {counter}"
     try:
@@ -734,8 +750,10 @@ def record(
             try:
                 with Observation(watch) as observed:
                     out = f(*args, **kwargs)
-            except BaseException:
+            except BaseException as error:
                 watch.settle(settled)
+                if isinstance(error, TypeError) and guarded.obstacle == WRITES:
+                    return AsGiven(WRITES)  # of stand-ins some parts cannot be assigned to
                 raise
             generators.forget_unused()
             is_changed = not _are_same(given, _contents(args, kwargs))
@@ -754,7 +772,7 @@ def record(
                 hidden = DRAWS.format(name=generators.names[0])
             found = _taken(guarded, output, call, watch, optimize, exact, hidden)
             if is_changed:  # f has to run on what was given
-                call.ran, call.once, found = (), None, CHANGED
+                call.ran, call.once, call.changes, found = (), None, [], CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
@@ -792,7 +810,8 @@ def _taken(
 ) -> Recorded | str:
     """What was recorded, or why it cannot be replayed."""
     changed = call.changed
-    writes_inputs = guarded.writes_inputs
+    writes = guarded.recording.writes_inputs
+    call.changes = call.changes_in(guarded.recording) if writes else []
     own: str = guarded.obstacle or hidden
     obstacle = own
     keeps = are_kept(binding.guards_serial())
@@ -802,20 +821,19 @@ def _taken(
         obstacle = obstacle or OUTER
     if changed:
         obstacle = obstacle or f"it changes an argument, {changed}, in place: pass a copy"
-    if writes_inputs and call.is_aliased:
-        shared = "it assigns to an argument that shares memory with another one: pass a copy"
-        obstacle = obstacle or shared
+    if writes:
+        obstacle = own = own or obstacle or WRITES
     obstacle = obstacle or output.obstacle
     if obstacle:
         is_own = own not in ("", OUTER) and not output.obstacle
         # The texts of NumPy's scalars are other ones: f runs again, where it may.
         is_shown = guarded.is_shown and not (watch.is_written or watch.keeps)
-        if is_own and not (keeps or changed or call.is_aliased or is_shown):
+        if is_own and not (keeps or changed or is_shown or call.changes is None):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)
                 call.once = (made, call.lifted) if isinstance(made, Recorded) else None
             call.ran = (_finalized_output(guarded.recording, output),)
-        return AsGiven(obstacle) if guarded.is_shown else obstacle
+        return AsGiven(obstacle) if guarded.is_shown or writes else obstacle
     return _made_of(guarded, output, call, watch, optimize, exact)
 
 
@@ -833,7 +851,6 @@ def _made_of(
         [shape for shapes in guarded.recording.structure.leaf_shapes() for shape in shapes],
         inlined,
         watch,
-        guarded.writes_inputs,
         binding.are_views_of_one(output.atoms),
     )
     recorded.compared = call.compared

@@ -359,6 +359,7 @@ class Traces:
         except (MissedError, PointError, CallError, ObstacleError):
             call.lift(lifted)
             return False, None
+        call.change_arguments(of_derivative=True)
         self.counts["eager"] += 1
         return True, result
 

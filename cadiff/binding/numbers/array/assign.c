@@ -7,6 +7,7 @@
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
+#include "tape/guards.h"
 
 long cad_n_refused_duals;
 
@@ -40,6 +41,9 @@ static int check_target(const CadVar *var) {
     CadBlock *block = empty ? NULL : cad_tape_find_block(var->tape, var->slot);
     const char *why = empty ? NULL : why_kept(var, block);
     if (why != NULL) {
+        if (var->view->flags & CAD_INPUT && var->tape->guards != NULL) {
+            cad_guard_obstacle(var->tape, cad_obstacle_of_writes); /* plain f may do so */
+        }
         PyErr_SetString(PyExc_TypeError, why);
         return -1;
     }
