@@ -553,8 +553,7 @@ cdef class Complex:
             return made
         advice = hooks.advice()
         raise TypeError(
-            "a complex number with a derivative does not become an element of an array of objects, "
-            "where NumPy would take it for a real one: "
+            NO_ELEMENT
             + (advice if "cadiff.array(" in advice else "cadiff.array([...]) holds such numbers")
             + (f"; {advice}" if advice and "cadiff.array(" not in advice else "")
         )
@@ -564,6 +563,20 @@ cdef class Complex:
 
     def __dir__(self):
         return sorted({*object.__dir__(self), *hooks.METHODS})
+
+
+cdef str NO_ELEMENT = (
+    "a complex number with a derivative does not become an element of an array of objects, where "
+    "NumPy would take it for a real one: "
+)
+
+
+cdef public int cad_check_element(object element) except -1:
+    if isinstance(element, Complex):
+        raise TypeError(
+            NO_ELEMENT + "make one number of the array before, cadiff.array([...])"
+        )
+    return 0
 
 
 cdef class ComplexArray(Complex):

@@ -696,7 +696,7 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("var", [{"var"}, {"sweep", "values"}, {"grad"}, {"members", "operators"}]),
     ("array", [{"array"}, {"inner"}, {"operands"}, {"apply", "gather"}, {"assign"}, {"index"}]),
     ("dual", [{"apply", "dual"}, {"index", "make"}, {"members", "operators"}]),
-    ("module", [{"module"}, {"methods", "table", "ufuncs"}, {"ready"}]),
+    ("module", [{"module"}, {"methods", "objects", "table", "ufuncs"}, {"ready"}]),
 ]
 BINDING_RANK = {
     f"{folder}/{name}": (storey, place)

@@ -7,6 +7,7 @@ import pickle
 import sys
 import zlib
 from collections.abc import Callable
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -194,6 +195,13 @@ def test_dual() -> None:
 
 
 PLAIN = numpy.array([1.0, 2.0 + 1j])
+
+
+def objects(z: Any, w: Any) -> Any:
+    """An array of objects of the real parts."""
+    return numpy.array([z.real, w.real])
+
+
 INTO_OBJECTS: dict[str, Callable[[Any, Any], Any]] = {
     "number": lambda z, w: numpy.array(z),
     "list": lambda z, w: numpy.array([z, w]),
@@ -216,6 +224,26 @@ INTO_OBJECTS: dict[str, Callable[[Any, Any], Any]] = {
     "norm of SciPy": lambda z, w: scipy_linalg.norm(np.array([z, w])),
     "times a list": lambda z, w: PLAIN * [z, w],
     "vectorize": lambda z, w: numpy.vectorize(lambda t: t * 1j)([z.real, w.real]),
+    "vectorize to objects": lambda z, w: numpy.vectorize(lambda t: t * 1j, [object])([z.real]),
+    "frompyfunc": lambda z, w: numpy.frompyfunc(lambda t: (1, t * 1j), 1, 2)(objects(z, w)),
+    "plus an imaginary number": lambda z, w: objects(z, w) + 1j,
+    "less an imaginary number": lambda z, w: 1j - objects(z, w),
+    "times an imaginary number": lambda z, w: objects(z, w) * 1j,
+    "times one of NumPy's": lambda z, w: numpy.complex128(1j) * objects(z, w),
+    "by an imaginary number": lambda z, w: objects(z, w) / 1j,
+    "to an imaginary power": lambda z, w: objects(z, w) ** 1j,
+    "a single element": lambda z, w: objects(z, w)[:1] * 1j,
+    "columns": lambda z, w: (objects(z, w).reshape(2, 1) * [[1j, 2.0]]).imag,
+    "every other element": lambda z, w: numpy.array([z.real, 1.0] * 3)[::2] * PLAIN[1],
+    "behind real ones": lambda z, w: objects(z, w) * numpy.array([1.0, 1j], object),
+    "in place": lambda z, w: objects(z, w).__imul__(1j),
+    "out": lambda z, w: numpy.multiply(objects(z, w), 1j, out=numpy.zeros(2, object)),
+    "running sums": lambda z, w: numpy.cumsum(numpy.array([z.real, 1j])),
+    "an outer product": lambda z, w: numpy.outer(objects(z, w), PLAIN),
+    "matrix times vector": lambda z, w: numpy.diag(objects(z, w)) @ PLAIN,
+    "stack of products": lambda z, w: numpy.array([[[z.real], [w.real]]]) @ [[1j]],
+    "a number times objects": lambda z, w: z.real * numpy.array([2.0, 1j], object),
+    "an array times objects": lambda z, w: cadiff.Var(PLAIN.real) * numpy.array([2, 1j], object),
 }
 OF_LISTS: dict[str, Callable[[Any, Any], Any]] = {
     "array": lambda np, zs: np.array(zs).imag,
@@ -233,6 +261,30 @@ def test_complex_numbers_do_not_become_elements_of_arrays_of_objects(make: Any) 
     for z in (cadiff.Var(PLAIN), cadiff.Dual(PLAIN, 1.0 + 0.0 * PLAIN)):
         with pytest.raises(TypeError, match=r"array of objects.*cadiff\.array\("):
             make(z[0], z[1])
+
+
+def test_reductions_of_arrays_of_objects_may_be_complex() -> None:
+    x = cadiff.Var(numpy.array([0.5, 2.0]))
+    mixed = numpy.array([x[0], 1j, x[1]])
+    for total in (mixed.sum(), numpy.add.reduce(mixed), numpy.array([x[0], x[1]]) @ PLAIN):
+        assert isinstance(total, cadiff.Complex)
+    assert mixed.sum() == 2.5 + 1j
+    assert mixed.prod() == 1j
+
+
+def test_other_objects_are_computed_with_as_before() -> None:
+    numbers = numpy.array([Fraction(1, 3), 2, 1j, numpy.float32(0.5)], dtype=object)
+    doubled = [Fraction(2, 3), 4, 2j, 1.0]
+    assert (numbers * 2).tolist() == (numbers + numbers).tolist() == doubled
+    assert numpy.frompyfunc(lambda t: 2 * t, 1, 1)(numbers).tolist() == doubled
+    assert (numbers[:2].reshape(2, 1) @ numbers[:1].reshape(1, 1)).ravel().tolist() == [
+        Fraction(1, 9),
+        Fraction(2, 3),
+    ]
+    with pytest.raises(TypeError, match="unsupported operand"):
+        numbers * numpy.array([1, 2, 3, None], dtype=object)
+    with pytest.raises(ZeroDivisionError):
+        numbers / 0
 
 
 @pytest.mark.parametrize("f", OF_LISTS.values(), ids=OF_LISTS)

@@ -15,6 +15,14 @@ extern PyMethodDef cad_table_functions[CAD_OP_COUNT];
 extern PyMethodDef cad_table_methods[CAD_OP_COUNT];
 extern PyMethodDef cad_whole_methods[]; /* what module math asks for */
 
+/* --- arrays of objects (objects.c) --- */
+
+/* Raise if there is a complex number with a derivative among some elements. */
+int cad_check_elements(const char *place, npy_intp n, npy_intp step);
+
+/* Have NumPy's operations between objects do so. */
+int cad_check_loops_over_objects(PyObject *numpy);
+
 /* --- NumPy's protocols and ufuncs (ufuncs.c) --- */
 
 PyObject *cad_make_ufunc(CadOp op);

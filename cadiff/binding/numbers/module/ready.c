@@ -222,7 +222,8 @@ int cad_numbers_ready(PyObject *module) {
             return -1;
         }
     }
-    if (cad_borrow_loops(cad_numpy, cad_numpy_functions) < 0) {
+    if (cad_borrow_loops(cad_numpy, cad_numpy_functions) < 0 ||
+        cad_check_loops_over_objects(cad_numpy) < 0) {
         return -1;
     }
     for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {

@@ -166,6 +166,7 @@ static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp
         }
         Py_XSETREF(*(PyObject **)(data[n] + i * steps[n]), result);
     }
+    cad_check_elements(data[n], dimensions[0], steps[n]);
     feclearexcept(FE_ALL_EXCEPT);
 }
 

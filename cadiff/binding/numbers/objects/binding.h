@@ -31,6 +31,9 @@ PyObject *cad_complex_dual(PyObject *primal, PyObject *tangent);
 /* Whether something is a complex number, or an array of them, with derivatives or without. */
 int cad_is_complex(PyObject *object);
 
+/* Raise where a complex number with a derivative would be an element of an array of objects. */
+int cad_check_element(PyObject *element);
+
 /* A number or array as plain, where nothing in it carries a derivative. */
 PyObject *cad_finalized(PyObject *atom);
 
