@@ -371,6 +371,8 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         )
     if given.get("nan_policy") == "omit":
         _omit_nans(given)
+    elif given.get("nan_policy") is None and given.get("check_finite", True) is not False:
+        _check_finite(given)
     if given.get("sigma") is not None and np.size(given["sigma"]) == 1:  # without jac SciPy's
         given["sigma"] = np.full(np.size(given["ydata"]), np.ravel(given["sigma"])[0])
     if jac == "2-point" and given.get("method") is None and _is_unbounded(given):
@@ -444,6 +446,20 @@ def _fit(given: dict[str, Any], progress: bool) -> Any:
         again = optimize.curve_fit(**given)
     again[2]["nfev"] += result[2]["nfev"]
     return (*refined, *again[2:])
+
+
+def _check_finite(given: dict[str, Any]) -> None:
+    """Raise, as SciPy does, where data are not finite, and say which."""
+    for name in ("xdata", "ydata"):
+        data = given[name]
+        if isinstance(data, (list, tuple, np.ndarray)):
+            numbers = np.asarray(data)
+            if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+                raise ValueError(
+                    f"array must not contain infs or NaNs: {name} has "
+                    f"{np.count_nonzero(~np.isfinite(numbers))} of them. nan_policy='omit' leaves "
+                    "out data that are nan"
+                )
 
 
 def _omit_nans(given: dict[str, Any]) -> None:

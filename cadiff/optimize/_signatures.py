@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from .. import transforms
 from ..binding import callers, newcomers
+from ..transforms._base import takes
 from ._history import History
 from ._results import Result, as_result
 
@@ -61,6 +62,8 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                     raise TypeError(newcomers.misfit(call, (), given) or str(error)) from None
                 if str(error).startswith("Unknown solver"):
                     raise ValueError(f"{error}: {_like(given.get('method'), methods)}") from None
+                if "args" in known and _wants_more(error, given, required) and "args" not in given:
+                    error.add_note(f"{name} calls {required[0]}(x, *args): write args=(...,)")
                 raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
                 result.history = history
@@ -89,6 +92,16 @@ def _check_derivatives(given: dict[str, Any], f: str) -> None:
                     + (f"write {name}=cadiff.{known}({f}), or " if serves else "")
                     + "leave it out, and it is filled in"
                 )
+
+
+def _wants_more(error: Exception, given: dict[str, Any], required: Sequence[str]) -> bool:
+    """Whether f was called, and has further arguments; and there may be notes."""
+    return (
+        isinstance(error, TypeError)
+        and hasattr(error, "add_note")
+        and "required positional argument" in str(error)
+        and not takes(given[required[0]], (0.0,))
+    )
 
 
 def _like(method: Any, known: Sequence[str]) -> str:

@@ -267,6 +267,11 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
         ValueError,
         r"two sides.*write bounds=\(\(0, 0\), \(1, 1\)\)",
     ),
+    "data that are nan": (
+        lambda x: optimize.curve_fit(lambda x, a: a * x, x, np.where(x, np.nan, x)),
+        ValueError,
+        "infs or NaNs: ydata has 3 of them.*nan_policy='omit'",
+    ),
     "a layer of PyTorch": (
         lambda x: cadiff.nn.Linear(3, 2),  # type: ignore[attr-defined]
         AttributeError,
@@ -473,6 +478,17 @@ def test_a_package_without_its_core_says_how_to_build_it(tmp_path: Path) -> None
         [sys.executable, "-c", "import cadiff"], cwd=tmp_path, capture_output=True, text=True
     )
     assert re.search(r"core of cadiff is missing from .*pip install -e \.", done.stderr)
+
+
+@pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
+@pytest.mark.parametrize("optimise", [optimize.minimize, optimize.least_squares, optimize.root])
+def test_further_arguments_of_objectives(optimise: Any) -> None:
+    with pytest.raises(TypeError, match="'rate'") as caught:
+        optimise(lambda x, rate: x * rate, 1.0)
+    assert re.search(r"calls fun\(x, \*args\): write args=", "".join(caught.value.__notes__))
+    with pytest.raises(TypeError, match="'rate'") as inner:
+        optimise(lambda x: (lambda rate: rate)(), 1.0)
+    assert not getattr(inner.value, "__notes__", [])
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
