@@ -62,7 +62,10 @@ def called_like(reference: Callable[..., Any]) -> Callable[[Inner], Inner]:
                     raise TypeError(newcomers.misfit(call, (), given) or str(error)) from None
                 if str(error).startswith("Unknown solver"):
                     raise ValueError(f"{error}: {_like(given.get('method'), methods)}") from None
-                if "args" in known and _wants_more(error, given, required) and "args" not in given:
+                wants_more = "args" in known - given.keys() and _wants_more(
+                    error, given[required[0]]
+                )
+                if wants_more and hasattr(error, "add_note"):
                     error.add_note(f"{name} calls {required[0]}(x, *args): write args=(...,)")
                 raise callers.shortened(error)  # noqa: B904
             if isinstance(history, History) and isinstance(result, Result):
@@ -94,14 +97,10 @@ def _check_derivatives(given: dict[str, Any], f: str) -> None:
                 )
 
 
-def _wants_more(error: Exception, given: dict[str, Any], required: Sequence[str]) -> bool:
-    """Whether f was called, and has further arguments; and there may be notes."""
-    return (
-        isinstance(error, TypeError)
-        and hasattr(error, "add_note")
-        and "required positional argument" in str(error)
-        and not takes(given[required[0]], (0.0,))
-    )
+def _wants_more(error: Exception, f: Any) -> bool:
+    """Whether an error says that f, which was called with x alone, has further arguments."""
+    is_told = isinstance(error, TypeError) and "required positional argument" in str(error)
+    return is_told and not takes(f, (0.0,))
 
 
 def _like(method: Any, known: Sequence[str]) -> str:
