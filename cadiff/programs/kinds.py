@@ -265,7 +265,13 @@ def unsafe(function: Any) -> str:
             known = base in _OF_CLASSES or root not in sys.stdlib_module_names
             return "" if known else _text(f"{owner.__module__}.{owner.__name__}", function)
         if owner is not None and not isinstance(owner, ModuleType):
-            return ""  # of an object, which is known or not
+            # Of an object, which is known or not; a time without a zone is one of the process.
+            is_naive = isinstance(owner, datetime.datetime) and owner.tzinfo is None
+            is_of_zones = function.__name__ == "astimezone" or (
+                function.__name__ == "timestamp" and is_naive
+            )
+            is_known = function.__name__ != "__sizeof__" and not is_of_zones
+            return "" if is_known else f"{type(owner).__qualname__}.{function.__name__}"
     if isinstance(function, FunctionType):  # a wrapper says that it is what it wraps
         module, name = function.__globals__.get("__name__"), function.__code__.co_name
     else:

@@ -80,6 +80,7 @@ from .kinds import (
     unsafe,
 )
 from .named import cell, needs_arguments, written_to
+from .questions import OF_CLASSES, OF_LOCKS, asks_by_name, asks_state, asks_unwatched
 from .reads import Chain, Reads, Write, reads_of
 from .settings import decimal_context, seen_by
 
@@ -139,7 +140,7 @@ class _Walk:
         self._is_in_step = False  # of which replays run the code, with all that it changes
         self._locks: list[tuple[str, Any]] = []
         self._classes: list[type] = []  # of the user's
-        self._asks_for_loggers = False
+        self._gets_loggers = False
         self._handles = False  # exceptions
         self._raising: set[str] = set()  # libraries in which it is set which are raised
         self._exceptions: list[type[BaseException]] = []
@@ -218,7 +219,7 @@ class _Walk:
         if function is os.getenv:
             self.value(os.environ, "os.environ")
         elif function is getattr(sys.modules.get("logging"), "getLogger", None):
-            self._asks_for_loggers = True
+            self._gets_loggers = True
         elif function in (copy.copy, copy.deepcopy):
             self._watch.mapping(copyreg.dispatch_table, "how classes are copied")
         elif reason:
@@ -300,17 +301,16 @@ class _Walk:
                 self._loaded_modules()
             for path, module in list(self._modules.items()):
                 names = vars(module)
-                if self._names.isdisjoint(_ASK_BY_NAME):
-                    new = (self._names & names.keys()) - done.setdefault(path, set())
-                    done[path] |= new
-                    for name in sorted(new):
-                        is_done = False
-                        self._chain(module, (name,), path)
-                elif path not in done:
-                    done[path], is_done = set(), False
+                if asks_by_name(self._names) and path not in done:
+                    is_done = False
                     self._watch.mapping(names, path)
                     if not is_module_of_library(module):
                         self._items(list(names.values()), path)
+                new = (self._names & names.keys()) - done.setdefault(path, set())
+                done[path] |= new
+                for name in sorted(new):
+                    is_done = False
+                    self._chain(module, (name,), path)
 
     def _loaded_modules(self) -> None:
         """Of what `sys.modules` holds: modules of the user's, and what else is named."""
@@ -331,10 +331,10 @@ class _Walk:
 
     def watch_named(self) -> None:
         """What the code asks by names that say of what, and which exceptions it may catch."""
-        for name in _OF_CLASSES & self._names:
+        for name in OF_CLASSES & self._names:
             for kind in self._classes:
                 self._watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
-        if not _OF_LOCKS.isdisjoint(self._names):
+        if not OF_LOCKS.isdisjoint(self._names):
             for path, lock in self._locks:
                 self._watch.answer(getattr(lock, "locked", lock.__repr__), path)
         # Whether exceptions that the code may catch are raised is set elsewhere.
@@ -342,19 +342,13 @@ class _Walk:
             for ask, name in seen_by(kind, self._raising):
                 if self._is_new(ask):
                     self._watch.answer(ask, name)
-        texts = _OF_CLOCKS & self._names
-        if texts and any(name.startswith(_MAKES_TIMES) for name in self._names):
-            raise UnwatchableError(OUTSIDE.format(name=f"a clock, for the time {min(texts)!r}"))
-        asked = _OF_LOGGERS & self._names
-        if self._asks_for_loggers and asked:
-            raise UnwatchableError(OUTSIDE.format(name=f"logging.getLogger().{min(asked)}"))
+        if asked := asks_unwatched(self._names, self._gets_loggers):
+            raise UnwatchableError(OUTSIDE.format(name=asked))
 
     def check_generators(self) -> None:
         """Raise where the code may read the state of a random generator without drawing."""
-        named = _OF_STATES & self._names
-        if self.generators and named:
-            name = f"{self.generators[0][0]}.{min(named)}"
-            raise UnwatchableError(OUTSIDE.format(name=name))
+        if self.generators and (asked := asks_state(self._names)):
+            raise UnwatchableError(OUTSIDE.format(name=f"{self.generators[0][0]}.{asked}"))
 
     # --- what is written to
 
@@ -428,6 +422,8 @@ class _Walk:
             self.value(owner, path)
             return self._watch.attribute(owner, name, f"{path}.{name}"), False
         found = inspect.getattr_static(owner, name, MISSING)
+        if is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
+            raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
         if kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             self.value(owner, path)
@@ -660,6 +656,8 @@ class _Walk:
 
     def _wrapped(self, value: Any, path: str) -> None:
         self._items(behind(value), path)
+        if own_attribute(value, "__dict__"):
+            self._items(self._watch.namespace(value, path), path)
 
     def _cache(self, value: Any, path: str) -> None:
         """What a function that remembers its results has remembered."""
@@ -685,7 +683,8 @@ class _Walk:
         if kind.__module__.partition(".")[0] == "pandas":
             self._watch.table(value, path)
             self.value(self._watch.attribute(value, "attrs", path), f"{path}.attrs")
-            self._items([x for name, x in vars(value).items() if name[:1] != "_"], path)
+            held = [x for name, x in vars(value).items() if name[:1] != "_"]
+            self._items([*held, *_objects_in(value)], path)
             return
         raise UnwatchableError(
             f"it reads {path}, {_named_kind(kind)}, whose changes cannot be seen: give it "
@@ -814,30 +813,6 @@ _HANDLERS_BY_NAME: dict[str, Callable[[_Walk, Any, str], None]] = {
         )
     },
 }
-# What reads attributes by names that are computed.
-_ASK_BY_NAME = frozenset(
-    (
-        *("getattr", "hasattr", "setattr", "vars", "dir", "attrgetter", "methodcaller"),
-        *("__dict__", "__getattribute__", "getattr_static", "getmembers"),
-    )
-)
-# What random generators are copied by, or others are made of.
-_OF_STATES = frozenset(
-    ("bit_generator", "get_state", "getstate", "jumped", "seed_seq", "spawn", "__getstate__")
-)
-# What classes are called, by which their objects are named in texts, too.
-_OF_CLASSES = frozenset(("__name__", "__qualname__"))
-# By what the state of a lock shows: `with` only waits for it.
-_OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
-# Texts that stand for the time when they are read, and what reads them.
-_OF_CLOCKS = frozenset(("now", "today"))
-_MAKES_TIMES = ("datetime64", "M8", "<M8", ">M8", "=M8", "Timestamp", "to_datetime", "Period")
-_OF_LOGGERS = frozenset(
-    (
-        *("disabled", "filters", "getChild", "getChildren", "getEffectiveLevel", "handlers"),
-        *("hasHandlers", "isEnabledFor", "level", "manager", "parent", "propagate"),
-    )
-)
 # Remembered answers, other loggers, and what texts are made of and written to.
 _KEPT_BY_LOGGERS = frozenset(("_cache", "formatter", "lock", "loggerDict", "stream"))
 _ASK_IDENTITY: tuple[Any, ...] = (id, operator.is_, operator.is_not)
@@ -849,6 +824,16 @@ _OF_EVERY_CLASS = frozenset(
         *("__parameters__", "__orig_bases__", "__hash__", "__annotate_func__", "__type_params__"),
     )
 )
+
+
+def _objects_in(table: Any) -> Iterator[Any]:
+    """The objects in a table and its labels, but for those of pandas, which do not change."""
+    columns = [x for _, x in table.items()] if getattr(table, "ndim", 1) == 2 else [table]
+    for part in (*columns, *(getattr(table, name, None) for name in ("index", "columns"))):
+        array = part.to_numpy() if is_table(part) else np.empty(0)
+        for item in array.ravel().tolist() if array.dtype.hasobject else ():
+            if not type(item).__module__.startswith("pandas."):
+                yield item
 
 
 def _builtins_of(function: Any) -> dict[str, Any]:

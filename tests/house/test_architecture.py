@@ -126,7 +126,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"bytecode", "constants", "instructions", "kinds", "pace", "returned"},
+            {"bytecode", "constants", "instructions", "kinds", "pace", "questions", "returned"},
             {"identities", "settings", "settling"},
             {"reads"},
             {"named"},

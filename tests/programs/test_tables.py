@@ -56,6 +56,7 @@ CHANGES: list[Callable[[Frame], Any]] = [
     lambda frame: frame.held.update(c=Column(1.0, 2.0)),
     lambda frame: setattr(frame, "columns", object()),
     lambda frame: setattr(frame.held["a"], "numbers", np.array([1, 2])),
+    lambda frame: setattr(frame, "own", 3.0),
 ]
 
 
@@ -107,10 +108,13 @@ def test_a_table_is_differentiated_as_an_array_and_called_as_it_is() -> None:
 
 def test_changes_of_a_dataframe_are_seen() -> None:
     pd = pytest.importorskip("pandas")
+    held: list[float] = [1.0]
     table = pd.DataFrame({"u": [1.0, 2.0, 3.0], "k": ["p", "q", "r"]}, index=list("abc"))
+    table["held"] = [held, [], []]
 
     def f(x: Any) -> Any:
         factor = 2.0 if table["k"].iloc[0] == "p" else 1.0
+        factor *= table.attrs.get("n", 3.0) * table["held"].iloc[0][0] * len(str(table.index.name))
         return cnp.sum(x * table["u"].to_numpy()) * factor
 
     def swap() -> None:
@@ -122,6 +126,9 @@ def test_changes_of_a_dataframe_are_seen() -> None:
     program = cadiff.compile(f)
     changes = [lambda: table.__setitem__("new", 1.0), swap, relabel]
     changes.append(lambda: table.loc.__setitem__(("a", "u"), 7.0))
+    changes.append(lambda: table.attrs.update(n=2.0))
+    changes.append(lambda: held.insert(0, 5.0))
+    changes.append(lambda: setattr(table.index, "name", "n"))
     for change in (lambda: None, *changes):
         change()
         for _ in range(2):

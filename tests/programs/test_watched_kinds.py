@@ -694,6 +694,39 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "float(len(type(a).__qualname__))",
         ("A.__qualname__ = 'AA'",),
     ),
+    "an attribute of a static method": (
+        "s = staticmethod(lambda: 1.0)\ns.n = 0.5",
+        "s.n",
+        ("s.n = c",),
+    ),
+    "the frame of an error": (
+        "def read():\n    try: raise KeyError\n"
+        "    except KeyError as e: return e.__traceback__.tb_frame.f_globals['n']",
+        "read()",
+        ("n = c",),
+    ),
+    "the zone of the time": (
+        "import datetime, os, time\nd = datetime.datetime(2020, 1, 1)\n"
+        "formerly = os.environ.get('TZ', 'UTC')",
+        "d.timestamp() + d.astimezone(datetime.timezone.utc).hour",
+        ("os.environ['TZ'] = 'Asia/Tokyo'; time.tzset()",
+         "os.environ['TZ'] = formerly; time.tzset()"),
+    ),
+    "how much memory an object takes": (
+        "d = {}",
+        "float(d.__sizeof__())",
+        ("d.update(dict.fromkeys(range(99)))\nfor k in range(99): del d[k]",),
+    ),
+    "a stream": (
+        "out = sys.stdout",
+        "float(sys.stdout.closed)",
+        ("import io; sys.stdout = io.StringIO(); sys.stdout.close()", "sys.stdout = out"),
+    ),
+    "a method of a module, by its name": (
+        "import gc",
+        "float(operator.methodcaller('isenabled')(gc))",
+        ("gc.disable()", "gc.enable()"),
+    ),
     "what a property says": (
         "class A:\n    @property\n    def n(self): 'n'",
         "float(len(A.n.__doc__))",
