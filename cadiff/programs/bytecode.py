@@ -109,9 +109,17 @@ def is_called_with_nothing(steps: list[Step], k: int) -> bool:
     return k < len(steps) and steps[k].name in CALLS and steps[k].argument == 0
 
 
-def catches_all(steps: list[Step], k: int) -> bool:
-    """Whether a handler begins at step k that asks for no class: it drops what was raised."""
-    names = [step.name for step in steps[k : k + 4]]
-    if sys.version_info >= (3, 11):
-        return names[:2] == ["PUSH_EXC_INFO", "POP_TOP"]
-    return steps[k].is_target and names[:3] == ["POP_TOP"] * 3 and names[3:] != ["POP_EXCEPT"]
+def catches_all(steps: list[Step]) -> bool:
+    """Whether some handler asks for no class: it may drop whatever was raised."""
+    names = [step.name for step in steps]
+    if sys.version_info < (3, 11):
+        asked = sum(step.is_target and step.name == "DUP_TOP" for step in steps)
+        return names.count("SETUP_FINALLY") > asked
+    return any(_asks_nothing(names[k + 1 :]) for k, x in enumerate(names) if x == "PUSH_EXC_INFO")
+
+
+def _asks_nothing(names: list[str]) -> bool:
+    """Whether instructions are those of a handler that asks for no class."""
+    loads = (*ATTRIBUTES, "BUILD_TUPLE")
+    first = next(name for name in names if not (name.startswith("LOAD_") or name in loads))
+    return first not in (*MATCHES, "WITH_EXCEPT_START")

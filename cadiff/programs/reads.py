@@ -114,7 +114,7 @@ def reads_of(code: CodeType) -> Reads:
             calls.add((where, tuple(chain)))
     asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
     has_handlers = any(step.name in MATCHES for step in steps)
-    has_general_ones = any(catches_all(steps, k) for k in range(len(steps)))
+    has_general_ones = catches_all(steps)
     if "super" in code.co_names:  # which finds the first argument without its name
         found["first"].add(())
     for constant in code.co_consts:

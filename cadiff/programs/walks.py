@@ -424,6 +424,8 @@ class _Walk:
         found = inspect.getattr_static(owner, name, MISSING)
         if is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
+        if kind in CONSTANTS and name in own_attribute(owner, "__dict__", ()):
+            return self._watch.attribute(owner, name, f"{path}.{name}"), False
         if kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             self.value(owner, path)
@@ -647,6 +649,11 @@ class _Walk:
         self._buffer(value, path)
         self._watch.answer(value.tell, f"position in {path}")
 
+    def _neighbours(self, value: Any, path: str) -> None:
+        """The points of a tree that finds neighbours, and what it is made of."""
+        for name in ("data", "indices", "maxes", "mins"):
+            self._array(getattr(value, name), f"{path}.{name}")
+
     def _partial(self, value: Any, path: str) -> None:
         for name in ("func", "args", "keywords"):
             text = f"{path}.{name}"
@@ -728,9 +735,9 @@ class _Walk:
             self._decimal(kind, path)
         if issubclass(kind, BaseException):
             self._exceptions.append(kind)
-        elif kind in (contextlib.suppress, warnings.catch_warnings):
+        elif kind in _HANDLING:
             self._handles = True
-            self._exceptions.append(Warning)
+            self._exceptions.append(_HANDLING[kind])
         if isinstance(kind, abc.ABCMeta) and self._is_new(abc):
             self._watch.answer(abc.get_cache_token, "what is registered with abstract classes")
         if is_fixed(kind):
@@ -803,8 +810,10 @@ _HANDLERS: dict[type, Callable[[_Walk, Any, str], None]] = {
 }
 # Of modules that are not loaded for this.
 _HANDLERS_BY_NAME: dict[str, Callable[[_Walk, Any, str], None]] = {
+    "builtins.SuperLU": lambda walk, value, path: None,  # SciPy's
     "decimal.Decimal": _Walk._decimal,
     "mmap.mmap": _Walk._file_in_memory,
+    "scipy.spatial._ckdtree.cKDTree": _Walk._neighbours,
     **{
         f"numpy.random.{name}": _Walk._generator
         for name in (
@@ -812,6 +821,12 @@ _HANDLERS_BY_NAME: dict[str, Callable[[_Walk, Any, str], None]] = {
             *("_pcg64.PCG64DXSM", "_philox.Philox", "_sfc64.SFC64"),
         )
     },
+}
+# What deals with exceptions of others than those that are named beside it, and with which.
+_HANDLING: dict[type, type[BaseException]] = {
+    contextlib.ExitStack: BaseException,
+    contextlib.suppress: Warning,
+    warnings.catch_warnings: Warning,
 }
 # Remembered answers, other loggers, and what texts are made of and written to.
 _KEPT_BY_LOGGERS = frozenset(("_cache", "formatter", "lock", "loggerDict", "stream"))

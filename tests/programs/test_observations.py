@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from scipy import integrate, interpolate, linalg, sparse, special, stats
+from scipy import integrate, interpolate, linalg, sparse, spatial, special, stats
 
 import cadiff
 from cadiff.binding import callers
@@ -334,6 +334,8 @@ lock, reentrant = threading.Lock(), threading.RLock()
 spline = interpolate.CubicSpline([0.0, 1.0, 2.0], [1.0, 2.0, 0.5])
 frozen = stats.norm(0.0, scale=2.0)
 operator_of_rows = sparse.csr_array(np.eye(2))
+factors = sparse.linalg.splu(sparse.csc_array(2.0 * np.eye(2)))
+tree = spatial.KDTree(np.eye(2))
 
 
 def within_locks(x: Any) -> Any:
@@ -380,6 +382,8 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
     "a text of an array": lambda x: x * len(str(np.ones(2))),
     "a spline": lambda x: x * float(spline(1.5)) + spline.c[0, 0],
     "a frozen distribution": lambda x: x * frozen.pdf(0.5) + frozen.kwds["scale"],
+    "a tree of neighbours": lambda x: x * tree.query([0.5, 0.25])[0],
+    "factors of a matrix": lambda x: x * factors.solve(np.ones(2))[0],
     "a sparse matrix": lambda x: x * (operator_of_rows @ np.ones(2))[0] + operator_of_rows.nnz,
     "a log": lambda x: (logger.debug("x"), x * 2.0)[1],
     "a copy": lambda x: copy.deepcopy([1.0, [2.0]])[1][0] * x,

@@ -538,6 +538,12 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "read()",
         ("np.seterr(divide='raise')", "np.seterr(**state)"),
     ),
+    "errors of floating point, at last": (
+        "state, zeros = np.geterr(), np.zeros(1)\ndef read():\n    found = 2.0\n"
+        "    try: found = float(np.exp(np.log(zeros))[0])\n    finally: return found",
+        "read()",
+        ("np.seterr(divide='raise')", "np.seterr(**state)"),
+    ),
     "errors that a context of the user's catches": (
         "state, zeros = np.geterr(), np.zeros(1)\nclass Guard:\n"
         "    def __enter__(self): return self\n    def __exit__(self, *_): return True\n"
@@ -743,6 +749,17 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "from scipy import stats\nd = stats.norm(0.0, scale=1.0)",
         "float(d.pdf(0.5))",
         ("d.kwds['scale'] = 2.0", "d.args = (c,)"),
+    ),
+    "a tree of neighbours": (
+        "from scipy.spatial import KDTree\npoints = np.arange(6.0).reshape(3, 2)\n"
+        "t = KDTree(points, copy_data=False)",
+        "float(t.query([0.5, 0.5])[0])",
+        ("points[0] = c", "t = KDTree(points * c)"),
+    ),
+    "a function of NumPy's with an attribute": (
+        "np.sum.cadiff_test = 0.5",
+        "np.sum.cadiff_test",
+        ("np.sum.cadiff_test = c",),
     ),
     "a sparse matrix": (
         "from scipy import sparse\nm = sparse.csr_array(np.eye(2))",
