@@ -229,7 +229,7 @@ cdef class Place:
 
     cdef str described(self):
         """What was read, in words that name no objects."""
-        if self.kind == ANSWER:  # which may be a number of this process alone
+        if self.kind == ANSWER and not self.name:  # a number of this process alone
             return f"{self.path}\n"
         text = f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
         if self.kind != TABLE:
@@ -690,9 +690,10 @@ cdef class Watch:
         (<object>type).__getattribute__(kind, "__init__")  # by which it comes to have a version
         place.version = version_of(<PyObject *>kind)
 
-    def answer(self, ask, str path):
-        """What a function gives that is called with nothing, a number or a tuple of such."""
-        cdef Place place = add_place(self, ANSWER, None, None, path)
+    def answer(self, ask, str path, bint is_portable=True):
+        """What a function gives that is called with nothing, a number or a tuple of such. Whether
+        it says something in another process, too."""
+        cdef Place place = add_place(self, ANSWER, None, is_portable, path)
         place.holder = ask
         place.kept = ask()
 

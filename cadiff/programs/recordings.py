@@ -513,8 +513,12 @@ class Recorded:
 
     @property
     def is_portable(self) -> bool:
-        """Whether it can be pickled: its steps, or classes of results, may not."""
-        return is_portable((self.graph.steps, self.output))
+        """Whether it can be pickled: its steps, or classes of results, may not.
+
+        What it was seen to read, but is not found in the code, is not watched at loading.
+        """
+        was_observed = self.watch is not None and self.watch.was_observed
+        return not was_observed and is_portable((self.graph.steps, self.output))
 
     @property
     def is_current(self) -> bool:
@@ -762,6 +766,7 @@ def record(
             del out
             for setting in sorted(observed.settings, key=lambda setting: setting[1]):
                 watch.answer(*setting)
+                watch.was_observed = True  # and is no more known from the code alone
             hidden = ""
             if not watch.holds():
                 watch.settle(settled)

@@ -336,7 +336,7 @@ class _Walk:
                 self._watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
         if not OF_LOCKS.isdisjoint(self._names):
             for path, lock in self._locks:
-                self._watch.answer(getattr(lock, "locked", lock.__repr__), path)
+                self._watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)
         # Whether exceptions that the code may catch are raised is set elsewhere.
         for kind in self._exceptions if self._handles else ():
             for ask, name in seen_by(kind, self._raising):
@@ -739,7 +739,8 @@ class _Walk:
             self._handles = True
             self._exceptions.append(_HANDLING[kind])
         if isinstance(kind, abc.ABCMeta) and self._is_new(abc):
-            self._watch.answer(abc.get_cache_token, "what is registered with abstract classes")
+            text = "what is registered with abstract classes"
+            self._watch.answer(abc.get_cache_token, text, is_portable=False)
         if is_fixed(kind):
             return
         self._watch.class_of(kind, kind.__qualname__)

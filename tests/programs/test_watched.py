@@ -603,6 +603,33 @@ def test_copies_do_not_answer_from_the_past() -> None:
     assert program.grad(1.0) == 3.0
 
 
+def test_copies_know_what_is_set_for_the_thread() -> None:
+    module = made(
+        "import numpy as np\nzeros = np.zeros(1)\ndef f(x):\n    try: np.log(zeros)\n"
+        "    except FloatingPointError: return 2.0 * x\n    return x * len(str(zeros + 1 / 3))"
+    )
+    program = cadiff.compile(module.f)
+    with np.errstate(divide="ignore"):
+        assert program.grad(1.0) == module.f(1.0) == 12.0
+        data = pickle.dumps(program)
+        with np.printoptions(precision=3):
+            assert program.grad(1.0) == pickle.loads(data).grad(1.0) == module.f(1.0) == 7.0
+            assert copy.copy(program).grad(1.0) == 7.0
+    with np.errstate(divide="raise"):
+        assert program.grad(1.0) == pickle.loads(data).grad(1.0) == module.f(1.0) == 2.0
+        assert copy.copy(program).grad(1.0) == 2.0
+
+
+def test_what_is_set_is_in_the_digest_of_a_pickle() -> None:
+    module = made("def f(x):\n    try: return 2.0 * x\n    except FloatingPointError: return x")
+    program = cadiff.compile(module.f)
+    program(1.0)
+    data = pickle.dumps(program)
+    assert len([*pickle.loads(data)._traces]) == 1
+    with np.errstate(divide="raise"):
+        assert len([*pickle.loads(data)._traces]) == 0
+
+
 def test_stats_name_what_is_watched_and_its_last_change() -> None:
     module = made("k = 2.0\nname = 'a'\ndef f(x): return x * k if name == 'a' else x")
     program = cadiff.compile(module.f)
