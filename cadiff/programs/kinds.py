@@ -343,7 +343,7 @@ def _takes_nothing(function: Any) -> bool:
 
 def is_safe_class(kind: type) -> bool:
     """Whether it is known what its objects depend on, of a class of the standard library."""
-    root = kind.__module__.partition(".")[0]
+    root = str(kind.__module__).partition(".")[0]
     if root not in sys.stdlib_module_names:
         return True
     public = root.lstrip("_")

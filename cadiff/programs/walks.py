@@ -495,7 +495,7 @@ class _Walk:
 
     def _new_value(self, value: Any, path: str) -> None:
         kind = type(value)
-        root = kind.__module__.partition(".")[0]
+        root = str(kind.__module__).partition(".")[0]  # of functions in Cython it is no text
         if isinstance(value, type):
             self._class(value, path)
         elif isinstance(value, (functools._lru_cache_wrapper)):
