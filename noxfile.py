@@ -39,8 +39,9 @@ ROOT = Path(__file__).parent
 PROJECT = nox.project.load_toml("pyproject.toml")
 BUILD_REQUIRES = PROJECT["build-system"]["requires"]
 
-# What `.ci/run` goes through after the commands of the README, two at a time, and begins in this
-# order: the longest takes as long as all others. Those that build in place are not neighbours.
+# What `.ci/run` goes through beside the tests of the README, two at a time, and begins in this
+# order: the longest takes as long as all others. Those that build in place, as these tests do, are
+# not neighbours.
 PHASES = ("sanitize", "lint", "binding", "examples", "distributions", "docs")
 
 # All cores share the tests.

@@ -37,7 +37,8 @@ KEPT = ROOT / "build" / "core_tests" if os.access(ROOT, os.W_OK) else Path(tempf
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-ffp-contract=off"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 PTHREAD = [] if sys.platform == "darwin" else ["-pthread"]
-SANITIZE_THREADS = ["-O0", "-g1", "-fsanitize=thread", *PTHREAD, *STRICT]
+OF_THREADS = ["-O0", "-g1", "-fsanitize=thread"]
+SANITIZE_THREADS = [*OF_THREADS, *PTHREAD, *STRICT]
 BUILDS = {
     "sanitized": ["-O0", "-g1", *STRICT, *SANITIZE],
     "optimised": ["-O2", *STRICT],
@@ -235,10 +236,12 @@ def build(options: list[str], headers: Path) -> Path:
 def compiled(command: list[str], options: list[str], source: Path) -> Path:
     """The object of a source, told apart by what the preprocessor makes of the source: builds
     share what their limits do not change, and a change compiles what it reaches."""
-    if source.parent == TESTS:  # it is the core that is to be optimised
-        command, options = ([o for o in known if o != "-O2"] for known in (command, options))
+    if source.parent == TESTS:  # it is the core that is to be optimised, or watched by threads
+        others = OF_THREADS if source.stem != "test_threads" and options[:3] == OF_THREADS else []
+        left_out = {"-O2", *others}
+        command, options = ([o for o in known if o not in left_out] for known in (command, options))
     text = output([*command, "-E", source])
-    flags = [option for option in options if not option.startswith("-D")]
+    flags = sorted(option for option in options if not option.startswith("-D"))
     path = kept(repr([version(), COMPILER, flags]) + text, ".o")
     if not path.exists():
         make([*command, "-c", source], path)
