@@ -58,6 +58,24 @@ WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
 WITHOUT_MACHINES = "--ignore=tests/machines"  # the session of the examples has what they need
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
+# What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
+# property tests draw a fifth of theirs, and tests of many more examples are left to the README's.
+BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")
+
+# What judges Python itself: its objects, its code and what it tells of them. A Python between the
+# oldest and the newest is asked for that alone.
+OF_PYTHON = [
+    "tests/binding",
+    "tests/inspection",
+    *(
+        f"tests/programs/test_{name}.py"
+        for name in (
+            *("counters", "identities", "interrupted", "noise", "observations", "program_calls"),
+            *("program_objects", "program_threads", "watched", "watched_kinds", "ways_to_state"),
+        )
+    ),
+]
+
 # Of the numerics, what tells one NumPy and SciPy from another; the optimisers do so, too.
 OF_LIBRARIES = {"test_fft.py"}
 OTHER_NUMERICS = [
@@ -173,15 +191,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=BOUND or None)
 def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on the Pythons that no other phase has; else on this one.
-
-    What differs between Pythons, and between versions of NumPy and SciPy, does so for any example:
-    property tests draw a fifth of theirs.
-    """
+    """The tests of all but numbers, on the Pythons that no other phase has; else on this one."""
     install(session, ".[test]", *OLDEST.get(session.python, ()), cflags=QUICKLY)
     without = (*OTHER_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_MACHINES)
-    brief = "--hypothesis-profile=brief"
-    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, brief, *session.posargs)
+    options = [WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs]
+    if session.python in BOUND[1:]:
+        options += OF_PYTHON
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
@@ -190,8 +205,7 @@ def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
     without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_TRANSFORMS)
     without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
-    options = (*without, "--hypothesis-profile=brief")
-    run_sanitized(session, SMALL_BLOCKS, *options)
+    run_sanitized(session, SMALL_BLOCKS, *without, *BRIEFLY)
 
 
 @nox.session

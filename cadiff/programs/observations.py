@@ -58,6 +58,16 @@ class Observation(Observer):
             outer._note(self.obstacle)
             outer.settings |= self.settings
 
+    @staticmethod
+    def error_behind(error: BaseException) -> BaseException | None:
+        """What f raised, if this is what CPython makes of it where it tells of calls.
+
+        Some functions of C call Python although an exception is set already, as SciPy's `brentq`
+        does: from CPython 3.12 on that is a SystemError where a profiler is at work.
+        """
+        is_made = isinstance(error, SystemError) and "with an exception set" in str(error)
+        return error.__cause__ if is_made else None
+
     def on_code(self, code: CodeType) -> int:
         frame = sys._getframe(1)
         if _is_known(frame):

@@ -751,13 +751,16 @@ def record(
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
             given = _contents(args, kwargs)
             generators = Generators(watch.generators)
+            observed = Observation(watch)
             try:
-                with Observation(watch) as observed:
+                with observed:
                     out = f(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)
                 if isinstance(error, TypeError) and guarded.obstacle == WRITES:
                     return AsGiven(WRITES)  # of stand-ins some parts cannot be assigned to
+                if raised := observed.error_behind(error):
+                    raise raised from None
                 raise
             generators.forget_unused()
             is_changed = not _are_same(given, _contents(args, kwargs))

@@ -463,6 +463,7 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
 
 
 @pytest.mark.skipif(not hasattr(Exception, "add_note"), reason="notes are of Python 3.11")
+@pytest.mark.filterwarnings("ignore:.*with arguments of dtype=object:DeprecationWarning")
 @pytest.mark.parametrize(("f", "x", "words"), NOTED.values(), ids=NOTED)
 def test_what_python_says_of_other_types_is_noted(f: Any, x: Any, words: str) -> None:
     with pytest.raises((TypeError, AttributeError, ValueError, IndexError)) as caught:

@@ -239,7 +239,9 @@ def compiled(command: list[str], options: list[str], source: Path) -> Path:
     if source.parent == TESTS:  # it is the core that is to be optimised, or watched by threads
         others = OF_THREADS if source.stem != "test_threads" and options[:3] == OF_THREADS else []
         left_out = {"-O2", *others}
-        command, options = ([o for o in known if o not in left_out] for known in (command, options))
+        command, options = (
+            [o for o in known if o not in left_out] for known in (command, options)
+        )
     text = output([*command, "-E", source])
     flags = sorted(option for option in options if not option.startswith("-D"))
     path = kept(repr([version(), COMPILER, flags]) + text, ".o")

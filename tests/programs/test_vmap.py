@@ -186,6 +186,7 @@ def random_calls(count: int) -> Callable[[Any], Any]:
     return decorate
 
 
+@pytest.mark.thorough
 @random_calls(60)
 def test_values_are_those_of_a_loop(call: Any) -> None:
     f, args, axes = call
@@ -203,6 +204,7 @@ def weighted(f: Function) -> Function:
     return total
 
 
+@pytest.mark.thorough
 @random_calls(40)
 def test_derivatives_are_those_of_a_loop(call: Any) -> None:
     f, args, axes = call
