@@ -221,12 +221,14 @@ _METHODS = {
 _OF_NUMBERS = frozenset(
     (
         *("describe_option", "fromfile", "genfromtxt", "get_option", "load", "loadtxt", "memmap"),
-        *("read_csv", "read_excel", "read_feather", "read_hdf", "read_json", "read_parquet"),
-        *("read_pickle", "read_sql", "read_table", "reset_option", "save", "savetxt", "savez"),
+        *("fromregex", "open_memmap", "reset_option", "save", "savetxt", "savez"),
         *("savez_compressed", "set_default_printstyle", "set_global_backend", "set_option"),
         *("set_printoptions", "setbufsize", "seterr", "seterrcall"),
     )
 )
+# And their modules that do nothing else: whatever is called `read_csv` in pandas, too.
+_OF_FILES = ("scipy.datasets", "scipy.io", "pandas.io.", "pandas.read_")
+_WRITES = frozenset(("dump", "tofile"))  # methods of arrays
 # Those of whose classes all is known, too; of `io` only what writes into memory.
 _MODULES_OF_CLASSES = frozenset(
     (*_MODULES, "_thread", "builtins", "ctypes", "datetime", "gc", "logging", "mmap", "threading")
@@ -270,7 +272,7 @@ def unsafe(function: Any) -> str:
             is_of_zones = function.__name__ == "astimezone" or (
                 function.__name__ == "timestamp" and is_naive
             )
-            is_known = function.__name__ != "__sizeof__" and not is_of_zones
+            is_known = function.__name__ not in ("__sizeof__", *_WRITES) and not is_of_zones
             return "" if is_known else f"{type(owner).__qualname__}.{function.__name__}"
     if isinstance(function, FunctionType):  # a wrapper says that it is what it wraps
         module, name = function.__globals__.get("__name__"), function.__code__.co_name
@@ -293,7 +295,9 @@ def unsafe(function: Any) -> str:
         key = root if root in _MODULES else public
         return "" if key in _MODULES and name not in _MODULES[key] else _text(public, function)
     if root in ("numpy", "pandas", "scipy"):
-        is_known = name not in _OF_NUMBERS and (is_method or not _takes_nothing(function))
+        is_of_files = f"{module}.{name}".startswith(_OF_FILES) and not is_method
+        is_known = name not in _OF_NUMBERS and not is_of_files
+        is_known = is_known and (is_method or not _takes_nothing(function))
         return "" if is_known else _text(root, function)
     return "" if root == "cadiff" else _text(module, function)
 

@@ -486,6 +486,8 @@ class _Walk:
             raise UnwatchableError(
                 f"it reads {path}, which a function around it has computed: pass it as an argument"
             )
+        if kind is type(np.sum) and (reason := unsafe(value)):  # some write files
+            raise UnwatchableError(OUTSIDE.format(name=reason))
         if kind in CONSTANTS or value is MISSING or isinstance(value, (Var, Dual)):
             return
         if isinstance(value, ModuleType):

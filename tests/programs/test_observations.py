@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import scipy.io
 from scipy import integrate, interpolate, linalg, sparse, spatial, special, stats
 
 import cadiff
@@ -445,3 +446,51 @@ f.grad(numpy.ones(2))
 print(numpy.__file__)
 """)
     assert where.startswith(str(tmp_path))
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+READS: dict[str, tuple[Callable[[Path, float], Any], Callable[[Path], Any]]] = {
+    "numpy.load": (lambda path, k: np.save(path, k), lambda path: np.load(f"{path}.npy")),
+    "numpy.loadtxt": (lambda path, k: np.savetxt(path, [k]), lambda path: np.loadtxt(path)),
+    "numpy.fromfile": (lambda path, k: np.array(k).tofile(path), lambda path: np.fromfile(path)),
+    "scipy.loadmat": (
+        lambda path, k: scipy.io.savemat(path, {"a": k}, appendmat=False),
+        lambda path: scipy.io.loadmat(path, appendmat=False)["a"],
+    ),
+    "scipy.mmread": (
+        lambda path, k: scipy.io.mmwrite(path, np.array([[k]])),
+        lambda path: scipy.io.mmread(f"{path}.mtx"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_files_are_read_in_each_call(name: str, tmp_path: Path) -> None:
+    write, read = READS[name]
+    path = tmp_path / "numbers"
+    program = cadiff.compile(lambda x: x * float(np.ravel(read(path))[0]))
+    for k in (2.0, 3.0):
+        write(path, k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            assert program(1.5) == 1.5 * k
+    assert any(name in obstacle for obstacle in program.stats()["obstacles"])
+
+
+@pytest.mark.parametrize(
+    "write", [np.savetxt, lambda path, x: x.tofile(path)], ids=["text", "raw"]
+)
+def test_files_are_written_in_each_call(write: Any, tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+
+    def f(x: Any) -> Any:
+        write(path, np.ones(2))
+        return x * 2.0
+
+    program = cadiff.compile(f)
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            assert program(1.5) == 3.0
+        path.unlink()
