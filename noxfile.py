@@ -8,7 +8,7 @@ nox -s everything    what takes too long for each change, and must pass before a
   where `.ci/run` asks one Python for numbers and the others for what the binding does;
 * the whole suite, numerics included, with address and undefined-behaviour sanitizers, with blocks
   of the usual sizes (`sanitize_all`), where `.ci/run` has small blocks, no numerics or transforms,
-  and a fifth of the random programs;
+  and a third of the random programs;
 * the whole suite with assertions, small blocks and CPython's own checks of memory (`debug`), which
   the sanitizers stand in for in `.ci/run`: there memory comes from malloc, that they may watch it;
 * the package built from a copy to which operations were added as the guide says (`guide`), where
@@ -16,7 +16,7 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the C core built for other systems, and its tests run as far as they can be here (`cross`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
   (`scipy_optimize`), for what users of SciPy's functions rely on;
-* property tests with new examples at each run, of random programs three times as many (`explore`):
+* property tests with new examples at each run, of random programs five times as many (`explore`):
   what fails depends on the day, so no change is judged by it.
 """
 
@@ -59,7 +59,7 @@ WITHOUT_MACHINES = "--ignore=tests/machines"  # the session of the examples has 
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
-# property tests draw a fifth of theirs, and tests of many more examples are left to the README's.
+# property tests draw a third of theirs, and tests of many more examples are left to the README's.
 BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")
 
 # What judges Python itself: its objects, its code and what it tells of them. A Python between the
@@ -143,7 +143,7 @@ def building() -> Iterator[None]:
 
 
 def install(
-    session: nox.Session, *what: str, cflags: str = "", cold: str = "", ldflags: str = ""
+    session: nox.Session, *what: str, cflags: str = "", cython: str = "", ldflags: str = ""
 ) -> None:
     """Build and install the package, or its extras, against what the session has.
 
@@ -153,7 +153,7 @@ def install(
     options = ["--no-build-isolation"]
     if session.venv_backend == "uv":  # which would take what it has built before
         options += ["--reinstall-package", "cadiff"]
-    flags = {"CADIFF_CFLAGS": cflags, "CADIFF_COLD_CFLAGS": cold, "CADIFF_LDFLAGS": ldflags}
+    flags = {"CADIFF_CFLAGS": cflags, "CADIFF_CYTHON_CFLAGS": cython, "CADIFF_LDFLAGS": ldflags}
     with building():
         session.install(*options, *what, env=WITHOUT_BYTECODE | flags)
 
@@ -329,7 +329,7 @@ def everything(session: nox.Session) -> None:
 def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
     """Build with the address and undefined-behaviour sanitizers, and run tests."""
     cflags = f"{blocks} {SANITIZERS}"
-    install(session, ".[test]", cflags=cflags, cold=QUICKLY, ldflags=SANITIZERS)
+    install(session, ".[test]", cflags=cflags, cython=QUICKLY, ldflags=SANITIZERS)
     libraries = []
     for name in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
         path = subprocess.run(

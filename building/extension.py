@@ -63,7 +63,7 @@ def words_of(*variables: str) -> list[str]:
 
 
 ASKED_ARGS = words_of("CPPFLAGS", "CFLAGS") + EXACT_ARGS + words_of("CADIFF_CFLAGS")
-ASKED_COLD_ARGS = words_of("CADIFF_COLD_CFLAGS")
+ASKED_CYTHON_ARGS = words_of("CADIFF_CYTHON_CFLAGS")
 LINK_ARGS = words_of("CADIFF_LDFLAGS")
 
 
@@ -260,9 +260,9 @@ class BuildChanged(build_ext):
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
         numbers = Objects(tag, [*command, *ASKED_ARGS], made_for, of_system)
-        hot_command = [*command, *HOT_ARGS, *ASKED_ARGS]
+        hot_command = [*command, *HOT_ARGS, *ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", hot_command, made_for, of_system)
-        cold_command = [*command, *COLD_ARGS, *ASKED_ARGS, *ASKED_COLD_ARGS]
+        cold_command = [*command, *COLD_ARGS, *ASKED_ARGS, *ASKED_CYTHON_ARGS]
         cold = Objects(f"{tag}-cold", cold_command, made_for, of_system)
 
         def compile_one(source: str) -> str:

@@ -4,8 +4,8 @@ With the tree on the path, `import cadiff` would find the sources instead of the
 so the benchmarks are loaded from their place.
 
 Property tests draw the same examples each time, so that a change is judged by what it changed;
-`pytest --hypothesis-profile=explore` draws new ones, and three times as many of random programs;
-`brief` has a fifth of these, for builds on which each takes four times as long.
+`pytest --hypothesis-profile=explore` draws new ones, and five times as many; `brief` has a third,
+for builds on which each takes four times as long.
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.
@@ -29,7 +29,7 @@ gc.disable()
 if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy, which is not imported yet, reads it then
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-settings.register_profile("repeat", derandomize=True, deadline=None)
+settings.register_profile("repeat", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
 settings.load_profile("repeat")
