@@ -175,10 +175,13 @@ def test_steps_of_least_squares(method: str, step: Any) -> None:
     def f(x: Any) -> Any:
         return [math.exp(x[0]) - 3.0, x[0] * x[1] ** 2 - 1.0, float(x[1])]
 
-    given = {"method": method, "diff_step": step, "max_nfev": 3}
+    # Until SciPy 1.16 "lm" counts the values that differences take, too.
+    options = {"xtol": 1e-13, "ftol": 1e-13} if method == "lm" else {"max_nfev": 3}
+    given = {"method": method, "diff_step": step, **options}
     known, found = compared(lambda o: o.least_squares(f, [2.0, 0.5], **given))
     assert_allclose(found.x, known.x, rtol=1e-6 if method == "lm" else 1e-12)
-    assert_allclose(found.jac, known.jac, rtol=1e-6 if method == "lm" else 1e-12)
+    if method != "lm" or step is None:  # it gives a Jacobian by other steps until SciPy 1.16
+        assert_allclose(found.jac, known.jac, rtol=1e-6 if method == "lm" else 1e-12)
 
 
 @pytest.mark.parametrize("options", [{}, {"eps": 1e-3}])
