@@ -62,20 +62,6 @@ WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its wo
 # property tests draw a third of theirs, and tests of many more examples are left to the README's.
 BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")
 
-# What judges Python itself: its objects, its code and what it tells of them. A Python between the
-# oldest and the newest is asked for that alone.
-OF_PYTHON = [
-    "tests/binding",
-    "tests/inspection",
-    *(
-        f"tests/programs/test_{name}.py"
-        for name in (
-            *("counters", "identities", "interrupted", "noise", "observations", "program_calls"),
-            *("program_objects", "program_threads", "watched", "watched_kinds", "ways_to_state"),
-        )
-    ),
-]
-
 # Of the numerics, what tells one NumPy and SciPy from another; the optimisers do so, too.
 OF_LIBRARIES = {"test_fft.py"}
 OTHER_NUMERICS = [
@@ -120,17 +106,18 @@ def find_interpreters() -> list[str]:
 
 
 INTERPRETERS = find_interpreters()
-# The commands of the README test this Python, the sanitizers the newest of the others.
+# The commands of the README test this Python, the sanitizers the newest of the others, `binding`
+# the oldest of them. What is between these is tested by `suite`.
 OTHERS = [path for path in INTERPRETERS if path != sys.executable]
-SANITIZED, BOUND = OTHERS[-1:], OTHERS[:-1]
+SANITIZED, BOUND = OTHERS[-1:], OTHERS[:-1][:1]
 
-# The oldest of these takes the oldest NumPy and SciPy that pyproject.toml admits, whatever the
-# extension was built against. The others have the newest that there are for their Python.
+# The oldest has the oldest NumPy and SciPy that pyproject.toml admits, whatever the extension was
+# built against, the others the newest that there are for their Python.
 FLOORS = [
     *PROJECT["project"]["dependencies"],
     *PROJECT["project"]["optional-dependencies"]["scipy"],
 ]
-OLDEST = {path: [floor.replace(">=", "==") for floor in FLOORS] for path in BOUND[:1]}
+OLDEST = {path: [floor.replace(">=", "==") for floor in FLOORS] for path in BOUND}
 
 
 @contextmanager
@@ -191,12 +178,10 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=BOUND or None)
 def binding(session: nox.Session) -> None:
-    """The tests of all but numbers, on the Pythons that no other phase has; else on this one."""
+    """The tests of all but numbers, on the oldest Python with the oldest NumPy and SciPy."""
     install(session, ".[test]", *OLDEST.get(session.python, ()), cflags=QUICKLY)
     without = (*OTHER_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_MACHINES)
-    options = [WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs]
-    if session.python in BOUND[1:]:
-        options += OF_PYTHON
+    options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
 
