@@ -77,9 +77,10 @@ generate["write_c"](GENERATED)
 # Modules in Cython of which each call of a gradient or of a program runs some lines. The others
 # work once in a while, or wait for sweeps in C, so that they are rather to be small.
 HOT = [
-    *("arguments", "atoms", "codes", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("forward", "gradients", "jacobians", "keys", "lists", "methods", "numpy_functions", "parts"),
-    *("observers", "recording", "rules", "signatures", "spectra", "tape", "trees", "watches"),
+    *("_shared", "arguments", "atoms", "codes", "complex_arithmetic", "complexes", "entries"),
+    *("fast_paths", "forward", "gradients", "jacobians", "keys", "lists", "methods"),
+    *("numpy_functions", "observers", "parts", "recording", "rules", "signatures", "spectra"),
+    *("tape", "trees", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]
@@ -95,9 +96,31 @@ DIRECTIVES = {
 }
 
 
-def in_c(module: str) -> Path:
-    """Where the C of a module in Cython stands."""
-    return Path("build", "modules", Path(module).stem + ".c")
+# What Cython adds to modules stands once, in a module of its own, instead of in each; only the one
+# that is imported by its own name, before any other, has it to itself.
+SHARED = "cadiff.binding._shared"
+FIRST = "_core"
+
+
+def in_c(module: str) -> str:
+    """Where the C of a module stands that Cython writes."""
+    return str(Path("build", "modules", f"{module}.c"))
+
+
+NAMES = [*(Path(module).stem for module in MODULES), SHARED.rpartition(".")[2]]
+IN_C = [in_c(name) for name in NAMES]
+
+
+def write_shared() -> str:
+    """Have Cython write the C of what modules share, unless this version has done so."""
+    result = ROOT / IN_C[-1]
+    known = result.with_suffix(".read")
+    if not result.exists() or not known.exists() or known.read_text() != cython_version:
+        result.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "cython", "generate-shared", "--module-name", SHARED]
+        subprocess.run([*command, "--exclude", "MemoryView", str(result)], check=True)
+        known.write_text(cython_version)
+    return IN_C[-1]
 
 
 @cache
@@ -114,8 +137,9 @@ def translate(module: str) -> str:
     """
     read = create_dependency_tree(quiet=True).all_dependencies(module)
     contents = [digest_of(module), *sorted(map(digest_of, read))]
-    digest = hashlib.sha256(repr((cython_version, DIRECTIVES, contents)).encode()).hexdigest()
-    result = ROOT / in_c(module)
+    made_by = (cython_version, DIRECTIVES, SHARED)
+    digest = hashlib.sha256(repr((made_by, contents)).encode()).hexdigest()
+    result = ROOT / in_c(Path(module).stem)
     known = result.with_suffix(".read")
     if not result.exists() or not known.exists() or known.read_text() != digest:
         extension = Extension(f"cadiff.binding.{Path(module).stem}", [module])
@@ -123,6 +147,7 @@ def translate(module: str) -> str:
             [extension],
             build_dir="build/cython",
             compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=None if Path(module).stem == FIRST else SHARED,
             force=True,
             quiet=True,
         )
@@ -131,7 +156,7 @@ def translate(module: str) -> str:
         if not result.exists() or result.read_bytes() != text:
             result.write_bytes(text)
         known.write_text(digest)
-    return str(in_c(module))
+    return str(result.relative_to(ROOT))
 
 
 # All of them stand in one file with the core in C, whose functions they share: see
@@ -152,7 +177,7 @@ core = Extension(
     define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
     extra_compile_args=[*COMPILE_ARGS, *ASKED_ARGS],
     extra_link_args=LINK_ARGS,
-    export_symbols=[f"PyInit_{Path(module).stem}" for module in MODULES],
+    export_symbols=[f"PyInit_{name}" for name in NAMES],
 )
 
 
@@ -239,9 +264,9 @@ class BuildChanged(build_ext):
         check_python()
         gc.disable()  # to look for garbage in Cython's trees takes it a third longer
         if sys.platform == "win32":
-            core.sources += map(translate, MODULES)
+            core.sources += [*map(translate, MODULES), write_shared()]
         else:
-            core.sources += [str(in_c(module)) for module in MODULES]
+            core.sources += IN_C
             self.compiler.compile = self._compile
             self.compiler.linker_so = without_run_paths(self.compiler.linker_so)
         super().build_extensions()
@@ -272,16 +297,16 @@ class BuildChanged(build_ext):
                 return numbers.compile(source)
             return (hot if Path(source).stem in HOT else cold).compile(source)
 
-        of_cython = {str(in_c(module)) for module in MODULES}
         objects = {}
         pool = ThreadPoolExecutor(os.cpu_count())
         try:
             # The largest first, so that no core waits for it at the end.
-            for source in sorted(set(sources) - of_cython, key=os.path.getsize, reverse=True):
+            for source in sorted(set(sources) - set(IN_C), key=os.path.getsize, reverse=True):
                 objects[source] = pool.submit(compile_one, source)
             for module in sorted(MODULES, key=os.path.getsize, reverse=True):
                 source = translate(module)
                 objects[source] = pool.submit(compile_one, source)
+            objects[IN_C[-1]] = pool.submit(compile_one, write_shared())
             return [objects[source].result() for source in sources]
         finally:
             pool.shutdown(cancel_futures=True)  # after one that failed no other begins

@@ -70,5 +70,6 @@ def load(name: str) -> None:
     setattr(package, name, module)
 
 
+load("_shared")  # what Cython adds to modules: see building/extension.py
 for _name in MODULES:
     load(_name)
