@@ -63,7 +63,6 @@ from .atoms import (
 )
 from .captures import (
     OUTER,
-    WRITES,
     Guarded,
     are_within,
     captures_of,

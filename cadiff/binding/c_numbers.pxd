@@ -125,7 +125,7 @@ cdef extern from "numbers/numbers.h":
     object cad_apply2(int op, object x, object y)
     int cad_guarding
     int cad_chooses_anew()
-    long cad_n_refused_duals
+    long cad_n_refused_duals, cad_n_refused_inputs
     int cad_choosing
     int cad_formulas
     PyObject *cad_innermost(object number)

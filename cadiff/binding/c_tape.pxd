@@ -142,7 +142,6 @@ cdef extern from "tape/guards.h" nogil:
         bint reads
         bint is_shown
 
-    const char *cad_obstacle_of_writes
     CadStatus cad_guards_new(CadTape *tape)
     void cad_guards_free(CadTape *tape)
     CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality)

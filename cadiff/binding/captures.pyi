@@ -25,7 +25,6 @@ def _guards_elsewhere(
 ) -> list[tuple[int, int, bool, list[bool]]]: ...
 
 OUTER: str
-WRITES: str
 
 @final
 class Guarded:

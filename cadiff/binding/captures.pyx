@@ -107,7 +107,6 @@ def are_within(list vectors, list others):
 
 
 OUTER = "it depends on numbers with derivatives that are no arguments"
-WRITES = cad_obstacle_of_writes.decode()
 
 
 @cython.final

@@ -22,6 +22,7 @@ cdef class Recording:
     cdef readonly Py_ssize_t n        # numbers
     cdef readonly Py_ssize_t n_atoms
     cdef object suspects              # of nan_check: arguments that are not finite
+    cdef long n_refused               # assignments to arguments, before it began
 
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1
     cpdef object run(self, f, dict kwargs)

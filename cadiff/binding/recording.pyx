@@ -5,6 +5,7 @@ The derivatives of what was recorded are computed in gradients.pyx and jacobians
 plain sweeps that both make.
 """
 
+from itertools import combinations
 from math import prod
 
 import numpy as np
@@ -51,6 +52,7 @@ cdef class Recording:
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
+        self.n_refused = cad_n_refused_inputs
         # Making containers may run the garbage collector, and that any user's finalizer: slots
         # that are held in C must not move meanwhile. The same holds wherever the tape is pinned.
         cad_tape_pin(self.tape)
@@ -271,16 +273,30 @@ cdef class Recording:
                     return True
         return False
 
+    @property
+    def refused_inputs(self):
+        """Whether f was not let assign to an input, to which the plain f may assign."""
+        return cad_n_refused_inputs != self.n_refused
+
     def changes(self, given):
         """What f has assigned to its arguments: pairs of an array of those that were given, and
-        the values that it is to have."""
+        the values that it is to have.
+
+        None if f has to run on what was given: it has met other values than it would find there,
+        where arrays share memory, or was not let assign.
+        """
+        if self.refused_inputs:
+            return None
         if not self.writes_inputs:
             return []
-        arrays, _ = flattened(given)
+        items, _ = flattened(given)
         lifted, _ = flattened(self.lifted)
+        arrays = [item for item in items if cnp.PyArray_Check(item)]
+        if any([np.may_share_memory(*pair) for pair in combinations(arrays, 2)]):
+            return None
         return [
             (array, np.array(plain_values(var)))
-            for array, var in zip(arrays, lifted)
+            for array, var in zip(items, lifted)
             if cnp.PyArray_Check(array) and CAD_IS_VAR(var)
         ]
 
@@ -458,13 +474,20 @@ def plain_numbers(tuple args):
     return tuple(found)
 
 
-def run_once(f, tuple args, tuple argnums, finalized):
+def run_once(f, tuple args, tuple argnums, finalized, changed):
     """What f returns, run on Vars in the place of some arguments: a float, or else
-    finalized(recording, what it returned)."""
+    finalized(recording, what it returned). NotImplemented: f has to run on what was given.
+
+    What f has assigned to its arguments is handed to changed(changes).
+    """
     cdef Recording recording = Recording(args, argnums, False, f)
     try:
         out = f(*recording.lifted)
-        assign(recording.changes(args))
+        changes = recording.changes(args)
+        if changes is None:
+            return NotImplemented
+        if changes:
+            changed(changes)
         if (
             CAD_IS_SCALAR(out)
             and recording.n_atoms > 0
@@ -474,6 +497,8 @@ def run_once(f, tuple args, tuple argnums, finalized):
             return CAD_VAR(out).value
         return finalized(recording, out)
     except Exception as error:
+        if recording.refused_inputs:
+            return NotImplemented
         note_error(recording.tape, error)
         raise
     finally:

@@ -22,6 +22,7 @@ from .inner import InnerCalls
 from .recordings import Call, carries_derivatives, run
 from .settling import settled
 from .traces import Part, Traces, is_eager, watch_of
+from .walks import AsGiven
 
 __all__ = ["EAGER", "AsItIs", "Asked", "EagerCalls", "Fallback", "run_once"]
 
@@ -157,7 +158,8 @@ class EagerCalls(Part, Calls):
     def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._traces.as_given:
             return self._function(*args, **kwargs)
-        return run_once(self._function, args, kwargs, self._traces.ways(args, kwargs))
+        ways = self._traces.ways(args, kwargs)
+        return run_once(self._function, args, kwargs, ways, self._traces)
 
     def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
@@ -221,16 +223,21 @@ def run_once(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     ways: tuple[tuple[int, ...], ...],
+    traces: Traces,
 ) -> Any:
-    """What f returns, with the values that derivatives have."""
+    """What f returns, with the values that derivatives have.
+
+    If f turns out to have to run on its own arguments, `traces` say so from now on.
+    """
     try:
-        return run(f, args, kwargs, ways[0])
-    except NoDerivativeError:  # which was not asked for, or f assigns to its arguments
+        return run(f, args, kwargs, ways[0], traces.change_arguments)
+    except NoDerivativeError as error:  # which was not asked for
+        traces.as_given.update(reason for reason in error.args if isinstance(reason, AsGiven))
         return f(*args, **kwargs)
     except Exception as error:
         if not ways[1:]:
             raise
         try:
-            return run(f, args, kwargs, ways[1])
+            return run(f, args, kwargs, ways[1], traces.change_arguments)
         except Exception:
             raise error from None

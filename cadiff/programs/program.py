@@ -96,7 +96,7 @@ class Program(DerivativeCalls, SparseCalls, BatchCalls, Report, Generic[P, T]):
         if what == "value":
             if self._traces.as_given:
                 return f(*args, **kwargs)
-            return run_once(f, args, kwargs, ways_to_take(args))
+            return run_once(f, args, kwargs, ways_to_take(args), self._traces)
         transform = EAGER[what](f, kwargs.pop("argnums", 0))
         return transform(*args, **kwargs)
 

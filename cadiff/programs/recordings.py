@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from math import prod
 from operator import is_
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import (
     OUTER,
-    WRITES,
     Code,
     Container,
     Dual,
@@ -55,6 +54,10 @@ from .walks import AsGiven, UnwatchableError, is_table, watch_call
 CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "
     "that becomes"
+)
+WRITES = AsGiven(
+    "it assigns to an array among its arguments, which f itself has to do in each call: assign to "
+    "a copy, x = x.copy(), or write x = x + y for x += y"
 )
 KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
@@ -264,21 +267,16 @@ class Call:
         """Floats, sequences of them and arrays, in the order of the vector."""
         return self._inputs
 
-    @property
-    def is_aliased(self) -> bool:
-        """Whether two of the arrays among its inputs share memory."""
-        arrays = [item for item in self.atoms if isinstance(item, np.ndarray)]
-        return any(np.may_share_memory(one, other) for one, other in combinations(arrays, 2))
-
     def changes_in(self, recording: Recording) -> Changes | None:
         """What f has assigned to its arguments.
 
-        None if they were not lifted as they are, such as complex ones, of which f has parts.
+        None if f has to run on them: they share memory, or were not lifted as they are, such as
+        complex ones, of which f has parts.
         """
         changes = recording.changes(self.inputs)
         own, _ = binding.flattened((self.args, *self.kwargs.values()) if changes else ())
-        are_own = all(any(array is item for item in own) for array, _ in changes)
-        return changes if are_own and not (changes and self.is_aliased) else None
+        are_own = all(any(array is item for item in own) for array, _ in changes or ())
+        return changes if are_own else None
 
     def change_arguments(self, of_derivative: bool = False) -> None:
         """Assign to arguments what f did when it was recorded.
@@ -687,23 +685,37 @@ def is_differentiable(tree: Any) -> bool:
 
 
 def run(
-    f: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
+    f: Function,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    first: tuple[int, ...],
+    changed: Callable[[Changes], None] = binding.assign,
 ) -> Any:
     """What f returns, run once on numbers as derivatives run it.
 
-    first: the arguments in which integers are numbers, too.
+    first: the arguments in which integers are numbers, too. changed: gets what f has assigned to
+    its arguments.
     """
     numbers = None if kwargs else binding.plain_numbers(args)
     if numbers is not None:
-        return binding.run_once(f, args, numbers, _finalized)
+        result = binding.run_once(f, args, numbers, _finalized, changed)
+        if result is NotImplemented:
+            raise NoDerivativeError(WRITES)
+        return result
     call = Call(args, kwargs, first)
     with Recording(tuple(call.inputs), tuple(range(len(call.inputs))), f=f) as recording:
         numbers_and_others, named = call.with_inputs(recording.lifted)
-        out = f(*numbers_and_others, **named)
+        try:
+            out = f(*numbers_and_others, **named)
+        except Exception:
+            if recording.refused_inputs:
+                raise NoDerivativeError(WRITES) from None
+            raise
         changes = call.changes_in(recording)
         if changes is None:
             raise NoDerivativeError(WRITES)
-        binding.assign(changes)
+        if changes:
+            changed(changes)
         del numbers_and_others, named
         return _finalized(recording, out)
 
@@ -757,8 +769,8 @@ def record(
                     out = f(*args, **kwargs)
             except BaseException as error:
                 watch.settle(settled)
-                if isinstance(error, TypeError) and guarded.obstacle == WRITES:
-                    return AsGiven(WRITES)  # of stand-ins some parts cannot be assigned to
+                if isinstance(error, Exception) and guarded.recording.refused_inputs:
+                    return WRITES
                 if raised := observed.error_behind(error):
                     raise raised from None
                 raise
@@ -818,8 +830,8 @@ def _taken(
 ) -> Recorded | str:
     """What was recorded, or why it cannot be replayed."""
     changed = call.changed
-    writes = guarded.recording.writes_inputs
-    call.changes = call.changes_in(guarded.recording) if writes else []
+    call.changes = call.changes_in(guarded.recording)
+    writes = guarded.recording.writes_inputs or guarded.recording.refused_inputs
     own: str = guarded.obstacle or hidden
     obstacle = own
     keeps = are_kept(binding.guards_serial())
@@ -834,9 +846,11 @@ def _taken(
     obstacle = obstacle or output.obstacle
     if obstacle:
         is_own = own not in ("", OUTER) and not output.obstacle
-        # The texts of NumPy's scalars are other ones: f runs again, where it may.
-        is_shown = guarded.is_shown and not (watch.is_written or watch.keeps)
-        if is_own and not (keeps or changed or is_shown or call.changes is None):
+        # It met other texts than those of NumPy's scalars, or would find what it assigned to an
+        # argument by another name, too: f runs again, where it may.
+        is_other = guarded.is_shown or own == WRITES
+        runs_again = is_other and not (watch.is_written or watch.keeps)
+        if is_own and not (keeps or changed or runs_again or call.changes is None):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)
                 call.once = (made, call.lifted) if isinstance(made, Recorded) else None

@@ -33,7 +33,9 @@ from .pace import Pace
 from .recordings import (
     AGAIN,
     OUTER,
+    WRITES,
     Call,
+    Changes,
     MissedError,
     Recorded,
     is_portable,
@@ -652,6 +654,11 @@ class Traces:
         return sum(recorded.nbytes for recorded in forgotten)
 
     # --- reasons
+
+    def change_arguments(self, changes: Changes) -> None:
+        """Assign to arguments what f did to stand-ins; from now on f has them itself."""
+        binding.assign(changes)
+        self.as_given.add(WRITES)
 
     def _warn(self, message: str) -> None:
         if not self.is_quiet:

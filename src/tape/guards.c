@@ -47,10 +47,6 @@ CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size
     return guards == NULL ? CAD_OK : note(guards, slot, count, equality);
 }
 
-const char *const cad_obstacle_of_writes =
-    "it assigns to an array among its arguments, which f itself has to do in each call: assign to "
-    "a copy, x = x.copy(), or write x = x + y for x += y";
-
 void cad_guard_obstacle(CadTape *tape, const char *text) {
     char *const obstacle = tape->guards->obstacle;
     if (obstacle[0] != '\0') {

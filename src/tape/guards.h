@@ -49,7 +49,4 @@ CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size
  * between characters (UTF-8). */
 void cad_guard_obstacle(CadTape *tape, const char *text);
 
-/* The obstacle where an argument is assigned to, which no replay does to what it is given. */
-extern const char *const cad_obstacle_of_writes;
-
 #endif

@@ -210,15 +210,20 @@ def test_constants_are_plain_to_python_and_libraries() -> None:
         )
         assert math.isclose(y[1], 0.5)
         assert numpy.asarray(y, dtype=numpy.float32).dtype == numpy.float32
-        with pytest.raises(ValueError, match="copy"):
-            numpy.asarray(y, copy=False)
+        assert "copy" in refused(lambda: numpy.asarray(y, copy=False))
         y[0] = x[0]
         assert numpy.asarray(y).dtype == object
-        with pytest.raises(TypeError, match="does not become a plain number"):
-            math.exp(y[0])
-        with pytest.raises(TypeError, match="does not become a plain number"):
-            numpy.asarray(y, dtype=float)
+        assert "does not become a plain number" in refused(lambda: math.exp(y[0]))
+        assert "does not become a plain number" in refused(lambda: numpy.asarray(y, dtype=float))
         return y[0] * y[1]
+
+    def refused(call: Callable[[], Any]) -> str:
+        """The error that it raises; `pytest.raises` reads too much for a program to watch."""
+        try:
+            call()
+        except (TypeError, ValueError) as error:
+            return str(error)
+        return ""
 
     for way in ("reverse", "forward", "compiled"):
         numpy.testing.assert_array_equal(TRANSFORMS[way](f)(X), [0.5, 0.0])

@@ -713,6 +713,48 @@ def test_arguments_that_share_memory() -> None:
     assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
 
 
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a, b: a.__setitem__(0, a[1] + 1.0),  # an element was taken before
+        lambda a, b: a.__setitem__(0, 10.0 * b[1]),
+        lambda a, b: b.__setitem__(slice(1), a[1:2] * 2.0),
+        lambda a, b: np.multiply(a, b, out=a),
+    ],
+)
+def test_arguments_that_f_changes_however_it_runs(change: Any, counts: bool) -> None:
+    """With a counter, which is never recorded, or without; by one name or by several."""
+    n = 0
+
+    def without_counter(x: Any, a: Any, b: Any) -> Any:
+        change(a, b)
+        return x * np.sum(a * b) + known[-1]
+
+    def with_counter(x: Any, a: Any, b: Any) -> Any:
+        nonlocal n
+        n += 1
+        change(a, b)
+        return x * np.sum(a * b)
+
+    f = with_counter if counts else without_counter
+
+    for other in (np.copy, np.asarray, np.flip):
+        mine, own = ([x, other(x)] for x in (np.arange(1.0, 4.0), np.arange(1.0, 4.0)))
+        program = cadiff.compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for _ in range(3):
+                known = mine[0]
+                result = program(2.0, *mine)
+                known = own[0]
+                assert result == f(2.0, *own)
+                np.testing.assert_equal(mine, own)
+        n = 0
+        program(2.0, *mine)
+        assert n == counts
+
+
 def test_arguments_keep_their_types() -> None:
     class Table(dict[str, Any]):
         def total(self) -> Any:

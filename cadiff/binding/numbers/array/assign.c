@@ -7,9 +7,9 @@
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
-#include "tape/guards.h"
 
 long cad_n_refused_duals;
+long cad_n_refused_inputs;
 
 /* --- what is assigned, and to whom --- */
 
@@ -41,9 +41,7 @@ static int check_target(const CadVar *var) {
     CadBlock *block = empty ? NULL : cad_tape_find_block(var->tape, var->slot);
     const char *why = empty ? NULL : why_kept(var, block);
     if (why != NULL) {
-        if (var->view->flags & CAD_INPUT && var->tape->guards != NULL) {
-            cad_guard_obstacle(var->tape, cad_obstacle_of_writes); /* plain f may do so */
-        }
+        cad_n_refused_inputs += (var->view->flags & CAD_INPUT) != 0;
         PyErr_SetString(PyExc_TypeError, why);
         return -1;
     }
