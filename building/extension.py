@@ -1,9 +1,4 @@
-"""The compiled core: one extension, whose objects are compiled again only when they must.
-
-`src/` knows no Python: its objects are kept in `build/objects/core-…` and serve every Python. An
-object is compiled again if its command, its source or a header that it includes has changed; which
-headers these are, the compiler writes down.
-"""
+"""The compiled core: one extension, of modules in Cython, what they call in C, and `src/`."""
 
 from __future__ import annotations
 
@@ -12,13 +7,11 @@ import hashlib
 import os
 import re
 import runpy
-import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,40 +22,21 @@ from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
-from .failures import check_compiler, check_python, compile_or_fail
+from .failures import check_compiler, check_python
+from .objects import (
+    ASKED_ARGS,
+    COMPILE_ARGS,
+    ROOT,
+    Objects,
+    compiler_of,
+    objects_of_core,
+    words_of,
+)
 
 __all__ = ["ROOT", "BuildChanged", "core"]
 
-ROOT = Path(__file__).parents[1]
 GENERATED = ROOT / "src" / "generated"
-OBJECTS = ROOT / "build" / "objects"
 
-# A command has Python's own options, these, those of the environment (CPPFLAGS and CFLAGS, which
-# thus choose otherwise: -O2 -g of a distribution, for example), what results rest on, and finally
-# CADIFF_CFLAGS.
-if sys.platform == "win32":
-    COMPILE_ARGS = ["/O2"]
-    EXACT_ARGS = ["/fp:precise", "/std:c11"]
-else:
-    COMPILE_ARGS = ["-O3", "-DNDEBUG", "-fvisibility=hidden", "-fPIC"]
-    # Else a sweep may take a fifth longer after a change elsewhere, by where its loop lies.
-    COMPILE_ARGS += ["-falign-functions=64", "-falign-loops=32"]
-    # Newer compilers refuse what these find; others shall not go on without a declaration.
-    COMPILE_ARGS += ["-Werror=implicit-function-declaration", "-Werror=int-conversion"]
-    # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
-    COMPILE_ARGS += ["-g0"]
-    # Exact arithmetic is part of the contract: no -ffast-math, and no contraction to fused
-    # multiply-adds, which would make results depend on the machine. That nobody watches which
-    # exceptions are flagged changes no result, and lets loops with a choice in them be vectorised.
-    EXACT_ARGS = ["-std=c11", "-fno-fast-math", "-ffp-contract=off", "-fno-trapping-math"]
-
-
-def words_of(*variables: str) -> list[str]:
-    """The words of some variables of the environment, one after the other."""
-    return [word for name in variables for word in shlex.split(os.environ.get(name, ""))]
-
-
-ASKED_ARGS = words_of("CPPFLAGS", "CFLAGS") + EXACT_ARGS + words_of("CADIFF_CFLAGS")
 ASKED_CYTHON_ARGS = words_of("CADIFF_CYTHON_CFLAGS")
 LINK_ARGS = words_of("CADIFF_LDFLAGS")
 
@@ -181,24 +155,6 @@ core = Extension(
 )
 
 
-def compiler_of(command: Sequence[str]) -> list[str]:
-    """The words before the first option: two of them for `ccache gcc`."""
-    return list(takewhile(lambda word: not word.startswith("-"), command))
-
-
-OPTIONS_OF_PROCESSOR = ("-arch", "-target", "-isysroot")  # whose value is the next word
-
-
-def of_processor(options: Sequence[str]) -> list[str]:
-    """Those options that say for which processor and system something is compiled."""
-    return [
-        word
-        for before, word in zip(["", *options], options, strict=False)
-        if {before, word} & {*OPTIONS_OF_PROCESSOR}
-        or word.startswith(("-m", "--target=", "--sysroot="))
-    ]
-
-
 def without_run_paths(linker: Sequence[str]) -> list[str]:
     """A linker's command without the libraries of the Python at hand, which others have elsewhere.
 
@@ -207,52 +163,6 @@ def without_run_paths(linker: Sequence[str]) -> list[str]:
     """
     asked = words_of("LDSHARED", "LDFLAGS")
     return [word for word in linker if word in asked or not word.startswith("-Wl,-rpath,")]
-
-
-class Objects:
-    """Where objects of one command stand, and which of them are up to date.
-
-    What is installed is told apart by versions, not by places: each environment has it elsewhere.
-    """
-
-    def __init__(
-        self, name: str, command: list[str], versions: str = "", places: Sequence[str] = ()
-    ) -> None:
-        self.command = command
-        self.places = [f"-isystem{place}" for place in places]
-        self.directory = OBJECTS / f"{name}-{self._digest(versions)}"
-
-    def _digest(self, versions: str) -> str:
-        asked = [*compiler_of(self.command), "--version"]
-        compiler = subprocess.run(asked, capture_output=True).stdout
-        known = repr(self.command).encode() + versions.encode() + compiler
-        return hashlib.sha256(known).hexdigest()[:12]
-
-    def compile(self, source: str) -> str:
-        """The object of a source, compiled if it has to be."""
-        path = self.directory / Path(source).with_suffix(".o")
-        if not self._is_current(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_suffix(f".{os.getpid()}.o")  # another build may want the same object
-            new.touch()
-            begun = new.stat().st_mtime_ns
-            rules = ["-MMD", "-MF", str(path.with_suffix(".d"))]
-            command = [*self.command, *self.places, *rules]
-            compile_or_fail([*command, "-c", source, "-o", str(new)], source)
-            os.utime(new, ns=(begun, begun))  # what is edited meanwhile is newer
-            new.replace(path)
-        return str(path)
-
-    @staticmethod
-    def _is_current(path: Path) -> bool:
-        """Whether an object is newer than all that it was made of."""
-        try:
-            rule = path.with_suffix(".d").read_text(encoding="utf-8")
-            made = path.stat().st_mtime_ns
-            parts = shlex.split(rule.partition(": ")[2].replace("\\\n", " "))
-            return bool(parts) and all(os.stat(part).st_mtime_ns < made for part in parts)
-        except FileNotFoundError:
-            return False
 
 
 class BuildChanged(build_ext):
@@ -280,8 +190,7 @@ class BuildChanged(build_ext):
         of_system = [path for path in includes if os.path.isabs(path)]
         command = [*compiler, *given, *COMPILE_ARGS, *of_python]
         check_compiler(compiler, [*given, *ASKED_ARGS, *(f"-I{path}" for path in of_system)])
-        flags = [*of_processor(given), "-Wall", *COMPILE_ARGS, *ASKED_ARGS]
-        core = Objects("core", [*compiler, *flags, "-Isrc", "-Isrc/generated"])
+        core = objects_of_core(self.compiler.compiler_so)
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
         numbers = Objects(tag, [*command, *ASKED_ARGS], made_for, of_system)

@@ -74,9 +74,9 @@ def _complaint(command: Sequence[str], header: str) -> str | None:
     return f"The C compiler does not work: {' '.join(command)}\n{done.stderr.strip()}"
 
 
-def compile_or_fail(command: Sequence[str], source: str) -> None:
-    """Run a command that compiles a source; its own messages are left to stand."""
-    if subprocess.run(command).returncode != 0:
+def compile_or_fail(command: Sequence[str], source: str, root: Path) -> None:
+    """Run a command that compiles a source of a tree; its own messages are left to stand."""
+    if subprocess.run(command, cwd=root).returncode != 0:
         raise SystemExit(
             f"{source} was not compiled; what {command[0]} found stands above, and its command "
             f"was:\n{' '.join(command)}"

@@ -1,8 +1,9 @@
 """The core as C alone, without Python: src/*/*.c compiled with tests/c/*.c, and run.
 
-It is built under the address and undefined-behaviour sanitizers, optimised, and with small limits;
-and under the thread sanitizer, for the tests that have threads. Each file of C is a test here: a
-process for each of its tests took as long to start as to run.
+It is built under the address and undefined-behaviour sanitizers, with limits as they are and with
+small ones, and under the thread sanitizer, for the tests that have threads; and the tests run with
+the very objects that the extension is made of. Each file of C is a test here: a process for each
+of its tests took as long to start as to run.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
 import pytest
+
+from building.objects import Objects, objects_of_core
 
 from ..helpers.table import TABLE, Domain, generate
 
@@ -41,7 +44,7 @@ OF_THREADS = ["-O0", "-g1", "-fsanitize=thread"]
 SANITIZE_THREADS = [*OF_THREADS, *PTHREAD, *STRICT]
 BUILDS = {
     "sanitized": ["-O0", "-g1", *STRICT, *SANITIZE],
-    "optimised": ["-O2", *STRICT],
+    "shipped": ["-O0", *STRICT],  # the tests, that is: the core is as it was built
     # Small arrays go the ways of large ones, shorter rows those of long ones.
     "small": [
         *("-O0", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
@@ -207,7 +210,8 @@ def program(
 ) -> Path:
     if request.param == "sanitized":
         demand_sanitizers(tmp_path_factory.mktemp(request.param))
-    return build([*BUILDS[request.param], *PTHREAD], headers)
+    compile_core = shipped if request.param == "shipped" else None
+    return build([*BUILDS[request.param], *PTHREAD], headers, compile_core)
 
 
 @contextmanager
@@ -219,15 +223,40 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
-def build(options: list[str], headers: Path) -> Path:
+@cache
+def objects_of_extension() -> Objects:
+    generate.write_c(CORE / "generated")
+    of_python = shlex.split(sysconfig.get_config_var("CFLAGS") or "")
+    return objects_of_core([*COMPILER, *of_python])
+
+
+def shipped(source: Path) -> Path:
+    """The object of a source that the extension has; compiled anew if it is not up to date."""
+    return Path(objects_of_extension().compile(str(source.relative_to(ROOT))))
+
+
+def build(
+    options: list[str], headers: Path, compile_core: Callable[[Path], Path] | None = None
+) -> Path:
     """The program of all tests."""
     command = [*COMPILER, *options, *(f"-I{path}" for path in (CORE, headers, TESTS))]
     sources = [*sorted(CORE.glob("*/*.c")), *sorted(TESTS.glob("*.c"))]
     # The largest first, so that no core waits for it at the end.
     sources.sort(key=lambda path: path.stat().st_size, reverse=True)
     with one_at_a_time(), ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = sorted(pool.map(partial(compiled, command, options), sources))
-        program = kept(repr([options, objects]), "")
+        compile_one = partial(compiled, command, options)
+        objects = sorted(
+            pool.map(
+                lambda source: (
+                    compile_core(source)
+                    if compile_core is not None and source.parent != TESTS
+                    else compile_one(source)
+                ),
+                sources,
+            )
+        )
+        contents = [hashlib.sha256(path.read_bytes()).hexdigest() for path in objects]
+        program = kept(repr([options, contents]), "")
         if not program.exists():
             make([*COMPILER, *options, *objects, "-lm"], program)
     return program
@@ -236,11 +265,10 @@ def build(options: list[str], headers: Path) -> Path:
 def compiled(command: list[str], options: list[str], source: Path) -> Path:
     """The object of a source, told apart by what the preprocessor makes of the source: builds
     share what their limits do not change, and a change compiles what it reaches."""
-    if source.parent == TESTS:  # it is the core that is to be optimised, or watched by threads
-        others = OF_THREADS if source.stem != "test_threads" and options[:3] == OF_THREADS else []
-        left_out = {"-O2", *others}
-        command, options = (
-            [o for o in known if o not in left_out] for known in (command, options)
+    if source.parent == TESTS and source.stem != "test_threads" and options[:3] == OF_THREADS:
+        command, options = (  # it is the core that is to be watched by threads
+            [option for option in known if option not in OF_THREADS]
+            for known in (command, options)
         )
     text = output([*command, "-E", source])
     flags = sorted(option for option in options if not option.startswith("-D"))

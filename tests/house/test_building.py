@@ -67,7 +67,7 @@ def test_no_headers(failures: ModuleType) -> None:
 
 def test_a_source_that_is_not_compiled(failures: ModuleType) -> None:
     with pytest.raises(SystemExit, match=r"gone\.c was not compiled"):
-        failures.compile_or_fail([sys.executable, "gone.c"], "gone.c")
+        failures.compile_or_fail([sys.executable, "gone.c"], "gone.c", ROOT)
 
 
 @pytest.mark.parametrize("word", ["Py_GIL_DISABLED", "pypy"])
