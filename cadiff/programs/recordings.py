@@ -344,16 +344,17 @@ class Call:
         return leaf
 
     @property
+    def changed_integers(self) -> Changes:
+        """What f has assigned to arrays of integers or bools when it was recorded."""
+        return [pair for pair in self._lent if binding.key_of(pair[0]) != binding.key_of(pair[1])]
+
+    @property
     def changed(self) -> str:
         """Which argument that is no input f has changed when it was recorded, or "".
 
         Sets are what they were again: a copy may have another order.
         """
-        found = [
-            "an array of integers or bools"
-            for given, lent in self._lent
-            if binding.key_of(given) != binding.key_of(lent)
-        ]
+        found = []
         for given, items in self._sets:
             if tuple(given) != items:
                 given.clear()
@@ -743,7 +744,7 @@ def record(
     """
     call.ran, call.once, call.changes = (), None, []
     if not call.statics and (counter := counter_of(f)):
-        return f"it changes {counter}"
+        return AsGiven(f"it changes {counter}")
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
@@ -832,6 +833,9 @@ def _taken(
     changed = call.changed
     call.changes = call.changes_in(guarded.recording)
     writes = guarded.recording.writes_inputs or guarded.recording.refused_inputs
+    if integers := call.changed_integers:
+        writes = True
+        call.changes = None if call.changes is None else [*call.changes, *integers]
     own: str = guarded.obstacle or hidden
     obstacle = own
     keeps = are_kept(binding.guards_serial())
@@ -849,7 +853,8 @@ def _taken(
         # It met other texts than those of NumPy's scalars, or would find what it assigned to an
         # argument by another name, too: f runs again, where it may.
         is_other = guarded.is_shown or own == WRITES
-        runs_again = is_other and not (watch.is_written or watch.keeps)
+        has_effects = watch.is_written or watch.keeps or call.changed_watch is not None
+        runs_again = is_other and not has_effects
         if is_own and not (keeps or changed or runs_again or call.changes is None):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)

@@ -240,6 +240,8 @@ class Traces:
 
     def obstacle(self, call: Call) -> str:
         """Why f is run as it is for such calls, or ""."""
+        if self.as_given:
+            return next(iter(self.as_given))
         traced = self._known.get(call.key)
         return "" if traced is None else traced.obstacle
 
@@ -680,8 +682,10 @@ class Traces:
         if watch is not None and (traced.unsettled == MOST_UNSETTLED or not watch.is_filled):
             self._note_obstacle(
                 call,
-                f"it changes {', '.join(watch.changed[:3])}, as every call has to: return what "
-                "that becomes, or note it outside of the function",
+                AsGiven(
+                    f"it changes {', '.join(watch.changed[:3])}, as every call has to: return "
+                    "what that becomes, or note it outside of the function"
+                ),
             )
 
     def _note_missing_derivative(self, obstacle: str) -> None:

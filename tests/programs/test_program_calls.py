@@ -755,6 +755,53 @@ def test_arguments_that_f_changes_however_it_runs(change: Any, counts: bool) -> 
         assert n == counts
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a, k: np.multiply(a, 2.0, out=a),
+        lambda a, k: a.sort(),
+        lambda a, k: a.__setitem__(slice(1), a[1:2] * 2.0),
+        lambda a, k: k.__setitem__(0, k[0] + 1),
+    ],
+)
+@pytest.mark.parametrize("method", ["value", "value_and_grad"])
+@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*as every call has to:RuntimeWarning")
+def test_arguments_and_attributes_of_arguments_that_f_changes(change: Any, method: str) -> None:
+    """What f changes of an object is changed once in each call, also the first one."""
+
+    def f(x: Any, o: Any, a: Any, k: Any) -> Any:
+        o.n += 1
+        change(a, k)
+        return x * np.sum(a) * o.n * float(k[0])
+
+    program = cadiff.compile(f)
+    mine, own = ((SimpleNamespace(n=0), np.array([3.0, 1.0]), np.array([4])) for _ in range(2))
+    call = program if method == "value" else program.value_and_grad
+    eager = f if method == "value" else cadiff.value_and_grad(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(call(2.0, *mine), eager(2.0, *own))
+        np.testing.assert_equal(mine[1:], own[1:])
+        assert mine[0].n == own[0].n
+
+
+@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, -1)])
+def test_arguments_that_f_changes_by_another_name(part: slice) -> None:
+    def adding_to(known: Any) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            known[0] += 1.0
+            return np.sum(x**2)
+
+        return f
+
+    mine, own = np.arange(3.0), np.arange(3.0)
+    program, f = cadiff.compile(adding_to(mine)), adding_to(own)
+    for _ in range(3):
+        assert program(mine[part]) == f(own[part])
+    np.testing.assert_array_equal(mine, own)
+
+
 def test_arguments_keep_their_types() -> None:
     class Table(dict[str, Any]):
         def total(self) -> Any:
