@@ -15,7 +15,7 @@ from ._boxes import put_bounds, put_scales, sides_of
 from ._constraints import are_sparse, has_jacobian, with_derivatives
 from ._differences import steps_of
 from ._history import History
-from ._objectives import LARGE_HESSIAN, Objective
+from ._objectives import LARGE_HESSIAN, Objective, value_and_gradient
 from ._progress import Progress, limit_of
 from ._results import as_result
 from ._signatures import called_like
@@ -198,7 +198,7 @@ def fill_in(
         objective.take_first()
 
         def value_and_grad(x: FloatArray) -> Any:
-            value, gradient = both(np.array(x), *args)
+            value, gradient = value_and_gradient(both(np.array(x), *args))
             return value, parameters.as_vector(gradient)
 
         given["fun"] = value_and_grad

@@ -223,6 +223,18 @@ def _check_number(result: Any) -> None:
     )
 
 
+def value_and_gradient(result: Any) -> tuple[Any, Any]:
+    """What an objective returns that is said to return its gradient, too."""
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise ArgumentError(
+            "With jac=True the objective returns its value and its gradient, (value, gradient), "
+            f"and it returned a {type(result).__name__}: return both, or leave jac out, and "
+            "cadiff differentiates it"
+        )
+    value, gradient = result
+    return value, gradient
+
+
 class Objective(Derivatives):
     """A function of one number. The value and the gradient of a point are computed together."""
 

@@ -563,6 +563,7 @@ def test_as_many_equations_as_unknowns(method: str) -> None:
         (lambda f: optimize.root_scalar(f, x0=1.0, method="hybr"), "the methods are .*newton"),
         (lambda f: optimize.minimize_scalar(f, method="bounds"), "write 'bounded'"),
         (lambda f: optimize.minimize(lambda x: (x, x), [1.0]), "a tuple of 2.*jac=True"),
+        (lambda f: optimize.minimize(np.sum, [1.0], jac=True), "returned a float.*leave jac out"),
         (lambda f: optimize.minimize(lambda x: {"loss": x}, [1.0]), "a dict: return a number"),
     ],
 )
