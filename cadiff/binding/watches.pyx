@@ -348,20 +348,59 @@ cdef class Place:
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
             former = self.now(holder)
             value = function(former)
-            if value is former:
-                return 0
-            if self.kind == NAME:
-                holder[self.name] = value
-            elif self.kind == ATTRIBUTE:
-                setattr(holder, self.name, value)
-            elif self.index >= 0:
-                holder.__closure__[self.index].cell_contents = value
-            else:
-                holder.cell_contents = value
+            if value is not former:
+                self.put(holder, value)
         elif self.kind == SEQUENCE or self.kind == MAPPING:
             function(holder)
         elif self.kind == NAMESPACE:
             function(own_names(holder))
+        return 0
+
+    cdef int put(self, object holder, object value) except -1:
+        """Have a value there, or `nothing`."""
+        if self.kind == CELL:
+            cell = holder if self.index < 0 else holder.__closure__[self.index]
+            if value is nothing:
+                del cell.cell_contents
+            else:
+                cell.cell_contents = value
+        elif self.kind == NAME:
+            if value is nothing:
+                holder.pop(self.name, None)
+            else:
+                holder[self.name] = value
+        elif value is nothing:
+            delattr(holder, self.name)
+        else:
+            setattr(holder, self.name, value)
+        return 0
+
+    cdef tuple saved(self):
+        """What is there, alone in a tuple; None if that cannot be put back."""
+        cdef object holder = self.there()
+        if holder is nothing:
+            return None
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            return (self.now(holder),)
+        if self.kind == SEQUENCE:
+            return ([*holder],)
+        if self.kind == MAPPING or self.kind == NAMESPACE:
+            return (dict(holder if self.kind == MAPPING else own_names(holder)),)
+        return None
+
+    cdef int restore(self, tuple saved) except -1:
+        """Put back what was there."""
+        cdef object holder = self.there()
+        former = saved[0]
+        if self.kind == SEQUENCE:
+            holder[:] = former
+        elif self.kind == MAPPING or self.kind == NAMESPACE:
+            names = holder if self.kind == MAPPING else own_names(holder)
+            if [*names] != [*former]:
+                names.clear()
+            names.update(former)
+        else:
+            self.put(holder, former)
         return 0
 
     cdef object contents(self):
@@ -627,6 +666,27 @@ cdef class Watch:
         for place in self.places:
             if not place.is_released and not place.holds():
                 place.settle(function)
+
+    def saved(self):
+        """All that is there, for `restore`."""
+        return [(<Place>place).saved() for place in self.places]
+
+    def restore(self, saved):
+        """Put back what was there, and answer whether all is as it was; nothing is put back where
+        something is changed that cannot be."""
+        cdef Place place
+        changed = [
+            (place, former) for place, former in zip(self.places, saved) if not place.holds()
+        ]
+        if any([former is None or (<Place>place).there() is nothing for place, former in changed]):
+            return False
+        try:
+            for place, former in changed:
+                if not place.holds():  # as where one place is in another
+                    place.restore(former)
+        except (AttributeError, TypeError):  # an attribute that is computed, for example
+            return False
+        return self.holds()
 
     def image(self):
         """A number that tells what is there now from what else may come to be there."""

@@ -288,6 +288,11 @@ class Call:
         binding.assign(one for one in changes if not any(one[0] is item for item in copied))
 
     @property
+    def contents(self) -> tuple[list[Any], Any]:
+        """What is in containers among its arguments."""
+        return _contents(self.args, self.kwargs)
+
+    @property
     def n_variables(self) -> int:
         """How many numbers there are to differentiate by."""
         return self.ranges[-1][1] if self.ranges else 0
@@ -757,12 +762,13 @@ def record(
     runs_once = watch.is_written or watch.keeps
     if runs_once and call.lifted:
         return "it writes to what is not its own, and must not run again without stand-ins"
+    saved = watch.saved()
 
     def record_once(reads: bool) -> Recorded | str:
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
         with Guarded(call.inputs, f, exact or watch.asks_types, reads) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
-            given = _contents(args, kwargs)
+            contents = _contents(args, kwargs), call.contents
             generators = Generators(watch.generators)
             observed = Observation(watch)
             try:
@@ -771,13 +777,16 @@ def record(
             except BaseException as error:
                 watch.settle(settled)
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
+                    watch.restore(saved)
                     return WRITES
                 if raised := observed.error_behind(error):
                     raise raised from None
                 raise
             generators.forget_unused()
-            is_changed = not _are_same(given, _contents(args, kwargs))
-            del args, kwargs, given
+            # Of what stood for them, or of themselves, which f may know by other names.
+            now = _contents(args, kwargs), call.contents
+            is_changed = not all(map(_are_same, contents, now))
+            del args, kwargs, contents, now
             output = Returned(out)
             del out
             for setting in sorted(observed.settings, key=lambda setting: setting[1]):
@@ -791,8 +800,9 @@ def record(
                 hidden = observed.obstacle
             if generators.names:
                 hidden = DRAWS.format(name=generators.names[0])
-            found = _taken(guarded, output, call, watch, optimize, exact, hidden)
+            found = _taken(guarded, output, call, watch, saved, optimize, exact, hidden)
             if is_changed:  # f has to run on what was given
+                watch.restore(saved)
                 call.ran, call.once, call.changes, found = (), None, [], CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
@@ -807,7 +817,7 @@ def record(
     return record_once(True)  # f, or what it calls, wants plain values or integers
 
 
-def _contents(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+def _contents(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Any]:
     """What is in containers among some arguments, and how they are made."""
     held = [x for x in (*args, *kwargs.values()) if binding.opened(x) is not None]
     leaves, tree = binding.flattened(held)
@@ -825,6 +835,7 @@ def _taken(
     output: Returned,
     call: Call,
     watch: Watch,
+    saved: list[Any],
     optimize: bool,
     exact: bool,
     hidden: str,
@@ -851,10 +862,11 @@ def _taken(
     if obstacle:
         is_own = own not in ("", OUTER) and not output.obstacle
         # It met other texts than those of NumPy's scalars, or would find what it assigned to an
-        # argument by another name, too: f runs again, where it may.
+        # argument by another name, too: f runs again, if nothing remains of what it did.
         is_other = guarded.is_shown or own == WRITES
         has_effects = watch.is_written or watch.keeps or call.changed_watch is not None
-        runs_again = is_other and not has_effects
+        is_undone = call.changed_watch is not None and is_other and watch.restore(saved)
+        runs_again = is_other and (is_undone or not has_effects)
         if is_own and not (keeps or changed or runs_again or call.changes is None):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)

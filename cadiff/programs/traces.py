@@ -240,8 +240,6 @@ class Traces:
 
     def obstacle(self, call: Call) -> str:
         """Why f is run as it is for such calls, or ""."""
-        if self.as_given:
-            return next(iter(self.as_given))
         traced = self._known.get(call.key)
         return "" if traced is None else traced.obstacle
 

@@ -761,6 +761,7 @@ def test_arguments_that_f_changes_however_it_runs(change: Any, counts: bool) -> 
         lambda a, k: np.multiply(a, 2.0, out=a),
         lambda a, k: a.sort(),
         lambda a, k: a.__setitem__(slice(1), a[1:2] * 2.0),
+        lambda a, k: a.__setitem__(0, a[1] + 1.0),  # of which an element was taken
         lambda a, k: k.__setitem__(0, k[0] + 1),
     ],
 )
@@ -783,6 +784,88 @@ def test_arguments_and_attributes_of_arguments_that_f_changes(change: Any, metho
         np.testing.assert_array_equal(call(2.0, *mine), eager(2.0, *own))
         np.testing.assert_equal(mine[1:], own[1:])
         assert mine[0].n == own[0].n
+
+
+@pytest.mark.parametrize(
+    ("change", "given"),
+    [
+        (lambda c: c.append(c[0] * 2.0), [3.0, 1.0]),
+        (lambda c: c.__setitem__(0, 5.0), [[3.0], "kept"]),
+        (lambda c: c.update(b=c["a"]), {"a": 3.0}),
+        (lambda c: c.clear(), {"a": [3.0]}),
+    ],
+)
+@pytest.mark.parametrize("where", ["attribute", "item", "list", "cell"])
+@pytest.mark.parametrize("method", ["value", "value_and_grad"])
+@pytest.mark.filterwarnings("ignore:.*(among its arguments|as every call has to):RuntimeWarning")
+def test_containers_and_what_else_f_changes(
+    change: Any, given: Any, where: str, method: str
+) -> None:
+    def made() -> tuple[Any, ...]:
+        own, counts, n = copy.deepcopy(given), {"n": 0}, 0
+        calls: list[Any] = []
+
+        def f(x: Any, o: Any, c: Any) -> Any:
+            nonlocal n
+            if where == "attribute":
+                o.n += 1
+            elif where == "item":
+                counts["n"] += 1
+            elif where == "list":
+                calls.append(x * 2.0)
+            else:
+                n += 1
+            change(c)
+            return x * len(c) * (o.n + counts["n"] + len(calls) + n)
+
+        return f, SimpleNamespace(n=0), own, counts, calls, lambda: n
+
+    (f, o, c, *changed, n), (plain, *own, m) = made(), made()
+    program = cadiff.compile(f)
+    call = program if method == "value" else program.value_and_grad
+    eager = plain if method == "value" else cadiff.value_and_grad(plain)
+    for _ in range(3):
+        assert call(2.0, o, c) == eager(2.0, *own[:2])
+        assert (o, c, *changed, n()) == (*own, m())
+
+
+@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
+def test_containers_that_f_changes_by_another_name() -> None:
+    def made() -> Any:
+        known = {"n": 0, "a": 1.0}
+
+        def f(x: Any) -> Any:
+            known["n"] += 1
+            known["a"] *= 2.0
+            return x["a"] ** 2 + x["n"]
+
+        return f, known
+
+    (f, mine), (plain, own) = made(), made()
+    program = cadiff.compile(f)
+    for _ in range(3):
+        assert program(mine) == plain(own)
+        assert mine == own
+
+
+@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
+def test_one_signature_that_changes_its_arguments() -> None:
+    """Calls of others are replayed, whichever comes first."""
+
+    def f(x: Any, in_place: Any) -> Any:
+        if in_place:
+            x *= 2.0
+        return np.sum(x**2)
+
+    for order in (True, False), (False, True):
+        program = cadiff.compile(f)
+        for in_place in 3 * order:
+            mine, own = np.arange(1.0, 4.0), np.arange(1.0, 4.0)
+            assert program(mine, in_place) == f(own, in_place)
+            np.testing.assert_array_equal(mine, own)
+        stats = program.stats()
+        assert (stats["recordings"], stats["eager"], len(stats["obstacles"])) == (1, 3, 1)
 
 
 @pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
