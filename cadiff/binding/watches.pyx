@@ -8,6 +8,7 @@ places are found.
 """
 
 import hashlib
+from collections import deque
 from types import CodeType, MethodType, ModuleType
 from weakref import ref
 
@@ -59,6 +60,7 @@ cdef enum PlaceKind:
 
 cdef enum:
     DEEP = 50  # tuples in tuples that are compared by what is in them
+    MOST_SAVED = 1 << 26  # bytes of an array of which a copy is made, to be put back
 
 
 class Held(ref):
@@ -350,7 +352,7 @@ cdef class Place:
             value = function(former)
             if value is not former:
                 self.put(holder, value)
-        elif self.kind == SEQUENCE or self.kind == MAPPING:
+        elif self.kind == SEQUENCE or self.kind == MAPPING or self.kind == MEMBERS:
             function(holder)
         elif self.kind == NAMESPACE:
             function(own_names(holder))
@@ -369,10 +371,8 @@ cdef class Place:
                 holder.pop(self.name, None)
             else:
                 holder[self.name] = value
-        elif value is nothing:
-            delattr(holder, self.name)
         else:
-            setattr(holder, self.name, value)
+            put_attribute(holder, self.name, value)
         return 0
 
     cdef tuple saved(self):
@@ -382,25 +382,45 @@ cdef class Place:
             return None
         if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
             return (self.now(holder),)
-        if self.kind == SEQUENCE:
-            return ([*holder],)
         if self.kind == MAPPING or self.kind == NAMESPACE:
             return (dict(holder if self.kind == MAPPING else own_names(holder)),)
+        if self.kind == CLASS:
+            bases = in_class(holder)[0]
+            return ([(base, dict(namespace_of(base))) for base in bases if is_mutable(base)],)
+        if self.kind == ARRAY:
+            return (holder.copy(),) if holder.nbytes <= MOST_SAVED else None
+        if self.kind != OBJECTS and isinstance(holder, (list, set, deque, bytearray)):
+            return ([*holder],)
         return None
 
     cdef int restore(self, tuple saved) except -1:
         """Put back what was there."""
         cdef object holder = self.there()
         former = saved[0]
-        if self.kind == SEQUENCE:
-            holder[:] = former
+        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+            self.put(holder, former)
         elif self.kind == MAPPING or self.kind == NAMESPACE:
             names = holder if self.kind == MAPPING else own_names(holder)
             if [*names] != [*former]:
-                names.clear()
-            names.update(former)
+                dict.clear(names)
+            dict.update(names, former)
+        elif self.kind == CLASS:
+            for base, names in former:
+                now = dict(namespace_of(base))
+                for name in {**now, **names}:
+                    if now.get(name, nothing) is not names.get(name, nothing):
+                        put_attribute(base, name, names.get(name, nothing))
+        elif self.kind == ARRAY:
+            np.copyto(holder, former)
+        elif isinstance(holder, deque):
+            deque.clear(holder)
+            deque.extend(holder, former)
+        elif isinstance(holder, set):
+            set.clear(holder)
+            set.update(holder, former)
         else:
-            self.put(holder, former)
+            kind = list if isinstance(holder, list) else bytearray
+            kind.__setitem__(holder, slice(None), kind(former))
         return 0
 
     cdef object contents(self):
@@ -483,15 +503,30 @@ cdef dict own_names(item):
         return NO_NAMES
 
 
+cdef int put_attribute(object holder, str name, object value) except -1:
+    """Have a value, or `nothing`, for an attribute, without asking the methods of its class."""
+    kind = <object>type if isinstance(holder, type) else object
+    if value is nothing:
+        kind.__delattr__(holder, name)
+    else:
+        kind.__setattr__(holder, name, value)
+    return 0
+
+
+cdef object namespace_of(kind):
+    """What is in a class, without asking its own class."""
+    return (<object>type).__dict__["__dict__"].__get__(kind)
+
+
+cdef bint is_mutable(kind) except -1:
+    return not (<object>type).__dict__["__flags__"].__get__(kind) & IMMUTABLE
+
+
 cdef tuple in_class(kind):
     """The classes that one derives from, and all that is in them and may be changed."""
     cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
-    inside = [(<object>type).__dict__["__dict__"].__get__(base) for base in bases]
-    return bases, tuple([
-        (tuple(names), tuple(names.values()))
-        for base, names in zip(bases, inside)
-        if not (<object>type).__dict__["__flags__"].__get__(base) & IMMUTABLE
-    ])
+    inside = [namespace_of(base) for base in bases if is_mutable(base)]
+    return bases, tuple([(tuple(names), tuple(names.values())) for names in inside])
 
 
 cdef enum:
@@ -684,7 +719,7 @@ cdef class Watch:
             for place, former in changed:
                 if not place.holds():  # as where one place is in another
                     place.restore(former)
-        except (AttributeError, TypeError):  # an attribute that is computed, for example
+        except (AttributeError, TypeError, ValueError):  # an attribute that is computed, or a shape
             return False
         return self.holds()
 

@@ -45,7 +45,7 @@ from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result, places
-from .counters import counter_of
+from .counters import counter_of, keeps_nothing
 from .observations import AGAIN, DRAWS, Observation
 from .returned import Returned
 from .settling import settled
@@ -293,6 +293,13 @@ class Call:
         return _contents(self.args, self.kwargs)
 
     @property
+    def arrays(self) -> Changes:
+        """Those among its arguments to which f may assign, and copies of them."""
+        leaves, _ = binding.flattened((self.args, self.kwargs))
+        arrays = [x for x in leaves if isinstance(x, np.ndarray) and x.flags.writeable]
+        return [(x, x.copy()) for x in arrays if not x.dtype.hasobject]
+
+    @property
     def n_variables(self) -> int:
         """How many numbers there are to differentiate by."""
         return self.ranges[-1][1] if self.ranges else 0
@@ -351,7 +358,7 @@ class Call:
     @property
     def changed_integers(self) -> Changes:
         """What f has assigned to arrays of integers or bools when it was recorded."""
-        return [pair for pair in self._lent if binding.key_of(pair[0]) != binding.key_of(pair[1])]
+        return [pair for pair in self._lent if _are_changed([pair])]
 
     @property
     def changed(self) -> str:
@@ -753,8 +760,9 @@ def record(
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
+        # What it keeps would be numbers of a tape, which nobody would make plain afterwards.
         obstacle: str = error.reason
-        return obstacle
+        return obstacle if keeps_nothing(f, call.args) else AsGiven(obstacle)
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
     if within and watch.keeps:
@@ -768,7 +776,7 @@ def record(
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
         with Guarded(call.inputs, f, exact or watch.asks_types, reads) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
-            contents = _contents(args, kwargs), call.contents
+            contents, arrays = (_contents(args, kwargs), call.contents), call.arrays
             generators = Generators(watch.generators)
             observed = Observation(watch)
             try:
@@ -777,6 +785,7 @@ def record(
             except BaseException as error:
                 watch.settle(settled)
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
+                    binding.assign(arrays)
                     watch.restore(saved)
                     return WRITES
                 if raised := observed.error_behind(error):
@@ -785,7 +794,7 @@ def record(
             generators.forget_unused()
             # Of what stood for them, or of themselves, which f may know by other names.
             now = _contents(args, kwargs), call.contents
-            is_changed = not all(map(_are_same, contents, now))
+            is_changed = _are_changed(arrays) or not all(map(_are_same, contents, now))
             del args, kwargs, contents, now
             output = Returned(out)
             del out
@@ -802,6 +811,7 @@ def record(
                 hidden = DRAWS.format(name=generators.names[0])
             found = _taken(guarded, output, call, watch, saved, optimize, exact, hidden)
             if is_changed:  # f has to run on what was given
+                binding.assign(arrays)
                 watch.restore(saved)
                 call.ran, call.once, call.changes, found = (), None, [], CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
@@ -822,6 +832,11 @@ def _contents(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any]
     held = [x for x in (*args, *kwargs.values()) if binding.opened(x) is not None]
     leaves, tree = binding.flattened(held)
     return leaves, binding.key_of(tree)
+
+
+def _are_changed(arrays: Changes) -> bool:
+    """Whether arrays have other numbers than their copies."""
+    return any(binding.key_of(array) != binding.key_of(copy) for array, copy in arrays)
 
 
 def _are_same(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:

@@ -6,6 +6,7 @@ Arrays of objects, as NumPy makes of such numbers, become arrays of floats.
 
 from __future__ import annotations
 
+from collections import deque
 from types import FunctionType
 from typing import Any
 
@@ -43,12 +44,13 @@ def _settled(value: Any, seen: dict[int, Any]) -> Any:
         if all(one is other for one, other in zip(plain_items, value.flat, strict=True)):
             return value
         return np.array(plain_items).reshape(value.shape)
-    if isinstance(value, (list, dict)):
-        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    if isinstance(value, (list, dict, deque)):
+        owner: Any = next(base for base in (list, dict, deque) if isinstance(value, base))
+        pairs = dict.items(value) if isinstance(value, dict) else enumerate(value)
         for key, item in list(pairs):
             plain = _settled(item, seen)
-            if plain is not item:
-                value[key] = plain
+            if plain is not item:  # a class may have a method of its own, which does more
+                owner.__setitem__(value, key, plain)
     elif not (is_class_of_library(kind) or isinstance(value, (type, FunctionType))):
         _settled(getattr(value, "__dict__", None), seen)
     return value

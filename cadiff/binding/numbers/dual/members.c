@@ -63,10 +63,10 @@ PyGetSetDef cad_dual_attributes[] = {
     {"tangent", (getter)get_tangent, cad_refuse_value,
      "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
     {"dual", (getter)get_tangent, cad_refuse_value, "Short for tangent.", NULL},
-    {"shape", (getter)get_of_array, NULL, "Lengths of the axes.", "shape"},
+    {"shape", (getter)get_of_array, cad_refuse_layout, "Lengths of the axes.", "shape"},
     {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
     {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},
-    {"dtype", get_dtype, NULL, "float64.", NULL},
+    {"dtype", get_dtype, cad_refuse_layout, "float64.", "dtype"},
     {"T", (getter)get_transpose, NULL, "The transpose.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

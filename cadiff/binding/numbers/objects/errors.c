@@ -44,6 +44,16 @@ int cad_refuse_value(PyObject *self, PyObject *value, void *unused) {
     return -1;
 }
 
+int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
+    (void)value;
+    const int is_shape = strcmp(name, "shape") == 0;
+    PyErr_Format(PyExc_AttributeError, "a %s keeps its %s: %s", CAD_IS_DUAL(self) ? "Dual" : "Var",
+                 (const char *)name,
+                 is_shape ? "write x = x.reshape(shape) for x.shape = shape"
+                          : "numbers with derivatives are float64 or complex128");
+    return -1;
+}
+
 static PyObject *advice;
 
 void cad_register_advice(PyObject *function) {

@@ -23,6 +23,9 @@ PyObject *cad_refuse_conversion(PyObject *self);
 /* Raise AttributeError: what assigns to an attribute of a number that has its value. */
 int cad_refuse_value(PyObject *self, PyObject *value, void *unused);
 
+/* The same for its shape or its dtype, by name. */
+int cad_refuse_layout(PyObject *self, PyObject *value, void *name);
+
 /* float(v) and int(v): of constants alone. */
 PyObject *cad_number_float(PyObject *self);
 PyObject *cad_number_int(PyObject *self);
