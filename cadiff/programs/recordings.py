@@ -45,7 +45,7 @@ from ..operations.scalars import stand_in
 from ..transforms._base import Function, is_int
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result, places
-from .counters import counter_of, keeps_nothing
+from .counters import counter_of
 from .observations import AGAIN, DRAWS, Observation
 from .returned import Returned
 from .settling import settled
@@ -760,9 +760,8 @@ def record(
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
-        # What it keeps would be numbers of a tape, which nobody would make plain afterwards.
         obstacle: str = error.reason
-        return obstacle if keeps_nothing(f, call.args) else AsGiven(obstacle)
+        return obstacle
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
     if within and watch.keeps:
