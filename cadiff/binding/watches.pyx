@@ -58,6 +58,12 @@ cdef enum PlaceKind:
     ANSWER      # what a function gives that is called with nothing
 
 
+
+cdef inline bint is_value(PlaceKind kind) noexcept:
+    """Whether one value is there, rather than what can be changed in place."""
+    return kind == NAME or kind == CELL or kind == ATTRIBUTE
+
+
 cdef enum:
     DEEP = 50  # tuples in tuples that are compared by what is in them
     MOST_SAVED = 1 << 26  # bytes of an array of which a copy is made, to be put back
@@ -199,7 +205,7 @@ cdef class Place:
 
     cdef bint keeps_arrays(self):
         """Whether it may keep data alive, in arrays or in what has no weak references."""
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return cnp.PyArray_Check(self.kept) or isinstance(self.kept, (list, dict, tuple))
         return self.kind != FUNCTION
 
@@ -254,7 +260,7 @@ cdef class Place:
         holder = self.there()
         if holder is nothing:
             return "it is gone"
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return f"{text_of(self.kept)} -> {text_of(self.now(holder))}"
         return "other contents"
 
@@ -291,7 +297,7 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return False
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return is_same(self.now(holder), self.kept)
         if self.kind == FUNCTION:
             return (
@@ -332,7 +338,7 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return False
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return self.kept is nothing or self.kept is None
         if self.kind != MAPPING and self.kind != NAMESPACE:
             return False
@@ -347,7 +353,7 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return 0
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             former = self.now(holder)
             value = function(former)
             if value is not former:
@@ -380,7 +386,7 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return None
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return (self.now(holder),)
         if self.kind == MAPPING or self.kind == NAMESPACE:
             return (dict(holder if self.kind == MAPPING else own_names(holder)),)
@@ -397,7 +403,7 @@ cdef class Place:
         """Put back what was there."""
         cdef object holder = self.there()
         former = saved[0]
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             self.put(holder, former)
         elif self.kind == MAPPING or self.kind == NAMESPACE:
             names = holder if self.kind == MAPPING else own_names(holder)
@@ -428,7 +434,7 @@ cdef class Place:
         cdef object holder = self.there()
         if holder is nothing:
             return None
-        if self.kind == NAME or self.kind == CELL or self.kind == ATTRIBUTE:
+        if is_value(self.kind):
             return key_of(self.now(holder))
         if self.kind == ARRAY:
             return digest_of_array(holder)
@@ -708,7 +714,7 @@ cdef class Watch:
 
     def restore(self, saved):
         """Put back what was there, and answer whether all is as it was; nothing is put back where
-        something is changed that cannot be."""
+        something is changed that is not saved."""
         cdef Place place
         changed = [
             (place, former) for place, former in zip(self.places, saved) if not place.holds()

@@ -12,7 +12,6 @@ import pickle
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import prod
-from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +45,7 @@ from ..transforms._base import Function, is_int
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result, places
 from .counters import counter_of
+from .effects import Before, Changes, Contents, are_changed
 from .observations import AGAIN, DRAWS, Observation
 from .returned import Returned
 from .settling import settled
@@ -67,7 +67,6 @@ KEPT = (
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
 FloatArray = NDArray[np.float64]
-Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
 Range = tuple[int, int]
 
 __all__ = [
@@ -288,18 +287,6 @@ class Call:
         binding.assign(one for one in changes if not any(one[0] is item for item in copied))
 
     @property
-    def contents(self) -> tuple[list[Any], Any]:
-        """What is in containers among its arguments."""
-        return _contents(self.args, self.kwargs)
-
-    @property
-    def arrays(self) -> Changes:
-        """Those among its arguments to which f may assign, and copies of them."""
-        leaves, _ = binding.flattened((self.args, self.kwargs))
-        arrays = [x for x in leaves if isinstance(x, np.ndarray) and x.flags.writeable]
-        return [(x, x.copy()) for x in arrays if not x.dtype.hasobject]
-
-    @property
     def n_variables(self) -> int:
         """How many numbers there are to differentiate by."""
         return self.ranges[-1][1] if self.ranges else 0
@@ -358,7 +345,7 @@ class Call:
     @property
     def changed_integers(self) -> Changes:
         """What f has assigned to arrays of integers or bools when it was recorded."""
-        return [pair for pair in self._lent if _are_changed([pair])]
+        return [pair for pair in self._lent if are_changed([pair])]
 
     @property
     def changed(self) -> str:
@@ -760,8 +747,7 @@ def record(
     try:
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
-        obstacle: str = error.reason
-        return obstacle
+        return error.reason
     if watch.asks_types and call.lifted:
         return "it asks for types of its arguments, which stand-ins have not"
     if within and watch.keeps:
@@ -769,13 +755,13 @@ def record(
     runs_once = watch.is_written or watch.keeps
     if runs_once and call.lifted:
         return "it writes to what is not its own, and must not run again without stand-ins"
-    saved = watch.saved()
+    before = Before(call.args, call.kwargs, watch)
 
     def record_once(reads: bool) -> Recorded | str:
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
         with Guarded(call.inputs, f, exact or watch.asks_types, reads) as guarded:
             args, kwargs = call.with_inputs(guarded.lifted, lends=True)
-            contents, arrays = (_contents(args, kwargs), call.contents), call.arrays
+            contents = Contents(args, kwargs)
             generators = Generators(watch.generators)
             observed = Observation(watch)
             try:
@@ -784,17 +770,14 @@ def record(
             except BaseException as error:
                 watch.settle(settled)
                 if isinstance(error, Exception) and guarded.recording.refused_inputs:
-                    binding.assign(arrays)
-                    watch.restore(saved)
+                    before.restore()
                     return WRITES
                 if raised := observed.error_behind(error):
                     raise raised from None
                 raise
             generators.forget_unused()
-            # Of what stood for them, or of themselves, which f may know by other names.
-            now = _contents(args, kwargs), call.contents
-            is_changed = _are_changed(arrays) or not all(map(_are_same, contents, now))
-            del args, kwargs, contents, now
+            is_changed = contents.are_changed or before.are_arguments_changed
+            del args, kwargs, contents
             output = Returned(out)
             del out
             for setting in sorted(observed.settings, key=lambda setting: setting[1]):
@@ -808,40 +791,21 @@ def record(
                 hidden = observed.obstacle
             if generators.names:
                 hidden = DRAWS.format(name=generators.names[0])
-            found = _taken(guarded, output, call, watch, saved, optimize, exact, hidden)
+            found = _taken(guarded, output, call, watch, before, optimize, exact, hidden)
             if is_changed:  # f has to run on what was given
-                binding.assign(arrays)
-                watch.restore(saved)
+                before.restore()
                 call.ran, call.once, call.changes, found = (), None, [], CHANGED
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
     if not runs_once:
-        before = made()
+        count = made()
         try:
             return record_once(False)
         except Exception:
-            if made() - before == len(call.lifted):
+            if made() - count == len(call.lifted):
                 raise
     return record_once(True)  # f, or what it calls, wants plain values or integers
-
-
-def _contents(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Any]:
-    """What is in containers among some arguments, and how they are made."""
-    held = [x for x in (*args, *kwargs.values()) if binding.opened(x) is not None]
-    leaves, tree = binding.flattened(held)
-    return leaves, binding.key_of(tree)
-
-
-def _are_changed(arrays: Changes) -> bool:
-    """Whether arrays have other numbers than their copies."""
-    return any(binding.key_of(array) != binding.key_of(copy) for array, copy in arrays)
-
-
-def _are_same(one: tuple[list[Any], Any], other: tuple[list[Any], Any]) -> bool:
-    """Whether contents consist of the same objects."""
-    (leaves, tree), (others, other_tree) = one, other
-    return len(leaves) == len(others) and tree == other_tree and all(map(is_, leaves, others))
 
 
 def _taken(
@@ -849,7 +813,7 @@ def _taken(
     output: Returned,
     call: Call,
     watch: Watch,
-    saved: list[Any],
+    before: Before,
     optimize: bool,
     exact: bool,
     hidden: str,
@@ -879,7 +843,7 @@ def _taken(
         # argument by another name, too: f runs again, if nothing remains of what it did.
         is_other = guarded.is_shown or own == WRITES
         has_effects = watch.is_written or watch.keeps or call.changed_watch is not None
-        is_undone = call.changed_watch is not None and is_other and watch.restore(saved)
+        is_undone = call.changed_watch is not None and is_other and before.restore()
         runs_again = is_other and (is_undone or not has_effects)
         if is_own and not (keeps or changed or runs_again or call.changes is None):
             with contextlib.suppress(ObstacleError):

@@ -29,13 +29,13 @@ from ..binding import (
     is_eager,
 )
 from ..transforms._base import Function
+from .effects import Changes
 from .pace import Pace
 from .recordings import (
     AGAIN,
     OUTER,
     WRITES,
     Call,
-    Changes,
     MissedError,
     Recorded,
     is_portable,

@@ -110,14 +110,27 @@ class UnwatchableError(Exception):
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self._text = reason
         self._is_placed = isinstance(reason, AsGiven)  # which say so themselves
+
+    @property
+    def reason(self) -> str:
+        """Why f runs as it is: on its own arguments, since nobody sees which numbers it keeps."""
+        return AsGiven(self._text)
 
     def at(self, place: str) -> UnwatchableError:
         """The same, with where it was found, if it does not say so yet."""
         if not self._is_placed:
-            self.reason, self._is_placed = f"{self.reason} ({place})", True
+            self._text, self._is_placed = f"{self._text} ({place})", True
         return self
+
+
+class NestedTooDeepError(UnwatchableError):
+    """Containers are read of which no walker sees the end."""
+
+    @property
+    def reason(self) -> str:
+        return self._text
 
 
 def is_table(item: Any) -> bool:
@@ -889,7 +902,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             walk.value(item, f"an argument, {_named_kind(type(item))}")
         walk.modules()
     except RecursionError:
-        raise UnwatchableError(
+        raise NestedTooDeepError(
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None

@@ -349,6 +349,8 @@ MISTAKES: dict[str, tuple[Any, type[Exception], str]] = {
     ),
     "a base": (lambda x: np.log(cadiff.Var(2.0), 10), TypeError, "what follows is out=, .*a int"),
     "value": (lambda x: setattr(cadiff.Var(x), "value", 1.0), AttributeError, "make another one"),
+    "shape": (lambda x: setattr(cadiff.Var(x), "shape", (1, -1)), AttributeError, "x.reshape"),
+    "dtype": (lambda x: setattr(cadiff.Dual(x), "dtype", int), AttributeError, "are float64"),
     "tangent": (lambda x: setattr(cadiff.Dual(x), "dual", x), AttributeError, "make another one"),
     "gradient": (lambda x: setattr(cadiff.Var(x), "grad", 0.0), AttributeError, "zero_grad"),
     "shape of a seed": (

@@ -127,7 +127,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "programs",
         [
             {"bytecode", "constants", "instructions", "kinds", "pace", "questions", "returned"},
-            {"identities", "settings", "settling"},
+            {"effects", "identities", "settings", "settling"},
             {"reads"},
             {"named"},
             {"counters", "walks"},

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import operator
+import warnings
 from collections import deque
+from collections.abc import Callable
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +16,205 @@ import numpy as np
 import pytest
 
 import cadiff
+import cadiff.numpy as cnp
+
+
+def test_f_is_run_once_where_it_is_run_as_it_is() -> None:
+    """What it raises comes out, and nothing that it does happens twice."""
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(len(calls))
+        distinct = cnp.unique(x)  # which cannot be replayed
+        if len(calls) > 1:
+            raise TypeError("of f's own")
+        return cnp.sum(distinct)
+
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="unique"):
+        assert program(np.ones(3)) == 1.0
+    assert len(calls) == 1  # what it gave when it was recorded is what the call gives
+    with pytest.raises(TypeError, match="own"):
+        program(np.ones(3))
+    assert len(calls) == 2
+
+
+def _swapped(b: Any) -> None:
+    b[[0, 1]] = b[[1, 0]]
+
+
+def _of_a_part(b: Any) -> None:
+    part = b[::-1][1:]
+    part *= 3
+
+
+CHANGES: dict[str, Any] = {
+    "an element": lambda b: b.__setitem__(0, b[1] + 1),
+    "a product": lambda b: operator.imul(b, 2),
+    "elements": _swapped,
+    "a part": _of_a_part,
+    "out": lambda b: np.add(b, 1, out=b),
+    "fill": lambda b: b.fill(2),
+    "sort": lambda b: b.sort(),
+    "copyto": lambda b: np.copyto(b, np.arange(3)),
+}
+ARRAYS: dict[str, Any] = {
+    "float64": lambda: np.array([3.0, 1.0, 2.0]),
+    "float32": lambda: np.array([3.0, 1.0, 2.0], np.float32),
+    "big-endian": lambda: np.array([3.0, 1.0, 2.0], ">f8"),
+    "every other": lambda: np.array([3.0, 9.0, 1.0, 9.0, 2.0])[::2],
+    "integers": lambda: np.array([3, 1, 2]),
+    "complex": lambda: np.array([3.0 + 1j, 1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"), [way for way in product(CHANGES, ARRAYS) if way != ("sort", "complex")]
+)
+def test_arguments_that_f_changes(change: str, kind: str) -> None:
+    """A program does to them what f does, at each call; gradient functions copy what they
+    differentiate by."""
+
+    def f(x: Any, b: Any, c: Any) -> Any:
+        CHANGES[change](b)
+        CHANGES[change](c["of"])
+        return (x * np.sum(abs(b)) * np.sum(abs(c["of"]))).sum()
+
+    program, x = cadiff.compile(f), np.array([0.5, 0.25])
+    mine, own = ([ARRAYS[kind](), {"of": ARRAYS["float64"]()}] for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        for _ in range(3):
+            assert program(x, *mine) == f(x, *own)
+            np.testing.assert_equal(mine, own)
+            np.testing.assert_array_equal(program.grad(x, *mine), cadiff.grad(f)(x, *own))
+            np.testing.assert_equal(mine, own)
+    assert program.stats()["eager"] == 6
+
+
+def test_what_is_differentiated_by_is_copied() -> None:
+    def f(x: Any) -> Any:
+        x[:1] = 10.0 * x[1:2]
+        return np.sum(x * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning, match="assigns to an array among its arguments"):
+        np.testing.assert_array_equal(program.grad(x), cadiff.grad(f)(x))
+    assert x[0] == 1.0
+    assert program(x) == f(x.copy())
+    assert x[0] == 20.0
+
+
+def test_arguments_that_share_memory() -> None:
+    """What f assigns to one of them is seen in the other, in f as in its program."""
+
+    def f(a: Any, b: Any) -> Any:
+        a[0] = 10.0 * b[1]
+        return np.sum(a * b)
+
+    x = np.array([1.0, 2.0, 3.0])
+    for part in (slice(None), slice(None, None, -1)):
+        program = cadiff.compile(f)
+        one, other = x.copy(), x.copy()
+        with pytest.warns(RuntimeWarning, match="assigns to an array among its arguments"):
+            assert program(one, one[part]) == f(other, other[part])
+        assert program(one, one[part]) == f(other, other[part])
+        np.testing.assert_array_equal(one, other)
+
+    products = cadiff.compile(lambda a, b: np.sum(a * b))
+    assert [products(x, x) for _ in range(3)] == [14.0] * 3
+    assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a, b: a.__setitem__(0, a[1] + 1.0),  # an element was taken before
+        lambda a, b: a.__setitem__(0, 10.0 * b[1]),
+        lambda a, b: b.__setitem__(slice(1), a[1:2] * 2.0),
+        lambda a, b: np.multiply(a, b, out=a),
+    ],
+)
+def test_arguments_that_f_changes_however_it_runs(change: Any, counts: bool) -> None:
+    """With a counter, which is never recorded, or without; by one name or by several."""
+    n = 0
+
+    def without_counter(x: Any, a: Any, b: Any) -> Any:
+        change(a, b)
+        return x * np.sum(a * b) + known[-1]
+
+    def with_counter(x: Any, a: Any, b: Any) -> Any:
+        nonlocal n
+        n += 1
+        change(a, b)
+        return x * np.sum(a * b)
+
+    f = with_counter if counts else without_counter
+
+    for other in (np.copy, np.asarray, np.flip):
+        mine, own = ([x, other(x)] for x in (np.arange(1.0, 4.0), np.arange(1.0, 4.0)))
+        program = cadiff.compile(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            for _ in range(3):
+                known = mine[0]
+                result = program(2.0, *mine)
+                known = own[0]
+                assert result == f(2.0, *own)
+                np.testing.assert_equal(mine, own)
+        n = 0
+        program(2.0, *mine)
+        assert n == counts
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a, k: np.multiply(a, 2.0, out=a),
+        lambda a, k: a.sort(),
+        lambda a, k: a.__setitem__(slice(1), a[1:2] * 2.0),
+        lambda a, k: a.__setitem__(0, a[1] + 1.0),  # of which an element was taken
+        lambda a, k: k.__setitem__(0, k[0] + 1),
+    ],
+)
+@pytest.mark.parametrize("method", ["value", "value_and_grad"])
+@pytest.mark.filterwarnings("ignore:.*among its arguments:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*as every call has to:RuntimeWarning")
+def test_arguments_and_attributes_of_arguments_that_f_changes(change: Any, method: str) -> None:
+    """What f changes of an object is changed once in each call, also the first one."""
+
+    def f(x: Any, o: Any, a: Any, k: Any) -> Any:
+        o.n += 1
+        change(a, k)
+        return x * np.sum(a) * o.n * float(k[0])
+
+    program = cadiff.compile(f)
+    mine, own = ((SimpleNamespace(n=0), np.array([3.0, 1.0]), np.array([4])) for _ in range(2))
+    call = program if method == "value" else program.value_and_grad
+    eager = f if method == "value" else cadiff.value_and_grad(f)
+    for _ in range(3):
+        np.testing.assert_array_equal(call(2.0, *mine), eager(2.0, *own))
+        np.testing.assert_equal(mine[1:], own[1:])
+        assert mine[0].n == own[0].n
+
+
+@pytest.mark.filterwarnings("ignore:.*it changes:RuntimeWarning")
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, -1)])
+def test_arguments_that_f_changes_by_another_name(part: slice) -> None:
+    def adding_to(known: Any) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            known[0] += 1.0
+            return np.sum(x**2)
+
+        return f
+
+    mine, own = np.arange(3.0), np.arange(3.0)
+    program, f = cadiff.compile(adding_to(mine)), adding_to(own)
+    for _ in range(3):
+        assert program(mine[part]) == f(own[part])
+    np.testing.assert_array_equal(mine, own)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +400,62 @@ def test_one_signature_that_changes_its_arguments() -> None:
             np.testing.assert_array_equal(mine, own)
         stats = program.stats()
         assert (stats["recordings"], stats["eager"], len(stats["obstacles"])) == (1, 3, 1)
+
+
+class Totals:
+    n = 0
+    seen: Any = bytearray(b"\0")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: setattr(Totals, "n", Totals.n + 1),
+        lambda: Totals.seen.append(len(Totals.seen)),
+        lambda: setattr(Totals, "seen", bytearray([*Totals.seen, 1])),
+    ],
+)
+@pytest.mark.parametrize("method", ["value", "value_and_grad"])
+@pytest.mark.filterwarnings("ignore:.*(among its arguments|as every call has to):RuntimeWarning")
+def test_classes_and_bytes_that_f_changes(change: Any, method: str) -> None:
+    def run(call: Any, x: Any) -> Any:
+        Totals.n, Totals.seen = 0, bytearray(b"\0")
+        found = [call(2.0, x) for _ in range(3)]
+        return found, Totals.n, Totals.seen, x
+
+    def f(x: Any, a: Any) -> Any:
+        change()
+        a.append(1.0)
+        return x * len(a) * (Totals.n + len(Totals.seen))
+
+    program = cadiff.compile(f)
+    call = program if method == "value" else program.value_and_grad
+    eager = f if method == "value" else cadiff.value_and_grad(f)
+    assert run(call, [3.0]) == run(eager, [3.0])
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("n", [1, 3])
+def test_what_is_kept_by_functions_that_cannot_be_watched(n: int) -> None:
+    """In calls for the value they keep plain numbers."""
+
+    def made() -> Any:
+        counter, kept, best = itertools.count(), [], [np.inf]
+
+        def f(x: Any) -> Any:
+            next(counter)
+            s = np.sum(x * x)
+            kept.append(s)
+            if s < best[0]:
+                best[0] = s
+            return s + sum(kept) + best[0]
+
+        return f, kept
+
+    (f, mine), (plain, own) = made(), made()
+    program = cadiff.compile(f)
+    for k in range(4):
+        x = np.arange(1.0, 1.0 + n) * (4.0 - k)
+        assert program(x) == plain(x)
+    assert mine == own
+    assert not any(isinstance(s, cadiff.Var) for s in mine)
