@@ -80,11 +80,12 @@ def interleave(
     Parameters
     ----------
     functions : mapping of str to callable
-        What to time; called without arguments, at least twice each.
+        What to time; called without arguments, twice each before the first turn.
     rounds : int
         How often each has its turn.
     seconds : float
-        About how long a turn lasts: each callable is called as often as that takes.
+        About how long a turn lasts: each callable is called as often as that takes. 0: once, and
+        not before, as where nothing rests on what is measured.
     shared : bool
         Others are at work on the machine: the least single call of a turn counts, or, where one
         call takes a turn, the time that the process itself took.
@@ -125,6 +126,8 @@ def _least_call(function: Callable[[], object], calls: int) -> float:
 
 def _calibrated(function: Callable[[], object], seconds: float) -> int:
     """How many calls take this process about so many seconds; the first call only warms up."""
+    if seconds == 0.0:
+        return 1
     function()
     calls = 1
     while (elapsed := calls * _mean_call(function, calls, time.process_time)) < seconds / 2:

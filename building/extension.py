@@ -48,16 +48,14 @@ def files(pattern: str) -> list[str]:
 generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
 
-# Modules in Cython of which each call of a gradient or of a program runs some lines. The others
-# work once in a while, or wait for sweeps in C, so that they are rather to be small.
+# Modules in Cython of which each call of a gradient or of a program runs many lines. The others
+# run few, or wait for sweeps in C: there it is the compiler's time that counts.
 HOT = [
-    *("_shared", "arguments", "atoms", "codes", "complex_arithmetic", "complexes", "entries"),
-    *("fast_paths", "forward", "gradients", "jacobians", "keys", "lists", "methods"),
-    *("numpy_functions", "observers", "parts", "recording", "rules", "signatures", "spectra"),
-    *("tape", "trees", "watches"),
+    *("_shared", "arguments", "codes", "complex_arithmetic", "complexes", "entries", "fast_paths"),
+    *("gradients", "keys", "parts", "recording", "tape", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
-COLD_ARGS = [] if sys.platform == "win32" else ["-Os", "-falign-functions=1", "-falign-loops=1"]
+COLD_ARGS = [] if sys.platform == "win32" else ["-Og", "-falign-functions=1", "-falign-loops=1"]
 
 MODULES = files("cadiff/binding/*.pyx")
 DIRECTIVES = {
