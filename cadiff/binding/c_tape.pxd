@@ -28,7 +28,7 @@ cdef extern from "kernels/pairs.h" nogil:
     void cad_pairs_conjugate(double *im, size_t n)
 
 
-cdef extern from "table/ops.h" nogil:
+cdef extern from "table/codes.h" nogil:
     ctypedef enum CadOp:
         CAD_OP_LEAF
         CAD_OP_ASSIGN

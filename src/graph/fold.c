@@ -3,6 +3,8 @@
  * included; powers alone may differ in the last digit. */
 #include "graph/inner.h"
 
+#include <math.h>
+
 typedef struct Operand {
     CadId id;
     int is_constant;

@@ -1,6 +1,6 @@
 /* Which numbers others are made of: a graph holds more than one of its derivatives needs. */
 #include "graph/inner.h"
-#include "table/flat.h"
+#include "table/codes.h"
 
 void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
     const CadNode node = graph->nodes[i];

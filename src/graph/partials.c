@@ -2,6 +2,8 @@
  * arrays of one shape. A condition is a number, too: 1 where it holds, else 0. */
 #include "graph/inner.h"
 
+#include "table/special.h"
+
 #undef IF
 #undef AND
 #undef OR

@@ -4,7 +4,7 @@
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
-#include "table/flat.h"
+#include "table/codes.h"
 
 enum { LONG_LIST = 32, BY_INDEX = -2 };
 

@@ -1,6 +1,8 @@
 /* See kernels.h. */
 #include "kernels/loops.h"
 
+#include "table/ops.h"
+
 #include <assert.h>
 #include <string.h>
 

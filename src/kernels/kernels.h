@@ -7,9 +7,10 @@
 #define CAD_KERNELS_H
 
 #include "memory/memory.h"
-#include "table/ops.h"
+#include "table/codes.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The simplest loops are compiled for several instruction sets, chosen at run time. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) &&  \

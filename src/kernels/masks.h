@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { CAD_MOST_MASKS = 32 }; /* no formula of the table nests more */
 

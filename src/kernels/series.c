@@ -8,6 +8,7 @@
 #include "kernels/series.h"
 
 #include "kernels/masks.h"
+#include "table/special.h"
 
 #include <string.h>
 

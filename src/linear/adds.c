@@ -4,6 +4,8 @@
  * operations becomes one step, whose factors are products. */
 #include "linear/inner.h"
 
+#include <math.h>
+
 static CadSpan written(const CadAdd *add) {
     const int64_t reach = (add->n - 1) * add->to_step;
     return (CadSpan){add->to + (reach < 0 ? reach : 0), add->to + (reach > 0 ? reach : 0)};

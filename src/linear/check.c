@@ -2,6 +2,8 @@
  * numbers there are. What a map does not hold but derives is derived on the way. */
 #include "linear/steps.h"
 
+#include <math.h>
+
 static int are_places(const CadLinear *linear, CadLinearPart part, int or_none) {
     const uint32_t *const places = cad_linear_items(linear, part);
     for (size_t i = 0; i < cad_linear_count(linear, part); i++) {

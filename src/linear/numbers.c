@@ -2,6 +2,8 @@
  * factors, which is written out where it is used if it can wait until then. */
 #include "linear/inner.h"
 
+#include <math.h>
+
 /* Longer sums are not multiplied through: it would take as long again for each factor. */
 enum { LONG_SUM = 16 };
 

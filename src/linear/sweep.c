@@ -2,6 +2,8 @@
  * are compiled for 1, 4 and 8. */
 #include "linear/steps.h"
 
+#include "table/special.h"
+
 /* --- rows --- */
 
 typedef struct Rows {

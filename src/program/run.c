@@ -2,6 +2,7 @@
 #include "arrays/walk.h"
 #include "kernels/whole.h"
 #include "program/program.h"
+#include "table/ops.h"
 
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
     return (program->n_constants + program->n_places) * lanes;

@@ -3,7 +3,7 @@
 
 #include "arrays/walk.h"
 #include "sweeps/sweeps.h"
-#include "table/flat.h"
+#include "table/codes.h"
 
 static size_t larger(size_t x, size_t y) {
     return x > y ? x : y;

@@ -6,6 +6,8 @@
  * a replay chooses anew. */
 #include "sweeps/sweeps.h"
 
+#include "table/ops.h"
+
 /* --- the algebra of recording, from the rows --- */
 
 /* A word may run out of memory deep inside an expression: the failure is kept here, the expression

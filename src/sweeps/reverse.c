@@ -2,6 +2,8 @@
  * partials, to its operands. An adjoint that is zero hands on nothing: zero absorbs. */
 #include "sweeps/sweeps.h"
 
+#include "table/ops.h"
+
 /* Add a contribution to an adjoint. `low` follows the lowest slot that has one: entries whose
  * outputs all lie below it have nothing to hand on, so the loop ends there. The latest sum is kept
  * at hand: most often it is the next entry's adjoint, and reading it back from memory just after

@@ -1,6 +1,8 @@
 /* The tangent sweep: one forward loop that carries several directions (lanes) at once. */
 #include "sweeps/sweeps.h"
 
+#include "table/ops.h"
+
 /* The lanes of a slot. */
 #define LANES_OF(slot) (tangents + (size_t)((slot) - base) * lanes)
 

@@ -282,6 +282,13 @@ def c_rows(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def c_codes(rows: list[Row]) -> str:
+    """The operations without their formulas: CAD_NAME(word, arity)."""
+    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
+    lines += [f"CAD_NAME({row.word}, {len(row.operands)})" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
 def is_vectorised(formula: ast.expr) -> bool:
     """Whether a compiler can compute a partial for several elements at a time."""
     calls = (node.func for node in ast.walk(formula) if isinstance(node, ast.Call))
@@ -459,6 +466,7 @@ def write_c(directory: Path) -> None:
     rows = read_table()
     directory.mkdir(parents=True, exist_ok=True)
     texts = {
+        "ops_codes.h": c_codes,
         "ops_rows.h": c_rows,
         "ops_direct.h": c_direct,
         "ops_docs.h": c_docs,

@@ -1,7 +1,6 @@
-/* The calculus over doubles: op codes, values and partials of every operation, derived from the
- * table (ops.def) by including its generated rows once for each purpose.
+/* The calculus over doubles: values and partials of every operation, derived from the table
+ * (ops.def) by including its generated rows once for each purpose.
  *
- *   CAD_OP_sin            op code
  *   val_sin(x)            value
  *   d1_sin(x, v)          partial by the first operand, given the value v; d2_, d3_ likewise
  *
@@ -11,9 +10,8 @@
 #ifndef CAD_TABLE_OPS_H
 #define CAD_TABLE_OPS_H
 
+#include "table/codes.h"
 #include "table/special.h"
-
-#include <stdint.h>
 
 /* The words of conditions, for algebras whose numbers are single ones. */
 #define IF(condition, x, y) ((condition) ? (x) : (y))
@@ -29,66 +27,6 @@
 #define ISINF(x) isinf(x)
 #define ABS(x) fabs(x)
 #define C(constant) (constant)
-
-/* What stands on a tape beside operations of the table, THIRD last: see tape/entries.h. */
-#define CAD_STRUCTURE(WORD)                                                                       \
-    WORD(LEAF, "_leaf")                                                                           \
-    WORD(ASSIGN, "_assign")                                                                       \
-    WORD(SUM, "_sum")                                                                             \
-    WORD(MATMUL, "_matmul")                                                                       \
-    WORD(GATHER, "_gather")                                                                       \
-    WORD(SCATTER, "_scatter")                                                                     \
-    WORD(ADD_AT, "_add_at")                                                                       \
-    WORD(RULE, "_rule")                                                                           \
-    WORD(THIRD, "_third")
-
-typedef enum CadOp {
-#define CAD_WORD(word, name) CAD_OP_##word,
-    CAD_STRUCTURE(CAD_WORD)
-#undef CAD_WORD
-#define CAD_ROW1(name, value, dx) CAD_OP_##name,
-#define CAD_ROW2(name, value, dx, dy) CAD_OP_##name,
-#define CAD_ROW3(name, value, dx, dy, dz) CAD_OP_##name,
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-        CAD_OP_COUNT
-} CadOp;
-
-/* Whether it is a row of the table, which computes number by number. */
-static inline int cad_op_is_row(CadOp op) {
-    return op > CAD_OP_THIRD;
-}
-
-/* What Python learns of an operation. `name` keeps the underscore of internal ones. */
-typedef struct CadOpInfo {
-    const char *name;
-    int arity;
-    const char *ufunc;
-    const char *doc;
-} CadOpInfo;
-
-extern const CadOpInfo cad_op_info[CAD_OP_COUNT];
-
-/* Other names of operations, ended by a row of nulls. */
-extern const char *const cad_op_aliases[][2];
-
-/* The value of each operation as text, over x, y and z; and what these texts call, ended by a row
- * of nulls. Each of them comes after those that it calls itself. */
-typedef struct CadText {
-    const char *name;
-    const char *text;
-} CadText;
-
-extern const CadText cad_op_values[CAD_OP_COUNT];
-extern const CadText cad_op_helpers[];
-
-/* Value and partials by op code, for callers that do not know the operation beforehand. Unused
- * operands are ignored. Of the partials those are computed whose bit (1, 2, 4) is in `wanted`. */
-double cad_op_value(CadOp op, double x, double y, double z);
-void cad_op_partials(CadOp op, int wanted, double x, double y, double z, double v,
-                     double *partials);
 
 /* --- values --- */
 

@@ -1,7 +1,7 @@
 /* See captures.h. */
 #include "tape/captures.h"
 
-#include "table/flat.h"
+#include "table/codes.h"
 #include "tape/blocks.h"
 
 #include <stdlib.h>

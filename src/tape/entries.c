@@ -20,13 +20,9 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
                        .former = CAD_FORMER_ADDED,
                        .is_moved = 1},
     [CAD_OP_RULE] = {.is_rule = 1},
-#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {.n_views = 2},
-#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {.n_views = 3},
-#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {.n_views = 4},
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#define CAD_NAME(name, arity) [CAD_OP_##name] = {.n_views = arity + 1},
+#include "ops_codes.h"
+#undef CAD_NAME
 };
 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,

@@ -2,7 +2,7 @@
 #ifndef CAD_TAPE_ENTRIES_H
 #define CAD_TAPE_ENTRIES_H
 
-#include "table/ops.h"
+#include "table/codes.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 
 #include "arrays/arrays.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { STEPS = 40, TWINS = 30 };

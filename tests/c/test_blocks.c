@@ -5,6 +5,7 @@
 
 #include "arrays/arrays.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { LARGE = CAD_LARGE_BLOCK + 88, TWINS = 40, STEPS = 25 };

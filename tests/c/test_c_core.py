@@ -122,7 +122,7 @@ def domain_in_c(domain: Domain) -> str:
 
 
 def write_headers(directory: Path) -> None:
-    """ops_rows.h and ops_docs.h for the core, domains.h for the tests."""
+    """The headers made of the table for the core, domains.h for the tests."""
     generate.write_c(directory)
     lines = [
         f"DOMAIN_OF({row.word}, {i}, {domain_in_c(domain)})"

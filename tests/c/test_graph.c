@@ -8,6 +8,7 @@
 #include "replay.h"
 #include "twin.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TWINS = 40, STEPS = 40, MOST_OUTPUTS = 24, LANES = 16, GRANTED = 20000 };

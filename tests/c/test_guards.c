@@ -1,5 +1,6 @@
 /* Guards: noted, forgotten with what is rewound, and the first obstacle; what depends on numbers
  * below a mark. */
+#include "table/ops.h"
 #include "tape/guards.h"
 
 #include "check.h"

@@ -4,6 +4,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/pairs.h"
+#include "table/special.h"
 
 #include <stdlib.h>
 

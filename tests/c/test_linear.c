@@ -5,6 +5,7 @@
 #include "on_tape.h"
 #include "twin.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TWINS = 60, STEPS = 40, MOST_OUTPUTS = 40 };

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "on_tape.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* --- what Python learns --- */

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "roots.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* --- what must stay, found in another way --- */

@@ -4,6 +4,8 @@
 
 #include "arrays/arrays.h"
 
+#include <math.h>
+
 /* --- when it happens --- */
 
 /* Append entries that nobody holds, until make_room is called; answers how many (up to `most`). */

@@ -4,6 +4,7 @@
  *     from mpmath import mp, mpf; mp.dps = 50; show = lambda number: print(mp.nstr(number, 20)) */
 #include "check.h"
 #include "on_tape.h"
+#include "table/special.h"
 
 typedef struct Spot {
     double n; /* order, or first operand */

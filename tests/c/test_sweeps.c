@@ -3,6 +3,7 @@
 #include "check.h"
 #include "on_tape.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Rounding: the terms of a sum over many paths, added in another order. */

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "on_tape.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static CadNumber random_of_pool(const CadTape *tape, Random *random, const Pool *pool) {

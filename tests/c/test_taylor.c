@@ -1,5 +1,6 @@
 /* Power series: single operations, and the Taylor sweep against other sweeps. */
 #include "check.h"
+#include "table/special.h"
 #include "twin.h"
 
 #include <stdlib.h>

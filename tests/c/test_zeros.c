@@ -2,6 +2,7 @@
  * nan, and the conventions at kinks. */
 #include "check.h"
 #include "on_tape.h"
+#include "table/special.h"
 
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
 #include "arrays/arrays.h"
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 

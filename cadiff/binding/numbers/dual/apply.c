@@ -9,6 +9,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/tape.h"
 #include "numbers/operations/operations.h"
+#include "table/special.h"
 
 /* --- operands --- */
 

@@ -6,6 +6,7 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/operations/operations.h"
+#include "table/ops.h"
 
 /* --- arithmetic over floats --- */
 

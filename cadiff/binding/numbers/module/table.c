@@ -6,6 +6,7 @@
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 #include "numbers/dual/dual.h"
+#include "table/ops.h"
 
 #ifndef Py_NO_INLINE /* as of Python 3.11 */
 #define Py_NO_INLINE

@@ -6,6 +6,7 @@
  * neither leaks nor has to look for failures itself. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "table/special.h"
 
 static PyObject *consume1(CadOp op, PyObject *x) {
     if (x == NULL) {

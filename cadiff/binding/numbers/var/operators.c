@@ -7,6 +7,7 @@
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 
+#include "table/ops.h"
 #include "tape/blocks.h"
 
 /* --- entries --- */
