@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from .c_tape cimport CadTape
+from .c_entries cimport CadTape
 
 
 cpdef int ndim(x)

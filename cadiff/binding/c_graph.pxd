@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from .c_tape cimport CadPlan, CadStatus, CadTape
+from .c_entries cimport CadPlan, CadStatus, CadTape
 
 
 cdef extern from "graph/pattern.h" nogil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .c_tape cimport CadSlot, CadStatus, CadTape
+from .c_entries cimport CadSlot, CadStatus, CadTape
 
 
 cdef extern from "linear/linear.h" nogil:

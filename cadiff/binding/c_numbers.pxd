@@ -3,8 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from .c_sweeps cimport CadAlong
-from .c_tape cimport CAD_OK, CadOp, CadSlopes, CadSlot, CadStatus, CadTape
+from .c_entries cimport CAD_OK, CadOp, CadSlot, CadStatus, CadTape
 
 
 cdef extern from "numbers/numbers.h":
@@ -62,7 +61,6 @@ cdef extern from "numbers/numbers.h":
     bint CAD_IS_DUAL_ARRAY(object number)
     bint CAD_IS_FLOAT(object number)
     bint CAD_IS_SCALAR(object number)
-    object cad_var_new(CadTape *tape, CadSlot slot, double value)
     object cad_var_passive(double value)
     object cad_var_stale(object values)
     object cad_var_values(object array)
@@ -105,9 +103,6 @@ cdef extern from "numbers/numbers.h":
     int cad_var_seed(CadVar *var, object seed) except -1
     object cad_var_adjoint(CadVar *var)
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
-    void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
-    void set_slopes_hook(int (*hook)(CadTape *, size_t, CadSlopes *) noexcept)
-    void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *) noexcept)
     void cad_restore_exception(object error)
     void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)
     object cad_dual_from(object primal, object tangent, CadTag tag)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from .c_graph cimport CadGraph, CadId
-from .c_tape cimport CadStatus
+from .c_entries cimport CadStatus
 
 
 cdef extern from "program/program.h" nogil:

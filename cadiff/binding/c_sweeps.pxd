@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .c_tape cimport CadSlot, CadStatus, CadTape
+from .c_entries cimport CadAlong, CadLanes, CadSlopes, CadSlot, CadStatus, CadTape
 
 
 cdef extern from "sweeps/inlined.h" nogil:
@@ -36,15 +36,6 @@ cdef extern from "sweeps/sweeps.h" nogil:
     ctypedef struct CadLaneBuffer:
         double *data
 
-    ctypedef struct CadLanes:
-        double *data
-        CadSlot base
-        size_t count
-
-    ctypedef struct CadAlong:
-        CadLanes tangents
-        CadLanes adjoints
-
     void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high)
     CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)
     void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer)
@@ -56,3 +47,9 @@ cdef extern from "sweeps/sweeps.h" nogil:
                                double *adjoint_tangents)
     CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
+
+
+cdef extern from "numbers/objects/hooks.h":
+    void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
+    void set_slopes_hook(int (*hook)(CadTape *, size_t, CadSlopes *) noexcept)
+    void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *) noexcept)

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .c_tape cimport *
+from .c_entries cimport *
 from .recording cimport Recording
 
 

@@ -7,7 +7,7 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_program cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,

@@ -10,7 +10,7 @@ from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_program cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 from .workers cimport run_shared
 
 cdef enum:

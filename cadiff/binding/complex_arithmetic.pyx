@@ -13,7 +13,7 @@ from libc.math cimport signbit
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 from .complexes cimport *
 from .parts cimport *
 

@@ -1,7 +1,7 @@
 # What other modules see of complexes.pyx.
 
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 cdef enum:
     MOST_AXES = 60  # of what has an axis more for the parts, and another one in products

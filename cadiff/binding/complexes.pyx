@@ -13,7 +13,7 @@ import numpy as np
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 from .parts cimport *
 
 cdef extern from "numbers/objects/binding.h":  # see complex_arithmetic.pyx

@@ -13,7 +13,7 @@ from libc.math cimport fabs, frexp, hypot, ldexp, log
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_tape cimport *
+from .c_entries cimport *
 
 from .parts import array_of_pair, pair_of_array
 

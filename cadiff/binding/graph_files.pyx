@@ -13,7 +13,7 @@ from libc.string cimport memset
 from . cimport c_numpy as cnp
 from .c_graph cimport *
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 from .steps cimport as_steps
 from .graphs cimport Graph
 

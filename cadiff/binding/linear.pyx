@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from . cimport c_numpy as cnp
 from .c_linear cimport *
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 cdef enum:
     LONG_SWEEP = 100_000  # numbers, from which on other threads may run meanwhile

@@ -13,7 +13,7 @@ from libc.string cimport memcpy, memset
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 from .atoms cimport put_numbers
 from .tape cimport MOST_AXES
 

@@ -10,7 +10,7 @@ cimport cython
 
 from cpython.object cimport PyObject
 
-from .c_tape cimport CadTape
+from .c_entries cimport CadTape
 from .tape cimport Context
 
 cdef extern from "Python.h":

@@ -15,7 +15,7 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 cdef enum:
     MOST_AXES = 65

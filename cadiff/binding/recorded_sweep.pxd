@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from .c_tape cimport *
+from .c_entries cimport *
 from .tape cimport RuleCall
 
 

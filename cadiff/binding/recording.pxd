@@ -4,7 +4,7 @@ cimport cython
 
 from . cimport c_numpy as cnp
 from .c_sweeps cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 
 @cython.final

@@ -3,8 +3,7 @@
 cimport cython
 
 from .c_graph cimport CadGraph, CadId
-from .c_sweeps cimport CadAlong
-from .c_tape cimport *
+from .c_entries cimport *
 
 
 cdef enum:

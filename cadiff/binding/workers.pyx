@@ -20,7 +20,7 @@ from libc.string cimport memset
 
 from .c_numbers cimport *
 from .c_program cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 cdef enum:
     MOST_HELPERS = 64

@@ -50,11 +50,11 @@ typedef struct CadLanes {
 
 /* What a sweep of second order knows of the directions: the tangents of values and of adjoints,
  * and room for products of matrices (cad_lanes_open_room). */
-typedef struct CadAlong {
+struct CadAlong {
     CadLanes tangents;
     CadLanes adjoints;
     double *room;
-} CadAlong;
+};
 
 /* Make adjoints [low, high] ready to be added to, with their tangents: from outside of a sweep. */
 void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high);

@@ -13,10 +13,11 @@
 #define CAD_GRAPH_H
 
 #include "graph/pattern.h"
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* A number: the index of a node or, with the highest bit, of an element of an array. All elements
  * are counted through. */

@@ -1,6 +1,8 @@
 /* See linear.h: a map as the lists that it consists of. */
 #include "linear/linear.h"
 
+#include <string.h>
+
 const size_t cad_linear_item_size[CAD_LINEAR_PARTS] = {
     [CAD_LINEAR_INPUTS] = sizeof(uint32_t),     [CAD_LINEAR_OUTPUTS] = sizeof(uint32_t),
     [CAD_LINEAR_STEPS] = sizeof(CadLinearStep), [CAD_LINEAR_TARGETS] = sizeof(uint32_t),

@@ -11,7 +11,8 @@
 #ifndef CAD_LINEAR_H
 #define CAD_LINEAR_H
 
-#include "arrays/arrays.h"
+#include "memory/memory.h"
+#include "tape/entries.h"
 
 /* A map is these lists of items, and nothing else. */
 typedef enum CadLinearPart {

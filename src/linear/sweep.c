@@ -4,6 +4,8 @@
 
 #include "table/special.h"
 
+#include <string.h>
+
 /* --- rows --- */
 
 typedef struct Rows {

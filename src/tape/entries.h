@@ -1,4 +1,5 @@
-/* What stands on a tape: entries, and the plans of those over arrays. */
+/* What stands on a tape: entries, and the plans of those over arrays. What knows no more of a tape
+ * than that there is one includes this file instead of tape.h. */
 #ifndef CAD_TAPE_ENTRIES_H
 #define CAD_TAPE_ENTRIES_H
 
@@ -8,6 +9,10 @@
 #include <stdint.h>
 
 typedef uint32_t CadSlot;
+
+typedef struct CadTape CadTape;     /* tape.h */
+typedef struct CadSlopes CadSlopes; /* tape.h */
+typedef struct CadAlong CadAlong;   /* arrays.h */
 
 #define CAD_NONE UINT32_MAX       /* the slot of a number that is not on the tape */
 #define CAD_MOST_SLOTS 0xfffffff0 /* slots below this one can be named */

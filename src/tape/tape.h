@@ -67,19 +67,17 @@ typedef struct CadLaneBuffer {
 /* The derivatives of the results of an entry by numbers at slots `sources`: those of the k-th
  * result are [starts[k], starts[k + 1]), each with the index of its source. Whoever asks for them
  * frees `sources` and `values`. */
-typedef struct CadSlopes {
+struct CadSlopes {
     size_t n_results;
     const int64_t *starts;
     const int *columns;
     CadSlot *sources;
     double *values;
-} CadSlopes;
+};
 
 enum { CAD_CONSTANT_CACHE = 64, CAD_HEADROOM = 8 };
 
-typedef struct CadTape CadTape;
 typedef struct CadBlock CadBlock; /* blocks.h */
-struct CadAlong;                  /* arrays.h */
 struct CadGuards;                 /* guards.h */
 
 struct CadTape {
@@ -143,7 +141,7 @@ struct CadTape {
 
     /* Carries out the entry of a rule in a sweep of second order, or in a tangent sweep, which
      * has no adjoints. Buffers may move meanwhile. Answers < 0 if it failed. */
-    int (*second_rule)(CadTape *tape, size_t entry, const struct CadAlong *along);
+    int (*second_rule)(CadTape *tape, size_t entry, const CadAlong *along);
     /* The derivatives of a direct rule (entries.h). Answers < 0 if that failed: nothing is to be
      * freed then. */
     int (*slopes)(CadTape *tape, size_t entry, CadSlopes *slopes);

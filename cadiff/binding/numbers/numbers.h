@@ -24,6 +24,4 @@
 #include "numbers/dual/dual.h"
 #include "numbers/module/module.h"
 
-#include "sweeps/sweeps.h"
-
 #endif

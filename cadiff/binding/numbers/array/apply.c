@@ -8,6 +8,8 @@
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 
+#include "arrays/arrays.h"
+
 /* --- elementwise operations --- */
 
 static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *result) {

@@ -8,6 +8,8 @@
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 
+#include "arrays/arrays.h"
+
 long cad_n_refused_duals;
 long cad_n_refused_inputs;
 

@@ -7,6 +7,8 @@
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 
+#include "arrays/arrays.h"
+
 PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low) {
     PyObject *numbers = cad_var_offsets(var, low);
     PyObject *part = numbers == NULL ? NULL : PyObject_GetItem(numbers, key);

@@ -8,6 +8,8 @@
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 
+#include "tape/tape.h"
+
 static int has_ellipsis(PyObject *key) {
     if (!PyTuple_Check(key)) {
         return key == Py_Ellipsis;

@@ -5,7 +5,7 @@
 
 #include "numbers/array/array.h"
 
-#include "arrays/arrays.h"
+#include "tape/blocks.h"
 
 /* --- operands (operands.c) --- */
 

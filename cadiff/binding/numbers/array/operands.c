@@ -8,6 +8,8 @@
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 
+#include "arrays/arrays.h"
+
 /* --- operands --- */
 
 void cad_release_operands(CadArrayOperands *all) {

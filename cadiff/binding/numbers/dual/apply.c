@@ -10,6 +10,7 @@
 #include "numbers/objects/tape.h"
 #include "numbers/operations/operations.h"
 #include "table/special.h"
+#include "tape/tape.h"
 
 /* --- operands --- */
 

@@ -7,6 +7,8 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/tape.h"
 
+#include "tape/tape.h"
+
 static PyObject *float64_array(PyObject *object, const char *what) {
     PyObject *array = PyArray_FROM_O(object);
     if (array == NULL) {

@@ -3,6 +3,7 @@
  * all that is no single float, Var or Dual goes the general way. */
 #include "numbers/module/module.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 #include "numbers/dual/dual.h"

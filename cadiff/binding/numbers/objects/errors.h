@@ -2,6 +2,7 @@
 #ifndef CADIFF_OBJECTS_ERRORS_H
 #define CADIFF_OBJECTS_ERRORS_H
 
+#include "memory/memory.h"
 #include "numbers/objects/types.h"
 
 extern PyObject *cad_stale_error;

@@ -1,84 +1,10 @@
-/* The life of Vars: handles are taken from slabs, become stale when their part of the tape is
- * rewound, and say what of the tape is still reachable when it has to make room. All this walks
- * over the slabs, which no other file knows. */
+/* The life of Vars: handles become stale when their part of the tape is rewound, and say what of
+ * the tape is still reachable when it has to make room. */
 #include "numbers/objects/handles.h"
+#include "numbers/objects/slabs.h"
 #include "numbers/objects/views.h"
 
 #include "sweeps/sweeps.h"
-
-enum { SLAB = 255, MANY_SLABS = 64 };
-
-typedef struct Slab {
-    struct Slab *next;
-    CadVar vars[SLAB];
-} Slab;
-
-static Slab *slabs;
-static size_t n_slabs;
-CadVar *cad_free_vars;
-
-int cad_var_refill(void) {
-    Slab *slab = cad_memory_resize(NULL, 1, sizeof *slab);
-    if (slab == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    slab->next = slabs;
-    slabs = slab;
-    n_slabs++;
-    for (int i = SLAB; i-- > 0;) {
-        CadVar *var = &slab->vars[i];
-        memset(var, 0, sizeof *var);
-        Py_SET_TYPE(var, &CadVar_Type);
-        var->tape = (CadTape *)cad_free_vars;
-        cad_free_vars = var;
-    }
-    return 0;
-}
-
-static int is_deserted(const Slab *slab) {
-    for (int i = 0; i < SLAB; i++) {
-        if (Py_REFCNT(&slab->vars[i]) > 0) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* Give back the slabs in which nothing lives, so that walks over all handles stay short after many
- * have lived at once. The list of free ones is made anew from what is left. */
-static void release_slabs(void) {
-    cad_free_vars = NULL;
-    for (Slab **link = &slabs; *link != NULL;) {
-        Slab *slab = *link;
-        if (is_deserted(slab)) {
-            *link = slab->next;
-            cad_memory_free(slab);
-            n_slabs--;
-            continue;
-        }
-        for (int i = SLAB; i-- > 0;) {
-            CadVar *var = &slab->vars[i];
-            if (Py_REFCNT(var) == 0) {
-                var->tape = (CadTape *)cad_free_vars;
-                cad_free_vars = var;
-            }
-        }
-        link = &slab->next;
-    }
-}
-
-/* Call visit(var, context) for all living handles of a tape. */
-static void for_each_var(const CadTape *tape, void (*visit)(CadVar *, void *), void *context) {
-    for (Slab *slab = slabs; slab != NULL; slab = slab->next) {
-        for (int i = 0; i < SLAB; i++) {
-            CadVar *var = &slab->vars[i];
-            if (Py_REFCNT(var) > 0 && var->tape == tape) {
-                visit(var, context);
-            }
-        }
-    }
-}
 
 void cad_var_dealloc(CadVar *var) {
     CadTape *tape = var->tape;
@@ -244,10 +170,8 @@ static void renumber_rules(CadTape *tape) {
 void cad_rewind(CadTape *tape) {
     size_t slots = tape->mark_slots;
     if (tape->handles > 0) {
-        for_each_var(tape, make_stale, &slots);
-        if (n_slabs > MANY_SLABS) {
-            release_slabs();
-        }
+        cad_each_var(tape, make_stale, &slots);
+        cad_slabs_release();
     }
     cad_tape_rewind(tape);
     forget_rules(tape);
@@ -268,18 +192,16 @@ static void relocate(CadVar *var, void *reclaim) {
 void cad_var_make_room(CadTape *tape) {
     CadReclaim reclaim;
     if (cad_reclaim_begin(tape, &reclaim) == CAD_OK) {
-        for_each_var(tape, hold, &reclaim);
+        cad_each_var(tape, hold, &reclaim);
         const size_t live = cad_reclaim_trace(tape, &reclaim);
         if (live > tape->n_slots / 4 * 3 && tape->n_rules < tape->reclaim_rules) {
             cad_reclaim_end(&reclaim); /* moving so much for so little does not pay */
             return;
         }
         cad_sweep_undo_dead(tape, &reclaim);
-        for_each_var(tape, relocate, &reclaim);
+        cad_each_var(tape, relocate, &reclaim);
         cad_reclaim_compact(tape, &reclaim);
         renumber_rules(tape);
-        if (n_slabs > MANY_SLABS) {
-            release_slabs();
-        }
+        cad_slabs_release();
     }
 }

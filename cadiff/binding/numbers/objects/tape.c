@@ -1,11 +1,19 @@
 /* The tape of a thread: made when it is first asked for, freed when the thread has ended and no
  * Var of it is left. What is recorded on it is not known here. */
 #include "numbers/objects/tape.h"
-#include "numbers/objects/handles.h"
 
-int (*cad_rule_hook)(CadTape *tape, size_t entry);
-int (*cad_slopes_hook)(CadTape *tape, size_t entry, CadSlopes *slopes);
-int (*cad_second_rule_hook)(CadTape *tape, size_t entry, const CadAlong *along);
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/hooks.h"
+
+int cad_pin(CadTape *tape) {
+    const CadStatus status = cad_tape_ensure(tape);
+    if (status != CAD_OK) {
+        return cad_raise_status(status);
+    }
+    cad_tape_pin(tape);
+    return 0;
+}
 
 /* Tapes of threads that ended while numbers of theirs were alive. */
 typedef struct Orphan {

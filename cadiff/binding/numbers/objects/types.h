@@ -24,7 +24,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 /* What fast paths read is reached at once, not through a table of addresses. */
 #ifdef __GNUC__

@@ -5,6 +5,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
 

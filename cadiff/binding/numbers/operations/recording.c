@@ -6,6 +6,7 @@
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 
+#include "tape/blocks.h"
 #include "tape/captures.h"
 #include "tape/guards.h"
 

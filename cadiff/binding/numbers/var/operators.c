@@ -4,6 +4,7 @@
 #include "numbers/var/var.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"
 

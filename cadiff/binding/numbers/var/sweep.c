@@ -4,6 +4,7 @@
 #include "numbers/var/var.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/hooks.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 

@@ -2,6 +2,7 @@
  * Which part a key names is not known here. */
 #include "numbers/var/var.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/views.h"
 
