@@ -197,13 +197,15 @@ def sanitize(session: nox.Session) -> None:
 def examples(session: nox.Session) -> None:
     """Every example runs as it stands and checks itself; every benchmark gives right numbers.
 
-    Pictures are tested here, where matplotlib is.
+    Pictures are tested here, where matplotlib is. What the package may cost is held here, where it
+    is built as users have it.
     """
     install(session, "-e", ".[test,examples]")
     plot = str(Path(session.create_tmp(), "cost.svg").resolve())
     commands = [
         ("python", "-m", "benchmarks.table", "--quick"),
         ("python", "-m", "benchmarks.plot", "--quick", plot),
+        ("python", "-m", "benchmarks.budgets"),
         ("pytest", "benchmarks", "--benchmark-disable", "-q"),
         ("pytest", "tests/machines", "-q"),
         ("pytest", "tests/optimize", "-q", "-k", "ipopt or nlopt"),

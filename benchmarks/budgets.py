@@ -1,0 +1,212 @@
+"""``python -m benchmarks.budgets``: what the package may cost, held.
+
+Counts what is the same on every machine, beside the limits in `budgets.txt`: lines, bytes,
+modules, frames of Python, and the instructions of ten calls where valgrind is at hand. What is over
+its limit ends the command with exit code 1. A change that needs more raises the limit there, and
+says why.
+
+The package has to be built in place, as `pip install -e .` does.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import cadiff
+import cadiff.numpy as cnp
+from benchmarks.problems import hinges, rosenbrock, rosenbrock_point
+
+__all__ = ["instructions", "main"]
+
+ROOT = Path(__file__).parent.parent
+LIMITS = Path(__file__).with_suffix(".txt")
+PRODUCT = {".py", ".pyx", ".pxd", ".c", ".h", ".def"}
+INSTALLED = {".py", ".pyi", ".so", ".dat", ".typed"}
+PACKAGE = Path(cadiff.__file__).parent
+NOTHING = "what it takes to call nothing"
+COUNT = "count"  # the argument of the command that callgrind watches
+
+LOADED = """
+import sys
+import cadiff
+print(sum(name.partition(".")[0] == "cadiff" for name in sys.modules))
+"""
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def product_lines() -> int:
+    """Lines of `src` and `cadiff`, without stubs and what is derived from the table."""
+    files = (path for place in ("src", "cadiff") for path in (ROOT / place).rglob("*.*"))
+    written = (path for path in files if path.suffix in PRODUCT and "generated" not in path.parts)
+    return sum(path.read_bytes().count(b"\n") for path in written)
+
+
+def bytes_of_c() -> int:
+    """Bytes of what Cython wrote for the build at hand."""
+    return sum(path.stat().st_size for path in (ROOT / "build" / "modules").glob("*.c"))
+
+
+def packed() -> tuple[int, int]:
+    """Bytes of what a wheel has, packed and as they are installed."""
+    files = [path for path in PACKAGE.rglob("*.*") if path.suffix in INSTALLED]
+    with tempfile.TemporaryFile() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as wheel:
+            for path in files:
+                wheel.write(path, path.relative_to(PACKAGE))
+        return file.tell(), sum(path.stat().st_size for path in files)
+
+
+def own_modules() -> int:
+    """How many modules of its own `import cadiff` loads."""
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, check=True)
+    return int(done.stdout)
+
+
+# --- frames --------------------------------------------------------------------------------------
+
+
+def frames(call: Callable[[], Any]) -> int:
+    """How many frames of the package's own Python a call runs through."""
+    found = 0
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        nonlocal found
+        found += event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def frames_of_calls() -> Iterator[tuple[str, int]]:
+    """Of a first call, of one that comes to another branch, and of one that is known."""
+    frames(lambda: cadiff.compile(hinges).value_and_grad([1.0, 2.0]))  # which warms caches up
+    program = cadiff.compile(hinges)
+    yield "frames of a first call", frames(lambda: program.value_and_grad([1.0, 2.0]))
+    yield "frames of a missed branch", frames(lambda: program.value_and_grad([1.0, -2.0]))
+    yield "frames of a known call", frames(lambda: program.value_and_grad([1.0, -2.5]))
+
+
+# --- instructions --------------------------------------------------------------------------------
+
+
+def small(x: Any) -> Any:
+    """As little as a function of two numbers can do."""
+    return x[0] * x[1]
+
+
+def chain(x: Any) -> Any:
+    """Operations over arrays, one after the other."""
+    return cnp.sum(cnp.tanh(x) * cnp.exp(-x * x) + cnp.sin(x))
+
+
+def calls() -> dict[str, Callable[[], Any]]:
+    """The calls whose instructions are counted."""
+    many, two = rosenbrock_point(100), [1.5, 0.5]
+    array, direction = np.array(many), np.ones(100)
+    of_two, of_many = cadiff.compile(small), cadiff.compile(rosenbrock)
+    over_arrays, exact = cadiff.compile(chain), cadiff.compile(rosenbrock, optimize=False)
+    outer = cadiff.grad(lambda x: of_many(x) * 2.0)
+    return {
+        NOTHING: lambda: None,
+        "value of a small program": lambda: of_two(two),
+        "gradient of a small program": lambda: of_two.value_and_grad(two),
+        "gradient of a program": lambda: of_many.value_and_grad(many),
+        "Hessian product of a program": lambda: of_many.hvp(array, direction),
+        "gradient of a program of arrays": lambda: over_arrays.value_and_grad(array),
+        "gradient of a program within another": lambda: outer(many),
+        "gradient of an exact program": lambda: exact.value_and_grad(many),
+        "eager gradient of numbers": lambda: cadiff.grad(rosenbrock)(many),
+        "eager gradient of arrays": lambda: cadiff.grad(chain)(array),
+        "eager Jacobian product": lambda: cadiff.jvp(chain, [array], [direction]),
+    }
+
+
+def count(rounds: int = 20) -> None:
+    """Make each call so many times between two calls of sched_yield, at which callgrind writes."""
+    for call in calls().values():
+        for _ in range(40):
+            call()
+        os.sched_yield()
+        for _ in range(rounds):
+            call()
+        os.sched_yield()
+
+
+def instructions(rounds: int = 20) -> dict[str, int]:
+    """Instructions of each call, by callgrind, less those of a call of nothing."""
+    with tempfile.TemporaryDirectory() as place:
+        options = ["--tool=callgrind", f"--callgrind-out-file={place}/out"]
+        options += ["--dump-before=sched_yield"]
+        command = ["valgrind", *options, sys.executable, "-m", "benchmarks.budgets", COUNT]
+        single = {"OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+        subprocess.run(command, env=os.environ | single, capture_output=True, check=True, cwd=ROOT)
+        dumps = sorted(Path(place).glob("out.*"), key=lambda path: int(path.suffix[1:]))
+        totals = [
+            re.search(r"^(?:summary|totals): (\d+)", path.read_text(), re.M) for path in dumps
+        ]
+    spent = [int(total[1]) // rounds for total in totals if total]
+    found = dict(zip(calls(), spent[1::2], strict=False))
+    nothing = found.pop(NOTHING)
+    return {name: number - nothing for name, number in found.items()}
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def measured() -> Iterator[tuple[str, int]]:
+    """All that is counted here, by what it is of."""
+    yield "lines of the product", product_lines()
+    yield "bytes of C that Cython writes", bytes_of_c()
+    wheel, installed = packed()
+    yield "bytes of the wheel", wheel
+    yield "bytes installed", installed
+    yield "own modules that the import loads", own_modules()
+    yield from frames_of_calls()
+    if shutil.which("valgrind") and platform.machine() == "x86_64":
+        for name, number in instructions().items():
+            yield f"instructions: {name}", number
+
+
+def known_limits() -> dict[str, int]:
+    """What `budgets.txt` says: a limit and what it is of in each line."""
+    lines = LIMITS.read_text(encoding="utf-8").splitlines()
+    stated = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
+    return {what: int(limit.replace(",", "")) for limit, what in stated}
+
+
+def main() -> int:
+    """Print all that is counted; 1 if anything is over its limit, or has none."""
+    if sys.argv[1:] == [COUNT]:
+        count()
+        return 0
+    limits = known_limits()
+    over = 0
+    for what, number in measured():
+        limit = limits.get(what, 0)
+        over += number > limit
+        mark = "  OVER" if number > limit else ""
+        print(f"{number:12,d}  of {limit:12,d}  {what}{mark}", flush=True)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
