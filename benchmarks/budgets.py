@@ -1,7 +1,7 @@
 """``python -m benchmarks.budgets``: what the package may cost, held.
 
 Counts what is the same on every machine, beside the limits in `budgets.txt`: lines, bytes,
-modules, frames of Python, and the instructions of ten calls where valgrind is at hand. What is over
+modules, frames of Python, and the instructions of ten calls where valgrind is. What is over
 its limit ends the command with exit code 1. A change that needs more raises the limit there, and
 says why.
 
