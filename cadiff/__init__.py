@@ -23,34 +23,60 @@ except ModuleNotFoundError as _error:
     ) from None
 
 import typing as _typing
+from importlib import import_module as _import_module
 
 import cadiff.operations.table as _table  # pyright finds its __all__ by no other import
 
-from . import nn, numpy, ops, programs, transforms
+from . import ops, transforms
 from .binding import newcomers as _newcomers
-from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
 from .operations import custom, primitive
 from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
 from .operations.table import *
 from .ops import *
-from .programs import *
 from .transforms import *
 
 __version__ = "0.1.0"
+
+
+def _know_functions_of_numpy() -> None:
+    from . import numpy as numpy
 
 
 def _know_ufuncs_of_scipy() -> None:
     from .scipy import special as special
 
 
+_WHEN_IMPORTED["numpy"] = _know_functions_of_numpy
 _WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 
 
-if not _typing.TYPE_CHECKING:  # names that are not here stay mistakes to a checker of types
+# Modules that a first gradient does without, and their names that are here as well: imported when
+# one of these is first asked for.
+_LATER = {
+    "inspection": ["NonFiniteError", "Tape", "check_grads", "make_tape", "nan_check"],
+    "nn": [],
+    "numpy": [],
+    "programs": ["Program", "compile", "sparse_hessian", "sparse_jacobian", "vmap"],
+}
+_MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
+
+if _typing.TYPE_CHECKING:
+    from . import nn, numpy, programs
+    from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
+    from .programs import Program, compile, sparse_hessian, sparse_jacobian, vmap
+else:
 
     def __getattr__(name: str) -> object:
-        """Say what to write instead of names that other packages have, or modules of this one."""
-        _newcomers.missing(__name__, name)
+        """What is imported late; of names that other packages have, what to write instead."""
+        module = _MODULE_OF.get(name)
+        if module is None:
+            _newcomers.missing(__name__, name)
+        found = _import_module(f"{__name__}.{module}")
+        globals()[name] = found = found if name == module else getattr(found, name)
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULE_OF})
 
 
 __all__ = [
@@ -58,16 +84,20 @@ __all__ = [
     "Dual",
     "MissingRuleError",
     "NonFiniteError",
+    "Program",
     "StaleVarError",
     "Tape",
     "Var",
     "check_grads",
+    "compile",
     "custom",
     "make_tape",
     "nan_check",
     "primitive",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "vmap",
 ]
 __all__ += _table.__all__
 __all__ += ops.__all__
-__all__ += programs.__all__
 __all__ += transforms.__all__

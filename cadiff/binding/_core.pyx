@@ -57,13 +57,14 @@ def operation_of(ufunc):
     return None if op < 0 else getattr(sys.modules[__name__], cad_op_info[op].name.decode())
 
 
-def register(functions, hook):
+def register(functions, load, hook):
     """Tell NumPy's protocols where to go.
 
-    functions: the registry, from NumPy's functions to those of the package. hook: called as
+    functions: the registry, from NumPy's functions to those of the package. load: called before
+    the first of them is looked up. hook: called as
     hook(ufunc, method, inputs, kwargs) for what is no plain call of an operation of the table.
     """
-    cad_register(functions, hook)
+    cad_register(functions, load, hook)
 
 
 def operation_names():

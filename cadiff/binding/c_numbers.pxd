@@ -137,7 +137,7 @@ cdef extern from "numbers/numbers.h":
     int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)
     bint cad_is_sum_of_all(object function, object x)
-    int cad_register(object functions, object hook) except -1
+    int cad_register(object functions, object load, object hook) except -1
     int cad_numbers_ready(object module) except -1
 
 

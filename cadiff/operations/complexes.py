@@ -20,7 +20,7 @@ from ..binding import Complex, Dual, Var, callers, is_nothing, newcomers, parts_
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
-from .dispatch import PLAIN, function_for, mask_of
+from .dispatch import PLAIN, function_for, load, mask_of
 from .guards import EQUAL
 from .pairs import on_pairs
 
@@ -442,6 +442,7 @@ def _name_of(original: Any) -> str:
 
 def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """One of NumPy's functions, with a complex number among its arguments."""
+    load()
     found = COMPLEX.get(original) or _registered(original)
     if found is None and isinstance(original, np.ufunc) and original.__name__ in ELEMENTWISE:
         return ufunc(original, "__call__", args, kwargs)
@@ -476,6 +477,7 @@ REDUCTIONS: dict[tuple[Any, str], Callable[..., Any]] = {
 
 def ufunc(called: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's ufunc protocol asks for."""
+    load()
     if method == "__call__" and not kwargs:
         found = ELEMENTWISE.get(called.__name__)
         if found is not None:

@@ -29,6 +29,7 @@ __all__ = [
     "carries",
     "function_for",
     "implements",
+    "load",
     "plain",
     "store",
 ]
@@ -39,9 +40,18 @@ R = TypeVar("R")
 # NumPy's or SciPy's function -> the one of the package that differentiates it.
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
-# What makes the functions for a library's ufuncs known, by the module that has these: it is called
-# when one of them meets a number with a derivative, so that nobody needs the library.
+# What makes the functions for a library's known, by the module that has these: it is called when
+# one of them meets a number with a derivative, so that nobody needs the library, and a gradient of
+# plain arithmetic waits for none.
 WHEN_IMPORTED: dict[str, Callable[[], None]] = {}
+
+
+def load(library: str = "numpy") -> None:
+    """Make the functions for a library's known, unless they are."""
+    if library in WHEN_IMPORTED:
+        WHEN_IMPORTED[library]()
+        WHEN_IMPORTED.pop(library, None)
+
 
 # Functions whose results have no derivatives: shapes, comparisons, indices.
 PLAIN: set[Any] = set()
@@ -135,7 +145,7 @@ def function_for(ufunc: Any) -> Callable[..., Any]:
     """The function of the package that stands for a ufunc."""
     function = FUNCTIONS.get(ufunc) or binding.operation_of(ufunc)
     for library in WHEN_IMPORTED.keys() & sys.modules.keys() if function is None else ():
-        WHEN_IMPORTED[library]()
+        load(library)
         function = FUNCTIONS.get(ufunc)
     if function is None:
         raise binding.MissingRuleError(
@@ -184,6 +194,7 @@ def mask_of(where: Any) -> NDArray[np.bool_]:
 
 def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What NumPy's ufunc protocol asks for, and is no plain call of an operation."""
+    load()
     asked = (inputs, dict(kwargs))  # which are taken from
     try:
         if method == "__call__":
@@ -196,4 +207,4 @@ def _method(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, 
     return getattr(ufunc, method)(*found[0], **found[1])
 
 
-binding.register(FUNCTIONS, _method)
+binding.register(FUNCTIONS, load, _method)

@@ -1,5 +1,6 @@
 """Compiled programs: functions recorded once and replayed, alone, in batches, as matrices."""
 
+from .. import numpy as _numpy  # noqa: F401 - its import is no part of what is recorded
 from .compiling import compile
 from .mapping import vmap
 from .program import Program

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Recording, Var
-from ..numpy import linalg
 from ..operations.arrays import concatenate, reshape
 from ._base import Function, check_function
 from ._checkpoints import as_it_is_now
@@ -297,7 +296,7 @@ def _without_tags(x: Any, tag: int) -> Any:
 
 def _solve(equation: _Equation, slope: Any, right: Any) -> Any:
     try:
-        return linalg.solve(slope, right)
+        return np.linalg.solve(slope, right)
     except np.linalg.LinAlgError:
         raise np.linalg.LinAlgError(
             f"{equation.name}: the derivative of f by x is singular at the solution, which "

@@ -101,9 +101,7 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
         cad_is_sum_of_all(function, PyTuple_GET_ITEM(args, 0))) {
         return cad_array_sum(CAD_VAR(PyTuple_GET_ITEM(args, 0)), Py_None, 0);
     }
-    PyObject *ours = cad_array_functions == NULL
-                         ? NULL
-                         : PyDict_GetItemWithError(cad_array_functions, function);
+    PyObject *ours = cad_function_in_place_of(function);
     if (ours != NULL) {
         return cad_call_dispatched(ours, args, kwargs);
     }

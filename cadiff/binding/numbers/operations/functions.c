@@ -11,14 +11,25 @@ PyObject *cad_numpy;
 PyObject *cad_numpy_sum;
 PyObject *cad_numpy_matmul;
 
-PyObject *cad_array_functions;
+static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
+static PyObject *load_functions;  /* fills them in; NULL once it has */
 PyObject *cad_ufunc_hook;
+
+PyObject *cad_function_in_place_of(PyObject *function) {
+    if (load_functions != NULL) {
+        PyObject *done = PyObject_CallNoArgs(load_functions);
+        if (done == NULL) {
+            return NULL;
+        }
+        Py_DECREF(done);
+        Py_CLEAR(load_functions);
+    }
+    return array_functions == NULL ? NULL : PyDict_GetItemWithError(array_functions, function);
+}
 
 PyObject *cad_find_function(const char *name) {
     PyObject *function = PyObject_GetAttrString(cad_numpy, name);
-    PyObject *ours = function == NULL || cad_array_functions == NULL
-                         ? NULL
-                         : PyDict_GetItemWithError(cad_array_functions, function);
+    PyObject *ours = function == NULL ? NULL : cad_function_in_place_of(function);
     Py_XDECREF(function);
     if (ours == NULL && !PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError, "numbers with derivatives do not support %s", name);
@@ -49,8 +60,9 @@ int cad_find_op(PyObject *ufunc) {
     return PyDict_SetItem(cad_op_of_function, ufunc, op) < 0 ? -2 : code;
 }
 
-int cad_register(PyObject *functions, PyObject *hook) {
-    Py_XSETREF(cad_array_functions, Py_NewRef(functions));
+int cad_register(PyObject *functions, PyObject *load, PyObject *hook) {
+    Py_XSETREF(array_functions, Py_NewRef(functions));
+    Py_XSETREF(load_functions, Py_NewRef(load));
     Py_XSETREF(cad_ufunc_hook, Py_NewRef(hook));
     return 0;
 }

@@ -11,14 +11,17 @@ extern PyObject *cad_numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumP
 extern PyObject *cad_own_ufuncs[CAD_OP_COUNT];      /* ufuncs over objects and doubles */
 extern PyObject *cad_op_of_function;                /* {numpy.sin: op code, ...} */
 extern PyObject *cad_op_of_name;                    /* {"sin": op code, ...}, with aliases */
-extern PyObject *cad_array_functions;               /* {numpy.sum: the package's sum, ...} */
 extern PyObject *cad_ufunc_hook;                    /* called for what is no plain operation */
 extern PyObject *cad_numpy;
 extern PyObject *cad_numpy_sum; /* the commonest of functions, which are not looked up */
 extern PyObject *cad_numpy_matmul;
 
 /* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
-int cad_register(PyObject *functions, PyObject *hook);
+int cad_register(PyObject *functions, PyObject *load, PyObject *hook);
+
+/* What the package has in the place of a function of NumPy's (borrowed); NULL if there is nothing,
+ * or with an exception. */
+PyObject *cad_function_in_place_of(PyObject *function);
 
 /* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none.
  */
