@@ -52,7 +52,7 @@ generate["write_c"](GENERATED)
 # run few, or wait for sweeps in C: there it is the compiler's time that counts.
 HOT = [
     *("_shared", "arguments", "codes", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("gradients", "keys", "parts", "recording", "tape", "watches"),
+    *("gradients", "parts", "recording", "tape", "trees", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Og", "-falign-functions=1", "-falign-loops=1"]

@@ -33,6 +33,7 @@ from .arguments import (
 )
 from .atoms import (
     absorb,
+    array_of_lists,
     carries,
     check_alive,
     cross_entropy,
@@ -69,7 +70,7 @@ from .captures import (
     pull_captures,
     record_pull_of_captures,
 )
-from .codes import Code
+from .codes import CallError, Code, ObstacleError, PointError, is_deriving
 from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (
     COMPLEX_OPERATORS,
@@ -88,16 +89,21 @@ from .complexes import (
 from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
 from .factors import (
     are_finite,
+    are_zeros,
     cholesky_pull,
     cholesky_push,
     determinant,
     factor_lu,
     folded,
+    half_of_spectrum,
     inverse_adjoint,
     log_determinant,
     over_gaps,
+    resized,
     solve_factored,
     solve_triangle,
+    transformed,
+    whole_of_spectrum,
 )
 from .fast_paths import Calls, FastPathTable, Gate, ProgramPullback, may_meet
 from .forward import (
@@ -112,6 +118,7 @@ from .forward import (
     stop_gradient,
     under_way,
 )
+from .functions import BoundProgram, DispatchedFunction, Elementwise, WeakMethod
 from .gradients import pull, scalar_output, split_aux, value_and_grad
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, Held, graph_of
@@ -141,9 +148,9 @@ from .guards import (
     share_numbers,
     strip,
 )
-from .hooks import is_hooked, is_opened, recorded_shapes
 from .inlining import Inlined, inlined_of
 from .jacobians import (
+    FrozenMap,
     freeze,
     hessian_by_rows,
     hessian_of,
@@ -152,14 +159,9 @@ from .jacobians import (
     jacobian_of,
     plain_jacobian,
     slope_of,
+    thawed_map,
 )
-from .keys import key_of, key_of_call, register_libraries
-from .linear import FrozenMap, thawed_map
-from .lists import array_of_lists
-from .methods import BoundProgram, WeakMethod
 from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
-from .numpy_functions import DispatchedFunction, Elementwise
-from .observers import Observer
 from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, assign, plain_numbers, run_once
 from .rules import (
@@ -179,16 +181,17 @@ from .rules import (
 from .signatures import INTEGERS, are_exact, may_be_input, whole
 from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
-from .spectra import are_zeros, half_of_spectrum, resized, transformed, whole_of_spectrum
-from .steps import CallError, ObstacleError, PointError, is_deriving
 from .tape import (
     active_array,
     constant_array,
     is_constant,
+    is_hooked,
     is_in_order,
+    is_opened,
     is_stale,
     part_of,
     read_plan,
+    recorded_shapes,
     sum_var,
     write_into,
 )
@@ -198,12 +201,15 @@ from .trees import (
     are_opened,
     flattened,
     is_registered,
+    key_of,
+    key_of_call,
     map_leaves,
     opened,
     own_attribute,
     register_class,
+    register_libraries,
 )
-from .watches import MISSING, Watch
+from .watches import MISSING, Observer, Watch
 
 register_callers(callers.advice, callers.called, callers.explain)
 for _kind, _others in ((Var, newcomers.VARS), (Dual, newcomers.DUALS)):

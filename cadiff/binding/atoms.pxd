@@ -14,3 +14,6 @@ cdef object only_number(object array)
 cpdef object highest_tag(list atoms)
 cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)
+
+
+cpdef object array_of_lists(items)

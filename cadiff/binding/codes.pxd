@@ -2,12 +2,17 @@
 
 cimport cython
 from cpython.object cimport PyObject
+from libc.stdint cimport uint32_t, uint8_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_program cimport *
 from .c_entries cimport *
+from .c_program cimport *
+from .c_numbers cimport *
+
+
+cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_t n_points,
+                       size_t n_lanes, int threads) except? 0
 
 
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
@@ -77,3 +82,13 @@ cdef class Code:
     cdef size_t lanes(self, size_t n_points)
     cdef long carry_along(self, double *room, const double *own, double *results,
                           size_t n) except -2
+
+
+cdef list as_steps(list steps)
+cdef int hold_finite(list atoms, str name) except -1
+cdef list are_any(const uint8_t *wanted, list sizes)
+cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
+                        double *results) noexcept with gil
+cdef bint goes_over_lanes(step) except -1
+cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
+                         double *results) noexcept with gil

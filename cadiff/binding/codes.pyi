@@ -1,9 +1,12 @@
-"""Types of codes: see codes.pyx."""
+"""Types of codes.pyx."""
 
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+def serve() -> None: ...
+def new_crew() -> None: ...
 
 @final
 class Code:
@@ -34,3 +37,9 @@ class Code:
         missed: NDArray[np.uint8],
         threads: int = 1,
     ) -> int: ...
+
+def is_deriving() -> bool: ...
+
+class ObstacleError(Exception): ...
+class PointError(Exception): ...
+class CallError(Exception): ...

@@ -1,17 +1,325 @@
 """Programs made from graphs: running them, and taking them apart to be written as text."""
 
+import os
+import threading
+from math import prod
+
 import numpy as np
 
 cimport cython
-from libc.stdint cimport int32_t
-from libc.string cimport memcpy
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.object cimport PyObject, Py_LT
+from cpython.pythread cimport (
+    NOWAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_release_lock,
+    PyThread_type_lock,
+    WAIT_LOCK,
+)
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint32_t, uint8_t
+from libc.string cimport memset, memcpy
 from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_program cimport *
 from .c_entries cimport *
-from .workers cimport run_shared
+from .c_program cimport *
+from .c_numbers cimport *
+from .tape cimport are_zero, rule_name
+from .atoms cimport shape
+
+from .guards import compare
+
+
+# --- workers -------------------------------------------------------------------------------------
+#
+# Threads that help with the points of a batch, without the GIL.
+#
+# A thread that has a batch notes it as a job, wakes the helpers that are idle, and works itself:
+# each takes the next few points, until none are left. So no thread waits for a helper that comes
+# late or not at all. Waking a thread takes longer than a small batch; therefore a waiting thread
+# polls for a while before it sleeps.
+
+
+cdef enum:
+    MOST_HELPERS = 64
+    PARTS = 12         # for each thread, which may begin late, or be slower
+    LONG_JOB = 20_000_000  # operations, of which a part is as many at most
+    POLLS = 20_000     # about 0.1 ms
+
+
+cdef struct Job:
+    const CadProgram *program
+    const CadPoints *points
+    size_t n_lanes, n_part
+    bint is_long                   # so that it has to react to interrupts
+    # What follows belongs to the thread that holds the guard.
+    size_t begin, end              # the points that are not taken yet
+    size_t n_missed
+    int n_wanted                   # helpers
+    int n_active
+    PyObject *error
+    PyThread_type_lock finished    # released by the last helper, if a thread waits
+    bint is_awaited
+    Job *other
+
+
+cdef struct Helper:
+    PyThread_type_lock bell        # held, but for when it is rung
+    bint is_idle
+    Helper *other
+
+
+cdef struct Crew:
+    PyThread_type_lock guard
+    Job *jobs
+    Helper *helpers
+
+
+cdef Crew *crew = NULL
+
+
+cdef int n_started = 0
+
+
+def new_crew():
+    """A crew for this process: a fork needs one of its own, as it has only one thread."""
+    global crew, n_started
+    cdef Crew *made = <Crew *>cad_memory_resize(NULL, 1, sizeof(Crew))
+    if made == NULL:
+        raise MemoryError
+    made.guard = PyThread_allocate_lock()
+    made.jobs = NULL
+    made.helpers = NULL
+    crew = made
+    n_started = 0
+
+
+new_crew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=new_crew)
+
+
+cdef inline void enter() noexcept nogil:
+    PyThread_acquire_lock(crew.guard, WAIT_LOCK)
+
+
+cdef inline void leave() noexcept nogil:
+    PyThread_release_lock(crew.guard)
+
+
+cdef PyThread_type_lock held_lock() noexcept:
+    cdef PyThread_type_lock lock = PyThread_allocate_lock()
+    if lock != NULL:
+        PyThread_acquire_lock(lock, NOWAIT_LOCK)
+    return lock
+
+
+cdef void wait_for(PyThread_type_lock lock) noexcept nogil:
+    """Wait until another thread releases the lock."""
+    cdef int k
+    for k in range(POLLS):
+        if PyThread_acquire_lock(lock, NOWAIT_LOCK):
+            return
+    PyThread_acquire_lock(lock, WAIT_LOCK)
+
+
+cdef void keep_error(Job *job, object error) noexcept:
+    """Keep an exception for the thread that has the job; no further part is begun."""
+    enter()
+    job.begin = job.end
+    if job.error == NULL:
+        Py_INCREF(error)
+        job.error = <PyObject *>error
+    leave()
+
+
+cdef void fail(Job *job, CadStatus status) noexcept with gil:
+    try:
+        check(status)
+    except BaseException as raised:  # what interrupts a thread is for the caller to see
+        keep_error(job, raised)
+
+
+cdef void look_for_signals(Job *job) noexcept with gil:
+    try:
+        PyErr_CheckSignals()
+    except BaseException as raised:
+        keep_error(job, raised)
+
+
+cdef bint take_part(Job *job, bint from_end, size_t *begin, size_t *end) noexcept nogil:
+    """Take a part of the points, if any are left. Helpers take from the end, so that in the next
+    batch each core finds in its cache what it has written there."""
+    cdef size_t n
+    enter()
+    n = min(job.n_part, job.end - job.begin)
+    if from_end:
+        job.end -= n
+        begin[0] = job.end
+    else:
+        begin[0] = job.begin
+        job.begin += n
+    leave()
+    end[0] = begin[0] + n
+    return n > 0
+
+
+cdef void work_on(Job *job, bint from_end) noexcept nogil:
+    cdef size_t begin, end, n_missed = 0
+    cdef long missed
+    cdef double *room = <double *>cad_memory_resize(
+        NULL, cad_program_room(job.program, job.n_lanes), sizeof(double)
+    )
+    if room == NULL:
+        fail(job, CAD_NO_MEMORY)
+        return
+    cad_program_prepare(job.program, job.n_lanes, room)
+    while take_part(job, from_end, &begin, &end):
+        missed = cad_program_run_points(job.program, job.n_lanes, room, job.points, begin, end)
+        if missed == CAD_CALL_FAILED:
+            fail(job, CAD_RAISED)
+        else:
+            n_missed += missed
+        if job.is_long and not from_end:
+            look_for_signals(job)
+    enter()
+    job.n_missed += n_missed
+    leave()
+    cad_memory_free(room)
+
+
+cdef void share(Job *job) noexcept nogil:
+    """Work on it, with as many helpers as it wants, if they are idle."""
+    cdef Helper *helper
+    cdef PyThread_type_lock[MOST_HELPERS] bells
+    cdef Job **at
+    cdef int k, n = 0
+    enter()
+    job.other = crew.jobs
+    crew.jobs = job
+    helper = crew.helpers
+    while helper != NULL and n < job.n_wanted:
+        if helper.is_idle:
+            helper.is_idle = False
+            bells[n] = helper.bell
+            n += 1
+        helper = helper.other
+    leave()
+    for k in range(n):
+        PyThread_release_lock(bells[k])
+    work_on(job, False)
+    enter()
+    at = &crew.jobs
+    while at[0] != job:
+        at = &at[0].other
+    at[0] = job.other
+    job.is_awaited = job.n_active > 0
+    leave()
+    if job.is_awaited:
+        wait_for(job.finished)
+        enter()  # the thread that released the lock is done with it
+        leave()
+
+
+cdef void help_others(Helper *helper) noexcept nogil:
+    """Wait for jobs and help with them, forever."""
+    cdef Job *job
+    while True:
+        enter()
+        job = crew.jobs
+        while job != NULL and job.n_wanted == 0:
+            job = job.other
+        if job == NULL:
+            helper.is_idle = True
+        else:
+            job.n_wanted -= 1
+            job.n_active += 1
+        leave()
+        if job == NULL:
+            wait_for(helper.bell)
+            continue
+        work_on(job, True)
+        enter()
+        job.n_active -= 1
+        if job.n_active == 0 and job.is_awaited:
+            PyThread_release_lock(job.finished)
+        leave()
+
+
+def serve():
+    """What a helper's thread does."""
+    cdef Helper *helper = <Helper *>cad_memory_resize(NULL, 1, sizeof(Helper))
+    cdef PyThread_type_lock bell = held_lock()
+    if helper == NULL or bell == NULL:
+        return
+    helper.bell = bell
+    helper.is_idle = False
+    enter()
+    helper.other = crew.helpers
+    crew.helpers = helper
+    leave()
+    with nogil:
+        help_others(helper)
+
+
+cdef int call_helpers(int n) except -1:
+    """Have so many threads; fewer, if the system gives no more."""
+    global n_started
+    n = min(n, MOST_HELPERS)
+    while n_started < n:
+        n_started += 1
+        try:
+            threading.Thread(target=serve, name=f"cadiff-{n_started}", daemon=True).start()
+        except RuntimeError:
+            n_started -= 1
+            break
+    return n
+
+
+cdef inline size_t in_whole_lanes(size_t n_points, size_t n_lanes) noexcept:
+    """So many points, or a few more: all lanes are to be of use."""
+    return (n_points // n_lanes + 1) * n_lanes
+
+
+cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_t n_points,
+                       size_t n_lanes, int threads) except? 0:
+    """All points, by so many threads; how many of them missed."""
+    cdef Job job
+    memset(&job, 0, sizeof(job))
+    job.program = program
+    job.points = points
+    job.end = n_points
+    job.n_lanes = n_lanes
+    job.n_part = in_whole_lanes(LONG_JOB // (program.n_operations + 1), n_lanes)
+    job.is_long = n_points > job.n_part
+    if threads > 1:
+        job.n_part = min(
+            job.n_part, in_whole_lanes(n_points // (<size_t>PARTS * threads), n_lanes)
+        )
+        job.n_wanted = call_helpers(threads - 1)
+        job.finished = held_lock()
+        if job.finished == NULL:
+            check(CAD_NO_MEMORY)
+    with nogil:
+        if threads > 1:
+            share(&job)
+        else:
+            work_on(&job, False)
+    if job.finished != NULL:
+        PyThread_free_lock(job.finished)
+    if job.error != NULL:
+        error = <object>job.error
+        Py_DECREF(error)
+        raise error
+    return job.n_missed
+
+
+# --- codes ---------------------------------------------------------------------------------------
+
 
 cdef enum:
     LANE_NUMBERS = 1 << 13    # numbers in the workspace of a batch, if it can be
@@ -262,3 +570,220 @@ cdef dict parts_of_code(Code code):
         "n_results": p.n_results,
         "compares_last": p.compares_last,
     }
+
+
+# --- steps ---------------------------------------------------------------------------------------
+#
+# Steps of programs: operations that are no rows of the table, but rules of Python's.
+#
+# A rule that can be a step has, beside `pull` and `push` (see record_rule), `call(operands)`, which
+# answers the results; `call_lanes(operands)`, if it `goes_over_lanes`, which answers those of many
+# points, an axis in front of operands and results; `point`, the operands and results that it was
+# recorded with; and `passive`, of each operand whether its derivative is cut. Derivatives of a step
+# are found by running its `pull` or `push` once, at that point, and reading what it does into the
+# graph: so they have derivatives themselves. Where that is impossible they are steps, too, that have
+# none. A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That
+# they are linear makes it the same, unless a partial is not finite. So where a derivative of a step
+# is not, a program answers nothing, and f is recorded elsewhere or run as it is. What graphs are, and
+# programs, is not known here.
+
+
+class ObstacleError(Exception):
+    """A derivative cannot be made for a graph; the message says why."""
+
+
+class PointError(Exception):
+    """A derivative cannot be made where the graph was recorded, but perhaps elsewhere."""
+
+
+class CallError(Exception):
+    """A step of a program has raised: its cause."""
+
+
+class _Step:
+    """A call in a graph: a rule, and the values that it was recorded with."""
+
+    def __init__(self, rule, operands, results):
+        self.rule = rule
+        self.operands = operands
+        self.results = results
+
+    @property
+    def name(self):
+        return rule_name(self.rule)
+
+    def sizes(self):
+        return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
+
+    def derivative(self, way, lifted, wanted):
+        """Cotangents of operands, given those of results ("pull"), or tangents the other way:
+        of those, or along those, that are wanted. None stands for zeros."""
+        n, m = len(self.operands), len(self.results)
+        operands, results, given = lifted[:n], lifted[n : n + m], lifted[n + m :]
+        if way == "push":
+            return self.rule.push(list(operands), list(results), list(given), wanted)
+        return self.rule.pull(list(operands), list(results), list(given), wanted)
+
+
+class _OpaqueDerivative:
+    """A derivative of a step that is computed with plain numbers alone."""
+
+    passive = ()
+    is_exact = goes_forward = False
+    takes_plain = True
+
+    def __init__(self, step, way, shapes, wanted):
+        step.rule.keeps_pulls = True  # for many cotangents
+        self.step = step
+        self.way = way
+        self.shapes = shapes
+        self.wanted = wanted
+        self._name = f"{'cotangents' if way == 'pull' else 'tangents'} of {rule_name(step.rule)}"
+
+    def call(self, operands):
+        given = operands[len(self.step.operands) + len(self.step.results) :]
+        found = [None] * len(self.shapes)
+        if self.way == "push" or not are_zero(given):
+            found = self.step.derivative(self.way, operands, self.wanted)
+        return [
+            np.zeros(shape) if term is None else np.broadcast_to(plain_value(term), shape)
+            for term, shape in zip(found, self.shapes, strict=True)
+        ]
+
+
+cdef list as_steps(list steps):
+    """What `Graph.steps` may be, from a file."""
+    for step in steps:
+        if not isinstance(step, _Step):
+            raise ValueError(f"a step of a recorded function is a {type(step).__name__}")
+    return steps
+
+
+deriving = threading.local()
+
+
+cpdef bint is_deriving() except -1:
+    """Whether a rule is run to be read into a graph: nothing of it is seen yet."""
+    return getattr(deriving, "now", False)
+
+
+cdef int hold_finite(list atoms, str name) except -1:
+    """A guard that derivatives of a step are finite, as here; PointError if they are not."""
+    for atom in atoms:
+        if not np.isfinite(plain_value(atom)).all():
+            raise PointError(f"a derivative of {name} is not finite where it was recorded")
+        if (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom)) and prod(shape(atom)) > 0:
+            total = atom.sum() if shape(atom) else atom
+            compare(abs(total), INFINITY, Py_LT)
+    return 0
+
+
+cdef list are_any(const uint8_t *wanted, list sizes):
+    """Of each operand whether any of its numbers is wanted."""
+    cdef Py_ssize_t i, k = 0
+    found = []
+    for size in sizes:
+        found.append(any([wanted[k + i] for i in range(<Py_ssize_t>size)]))
+        k += size
+    return found
+
+
+# --- while a program runs ------------------------------------------------------------------------
+
+cdef object operand_of(const double *numbers, like):
+    """An operand of a step, in the order of memory of the one that it was recorded with: the last
+    bit of results may depend on it."""
+    cdef cnp.ndarray array
+    if isinstance(like, float):
+        return numbers[0]
+    array = cnp.PyArray_SimpleNew(cad_ndim(like), cnp.PyArray_DIMS(like), cnp.NPY_DOUBLE)
+    memcpy(cnp.PyArray_DATA(array), numbers, cnp.PyArray_NBYTES(array))
+    if cnp.PyArray_ISCARRAY_RO(like):
+        return array
+    result = np.empty_like(like)
+    result[...] = array
+    return result
+
+
+cdef Py_ssize_t size_of(x):
+    return 1 if isinstance(x, float) else cnp.PyArray_SIZE(x)
+
+
+cdef bint has_shape_of(cnp.ndarray array, expected):
+    cdef int i, ndim = 0 if isinstance(expected, float) else cnp.PyArray_NDIM(expected)
+    if cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for i in range(ndim):
+        if cnp.PyArray_DIM(array, i) != cnp.PyArray_DIM(expected, i):
+            return False
+    return True
+
+
+cdef int failed(object error) noexcept:
+    """Leave an exception set: an error of a rule as the cause of a CallError."""
+    if isinstance(error, Exception):
+        failure = CallError(str(error))
+        failure.__cause__ = error
+        error = failure
+    cad_restore_exception(error)
+    return -1
+
+
+cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
+                        double *results) noexcept with gil:
+    """What C calls; the exception is left set."""
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        given = []
+        for operand in step.operands:
+            given.append(operand_of(operands, operand))
+            operands += size_of(operand)
+        found = step.rule.call(given)
+        for result, expected in zip(found, step.results, strict=True):
+            array = cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+            if not has_shape_of(array, expected):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)}, "
+                    f"where it had {np.shape(expected)} when it was recorded"
+                )
+            memcpy(results, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+            results += cnp.PyArray_SIZE(array)
+        return 0
+    except BaseException as error:
+        return failed(error)
+
+
+cdef bint goes_over_lanes(step) except -1:
+    """Whether many points are one call of its rule: see `call_lanes`."""
+    return getattr(step.rule, "goes_over_lanes", False)
+
+
+cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
+                         double *results) noexcept with gil:
+    """What C calls for many points; the exception is left set."""
+    cdef Py_ssize_t size
+    cdef cnp.ndarray array
+    try:
+        step = (<list>owner)[number]
+        given = []
+        for operand in step.operands:
+            size = np.size(operand)
+            array = np.empty((size, lanes))
+            memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
+            given.append(array.T.reshape((lanes, *np.shape(operand))))
+            operands += size * <Py_ssize_t>lanes
+        found = step.rule.call_lanes(given)
+        for result, expected in zip(found, step.results, strict=True):
+            if np.shape(result) != (lanes, *np.shape(expected)):
+                raise ValueError(
+                    f"{rule_name(step.rule)} returned an array of the shape {np.shape(result)} for "
+                    f"{lanes} points, where it had {np.shape(expected)} when it was recorded"
+                )
+            size = np.size(expected)
+            array = np.ascontiguousarray(result.reshape(lanes, size).T, dtype=np.float64)
+            memcpy(results, cnp.PyArray_DATA(array), size * lanes * sizeof(double))
+            results += size * <Py_ssize_t>lanes
+        return 0
+    except BaseException as error:
+        return failed(error)

@@ -21,7 +21,7 @@ from .c_program cimport *
 from .c_tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
-from .methods cimport bound_program, Objects, Owned
+from .functions cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
 from .signatures cimport (
     node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
@@ -31,7 +31,7 @@ from .signatures cimport (
 from .watches cimport Watch
 
 from .gradients import value_and_grad
-from .steps import CallError
+from .codes import CallError
 
 cdef object MISSED = object()   # a call has another signature
 cdef object REFUSED = object()  # it has this one, but no recording at hand serves

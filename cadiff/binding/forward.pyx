@@ -4,14 +4,14 @@ import numpy as np
 
 cimport cython
 
-from .c_numbers cimport *
 from .c_tape cimport *
+from .c_numbers cimport *
+from .tape cimport forget_suspects, note_suspects, Context
 from .atoms cimport is_plain, ndim, read_only, shape
 from .guards cimport explain_error
-from .hooks cimport forget_suspects, note_suspects
-from .tape cimport Context
 
 from .atoms import dual_components, make_dual, map_numbers, tag_of
+
 
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
 cdef list aside = []  # what is not under way as long as others are: see ForwardThen

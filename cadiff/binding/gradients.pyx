@@ -11,14 +11,13 @@ import numpy as np
 from cpython.float cimport PyFloat_FromDouble
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_sweeps cimport *
 from .c_tape cimport *
+from .c_sweeps cimport *
+from .c_numbers cimport *
 from .complexes cimport is_complex
 from .trees cimport opened
-from .tape cimport on_tape, view_of
+from .tape cimport on_tape, view_of, Checks, checks_of, leave_step, step_under_way
 from .atoms cimport highest_tag, only_number
-from .hooks cimport Checks, checks_of, leave_step, step_under_way
 from .arguments cimport Node
 from .recorded_sweep cimport new_sweep, RecordedSweep
 from .recording cimport note_error, Recording

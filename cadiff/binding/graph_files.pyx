@@ -14,7 +14,7 @@ from . cimport c_numpy as cnp
 from .c_graph cimport *
 from .c_numbers cimport *
 from .c_entries cimport *
-from .steps cimport as_steps
+from .codes cimport as_steps
 from .graphs cimport Graph
 
 _GRAPH_HEADER = struct.Struct("<8s11Q")

@@ -11,19 +11,19 @@ from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_graph cimport *
-from .c_numbers cimport *
-from .c_program cimport *
 from .c_tape cimport *
+from .c_graph cimport *
+from .c_program cimport *
+from .c_numbers cimport *
 from .tape cimport Context, DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Recording
 from .captures cimport Guarded
-from .steps cimport are_any, carry_out_lanes, carry_out_step, goes_over_lanes, hold_finite
-from .codes cimport Code
+from .codes cimport are_any, carry_out_lanes, carry_out_step, goes_over_lanes, hold_finite, Code
 
-from .steps import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .codes import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+
 
 cdef enum:
     LONG_RUN = 20_000         # operations, from which on other threads may run meanwhile

@@ -16,7 +16,7 @@ from .c_numbers cimport *
 from .c_python cimport *
 from .c_tape cimport *
 from .atoms cimport is_plain
-from .hooks cimport checks_of
+from .tape cimport checks_of
 
 from ._core import MissingRuleError
 from .atoms import carries, dual_components, map_numbers, plain_values

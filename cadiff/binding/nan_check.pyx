@@ -17,18 +17,33 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
-from .c_numbers cimport *
 from .c_python cimport *
-from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport are_zero, Context, entry_name, rule_call, rule_name, RuleCall, strided_view, view_at
+from .c_sweeps cimport *
+from .c_numbers cimport *
+from .tape cimport (
+    are_zero,
+    Context,
+    entry_name,
+    rule_call,
+    rule_name,
+    RuleCall,
+    strided_view,
+    view_at,
+    add_hook,
+    Checks,
+    checks_of,
+    remove_hook,
+    enter_step,
+    Hook,
+)
 from .atoms cimport ndim
 from .recording cimport Recording
-from .hooks cimport add_hook, Checks, checks_of, remove_hook, enter_step, Hook
 
-from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
 from .atoms import dual_components, matmul
 from .guards import note_checking
+from .arguments import argument_names, element_name, index_text, leaves, take_apart, unravel
+
 
 cdef set MOVING = {"_leaf", "_third", "_assign", "_scatter", "_add_at", "_gather", "positive"}
 

@@ -13,11 +13,19 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport active_zeros, on_tape, rule_call, RuleCall, strided_view, view_at, view_of
-from .hooks cimport enter_step
+from .c_sweeps cimport *
+from .c_numbers cimport *
+from .tape cimport (
+    active_zeros,
+    on_tape,
+    rule_call,
+    RuleCall,
+    strided_view,
+    view_at,
+    view_of,
+    enter_step,
+)
 
 
 @cython.final

@@ -15,19 +15,18 @@ from cpython.float cimport PyFloat_FromDouble
 from cpython.object cimport PyObject_Call
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
 from .c_python cimport class_attribute
-from .c_sweeps cimport *
 from .c_tape cimport *
+from .c_sweeps cimport *
+from .c_numbers cimport *
 from .trees cimport opened
-from .tape cimport is_gone, on_tape, rule_at
-from .hooks cimport checks_of, forget_suspects, note_suspects
-from .arguments cimport Collector, Node, Structure
+from .tape cimport is_gone, on_tape, rule_at, checks_of, forget_suspects, note_suspects
 from .guards cimport explain_error
+from .arguments cimport Collector, Node, Structure
 
+from .trees import flattened
 from .atoms import dual_components, finalized, map_numbers, map_vars, plain_values, vars_of
 from .forward import under_way
-from .trees import flattened
 
 
 @cython.final

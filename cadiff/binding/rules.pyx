@@ -6,18 +6,29 @@ from math import prod
 import numpy as np
 
 cimport cython
-from libc.stdint cimport int64_t
 from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
+from libc.stdint cimport int64_t
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport are_zero, Context, DirectRule, is_constant, MOST_AXES, rule_at, rule_name, rule_views
+from .c_sweeps cimport *
+from .c_numbers cimport *
+from .tape cimport (
+    are_zero,
+    Context,
+    DirectRule,
+    is_constant,
+    MOST_AXES,
+    rule_at,
+    rule_name,
+    rule_views,
+    enter_step,
+    leave_step,
+    look_at_rule,
+)
 from .atoms cimport carries, highest_tag, shape
-from .hooks cimport enter_step, leave_step, look_at_rule
-from .forward cimport Forward
 from .guards cimport Taken
+from .forward cimport Forward
 
 from .atoms import dual_components, make_dual, split_dual, values_in_place
 from .guards import depends, note_rule, taken_error

@@ -24,12 +24,22 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
 from .c_python cimport plain_attribute
 from .c_entries cimport *
+from .c_numbers cimport *
 from .complexes cimport is_complex
-from .trees cimport Container, FIELDS, MAPPING, opened, opened_complex, opened_whole, SEQUENCE
-from .keys cimport key_of, key_of_container, Same
+from .trees cimport (
+    Container,
+    FIELDS,
+    MAPPING,
+    opened,
+    opened_complex,
+    opened_whole,
+    SEQUENCE,
+    key_of,
+    key_of_container,
+    Same,
+)
 
 
 cdef class Shaped:

@@ -6,11 +6,10 @@ from libc.stdint cimport int64_t, uint32_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_numbers cimport *
-from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport on_tape, rule_call, rule_name, RuleCall
-from .hooks cimport Hook, hook_of
+from .c_sweeps cimport *
+from .c_numbers cimport *
+from .tape cimport on_tape, rule_call, rule_name, RuleCall, Hook, hook_of
 from .recording cimport Recording
 
 

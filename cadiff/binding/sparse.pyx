@@ -14,7 +14,7 @@ from .c_entries cimport *
 from .codes cimport carry_out, Code
 from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
 
-from .steps import CallError
+from .codes import CallError
 
 cdef enum:
     BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together

@@ -1,6 +1,6 @@
-"""Types of containers: see trees.pyx."""
+"""Types of trees.pyx."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, final
 
 @final
@@ -47,3 +47,11 @@ def container_of_state(
     check: int | None = None,
 ) -> Container: ...
 def tree_of_state(container: Container | None, children: tuple[Tree, ...] | None) -> Tree: ...
+
+@final
+class Same:
+    def __init__(self, item: Any) -> None: ...
+
+def register_libraries(test: Callable[[type], bool]) -> None: ...
+def key_of_call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Same]]: ...
+def key_of(item: Any, watched: list[Any] | None = None) -> Any: ...

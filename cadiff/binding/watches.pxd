@@ -1,6 +1,8 @@
 # What other modules see of watches.pyx.
 
 
+
+
 cdef class Watch:
     cdef object __weakref__
     cdef object released    # called when something that is held weakly is gone

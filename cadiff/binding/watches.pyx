@@ -8,6 +8,7 @@ places are found.
 """
 
 import hashlib
+import sys
 from collections import deque
 from types import CodeType, MethodType, ModuleType
 from weakref import ref
@@ -25,7 +26,10 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport referent
-from .keys cimport key_of
+from .c_entries cimport CadTape
+from .trees cimport key_of
+from .tape cimport Context
+
 
 cdef extern from "Python.h":
     PyObject *PyCell_GET(object cell)
@@ -815,3 +819,143 @@ cdef class Watch:
     def buffer(self, item, str path):
         """The bytes of something that lends them."""
         add_place(self, BUFFER, item, None, path).kept = bytes_of(item)
+
+
+# --- observers -----------------------------------------------------------------------------------
+#
+# What really runs while a function is at work: code of Python's, and functions of C.
+#
+# CPython tells an Observer of each call in its thread, as it tells profilers. It asks once about
+# every code and every function of C that it comes upon; all it does besides is to look these up.
+
+
+cdef extern from "Python.h":
+    """
+    #if PY_VERSION_HEX < 0x030B0000
+    #include "frameobject.h"
+    #endif
+    /* What tells a function of C from all others, also where it is bound to an object anew. */
+    #define IS_FUNCTION_OF_C(x) ((x) != NULL && PyCFunction_Check(x))
+    #define DEFINITION(x) ((size_t)((PyCFunctionObject *)(x))->m_ml)
+    #define CODE_OF(frame) ((PyObject *)PyFrame_GetCode(frame))
+    """
+    ctypedef struct PyFrameObject:
+        pass
+    ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
+    void PyEval_SetProfile(Py_tracefunc function, PyObject *item)
+    object CODE_OF(PyFrameObject *frame)
+    bint IS_FUNCTION_OF_C(PyObject *x)
+    size_t DEFINITION(PyObject *x)
+    int PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL
+
+cdef enum Standing:
+    OPAQUE = 0  # of a library: what its code calls of C is its own business
+    KNOWN = 1   # of a user
+    ASIDE = 2   # what runs from here on until it returns is nobody's business
+    UNTOLD = 3  # of a library, too; and it has to be asked for again
+
+
+cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
+    """Called for each call and return."""
+    cdef Observer self
+    if (<Sight>me).observer == NULL:
+        return 0
+    self = <Observer>(<Sight>me).observer
+    if self.aside != NULL:
+        if what == PyTrace_RETURN and self.aside == frame:
+            self.aside = NULL
+    elif what == PyTrace_CALL:
+        if self.standing_of(frame) == ASIDE:
+            self.aside = frame
+    elif what == PyTrace_C_CALL and IS_FUNCTION_OF_C(arg):
+        self.meet(frame, arg)
+    return 0
+
+
+@cython.final
+cdef class Sight:
+    """What CPython keeps alive of an Observer that is at work."""
+
+    cdef PyObject *observer  # NULL when it has ended
+    cdef object former       # what CPython told before
+
+
+cdef class Observer(Context):
+    """As a context; those that derive from it say what is to be done with what is met.
+
+    `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that it
+    need not be asked for. Where a profiler is at work, nothing is seen.
+    """
+
+    cdef dict codes      # how each stands, by its address
+    cdef set functions   # of C that were met, by their definitions
+    cdef list kept       # alive: else another code may come to stand at an address
+    cdef PyFrameObject *aside
+
+    def __init__(self, known):
+        self.kept = [*known]
+        self.codes = {id(code): KNOWN for code in self.kept}
+        self.functions = set()
+
+    def on_code(self, code):
+        """Some code is met for the first time."""
+        return OPAQUE
+
+    def on_function(self, function, bint is_in_library):
+        """A function of C is, in code of a library or in other code."""
+
+    @property
+    def outer(self):
+        """The Observer around this one, which is told of nothing meanwhile.
+
+        None if there is none, or if what runs now is nobody's business there.
+        """
+        cdef Observer found
+        former = None if self.before is None else (<Sight>self.before).former
+        if former is None or (<Sight>former).observer == NULL:
+            return None
+        found = <Observer>(<Sight>former).observer
+        return found if found.aside == NULL else None
+
+    def __enter__(self):
+        cdef Sight sight
+        former = sys.getprofile()
+        if former is None or isinstance(former, Sight):
+            sight = Sight.__new__(Sight)
+            sight.observer = <PyObject *>self
+            sight.former = former
+            self.begin(sight)
+            PyEval_SetProfile(observe, <PyObject *>sight)
+        return self
+
+    def __dealloc__(self):
+        self.leave()  # as long as there are codes to look up
+
+    cdef int end(self, CadTape *tape, object before) except -1:
+        cdef Sight sight = before
+        sight.observer = NULL
+        if sys.getprofile() is sight:  # f may have begun to profile
+            if sight.former is None:
+                PyEval_SetProfile(NULL, NULL)
+            else:
+                PyEval_SetProfile(observe, <PyObject *>sight.former)
+        return 0
+
+    cdef int standing_of(self, PyFrameObject *frame) except -1:
+        code = CODE_OF(frame)
+        known = self.codes.get(<size_t><PyObject *>code)
+        if known is None:
+            known = self.on_code(code)
+            if known != UNTOLD:
+                self.kept.append(code)
+                self.codes[<size_t><PyObject *>code] = known
+        return known
+
+    cdef int meet(self, PyFrameObject *frame, PyObject *function) except -1:
+        """A function of C is called by what runs in a frame."""
+        cdef bint is_in_library = self.standing_of(frame) != KNOWN
+        key = DEFINITION(function) | is_in_library  # definitions stand at even addresses
+        if key not in self.functions:
+            self.functions.add(key)
+            self.on_function(<object>function, is_in_library)
+        return 0

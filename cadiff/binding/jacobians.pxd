@@ -1,4 +1,4 @@
-# What other modules see of linear.pyx.
+# What other modules see of jacobians.pyx.
 
 cimport cython
 

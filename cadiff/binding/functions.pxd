@@ -1,4 +1,4 @@
-# What other modules see of methods.pyx.
+# What other modules see of functions.pyx.
 
 cimport cython
 

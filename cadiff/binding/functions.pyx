@@ -1,0 +1,465 @@
+"""Functions as the namespaces offer them: NumPy's and SciPy's own, unless there is a number with
+derivatives among the arguments. Most programs consist of calls of these, so they are found by
+way of the vectorcall protocol, which makes neither tuples nor dicts.
+"""
+
+import inspect
+from functools import update_wrapper
+from types import MethodType
+from weakref import ref
+
+import numpy as np
+
+cimport cython
+from cpython.object cimport PyObject, PyObject_GenericGetAttr
+
+from . cimport c_numpy as cnp
+from .c_python cimport *
+from .c_numbers cimport *
+from .complexes cimport complex_function, holds_complex
+from .atoms cimport carries
+from .guards cimport call_named
+
+from .atoms import plain_constants
+from .forward import readable_values
+
+
+cdef void enable_vectorcall(object instance, void *member):
+    """Tell Python which member of the instances of a type is to be called."""
+    cdef PyTypeObject *type_ = Py_TYPE(instance)
+    type_.tp_vectorcall_offset = <char *>member - <char *><PyObject *>instance
+    type_.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL
+
+
+@cython.final
+cdef class DispatchedFunction:
+    """A function of NumPy's or SciPy's that knows numbers with derivatives.
+
+    function: what is called if an argument carries a derivative. original: what else is called.
+    joined: what is asked before about one argument that is a list, and may answer NotImplemented
+    """
+
+    cdef vectorcallfunc call
+    cdef object function
+    cdef object original
+    cdef object joined
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __cinit__(self):
+        self.call = <vectorcallfunc>call_function
+
+    def __init__(self, function, original, joined=None):
+        self.function = function
+        self.original = original
+        self.joined = joined
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, kwargs)
+
+    def __get__(self, instance, owner):
+        """In a class it is a method, as any function of Python's."""
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self):
+        return self.__name__
+
+    def __repr__(self):
+        return f"<{self.__module__}.{self.__name__}>"
+
+
+cdef object call_function(
+    object self, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    cdef DispatchedFunction called = <DispatchedFunction>self
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    if n == 1 and names is NULL:
+        if cad_is_sum_of_all(called.original, <object>args[0]):
+            return cad_array_sum(CAD_VAR(<object>args[0]), None, False)
+        if called.joined is not None and isinstance(<object>args[0], (list, tuple)):
+            found = called.joined(<object>args[0])
+            if found is None:
+                return called.original(<object>args[0])
+            if found is not NotImplemented:
+                return found
+    if names is not NULL:
+        n += len(<object>names)
+    for i in range(n):
+        if carries(<object>args[i]):
+            return call_carrying(called, args, nargsf, names)
+    return PyObject_Vectorcall(called.original, args, nargsf, names)
+
+
+cdef object call_carrying(
+    DispatchedFunction called, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    """Call what takes numbers with derivatives; what it refuses of constants goes to NumPy."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    try:
+        if has_complex(args, n if names is NULL else n + len(<object>names)):
+            return in_complex(called.original, args, nargsf, names)
+        if cad_guarding > 0:
+            return call_named(called.function, called, args, nargsf, names)
+        return PyObject_Vectorcall(called.function, args, nargsf, names)
+    except TypeError:
+        named = () if names is NULL else <object>names
+        found = plain_constants((
+            [<object>args[i] for i in range(n)],
+            {name: <object>args[n + i] for i, name in enumerate(named)},
+        ))
+        if found is None:
+            raise
+    return called.original(*found[0], **found[1])
+
+
+cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):
+    """What NumPy found to be called with numbers with derivatives, wherever they stand in its
+    arguments: to ask about these would lead back to NumPy."""
+    cdef DispatchedFunction called = <DispatchedFunction>function
+    cdef tuple names = tuple(kwargs) if kwargs else None
+    cdef tuple all = args + tuple(kwargs.values()) if kwargs else args
+    return call_carrying(
+        called, PySequence_Fast_ITEMS(all), len(args), <PyObject *>names if kwargs else NULL
+    )
+
+
+cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
+    """Call what has no rule; NotImplemented if numbers among the arguments need one."""
+    found = readable_values((args, kwargs))
+    return NotImplemented if found is None else function(*found[0], **found[1])
+
+
+cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:
+    """Whether there is a complex number among arguments, or in lists of them."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if holds_complex(<object>args[i]):
+            return True
+    return False
+
+
+cdef object in_complex(object original, PyObject *const *args, size_t nargsf, PyObject *names):
+    """What a function comes to where an argument is a complex number."""
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    positional = tuple([<object>args[i] for i in range(n)])
+    named = {} if names is NULL else {
+        name: <object>args[n + i] for i, name in enumerate(<object>names)
+    }
+    return complex_function(original, positional, named)
+
+
+@cython.final
+cdef class Elementwise:
+    """A ufunc of NumPy's that finds numbers with derivatives faster than NumPy does.
+
+    Called with numbers it is the operation of the table; called in any other way it is the ufunc,
+    whose attributes and methods it has.
+
+    ufunc: the ufunc. join: what lists and arrays of objects have to pass first.
+    """
+
+    cdef vectorcallfunc call
+    cdef object ufunc
+    cdef object join
+    cdef int op
+    cdef int arity
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __cinit__(self):
+        self.call = <vectorcallfunc>call_elementwise
+
+    def __init__(self, ufunc, join):
+        self.ufunc = ufunc
+        self.join = join
+        self.op = cad_find_op(ufunc)
+        self.arity = ufunc.nin
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, kwargs)
+
+    def __getattr__(self, name):
+        return getattr(self.ufunc, name)
+
+    def __reduce__(self):
+        return self.ufunc.__name__
+
+    def __repr__(self):
+        return f"<cadiff.numpy.{self.ufunc.__name__}>"
+
+
+cdef object call_elementwise(
+    object self, PyObject *const *args, size_t nargsf, PyObject *names
+):
+    cdef Elementwise called = <Elementwise>self
+    cdef Py_ssize_t i, n = PyVectorcall_NARGS(nargsf)
+    if called.op >= 0 and names is NULL and n == called.arity:
+        for i in range(n):
+            if CAD_IS_VAR(<object>args[i]) or CAD_IS_DUAL(<object>args[i]):
+                return cad_call(called.op, args, n)
+    for i in range(n):
+        if is_listed(<object>args[i]):
+            joined = [called.join(<object>args[i]) for i in range(n)]
+            named = {} if names is NULL else {
+                name: <object>args[n + i] for i, name in enumerate(<object>names)
+            }
+            return called.ufunc(*joined, **named)
+    return PyObject_Vectorcall(called.ufunc, args, nargsf, names)
+
+
+cdef bint is_listed(object x):
+    """Whether something is a list, a tuple or an array of objects."""
+    return isinstance(x, (list, tuple)) or (
+        cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) == cnp.NPY_OBJECT
+    )
+
+
+cdef DispatchedFunction any_function = DispatchedFunction(None, None)
+cdef Elementwise any_elementwise = Elementwise(np.add, None)
+enable_vectorcall(any_function, &any_function.call)
+enable_vectorcall(any_elementwise, &any_elementwise.call)
+
+
+# --- programs as methods -------------------------------------------------------------------------
+#
+# Programs as methods: the recordings for an object live as long as the object does.
+#
+# The class's program has a program for each object, whose function knows the object by a weak
+# reference. Where objects come and go before theirs has paid, it is made after some calls only. What an attribute gives keeps the object alive, as Python's bound methods do, and nothing
+# else does. This module does not know what a program is.
+
+
+cdef enum:
+    MOST_WITHOUT_REFERENCES = 8  # objects that allow none
+    FEW_CALLS = 4
+    LATEST = 16
+
+
+class WeakMethod:
+    """A method of an object that it does not keep alive."""
+
+    def __init__(self, function, instance):
+        update_wrapper(self, function)
+        self.__func__ = function
+        try:
+            self._object = ref(instance)
+        except TypeError:  # its class has slots, and none for references
+            self._object = lambda: instance
+
+    @property
+    def __self__(self):
+        return self._object()
+
+    @property
+    def bound(self):
+        """The method, which keeps the object alive."""
+        instance = self._object()
+        if instance is None:
+            raise ReferenceError(
+                f"{self.__func__.__qualname__} is a method of an object that is no more"
+            )
+        return MethodType(self.__func__, instance)
+
+    @property
+    def __signature__(self):
+        return inspect.signature(self.bound)
+
+    def __call__(self, /, *args, **kwargs):
+        return self.bound(*args, **kwargs)
+
+
+@cython.final
+@cython.freelist(8)
+cdef class Keeping:
+    """A function that keeps an object alive, which it needs; or the name of a method that may not
+    be there yet, and what is bound."""
+
+    cdef object kept, function
+
+    def __call__(self, /, *args, **kwargs):
+        if type(self.function) is BoundProgram:
+            return (<BoundProgram>self.function).called(self.kept, args, kwargs)
+        return self.function(*args, **kwargs)
+
+
+cdef Keeping keeping(object kept, object function):
+    cdef Keeping result = Keeping.__new__(Keeping)
+    result.kept = kept
+    result.function = function
+    return result
+
+
+@cython.final
+@cython.freelist(8)
+cdef class BoundProgram:
+    """A program as the method of an object, whose arguments begin behind self."""
+
+    def __init__(self):
+        raise TypeError("a BoundProgram is an attribute of an object whose class has a Program")
+
+    @property
+    def __self__(self):
+        return self.instance
+
+    @property
+    def __func__(self):
+        """The program that stands in the class."""
+        return self.function
+
+    @property
+    def __wrapped__(self):
+        return MethodType(self.function.__wrapped__, self.instance)
+
+    cdef object program(self):
+        """The program for the object alone."""
+        if self.owned.program is None:
+            self.owned = self.function._own_program(self.instance)
+        return self.owned.program
+
+    cdef object called(self, str name, tuple args, dict kwargs):
+        """A call of the program, or of one of its methods; f as it is, if there is no program and
+        few calls so far."""
+        if self.owned.program is None and self.owned.n_calls < FEW_CALLS:
+            self.owned.n_calls += 1
+            result = self.function._run_for(self.instance, name, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        return getattr(self.program(), name)(*args, **kwargs)
+
+    def __call__(self, /, *args, **kwargs):
+        if self.owned.program is None:
+            return self.called("value", args, kwargs)
+        return self.owned.program(*args, **kwargs)
+
+    def __getattribute__(self, name):
+        if name in OWN:
+            return PyObject_GenericGetAttr(self, name)
+        cdef BoundProgram bound = <BoundProgram>self
+        if bound.owned.program is None:
+            if name in RUN_AS_IT_IS:
+                return keeping(name, bound)
+            if name.startswith("__"):  # its name, what it says of itself
+                return getattr(bound.function, name)
+        program = bound.program()
+        found = getattr(program, name)
+        is_method = getattr(found, "__self__", None) is program
+        return keeping(bound, found) if is_method else found
+
+    def vjp(self, /, *primals):
+        value, pullback = self.program().vjp(*primals)
+        return value, keeping(self, pullback)
+
+    def _own_derivative(self, name, args, kwargs):
+        if self.owned.program is None and name in RUN_AS_IT_IS:
+            return self.called(name, args, kwargs)
+        return self.program()._own_derivative(name, args, kwargs)
+
+    def __eq__(self, other):
+        return type(other) is BoundProgram and (<BoundProgram>other).owned is self.owned
+
+    def __hash__(self):
+        return hash(self.owned)
+
+    def __reduce__(self):
+        return MethodType(self.function, self.instance).__reduce__()
+
+    def __repr__(self):
+        return repr(self.program())
+
+
+class Forgetting:
+    """Called when an object is no more: drops what is kept for it."""
+
+    def __init__(self, owned, key):
+        self.owned = owned
+        self.key = key
+
+    def __call__(self, reference):
+        forget(self.owned, self.key)
+
+
+cdef int forget(dict every, key) except -1:
+    cdef Owned gone = every.pop(key, None)
+    if gone is not None:
+        gone.is_used()
+        gone.program = gone.kept = None
+        gone.n_calls = 0
+    return 0
+
+
+# All else is what the program has, its name and documentation too.
+cdef frozenset OWN = frozenset(dir(BoundProgram)) - {"__doc__", "__module__"}
+
+
+cdef frozenset RUN_AS_IT_IS = frozenset(("value", "grad", "value_and_grad", "jacobian", "hessian"))
+
+
+@cython.final
+cdef class Owned:
+    """What is kept for an object."""
+
+    cdef bint is_used(self) except -1:
+        """Whether its program has served more calls than it took to make it."""
+        if not self.was_used and self.program is not None:
+            self.was_used = self.program._pays
+        return self.was_used
+
+
+@cython.final
+cdef class Objects:
+    """The programs for objects, one for each; forgotten when the object is.
+
+    Where those of the last objects were of no use, further objects have none for their first
+    calls. Of objects that allow no weak references the last few are kept, with their programs.
+    """
+
+    def __cinit__(self):
+        self.owned = {}
+        self.latest = []
+
+    cdef Owned of(self, object instance):
+        """What is kept for an object; None if there is nothing yet."""
+        return self.owned.get(id(instance))
+
+    cdef Owned add(self, object instance):
+        """What is kept for an object from now on."""
+        cdef dict every = self.owned
+        cdef Owned owned = Owned.__new__(Owned)
+        key = id(instance)
+        try:
+            owned.kept = ref(instance, Forgetting(every, key))
+        except TypeError:
+            owned.kept = [instance]
+            others = [
+                number for number, other in every.items() if type((<Owned>other).kept) is list
+            ]
+            for number in others[:max(0, len(others) + 1 - MOST_WITHOUT_REFERENCES)]:
+                forget(every, number)
+        return every.setdefault(key, owned)
+
+    cdef int note_program(self, Owned owned) except -1:
+        """Note that a program was made."""
+        self.latest = [owned, *self.latest[:LATEST - 1]]
+        return 0
+
+    cdef bint are_in_vain(self) except -1:
+        """Whether the programs that were made last were of no use. That is not asked each time."""
+        cdef Owned owned
+        if len(self.latest) < LATEST:
+            return False
+        self.n_passed += 1
+        if self.n_passed % LATEST == 1:
+            for owned in self.latest:
+                if owned.is_used():
+                    self.n_passed = 0
+                    return False
+        return True
+
+
+cdef BoundProgram bound_program(object function, object instance, Owned owned):
+    """A program as the method of an object."""
+    cdef BoundProgram bound = BoundProgram.__new__(BoundProgram)
+    bound.owned = owned
+    bound.function = function
+    bound.instance = instance
+    return bound

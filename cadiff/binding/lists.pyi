@@ -1,3 +1,0 @@
-from typing import Any
-
-def array_of_lists(items: Any) -> Any: ...
