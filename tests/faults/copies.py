@@ -1,0 +1,177 @@
+"""A copy of the tree in which faults are planted and built, and its tests run.
+
+Copies are kept in `build/faults`, with what is built in them. Whatever an ended run has left there
+is made good by the next: files are compared with those of the tree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import filecmp
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from ..c.test_c_core import COMPILER, STRICT
+
+__all__ = ["KEPT", "ROOT", "Copy", "end_all"]
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "build" / "faults"
+
+# What times nothing is compiled in a third of the time.
+FLAGS = {name: os.environ.get(name, "-O0") for name in ("CADIFF_CFLAGS", "CADIFF_CYTHON_CFLAGS")}
+BRIEFLY = ["--hypothesis-profile=brief", "-m", "not thorough", "-p", "no:cacheprovider"]
+MADE = ("build/modules", "build/objects", "build/core_tests", "src/generated")
+MOST_MEMORY = 6 << 30  # of a run of tests: a fault may ask for more and more
+PR_SET_PDEATHSIG = 1
+
+running: set[subprocess.Popen[bytes]] = set()
+ended = threading.Event()
+
+
+class Copy:
+    """The copy of a number."""
+
+    def __init__(self, number: int) -> None:
+        self.root = KEPT / str(number)
+        self.output = KEPT / f"{number}.txt"
+        self.report = KEPT / f"{number}.xml"
+
+    def synchronise(self, built: Path = ROOT) -> None:
+        """Make its files those of the tree. A new copy takes what was built elsewhere."""
+        if not self.root.exists():
+            new = KEPT / f"{self.root.name}.new"
+            shutil.rmtree(new, ignore_errors=True)
+            new.mkdir()
+            for part in MADE:
+                if (built / part).exists():
+                    shutil.copytree(built / part, new / part)
+            new.replace(self.root)
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        names = {name for name in listed.stdout.decode().split("\0") if (ROOT / name).is_file()}
+        for path in list(self.files()):
+            if path.relative_to(self.root).as_posix() not in names:
+                path.unlink()
+        for name in names:
+            path = self.root / name
+            if not path.exists():  # no newer than what was made of it
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, path)
+            elif not filecmp.cmp(ROOT / name, path, shallow=False):
+                shutil.copyfile(ROOT / name, path)
+
+    def files(self, folder: str = "") -> Iterator[Path]:
+        """The files of a folder, but not what was made of them."""
+        for top, folders, names in os.walk(self.root / folder):
+            made = {"build", "generated", "__pycache__", ".hypothesis"}
+            folders[:] = [name for name in folders if name not in made]
+            yield from (Path(top, name) for name in names if not name.endswith(".so"))
+
+    def compiles(self, path: str) -> bool:
+        """Whether a source has no mistake that is seen at once; the core's tests take no warning."""
+        if path.endswith(".py"):
+            command = [
+                sys.executable,
+                "-c",
+                "import sys; compile(open(sys.argv[1]).read(), '', 'exec')",
+            ]
+        elif path.startswith("src/"):
+            options = [*STRICT, "-Isrc", "-Isrc/generated", "-fsyntax-only", "-x", "c"]
+            command = [*(COMPILER or ["cc"]), *options]
+        else:
+            return True
+        return subprocess.run([*command, path], cwd=self.root, capture_output=True).returncode == 0
+
+    def build(self) -> bool:
+        return self._run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], 900.0)
+
+    def failed_test(self, arguments: list[str], patience: float = 600.0) -> str | None:
+        """The first test that fails, None if none does; it fails, too, if it is silent for long."""
+        command = [sys.executable, "-m", "pytest", "-x", "-v", f"--junitxml={self.report}"]
+        if self._run([*command, *BRIEFLY, *arguments], patience):
+            return None
+        begun = [line for line in self.text().split("\n") if re.match(r"tests/\S+::", line)]
+        return begun[-1].split(" ")[0] if begun else "as tests are collected"
+
+    def text(self) -> str:
+        """What the last command printed."""
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def seconds(self) -> dict[str, float]:
+        """How long each file of tests took in the last run."""
+        found: dict[str, float] = {}
+        for case in ElementTree.parse(self.report).iter("testcase"):
+            path = case.attrib["classname"].replace(".", "/") + ".py"
+            found[path] = found.get(path, 0.0) + float(case.attrib["time"])
+        return found
+
+    def _run(self, command: list[str], patience: float) -> bool:
+        """Whether a command ends well, and is never silent for so many seconds."""
+        if ended.is_set():
+            return False
+        environment = {**os.environ, **FLAGS, "PYTHONPATH": str(self.root)}
+        environment["OPENBLAS_NUM_THREADS"] = "1"
+        with self.output.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=self.root,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=die_with_parent if sys.platform == "linux" else None,
+            )
+        running.add(process)
+        try:
+            size, heard = 0, time.monotonic()
+            while process.poll() is None:
+                time.sleep(0.1)
+                if size != (size := self.output.stat().st_size):
+                    heard = time.monotonic()
+                if time.monotonic() > heard + patience or memory_of(process) > MOST_MEMORY:
+                    return False
+            return process.returncode == 0
+        finally:
+            end(process)
+            running.discard(process)
+
+
+def die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def memory_of(process: subprocess.Popen[bytes]) -> int:
+    """What a process has in memory, with all of its group, where the system tells."""
+    pages = 0
+    for path in Path("/proc").glob("[0-9]*/stat") if sys.platform == "linux" else ():
+        with contextlib.suppress(OSError):
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == process.pid:
+                pages += int(fields[21])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and what it has begun."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def end_all() -> None:
+    """End all that runs in copies."""
+    ended.set()
+    for process in list(running):
+        end(process)
