@@ -79,17 +79,18 @@ COMPARISONS = {
     "!=": ("==",),
 }
 EXCHANGED = {
-    **{
-        "+": "-",
-        "-": "+",
-        "+=": "-=",
-        "-=": "+=",
-        "&&": "||",
-        "||": "&&",
-        "and": "or",
-        "or": "and",
-    },
-    **{"true": "false", "false": "true", "True": "False", "False": "True"},
+    "+": "-",
+    "-": "+",
+    "+=": "-=",
+    "-=": "+=",
+    "&&": "||",
+    "||": "&&",
+    "and": "or",
+    "or": "and",
+    "true": "false",
+    "false": "true",
+    "True": "False",
+    "False": "True",
 }
 
 # --- C and Cython, by the words of a line --------------------------------------------------------
@@ -221,9 +222,20 @@ def edits_in_cython(text: str) -> Edits:
 # --- Python, by its syntax -----------------------------------------------------------------------
 
 SIGNS_OF: dict[type[ast.AST], str] = {
-    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
-    **{ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"},
-    **{ast.Add: "+", ast.Sub: "-", ast.And: "and", ast.Or: "or"},
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.And: "and",
+    ast.Or: "or",
 }
 COMPARISONS_IN_PYTHON = COMPARISONS | {
     "is": ("is not",),
