@@ -3,8 +3,8 @@
     python -m tests.faults FILE... [--sample N] [--seed S] [--jobs J]
 
 A fault is caught if a test fails, crashes, or does not come to an end. One that no test catches is
-printed with its line before and after, for a person to judge: it may be none (a buffer that grows a
-little later), or what a test is to be written for. What does not compile is not counted.
+printed with its line before and after, for a person to judge: it may be none (a buffer that grows
+a little later), or what a test is to be written for. What does not compile is not counted.
 
 The tree is left alone: faults are planted in copies of it, which are kept in `build/faults`, with
 what is built there, compiled with -O0 unless CADIFF_CFLAGS says otherwise.

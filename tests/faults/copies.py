@@ -79,7 +79,7 @@ class Copy:
             yield from (Path(top, name) for name in names if not name.endswith(".so"))
 
     def compiles(self, path: str) -> bool:
-        """Whether a source has no mistake that is seen at once; the core's tests take no warning."""
+        """Whether no mistake is seen at once; the core's tests take no warning."""
         if path.endswith(".py"):
             command = [
                 sys.executable,
@@ -97,7 +97,7 @@ class Copy:
         return self._run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], 900.0)
 
     def failed_test(self, arguments: list[str], patience: float = 600.0) -> str | None:
-        """The first test that fails, None if none does; it fails, too, if it is silent for long."""
+        """The first test that fails or is silent for long, None if none does."""
         command = [sys.executable, "-m", "pytest", "-x", "-v", f"--junitxml={self.report}"]
         if self._run([*command, *BRIEFLY, *arguments], patience):
             return None

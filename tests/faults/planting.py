@@ -177,9 +177,9 @@ def edits_in_c(text: str) -> Edits:
                 yield number, edit
         for found in STATUS.finditer(line):
             new = "CAD_NO_MEMORY" if found[0] == "CAD_OK" else "CAD_OK"
-            yield number, Edit("another status", *found.span(), new)
+            yield number, Edit("another status", *found.span(), new)  # noqa: SIM102
         if ends in "{};:" and STATEMENT_IN_C.match(line) and not DECLARATION.match(line):
-            if is_balanced(line):
+            if is_balanced(line):  # noqa: SIM102
                 start = len(line) - len(line.lstrip())
                 taken = re.match(r" +Py_X?INCREF\(", line)
                 kind = "reference not taken" if taken else "statement dropped"
@@ -325,7 +325,7 @@ def edits_in_python(text: str) -> Edits:
                 yield from whole(node.slice, lambda name: f"{name} + 1", "off by one")
         elif isinstance(node, ast.Return) and node.value is not None:
             yield from whole(node, lambda _: "return None", "another result")
-        elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Raise, ast.Break, ast.Continue)) or (
+        elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Raise, ast.Break, ast.Continue)) or (  # noqa: SIM102
             isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
         ):
             if (
