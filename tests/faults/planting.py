@@ -177,9 +177,9 @@ def edits_in_c(text: str) -> Edits:
                 yield number, edit
         for found in STATUS.finditer(line):
             new = "CAD_NO_MEMORY" if found[0] == "CAD_OK" else "CAD_OK"
-            yield number, Edit("another status", *found.span(), new)  # noqa: SIM102
-        if ends in "{};:" and STATEMENT_IN_C.match(line) and not DECLARATION.match(line):
-            if is_balanced(line):  # noqa: SIM102
+            yield number, Edit("another status", *found.span(), new)
+        if ends in "{};:" and STATEMENT_IN_C.match(line) and not DECLARATION.match(line):  # noqa: SIM102
+            if is_balanced(line):
                 start = len(line) - len(line.lstrip())
                 taken = re.match(r" +Py_X?INCREF\(", line)
                 kind = "reference not taken" if taken else "statement dropped"
