@@ -16,6 +16,8 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the C core built for other systems, and its tests run as far as they can be here (`cross`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
   (`scipy_optimize`), for what users of SciPy's functions rely on;
+* what it costs to build, to import and to keep (`figures`), beside what is written down: it says
+  what has moved by more than a fifth;
 * property tests with new examples at each run, of random programs five times as many (`explore`):
   what fails depends on the day, so no change is judged by it.
 """
@@ -297,6 +299,13 @@ def cross(session: nox.Session) -> None:
 
 
 @nox.session
+def figures(session: nox.Session) -> None:
+    """What it costs to build, to import and to keep, beside the figures of the page."""
+    session.install("pip", *BUILD_REQUIRES)
+    session.run("python", "-m", "benchmarks.building", "moved")
+
+
+@nox.session
 def scipy_optimize(session: nox.Session) -> None:
     """SciPy's own tests of its optimisers, with ours in the places of these."""
     install(session, ".[test]")
@@ -306,7 +315,8 @@ def scipy_optimize(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
-    longer = ("suite", "sanitize_all", "debug", "guide", "explore", "cross", "scipy_optimize")
+    longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
+    longer += ["scipy_optimize"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

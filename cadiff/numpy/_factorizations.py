@@ -38,9 +38,10 @@ from ..binding import is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import concatenate, sum
 from ..operations.complexes import imag
+from ..operations.doubts import doubt, warn_nan
 from ..operations.guards import NoDerivativeError, held
 from ..operations.pairs import on_pairs
-from ..operations.primitives import doubt, primitive, warn_nan
+from ..operations.primitives import primitive
 from ..operations.table import where
 from ._matrices import (
     EPSILON,

@@ -19,7 +19,8 @@ from .. import binding
 from ..binding import Dual
 from . import arrays
 from .patterns import joined, links_of
-from .primitives import Rule, lanes_last, primitive
+from .primitives import lanes_last, primitive
+from .recorded_calls import Rule
 
 __all__ = ["linear"]
 

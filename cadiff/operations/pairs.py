@@ -24,7 +24,8 @@ from ..binding import carries, whole_parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from .patterns import joined, links_of
-from .primitives import Rule, primitive
+from .primitives import primitive
+from .recorded_calls import Rule
 from .replayed import replaced
 
 __all__ = ["on_pairs"]
@@ -262,7 +263,7 @@ class _Call(Rule):
     by_index = None
     is_exact = goes_forward = True
     unread = None
-    operation: on_pairs  # type: ignore[assignment]
+    operation: on_pairs
 
     def __init__(
         self,

@@ -9,32 +9,33 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import threading
-import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Dual, Var, carries, newcomers
 from . import arrays
+from .derived_rules import (
+    is_partial,
+    pull_by_transposing,
+    pull_partial,
+    push_by_transposing,
+    push_partial,
+    stretches,
+)
 from .naming import name_for_pickle
-from .patterns import Pattern, joined, links_of
+from .patterns import Pattern
+from .recorded_calls import Number, Rule, as_list, unshared, without_constants
 from .replayed import replaced
 
 __all__ = [
     "after_lanes",
     "custom",
-    "doubt",
     "lanes_last",
     "primitive",
-    "report_doubts",
-    "warn_nan",
 ]
-
-Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 
 LONG_ARRAY = 512  # elements
 
@@ -133,8 +134,8 @@ class primitive:  # noqa: N801 - a decorator
             if rule is None:
                 self.pushes[k] = self.pulls[k] = None
                 continue
-            self.pushes[k] = functools.partial(_push_partial, self, rule)
-            pull = functools.partial(_pull_partial, self, rule, k)
+            self.pushes[k] = functools.partial(push_partial, self, rule)
+            pull = functools.partial(pull_partial, self, rule, k)
             if hasattr(rule, "refuse"):  # at the call already, not in the sweep
                 pull.refuse = rule.refuse  # type: ignore[attr-defined]
             self.pulls[k] = pull
@@ -249,7 +250,7 @@ class primitive:  # noqa: N801 - a decorator
     ) -> list[Number]:
         """The tangents of all results, by the forward rule of an argument."""
         try:
-            found = _as_list(rule(g, ans, *args, **kw))
+            found = as_list(rule(g, ans, *args, **kw))
         except TypeError as error:
             form = f"the forward rule of argument {k} is called as rule(g, ans, *args, **kw)"
             self._check_call(error, form, 2 + len(args))
@@ -278,7 +279,7 @@ class primitive:  # noqa: N801 - a decorator
         if k in self.pushes:
             return self.pushes[k]
         if k in self.pulls:
-            return functools.partial(_push_by_transposing, self, k) if self.pulls[k] else None
+            return functools.partial(push_by_transposing, self, k) if self.pulls[k] else None
         raise self._missing(k, "forward")
 
     def _pull_rule(self, k: int) -> Callable[..., Any] | None:
@@ -286,7 +287,7 @@ class primitive:  # noqa: N801 - a decorator
         if k in self.pulls:
             return self.pulls[k]
         if k in self.pushes:
-            return functools.partial(_pull_by_transposing, self, k) if self.pushes[k] else None
+            return functools.partial(pull_by_transposing, self, k) if self.pushes[k] else None
         raise self._missing(k, "reverse")
 
     def _goes_forward(self, k: int) -> bool:
@@ -294,7 +295,7 @@ class primitive:  # noqa: N801 - a decorator
         push, pull = self.pushes.get(k), self.pulls.get(k)
         if push is None:
             return k in self.pushes and pull is None
-        return not _is_partial(push) or _is_partial(pull)
+        return not is_partial(push) or is_partial(pull)
 
     # --- calls
 
@@ -323,7 +324,7 @@ class primitive:  # noqa: N801 - a decorator
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What the function returns for plain numbers, as it does outside of differentiations."""
         with binding.Apart():
-            return _without_constants(self.function(*args, **kwargs))
+            return without_constants(self.function(*args, **kwargs))
 
     def _refused(self, kwargs: dict[str, Any]) -> TypeError:
         names = [name for name, given in kwargs.items() if carries(given)]
@@ -377,7 +378,7 @@ class primitive:  # noqa: N801 - a decorator
 
     def _results(self, ans: Any) -> list[Number]:
         """What the function returned, one or several."""
-        return [self._real(x, "what the function returned") for x in _as_list(ans)]
+        return [self._real(x, "what the function returned") for x in as_list(ans)]
 
     def _like(self, derivative: Any, of: Number, what: str) -> Number:
         """A derivative in the shape of what it belongs to; one number may stand for all."""
@@ -388,7 +389,7 @@ class primitive:  # noqa: N801 - a decorator
         given = binding.shape(derivative)
         if given == shape:
             return derivative
-        if math.prod(given) != 1 and not _stretches(given, shape):
+        if math.prod(given) != 1 and not stretches(given, shape):
             raise ValueError(
                 f"the primitive {self._name}: {what} has the shape {given}, where {shape} was "
                 "expected"
@@ -399,13 +400,13 @@ class primitive:  # noqa: N801 - a decorator
 
     def _pattern(self, k: int) -> Pattern:
         """The pattern of an argument, or that of elementwise partials; None: it is not stated."""
-        return self.patterns.get(k, "...->..." if _is_partial(self.pulls.get(k)) else None)
+        return self.patterns.get(k, "...->..." if is_partial(self.pulls.get(k)) else None)
 
     @property
     def _is_elementwise(self) -> bool:
         """Whether its rules are partials: then arguments are broadcast."""
         rules = [rule for rule in self.pulls.values() if rule is not None]
-        return bool(rules) and all(map(_is_partial, rules))
+        return bool(rules) and all(map(is_partial, rules))
 
     def _broadcast_over_lanes(self, which: Sequence[int], /, *args: Any, **kwargs: Any) -> Any:
         """An elementwise function of arguments, some of which have an axis of points in front."""
@@ -428,7 +429,7 @@ class primitive:  # noqa: N801 - a decorator
         which = [k for k, arg in enumerate(args) if binding.tag_of(arg) == tag]
         for k in which:
             self._push_rule(k)  # if there is none, before the function is called
-        pairs = [tuple(map(_without_constants, binding.dual_components(args[k]))) for k in which]
+        pairs = [tuple(map(without_constants, binding.dual_components(args[k]))) for k in which]
         primals = list(args)
         for k, (primal, _) in zip(which, pairs, strict=True):
             primals[k] = primal
@@ -451,7 +452,7 @@ class primitive:  # noqa: N801 - a decorator
                     binding.join_lanes([column[i] for column in columns], a)
                     for i, a in enumerate(results)
                 ]
-        pushed = zip(map(_unshared, results), map(_unshared, tangents), strict=True)
+        pushed = zip(map(unshared, results), map(unshared, tangents), strict=True)
         duals = [binding.seen(binding.make_dual(a, t, tag), self._name, *args) for a, t in pushed]
         return tuple(duals) if isinstance(ans, tuple) else duals[0]
 
@@ -592,220 +593,6 @@ def custom(
     return operation
 
 
-class _Point:
-    """The values of one call, and what reverse rules made of them."""
-
-    def __init__(self, call: Rule, operands: list[Any], outs: list[Any]) -> None:
-        self.operands = operands
-        self.outs = outs
-        self.args = call._inputs(operands)
-        self.ans = binding.ruled(tuple(outs) if call.several else outs[0])
-        self._pulls: dict[Any, Any] = {}
-
-    def is_at(self, operands: list[Any], outs: list[Any]) -> bool:
-        """Whether these are the same values."""
-        return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
-
-    def pull(self, which: Any, make: Callable[[], Any]) -> Any:
-        """What a rule makes, once."""
-        if which not in self._pulls:
-            self._pulls[which] = make()
-        return self._pulls[which]
-
-
-class Rule:
-    """One call of a primitive, as the tape keeps it."""
-
-    runs_again = False
-    is_linear = False
-    keeps_pulls = False  # what reverse rules make, for further cotangents
-    _kept: _Point | None = None
-
-    def __init__(
-        self,
-        operation: primitive,
-        args: list[Any],
-        kwargs: dict[str, Any],
-        which: list[int],
-        several: bool,
-    ) -> None:
-        self.operation = operation
-        self.args = args
-        self.kwargs = kwargs
-        self.which = which
-        self.several = several
-        self.passive = [False] * len(which)
-        self.point: tuple[list[Any], list[Any]] = ([], [])
-
-    @property
-    def unread(self) -> list[bool] | None:
-        """Of each operand whether rules ask nothing but its shape."""
-        unread = self.operation.unread
-        return [k in unread for k in self.which] if unread else None
-
-    # --- as a step of a program
-
-    @property
-    def by_index(self) -> str | None:
-        """What a program does by itself: see `primitive.by_index`."""
-        return self.operation.by_index if len(self.which) == 2 else None
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether its rules are known to be the derivatives of what it computes.
-
-        A user's own may be others on purpose; then second derivatives need not be symmetric.
-        """
-        return self.operation._is_own
-
-    @property
-    def goes_forward(self) -> bool:
-        """Whether there is a rule for the tangent of each operand, or it is cut."""
-        cut = zip(self.which, self.passive, strict=True)
-        return all(is_cut or self.operation._goes_forward(k) for k, is_cut in cut)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: x for name, x in self.__dict__.items() if name != "_kept"}
-
-    def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
-        """The values that it is recorded with, and of which operands the derivative is cut."""
-        copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
-        self.point = copies, [_unshared(x) for x in results]
-        self.passive = passive
-        for arg in self.args:
-            if isinstance(arg, np.ndarray):
-                arg.setflags(write=False)  # writing to it raises, and f is run
-
-    def call(self, operands: list[Any]) -> list[Number]:
-        """The results for other operands."""
-        self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
-        with binding.Quiet():
-            return self.operation._results(self.operation._plain(args, self.kwargs))
-
-    @property
-    def goes_over_lanes(self) -> bool:
-        """Whether many points are one call of the function."""
-        return self.operation.over_lanes is not None or (
-            self.is_exact and self.operation._is_elementwise
-        )
-
-    def call_lanes(self, operands: list[Any]) -> list[Any]:
-        """The results for operands with an axis of points in front."""
-        self._kept = None
-        args = list(self.args)
-        for k, operand in zip(self.which, operands, strict=True):
-            args[k] = operand
-        over = self.operation.over_lanes or self.operation._broadcast_over_lanes
-        with np.errstate(all="ignore"), binding.Apart():
-            return _as_list(over(self.which, *args, **self.kwargs))
-
-    def key(self) -> Any:
-        """What tells it from other calls: arguments, and where it was recorded."""
-        kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
-        kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
-        return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
-
-    def links(
-        self, operands: list[Any], results: list[Any]
-    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int] | None:
-        """How results depend on operands: see `patterns.joined`. None: it is not stated."""
-        operation = self.operation
-        args = self._inputs(operands)
-        ans = binding.ruled(tuple(results) if self.several else results[0])
-        shapes = [binding.shape(x) for x in results]
-        parts, n = [], 0
-        for i, k in enumerate(self.which):
-            if not (self.passive[i] or operation._pull_rule(k) is None):
-                found = links_of(
-                    operation._pattern(k),
-                    f"the primitive {operation._name}",
-                    shapes,
-                    binding.shape(args[k]),
-                    lambda rule: rule(ans, *args, **self.kwargs),
-                )
-                if found is None:
-                    return None
-                parts += [(links, begin, n) for links, begin in found]
-            n += math.prod(binding.shape(args[k]))
-        return joined(parts, n)
-
-    # --- derivatives
-
-    def pull(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None = None,
-    ) -> list[Any]:
-        """A cotangent for each operand; None for those that are not wanted."""
-
-        def cotangents_of_operands() -> list[Any]:
-            return self._pulled(operands, outs, cotangents, wanted)
-
-        return self.operation._taken([*operands, *outs, *cotangents], cotangents_of_operands)
-
-    def _pulled(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None,
-    ) -> list[Any]:
-        at = self._point_at(operands, outs)
-        g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
-        chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
-        together = self.operation.together
-        with binding.Quiet():
-            if together is not None and 0 in chosen and 1 in chosen:
-                pull = at.pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
-                found = pull(g)
-                return [found[k] if k in chosen and k < len(found) else None for k in self.which]
-            return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
-
-    def _point_at(self, operands: list[Any], outs: list[Any]) -> _Point:
-        """The values: those that are kept, with what was made of them, if they are the same."""
-        if not self.keeps_pulls or any(isinstance(x, (Var, Dual)) for x in [*operands, *outs]):
-            return _Point(self, operands, outs)
-        kept = self._kept
-        if kept is None or not kept.is_at(operands, outs):
-            kept = self._kept = _Point(self, *[[*map(_unshared, x)] for x in (operands, outs)])
-        return kept
-
-    def _cotangent(self, k: int, at: _Point, g: Any) -> Any:
-        """The cotangent of one argument; None if it is 0."""
-        rule = self.operation._pull_rule(k)
-        if rule is None or self.passive[self.which.index(k)]:
-            return None
-        if k in self.operation.refusals:
-            self.operation.refusals[k]()
-        make = self.operation._puller
-        pull = at.pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
-        return self.operation._pulled(k, pull, g, at.args[k])
-
-    def push(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        tangents: list[Any],
-        moving: Sequence[bool] | None = None,
-    ) -> list[Any]:
-        """A tangent for each result; with `moving` those of other operands are 0."""
-        ans = binding.ruled(tuple(outs) if self.several else outs[0])
-        chosen = [
-            i for i, cut in enumerate(self.passive) if not cut and (moving is None or moving[i])
-        ]
-        which, along = [self.which[i] for i in chosen], [tangents[i] for i in chosen]
-        return self.operation._pushed(which, along, ans, outs, self._inputs(operands), self.kwargs)
-
-    def _inputs(self, operands: list[Any]) -> list[Any]:
-        """All arguments, as rules get them."""
-        return binding.ruled_arguments(self.args, self.which, operands)
-
-
 def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
     """For `over_lanes`: a function of arrays that may have further axes behind their own."""
 
@@ -816,7 +603,7 @@ def lanes_last(function: Callable[..., Any]) -> Callable[..., Any]:
             for k, x in enumerate(args)
         ]
         found = function(*map(np.ascontiguousarray, moved))
-        rows = [np.moveaxis(x, -1, 0) for x in _as_list(found)]
+        rows = [np.moveaxis(x, -1, 0) for x in as_list(found)]
         return tuple(rows) if isinstance(found, tuple) else rows[0]
 
     return over
@@ -829,211 +616,3 @@ def after_lanes(axis: Any, ndim: int) -> Any:
     if isinstance(axis, tuple):
         return tuple(after_lanes(k, ndim) for k in axis)
     return axis + 1 if axis >= 0 else axis
-
-
-def _without_constants(x: Any) -> Any:
-    """A number that carries no derivative as a plain one; of several each."""
-    if isinstance(x, tuple):
-        return tuple(map(_without_constants, x))
-    return binding.finalized(x) if isinstance(x, (Var, Dual)) else x
-
-
-def _unshared(x: Number) -> Number:
-    """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
-    return x.copy() if binding.shape(x) else x
-
-
-def _is_same(x: Any, y: Any) -> bool:
-    """Whether a number, or an array, has the bits of another one."""
-    return x is y or _exactly(x) == _exactly(y)
-
-
-def _exactly(x: Any) -> Any:
-    """What is equal for the same things only: 0.0 is not -0.0, nor is 1 True."""
-    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
-        return x.dtype.str, x.shape, x.strides, x.tobytes()
-    if isinstance(x, (float, complex, np.generic)):
-        return type(x), np.array(x).tobytes()
-    if isinstance(x, (tuple, list)):
-        return type(x), tuple(map(_exactly, x))
-    return type(x), x
-
-
-def _as_list(ans: Any) -> list[Any]:
-    return list(ans) if isinstance(ans, tuple) else [ans]
-
-
-def _stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an array of one shape broadcasts to another."""
-    pairs = zip(given[::-1], shape[::-1], strict=False)
-    return len(given) <= len(shape) and all(n in (1, length) for n, length in pairs)
-
-
-# --- one mode from the other ---------------------------------------------------------------------
-
-# A rule is linear in g: recorded and pulled back, it is the rule of the other mode.
-
-
-def _push_by_transposing(
-    operation: primitive, k: int, g: Number, ans: Any, /, *args: Any, **kw: Any
-) -> Any:
-    pull = operation._puller(k, ans, args, kw)
-    several = type(ans) is tuple
-    cotangents = [np.zeros(binding.shape(x)) if binding.shape(x) else 0.0 for x in _as_list(ans)]
-
-    def along(*cotangents: Number) -> list[Number]:
-        given = binding.ruled(tuple(cotangents)) if several else binding.ruled(cotangents[0])
-        return [operation._pulled(k, pull, given, args[k])]
-
-    tangents = _transposed(operation, along, cotangents, [g], k, "forward")
-    return tuple(tangents) if several else tangents[0]
-
-
-def _pull_by_transposing(
-    operation: primitive, k: int, ans: Any, /, *args: Any, **kw: Any
-) -> Callable[[Any], Number]:
-    rule: Any = operation.pushes[k]
-    results = _as_list(ans)
-    tangent = np.zeros(binding.shape(args[k])) if binding.shape(args[k]) else 0.0
-
-    def along(tangent: Number) -> list[Number]:
-        return operation._tangents(k, rule, binding.ruled(tangent), ans, results, args, kw)
-
-    def pull(g: Any) -> Number:
-        return _transposed(operation, along, [tangent], _as_list(g), k, "reverse")[0]
-
-    return pull
-
-
-def _transposed(
-    operation: primitive,
-    linear: Callable[..., list[Number]],
-    point: list[Number],
-    cotangents: list[Number],
-    k: int,
-    mode: str,
-) -> list[Number]:
-    """Cotangents pulled back through a linear function, recorded at any point."""
-    with binding.Recording(tuple(point), tuple(range(len(point)))) as recording:
-        try:
-            given = list(recording.lifted)
-            outs = operation._taken(given, lambda: linear(*recording.lifted), is_inner=True)
-            given.clear()
-        except TypeError as error:
-            if str(error).startswith(f"the primitive {operation._name}: "):
-                raise  # which says what is wrong with the rule there is
-            raise TypeError(
-                f"the primitive {operation._name} has no {mode}-mode rule for its argument {k}, "
-                "and none follows from the other one, which does not take a number with "
-                f"derivatives for g: write it in functions of cadiff, or add a rule with "
-                f"{'defvjp' if mode == 'reverse' else 'defjvp'}"
-            ) from error
-        pulled = binding.pull(recording, outs, cotangents)
-        outs.clear()
-    return pulled
-
-
-# --- derivatives that do not exist ---------------------------------------------------------------
-
-# Forward mode computes the tangents of all results of a rule, whether or not they are used. Where
-# one does not exist it is nan, and there is a warning only if the nan is seen in the end.
-
-
-class _Doubts(threading.local):
-    """Warnings held back while a forward differentiation is under way, that of the given tag."""
-
-    tag = 0
-    messages: tuple[str, ...] = ()
-
-
-_doubts = _Doubts()
-
-
-def warn_nan(message: str) -> None:
-    """Warn that a derivative does not exist."""
-    if not binding.is_deriving():  # else what meets the nan warns
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
-
-
-def doubt(message: str) -> None:
-    """Warn of a tangent that is nan, or wait until a forward differentiation has its result."""
-    running = binding.running_forward()
-    if not running:
-        warn_nan(message)
-        return
-    outermost = running[0][0]
-    held = _doubts.messages if _doubts.tag == outermost else ()
-    _doubts.tag, _doubts.messages = outermost, (*held, message)
-
-
-def report_doubts(results: Iterable[Number]) -> None:
-    """Issue the warnings held back, if there is a nan in what a forward differentiation found."""
-    running = binding.running_forward()
-    if not _doubts.messages:
-        return
-    if running[0][0] != _doubts.tag:  # of one that an exception has ended
-        _doubts.messages = ()
-    elif any(np.isnan(np.asarray(binding.plain_values(x))).any() for x in results):
-        messages, _doubts.messages = dict.fromkeys(_doubts.messages), ()
-        for message in messages:
-            warn_nan(message)
-    elif len(running) == 1:
-        _doubts.messages = ()
-
-
-# --- elementwise partials ------------------------------------------------------------------------
-
-
-def _scaled(
-    operation: primitive, rule: Callable[..., Any], g: Number, ans: Number, args: Any, kw: Any
-) -> Number:
-    """The tangent or cotangent g times the partial that a rule gives, in the shape of ans."""
-    try:
-        found = rule(ans, *args, **kw)
-    except TypeError as error:
-        form = "a partial is called as rule(ans, *args, **kw)"
-        operation._check_call(error, form, 1 + len(args))
-        raise
-    partial = operation._real(found, "a partial")
-    if not _stretches(binding.shape(partial), binding.shape(ans)):
-        raise ValueError(
-            f"the primitive {operation._name}: a partial has the shape {binding.shape(partial)}, "
-            f"where {binding.shape(ans)} was expected"
-        )
-    return binding.absorb(partial, g)
-
-
-def _push_partial(
-    operation: primitive,
-    rule: Callable[..., Any],
-    g: Number,
-    ans: Number,
-    /,
-    *args: Any,
-    **kw: Any,
-) -> Number:
-    return _scaled(operation, rule, g, ans, args, kw)
-
-
-def _pull_partial(
-    operation: primitive, rule: Callable[..., Any], k: int, ans: Number, /, *args: Any, **kw: Any
-) -> Callable[[Number], Number]:
-    def pull(g: Number) -> Number:
-        return _summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))
-
-    return pull
-
-
-def _is_partial(rule: Any) -> bool:
-    return getattr(rule, "func", None) in (_push_partial, _pull_partial)
-
-
-def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:
-    """The sum over the axes along which an argument of a shape was repeated."""
-    have = binding.shape(x)
-    extra = len(have) - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + i for i, length in enumerate(shape) if length == 1 and have[extra + i] != 1
-    )
-    summed = arrays.sum(x, axes) if axes else x
-    return summed if binding.shape(summed) == shape else arrays.reshape(summed, shape)

@@ -12,7 +12,7 @@ import numpy as np
 from .. import binding
 from ..binding import Structure, callers
 from ..operations.arrays import opened
-from ..operations.primitives import report_doubts
+from ..operations.doubts import report_doubts
 from ._base import Function, check_function, own_derivatives
 from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
 

@@ -1,0 +1,276 @@
+"""Calls of primitives as a tape keeps them, and what sweeps and programs ask of them.
+
+A Rule answers the derivatives of one call by the rules of its primitive, at the values of the call
+or, in a program, at others. How a primitive comes to its rules is not known here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import binding
+from ..binding import Dual, Var
+from .patterns import joined, links_of
+
+__all__ = ["Number", "Operation", "Rule", "as_list", "unshared", "without_constants"]
+
+Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
+Operation: TypeAlias = Any  # a primitive
+
+
+class _Point:
+    """The values of one call, and what reverse rules made of them."""
+
+    def __init__(self, call: Rule, operands: list[Any], outs: list[Any]) -> None:
+        self.operands = operands
+        self.outs = outs
+        self.args = call._inputs(operands)
+        self.ans = binding.ruled(tuple(outs) if call.several else outs[0])
+        self._pulls: dict[Any, Any] = {}
+
+    def is_at(self, operands: list[Any], outs: list[Any]) -> bool:
+        """Whether these are the same values."""
+        return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
+
+    def pull(self, which: Any, make: Callable[[], Any]) -> Any:
+        """What a rule makes, once."""
+        if which not in self._pulls:
+            self._pulls[which] = make()
+        return self._pulls[which]
+
+
+class Rule:
+    """One call of a primitive, as the tape keeps it."""
+
+    runs_again = False
+    is_linear = False
+    keeps_pulls = False  # what reverse rules make, for further cotangents
+    _kept: _Point | None = None
+
+    def __init__(
+        self,
+        operation: Operation,
+        args: list[Any],
+        kwargs: dict[str, Any],
+        which: list[int],
+        several: bool,
+    ) -> None:
+        self.operation = operation
+        self.args = args
+        self.kwargs = kwargs
+        self.which = which
+        self.several = several
+        self.passive = [False] * len(which)
+        self.point: tuple[list[Any], list[Any]] = ([], [])
+
+    @property
+    def unread(self) -> list[bool] | None:
+        """Of each operand whether rules ask nothing but its shape."""
+        unread = self.operation.unread
+        return [k in unread for k in self.which] if unread else None
+
+    # --- as a step of a program
+
+    @property
+    def by_index(self) -> str | None:
+        """What a program does by itself: see `primitive.by_index`."""
+        return self.operation.by_index if len(self.which) == 2 else None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its rules are known to be the derivatives of what it computes.
+
+        A user's own may be others on purpose; then second derivatives need not be symmetric.
+        """
+        is_own: bool = self.operation._is_own
+        return is_own
+
+    @property
+    def goes_forward(self) -> bool:
+        """Whether there is a rule for the tangent of each operand, or it is cut."""
+        cut = zip(self.which, self.passive, strict=True)
+        return all(is_cut or self.operation._goes_forward(k) for k, is_cut in cut)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in self.__dict__.items() if name != "_kept"}
+
+    def note_point(self, operands: list[Any], results: list[Number], passive: list[bool]) -> None:
+        """The values that it is recorded with, and of which operands the derivative is cut."""
+        copies = [x.copy(order="K") if isinstance(x, np.ndarray) else x for x in operands]
+        self.point = copies, [unshared(x) for x in results]
+        self.passive = passive
+        for arg in self.args:
+            if isinstance(arg, np.ndarray):
+                arg.setflags(write=False)  # writing to it raises, and f is run
+
+    def call(self, operands: list[Any]) -> list[Number]:
+        """The results for other operands."""
+        self._kept = None
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        with binding.Quiet():
+            plain = self.operation._plain(args, self.kwargs)
+            results: list[Number] = self.operation._results(plain)
+            return results
+
+    @property
+    def goes_over_lanes(self) -> bool:
+        """Whether many points are one call of the function."""
+        return self.operation.over_lanes is not None or (
+            self.is_exact and self.operation._is_elementwise
+        )
+
+    def call_lanes(self, operands: list[Any]) -> list[Any]:
+        """The results for operands with an axis of points in front."""
+        self._kept = None
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        over = self.operation.over_lanes or self.operation._broadcast_over_lanes
+        with np.errstate(all="ignore"), binding.Apart():
+            return as_list(over(self.which, *args, **self.kwargs))
+
+    def key(self) -> Any:
+        """What tells it from other calls: arguments, and where it was recorded."""
+        kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
+        kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
+        return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
+
+    def links(
+        self, operands: list[Any], results: list[Any]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int] | None:
+        """How results depend on operands: see `patterns.joined`. None: it is not stated."""
+        operation = self.operation
+        args = self._inputs(operands)
+        ans = binding.ruled(tuple(results) if self.several else results[0])
+        shapes = [binding.shape(x) for x in results]
+        parts, n = [], 0
+        for i, k in enumerate(self.which):
+            if not (self.passive[i] or operation._pull_rule(k) is None):
+                found = links_of(
+                    operation._pattern(k),
+                    f"the primitive {operation._name}",
+                    shapes,
+                    binding.shape(args[k]),
+                    lambda rule: rule(ans, *args, **self.kwargs),
+                )
+                if found is None:
+                    return None
+                parts += [(links, begin, n) for links, begin in found]
+            n += math.prod(binding.shape(args[k]))
+        return joined(parts, n)
+
+    # --- derivatives
+
+    def pull(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A cotangent for each operand; None for those that are not wanted."""
+
+        def cotangents_of_operands() -> list[Any]:
+            return self._pulled(operands, outs, cotangents, wanted)
+
+        given = [*operands, *outs, *cotangents]
+        taken: list[Any] = self.operation._taken(given, cotangents_of_operands)
+        return taken
+
+    def _pulled(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        cotangents: list[Any],
+        wanted: Sequence[bool] | None,
+    ) -> list[Any]:
+        at = self._point_at(operands, outs)
+        g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
+        chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
+        together = self.operation.together
+        with binding.Quiet():
+            if together is not None and 0 in chosen and 1 in chosen:
+                pull = at.pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
+                found = pull(g)
+                return [found[k] if k in chosen and k < len(found) else None for k in self.which]
+            return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
+
+    def _point_at(self, operands: list[Any], outs: list[Any]) -> _Point:
+        """The values: those that are kept, with what was made of them, if they are the same."""
+        if not self.keeps_pulls or any(isinstance(x, (Var, Dual)) for x in [*operands, *outs]):
+            return _Point(self, operands, outs)
+        kept = self._kept
+        if kept is None or not kept.is_at(operands, outs):
+            kept = self._kept = _Point(self, *[[*map(unshared, x)] for x in (operands, outs)])
+        return kept
+
+    def _cotangent(self, k: int, at: _Point, g: Any) -> Any:
+        """The cotangent of one argument; None if it is 0."""
+        rule = self.operation._pull_rule(k)
+        if rule is None or self.passive[self.which.index(k)]:
+            return None
+        if k in self.operation.refusals:
+            self.operation.refusals[k]()
+        make = self.operation._puller
+        pull = at.pull(k, lambda: make(k, at.ans, at.args, self.kwargs))
+        return self.operation._pulled(k, pull, g, at.args[k])
+
+    def push(
+        self,
+        operands: list[Any],
+        outs: list[Any],
+        tangents: list[Any],
+        moving: Sequence[bool] | None = None,
+    ) -> list[Any]:
+        """A tangent for each result; with `moving` those of other operands are 0."""
+        ans = binding.ruled(tuple(outs) if self.several else outs[0])
+        chosen = [
+            i for i, cut in enumerate(self.passive) if not cut and (moving is None or moving[i])
+        ]
+        which, along = [self.which[i] for i in chosen], [tangents[i] for i in chosen]
+        args = self._inputs(operands)
+        pushed: list[Any] = self.operation._pushed(which, along, ans, outs, args, self.kwargs)
+        return pushed
+
+    def _inputs(self, operands: list[Any]) -> list[Any]:
+        """All arguments, as rules get them."""
+        return binding.ruled_arguments(self.args, self.which, operands)
+
+
+def without_constants(x: Any) -> Any:
+    """A number that carries no derivative as a plain one; of several each."""
+    if isinstance(x, tuple):
+        return tuple(map(without_constants, x))
+    return binding.finalized(x) if isinstance(x, (Var, Dual)) else x
+
+
+def unshared(x: Number) -> Number:
+    """A copy of an array: it may be an argument, or a view of one, that is assigned to later."""
+    return x.copy() if binding.shape(x) else x
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    """Whether a number, or an array, has the bits of another one."""
+    return x is y or _exactly(x) == _exactly(y)
+
+
+def _exactly(x: Any) -> Any:
+    """What is equal for the same things only: 0.0 is not -0.0, nor is 1 True."""
+    if isinstance(x, np.ndarray) and x.dtype.kind != "O":
+        return x.dtype.str, x.shape, x.strides, x.tobytes()
+    if isinstance(x, (float, complex, np.generic)):
+        return type(x), np.array(x).tobytes()
+    if isinstance(x, (tuple, list)):
+        return type(x), tuple(map(_exactly, x))
+    return type(x), x
+
+
+def as_list(ans: Any) -> list[Any]:
+    return list(ans) if isinstance(ans, tuple) else [ans]
