@@ -1,13 +1,13 @@
 """What the package costs before it computes anything: to build, to import, to keep.
 
     python -m benchmarks.building              builds a copy of the tree, and prints a table
-    python -m benchmarks.building moved        the same, and what has moved since it was written down
+    python -m benchmarks.building moved        the same, beside what is written down
     python -m benchmarks.building some.whl     says what is wrong with the contents of a wheel
 
 The table stands in docs/design/building.md. What has moved by more than a fifth is to be explained
-or mended, and the table printed anew: times are those of one machine in one hour. To build takes what pyproject.toml lists under
-[build-system]. This module knows the package as files alone: it measures what an import costs, so
-it must not have imported it.
+or mended, and the table printed anew: times are those of one machine in one hour. To build takes
+what pyproject.toml lists under [build-system]. This module knows the package as files alone: it
+measures what an import costs, so it must not have imported it.
 """
 
 from __future__ import annotations
