@@ -33,7 +33,6 @@ class Memory:
         self.sources: list[Outcomes | Memory] = []
         self.origins: tuple[Memory, ...] = (self,)  # what it is made of
         self.was_read = False  # or what is made of it
-        self.was_compared = False  # as a single number, which is a guard
         self.is_wide = False  # whether ints may be of any size in a replay
         self.is_value = False  # whether they are floats that numbers have: no guard tells them
         self.bound = np.inf  # of the sizes of ints: none in a replay is larger
@@ -71,20 +70,12 @@ class Memory:
         return memory
 
     def note_reading(self) -> None:
-        """Note that a guard rests on elements of it."""
-        self._note("was_read")
-
-    def note_comparison(self) -> None:
-        """Note that a guard rests on how it compares."""
-        self._note("was_compared")
-
-    def _note(self, what: str) -> None:
-        """Note something of all origins, and of those that a joint one stands for."""
+        """Note that a guard rests on elements of it: in all origins, those of joint ones, too."""
         rest = [*self.origins]
         while rest:
             origin = rest.pop()
-            if not getattr(origin, what):
-                setattr(origin, what, True)
+            if not origin.was_read:
+                origin.was_read = True
                 rest.extend(origin.origins)
 
 

@@ -30,7 +30,9 @@ MOST_INT = 2**31  # see binding.may_be_input
 def stand_in(plain: Any, number: Any) -> Any:
     """What f gets in the place of an int, whose values in replays are those of a Var."""
     if isinstance(plain, (np.ndarray, np.generic)):
-        return of_integers(plain, number)
+        mask = of_integers(plain, number)
+        mask.memory.has_views = True  # the caller has the array, and finds what f writes there
+        return mask
     made = Scalar(plain, number, binding.guards_serial(), False)
     made.bound = float(MOST_INT)
     made.memory.is_wide = True
@@ -358,8 +360,6 @@ def _compared(op: Operation, x: Scalar, y: Any) -> Any:
     scalars = [z for z in (x, y) if isinstance(z, Scalar)]
     if any(z.is_plain for z in scalars):
         return op(_read(x), _read(y))
-    for scalar in scalars:
-        scalar.memory.note_comparison()
     return bool(binding.compare(_number(x), _number(y), _HOW[op], False))
 
 

@@ -313,7 +313,7 @@ class Call:
     ) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call with other numbers in place of its inputs.
 
-        If it `lends` them, f gets copies of what else it may change: see `changed`.
+        If it `lends` them, f gets copies of arrays that are no inputs, which it may change.
         """
         numbers = iter(lifted)
         self._memories: dict[int, Any] = {}  # of what stands for lifted integers
@@ -347,19 +347,16 @@ class Call:
         """What f has assigned to arrays of integers or bools when it was recorded."""
         return [pair for pair in self._lent if are_changed([pair])]
 
-    @property
-    def changed(self) -> str:
-        """Which argument that is no input f has changed when it was recorded, or "".
+    def put_back_sets(self) -> bool:
+        """Have in sets among the arguments what was there; whether f has changed any.
 
-        Sets are what they were again: a copy may have another order.
+        Not by copies, which may have another order.
         """
-        found = []
-        for given, items in self._sets:
-            if tuple(given) != items:
-                given.clear()
-                given.update(items)
-                found.append("a set")
-        return found[0] if found else ""
+        changed = [pair for pair in self._sets if tuple(pair[0]) != pair[1]]
+        for given, items in changed:
+            given.clear()
+            given.update(items)
+        return len(changed) > 0
 
     @property
     def single_ints(self) -> frozenset[int]:
@@ -372,11 +369,6 @@ class Call:
     def read(self) -> frozenset[int]:
         """Those of the lifted integers whose values f has read when it was recorded."""
         return frozenset(k for k, memory in self._memories.items() if memory.was_read)
-
-    @property
-    def compared(self) -> frozenset[int]:
-        """Those of the lifted ints on whose comparisons guards rest."""
-        return frozenset(k for k, memory in self._memories.items() if memory.was_compared)
 
 
 class KnownCall(Call):
@@ -457,7 +449,6 @@ class Recorded:
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
         self.inlined = inlined  # not pickled: it is recorded again
-        self.compared: frozenset[int] = frozenset()  # ints on whose comparisons guards rest
         self.exact: dict[Any, Function] = {}  # what was made of replays of `inlined`
         self._uses = 0  # besides those of its codes
         self._codes: dict[Any, Code] = {}
@@ -475,7 +466,6 @@ class Recorded:
             "output": self.output,
             "ranges": self.ranges,
             "inlined": None,
-            "compared": self.compared,
             "exact": {},
             "_uses": 0,
             "_codes": {},
@@ -736,10 +726,14 @@ def _finalized_output(recording: Recording, output: Returned) -> Any:
 def record(
     f: Function, call: Call, optimize: bool, exact: bool = False, within: bool = False
 ) -> Recorded | str:
-    """Run f once; what it did, or the reason why that cannot be replayed.
+    """Run f; what it did, or the reason why that cannot be replayed.
 
-    With `exact` the recording can be inlined, too. `within` another derivative f is not run, for
-    this reason, if it may keep numbers that carry that.
+    With `exact` the recording can be inlined, too. `within` another derivative nothing is recorded
+    of a function that keeps numbers, which may carry that.
+
+    Where f raises, or comes to an obstacle, because it does not have plain integers or values, what
+    it changed is put back, and it runs once more: with plain ints in the place of single ones, then
+    with nothing but plain ones.
     """
     call.ran, call.once, call.changes = (), None, []
     if not call.statics and (counter := counter_of(f)):
@@ -748,14 +742,14 @@ def record(
         watch = watch_call(f, call.statics)
     except UnwatchableError as error:
         return error.reason
-    if watch.asks_types and call.lifted:
-        return "it asks for types of its arguments, which stand-ins have not"
-    if within and watch.keeps:
-        return OUTER
-    runs_once = watch.is_written or watch.keeps
-    if runs_once and call.lifted:
-        return "it writes to what is not its own, and must not run again without stand-ins"
+    if watch.asks_types:  # of its arguments: those of stand-ins are others
+        call.lift(frozenset())
     before = Before(call.args, call.kwargs, watch)
+
+    def is_undone() -> bool:
+        call.put_back_sets()
+        call.ran, call.once, call.changes, call.changed_watch = (), None, [], None
+        return before.restore()
 
     def record_once(reads: bool) -> Recorded | str:
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.
@@ -798,14 +792,25 @@ def record(
             output.atoms = []  # Vars that are alive when the tape is rewound have to be found
         return found
 
-    if not runs_once:
+    given = call.lifted
+    for lifted in dict.fromkeys((given, given - call.single_ints, frozenset())):
+        call.lift(lifted)
         count = made()
         try:
-            return record_once(False)
+            found = record_once(False)
         except Exception:
-            if made() - count == len(call.lifted):
+            if made() == count or not is_undone():
                 raise
-    return record_once(True)  # f, or what it calls, wants plain values or integers
+            if not lifted:
+                return record_once(True)
+            continue
+        if within and call.changed_watch is not None and is_undone():
+            found = OUTER
+        if not lifted or isinstance(found, Recorded) or found == OUTER or not is_undone():
+            break
+    if isinstance(found, str):
+        call.lift(given)
+    return found
 
 
 def _taken(
@@ -819,7 +824,7 @@ def _taken(
     hidden: str,
 ) -> Recorded | str:
     """What was recorded, or why it cannot be replayed."""
-    changed = call.changed
+    changed = call.put_back_sets()
     call.changes = call.changes_in(guarded.recording)
     writes = guarded.recording.writes_inputs or guarded.recording.refused_inputs
     if integers := call.changed_integers:
@@ -833,7 +838,7 @@ def _taken(
     if not guarded.made(output.atoms):
         obstacle = obstacle or OUTER
     if changed:
-        obstacle = obstacle or f"it changes an argument, {changed}, in place: pass a copy"
+        obstacle = obstacle or "it changes an argument, a set, in place: pass a copy"
     if writes:
         obstacle = own = own or obstacle or WRITES
     obstacle = obstacle or output.obstacle
@@ -842,9 +847,7 @@ def _taken(
         # It met other texts than those of NumPy's scalars, or would find what it assigned to an
         # argument by another name, too: f runs again, if nothing remains of what it did.
         is_other = guarded.is_shown or own == WRITES
-        has_effects = watch.is_written or watch.keeps or call.changed_watch is not None
-        is_undone = call.changed_watch is not None and is_other and before.restore()
-        runs_again = is_other and (is_undone or not has_effects)
+        runs_again = is_other and before.restore()
         if is_own and not (keeps or changed or runs_again or call.changes is None):
             with contextlib.suppress(ObstacleError):
                 made = _made_of(guarded, output, call, watch, optimize, exact)
@@ -870,5 +873,4 @@ def _made_of(
         watch,
         binding.are_views_of_one(output.atoms),
     )
-    recorded.compared = call.compared
     return recorded

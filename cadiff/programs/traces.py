@@ -74,7 +74,7 @@ class Integers:
     """The ints, and arrays of such, in calls of one form: which of them are inputs of recordings.
 
     The first call has them for constants, which programs are fastest with. One that has changed
-    since is an input, unless f reads its values, or cannot do with anything else. Where there are
+    since is an input, until f reads its value, or cannot do with anything else. Where there are
     many single ones, as in a list, one stands for all.
     """
 
@@ -84,15 +84,12 @@ class Integers:
         self._first: dict[int, Any] = {k: copy(item) for k, item in enumerate(items)}
         self._changing: set[int] = set()
         self._constant: frozenset[int] = frozenset()
-        self.are_held = False  # all constants, as long as f changes what it reads
 
     def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
         changed = [k for k, first in self._first.items() if not _are_equal(first, items[k])]
         if changed:
             self._change(changed, items)
-        if self.are_held:
-            return frozenset()
         return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
 
     def _change(self, which: list[int], items: list[Any]) -> None:
@@ -439,9 +436,7 @@ class Traces:
         """A new recording for a call; None if f has to be run as it is."""
         traced = self._known.get(call.key)
         if traced is not None and len(traced.recordings) == self.max_traces:
-            traced = self._apart(call, traced)
-            if traced is not None and len(traced.recordings) == self.max_traces:
-                return None
+            return None
         if traced is None or not 0 < traced.made < self.max_traces:
             image = 0 if traced is None else _image(traced.recordings)
             if not self._is_worth_it(call.args, call.kwargs, image):
@@ -461,23 +456,6 @@ class Traces:
             self._traced(call.key).made += 1
             self.pace.note_made(None)
             return None
-
-    def _apart(self, call: Call, traced: Traced) -> Traced | None:
-        """What is known of a call, once ints that choose between branches are constants.
-
-        There are more recordings of other ints than there may be of other outcomes.
-        """
-        if not call.lifted:
-            return traced
-        which = call.lifted & frozenset().union(*[one.compared for one in traced.recordings])
-        known = self.integers.get(call.form)
-        if not which or known is None:
-            return traced
-        known.fix(which)
-        for recorded in traced.recordings:
-            self._remove(call, recorded)
-        call.lift(call.lifted - which)
-        return self._known.get(call.key)
 
     def passes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call that no fast path serves is to run f at once.
@@ -539,11 +517,16 @@ class Traces:
         for former in traced.recordings:
             if former.watch is not None and former.watch.is_over:
                 self._remove(call, former)
-        key = call.key
-        recorded = self._recorded(call, within)
+        key, lifted = call.key, call.lifted
+        recorded = record(self.function, call, self.optimize, not self.optimize, within)
         self._kept = call.changed_watch or self._kept
-        if call.key != key and not traced.recordings:  # integers are no inputs, after all
-            self._known.pop(key, None)
+        if isinstance(recorded, Recorded):
+            constant = (lifted - call.lifted) | call.read
+            self._fix(call, constant)
+            if constant and not traced.recordings:  # there will be no such calls
+                self._known.pop(key, None)
+            if call.read:
+                return recorded  # of this call alone: others are told apart by what it has read
         traced = self._traced(call.key)
         if isinstance(recorded, str):
             if recorded == AGAIN and traced.unsettled < MOST_UNSETTLED:
@@ -557,9 +540,6 @@ class Traces:
         self.pace.note_made(recorded)
         traced.made += 1
         is_current = recorded.is_current
-        if call.integers and call.form in self.integers:
-            # Where integers cannot be inputs, after all, f runs twice: that must change nothing.
-            self.integers[call.form].are_held = not is_current
         if any(recorded.guards):
             self._warn(
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
@@ -574,30 +554,11 @@ class Traces:
         self._fast_paths.forget_fallbacks()
         return recorded
 
-    def _recorded(self, call: Call, within: bool) -> Recorded | str:
-        """As `record`; integers that f cannot do with as inputs are constants of the call."""
-        if not call.lifted:
-            return record(self.function, call, self.optimize, not self.optimize, within)
-        recorded: Recorded | str = ""
-        with contextlib.suppress(Exception):  # f raises it again, or wants plain integers
-            recorded = record(self.function, call, self.optimize, within=within)
-            if isinstance(recorded, Recorded) and not call.read:
-                return recorded
-        which = (
-            call.read
-            if isinstance(recorded, Recorded)
-            else call.lifted & call.single_ints or call.lifted
-        )
-        lifted = call.lifted
-        call.lift(lifted - which)
-        again = self._recorded(call, within)
-        if isinstance(again, str):  # it was something else
-            call.lift(lifted)
-            return again
+    def _fix(self, call: Call, which: frozenset[int]) -> None:
+        """Integers of calls of this form are constants from now on."""
         known = self.integers.get(call.form)
-        if known is not None:
+        if which and known is not None:
             known.fix(which)
-        return again
 
     def _bring_to_front(self, call: Call, recorded: Recorded) -> None:
         with self.lock:

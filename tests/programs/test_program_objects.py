@@ -282,7 +282,8 @@ def test_no_more_signatures_are_kept_than_there_may_be(
             assert program.grad(1.5, k) == k
     (warning,) = seen
     assert "called in 4 ways; " in str(warning.message)
-    assert program.stats()["recordings"] == 11
+    # That of 1, in which it turned out that k is read, served one call.
+    assert program.stats()["recordings"] == 10
     assert len(list(program._traces)) == 4
 
 

@@ -125,14 +125,15 @@ def test_an_int_by_which_python_cannot_divide() -> None:
         power(2.0, 400)
 
 
-def test_ints_that_choose_among_many_branches_are_constants() -> None:
-    """As many as there are recordings of one structure, and more, each a fast call again."""
+@pytest.mark.parametrize("most", [8, 20])
+def test_ints_that_choose_among_many_branches(most: int) -> None:
+    """How an int compares is a guard: there may be as many branches as recordings."""
     f = lambda x, k: x * next(h for h in range(20) if h == k)  # noqa: E731
-    program = cadiff.compile(f)
+    program = cadiff.compile(f, max_traces=most)
     for _ in range(3):
         for k in range(20):
             assert program(2.0, k) == program(2.0, k) == 2.0 * k
-    assert program.stats()["eager"] == 0
+    assert (program.stats()["eager"] == 0) == (most == 20)
 
 
 def test_an_int_that_is_kept_is_a_constant() -> None:
