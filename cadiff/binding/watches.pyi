@@ -15,8 +15,6 @@ class Watch:
     def holds(self) -> bool: ...
     is_over: bool
     asks_types: bool
-    is_written: bool
-    keeps: bool
     generators: list[Any]
     codes: list[CodeType]
     unwatched_steps: dict[int, str]

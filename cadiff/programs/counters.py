@@ -75,7 +75,7 @@ def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
         return True
     seen.add(id(code))
     reads = reads_of(code)
-    if reads.keeps or reads.imports:
+    if reads.may_keep or reads.imports:
         return False
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     for name, *rest in reads.globals:

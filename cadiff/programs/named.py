@@ -1,7 +1,6 @@
 """What names in the code of a function stand for, as far as that is known without running any.
 
-That of names which are written to, and of those of which it is asked whether they are the same
-object as another one.
+Such as whether that may be an argument, of which it is asked whether it is another object.
 """
 
 from __future__ import annotations
@@ -17,31 +16,8 @@ import numpy as np
 from ..binding import MISSING, Dual, Var, are_opened, opened
 from .identities import Identity, Operand
 from .kinds import DESCRIPTORS
-from .reads import Write
 
-__all__ = ["cell", "needs_arguments", "written_to"]
-
-
-def written_to(function: FunctionType, owner: Any, write: Write) -> Any:
-    """What is changed where a function writes; MISSING if that is its own, or not there yet."""
-    where, chain, is_name = write
-    if where == "first":
-        value = MISSING if owner is None else owner
-    elif is_name and len(chain) == 1:
-        return function
-    else:
-        try:
-            value = (
-                cell(function, chain[0]).cell_contents
-                if where == "cells"
-                else function.__globals__.get(chain[0], MISSING)
-            )
-        except ValueError:  # it is empty
-            return MISSING
-        chain = chain[1:]
-    for name in chain[:-1] if is_name else chain:
-        value = static(value, name)
-    return value
+__all__ = ["needs_arguments"]
 
 
 def cell(function: FunctionType, name: str) -> CellType:

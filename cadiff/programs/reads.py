@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .bytecode import (
     ADDITIONS,
@@ -26,17 +26,9 @@ from .bytecode import (
 )
 from .identities import Identity, identities_of
 
-__all__ = ["Chain", "Reads", "Write", "reads_of"]
+__all__ = ["Chain", "Reads", "reads_of"]
 
 Chain = tuple[str, ...]
-
-
-class Write(NamedTuple):
-    """Where a chain begins that some code writes to, and whether a name or what is in it."""
-
-    where: str
-    chain: Chain
-    is_name: bool
 
 
 class Reads(NamedTuple):
@@ -46,8 +38,8 @@ class Reads(NamedTuple):
     cells: frozenset[Chain]
     first: frozenset[Chain]  # attributes of the first argument; (): all of it
     imports: frozenset[Chain]
-    writes: frozenset[Write]
-    keeps: frozenset[Write]  # the writes, read or not, of what may have been computed
+    changes: frozenset[str]  # globals and cells that it assigns to, or in which it does
+    may_keep: bool  # what it computes, where that stays, for all that is known
     asks_types: bool
     catches: bool  # exceptions of some class
     catches_all: bool  # or whatever they are
@@ -72,8 +64,9 @@ def reads_of(code: CodeType) -> Reads:
     """What some code reads, and the functions that are written within it."""
     found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
     imports: set[Chain] = set()
-    writes, keeps = map(set, _own_writes(code))
     steps = steps_of(code)
+    changes = {*_changed_in(code)}
+    may_keep = _may_keep(code)
     first = code.co_varnames[0] if code.co_argcount else None
     module = ""
     lines: dict[tuple[str, Chain], int] = {}
@@ -130,8 +123,8 @@ def reads_of(code: CodeType) -> Reads:
             has_general_ones = has_general_ones or inner.catches_all
             found["globals"] |= inner.globals
             imports |= inner.imports
-            writes.update(_seen_around(inner.writes, code, first))
-            keeps.update(_seen_around(inner.keeps, code, first))
+            changes |= inner.changes
+            may_keep = may_keep or inner.may_keep
             for link in inner.cells:
                 if link[0] in code.co_freevars:
                     found["cells"].add(link)
@@ -142,8 +135,8 @@ def reads_of(code: CodeType) -> Reads:
         frozenset(found["cells"]),
         frozenset(found["first"]),
         frozenset(imports),
-        frozenset(writes),
-        frozenset(keeps),
+        frozenset(changes),
+        may_keep,
         asks_types,
         has_handlers,
         has_general_ones,
@@ -154,82 +147,58 @@ def reads_of(code: CodeType) -> Reads:
     )
 
 
-def _seen_around(writes: frozenset[Write], code: CodeType, first: str | None) -> Iterator[Write]:
-    """What a function within some code writes to, as that code names it."""
-    for write in writes:
-        if write.where == "first":
-            continue
-        name, *rest = write.chain
-        if write.where == "globals" or name in code.co_freevars:
-            yield write
-        elif name == first and (rest or not write.is_name):
-            yield Write("first", tuple(rest), write.is_name)
+def _is_outside(code: CodeType, step: Step, kinds: tuple[str, ...]) -> bool:
+    """Whether an instruction deals with a variable that is not the code's own."""
+    kind, _, scope = step.name.partition("_")
+    return kind in kinds and (
+        scope in ("GLOBAL", "NAME") or (scope == "DEREF" and step.argument in code.co_freevars)
+    )
 
 
-def _own_writes(code: CodeType) -> tuple[list[Write], list[Write]]:
-    """What some code changes that is not its own, as far as it is named.
-
-    Of what is read, too: what is not may be done twice. And where more is written than constants.
-    A place on the stack is followed from where it is loaded to where it is used, over instructions
-    as they are written; so are variables that are another name for it.
-    """
+def _changed_in(code: CodeType) -> Iterator[str]:
+    """The globals and cells that some code assigns to, or in which it assigns to something."""
     steps = steps_of(code)
-    found: list[Write] = []
-    keeps: list[Write] = []
-    read: set[tuple[str, Chain]] = set()
-    stores: dict[int, tuple[str, Chain]] = {}  # by the instruction that gives it another name
-    names: dict[str, tuple[str, Chain]] = {}
-
-    def note(write: Write, is_constant: bool) -> None:
-        found.append(write)
-        if not is_constant:
-            keeps.append(write)
-
     for k, step in enumerate(steps):
-        kind, name = step.name, step.argument
-        if kind == "STORE_FAST":
-            names.pop(name, None)
-            if k in stores:
-                names[name] = stores[k]
-        is_cell = kind in ("STORE_DEREF", "DELETE_DEREF") and name in code.co_freevars
-        if is_cell or kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            written = Write("cells" if is_cell else "globals", (name,), True)
-            note(written, _is_counted(steps[:k]))
+        if _is_outside(code, step, ("STORE", "DELETE")):
+            yield step.argument
+        if not _is_outside(code, step, ("LOAD",)):
             continue
-        place = _loaded(code, names, kind, name)
-        if place is None:
-            continue
-        where, chain = place
         at = k + 1
-        while at < len(steps) and steps[at].name in ATTRIBUTES:
-            if steps[at].argument in _CHANGES:
-                note(Write(where, chain, False), _is_constant(steps[at + 1 : at + 2]))
-            chain = (*chain, str(steps[at].argument))
+        while steps[at].name in ATTRIBUTES and steps[at].argument not in _CHANGES:
             at += 1
-        if at < len(steps) and steps[at].name == "STORE_FAST":
-            stores[at] = where, chain
-            continue
-        write, is_read, length = _use(where, chain, steps[at:], steps[k + 1].height)
-        if write is not None:
-            note(write, _is_counted(steps[: at + length]) if is_read else _is_constant(steps[:k]))
-        if is_read:
-            read.add((where, chain[:1]))
-    return [write for write in found if (write.where, write.chain[:1]) in read], keeps
+        if steps[at].name in ATTRIBUTES or _is_assigned_to(steps[at:], steps[k + 1].height):
+            yield step.argument
 
 
-def _loaded(
-    code: CodeType, names: dict[str, tuple[str, Chain]], kind: str, name: Any
-) -> tuple[str, Chain] | None:
-    """Where what an instruction loads comes from, if it is not the code's own."""
-    if kind in ("LOAD_GLOBAL", "LOAD_NAME"):
-        return "globals", (name,)
-    if kind == "LOAD_DEREF" and name in code.co_freevars:
-        return "cells", (name,)
-    if kind.startswith("LOAD_FAST") and name in names:
-        return names[name]
-    is_variable = kind.startswith("LOAD_FAST") or kind == "LOAD_DEREF"
-    is_first = code.co_argcount > 0 and name == code.co_varnames[0]
-    return ("first", ()) if is_first and is_variable else None
+def _is_assigned_to(steps: list[Step], place: int) -> bool:
+    """Whether instructions assign to a part of what is on top of a stack of height `place`."""
+    for k, step in enumerate(steps):
+        if step.height < place:
+            break
+        # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
+        is_exchanged = k > 0 and steps[k - 1].name.startswith(("SWAP", "ROT"))
+        above = step.height - place - is_exchanged
+        kind, _, what = step.name.partition("_")
+        if kind in ("STORE", "DELETE") and above == _ABOVE.get(what):
+            return True
+    return False
+
+
+_ABOVE = {"ATTR": 0, "SUBSCR": 1, "SLICE": 2}  # on the stack, above what is assigned to
+
+
+def _may_keep(code: CodeType) -> bool:
+    """Whether some code changes what may not be its own, by more than counting."""
+    steps = steps_of(code)
+    for k, step in enumerate(steps):
+        kind, _, what = step.name.partition("_")
+        is_part = kind in ("STORE", "DELETE") and what in _ABOVE
+        is_outside = is_part or _is_outside(code, step, ("STORE", "DELETE"))
+        if is_outside and not _is_counted(steps[:k]):
+            return True
+        if step.name in ATTRIBUTES and step.argument in _CHANGES:
+            return True
+    return False
 
 
 def _is_constant(steps: list[Step]) -> bool:
@@ -241,28 +210,6 @@ def _is_counted(steps: list[Step]) -> bool:
     """Whether some instructions end with a constant, or with the addition of one."""
     last = [step for step in steps[-4:] if step.name not in SHUFFLES]
     return _is_constant(last[:-1] if last and last[-1].name in ADDITIONS else last)
-
-
-def _use(
-    where: str, chain: Chain, steps: list[Step], place: int
-) -> tuple[Write | None, bool, int]:
-    """How what is on top of a stack of height `place` is written to, if so.
-
-    And whether it is read, and after how many instructions.
-    """
-    for k, step in enumerate(steps):
-        if step.height < place:
-            break
-        # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
-        is_exchanged = k > 0 and steps[k - 1].name.startswith(("SWAP", "ROT"))
-        above = step.height - place - is_exchanged
-        if step.name in ("STORE_SUBSCR", "DELETE_SUBSCR") and above == 1:
-            return Write(where, chain, False), is_exchanged or step.name == "DELETE_SUBSCR", k
-        if step.name == "STORE_SLICE" and above == 2:  # from Python 3.12 on
-            return Write(where, chain, False), is_exchanged, k
-        if step.name in ("STORE_ATTR", "DELETE_ATTR") and above == 0:
-            return Write(where, (*chain, str(step.argument)), True), is_exchanged, k
-    return None, True, 0
 
 
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")

@@ -731,9 +731,8 @@ def record(
     With `exact` the recording can be inlined, too. `within` another derivative nothing is recorded
     of a function that keeps numbers, which may carry that.
 
-    Where f raises, or comes to an obstacle, because it does not have plain integers or values, what
-    it changed is put back, and it runs once more: with plain ints in the place of single ones, then
-    with nothing but plain ones.
+    Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
+    is put back, and it runs again: with single ints as they are, then with all that is plain.
     """
     call.ran, call.once, call.changes = (), None, []
     if not call.statics and (counter := counter_of(f)):
@@ -864,7 +863,7 @@ def _made_of(
     inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
     if isinstance(inlined, str):
         return inlined
-    recorded = Recorded(
+    return Recorded(
         binding.graph_of(guarded.recording, output.atoms, optimize),
         output,
         call.ranges,
@@ -873,4 +872,3 @@ def _made_of(
         watch,
         binding.are_views_of_one(output.atoms),
     )
-    return recorded

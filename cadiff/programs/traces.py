@@ -6,7 +6,6 @@ here.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 import threading

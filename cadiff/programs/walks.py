@@ -79,9 +79,9 @@ from .kinds import (
     slots,
     unsafe,
 )
-from .named import cell, needs_arguments, written_to
+from .named import needs_arguments
 from .questions import OF_CLASSES, OF_LOCKS, asks_by_name, asks_state, asks_unwatched
-from .reads import Chain, Reads, Write, reads_of
+from .reads import Chain, Reads, reads_of
 from .settings import decimal_context, seen_by
 
 __all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "is_table", "watch_call"]
@@ -160,9 +160,6 @@ class _Walk:
         self._names: set[str] = set()  # that the user's code has: methods, strings and all else
         self._modules: dict[str, ModuleType] = {}  # by what they are called, looked into at last
         self._asked: list[tuple[str, str]] = []  # names of methods, and what these ask
-        self._written: list[tuple[FunctionType, Any, Write]] = []  # in functions, and their owners
-        self._kept_by: list[tuple[FunctionType, Any, Write]] = []
-        self._named: set[tuple[int, str]] = set()  # what is read by its name
         self._values: dict[tuple[int, str], Any] = {}  # of names that are watched
         self._seen: set[Any] = set()
         self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
@@ -214,9 +211,6 @@ class _Walk:
         self._handles = self._handles or reads.catches or reads.catches_all
         if reads.catches_all:
             self._exceptions.append(BaseException)
-        if not self._is_in_step:
-            self._written.extend((function, owner, write) for write in reads.writes)
-            self._kept_by.extend((function, owner, write) for write in reads.keeps)
         self._names.update(reads.names)
         for identity in reads.identities:
             if needs_arguments(identity, function, owner, kind):
@@ -252,12 +246,11 @@ class _Walk:
             text = f"{chain[0]} in {path}"
             index = function.__code__.co_freevars.index(chain[0])
             value = self._watch.free_variable(function, index, text)
-            self._named.add((id(cell(function, chain[0])), ""))
             return self._chain(value, chain[1:], text)
 
-        own = {write.chain[:1] for write in (*reads.writes, *reads.keeps) if self._is_in_step}
-        chains = [("globals", chain) for chain in sorted(reads.globals) if chain[:1] not in own]
-        chains += [("cells", chain) for chain in sorted(reads.cells) if chain[:1] not in own]
+        own = reads.changes if self._is_in_step else ()
+        chains = [("globals", chain) for chain in sorted(reads.globals) if chain[0] not in own]
+        chains += [("cells", chain) for chain in sorted(reads.cells) if chain[0] not in own]
         if owner is not None:
             chains += [("first", chain) for chain in sorted(reads.first)]
         for place in chains:
@@ -276,7 +269,6 @@ class _Walk:
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._name(names, chain[0], text)
-        self._named.add((id(names), chain[0]))
         if value is MISSING:
             value = self._name(built_in, chain[0], chain[0])
             if value is id:  # of whose calls it is known what they ask
@@ -363,34 +355,6 @@ class _Walk:
         if self.generators and (asked := asks_state(self._names)):
             raise UnwatchableError(OUTSIDE.format(name=f"{self.generators[0][0]}.{asked}"))
 
-    # --- what is written to
-
-    @property
-    def is_written(self) -> bool:
-        """Whether something that is read is written to, too, as far as that is named."""
-        return any(self._is_read(*written) for written in self._written)
-
-    @property
-    def keeps(self) -> bool:
-        """Whether something that may have been computed is written where it stays."""
-        found = [written_to(*written) for written in self._kept_by]
-        return any(value is not MISSING and not isinstance(value, ModuleType) for value in found)
-
-    def _is_read(self, function: FunctionType, owner: Any, write: Write) -> bool:
-        where, chain, is_name = write
-        if where != "first" and is_name and len(chain) == 1:
-            held = cell(function, chain[0]) if where == "cells" else None
-            key = (id(held), "") if held else (id(function.__globals__), chain[0])
-            return key in self._named
-        value = written_to(function, owner, write)
-        if value is MISSING:
-            return False
-        if is_name:
-            of = vars(value) if isinstance(value, ModuleType) else value
-            if (id(of), chain[-1]) in self._named:
-                return True
-        return (id(value),) in self._seen
-
     # --- chains
 
     def _chain(self, value: Any, rest: Chain, path: str) -> Any:
@@ -398,8 +362,6 @@ class _Walk:
         for name in rest:
             if value is MISSING:
                 return None
-            of = vars(value) if isinstance(value, ModuleType) else value
-            self._named.add((id(of), name))
             if isinstance(value, ModuleType):
                 value = self._name_of_module(value, name, path)
             else:
@@ -887,8 +849,7 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     """What f reads in a call beside its inputs: also of the arguments that are no numbers.
 
     Its `asks_types` says whether f, or what it calls, may ask for the type of an argument;
-    `is_written` whether they change what they read; `keeps` whether they may keep what they
-    compute; `generators` has those that they may draw random numbers from, and `codes` all code
+    `generators` has those that they may draw random numbers from, and `codes` all code
     of the user's that was looked at; `unwatched_steps` has reasons why functions of primitives are
     not watched, which matters where they get plain numbers alone.
     """
@@ -910,8 +871,6 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     walk.check_identities()
     walk.check_generators()
     watch.asks_types = walk.asks_types
-    watch.is_written = walk.is_written
-    watch.keeps = walk.keeps
     watch.generators = walk.generators
     watch.codes = walk.codes
     watch.unwatched_steps = walk.unwatched_steps
