@@ -517,7 +517,11 @@ class Traces:
             if former.watch is not None and former.watch.is_over:
                 self._remove(call, former)
         key, lifted = call.key, call.lifted
-        recorded = record(self.function, call, self.optimize, not self.optimize, within)
+        try:
+            recorded = record(self.function, call, self.optimize, not self.optimize, within)
+        except Exception:
+            self._fix(call, call.lifted)  # for want of which it may be, and no more
+            raise
         self._kept = call.changed_watch or self._kept
         if isinstance(recorded, Recorded):
             constant = (lifted - call.lifted) | call.read
