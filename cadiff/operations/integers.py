@@ -1,6 +1,6 @@
 """What NumPy's functions make of integers that a replay computes anew, beside plain arithmetic.
 
-Shifts, selections, counts, and assignment at indices. Each is composed of operations that programs
+Selections, counts, and assignment at indices. Each is composed of operations that programs
 have: rows taken and added at indices, comparisons as numbers, choices. Where one cannot be, the
 function answers None, and the integers are read.
 """
@@ -27,43 +27,11 @@ __all__ = ["INSTEAD", "assigned", "counted", "summed_at"]
 MOST_REPEATED = 64  # elements of an array for each that is assigned, all of which are chosen anew
 
 
-def _is_power_of_two(x: Any) -> bool:
-    return type(x) is int and 0 < x < 2**52 and x & (x - 1) == 0
-
-
 # --- arithmetic ----------------------------------------------------------------------------------
 
 
 def _is_whole(x: Any) -> bool:
     return isinstance(x, Replayed) and kind_of(x._plain) in "iu"
-
-
-def _fits(x: Any, k: int) -> bool:
-    """Whether an int is of the dtype of integers."""
-    kind = np.iinfo(x.dtype) if is_mask(x) else np.iinfo(np.int64)
-    return bool(kind.min <= k <= kind.max)
-
-
-def _shifted_right(x: Any, y: Any) -> Any:
-    if not _is_whole(x) or type(y) is not int or not 0 <= y < 52 or not _fits(x, 2**y):
-        return None
-    return np.floor_divide(x, 2**y)
-
-
-def _shifted_left(x: Any, y: Any) -> Any:
-    if not _is_whole(x) or type(y) is not int or not 0 <= y < 52 or not _fits(x, 2**y):
-        return None
-    return np.multiply(x, 2**y)
-
-
-def _and(x: Any, y: Any) -> Any:
-    """The last bits of x: what remains of a power of two."""
-    x, y = (x, y) if _is_whole(x) else (y, x)
-    if not _is_whole(x) or type(y) is not int:
-        return None
-    if not _is_power_of_two(y + 1) or not _fits(x, y + 1):
-        return None
-    return np.remainder(x, y + 1)
 
 
 def _power(x: Any, y: Any) -> Any:
@@ -224,9 +192,6 @@ _MOVES: tuple[Any, ...] = (
 
 # What is done in the place of functions of NumPy's: None, or their result.
 INSTEAD: dict[Any, Callable[..., Any]] = {
-    np.right_shift: _shifted_right,
-    np.left_shift: _shifted_left,
-    np.bitwise_and: _and,
     np.power: _power,
     np.divmod: _divmod,
     np.clip: _clipped,

@@ -269,20 +269,6 @@ def _power(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any
     return made
 
 
-def _shifted(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any:
-    if isinstance(y, Scalar) or not 0 <= y < 52:
-        return None
-    return x // 2**y if op is operator.rshift else x * 2**y
-
-
-def _masked(op: Operation, x: Any, y: Any, plain: Any, scalars: list[Any]) -> Any:
-    """The last bits of x: what remains of a power of two."""
-    x, y = (x, y) if isinstance(x, Scalar) else (y, x)
-    if isinstance(y, Scalar) or y < 0 or y & (y + 1):
-        return None
-    return x % (y + 1)
-
-
 _MAKE: dict[Operation, Callable[[Operation, Any, Any, Any, list[Any]], Any]] = {
     operator.add: _sum,
     operator.sub: _sum,
@@ -291,9 +277,6 @@ _MAKE: dict[Operation, Callable[[Operation, Any, Any, Any, list[Any]], Any]] = {
     operator.floordiv: _quotient,
     operator.mod: _quotient,
     operator.pow: _power,
-    operator.lshift: _shifted,
-    operator.rshift: _shifted,
-    operator.and_: _masked,
 }
 
 
@@ -335,9 +318,6 @@ _UFUNCS: dict[Callable[..., Any], Any] = {
     operator.le: np.less_equal,
     operator.gt: np.greater,
     operator.ge: np.greater_equal,
-    operator.lshift: np.left_shift,
-    operator.rshift: np.right_shift,
-    operator.and_: np.bitwise_and,
 }
 
 _HOW = {

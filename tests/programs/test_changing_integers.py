@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff.operations.integers import _is_power_of_two
 
 from ..helpers.properties import examples
 
@@ -144,10 +143,3 @@ def test_the_last_bits_of_changing_integers(mask: int) -> None:
     for i in (1, 2, 0, -1, 5, -8, 2**52 + 3):
         for ints in (i, np.array([i, 7, -i])):
             npt.assert_array_equal(program(1.5, ints), f(1.5, ints))
-
-
-def test_powers_of_two_that_are_floats_without_rounding() -> None:
-    near = [2**k + d for k in (0, 1, 2, 10, 51, 52, 53) for d in (-1, 0, 1)]
-    others = [-4, -1, 0, 6, 12, True, 4.0, np.int64(4)]
-    found = {x for x in [*near, *others] if _is_power_of_two(x)}
-    assert found == {1, 2, 4, 2**10, 2**51}

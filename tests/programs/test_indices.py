@@ -60,7 +60,6 @@ INDEXING: dict[str, Callable[[Any, Any], Any]] = {
     "arithmetic": lambda x, i: x[-abs(i)] + x[np.minimum(2 * i[::-1] + N, N - 1)],
     "comparison": lambda x, i: cnp.where(i > 1, x[i], x[0]) + (i == 2) * x[:4],
     "nothing": lambda x, i: x * 2.0,
-    "shift": lambda x, i: x[(i << 1) >> 1] * (i & 3),
     "quotient": lambda x, i: x[(i + N) // 3] * divmod(i, 4)[1] + (i % 3 == 0) * x[:4],
     "extremes": lambda x, i: x[i.max()] * np.min(i) * x[np.clip(i, -2, 3)] + i.prod(),
     "powers": lambda x, i: x[:4] ** (i % 3) * i**3 + np.exp(-0.1 * i) * np.sqrt(i + N),

@@ -34,7 +34,7 @@ INTS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
     "factor": (lambda x, k: x * k + k * 2 - (3 - k) * x**2 + -k * abs(k) % 4 * x[0], 2),
     "exponent": (lambda x, k: x**k + 0.9**k * x + (k * 0.5) ** 2, 2),
     "quotients": (lambda x, k: x * (k / 7) + 1.5 / (k + 9) * x + (k // 2) * x[0] + k % -3, 2),
-    "bits": (lambda x, k: x * (k & 3) + (k << 2) * x[0] + (~k >> 1), 2),
+    "bits": (lambda x, k: x * (k & 3) + (k << 2) * x[0] + (~k >> 1), 6),
     "with arrays": (lambda x, k: x * (np.arange(6) == k) + np.minimum(k, np.arange(6)) * x, 2),
     "where": (lambda x, k: cnp.where(np.arange(6) < k, x, -x) * np.float64(2.0) * k, 2),
     "functions": (lambda x, k: np.sqrt(k + 9) * x + np.maximum(k, 1) * cnp.minimum(x, k), 2),
