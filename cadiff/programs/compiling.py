@@ -55,7 +55,7 @@ def compile(
     * f is run as it is, with a warning that says why, where a replay would not do the same: where
       it changes what is there after the call, but to keep a result for later ones; draws random
       numbers, or reads what cannot be watched, such as a clock; asks which object an argument is,
-      for the text or plain float of a number; or returns anything but numbers and constants.
+      or for the text or plain float of a number; or returns objects of classes of its own.
 
     Parameters
     ----------

@@ -747,8 +747,10 @@ def record(
 
     def is_undone() -> bool:
         call.put_back_sets()
+        if not before.restore():
+            return False
         call.ran, call.once, call.changes, call.changed_watch = (), None, [], None
-        return before.restore()
+        return True
 
     def record_once(reads: bool) -> Recorded | str:
         # A mask has a type of its own: where types are asked for, comparisons give plain bools.

@@ -3,6 +3,7 @@ gradient functions would."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -148,3 +149,54 @@ def test_a_container_is_changed_whatever_else_there_is() -> None:
     filled: dict[str, Any] = {"a": 1.0}
     assert cadiff.compile(fills)(X, filled) == 12.0
     assert filled == {"a": 1.0, "sum": 1.0}
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        lambda x, k: sum((x * j for j in range(k)), x),
+        lambda x, k: x * [1.0, 2.0, 3.0, 4.0][k],
+        lambda x, k: x[k:].sum() * x + cnp.sum(np.unique(np.array([k, 1]))),
+    ],
+)
+@pytest.mark.parametrize("method", ["value", "grad"])
+def test_integers_that_are_read_have_no_function_run_again(
+    reads: Callable[..., Any], method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether the value of one is read is seen in the recording, which serves that call."""
+
+    def f(x: Any, k: Any) -> Any:
+        print(k * 2)
+        return cnp.sum(reads(x, k))
+
+    program = cadiff.compile(f)
+    call, eager = (program, f) if method == "value" else (program.grad, cadiff.grad(f))
+    for k in range(4):
+        found, printed = call(X, k), capsys.readouterr().out
+        npt.assert_allclose(found, eager(X, k), rtol=1e-14)
+        assert printed == capsys.readouterr().out == f"{2 * k}\n"
+
+
+@pytest.mark.parametrize("method", ["value", "grad"])
+def test_what_f_did_before_it_wanted_a_plain_integer_is_put_back(method: str) -> None:
+    def made() -> Any:
+        kept: dict[str, Any] = {}
+        log: list[Any] = []
+
+        def f(x: Any, rows: Any, k: Any) -> Any:
+            log.append(k)
+            kept["last"] = k * 2
+            rows[0] += 1
+            return cnp.sum(x[rows] ** 2) * len(json.dumps({"k": k})) * len(log)
+
+        return f, kept, log
+
+    (f, *mine), (plain, *own) = made(), made()
+    program = cadiff.compile(f)
+    call, eager = (program, plain) if method == "value" else (program.grad, cadiff.grad(plain))
+    for k in (1, 20, 300, 20):
+        rows, others = np.array([0, k % 2]), np.array([0, k % 2])
+        npt.assert_allclose(call(X, rows, k), eager(X, others, k), rtol=1e-14)
+        npt.assert_array_equal(rows, others)
+        assert mine == own
+        assert all(type(one) is int for one in mine[1])
