@@ -148,7 +148,6 @@ from .guards import (
     share_numbers,
     strip,
 )
-from .inlining import Inlined, inlined_of
 from .jacobians import (
     FrozenMap,
     freeze,
@@ -164,6 +163,7 @@ from .jacobians import (
 from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
 from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, assign, plain_numbers, run_once
+from .replays import Replay
 from .rules import (
     Quiet,
     active_arguments,

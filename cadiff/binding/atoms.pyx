@@ -389,12 +389,18 @@ def numbers_array(list numbers, tuple shape):
 
 
 cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape):
-    """An array Var of plain numbers and single Vars of this thread's tape."""
-    cdef CadTape *tape = cad_current_tape()
+    """An array Var of plain numbers and single Vars of one tape."""
+    cdef CadTape *tape = NULL
     cdef CadSlot slot, first
     cdef double value
     cdef Py_ssize_t i
     cdef object number
+    for i in range(n):
+        if CAD_IS_SCALAR(<object>numbers[i]):
+            tape = CAD_VAR(<object>numbers[i]).tape
+            break
+    if tape == NULL:
+        tape = cad_current_tape()
     check(cad_tape_grow(tape, n))
     cad_tape_pin(tape)
     try:

@@ -73,6 +73,7 @@ cdef extern from "numbers/numbers.h":
     int cad_raise_status(CadStatus status) except -1
     int cad_raise_stale() except -1
     CadTape *cad_current_tape() except NULL
+    void cad_desert_tape(CadTape *tape)
     void cad_rewind(CadTape *tape)
     int cad_partial_of
     object cad_object_partial(int op, int which, object x, object y, object z, object v)

@@ -1,26 +1,19 @@
-# What the binding sees of the sweeps in C, and of recordings that are inlined.
+# What the binding sees of the sweeps in C, and of replays.
 
 from libc.stdint cimport int64_t
 
 from .c_entries cimport CadAlong, CadLanes, CadSlopes, CadSlot, CadStatus, CadTape
 
 
-cdef extern from "sweeps/inlined.h" nogil:
-    ctypedef struct CadInlined:
-        pass
+cdef extern from "sweeps/replay.h" nogil:
+    ctypedef struct CadReplay:
+        CadTape *tape
 
-    ctypedef struct CadInlinedVariant:
-        pass
-
-    CadStatus cad_inlined_new(CadTape *tape, size_t begin, size_t n_inputs, CadInlined **inlined)
-    void cad_inlined_free(CadInlined *inlined)
-    size_t cad_inlined_bytes(const CadInlined *inlined)
-    CadStatus cad_inlined_variant_new(const CadInlined *inlined, const unsigned char *active,
-                                      const int64_t *slots, size_t n_slots,
-                                      unsigned char *found, CadInlinedVariant **variant)
-    void cad_inlined_variant_free(CadInlinedVariant *variant)
-    CadStatus cad_inlined_append(const CadInlinedVariant *variant, CadTape *tape,
-                                 const CadSlot *inputs, CadSlot *shift, long *missed)
+    CadStatus cad_replay_new(CadTape *tape, size_t begin, size_t n_inputs, size_t n_active,
+                             CadReplay **replay)
+    void cad_replay_free(CadReplay *replay)
+    size_t cad_replay_bytes(const CadReplay *replay)
+    bint cad_replay_run(CadReplay *replay, const double *inputs)
 
 
 cdef extern from "sweeps/sweeps.h" nogil:

@@ -15,3 +15,4 @@ cdef class Guarded:
     cdef CadTape *entered
 
     cdef int leave(self) except -1
+    cdef object place_of(self, object atom)

@@ -20,6 +20,7 @@ from .tape cimport on_tape
 from .atoms cimport shape
 from .guards cimport end_guards, noted_guards, start_guards
 from .recording cimport Recording
+from .replays cimport Replay
 from .gradients cimport swept
 
 from .tape import is_constant
@@ -164,6 +165,31 @@ cdef class Guarded:
     def is_shown(self):
         """Whether f has asked for the `repr` of a number, which only its own arguments tell."""
         return self.recording.tape.guards.is_shown != 0
+
+    def replay(self, list atoms, Py_ssize_t n_active, returned):
+        """A Replay of what was recorded, or why there is none: the first inputs are active, and
+        `returned` makes of outputs like these atoms what f returns."""
+        cdef CadTape *tape = self.recording.tape
+        cdef size_t begin = self.recording.begin()
+        cdef Replay replay = Replay.__new__(Replay)
+        status = cad_replay_new(tape, begin, self.recording.n, n_active, &replay.replay)
+        if status == CAD_RAISED:
+            if cad_tape_has_rules(tape, begin, tape.n_entries):
+                return "an operation has a rule of its own, which is not replayed to the last bit"
+            return OUTER
+        check(status)
+        replay.n_inputs, replay.n_active = self.recording.n, n_active
+        replay.returned = returned
+        replay.outputs = [self.place_of(atom) for atom in atoms]
+        return replay
+
+    cdef object place_of(self, object atom):
+        """Where an output stands in the recording, as for view_at; its values if it is constant."""
+        if not self.recording.holds(atom) or is_constant(atom) or prod(shape(atom)) == 0:
+            return plain_value(atom)
+        lengths = shape(atom)
+        strides = [CAD_STRIDES(CAD_VAR(atom).view)[i] for i in range(len(lengths))]
+        return CAD_VAR(atom).slot - self.recording.base(), lengths, tuple(strides)
 
     def made(self, list atoms):
         """Whether these came about here, or carry no derivative."""

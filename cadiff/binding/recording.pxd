@@ -5,6 +5,7 @@ cimport cython
 from . cimport c_numpy as cnp
 from .c_sweeps cimport *
 from .c_entries cimport *
+from .replays cimport Replay
 
 
 @cython.final
@@ -19,11 +20,13 @@ cdef class Recording:
     cdef object checked  # up to where it is known that nothing before the fence was assigned to
     cdef tuple nodes
     cdef readonly tuple lifted
+    cdef readonly bint is_replay      # on the tape of a Replay, not on that of the thread
     cdef readonly Py_ssize_t n        # numbers
     cdef readonly Py_ssize_t n_atoms
     cdef object suspects              # of nan_check: arguments that are not finite
     cdef long n_refused               # assignments to arguments, before it began
 
+    cdef int take(self, Replay replay, tuple args) except -1
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1
     cpdef object run(self, f, dict kwargs)
     cdef object lift_atom(self, object atom)

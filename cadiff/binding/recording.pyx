@@ -23,6 +23,7 @@ from .trees cimport opened
 from .tape cimport is_gone, on_tape, rule_at, checks_of, forget_suspects, note_suspects
 from .guards cimport explain_error
 from .arguments cimport Collector, Node, Structure
+from .replays cimport Replay
 
 from .trees import flattened
 from .atoms import dual_components, finalized, map_numbers, map_vars, plain_values, vars_of
@@ -48,6 +49,9 @@ cdef class Recording:
     """
 
     def __cinit__(self, tuple args, tuple argnums, bint borrow=False, f=None):
+        if type(f) is Replay:
+            self.take(<Replay>f, args)
+            return
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
@@ -70,6 +74,17 @@ cdef class Recording:
         if self.marked:
             forget_suspects(self.tape, self.suspects)
             cad_tape_keep(self.tape)
+
+    cdef int take(self, Replay replay, tuple args) except -1:
+        """Be what a replay has just computed."""
+        self.tape = replay.tape()
+        self.nodes, replay.nodes = replay.nodes, None
+        self.n = replay.n_active
+        self.n_atoms = replay.n_atoms
+        self.block = replay.held()
+        self.lifted = args
+        self.is_replay = True
+        return 0
 
     cdef int lift(self, tuple args, tuple argnums, bint borrow) except -1:
         cdef Collector collector = Collector.__new__(Collector)
@@ -344,6 +359,8 @@ cdef class Recording:
             else:
                 self.block = self.inputs = self.fence = self.checked = None
                 cad_rewind(self.tape)
+        elif self.is_replay and not self.kept:
+            self.block = self.fence = self.checked = None
         return 0
 
     cdef bint is_compared_with_captures(self):

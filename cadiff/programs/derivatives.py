@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..binding import (
     ObstacleError,
     PointError,
     ProgramPullback,
+    Replay,
     callers,
 )
 from ..transforms import hessian, hvp, jvp, vjp
@@ -22,7 +23,6 @@ from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
 from ..transforms._complex import COMPLEX_RESULT
 from ..transforms._outputs import all_shapes, check_real, in_containers, refilled
-from .exact import ExactCalls
 from .fallbacks import EAGER, Asked, EagerCalls
 from .recordings import (
     Call,
@@ -32,14 +32,17 @@ from .recordings import (
     carries_derivatives,
     leaves_of,
     met,
+    record,
     run,
 )
 from .traces import is_eager
 
 __all__ = ["DerivativeCalls"]
 
+MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 
-class DerivativeCalls(ExactCalls, EagerCalls):
+
+class DerivativeCalls(EagerCalls):
     """The methods of a Program that are called like gradient functions, where no fast path is."""
 
     def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
@@ -104,7 +107,12 @@ class DerivativeCalls(ExactCalls, EagerCalls):
             action = functools.partial(self._value, asked)
             done, result = self._traces.replayed(call, action)
         else:
-            done, result = self._exactly("", _itself, lambda f: run(f, args, kwargs, first), call)
+            done, result = self._exactly(
+                "",
+                _itself,
+                lambda f: f.value() if type(f) is Replay else run(f, args, kwargs, first),
+                call,
+            )
         return result if done else self._fall_back(asked, self._run_once)
 
     def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -112,6 +120,48 @@ class DerivativeCalls(ExactCalls, EagerCalls):
         if is_eager(args, kwargs):
             return NotImplemented
         return getattr(self, name)(*args, **kwargs)
+
+    # --- to the last bit
+
+    def _exactly(
+        self,
+        what: Any,
+        make: Callable[[Function], Function],
+        use: Callable[[Any], Any],
+        call: Call,
+    ) -> tuple[bool, Any]:
+        """use(make(f)) of a replay in the place of f: gradient functions give the same of both.
+
+        `what` tells `make` from others; for values it is "".
+        """
+
+        def derivative(recorded: Recorded) -> Any:
+            for replay in self._replays(call, recorded):
+                held = replay.start(call.vector(), call.args, call.argnums if what else ())
+                if held is NotImplemented:
+                    raise CallError
+                if held is False:
+                    raise MissedError(-1)  # guards are counted in another way there
+                if held is not None:  # no other call has it
+                    made = recorded.exact.get((what, replay))
+                    if made is None:
+                        made = recorded.exact[what, replay] = make(replay)
+                    return use(made)
+            self._traces.counts["eager"] += 1
+            return use(make(self._function))
+
+        return self._traces.replayed(call, derivative, once=bool(what))
+
+    def _replays(self, call: Call, recorded: Recorded) -> Iterator[Replay]:
+        """Those there are, then one more: pullbacks keep theirs, and those of pickles are none."""
+        yield from recorded.replays
+        if len(recorded.replays) < MOST_REPLAYS:
+            self._traces.met(call, recorded)
+            with self._traces.lock:
+                again = record(self._function, call, False, True)
+            if isinstance(again, Recorded):
+                recorded.replays += again.replays
+                yield from again.replays
 
     # --- values and derivatives
 

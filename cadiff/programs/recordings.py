@@ -25,12 +25,12 @@ from ..binding import (
     Dual,
     Graph,
     Guarded,
-    Inlined,
     MatrixPlan,
     ObstacleError,
     Pattern,
     PointError,
     Recording,
+    Replay,
     Structure,
     Taped,
     Tree,
@@ -252,6 +252,8 @@ class Call:
         """All inputs in a row, float64."""
         if len(self._inputs) == 1 and isinstance(self._inputs[0], np.ndarray):
             return np.array(self._inputs[0], dtype=np.float64, order="C").reshape(-1)
+        if {float}.issuperset(map(type, self._inputs)):
+            return np.array(self._inputs, dtype=np.float64)
         vector = np.empty(sum(self._sizes))
         at = 0
         for item, size in zip(self._inputs, self._sizes, strict=True):
@@ -435,7 +437,7 @@ class Recorded:
         output: Returned,
         ranges: tuple[Range, ...],
         shapes: Sequence[tuple[int, ...]],
-        inlined: Inlined | None = None,
+        replays: Sequence[Replay] = (),
         watch: Watch | None = None,
         returns_views: bool = False,
     ) -> None:
@@ -448,8 +450,8 @@ class Recorded:
         self.outcomes = graph.outcomes  # of the guards of f, float64
         self.output = output
         self.ranges = ranges  # of the inputs, to differentiate by
-        self.inlined = inlined  # not pickled: it is recorded again
-        self.exact: dict[Any, Function] = {}  # what was made of replays of `inlined`
+        self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
+        self.exact: dict[Any, Function] = {}  # what was made of them
         self._uses = 0  # besides those of its codes
         self._codes: dict[Any, Code] = {}
         self._plans: dict[Any, MatrixPlan] = {}
@@ -465,7 +467,7 @@ class Recorded:
             "outcomes": self.outcomes,
             "output": self.output,
             "ranges": self.ranges,
-            "inlined": None,
+            "replays": [],
             "exact": {},
             "_uses": 0,
             "_codes": {},
@@ -583,8 +585,8 @@ class Recorded:
     @property
     def nbytes(self) -> int:
         """Of the recording and all that was made of it."""
-        inlined = 0 if self.inlined is None else self.inlined.nbytes
-        return self.graph.nbytes + inlined + sum(code.nbytes for code in self.codes.values())
+        parts = [self.graph, *self.replays, *self.codes.values()]
+        return sum(part.nbytes for part in parts)
 
     def use(self) -> None:
         """Note that it has served a call."""
@@ -728,7 +730,7 @@ def record(
 ) -> Recorded | str:
     """Run f; what it did, or the reason why that cannot be replayed.
 
-    With `exact` the recording can be inlined, too. `within` another derivative nothing is recorded
+    With `exact` there is a Replay of it, too. `within` another derivative nothing is recorded
     of a function that keeps numbers, which may carry that.
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
@@ -861,16 +863,19 @@ def _taken(
 def _made_of(
     guarded: Guarded, output: Returned, call: Call, watch: Watch, optimize: bool, exact: bool
 ) -> Recorded | str:
-    """What was recorded as a graph, or why it cannot be inlined."""
-    inlined = binding.inlined_of(guarded.recording, output.atoms) if exact else None
-    if isinstance(inlined, str):
-        return inlined
+    """What was recorded as a graph, or why it cannot be replayed to the last bit."""
+    replays = []
+    if exact:
+        replay = guarded.replay(output.atoms, call.n_variables, output.returned)
+        if isinstance(replay, str):
+            return replay
+        replays.append(replay)
     return Recorded(
         binding.graph_of(guarded.recording, output.atoms, optimize),
         output,
         call.ranges,
         [shape for shapes in guarded.recording.structure.leaf_shapes() for shape in shapes],
-        inlined,
+        replays,
         watch,
         binding.are_views_of_one(output.atoms),
     )

@@ -251,6 +251,9 @@ class Pullback:
 
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.conjugated(self._output.match(cotangent, "the cotangent"))
+        recording = self._recording
+        if recording is not None and recording.is_replay and binding.carries(weights):
+            self._freeze(recording)  # which is on another tape than they are
         if self._recording is None:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, all_shapes(self._structure), True)

@@ -136,7 +136,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"observations"},
             {"codegen", "listings", "recordings"},
             {"traces"},
-            {"exact", "inner"},
+            {"inner"},
             {"fallbacks"},
             {"batches", "derivatives", "matrices", "profiles"},
             {"report"},
@@ -453,7 +453,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     (
         "sweeps",
-        [{"sweeps"}, {"value", "reverse", "tangent", "taylor", "second", "record"}, {"inlined"}],
+        [{"sweeps"}, {"value", "reverse", "tangent", "taylor", "second", "record"}, {"replay"}],
     ),
     (
         "linear",

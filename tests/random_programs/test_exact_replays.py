@@ -338,7 +338,7 @@ def cubed(x: Any) -> Any:
     return x**3 if x > 0.0 else -x
 
 
-def test_pickled_programs_record_again_what_they_inline() -> None:
+def test_pickled_programs_record_again_what_they_replay() -> None:
     program = cadiff.compile(cubed, optimize=False)
     assert program.grad(2.0) == 12.0
     again = pickle.loads(pickle.dumps(program))

@@ -15,7 +15,7 @@ int cad_pin(CadTape *tape) {
     return 0;
 }
 
-/* Tapes of threads that ended while numbers of theirs were alive. */
+/* Tapes whose owners are gone while numbers of theirs are alive. */
 typedef struct Orphan {
     CadTape *tape;
     struct Orphan *next;
@@ -37,15 +37,19 @@ static void free_deserted_tapes(void) {
     }
 }
 
-/* Capsules in the dictionaries of thread states own the tapes. */
-static void end_of_thread(PyObject *capsule) {
+void cad_desert_tape(CadTape *tape) {
     Orphan *orphan = PyMem_Malloc(sizeof *orphan);
     if (orphan != NULL) { /* else the tape is leaked, which is better than numbers that dangle */
-        orphan->tape = PyCapsule_GetPointer(capsule, NULL);
+        orphan->tape = tape;
         orphan->next = orphans;
         orphans = orphan;
         free_deserted_tapes();
     }
+}
+
+/* Capsules in the dictionaries of thread states own the tapes. */
+static void end_of_thread(PyObject *capsule) {
+    cad_desert_tape(PyCapsule_GetPointer(capsule, NULL));
 }
 
 static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {

@@ -6,6 +6,7 @@ arrays that were computed are not copied first), and the function is not run unl
 
 from __future__ import annotations
 
+import gc
 import math
 import random
 import threading
@@ -395,7 +396,7 @@ def test_arrays_that_are_returned_as_constants_are_fresh() -> None:
 @examples(60)
 @given(st.integers(0, 10**9))
 def test_derivatives_of_derivatives_of_programs(seed: int) -> None:
-    """Recorded sweeps over what was inlined."""
+    """Recorded sweeps over calls."""
     f, x, text = drafted(seed)
     number = summed(f)
     program = cadiff.compile(number, max_traces=4)
@@ -439,7 +440,7 @@ def test_variables_of_the_user() -> None:
     assert program.stats()["eager"] == 0
 
 
-def test_what_cannot_be_inlined_runs_the_function() -> None:
+def test_what_is_no_entry_runs_the_function() -> None:
     @cadiff.primitive
     def double(x: Any) -> Any:
         return 2.0 * x
@@ -509,10 +510,10 @@ def test_results_may_be_assigned_to() -> None:
     program = cadiff.compile(lambda x: x[1:] * 1.0)
     same_array = cadiff.compile(lambda x: x)
 
-    def f(x: Any, inline: bool) -> Any:
+    def f(x: Any, compiled: bool) -> Any:
         y = x * 2.0
-        z = program(y) if inline else y[1:] * 1.0
-        u = same_array(y) if inline else y * 1.0
+        z = program(y) if compiled else y[1:] * 1.0
+        u = same_array(y) if compiled else y * 1.0
         z[0] = y[0] * 3.0
         y[0] = 5.0
         u[1] = z[0]
@@ -664,7 +665,7 @@ def test_missed_guards_leave_the_tape_as_it_was() -> None:
     assert program.stats()["eager"] == 1
 
 
-def test_threads_inline_one_recording_at_once() -> None:
+def test_threads_use_one_recording_at_once() -> None:
     exact = cadiff.compile(loop, optimize=False)
     program = cadiff.compile(loop)
     rng = np.random.default_rng(2)
@@ -677,6 +678,38 @@ def test_threads_inline_one_recording_at_once() -> None:
             same(cadiff.value_and_grad(lambda x: program(x * 1.0))(x), other)
 
     in_threads(4, work)
+
+
+def test_pullbacks_of_exact_replays_live_side_by_side() -> None:
+    """Each keeps the values of its point, whatever is computed meanwhile."""
+    exact = cadiff.compile(loop, optimize=False)
+    X = np.random.default_rng(4).uniform(0.5, 2.0, size=(9, 5))
+    wanted = [cadiff.grad(loop)(x) for x in X]
+    pulls = [exact.vjp(x)[1] for x in X]
+    for x, pull, other in zip(X, pulls, wanted, strict=True):
+        same(exact.value_and_grad(x), cadiff.value_and_grad(loop)(x))
+        for _ in range(10):  # at last they are frozen
+            same(pull(1.0), other)
+    eager = exact.stats()["eager"]
+    for x, other in zip(X, wanted, strict=True):
+        _, pull = exact.vjp(x)  # while the one before lives
+        same(pull(2.0), 2.0 * other)
+    assert exact.stats()["eager"] == eager
+    del exact
+    gc.collect()
+    same(pull(1.0), wanted[-1])
+
+
+def test_pullbacks_of_exact_replays_within_functions() -> None:
+    exact = cadiff.compile(lambda x: [cnp.sin(x) * x[0], x[1]], optimize=False)
+    x = np.array([0.5, 1.0, 2.0])
+
+    def slope(pullback: Function) -> Function:
+        return lambda u: cnp.sum(pullback([u * x, u * u])[0] ** 3 * x)
+
+    mine, other = exact.vjp(x)[1], cadiff.vjp(exact.__wrapped__, x)[1]
+    for transform in (cadiff.grad, cadiff.hessian, cadiff.jacfwd):
+        near(transform(slope(mine))(1.5), transform(slope(other))(1.5))
 
 
 def test_memory_that_runs_out() -> None:
@@ -746,7 +779,7 @@ def test_series_through_the_pull_of_a_call() -> None:
     assert cadiff.derivative(lambda t: pull(t) * t, 2.0, order=2) == pytest.approx(2.0 * slope)
 
 
-def test_long_recordings_are_inlined_again_and_again() -> None:
+def test_long_recordings_are_called_again_and_again() -> None:
     def f(x: Any) -> Any:
         s = x
         for _ in range(3000):

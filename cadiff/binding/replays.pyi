@@ -1,0 +1,16 @@
+"""Types of replays: see replays.pyx."""
+
+from typing import Any, final
+
+from numpy.typing import NDArray
+
+@final
+class Replay:
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    @property
+    def nbytes(self) -> int: ...
+    def start(
+        self, inputs: NDArray[Any], args: tuple[Any, ...], argnums: tuple[int, ...]
+    ) -> Any: ...
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def value(self) -> Any: ...
