@@ -86,7 +86,14 @@ from .complexes import (
     register_complex,
     whole_parts_of,
 )
-from .entries import Opened, Taped, are_views_of_one, signature_of, takes_entries, taped_of
+from .entries import (
+    TapeProgram,
+    WithoutPrograms,
+    are_views_of_one,
+    signature_of,
+    takes_entries,
+    tape_program_of,
+)
 from .factors import (
     are_finite,
     are_zeros,
@@ -105,11 +112,11 @@ from .factors import (
     transformed,
     whole_of_spectrum,
 )
-from .fast_paths import Calls, FastPathTable, Gate, ProgramPullback, may_meet
+from .fast_paths import Backoff, Calls, FastPathTable, ProgramPullback, may_meet
 from .forward import (
-    Apart,
     Forward,
     ForwardThen,
+    OutsideDifferentiation,
     is_differentiating,
     is_forward,
     open_forward,
@@ -165,7 +172,7 @@ from .parts import array_of_pair, is_nothing, pair_of_array
 from .recording import Recording, assign, plain_numbers, run_once
 from .replays import Replay
 from .rules import (
-    Quiet,
+    WarningsOff,
     active_arguments,
     as_taken,
     call_linear,

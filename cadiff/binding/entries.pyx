@@ -99,7 +99,7 @@ cdef void bounds(const CadOperand *operand, int64_t *low, int64_t *high) noexcep
 # --- programs ------------------------------------------------------------------------------------
 
 @cython.final
-cdef class Taped:
+cdef class TapeProgram:
     """What a function recorded in a call, as a program that can be put on the tape.
 
     Inputs and outputs are atoms: numbers and arrays. Several threads may use it.
@@ -115,7 +115,7 @@ cdef class Taped:
     cdef dict choices     # by what is active, and whether the tape is to be replayed
 
     def __init__(self):
-        raise TypeError("a Taped comes from taped_of")
+        raise TypeError("a TapeProgram comes from tape_program_of")
 
     cdef Code value(self):
         if self.values is None:
@@ -124,13 +124,13 @@ cdef class Taped:
                     self.values = self.graph.value_code()
         return self.values
 
-    cdef Chosen chosen(self, bint guarded, bytes active):
+    cdef ActiveProgram chosen(self, bint guarded, bytes active):
         """The program where some inputs carry derivatives, or (`guarded`) change in replays."""
         key = (active,) if guarded else active
-        cdef Chosen chosen = self.choices.get(key)
+        cdef ActiveProgram chosen = self.choices.get(key)
         if chosen is None:
             with Making(self.graph):
-                chosen = new_chosen(self, active, guarded)
+                chosen = new_active_program(self, active, guarded)
                 if len(self.choices) >= MOST_CHOICES:
                     self.choices.clear()
                 self.choices[key] = chosen
@@ -149,8 +149,8 @@ cdef class Taped:
 
     cdef object along(self, CadTape *tape, list atoms):
         """As `call`, for Duals: components are those of a push, which may be Vars or Duals."""
-        cdef Chosen chosen
-        cdef Taped pushed
+        cdef ActiveProgram chosen
+        cdef TapeProgram pushed
         cdef Py_ssize_t k, n
         tag = highest_tag(atoms)
         if len(atoms) != len(self.inputs):
@@ -185,7 +185,7 @@ cdef class Taped:
 
     cdef object put(self, CadTape *tape, list atoms, bytes active):
         """As `call`, if it is known which inputs carry derivatives."""
-        cdef Chosen chosen = self.chosen(tape.guards != NULL, active)
+        cdef ActiveProgram chosen = self.chosen(tape.guards != NULL, active)
         cdef CadFilled filled
         cdef size_t entry, n_rules = tape.n_rules
         cdef long missed
@@ -213,7 +213,7 @@ cdef class Taped:
                 cad_tape_take_back(tape, filled)
             cad_tape_unpin(tape)
 
-    cdef size_t append(self, CadTape *tape, list atoms, Chosen chosen) except? 0:
+    cdef size_t append(self, CadTape *tape, list atoms, ActiveProgram chosen) except? 0:
         """Append the entry, without values, and before it constants among its operands."""
         cdef Py_ssize_t k, n = len(atoms)
         cdef size_t words = CAD_PLAN_WORDS + 2
@@ -271,7 +271,7 @@ cdef class Taped:
         self.values.give_back(room)
         return missed
 
-    cdef list results(self, CadTape *tape, Chosen chosen, CadSlot slot):
+    cdef list results(self, CadTape *tape, ActiveProgram chosen, CadSlot slot):
         """The outputs, whose numbers stand from a slot on."""
         cdef Py_ssize_t k
         cdef list results = []
@@ -362,7 +362,7 @@ def takes_entries():
 
 
 @cython.final
-cdef class Opened(Context):
+cdef class WithoutPrograms(Context):
     """In this context calls of programs run their functions, whose entries sweeps can pass that
     have no code for a program's."""
 
@@ -378,10 +378,10 @@ cdef class Opened(Context):
 # --- sweeps --------------------------------------------------------------------------------------
 
 @cython.final
-cdef class Chosen(DirectRule):
+cdef class ActiveProgram(DirectRule):
     """A program where some inputs carry derivatives: what entries on the tape refer to."""
 
-    cdef Taped whole
+    cdef TapeProgram whole
     cdef bytes active     # of each input
     cdef bytes shown      # of each output whether it carries a derivative
     cdef bint shows_any
@@ -390,8 +390,8 @@ cdef class Chosen(DirectRule):
     cdef list ranges      # of the numbers that are active
     cdef size_t n_active  # numbers
     cdef size_t n_inputs
-    cdef Taped pulled     # inputs, cotangents -> cotangents of what is active
-    cdef Taped pushed     # inputs, tangents of what is active -> outputs, their tangents
+    cdef TapeProgram pulled     # inputs, cotangents -> cotangents of what is active
+    cdef TapeProgram pushed     # inputs, tangents of what is active -> outputs, their tangents
     cdef Code second      # the same of `pulled`, by all its inputs that move
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
 
@@ -408,22 +408,22 @@ cdef class Chosen(DirectRule):
     cdef inline bint shows(self, Py_ssize_t k):
         return (<const char *>self.shown)[k]
 
-    cdef Taped backwards(self):
+    cdef TapeProgram backwards(self):
         if self.pulled is None:
             with Making(self.whole.graph):
                 if self.pulled is None:
-                    self.pulled = new_taped(
+                    self.pulled = new_tape_program(
                         self.whole.graph.pull_graph(self.ranges), f"the pull of {self.whole.name}",
                         self.whole.inputs + self.whole.outputs, self.active_shapes(),
                     )
                     self.pulled.is_pull = True
         return self.pulled
 
-    cdef Taped forwards(self):
+    cdef TapeProgram forwards(self):
         if self.pushed is None:
             with Making(self.whole.graph):
                 if self.pushed is None:
-                    self.pushed = new_taped(
+                    self.pushed = new_tape_program(
                         self.whole.graph.push_graph(self.ranges), f"the push of {self.whole.name}",
                         self.whole.inputs + self.active_shapes(),
                         self.whole.outputs + self.whole.outputs,
@@ -435,7 +435,7 @@ cdef class Chosen(DirectRule):
         return [lengths for k, lengths in enumerate(self.whole.inputs) if self.is_active(k)]
 
     cdef Code backwards_along(self):
-        cdef Taped pulled = self.backwards()
+        cdef TapeProgram pulled = self.backwards()
         if self.second is None:
             with Making(self.whole.graph):
                 if self.second is None:
@@ -642,7 +642,7 @@ cdef class Chosen(DirectRule):
     def pull(self, list operands, list results, list cotangents):
         """The cotangents of the operands, in a sweep that is recorded: see `record_rule`."""
         cdef CadTape *tape = cad_current_tape()
-        cdef Taped pulled = self.backwards()
+        cdef TapeProgram pulled = self.backwards()
         atoms = operands + cotangents
         found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
         if type(found) is not list:
@@ -660,8 +660,8 @@ cdef bint any_of(const double *numbers, size_t n) noexcept:
     return False
 
 
-cdef Taped new_taped(Graph graph, str name, list inputs, list outputs):
-    cdef Taped result = Taped.__new__(Taped)
+cdef TapeProgram new_tape_program(Graph graph, str name, list inputs, list outputs):
+    cdef TapeProgram result = TapeProgram.__new__(TapeProgram)
     result.graph = graph
     result.name = name
     result.inputs = inputs
@@ -671,8 +671,8 @@ cdef Taped new_taped(Graph graph, str name, list inputs, list outputs):
     return result
 
 
-cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
-    cdef Chosen chosen = Chosen.__new__(Chosen)
+cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guarded):
+    cdef ActiveProgram chosen = ActiveProgram.__new__(ActiveProgram)
     cdef Py_ssize_t k, at = 0, size
     cdef bytes carries
     chosen.whole = whole
@@ -699,9 +699,9 @@ cdef Chosen new_chosen(Taped whole, bytes active, bint guarded):
     return chosen
 
 
-def taped_of(Graph graph, str name, list inputs, list shapes):
-    """A graph whose inputs and outputs are atoms of these shapes, as a Taped."""
-    return new_taped(graph, name, inputs, shapes)
+def tape_program_of(Graph graph, str name, list inputs, list shapes):
+    """A graph whose inputs and outputs are atoms of these shapes, as a TapeProgram."""
+    return new_tape_program(graph, name, inputs, shapes)
 
 
 def are_views_of_one(list atoms):

@@ -117,7 +117,7 @@ cdef enum:
 
 
 @cython.final
-cdef class Gate:
+cdef class Backoff:
     """Which calls run f at once.
 
     To find out that no recording serves a call may take longer than f. Where that was in vain for
@@ -174,7 +174,7 @@ cdef class Signature:
     cdef FastPath latest # which has served where the first one did not
     cdef FastPath longest  # knows most outcomes; None: it has to be looked for
     cdef object fallback # fallback(args, kwargs) runs f as it is; None: the general path decides
-    cdef Gate gate
+    cdef Backoff backoff
     cdef object argnums
     cdef object lifted     # arrays of integers that are inputs
     cdef tuple nodes       # of positional arguments, then of those by keyword
@@ -300,7 +300,7 @@ cdef class Signature:
             code.give_back(room)
         if result is REFUSED:
             return self.answer(REFUSED, args, kwargs)
-        self.gate.n_missed = 0
+        self.backoff.n_missed = 0
         return result
 
     cdef object call_apart(self, tuple args, dict kwargs, FastPath first):
@@ -335,7 +335,7 @@ cdef class Signature:
 
     cdef inline object answer(self, object result, tuple args, dict kwargs):
         if result is not REFUSED:
-            self.gate.n_missed = 0
+            self.backoff.n_missed = 0
         elif self.fallback is not None:
             return self.fallback(args, kwargs)
         return result
@@ -542,11 +542,11 @@ cdef class FastPaths:
     """The signatures of one method; the one used last comes first."""
 
     cdef list known
-    cdef Gate gate
+    cdef Backoff backoff
 
-    def __init__(self, Gate gate):
+    def __init__(self, Backoff backoff):
         self.known = []
-        self.gate = gate
+        self.backoff = backoff
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
         """The result; MISSED or REFUSED if there is none."""
@@ -555,7 +555,7 @@ cdef class FastPaths:
         cdef object result
         cdef Py_ssize_t k = 0
         cdef CadTape *tape = cad_current_tape()
-        if self.gate.is_closed():
+        if self.backoff.is_closed():
             return MISSED
         if tape.hook != NULL or tape.guards != NULL or tape.open > 0:
             return REFUSED  # f may read what is recorded, beside its arguments
@@ -568,7 +568,7 @@ cdef class FastPaths:
                         known.insert(0, known.pop(k))
                     return result
             k += 1
-            if k == FEW_SIGNATURES and self.gate.n_in_vain >= MOST_IN_VAIN:
+            if k == FEW_SIGNATURES and self.backoff.n_in_vain >= MOST_IN_VAIN:
                 break  # the general path knows the others
         return MISSED
 
@@ -583,7 +583,7 @@ cdef class FastPaths:
         if not signature.describe(args, kwargs, argnums, first, last, lifted):
             return None
         signature.paths = []
-        signature.gate = self.gate
+        signature.backoff = self.backoff
         if len(self.known) >= MOST_SIGNATURES:
             self.known.pop()
         self.known.insert(0, signature)
@@ -638,7 +638,7 @@ cdef class ProgramPullback:
     def __init__(self, pull, cnp.ndarray inputs):
         self.pull = pull
         self.inputs = inputs
-        self.fast_paths = FastPaths(Gate())
+        self.fast_paths = FastPaths(Backoff())
 
     cdef ProgramPullback at(self, const double *inputs):
         """This pullback at another point; both share their fast paths."""
@@ -675,14 +675,14 @@ cdef class FastPathTable:
     """
 
     cdef list of_methods
-    cdef readonly Gate gate
+    cdef readonly Backoff backoff
 
     def __cinit__(self):
         self.clear()
 
     def clear(self):
-        self.gate = Gate()
-        self.of_methods = [FastPaths(self.gate) for _ in range(<int>N_METHODS)]
+        self.backoff = Backoff()
+        self.of_methods = [FastPaths(self.backoff) for _ in range(<int>N_METHODS)]
 
     def forget(self, programs):
         """Drop the paths to some programs."""

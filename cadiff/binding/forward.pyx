@@ -16,7 +16,7 @@ from .atoms import dual_components, make_dual, map_numbers, tag_of
 cdef dict running = {}  # by tape: the forward differentiations under way, outer ones first
 cdef list aside = []  # what is not under way as long as others are: see ForwardThen
 cdef tuple NOTHING = (0, frozenset())
-cdef dict hidden = {}  # by tape: how many recordings, and which tags, are hidden: see Apart
+cdef dict hidden = {}  # by tape: how many recordings, and which tags, are hidden: see OutsideDifferentiation
 
 
 @cython.final
@@ -75,7 +75,7 @@ cdef class ForwardThen(Context):
 
 
 @cython.final
-cdef class Apart(Context):
+cdef class OutsideDifferentiation(Context):
     """What a function of plain numbers makes is of no differentiation under way, unless it began
     that itself: a context.
 
@@ -118,7 +118,7 @@ def running_forward():
 
 
 def open_forward():
-    """Those of them for which arrays are made: see Apart."""
+    """Those of them for which arrays are made: see OutsideDifferentiation."""
     _, tags = hidden.get(<size_t>cad_current_tape(), NOTHING)
     return [one for one in running_forward() if one[0] not in tags]
 

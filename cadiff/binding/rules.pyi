@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 @final
-class Quiet:
+class WarningsOff:
     def __enter__(self) -> None: ...
     def __exit__(self, *exc: object) -> None: ...
 

@@ -273,7 +273,7 @@ _warnings, _none = _quiet_setting()
 
 
 @cython.final
-cdef class Quiet(Context):
+cdef class WarningsOff(Context):
     """NumPy warns of nothing: a context, entered once, in a tenth of the time of np.errstate."""
 
     def __enter__(self):

@@ -459,7 +459,7 @@ def is_hooked():
 
 
 def is_opened():
-    """Whether programs run their functions in this thread: see Opened."""
+    """Whether programs run their functions in this thread: see WithoutPrograms."""
     return cad_current_tape().open > 0
 
 

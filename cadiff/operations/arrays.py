@@ -280,13 +280,13 @@ def matmul(x: Number, y: Number) -> Number:
     if not isinstance(x, Dual) and not isinstance(y, Dual):
         if isinstance(x, Var) or isinstance(y, Var):
             return binding.matmul(x, y)
-        with binding.Quiet():
+        with binding.WarningsOff():
             return np.matmul(x, y)
     tag = binding.highest_tag([x, y])
     (p, dp), (q, dq) = _split(x, tag), _split(y, tag)
     lanes_x, lanes_y = _lanes_at(p, dp), _lanes_at(q, dq)
     tangent: Number = None
-    with binding.Quiet():
+    with binding.WarningsOff():
         value = _multiply(p, q)
         if dp is not None:
             tangent = _product(dp, q, binding.ndim(p), binding.ndim(q), lanes_x, True)

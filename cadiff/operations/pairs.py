@@ -180,7 +180,7 @@ class on_pairs:  # noqa: N801 - a decorator
         """As `_record`, the one argument being an array of both parts, in fewer steps."""
         is_active = binding.active_arguments((both,))
         (value,) = binding.plain_arguments((both,))
-        with binding.Quiet():
+        with binding.WarningsOff():
             ans = self.function(unpaired(value), **kwargs)
         if not is_active:
             return ans
@@ -192,7 +192,7 @@ class on_pairs:  # noqa: N801 - a decorator
         self, values: list[Any], counts: list[int], kwargs: dict[str, Any]
     ) -> tuple[list[Any], list[int]]:
         """The results, as real numbers, for plain arguments, as real numbers."""
-        with binding.Quiet():
+        with binding.WarningsOff():
             return self._results(self.function(*together(values, counts), **kwargs))
 
     # --- in forward mode: pairs
@@ -329,7 +329,7 @@ class _Call(Rule):
         g = self.operation.joined(cotangents, self.forms)
         asked = self._chosen(wanted)
         found: dict[int, Any] = {}
-        with binding.Quiet():
+        with binding.WarningsOff():
             for k, first, end in self._places(asked):
                 maker = self.operation.makers[k]
                 if maker is not None:
@@ -342,7 +342,7 @@ class _Call(Rule):
         maker = self.operation.makers[0]
         if maker is None or self.passive[0]:
             return None
-        with binding.Quiet():
+        with binding.WarningsOff():
             pull = maker(unpaired(out), unpaired(operand), **self.kwargs)
             return pair(pull(unpaired(cotangent)))
 
@@ -358,7 +358,7 @@ class _Call(Rule):
         moved = self._chosen(moving)
         given = dict(zip(self.which, tangents, strict=True))
         total = [np.zeros(binding.shape(x)) for x in outs]
-        with binding.Quiet():
+        with binding.WarningsOff():
             for k, first, end in self._places(moved):
                 rule, still = self.operation.rules[k], np.zeros(binding.shape(args[k]))[()]
                 if rule is not None:

@@ -323,7 +323,7 @@ class primitive:  # noqa: N801 - a decorator
 
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What the function returns for plain numbers, as it does outside of differentiations."""
-        with binding.Apart():
+        with binding.OutsideDifferentiation():
             return without_constants(self.function(*args, **kwargs))
 
     def _refused(self, kwargs: dict[str, Any]) -> TypeError:
@@ -443,7 +443,7 @@ class primitive:  # noqa: N801 - a decorator
             directions = [t if lane < 0 else binding.lane_of(p, t, lane) for p, t in pairs]
             return self._pushed(which, directions, answer, results, inputs, kwargs)
 
-        with binding.Apart(tag):
+        with binding.OutsideDifferentiation(tag):
             if lanes < 0:
                 tangents = along(-1)
             else:
@@ -473,7 +473,7 @@ class primitive:  # noqa: N801 - a decorator
                 rule = self._push_rule(k)
                 if rule is None:
                     continue
-                with binding.Quiet():
+                with binding.WarningsOff():
                     g = binding.ruled(tangent)
                     pushed = self._tangents(k, rule, g, answer, results, inputs, kwargs)
                 total = pushed if total is None else [x + y for x, y in zip(total, pushed)]  # noqa: B905
@@ -511,7 +511,7 @@ class primitive:  # noqa: N801 - a decorator
                 if k in active or binding.depends(arg) or (by_index and isinstance(arg, Var))
             ]
         values = binding.plain_arguments(args)
-        with binding.Quiet():
+        with binding.WarningsOff():
             ans = self._plain(values, kwargs)
         if not rules and not is_step:
             return ans

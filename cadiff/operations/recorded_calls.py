@@ -114,7 +114,7 @@ class Rule:
         args = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
-        with binding.Quiet():
+        with binding.WarningsOff():
             plain = self.operation._plain(args, self.kwargs)
             results: list[Number] = self.operation._results(plain)
             return results
@@ -133,7 +133,7 @@ class Rule:
         for k, operand in zip(self.which, operands, strict=True):
             args[k] = operand
         over = self.operation.over_lanes or self.operation._broadcast_over_lanes
-        with np.errstate(all="ignore"), binding.Apart():
+        with np.errstate(all="ignore"), binding.OutsideDifferentiation():
             return as_list(over(self.which, *args, **self.kwargs))
 
     def key(self) -> Any:
@@ -195,7 +195,7 @@ class Rule:
         g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
         together = self.operation.together
-        with binding.Quiet():
+        with binding.WarningsOff():
             if together is not None and 0 in chosen and 1 in chosen:
                 pull = at.pull("together", lambda: together(at.ans, *at.args, **self.kwargs))
                 found = pull(g)

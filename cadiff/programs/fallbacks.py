@@ -84,8 +84,8 @@ class Fallback:
         self._eager = eager
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._traces.gate.passes():
-            self._traces.gate.note_in_vain()
+        if not self._traces.backoff.passes():
+            self._traces.backoff.note_in_vain()
         return self.run(args, kwargs)
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -111,9 +111,9 @@ class Choosing(Fallback):
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         traces = self._traces
-        if traces.gate.passes():
+        if traces.backoff.passes():
             return self.run(args, kwargs)
-        traces.gate.note_in_vain()
+        traces.backoff.note_in_vain()
         traces.counts["branch_changes"] += 1
         choosing = functools.partial(binding.choices_of, self._eager)
         result, choices = traces.run(choosing, (args, kwargs), {})
@@ -171,7 +171,7 @@ class EagerCalls(Part, Calls):
         fallback = self._fallback_of(call, last, eager)
         ran = call.ran if asked.what == "value" else ()
         if fallback is None:
-            self._traces.gate.note_in_vain()
+            self._traces.backoff.note_in_vain()
             if not ran:
                 return self._traces.run(eager, args, kwargs)
             return self._done(call)

@@ -32,7 +32,7 @@ class InnerCalls:
         traces = self._traces
         if not traces.optimize or not binding.takes_entries():  # it is what f does itself
             return self._run(None, args, kwargs)
-        if traces.gate.passes() or _hold_stand_ins(args, kwargs):
+        if traces.backoff.passes() or _hold_stand_ins(args, kwargs):
             return self._run(None, args, kwargs)
         signature, atoms = (None, []) if kwargs else binding.signature_of(args)
         known = self._known.get(signature)
@@ -45,7 +45,7 @@ class InnerCalls:
         result = self._entered(call)
         if result is not NOT_ENTERED:
             return result
-        traces.gate.note_in_vain()
+        traces.backoff.note_in_vain()
         return self._run(call, args, kwargs)
 
     def _entered(self, call: Call) -> Any:
@@ -58,7 +58,7 @@ class InnerCalls:
                 pass
             else:
                 if result is not NOT_ENTERED:
-                    self._traces.gate.note_served()
+                    self._traces.backoff.note_served()
                     latest.use()
                 return result
         if not any(isinstance(x, (Var, Dual)) for x in call.atoms):

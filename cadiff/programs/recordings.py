@@ -32,7 +32,7 @@ from ..binding import (
     Recording,
     Replay,
     Structure,
-    Taped,
+    TapeProgram,
     Tree,
     Var,
     Watch,
@@ -445,7 +445,7 @@ class Recorded:
         # whether f can be an entry of a tape, where what it returns may be shared
         self._may_enter = not (returns_views or graph.steps or output.has_whole_numbers)
         self._shapes = list(shapes)  # of the atoms of the inputs
-        self._taped: Taped | None = None
+        self._tape_program: TapeProgram | None = None
         self.graph = graph
         self.outcomes = graph.outcomes  # of the guards of f, float64
         self.output = output
@@ -462,7 +462,7 @@ class Recorded:
             "watch": None,
             "_may_enter": self._may_enter,
             "_shapes": self._shapes,
-            "_taped": None,
+            "_tape_program": None,
             "graph": self.graph,
             "outcomes": self.outcomes,
             "output": self.output,
@@ -621,9 +621,11 @@ class Recorded:
         """
         if not self._may_enter:
             return NOT_ENTERED
-        if self._taped is None:
-            self._taped = binding.taped_of(self.graph, name, self._shapes, self.output.shapes)
-        found = self._taped.call(atoms)
+        if self._tape_program is None:
+            self._tape_program = binding.tape_program_of(
+                self.graph, name, self._shapes, self.output.shapes
+            )
+        found = self._tape_program.call(atoms)
         if type(found) is tuple:
             raise MissedError(*found)
         return NOT_ENTERED if found is None else self.output.returned(found, within=True)

@@ -187,8 +187,8 @@ class Traces:
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._preferred: dict[Any, tuple[int, ...]] = {}  # by forms of plain calls
         self.pace = Pace()
-        self.gate = self._fast_paths.gate
-        self.gate.may_pass = self.optimize and self.on_branch_change == "retrace"
+        self.backoff = self._fast_paths.backoff
+        self.backoff.may_pass = self.optimize and self.on_branch_change == "retrace"
         self._kept: Watch | None = None  # of what f has changed when it was recorded
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
@@ -337,7 +337,7 @@ class Traces:
                 return False, None
             else:
                 if recorded is not fresh:
-                    self.gate.note_served()
+                    self.backoff.note_served()
                     recorded.use()
                     if tried:
                         self._bring_to_front(call, recorded)
@@ -461,10 +461,10 @@ class Traces:
 
         Where calls are looked at in vain, none is taken apart before it came again.
         """
-        if not self.gate.passes():
-            if not self.gate.is_in_vain or self._is_worth_it(args, kwargs):
+        if not self.backoff.passes():
+            if not self.backoff.is_in_vain or self._is_worth_it(args, kwargs):
                 return False
-            self.gate.note_in_vain()
+            self.backoff.note_in_vain()
         return True
 
     def _is_worth_it(
@@ -539,7 +539,7 @@ class Traces:
             return None
         self.counts["recordings"] += 1
         if not self.pace.is_in_vain:
-            self.gate.open()
+            self.backoff.open()
         self.pace.note_made(recorded)
         traced.made += 1
         is_current = recorded.is_current

@@ -87,7 +87,7 @@ def _call(f: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return f(*args, **kwargs)
     generators = Generators(generators_in((args, kwargs), _reached_by(f)))
     f_now = as_it_is_now(f)
-    with binding.Opened(), Recording((), ()) as recording:
+    with binding.WithoutPrograms(), Recording((), ()) as recording:
         out = f(*args, **kwargs)
         made = _made_by(recording, out)
         captures = binding.captures_of(recording, made)
@@ -187,7 +187,7 @@ class _Rerun:
 
     def _run(self, recording: Recording, operands: list[Var], results: list[Any]) -> list[Var]:
         """The Vars that were made by the first run, made again."""
-        with self._generators, binding.ForwardThen(self._forward), binding.Opened():
+        with self._generators, binding.ForwardThen(self._forward), binding.WithoutPrograms():
             out = self._f(*self._args, **self._kwargs)
         made = _made_by(recording, out)
         same = len(made) == len(results) and all(map(_is_same, made, results))

@@ -94,7 +94,7 @@ def _by_series(f: Function, x: float, order: int) -> Any:
     None where that cannot serve: f uses numbers that carry derivatives themselves, or primitives.
     """
     result = None
-    with binding.Opened(), Recording((x,), (0,)) as recording:
+    with binding.WithoutPrograms(), Recording((x,), (0,)) as recording:
         output = Output(recording.run(f, {}))
         if recording.is_plain(output.atoms) and recording.passes_series:
             result = output.fill(binding.high_derivatives(recording, output.atoms, order))

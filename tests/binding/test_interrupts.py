@@ -45,16 +45,16 @@ def state() -> dict[str, Any]:
 
 
 CONTEXTS: dict[str, Callable[[], Any]] = {
-    "Apart": binding.Apart,
+    "OutsideDifferentiation": binding.OutsideDifferentiation,
     "Checking": cadiff.nan_check,
     "Forward": binding.Forward,
     "ForwardThen": lambda: binding.ForwardThen([]),
     "Guarded": lambda: binding.Guarded((1.0,), state, reads=True),
     "Held": lambda: binding.Held(LOCK),
     "Observer": lambda: Observation(watch_call(solved, [])),
-    "Opened": binding.Opened,
+    "WithoutPrograms": binding.WithoutPrograms,
     "PlaceNotes": binding.PlaceNotes,
-    "Quiet": binding.Quiet,
+    "WarningsOff": binding.WarningsOff,
     "Recording": lambda: binding.Recording((), ()),
     "ShapeHook": binding.recorded_shapes,
 }
