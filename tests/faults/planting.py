@@ -104,7 +104,8 @@ WORDLESS_IN_CYTHON = re.compile(
 )
 OPERATOR = re.compile(r"(?<= )(?:[<>]=?|[=!]=|[+-]=?|&&|\|\||and|or)(?= |$)")
 TRUTH = re.compile(r"\b(?:true|false|True|False)\b")
-WHOLE = re.compile(r"(?<!except -)(?<![\w.])\d(?![\w.])")  # larger ones are chosen, not counted
+# Larger ones are chosen, not counted, as are those of a shift.
+WHOLE = re.compile(r"(?<!except -)(?<!<< )(?<!>> )(?<![\w.])\d(?![\w.])(?! <<| >>)")
 ONE_MORE = re.compile(r" [+-] 1(?![\w.])")
 INDEX = re.compile(r"(?<=\w\[)[a-z_]\w*(?=\])")
 STATUS = re.compile(r"(?<=return )CAD_[A-Z_]+(?=;)")
@@ -253,7 +254,10 @@ def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
     for name, part in ast.iter_fields(node):
         if name in UNPLANTED or (isinstance(node, ast.Raise) and name in ("exc", "cause")):
             continue
+        is_of_shift = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.LShift, ast.RShift))
         for below in part if isinstance(part, list) else [part]:
+            if is_of_shift and isinstance(below, ast.Constant):
+                continue
             if isinstance(below, ast.AST) and not isinstance(
                 below, (ast.JoinedStr, ast.Import, ast.ImportFrom)
             ):

@@ -133,6 +133,14 @@ def test_faults_in_python() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "suffix"),
+    [("    MOST = 1 << 9,", ".c"), ("MOST = 1 << 9", ".pyx"), ("1 << 9", ".py")],
+)
+def test_sizes_written_as_shifts_are_left_alone(line: str, suffix: str) -> None:
+    assert faults_in(line, suffix) == []
+
+
 def test_python_compiles_with_a_fault() -> None:
     for fault in faults_in(PYTHON, ".py"):
         assert ast.dump(ast.parse(fault.planted_in(PYTHON))) != ast.dump(ast.parse(PYTHON))
