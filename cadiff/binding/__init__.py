@@ -14,6 +14,7 @@ from ._core import (
     functions,
     helper_texts,
     is_recording,
+    operation_kinds,
     operation_names,
     operation_of,
     operation_texts,

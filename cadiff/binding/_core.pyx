@@ -81,6 +81,15 @@ def operation_texts():
     ]
 
 
+def operation_kinds():
+    """Of each kind of array operations by its code: whether its result is a sum of products, and
+    whether it goes through the last axis from its end."""
+    return {
+        op: (cad_op_sums_up(<CadOp>op), bool(cad_entry_kinds[op].traits & CAD_BACKWARDS))
+        for op in range(<int>CAD_OP_LEAF)
+    }
+
+
 def helper_texts():
     """What these texts call, by name, as text; callees come first."""
     cdef size_t k = 0

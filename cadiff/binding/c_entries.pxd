@@ -35,7 +35,6 @@ cdef extern from "table/codes.h" nogil:
         CAD_OP_LEAF
         CAD_OP_ASSIGN
         CAD_OP_SUM
-        CAD_OP_MATMUL
         CAD_OP_GATHER
         CAD_OP_SCATTER
         CAD_OP_ADD_AT
@@ -79,9 +78,24 @@ cdef extern from "table/codes.h" nogil:
 
 
 cdef extern from "tape/entries.h" nogil:
+    ctypedef struct CadPull:
+        uint8_t op
+        uint8_t of[2]
+        uint8_t axes[3]
+
+    enum:
+        CAD_BACKWARDS
+        CAD_G
+        CAD_MOST_AXES
+
     ctypedef struct CadEntryKind:
-        uint8_t core
+        uint8_t n_views
         uint8_t is_moved
+        uint8_t core
+        uint8_t traits
+        CadPull pull[2]
+
+    const CadEntryKind cad_entry_kinds[]
 
     ctypedef uint32_t CadSlot
     CadSlot CAD_NONE
@@ -122,6 +136,11 @@ cdef extern from "tape/entries.h" nogil:
     int64_t *cad_plan_extra(CadPlan *plan)
     CadOperand *cad_next_operand(int64_t **place)
     const CadEntryKind *cad_entry_kind(CadEntry entry)
+    bint cad_op_is_kind(CadOp op)
+    bint cad_op_multiplies(CadOp op)
+    bint cad_op_sums_up(CadOp op)
+    void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *source,
+                            int64_t *to)
     bint cad_entry_overwrites(CadEntry entry)
     bint cad_entry_is_rule(CadEntry entry)
     bint cad_entry_assigns_number(CadEntry entry)

@@ -530,13 +530,14 @@ cdef int look_at_views(Hook hook, size_t entry) except -1:
         if len(found) == 0:
             continue
         if cad_entry_kind(e).core:
-            operands = [whole_operand(tape, plan, v) for v in (1, 2)]
+            name = cad_op_info[op].name.decode()[1:]
+            operands = [whole_operand(tape, plan, v) for v in range(1, plan.n_views)]
             text = (
-                f"the derivative of {call_text('matmul', operands)} by its {ORDINALS[k - 1]} "
+                f"the derivative of {call_text(name, operands)} by its {ORDINALS[k - 1]} "
                 "operand is not finite"
             )
             complain(
-                hook.checks, "matmul", text, operands, None, None, True,
+                hook.checks, name, text, operands, None, None, True,
                 cad_tape_origin(tape, entry).place,
             )
         place = worst_place(tape, plan, op, k, found)

@@ -1,7 +1,7 @@
 # What other modules see of recorded_sweep.pyx.
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from .c_entries cimport *
 from .tape cimport RuleCall
@@ -46,9 +46,9 @@ cdef class RecordedSweep:
     cdef CadPlan *copy_plan(self, CadEntry e) except NULL
     cdef bint is_touched_view(self, CadPlan *plan, int k)
     cdef int step_row(self, int op, CadPlan *plan) except -1
-    cdef int step_matmul(self, CadPlan *plan) except -1
-    cdef object matrices(self, CadPlan *plan, int k, int without)
-    cdef object factor(self, CadPlan *plan, int k, int without, bint passive)
+    cdef int step_kind(self, int op, CadPlan *plan) except -1
+    cdef object requested(self, CadPlan *plan, const CadPull *pull, int view,
+                          uint64_t shortened, bint is_target=*)
     cdef object offsets(self, CadPlan *plan)
     cdef object indexed_part(self, CadPlan *plan)
     cdef int step_gather(self, CadEntry e, CadPlan *plan) except -1

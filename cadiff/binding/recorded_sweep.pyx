@@ -9,7 +9,8 @@ import numpy as np
 
 cimport cython
 from cpython.float cimport PyFloat_FromDouble
-from libc.stdint cimport int64_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
@@ -265,13 +266,8 @@ cdef class RecordedSweep:
                 pass
             elif op == CAD_OP_GATHER:
                 self.step_gather(e, plan)
-            elif op == CAD_OP_SUM:
-                if not plan.passive & 2:
-                    place = self.place(plan, 1)
-                    if place is not None:
-                        self.add_to(place, self.place(plan, 0))
-            elif op == CAD_OP_MATMUL:
-                self.step_matmul(plan)
+            elif cad_op_is_kind(<CadOp>op):
+                self.step_kind(op, plan)
             else:
                 self.step_row(op, plan)
         finally:
@@ -307,23 +303,50 @@ cdef class RecordedSweep:
                     self.add_to(place, term)
         return 0
 
-    cdef int step_matmul(self, CadPlan *plan) except -1:
-        g = self.matrices(plan, 0, -2)
-        a, b = self.place(plan, 1), self.place(plan, 2)
-        if a is not None and not plan.passive & 2:
-            factor = self.factor(plan, 2, -3, plan.passive & 4)
-            self.add_to(self.matrices(plan, 1, -1), swap_last(cad_matmul(factor, swap_last(g))))
-        if b is not None and not plan.passive & 4:
-            factor = self.factor(plan, 1, -1, plan.passive & 2)
-            self.add_to(self.matrices(plan, 2, -3), cad_matmul(swap_last(factor), g))
+    cdef int step_kind(self, int op, CadPlan *plan) except -1:
+        """Carry out the request of each operand."""
+        cdef int which, j
+        cdef const CadPull *pull
+        cdef PyObject *operands[2]
+        cdef uint64_t summed
+        for which in range(1, plan.n_views):
+            if plan.passive >> which & 1 or self.place_of(cad_plan_view(plan, which)[0]) < 0:
+                continue
+            pull = &cad_entry_kinds[op].pull[which - 1]
+            if pull.op == CAD_OP_SUM:  # which adding is
+                self.add_to(self.place(plan, which), self.place(plan, 0))
+                continue
+            summed = 0
+            if cad_op_multiplies(<CadOp>pull.op):
+                summed = <uint64_t>1 << (plan.ndim - 2)
+            factors = []
+            for j in range(cad_entry_kinds[pull.op].n_views - 1):
+                factors.append(self.requested(plan, pull, pull.of[j], ~<uint64_t>0))
+                operands[j] = <PyObject *>factors[j]
+            target = self.requested(plan, pull, which, summed, True)
+            self.add_to(target, cad_array_kind(pull.op, operands, summed))
         return 0
 
-    cdef object matrices(self, CadPlan *plan, int k, int without):
-        """View k of a matrix product in the region, without the axis that is not its own."""
-        return drop_axis(self.place(plan, k), without)
-
-    cdef object factor(self, CadPlan *plan, int k, int without, bint passive):
-        return drop_axis(self.operand(plan, k, passive), without)
+    cdef object requested(self, CadPlan *plan, const CadPull *pull, int view, uint64_t shortened,
+                          bint is_target=False):
+        """A view for a request, in the region or among the values. Axes along which it stays where
+        it is have length 1, if their bits are in `shortened`."""
+        cdef int own = plan.ndim - cad_entry_kinds[pull.op].core
+        cdef int64_t shape[CAD_MOST_AXES]
+        cdef int64_t strides[CAD_MOST_AXES]
+        cdef int64_t slot = cad_plan_view(plan, view)[0]
+        cdef int i
+        cad_requested_axes(pull, plan.ndim, own, cad_plan_shape(plan), shape)
+        cad_requested_axes(pull, plan.ndim, own, cad_plan_view(plan, view) + 1, strides)
+        lengths = tuple([
+            1 if strides[i] == 0 and shortened >> i & 1 else shape[i] for i in range(plan.ndim)
+        ])
+        steps = tuple([strides[i] for i in range(plan.ndim)])
+        if is_target or view == CAD_G:
+            slot = self.region_slot + self.place_of(slot)
+            return strided_view(self.tape, <CadSlot>slot, lengths, steps)
+        var = strided_view(self.tape, self.source_of(<CadSlot>slot), lengths, steps)
+        return plain_value(var) if self.linear or plan.passive >> view & 1 else var
 
     cdef object offsets(self, CadPlan *plan):
         indices = np.empty(plan.size, np.int64)
@@ -499,16 +522,3 @@ cdef RecordedSweep new_sweep(CadTape *tape, size_t first, size_t last, CadSlot b
     sweep.shadows = []
     sweep.undone = []
     return sweep
-
-
-cdef object swap_last(object matrices):
-    """The transposes of stacked matrices."""
-    ndim = matrices.ndim
-    return matrices.transpose(*range(ndim - 2), ndim - 1, ndim - 2)
-
-
-cdef object drop_axis(object array, int axis):
-    """The array without an axis along which it does not change."""
-    key = [slice(None)] * array.ndim
-    key[array.ndim + axis] = 0
-    return array[tuple(key)]

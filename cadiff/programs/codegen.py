@@ -53,6 +53,7 @@ static double cad_sum(const double *x, int step, int n) {
 """
 
 _TEXTS = binding.operation_texts()
+_KINDS = binding.operation_kinds()
 _HELPERS: dict[str, str] = {**binding.helper_texts(), "cad_sum": _SUM}
 
 
@@ -367,13 +368,11 @@ class _FunctionInC:
         elif kind == InstructionKind.ROWS:
             axes, (result, *given) = self.plan(x)
             yield _loops(axes, f"{result} = {_value(op, given)};")
-        elif kind == InstructionKind.PRODUCT:
-            yield self.product(x)
+        elif kind == InstructionKind.TERMS:
+            yield from self.terms(op, n, out, x)
         elif kind == InstructionKind.CALL:
             yield from self.fold(self.parts["steps"][z], x, out)
         else:
-            if kind == InstructionKind.SUMS:
-                yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(x)
 
     def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
@@ -432,6 +431,31 @@ class _FunctionInC:
         return (
             _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
         )
+
+    def terms(self, op: int, n: int, out: int, at: int) -> Iterator[str]:
+        """An operation of a kind (src/table/kinds.def)."""
+        shape, found = views(self.parts, at)
+        sums_up, backwards = _KINDS[op]
+        if sums_up and len(found) > 2:
+            yield self.product(at)
+        elif sums_up:
+            yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+            yield self.additions(at)
+        else:
+            yield self.running(op, shape, at, backwards)
+
+    def running(self, op: int, shape: Sequence[int], at: int, backwards: bool) -> str:
+        """Along the last axis, on which a number `s` is carried."""
+        axes, texts = self.plan(at)
+        last = f"i{len(shape) - 1}"
+        outer = [axis for axis in axes if axis[0] != last]
+        names = dict(zip("rxy", texts, strict=False))
+        line = re.sub(r"\b[rxy]\b", lambda name: names[name[0]], _TEXTS[op]) + ";"
+        n = shape[-1]
+        forth = f"int {last} = 0; {last} < {n}; {last}++"
+        back = f"int {last} = {n - 1}; {last} >= 0; {last}--"
+        row = _block(f"for ({back if backwards else forth})", [line], scope=True)
+        return _loops(outer, _block("", ["double s = 0.0;", row], scope=True))
 
     # --- the end ---
 

@@ -27,10 +27,8 @@ Shape = tuple[int, ...]
 class InstructionKind:
     """What an instruction does."""
 
-    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, SUMS, PRODUCT, ADD_TO, ADD_AT, CALL, COMPARE = (
-        range(12)
-    )
-    TAKE_BY, ADD_BY = 12, 13
+    SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, TERMS, ADD_TO, ADD_AT, CALL, COMPARE = range(11)
+    TAKE_BY, ADD_BY = 11, 12
 
 
 class Instruction(NamedTuple):

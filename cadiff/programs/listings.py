@@ -59,8 +59,6 @@ _WORDS = {
     InstructionKind.TOTAL: "total",
     InstructionKind.ZEROS: "zeros",
     InstructionKind.ADD_AT: "add at",
-    InstructionKind.SUMS: "sums",
-    InstructionKind.PRODUCT: "product",
     InstructionKind.ADD_TO: "add to",
     InstructionKind.TAKE_BY: "take by",
     InstructionKind.ADD_BY: "add by",
@@ -164,15 +162,15 @@ class _Listing:
             name = self.steps[i.z].name
             text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
             return "call", name, text, ""
-        word = _WORDS[i.kind]
-        if i.kind in (InstructionKind.SUMS, InstructionKind.PRODUCT, InstructionKind.ADD_TO):
+        if i.kind == InstructionKind.TERMS:
             shape, (result, *given) = self.plan(i.x)
-            text = {
-                InstructionKind.SUMS: f"{result} = sum of {given[0]}",
-                InstructionKind.PRODUCT: f"{result} = sum of {' * '.join(given)}",
-                InstructionKind.ADD_TO: f"{result} += {given[0]}",
-            }[i.kind]
-            return word, str(shape), text, ""
+            name = readable(_NAMES[i.op])
+            what = name if name.startswith("running") else "sum"
+            return name, str(shape), f"{result} = {what} of {' * '.join(given)}", ""
+        word = _WORDS[i.kind]
+        if i.kind == InstructionKind.ADD_TO:
+            shape, (result, *given) = self.plan(i.x)
+            return word, str(shape), f"{result} += {given[0]}", ""
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             shape, (result, source, index) = self.plan(i.x)
             *_, (_, length, stride) = binding.read_plan(self.parts["plans"], i.x)
@@ -287,7 +285,7 @@ class _Listing:
                 sources.append(target)
         if i.kind == InstructionKind.ADD_TO:
             sources.append(target)
-        return np.concatenate(sources), out if i.kind == InstructionKind.SUMS else target
+        return np.concatenate(sources), out if i.kind == InstructionKind.TERMS else target
 
     def result_reads(self) -> Places:
         """The places where the results stand."""

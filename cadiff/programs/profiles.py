@@ -26,19 +26,16 @@ _WORDS = {
     InstructionKind.TAKE: "take",
     InstructionKind.TOTAL: "sum",
     InstructionKind.ZEROS: "zeros",
-    InstructionKind.SUMS: "sum",
-    InstructionKind.PRODUCT: "matmul",
     InstructionKind.ADD_TO: "add to",
     InstructionKind.ADD_AT: "add.at",
     InstructionKind.COMPARE: "guard",
     InstructionKind.TAKE_BY: "take",
     InstructionKind.ADD_BY: "add.at",
 }
-_BY_OPERATION = (InstructionKind.VECTOR, InstructionKind.ROWS)
+_BY_OPERATION = (InstructionKind.VECTOR, InstructionKind.ROWS, InstructionKind.TERMS)
 _BY_PLAN = (
     InstructionKind.ROWS,
-    InstructionKind.SUMS,
-    InstructionKind.PRODUCT,
+    InstructionKind.TERMS,
     InstructionKind.ADD_TO,
     InstructionKind.TAKE_BY,
     InstructionKind.ADD_BY,

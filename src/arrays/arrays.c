@@ -1,6 +1,8 @@
 /* See arrays.h: appending entries over arrays. */
 #include "arrays/arrays.h"
 
+#include "arrays/terms.h"
+
 /* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
  * `fixed` on stay as they are. Answers how many axes there are now. */
 static int coalesce(int ndim, int fixed, int64_t *shape, int n_views,
@@ -61,15 +63,8 @@ CadStatus cad_array_workspace(CadTape *tape, size_t count) {
     return CAD_OK;
 }
 
-/* For products of the size of any of the three matrices. */
-static size_t room_of_product(const int64_t *core) {
-    const int64_t m = core[0], n = core[1], p = core[2];
-    const int64_t outer = n > p ? n : p, inner = n < p ? n : p;
-    return (size_t)(outer * (m > inner ? m : inner));
-}
-
-size_t cad_array_room(CadOp op, CadPlan *plan) {
-    return cad_entry_kinds[op].core ? room_of_product(cad_plan_shape(plan) + plan->ndim - 3) : 0;
+size_t cad_array_room(CadOp op, int ndim, const int64_t *shape) {
+    return cad_op_is_kind(op) ? cad_term_room(op, ndim, shape, 1) : 0;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
@@ -90,9 +85,9 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     if (cad_op_is_row(request->op)) {
         lengthen_rows(ndim, shape, n_views, strides);
     }
-    const size_t room = kind->core ? room_of_product(shape + ndim - 3) : 0;
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     CadPlan *plan;
+    const size_t room = cad_array_room(request->op, ndim, shape);
     CadStatus status = cad_array_workspace(tape, room);
     if (status == CAD_OK) {
         status = cad_tape_push_plan(tape, CAD_CODE(request->op, 0), request->slots, words, &plan);

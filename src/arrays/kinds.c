@@ -5,9 +5,11 @@
 static const CadKernels row = {cad_row_value, cad_row_tangent, cad_row_reverse, cad_row_taylor};
 
 static const CadKernels kernels[CAD_OP_THIRD] = {
-    [CAD_OP_SUM] = {cad_sum_value, cad_sum_tangent, cad_sum_reverse, NULL},
-    [CAD_OP_MATMUL] = {cad_matmul_value, cad_matmul_tangent, cad_matmul_reverse,
-                       cad_matmul_taylor},
+#define CAD_KIND(word, name, text, operands, ...)                                                       \
+    [CAD_OP_##word] = {cad_term_value, cad_term_tangent, cad_term_reverse,                        \
+                       operands > 1 ? cad_term_taylor : NULL},
+#include "table/kinds.def"
+#undef CAD_KIND
     [CAD_OP_GATHER] = {cad_gather_value, cad_gather_tangent, cad_gather_reverse, NULL},
     [CAD_OP_ASSIGN] = {cad_assign_value, cad_assign_tangent, cad_assign_reverse, NULL},
     [CAD_OP_SCATTER] = {cad_scatter_value, cad_scatter_tangent, cad_scatter_reverse, NULL},

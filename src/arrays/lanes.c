@@ -1,6 +1,8 @@
 /* See lanes.h. */
 #include "arrays/lanes.h"
 
+#include "arrays/terms.h"
+
 /* --- memory --- */
 
 /* More than a number a slot is kept only if it is little. */
@@ -73,15 +75,14 @@ CadStatus cad_lanes_open_room(const CadTape *tape, size_t begin, size_t end, siz
     size_t most = 0;
     for (size_t i = begin; i < end && lanes > 1 && tape->n_plan_words > 0; i++) {
         const CadEntry entry = tape->entries[i];
-        if (CAD_IS_ARRAY_ENTRY(entry) && cad_entry_kind(entry)->core) {
+        if (CAD_IS_ARRAY_ENTRY(entry) && cad_op_is_kind(CAD_CODE_OP(entry.code))) {
             CadPlan *plan = cad_tape_plan(tape, entry);
-            const int64_t *core = cad_plan_shape(plan) + plan->ndim - 3;
-            const int64_t m = core[0], n = core[1], p = core[2];
-            const size_t needed = (size_t)(m * n + n * p + m * p); /* for any two of them */
+            const size_t needed = cad_term_room(CAD_CODE_OP(entry.code), plan->ndim,
+                                                cad_plan_shape(plan), lanes);
             most = needed > most ? needed : most;
         }
     }
-    *room = most > 0 ? cad_memory_resize(NULL, most * lanes, sizeof **room) : NULL;
+    *room = most > 0 ? cad_memory_resize(NULL, most, sizeof **room) : NULL;
     return most > 0 && *room == NULL ? CAD_NO_MEMORY : CAD_OK;
 }
 

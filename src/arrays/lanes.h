@@ -10,6 +10,11 @@ static inline double *lanes_of(CadLanes lanes, int64_t slot) {
     return lanes.data + (slot - lanes.base) * (int64_t)lanes.count;
 }
 
+/* Where those of slot 0 would be. */
+static inline double *origin_of(CadLanes lanes) {
+    return lanes.data - (ptrdiff_t)lanes.base * (ptrdiff_t)lanes.count;
+}
+
 static inline void copy_lanes(CadLanes lanes, int64_t to, int64_t from) {
     for (size_t k = 0; k < lanes.count; k++) {
         lanes_of(lanes, to)[k] = lanes_of(lanes, from)[k];

@@ -123,77 +123,66 @@ void cad_row_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPl
     }
 }
 
-void cad_sum_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    (void)entry;
-    if (!is_active(plan, 1)) {
-        return;
-    }
-    const int store = touch(tape, along, plan, 1);
-    double *const terms = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    do {
-        cad_strip_add(strip_at(&walk, 1, terms, 0), strip_at(&walk, 0, tape->adjoints, 0), store,
-                      walk.n);
-        if (along != NULL) {
-            add_lanes(&walk, along->adjoints, 1, 0, store);
-        }
-    } while (advance(&walk));
-}
-
-/* Whether a factor moves along all axes that are walked over: then no two products meet. */
-static int is_spread(CadPlan *plan, int view, int axes) {
-    for (int i = 0; i < axes; i++) {
-        if (cad_plan_view(plan, view)[i + 1] == 0) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static int touch_matrix(CadTape *tape, const CadAlong *along, CadPlan *plan, int view, int axes) {
+/* Make the adjoints of the target of a request ready; 1 if they are to be overwritten. */
+static int touch_target(CadTape *tape, const CadAlong *along, CadOp op, CadPlan *request) {
     int64_t low, high;
-    cad_plan_bounds(plan, view, &low, &high);
-    int64_t size = 1;
-    for (int i = 0; i < plan->ndim; i++) {
-        size *= cad_plan_view(plan, view)[i + 1] == 0 ? 1 : cad_plan_shape(plan)[i];
-    }
+    cad_plan_bounds(request, 0, &low, &high);
     if (!touch_range(tape, along, low, high)) {
         return 0;
     }
-    const int whole = size == high - low + 1 && is_spread(plan, view, axes) &&
-                      (axes == 0 || !are_entangled(plan, 1, 2));
+    const int whole = cad_term_fills(op, request, 0, high - low + 1);
     if (!whole) {
         clear(tape, along, low, high);
     }
     return whole;
 }
 
-void cad_matmul_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    (void)entry;
-    Walk walk;
-    start_walk(&walk, tape, plan, 3);
-    const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    double *const adjoint = tape->adjoints;
-    const int store_a = is_active(plan, 1) && touch_matrix(tape, along, plan, 1, walk.axes);
-    const int store_b = is_active(plan, 2) && touch_matrix(tape, along, plan, 2, walk.axes);
-    double *const to_a = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
-    double *const to_b = cad_tape_adjoints(tape, cad_plan_view(plan, 2)[0]);
-    do {
-        const CadMatrix g = matrix_at(&walk, 0, adjoint + walk.at[0], 0, 2);
+/* The tangent of a request: by each of its operands, which has one. */
+static void request_second(CadTape *tape, const CadAlong *along, const CadPull *pull,
+                           CadPlan *plan, CadTerm term) {
+    const size_t lanes = along->adjoints.count;
+    double *const values[3] = {NULL, term.data[1], term.data[2]};
+    term.lanes = lanes;
+    term.room = lanes == 1 ? tape->workspace : along->room;
+    term.data[0] = origin_of(along->adjoints);
+    for (int turn = 0; turn < 2; turn++) { /* the one that is stored comes first */
+        for (int k = 1; k < term.plan->n_views; k++) {
+            const int view = pull->of[k - 1];
+            if ((view == CAD_G) != (turn == 0) || (view != CAD_G && !is_active(plan, view))) {
+                continue;
+            }
+            term.along = k;
+            term.data[k] = origin_of(view == CAD_G ? along->adjoints : along->tangents);
+            cad_term_run(pull->op, &term);
+            term.data[k] = values[k];
+            term.store = 0;
+        }
+    }
+}
+
+void cad_term_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
+    CadRequestedPlan room;
+    for (int which = 1; which < plan->n_views; which++) {
+        if (!is_active(plan, which)) {
+            continue;
+        }
+        const CadPull *const pull = &cad_entry_kind(entry)->pull[which - 1];
+        CadTerm term = {.plan = cad_term_request(pull, plan, which, &room), .lanes = 1};
+        cad_array_bind_values(tape, &term);
+        for (int k = 1; k < term.plan->n_views; k++) {
+            if (pull->of[k - 1] == CAD_G) {
+                term.data[k] = tape->adjoints;
+            }
+        }
+        term.store = touch_target(tape, along, pull->op, term.plan);
+        term.absorbs = 1;
+        term.data[0] = cad_tape_adjoints(tape, cad_plan_view(term.plan, 0)[0]);
+        term.room = tape->workspace;
         if (along != NULL) {
-            second_matmul(tape, along, &walk, g, store_a, store_b);
+            request_second(tape, along, pull, plan, term);
         }
-        if (is_active(plan, 1)) {
-            add_matrix_product(tape, matrix_at(&walk, 1, to_a + walk.at[1], 0, 1), g,
-                               matrix_of_values(&walk, 2, 2, 1), store_a, m, p, n);
-        }
-        if (is_active(plan, 2)) {
-            add_matrix_product(tape, matrix_at(&walk, 2, to_b + walk.at[2], 1, 2),
-                               matrix_of_values(&walk, 1, 1, 0), g, store_b, n, m, p);
-        }
-    } while (advance(&walk));
+        cad_term_run(pull->op, &term);
+    }
 }
 
 void cad_gather_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {

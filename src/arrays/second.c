@@ -39,51 +39,6 @@ void second_tile(CadTape *tape, const CadAlong *along, const Walk *walk, CadOp o
     }
 }
 
-static void add_product(CadTape *tape, const CadAlong *along, CadMatrix to, CadMatrix a,
-                        CadMatrix t, int store, size_t rows, size_t inner, size_t columns) {
-    const size_t lanes = along->adjoints.count;
-    if (lanes == 1) {
-        add_matrix_product(tape, to, a, t, store, rows, inner, columns);
-    } else {
-        cad_lanes_multiply(to, a, t, lanes, store, rows, inner, columns, along->room);
-    }
-}
-
-static void add_product_left(CadTape *tape, const CadAlong *along, CadMatrix to, CadMatrix t,
-                             CadMatrix b, int store, size_t rows, size_t inner, size_t columns) {
-    const size_t lanes = along->adjoints.count;
-    if (lanes == 1) {
-        add_matrix_product(tape, to, t, b, store, rows, inner, columns);
-    } else {
-        cad_lanes_multiply_left(to, t, b, lanes, store, rows, inner, columns, along->room);
-    }
-}
-
-void second_matmul(CadTape *tape, const CadAlong *along, const Walk *walk, CadMatrix g,
-                   int store_a, int store_b) {
-    CadPlan *plan = walk->plan;
-    const int64_t *core = cad_plan_shape(plan) + walk->axes;
-    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    const int left = is_active(plan, 1), right = is_active(plan, 2);
-    const CadMatrix gt = matrix_of_lanes(walk, 0, along->adjoints, 0, 2);
-    if (left) {
-        const CadMatrix to = matrix_of_lanes(walk, 1, along->adjoints, 0, 1);
-        add_product_left(tape, along, to, gt, matrix_of_values(walk, 2, 2, 1), store_a, m, p, n);
-        if (right) {
-            const CadMatrix t = matrix_of_lanes(walk, 2, along->tangents, 2, 1);
-            add_product(tape, along, to, g, t, 0, m, p, n);
-        }
-    }
-    if (right) {
-        const CadMatrix to = matrix_of_lanes(walk, 2, along->adjoints, 1, 2);
-        add_product(tape, along, to, matrix_of_values(walk, 1, 1, 0), gt, store_b, n, m, p);
-        if (left) {
-            const CadMatrix t = matrix_of_lanes(walk, 1, along->tangents, 1, 0);
-            add_product_left(tape, along, to, t, g, 0, n, m, p);
-        }
-    }
-}
-
 static void exchange_lanes(CadLanes lanes, int64_t x, int64_t y) {
     for (size_t k = 0; k < lanes.count; k++) {
         exchange(lanes_of(lanes, x) + k, lanes_of(lanes, y) + k);

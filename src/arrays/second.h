@@ -9,10 +9,6 @@
 void second_tile(CadTape *tape, const CadAlong *along, const Walk *walk, CadOp op, CadStrip g,
                  const CadStrip x[4], const int store[4]);
 
-/* What a product of matrices does, whose adjoint is g. */
-void second_matmul(CadTape *tape, const CadAlong *along, const Walk *walk, CadMatrix g,
-                   int store_a, int store_b);
-
 /* Tangents go back to what they were, as the values do. */
 void exchange_tangents(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan);
 

@@ -43,55 +43,27 @@ void cad_row_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tang
     }
 }
 
-void cad_sum_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
-                     double *room) {
-    (void)room;
-    if (!cad_plan_extra(plan)[0]) {
+/* By one operand after the other: the operation is linear in each. */
+void cad_term_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
+                      double *room) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    int store = !(cad_entry_kind(entry)->traits & CAD_ADDS);
+    if (!store && !cad_plan_extra(plan)[0]) {
         clear_lanes(tangents, entry.out, entry.out + entry.b);
     }
-    if (!is_active(plan, 1)) {
-        return;
+    for (int k = 1; k < plan->n_views; k++) {
+        if (is_active(plan, k)) {
+            CadTerm term = {plan, {NULL}, tangents.count, k, store, 1, room};
+            cad_array_bind_values(tape, &term);
+            term.room = tangents.count == 1 ? tape->workspace : room;
+            term.data[0] = term.data[k] = origin_of(tangents);
+            cad_term_run(op, &term);
+            store = 0;
+        }
     }
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    do {
-        cad_lanes_add(tangents.count, lanes_at(&walk, 0, tangents, 0),
-                      lanes_at(&walk, 1, tangents, 0), 0, walk.n);
-    } while (advance(&walk));
-}
-
-void cad_matmul_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,
-                        double *room) {
-    const size_t lanes = tangents.count;
-    Walk walk;
-    start_walk(&walk, tape, plan, 3);
-    const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    const int left = is_active(plan, 1), right = is_active(plan, 2);
-    if (!left && !right) {
+    if (store) {
         clear_lanes(tangents, entry.out, entry.out + entry.b);
-        return;
     }
-    do {
-        const CadMatrix out = matrix_of_lanes(&walk, 0, tangents, 0, 2);
-        const CadMatrix a = matrix_of_values(&walk, 1, 0, 1), b = matrix_of_values(&walk, 2, 1, 2);
-        if (right) {
-            const CadMatrix t = matrix_of_lanes(&walk, 2, tangents, 1, 2);
-            if (lanes == 1) {
-                add_matrix_product(tape, out, a, t, 1, m, n, p);
-            } else {
-                cad_lanes_multiply(out, a, t, lanes, 1, m, n, p, room);
-            }
-        }
-        if (left) {
-            const CadMatrix t = matrix_of_lanes(&walk, 1, tangents, 0, 1);
-            if (lanes == 1) {
-                add_matrix_product(tape, out, t, b, !right, m, n, p);
-            } else {
-                cad_lanes_multiply_left(out, t, b, lanes, !right, m, n, p, room);
-            }
-        }
-    } while (advance(&walk));
 }
 
 void cad_scatter_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tangents,

@@ -32,76 +32,71 @@ CadStatus cad_row_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes 
     return status;
 }
 
-/* The coefficients of a matrix, each copied to a place of its own where BLAS can read it; the
- * first one is the value. */
-typedef struct Matrices {
+/* The coefficients of an operand, those of each power side by side where a kernel can read them as
+ * values; the first ones are the values. */
+typedef struct Powers {
     size_t count; /* 1: it is constant */
-    size_t size;
-    CadMatrix value;
+    int64_t low, span;
     double *copies;
-    ptrdiff_t columns;
-} Matrices;
+} Powers;
 
-static Matrices open_matrices(const CadPlan *plan, int view, size_t order, size_t rows,
-                              size_t columns, CadStatus *status) {
-    Matrices m = {1, rows * columns, {NULL, 0, 0}, NULL, (ptrdiff_t)columns};
-    if (is_active(plan, view)) {
-        m.count = order + 1;
-        m.copies = cad_memory_resize(NULL, order * m.size, sizeof *m.copies);
-        if (m.copies == NULL) {
-            *status = CAD_NO_MEMORY;
+static CadStatus copy_powers(CadPlan *plan, int view, CadLanes lanes, Powers *powers) {
+    int64_t low, high;
+    cad_plan_bounds(plan, view, &low, &high);
+    *powers = (Powers){1, low, high - low + 1, NULL};
+    if (!is_active(plan, view)) {
+        return CAD_OK;
+    }
+    powers->count = lanes.count + 1;
+    powers->copies =
+        cad_memory_resize(NULL, lanes.count * (size_t)powers->span, sizeof *powers->copies);
+    if (powers->copies == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    for (size_t k = 0; k < lanes.count; k++) {
+        for (int64_t i = 0; i < powers->span; i++) {
+            powers->copies[(int64_t)k * powers->span + i] = lanes_of(lanes, low + i)[k];
         }
     }
-    return m;
+    return CAD_OK;
 }
 
-/* Read those of a place of the walk: the axes `row` and `column` are the matrix's. */
-static void read_matrices(Matrices *m, const Walk *walk, int view, CadLanes lanes, int row,
-                          int column) {
-    m->value = matrix_of_values(walk, view, row, column);
-    const double *const from = lanes_of(lanes, walk->at[view]);
-    const size_t columns = (size_t)m->columns;
-    for (size_t i = 0; m->count > 1 && i < m->size; i++) {
-        const ptrdiff_t slot =
-            (ptrdiff_t)(i / columns) * m->value.row + (ptrdiff_t)(i % columns) * m->value.column;
-        for (size_t k = 0; k < lanes.count; k++) {
-            m->copies[k * m->size + i] = from[slot * (ptrdiff_t)lanes.count + (ptrdiff_t)k];
-        }
+static double *power_of(const Powers *powers, size_t k, double *values) {
+    return k == 0 ? values
+                  : powers->copies + (int64_t)(k - 1) * powers->span - powers->low;
+}
+
+/* Of an operation that is linear in two operands: each power is the sum of those of pairs. */
+CadStatus cad_term_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
+                          CadSeries *series) {
+    (void)series;
+    static const CadPull itself = {.of = {1, 2}, .axes = {0, 1, 2}};
+    CadPull copy = itself;
+    CadRequestedPlan room;
+    Powers x, y = {0, 0, 0, NULL};
+    CadStatus status = copy_powers(plan, 1, lanes, &x);
+    if (status == CAD_OK) {
+        status = copy_powers(plan, 2, lanes, &y);
     }
-}
-
-static CadMatrix matrix_of(const Matrices *m, size_t k) {
-    return k == 0 ? m->value : (CadMatrix){m->copies + (k - 1) * m->size, m->columns, 1};
-}
-
-CadStatus cad_matmul_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes lanes,
-                            CadSeries *series) {
-    (void)entry, (void)series;
-    Walk walk;
-    start_walk(&walk, tape, plan, 3);
-    const int64_t *core = cad_plan_shape(plan) + walk.axes;
-    const size_t rows = (size_t)core[0], inner = (size_t)core[1], columns = (size_t)core[2];
-    CadStatus status = CAD_OK;
-    Matrices a = open_matrices(plan, 1, lanes.count, rows, inner, &status);
-    Matrices b = open_matrices(plan, 2, lanes.count, inner, columns, &status);
-    do {
-        if (status != CAD_OK) {
-            break;
-        }
-        read_matrices(&a, &walk, 1, lanes, 0, 1);
-        read_matrices(&b, &walk, 2, lanes, 1, 2);
-        for (size_t k = 1; k <= lanes.count; k++) {
-            CadMatrix out = matrix_of_lanes(&walk, 0, lanes, 0, 2);
-            out.data += k - 1;
-            for (size_t i = 0; i <= k; i++) {
-                if (i < a.count && k - i < b.count) {
-                    add_matrix_product(tape, out, matrix_of(&a, i), matrix_of(&b, k - i), 0, rows,
-                                       inner, columns);
-                }
+    copy.op = (uint8_t)CAD_CODE_OP(entry.code);
+    CadTerm term = {.plan = cad_term_request(&copy, plan, 0, &room), .lanes = 1, .absorbs = 1};
+    cad_array_bind_values(tape, &term);
+    term.room = tape->workspace;
+    double *const values[3] = {NULL, term.data[1], term.data[2]};
+    for (int i = 0; i <= plan->ndim; i++) { /* the target stands in lanes */
+        cad_plan_view(term.plan, 0)[i] *= (int64_t)lanes.count;
+    }
+    for (size_t k = 1; k <= lanes.count && status == CAD_OK; k++) {
+        for (size_t i = 0; i <= k; i++) {
+            if (i < x.count && k - i < y.count) {
+                term.data[0] = origin_of(lanes) + k - 1;
+                term.data[1] = power_of(&x, i, values[1]);
+                term.data[2] = power_of(&y, k - i, values[2]);
+                cad_term_run(copy.op, &term);
             }
         }
-    } while (advance(&walk));
-    cad_memory_free(a.copies);
-    cad_memory_free(b.copies);
+    }
+    cad_memory_free(x.copies);
+    cad_memory_free(y.copies);
     return status;
 }

@@ -60,20 +60,14 @@ void cad_gather_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
     }
 }
 
-void cad_matmul_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    (void)entry;
-    Walk walk;
-    start_walk(&walk, tape, plan, 3);
-    multiply_views(&walk);
-}
-
-void cad_sum_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    if (!cad_plan_extra(plan)[0]) {
+void cad_term_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    const int adds = (cad_entry_kind(entry)->traits & CAD_ADDS) != 0;
+    if (adds && !cad_plan_extra(plan)[0]) {
         memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
     }
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    add_rows(&walk);
+    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds, .room = tape->workspace};
+    cad_array_bind_values(tape, &term);
+    cad_term_run(CAD_CODE_OP(entry.code), &term);
 }
 
 void cad_row_value(CadTape *tape, CadEntry entry, CadPlan *plan) {

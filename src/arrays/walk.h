@@ -173,16 +173,6 @@ static inline void add_rows(Walk *walk) {
     } while (advance(walk));
 }
 
-/* The first view = the product of the others; the walk keeps three axes. */
-static inline void multiply_views(Walk *walk) {
-    const int64_t *core = cad_plan_shape(walk->plan) + walk->axes;
-    do {
-        cad_multiply_matrices(matrix_of_values(walk, 0, 0, 2), matrix_of_values(walk, 1, 0, 1),
-                              matrix_of_values(walk, 2, 1, 2), (size_t)core[0], (size_t)core[1],
-                              (size_t)core[2]);
-    } while (advance(walk));
-}
-
 /* target (rows x columns) += or = a b, a a column and b a row. */
 static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b, int store,
                                      size_t rows, size_t columns) {
@@ -204,9 +194,9 @@ static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b,
     }
 }
 
-/* target (rows x columns) += or = a b, by way of the workspace where BLAS cannot write to the
- * target, or has to add. */
-static inline void add_matrix_product(CadTape *tape, CadMatrix target, CadMatrix a, CadMatrix b,
+/* target (rows x columns) += or = a b, by way of some room where BLAS cannot write to the target,
+ * or has to add. */
+static inline void add_matrix_product(double *room, CadMatrix target, CadMatrix a, CadMatrix b,
                                       int store, size_t rows, size_t inner, size_t columns) {
     if (inner == 1) {
         add_outer_product(target, a, b, store, rows, columns);
@@ -216,7 +206,7 @@ static inline void add_matrix_product(CadTape *tape, CadMatrix target, CadMatrix
         cad_multiply_matrices(target, a, b, rows, inner, columns);
         return;
     }
-    const CadMatrix product = {tape->workspace, (ptrdiff_t)columns, 1};
+    const CadMatrix product = {room, (ptrdiff_t)columns, 1};
     cad_multiply_matrices(product, a, b, rows, inner, columns);
     for (size_t i = 0; i < rows; i++) {
         cad_strip_add((CadStrip){target.data + (ptrdiff_t)i * target.row, target.column},

@@ -206,10 +206,10 @@ static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
 
 static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
     const int m = frame->ndim - 3, n = frame->ndim - 2, q = frame->ndim - 1;
-    const int is_product = cad_entry_kinds[op].core > 0;
-    int sound = is_operation(op) ? is_result(frame, size, 0, 0)
-                : is_product     ? is_result(frame, size, n, n + 1)
-                                 : is_result(frame, size, 0, frame->ndim);
+    const int is_product = cad_op_multiplies((CadOp)op);
+    int sound = !cad_op_sums_up((CadOp)op) ? is_result(frame, size, 0, 0)
+                : is_product               ? is_result(frame, size, n, n + 1)
+                                           : is_result(frame, size, 0, frame->ndim);
     for (int k = 1; k < frame->n_views && sound; k++) {
         sound = is_inside(graph, frame, frame->views[k]);
     }

@@ -224,7 +224,7 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
         steps.at[k] = plan->views[k].first;
     }
     steps.at[0] += array->first;
-    const int is_product = array->op < CAD_OP_COUNT && cad_entry_kinds[array->op].core > 0;
+    const int is_product = plan->n_views > 2;
     const size_t before = f->edges->n;
     do {
         const CadId of = (CadId)steps.at[0], x = (CadId)steps.at[1];
@@ -234,6 +234,30 @@ static void find_of_terms(Finder *f, const CadArray *array, const CadPlanCopy *p
         }
     } while (goes_on(f) && next_step(&steps));
     f->edges->n_factors += is_product ? f->edges->n - before : 0;
+}
+
+/* Running sums: each result is the sum of an operand and of the result before it, in the order in
+ * which they follow from each other. */
+static void find_of_running(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
+    const int backwards = (cad_entry_kinds[array->op].traits & CAD_BACKWARDS) != 0;
+    const int last = plan->ndim - 1;
+    const int64_t to = plan->strides[0][last], from = plan->strides[1][last];
+    const int64_t n = plan->shape[last];
+    Steps steps = {.ndim = last,
+                   .shape = plan->shape,
+                   .n_views = 2,
+                   .strides = {plan->strides[0], plan->strides[1]},
+                   .at = {plan->views[0].first + (int64_t)array->first, plan->views[1].first}};
+    do {
+        for (int64_t k = 0; k < n && goes_on(f); k++) {
+            const int64_t i = backwards ? n - 1 - k : k, former = backwards ? i + 1 : i - 1;
+            const CadId of = (CadId)(steps.at[0] + i * to);
+            add_edge(f, of, (CadId)(steps.at[1] + i * from), f->one);
+            if (k > 0 && goes_on(f)) {
+                add_edge(f, of, (CadId)(steps.at[0] + former * to), f->one);
+            }
+        }
+    } while (goes_on(f) && next_step(&steps));
 }
 
 static void find_of_addition(Finder *f, const CadArray *array, const CadPlanCopy *plan) {
@@ -386,6 +410,8 @@ static void find_of_array(Finder *f, size_t i) {
         find_of_call(f, &array, &plan);
     } else if (cad_op_is_row((CadOp)array.op)) {
         find_of_row(f, &array, &plan);
+    } else if (!cad_op_sums_up((CadOp)array.op)) {
+        find_of_running(f, &array, &plan);
     } else {
         find_of_terms(f, &array, &plan);
     }

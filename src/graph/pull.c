@@ -444,53 +444,56 @@ static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
     }
 }
 
-/* A (m x n) B (n x p): the cotangent of A is g B', that of B is A' g. */
-static void pull_matmul(Pull *p, const CadPlanCopy *plan, Cotangents cotangents) {
-    const int ndim = plan->ndim, m = ndim - 3, n = ndim - 2, q = ndim - 1;
-    CadNumbers g = view_of(cotangents, plan->views[0]);
+/* The adjoint of each operand, by the request of its kind. What a kernel of matrices reads has to
+ * be matrices: one cotangent for all is written out. */
+static void pull_kind(Pull *p, const CadArray *array, const CadPlanCopy *plan,
+                      Cotangents cotangents) {
+    const CadEntryKind *const kind = &cad_entry_kinds[array->op];
+    const int ndim = plan->ndim, own = ndim - kind->core;
     int64_t g_strides[CAD_MOST_AXES];
-    if (cotangents.step == 0) { /* products of matrices want matrices */
-        int64_t shape[CAD_MOST_AXES], in_order[CAD_MOST_AXES];
-        memcpy(shape, plan->shape, (size_t)ndim * sizeof *shape);
-        shape[n] = 1;
-        g = copied(p->graph, ndim, shape, g, in_order);
-        memcpy(g_strides, in_order, (size_t)ndim * sizeof *g_strides);
-        g_strides[n] = 0;
-        g.strides = g_strides;
+    CadNumbers g = view_of(cotangents, plan->views[0]);
+    if (cotangents.step == 0 && kind->core > 0) {
+        int64_t lengths[CAD_MOST_AXES];
+        for (int i = 0; i < ndim; i++) { /* without axes that the result does not have */
+            lengths[i] = plan->strides[0][i] == 0 ? 1 : plan->shape[i];
+        }
+        g = copied(p->graph, ndim, lengths, g, g_strides);
+        for (int i = 0; i < ndim; i++) {
+            g_strides[i] = plan->strides[0][i] == 0 ? 0 : g_strides[i];
+        }
     }
-    for (int k = 1; k <= 2 && p->graph->status == CAD_OK; k++) {
+    for (int k = 1; k < plan->n_views && p->graph->status == CAD_OK; k++) {
+        const CadPull *const pull = &kind->pull[k - 1];
         if (!is_active(p, plan->views[k].first)) {
             continue;
         }
-        /* The axes of the product, in the order rows, inner, columns. */
-        const int rows = k == 1 ? m : n, inner = k == 1 ? q : m, columns = k == 1 ? n : q;
-        const CadNumbers factors[2] = {k == 1 ? g : plan->views[1], k == 1 ? plan->views[2] : g};
-        int64_t shape[CAD_MOST_AXES], strides[3][CAD_MOST_AXES], own[CAD_MOST_AXES];
-        int64_t core[3] = {plan->shape[rows], plan->shape[inner], plan->shape[columns]};
-        memcpy(shape, plan->shape, (size_t)ndim * sizeof *shape);
-        for (int f = 0; f < 2; f++) {
-            memcpy(strides[f + 1], factors[f].strides, (size_t)ndim * sizeof *shape);
-            strides[f + 1][m] = factors[f].strides[rows];
-            strides[f + 1][n] = factors[f].strides[inner];
-            strides[f + 1][q] = factors[f].strides[columns];
+        if (pull->op == CAD_OP_SUM) { /* which accumulating is */
+            accumulate_view(p, ndim, plan->shape, plan->views[k], g);
+            continue;
         }
-        shape[m] = core[0], shape[n] = 1, shape[q] = core[2];
-        const size_t size = cad_strides_in_order(ndim, shape, own);
-        memcpy(strides[0], own, (size_t)ndim * sizeof *own);
-        strides[0][n] = 0;
-        shape[n] = core[1];
-        const CadNumbers views[3] = {
-            {0, strides[0]}, {factors[0].first, strides[1]}, {factors[1].first, strides[2]}};
-        const CadId product = cad_graph_map(p->graph, CAD_OP_MATMUL, size, ndim, shape, 3, views);
-        /* The contribution has the axes rows and columns, and one of length 1. */
-        int64_t targets[CAD_MOST_AXES];
-        memcpy(targets, plan->views[k].strides, (size_t)ndim * sizeof *targets);
-        targets[m] = plan->views[k].strides[rows];
-        targets[n] = 0;
-        targets[q] = plan->views[k].strides[columns];
-        shape[n] = 1;
-        accumulate_view(p, ndim, shape, (CadNumbers){plan->views[k].first, targets},
-                        (CadNumbers){product, strides[0]});
+        int64_t shape[CAD_MOST_AXES], lengths[CAD_MOST_AXES];
+        int64_t targets[CAD_MOST_AXES], result[CAD_MOST_AXES], operands[2][CAD_MOST_AXES];
+        CadNumbers views[3] = {{0, result}};
+        cad_requested_axes(pull, ndim, own, plan->shape, shape);
+        cad_requested_axes(pull, ndim, own, plan->strides[k], targets);
+        for (int j = 1; j < cad_entry_kinds[pull->op].n_views; j++) {
+            const CadNumbers of = pull->of[j - 1] == CAD_G ? g : plan->views[pull->of[j - 1]];
+            cad_requested_axes(pull, ndim, own, of.strides, operands[j - 1]);
+            views[j] = (CadNumbers){of.first, operands[j - 1]};
+        }
+        /* The contribution has no more axes than matrices that are added up. */
+        const int inner = cad_op_multiplies((CadOp)pull->op) ? ndim - 2 : -1;
+        for (int i = 0; i < ndim; i++) {
+            lengths[i] = i == inner ? 1 : shape[i];
+        }
+        const size_t size = cad_strides_in_order(ndim, lengths, result);
+        if (inner >= 0) {
+            result[inner] = targets[inner] = 0;
+        }
+        const CadId made = cad_graph_map(p->graph, pull->op, size, ndim, shape,
+                                         cad_entry_kinds[pull->op].n_views, views);
+        accumulate_view(p, ndim, lengths, (CadNumbers){plan->views[k].first, targets},
+                        (CadNumbers){made, result});
     }
 }
 
@@ -695,10 +698,8 @@ static void pull_array(Pull *p, size_t i) {
     }
     CadPlanCopy plan;
     cad_copy_plan(p->graph, &array, &plan);
-    if (array.op == CAD_OP_SUM) {
-        accumulate_view(p, plan.ndim, plan.shape, plan.views[1], view_of(g, plan.views[0]));
-    } else if (array.op == CAD_OP_MATMUL) {
-        pull_matmul(p, &plan, g);
+    if (array.op < CAD_OP_COUNT && cad_op_is_kind((CadOp)array.op)) {
+        pull_kind(p, &array, &plan, g);
     } else if (array.op == CAD_ARRAY_ADD_TO) {
         pull_add_to(p, &array, &plan, g);
     } else if (array.op == CAD_ARRAY_TAKE) {

@@ -143,32 +143,23 @@ static Tangents push_row(Push *p, const CadArray *array, const CadPlanCopy *plan
                                   : in_order_of(p, plan, sum, in_order, array->size);
 }
 
-static Tangents push_sum(Push *p, const CadArray *array, const CadPlanCopy *plan) {
-    const CadNumbers views[2] = {plan->views[0], view_of(p, plan->views[1])};
-    if (views[1].first == CAD_NO_ID) {
-        return (Tangents){CAD_NO_ID, 0};
-    }
-    return (Tangents){
-        cad_graph_map(p->graph, CAD_OP_SUM, array->size, plan->ndim, plan->shape, 2, views), 1};
-}
-
-static Tangents push_matmul(Push *p, const CadArray *array, const CadPlanCopy *plan) {
+/* By one operand after the other. What a kernel of matrices reads has to be matrices. */
+static Tangents push_kind(Push *p, const CadArray *array, const CadPlanCopy *plan) {
     Tangents sum = {CAD_NO_ID, 0};
-    for (int k = 1; k <= 2; k++) {
-        const uint32_t i = CAD_IS_ELEMENT(plan->views[k].first)
-                               ? cad_graph_array_of(p->graph, plan->views[k].first)
-                               : 0;
-        if (CAD_IS_ELEMENT(plan->views[k].first)) { /* products of matrices want matrices */
+    for (int k = 1; k < plan->n_views; k++) {
+        if (CAD_IS_ELEMENT(plan->views[k].first) && cad_entry_kinds[array->op].core > 0) {
+            const uint32_t i = cad_graph_array_of(p->graph, plan->views[k].first);
             p->arrays[i] = as_array(p, p->arrays[i], p->graph->arrays[i].size);
         }
-        CadNumbers views[3] = {plan->views[0], plan->views[1], plan->views[2]};
+        CadNumbers views[3] = {plan->views[0], plan->views[1]};
+        views[2] = plan->n_views > 2 ? plan->views[2] : views[1];
         views[k] = view_of(p, plan->views[k]);
         if (views[k].first == CAD_NO_ID) {
             continue;
         }
-        const CadId product =
-            cad_graph_map(p->graph, CAD_OP_MATMUL, array->size, plan->ndim, plan->shape, 3, views);
-        sum = sum_of_arrays(p, sum, (Tangents){product, 1}, array->size);
+        const CadId made = cad_graph_map(p->graph, array->op, array->size, plan->ndim, plan->shape,
+                                         plan->n_views, views);
+        sum = sum_of_arrays(p, sum, (Tangents){made, 1}, array->size);
     }
     return sum;
 }
@@ -296,11 +287,10 @@ static void push_array(Push *p, size_t i) {
     }
     CadPlanCopy plan;
     cad_copy_plan(p->graph, &array, &plan);
-    p->arrays[i] = array.op == CAD_OP_SUM          ? push_sum(p, &array, &plan)
-                   : array.op == CAD_OP_MATMUL     ? push_matmul(p, &array, &plan)
-                   : array.op == CAD_ARRAY_ADD_TO  ? push_add_to(p, &array, &plan)
+    p->arrays[i] = array.op == CAD_ARRAY_ADD_TO    ? push_add_to(p, &array, &plan)
                    : array.op == CAD_ARRAY_CALL    ? push_call(p, &array, &plan)
                    : cad_array_is_by_index(&array) ? push_by_index(p, &array, &plan)
+                   : array.op < CAD_OP_LEAF        ? push_kind(p, &array, &plan)
                                                    : push_row(p, &array, &plan);
 }
 

@@ -225,78 +225,51 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     } while (next_step(&steps));
 }
 
-static void read_sum(Reader *r, CadEntry entry, CadPlan *plan) {
-    const int64_t *target = cad_plan_view(plan, 0);
-    const int in_place = cad_plan_extra(plan)[0] != 0;
-    if (in_place || (r->graph->optimize && plan->size <= SMALL_ARRAY)) {
-        Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 2};
-        for (int k = 0; k < 2; k++) {
-            steps.at[k] = cad_plan_view(plan, k)[0];
-            steps.strides[k] = cad_plan_view(plan, k) + 1;
-        }
-        do {
-            CadId term = number_at(r, steps.at[1]);
-            CadId *sum = &r->at[steps.at[0] - r->base];
-            if (!is_active(plan, 1)) {
-                term = cad_graph_apply(r->graph, CAD_OP_stop, term, term, term);
-            }
-            const CadId former = in_place ? number_at(r, steps.at[0]) : *sum;
-            *sum = former == CAD_NO_ID ? term
-                                       : cad_graph_apply(r->graph, CAD_OP_add, former, term, term);
-        } while (next_step(&steps));
-        return;
-    }
-    int64_t strides[CAD_MOST_AXES];
-    CadNumbers terms =
-        numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, 1), strides);
-    if (!is_active(plan, 1)) {
-        terms = stopped(r, plan->ndim, cad_plan_shape(plan), terms, strides);
-    }
-    const CadNumbers views[2] = {{(CadId)(target[0] - entry.out), target + 1}, terms};
-    const CadId first =
-        cad_graph_map(r->graph, CAD_OP_SUM, entry.b, plan->ndim, cad_plan_shape(plan), 2, views);
-    name_elements(r, entry.out, entry.b, first);
-}
-
-/* Products of small matrices, number by number. */
-static void read_matmul_singly(Reader *r, CadPlan *plan) {
-    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 3};
-    for (int k = 0; k < 3; k++) {
+/* A sum of products, number by number: of small ones. */
+static void read_singly(Reader *r, CadPlan *plan, int in_place) {
+    Steps steps = {
+        .ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
+    for (int k = 0; k < plan->n_views; k++) {
         steps.at[k] = cad_plan_view(plan, k)[0];
         steps.strides[k] = cad_plan_view(plan, k) + 1;
     }
     do {
-        CadId x[2];
-        for (int k = 0; k < 2; k++) {
-            x[k] = number_at(r, steps.at[k + 1]);
-            if (!is_active(plan, k + 1)) {
-                x[k] = cad_graph_apply(r->graph, CAD_OP_stop, x[k], x[k], x[k]);
+        CadId term = CAD_NO_ID;
+        for (int k = 1; k < plan->n_views; k++) {
+            CadId x = number_at(r, steps.at[k]);
+            if (!is_active(plan, k)) {
+                x = cad_graph_apply(r->graph, CAD_OP_stop, x, x, x);
             }
+            term = k == 1 ? x : cad_graph_apply(r->graph, CAD_OP_multiply, term, x, x);
         }
         CadId *sum = &r->at[steps.at[0] - r->base];
-        const CadId product = cad_graph_apply(r->graph, CAD_OP_multiply, x[0], x[1], x[1]);
-        *sum = *sum == CAD_NO_ID ? product
-                                 : cad_graph_apply(r->graph, CAD_OP_add, *sum, product, product);
+        const CadId former = in_place ? number_at(r, steps.at[0]) : *sum;
+        *sum = former == CAD_NO_ID ? term
+                                   : cad_graph_apply(r->graph, CAD_OP_add, former, term, term);
     } while (next_step(&steps));
 }
 
-static void read_matmul(Reader *r, CadEntry entry, CadPlan *plan) {
-    if (r->graph->optimize && plan->size <= SMALL_PRODUCT) {
-        read_matmul_singly(r, plan);
+/* An operation of a kind. */
+static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
+    const CadOp op = CAD_CODE_OP(entry.code);
+    const int in_place = cad_plan_adds(cad_entry_kind(entry), plan);
+    const int64_t small = cad_op_multiplies(op) ? SMALL_PRODUCT : SMALL_ARRAY;
+    if (in_place || (r->graph->optimize && plan->size <= small && cad_op_sums_up(op))) {
+        read_singly(r, plan, in_place);
         return;
     }
     int64_t strides[3][CAD_MOST_AXES];
-    const int64_t *product = cad_plan_view(plan, 0);
-    CadNumbers views[3] = {{(CadId)(product[0] - entry.out), product + 1}};
-    for (int k = 1; k < 3; k++) {
+    const int64_t *result = cad_plan_view(plan, 0);
+    CadNumbers views[3] = {{(CadId)(result[0] - entry.out), result + 1}};
+    for (int k = 1; k < plan->n_views; k++) {
         views[k] =
             numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
         if (!is_active(plan, k)) {
             views[k] = stopped(r, plan->ndim, cad_plan_shape(plan), views[k], strides[k]);
         }
     }
-    const CadId first = cad_graph_map(r->graph, CAD_OP_MATMUL, entry.b, plan->ndim,
-                                      cad_plan_shape(plan), 3, views);
+    const CadId first = cad_graph_map(r->graph, op, entry.b, plan->ndim, cad_plan_shape(plan),
+                                      plan->n_views, views);
     name_elements(r, entry.out, entry.b, first);
 }
 
@@ -512,14 +485,8 @@ static void read_array(Reader *r, CadEntry entry) {
     case CAD_OP_GATHER:
         read_gather(r, entry, plan);
         break;
-    case CAD_OP_SUM:
-        read_sum(r, entry, plan);
-        break;
-    case CAD_OP_MATMUL:
-        read_matmul(r, entry, plan);
-        break;
     default:
-        read_row(r, entry, plan);
+        (cad_op_is_kind(CAD_CODE_OP(entry.code)) ? read_kind : read_row)(r, entry, plan);
     }
 }
 

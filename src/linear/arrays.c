@@ -87,70 +87,53 @@ static CadStatus build_row(CadBuild *build, CadOp op, CadPlan *plan, int which) 
                                           : append_add(build, plan, 0, which, factors, step);
 }
 
-/* Copy the matrices of a factor, without those that are the same along an axis; their strides. */
-static CadStatus copy_matrices(CadBuild *build, CadPlan *plan, int which, int64_t rows,
-                               int64_t columns, int row, int column, int64_t *strides) {
-    const int axes = plan->ndim - 3;
+/* Copy an operand to the numbers, without axes along which it stays where it is; its view there. */
+static CadStatus copy_operand(CadBuild *build, CadPlan *plan, int which, int64_t *copy) {
     int64_t *const shape = cad_plan_shape(plan), *const view = cad_plan_view(plan, which);
-    int64_t count = 1;
-    for (int i = axes; i-- > 0;) {
-        strides[i] = view[i + 1] != 0 ? count * rows * columns : 0;
-        count *= view[i + 1] != 0 ? shape[i] : 1;
+    const size_t begin = cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+    int64_t size = 1, lengths[CAD_MOST_AXES];
+    copy[0] = 0;
+    for (int i = plan->ndim; i-- > 0;) {
+        const int moves = view[i + 1] != 0 && shape[i] > 1;
+        lengths[i] = moves ? shape[i] : 1;
+        copy[i + 1] = moves ? size : 0;
+        size *= lengths[i];
     }
-    CadItems *const numbers = &build->linear->part[CAD_LINEAR_NUMBERS];
-    const size_t begin = numbers->count;
     const CadStatus status =
-        cad_linear_extend(build->linear, CAD_LINEAR_NUMBERS, (size_t)(count * rows * columns));
+        cad_linear_extend(build->linear, CAD_LINEAR_NUMBERS, (size_t)size);
     if (status != CAD_OK) {
         return status;
     }
+    CadRequestedPlan room;
+    CadPlan *const copied = cad_term_plan(plan->ndim, lengths, 1, &room);
+    memcpy(cad_plan_view(copied, 0), view, (size_t)(plan->ndim + 1) * sizeof *view);
+    double *to = (double *)cad_linear_items(build->linear, CAD_LINEAR_NUMBERS) + begin;
     Walk walk;
-    start_walk(&walk, build->tape, plan, 3);
+    start_walk(&walk, build->tape, copied, 1);
     do {
-        double *to = (double *)numbers->data + begin;
-        for (int i = 0; i < axes; i++) {
-            to += walk.index[i] * strides[i];
-        }
-        const CadMatrix from = matrix_of_values(&walk, which, row, column);
-        for (int64_t i = 0; i < rows; i++, to += columns) {
-            cad_strip_add((CadStrip){to, 1}, (CadStrip){from.data + i * from.row, from.column}, 1,
-                          (size_t)columns);
-        }
+        cad_strip_add((CadStrip){to, 1}, values_at(&walk, 0, 0), 1, walk.n);
+        to += walk.n;
     } while (advance(&walk));
     return CAD_OK;
 }
 
-/* The product by one factor. For the left one it is that of the transposes, so that the matrix of
- * numbers always comes first. */
-static CadStatus build_product(CadBuild *build, CadPlan *plan, int which) {
-    const int axes = plan->ndim - 3;
-    const int64_t *const core = cad_plan_shape(plan) + axes;
-    const int64_t *const to = cad_plan_view(plan, 0) + 1 + axes;
-    const int64_t *const from = cad_plan_view(plan, which) + 1 + axes;
-    const int64_t m = core[0], n = core[1], p = core[2];
-    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
-    const int right = which == 2;
-    const CadProductHead head = {
-        .matrices = begin,
-        .rows = right ? m : p,
-        .inner = n,
-        .columns = right ? p : m,
-        .matrix_row = right ? n : 1,
-        .matrix_column = right ? 1 : p,
-        .target_row = right ? to[0] : to[2],
-        .target_column = right ? to[2] : to[0],
-        .source_row = from[1],
-        .source_column = right ? from[2] : from[0],
-    };
+/* The operation of a kind by one operand. */
+static CadStatus build_terms(CadBuild *build, CadOp op, CadPlan *plan, int which) {
+    const CadTermsHead head = {op, which,
+                               (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS)};
+    const int views[] = {0, 1, 2}, n_views = plan->n_views;
     int64_t frame[FRAME_WORDS];
-    const int views[] = {0, which};
-    size_t words = frame_of(frame, plan, axes, views, 2);
-    frame[words++] = 0;
-    const CadStatus status = right ? copy_matrices(build, plan, 1, m, n, 0, 1, frame + words)
-                                   : copy_matrices(build, plan, 2, n, p, 1, 2, frame + words);
-    words += (size_t)axes;
+    size_t words = frame_of(frame, plan, plan->ndim, views, n_views);
+    CadStatus status = CAD_OK;
+    if (n_views == 3) {
+        status = copy_operand(build, plan, 3 - which,
+                              frame + 1 + plan->ndim + (3 - which) * (plan->ndim + 1));
+    } else { /* there is no other one */
+        memset(frame + words, 0, (size_t)(plan->ndim + 1) * sizeof *frame);
+        words += (size_t)plan->ndim + 1;
+    }
     return status != CAD_OK ? status
-                            : cad_build_step(build, CAD_LINEAR_PRODUCT, &head, frame, words);
+                            : cad_build_step(build, CAD_LINEAR_TERMS, &head, frame, words);
 }
 
 /* Whether a number kept by an assignment has an influence: most often it was never read. */
@@ -234,7 +217,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
             cad_build_mark_all(build, spans.from[k], CAD_PLACED);
         }
         if (cad_entry_kind(entry)->core) {
-            status = build_product(build, plan, which);
+            status = build_terms(build, op, plan, which);
         } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);
         } else if (sums) {
@@ -275,8 +258,8 @@ void cad_build_rename_words(CadBuild *build) {
         if (kind == CAD_LINEAR_MOVE) {
             rename_slot(build, &((CadMoveHead *)words)->kept);
         }
-        for (int k = 0; k < (kind == CAD_LINEAR_MOVE ? 1 : 2); k++) {
-            rename_slot(build, frame.view[k]);
+        for (int k = 0; k < cad_frame_places(kind); k++) {
+            rename_slot(build, frame.view[cad_frame_place(kind, words, k)]);
         }
     }
 }

@@ -1,5 +1,6 @@
 /* Whether a linear map that came from outside is sound: that no step reaches beyond the places and
  * numbers there are. What a map does not hold but derives is derived on the way. */
+#include "arrays/terms.h"
 #include "linear/steps.h"
 
 #include <math.h>
@@ -43,16 +44,13 @@ static int stretch(int64_t length, int64_t stride, size_t count, int64_t *low, i
     return *low >= 0 && (uint64_t)*high < count;
 }
 
-/* Whether a view of a shape stays among `count` numbers, with `more` axes beside those of the
- * frame. */
-static int is_inside(const CadFrame *frame, int view, size_t count, int64_t low, int64_t high) {
+/* Whether a view of a shape stays among `count` numbers. */
+static int is_inside(const CadFrame *frame, int view, size_t count) {
     const int64_t *const at = frame->view[view];
-    if (at[0] < 0 || (uint64_t)at[0] >= count || low + at[0] < 0 ||
-        (uint64_t)(high + at[0]) >= count) {
+    if (at[0] < 0 || (uint64_t)at[0] >= count) {
         return 0;
     }
-    low += at[0];
-    high += at[0];
+    int64_t low = at[0], high = at[0];
     for (int i = 0; i < frame->ndim; i++) {
         if (!stretch(frame->shape[i], at[i + 1], count, &low, &high)) {
             return 0;
@@ -90,8 +88,8 @@ static int is_add(const CadLinear *linear, int64_t *words) {
     const CadAddHead *const head = (const CadAddHead *)words;
     const CadFrame frame = cad_frame_of(CAD_LINEAR_ADD, words);
     const size_t numbers = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
-    if (!is_inside(&frame, 0, linear->n_places, 0, 0) ||
-        !is_inside(&frame, 1, linear->n_places, 0, 0)) {
+    if (!is_inside(&frame, 0, linear->n_places) ||
+        !is_inside(&frame, 1, linear->n_places)) {
         return 0;
     }
     if (head->factors < 0) {
@@ -104,7 +102,7 @@ static int is_add(const CadLinear *linear, int64_t *words) {
 static int is_move(const CadLinear *linear, int64_t *words) {
     const CadMoveHead *const head = (const CadMoveHead *)words;
     const CadFrame frame = cad_frame_of(CAD_LINEAR_MOVE, words);
-    return is_inside(&frame, 0, linear->n_places, 0, 0) &&
+    return is_inside(&frame, 0, linear->n_places) &&
            (head->kept == -1 ||
             are_within(head->kept, size_of(&frame, linear->n_places), linear->n_places));
 }
@@ -127,43 +125,25 @@ static int is_offsets(const CadLinear *linear, int64_t kind, int64_t *words, siz
     return sound;
 }
 
-/* The reach of a matrix from its first number. */
-static int is_matrix(int64_t rows, int64_t columns, int64_t row, int64_t column, size_t count,
-                     int64_t *low, int64_t *high) {
-    /* Strides may be of either sign: begin in the middle of twice as many numbers. */
-    const int64_t middle = (int64_t)count;
-    *low = *high = middle;
-    const int sound = stretch(rows, row, 2 * count + 1, low, high) &&
-                      stretch(columns, column, 2 * count + 1, low, high);
-    *low -= middle;
-    *high -= middle;
-    return sound;
-}
-
-static int is_product(CadLinear *linear, int64_t *words) {
-    const CadProductHead *const head = (const CadProductHead *)words;
-    const CadFrame frame = cad_frame_of(CAD_LINEAR_PRODUCT, words);
+static int is_terms(CadLinear *linear, int64_t *words) {
+    const CadTermsHead *const head = (const CadTermsHead *)words;
+    const CadFrame frame = cad_frame_of(CAD_LINEAR_TERMS, words);
     const size_t places = linear->n_places, all = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
-    int64_t low, high;
-    if (!is_matrix(head->rows, head->columns, head->target_row, head->target_column, places, &low,
-                   &high) ||
-        !is_inside(&frame, 0, places, low, high) ||
-        !is_matrix(head->inner, head->columns, head->source_row, head->source_column, places, &low,
-                   &high) ||
-        !is_inside(&frame, 1, places, low, high) || head->matrices < 0 ||
-        (uint64_t)head->matrices > all ||
-        !is_matrix(head->rows, head->inner, head->matrix_row, head->matrix_column,
-                   all - (size_t)head->matrices, &low, &high) ||
-        !is_inside(&frame, 2, all - (size_t)head->matrices, low, high)) {
+    if (head->op < 0 || head->op >= CAD_OP_LEAF) {
         return 0;
     }
-    const size_t rows = (size_t)(head->rows > head->inner ? head->rows : head->inner);
-    if ((size_t)head->columns > SIZE_MAX / 64 / rows) {
+    const CadEntryKind *const kind = &cad_entry_kinds[head->op];
+    const int64_t operands = kind->n_views - 1;
+    if (frame.ndim < kind->core || head->which < 1 || head->which > operands ||
+        head->numbers < 0 || (uint64_t)head->numbers > all ||
+        !is_inside(&frame, 0, places) || !is_inside(&frame, (int)head->which, places) ||
+        (operands == 2 &&
+         !is_inside(&frame, 3 - (int)head->which, all - (size_t)head->numbers))) {
         return 0;
     }
-    const size_t room = rows * (size_t)head->columns;
-    linear->product_room = room > linear->product_room ? room : linear->product_room;
-    return 1;
+    const size_t room = cad_term_room((CadOp)head->op, frame.ndim, frame.shape, 8);
+    linear->terms_room = room / 8 > linear->terms_room ? room / 8 : linear->terms_room;
+    return room != SIZE_MAX;
 }
 
 static int is_step(CadLinear *linear, const CadLinearStep *step) {
@@ -187,8 +167,8 @@ static int is_step(CadLinear *linear, const CadLinearStep *step) {
     case CAD_LINEAR_PUT:
     case CAD_LINEAR_SCATTER:
         return is_offsets(linear, step->kind, words, count);
-    case CAD_LINEAR_PRODUCT:
-        return has_frame(step->kind, words, count) && is_product(linear, words);
+    case CAD_LINEAR_TERMS:
+        return has_frame(step->kind, words, count) && is_terms(linear, words);
     default:
         return 0;
     }
@@ -208,7 +188,7 @@ static uint32_t first_of(const CadLinear *linear, CadLinearPart part) {
 int cad_linear_check(CadLinear *linear) {
     const double *const factors = cad_linear_items(linear, CAD_LINEAR_FACTORS);
     const CadLinearStep *const steps = cad_linear_items(linear, CAD_LINEAR_STEPS);
-    linear->product_room = 0;
+    linear->terms_room = 0;
     linear->tame = 1;
     linear->first[0] = first_of(linear, CAD_LINEAR_INPUTS);
     linear->first[1] = first_of(linear, CAD_LINEAR_OUTPUTS);

@@ -4,6 +4,7 @@
 #ifndef CAD_LINEAR_INNER_H
 #define CAD_LINEAR_INNER_H
 
+#include "arrays/terms.h"
 #include "arrays/walk.h"
 #include "linear/steps.h"
 

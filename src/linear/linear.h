@@ -49,7 +49,7 @@ typedef struct CadLinear {
     size_t n_places;
     CadItems part[CAD_LINEAR_PARTS];
     /* Derived by cad_linear_check: */
-    size_t product_room; /* of a matrix product, for each lane */
+    size_t terms_room; /* of an operation of a kind, for each lane */
     int tame;            /* no factor of a row is infinite or nan, so that none need absorb */
     uint32_t first[2];   /* place of the inputs and of the outputs, if they stand side by side */
 } CadLinear;

@@ -9,8 +9,9 @@
  *   CAD_LINEAR_PICK     the places that the offsets name are added to a view of one axis
  *   CAD_LINEAR_PUT      a view of one axis is added to the places that the offsets name
  *   CAD_LINEAR_SCATTER  each of these places in turn is moved to `kept`, and set to the view's
- *   CAD_LINEAR_PRODUCT  views: target, source, matrix. Each is a stack of matrices: a matrix of
- *                       numbers times one of places is added to one of places
+ *   CAD_LINEAR_TERMS    views: of an operation of a kind (table/kinds.def), which is added to its
+ *                       target. One operand is the source, in places, the other one (if there is
+ *                       one) stands among the numbers
  *
  * A view is the place of its first number, and a stride for each axis of the shape. */
 #ifndef CAD_LINEAR_STEPS_H
@@ -26,7 +27,7 @@ typedef enum CadLinearKind {
     CAD_LINEAR_PICK,
     CAD_LINEAR_PUT,
     CAD_LINEAR_SCATTER,
-    CAD_LINEAR_PRODUCT,
+    CAD_LINEAR_TERMS,
     CAD_LINEAR_KINDS
 } CadLinearKind;
 
@@ -48,13 +49,11 @@ typedef struct CadOffsetsHead {
     int64_t offsets[];
 } CadOffsetsHead;
 
-typedef struct CadProductHead {
-    int64_t matrices;             /* the first of its numbers */
-    int64_t rows, inner, columns; /* of target, matrix x source */
-    int64_t matrix_row, matrix_column;
-    int64_t target_row, target_column;
-    int64_t source_row, source_column;
-} CadProductHead;
+typedef struct CadTermsHead {
+    int64_t op;
+    int64_t which;   /* operand is the source */
+    int64_t numbers; /* the first of those of the other one */
+} CadTermsHead;
 
 /* What follows the heads of steps over views. */
 typedef struct CadFrame {
@@ -66,8 +65,8 @@ typedef struct CadFrame {
 static inline size_t cad_head_words(int64_t kind) {
     const size_t bytes = kind == CAD_LINEAR_ADD       ? sizeof(CadAddHead)
                          : kind == CAD_LINEAR_MOVE    ? sizeof(CadMoveHead)
-                         : kind == CAD_LINEAR_PRODUCT ? sizeof(CadProductHead)
-                                                      : sizeof(CadOffsetsHead);
+                         : kind == CAD_LINEAR_TERMS ? sizeof(CadTermsHead)
+                                                    : sizeof(CadOffsetsHead);
     return bytes / sizeof(int64_t);
 }
 
@@ -82,6 +81,15 @@ static inline CadFrame cad_frame_of(int64_t kind, int64_t *words) {
         frame.view[k] = frame.shape + frame.ndim + k * (frame.ndim + 1);
     }
     return frame;
+}
+
+/* How many views of a step are of places, and which the k-th one is. */
+static inline int cad_frame_places(int64_t kind) {
+    return kind == CAD_LINEAR_MOVE ? 1 : 2;
+}
+
+static inline int cad_frame_place(int64_t kind, const int64_t *words, int k) {
+    return kind == CAD_LINEAR_TERMS && k == 1 ? (int)((const CadTermsHead *)words)->which : k;
 }
 
 static inline void *cad_linear_items(const CadLinear *linear, CadLinearPart part) {

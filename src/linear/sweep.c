@@ -1,5 +1,6 @@
 /* Pushes and pulls: see linear.h. The lanes of a place stand side by side, and all loops over them
  * are compiled for 1, 4 and 8. */
+#include "arrays/terms.h"
 #include "linear/steps.h"
 
 #include "table/special.h"
@@ -297,71 +298,31 @@ static void pull_scatter(int64_t *words, size_t lanes, double *t) {
     }
 }
 
-/* --- products of matrices --- */
+/* --- operations of kinds --- */
 
-typedef struct Matrices {
-    CadMatrix numbers; /* rows x inner */
-    CadMatrix to;      /* rows x columns; steps in places */
-    CadMatrix from;    /* inner x columns */
-    size_t rows, inner, columns;
-} Matrices;
-
-/* One product, of a part whose lanes and columns stand side by side: so many numbers in a row. */
-static void add_part(const Matrices *m, double *to, const double *from, ptrdiff_t from_column,
-                     ptrdiff_t to_column, size_t width, ptrdiff_t lanes, double *room) {
-    const CadMatrix product = {room, (ptrdiff_t)width, 1};
-    const CadMatrix source = {(double *)from, m->from.row * lanes, from_column};
-    cad_multiply_matrices(product, m->numbers, source, m->rows, m->inner, width);
-    for (size_t i = 0; i < m->rows; i++) {
-        cad_strip_add((CadStrip){to + (ptrdiff_t)i * m->to.row * lanes, to_column},
-                      (CadStrip){room + i * width, 1}, 0, width);
+static void add_terms(const CadLinear *linear, int64_t *words, size_t lanes, int pull, double *t) {
+    const CadTermsHead *const head = (const CadTermsHead *)words;
+    const CadFrame frame = cad_frame_of(CAD_LINEAR_TERMS, words);
+    const int which = (int)head->which;
+    double *const numbers =
+        (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS) + head->numbers;
+    CadOp op = (CadOp)head->op;
+    CadRequestedPlan own, requested;
+    CadPlan *const plan =
+        cad_term_plan(frame.ndim, frame.shape, cad_entry_kinds[op].n_views, &own);
+    memcpy(cad_plan_view(plan, 0), frame.view[0],
+           (size_t)(plan->n_views * (frame.ndim + 1)) * sizeof *words);
+    CadTerm term = {.plan = plan, .data = {t, numbers, numbers}, .lanes = lanes, .absorbs = 1};
+    term.along = which;
+    if (pull) {
+        const CadPull *const request = &cad_entry_kinds[op].pull[which - 1];
+        op = (CadOp)request->op;
+        term.plan = cad_term_request(request, plan, which, &requested);
+        term.along = request->of[0] == CAD_G ? 1 : 2;
     }
-}
-
-static void add_product(const Matrices *m, size_t lanes, double *room) {
-    const ptrdiff_t width = (ptrdiff_t)lanes;
-    const int together = m->columns == 1 || (m->to.column == 1 && m->from.column == 1);
-    if (lanes == 1) {
-        add_part(m, m->to.data, m->from.data, m->from.column, m->to.column, m->columns, 1, room);
-    } else if (together) {
-        add_part(m, m->to.data, m->from.data, 1, 1, m->columns * lanes, width, room);
-    } else {
-        for (size_t j = 0; j < m->columns; j++) {
-            add_part(m, m->to.data + (ptrdiff_t)j * m->to.column * width,
-                     m->from.data + (ptrdiff_t)j * m->from.column * width, 1, 1, lanes, width,
-                     room);
-        }
-    }
-}
-
-static void multiply(const CadLinear *linear, int64_t *words, size_t lanes, int pull, double *t) {
-    const CadProductHead *const head = (const CadProductHead *)words;
-    double *const numbers = (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS);
-    double *const room = t + linear->n_places * lanes;
-    Course course;
-    start(&course, CAD_LINEAR_PRODUCT, words, 0);
-    do {
-        double *const matrix = numbers + head->matrices + course.at[2];
-        double *const target = t + course.at[0] * (int64_t)lanes;
-        double *const source = t + course.at[1] * (int64_t)lanes;
-        Matrices m = {
-            {matrix, (ptrdiff_t)head->matrix_row, (ptrdiff_t)head->matrix_column},
-            {target, (ptrdiff_t)head->target_row, (ptrdiff_t)head->target_column},
-            {source, (ptrdiff_t)head->source_row, (ptrdiff_t)head->source_column},
-            (size_t)head->rows,
-            (size_t)head->inner,
-            (size_t)head->columns,
-        };
-        if (pull) {
-            m = (Matrices){{matrix, m.numbers.column, m.numbers.row},
-                           m.from,
-                           m.to,
-                           m.inner,
-                           m.rows,
-                           m.columns};
-        }
-        add_product(&m, lanes, room);
-    } while (go_on(&course));
+    term.data[term.along] = t;
+    term.room = t + linear->n_places * lanes;
+    cad_term_run(op, &term);
 }
 
 /* --- the traversals --- */
@@ -392,7 +353,7 @@ static void push_step(const CadLinear *linear, const CadLinearStep *step, size_t
         push_scatter(words, lanes, t);
         break;
     default:
-        multiply(linear, words, lanes, 0, t);
+        add_terms(linear, words, lanes, 0, t);
     }
 }
 
@@ -422,7 +383,7 @@ static void pull_step(const CadLinear *linear, const CadLinearStep *step, size_t
         pull_scatter(words, lanes, t);
         break;
     default:
-        multiply(linear, words, lanes, 1, t);
+        add_terms(linear, words, lanes, 1, t);
     }
 }
 
@@ -444,7 +405,7 @@ static size_t padded(size_t lanes) {
 }
 
 size_t cad_linear_room(const CadLinear *linear, size_t lanes) {
-    const size_t numbers = linear->n_places + linear->product_room;
+    const size_t numbers = linear->n_places + linear->terms_room;
     return numbers > SIZE_MAX / 64 ? 0 : numbers * padded(lanes) + 1;
 }
 

@@ -48,7 +48,9 @@ static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruc
         view[0] = k == 0 ? instruction.out + view[0] : cad_maker_place_of(m, (CadId)view[0]);
     }
     copy->index = -1;
-    if (m->graph->optimize && (instruction.kind == CAD_ROWS || instruction.kind == CAD_SUMS)) {
+    const int is_even = instruction.kind == CAD_ROWS ||
+                        (instruction.kind == CAD_TERMS && cad_entry_kinds[array->op].core == 0);
+    if (m->graph->optimize && is_even) {
         lengthen_rows(copy);
     }
     program->n_plan_words += copy->words;
@@ -208,19 +210,18 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     case CAD_ARRAY_TAKE:
         emit_take_by(m, array, place);
         break;
-    case CAD_OP_SUM:
-        emit_plan(m, array, (CadInstruction){.kind = CAD_SUMS, .n = array->size, .out = place});
-        break;
-    case CAD_OP_MATMUL:
-        emit_plan(
-            m, array,
-            (CadInstruction){.kind = CAD_PRODUCT, .n = m->graph->optimize != 0, .out = place});
-        break;
     case CAD_ARRAY_CALL:
         emit_call(m, array, place);
         break;
     default:
-        if (!emit_simple_row(m, array, place)) {
+        if (cad_op_is_kind((CadOp)array->op)) {
+            emit_plan(m, array,
+                      (CadInstruction){.kind = CAD_TERMS,
+                                       .op = (uint16_t)array->op,
+                                       .n = array->size,
+                                       .out = place,
+                                       .y = m->graph->optimize != 0});
+        } else if (!emit_simple_row(m, array, place)) {
             emit_plan(
                 m, array,
                 (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(array), .out = place});

@@ -15,8 +15,8 @@ typedef enum CadStepKind {
     CAD_TOTAL,   /* out = (or +=, if y) the sum of x[i sx], or -= if z */
     CAD_ZEROS,   /* out[i] = 0 */
     CAD_ROWS,    /* the plan at x: a row of the table over several axes */
-    CAD_SUMS,    /* the plan at x: sums over axes; `n` numbers from `out` on */
-    CAD_PRODUCT, /* the plan at x: products of matrices; if `n`, rounded in whatever order */
+    CAD_TERMS,   /* the plan at x: an operation of a kind (table/kinds.def), of which `n` numbers
+                    from `out` on are the result; if `y`, rounded in whatever order */
     CAD_ADD_TO,  /* the plan at x: the source is added to the target */
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */

@@ -1,4 +1,5 @@
 /* Carrying a program out: for one point, along many directions, or for many points in lanes. */
+#include "arrays/terms.h"
 #include "arrays/walk.h"
 #include "kernels/whole.h"
 #include "program/program.h"
@@ -185,13 +186,20 @@ static int run_small_products(CadPlan *plan, const Places *places) {
     return 1;
 }
 
-static void run_product(CadPlan *plan, const Places *places, int in_any_order) {
-    if (in_any_order && run_small_products(plan, places)) {
+static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, double *out) {
+    const CadOp op = (CadOp)i->op;
+    const int adds = (cad_entry_kinds[op].traits & CAD_ADDS) != 0;
+    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places)) {
         return;
     }
-    Walk walk;
-    start_walk_over(&walk, places, plan, 3);
-    multiply_views(&walk);
+    if (adds) {
+        memset(out, 0, i->n * sizeof *out);
+    }
+    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds};
+    for (int k = 0; k < plan->n_views; k++) {
+        term.data[k] = base_of(places, cad_plan_view(plan, k)[0]);
+    }
+    cad_term_run(op, &term);
 }
 
 /* One row at one index. */
@@ -351,12 +359,8 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ROWS:
         run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), places);
         break;
-    case CAD_SUMS:
-        memset(out, 0, i->n * sizeof *out);
-        run_additions((CadPlan *)(program->plans + i->x), places);
-        break;
-    case CAD_PRODUCT:
-        run_product((CadPlan *)(program->plans + i->x), places, i->n > 0);
+    case CAD_TERMS:
+        run_kind(i, (CadPlan *)(program->plans + i->x), places, out);
         break;
     case CAD_ADD_TO:
         run_additions((CadPlan *)(program->plans + i->x), places);
@@ -573,7 +577,7 @@ static int run_product_of_lanes(CadPlan *plan, const Along *along) {
 
 /* Answers as cad_program_run. */
 static long run_along(const CadProgram *program, const CadInstruction *i, const Along *along) {
-    if (i->kind == CAD_PRODUCT && along->count > 1 &&
+    if (i->kind == CAD_TERMS && cad_op_multiplies((CadOp)i->op) && along->count > 1 &&
         run_product_of_lanes((CadPlan *)(program->plans + i->x), along)) {
         return -1;
     }

@@ -3,12 +3,11 @@
 #ifndef CAD_TABLE_CODES_H
 #define CAD_TABLE_CODES_H
 
-/* What stands on a tape beside operations of the table, THIRD last: see tape/entries.h. */
+/* What stands on a tape beside operations of the table and the kinds of kinds.def, THIRD last: see
+ * tape/entries.h. */
 #define CAD_STRUCTURE(WORD)                                                                       \
     WORD(LEAF, "_leaf")                                                                           \
     WORD(ASSIGN, "_assign")                                                                       \
-    WORD(SUM, "_sum")                                                                             \
-    WORD(MATMUL, "_matmul")                                                                       \
     WORD(GATHER, "_gather")                                                                       \
     WORD(SCATTER, "_scatter")                                                                     \
     WORD(ADD_AT, "_add_at")                                                                       \
@@ -16,8 +15,11 @@
     WORD(THIRD, "_third")
 
 typedef enum CadOp {
+#define CAD_KIND(word, ...) CAD_OP_##word,
+#include "table/kinds.def"
+#undef CAD_KIND
 #define CAD_WORD(word, name) CAD_OP_##word,
-    CAD_STRUCTURE(CAD_WORD)
+        CAD_STRUCTURE(CAD_WORD)
 #undef CAD_WORD
 #define CAD_NAME(name, arity) CAD_OP_##name,
 #include "ops_codes.h"

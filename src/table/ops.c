@@ -6,6 +6,9 @@
 const CadOpInfo cad_op_info[CAD_OP_COUNT] = {
 #define CAD_WORD(word, name) [CAD_OP_##word] = {name, 0, "-", ""},
     CAD_STRUCTURE(CAD_WORD)
+#define CAD_KIND(word, name, ...) [CAD_OP_##word] = {name, 0, "-", ""},
+#include "table/kinds.def"
+#undef CAD_KIND
 #undef CAD_WORD
 #define CAD_DOC(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
 #define CAD_ALIAS(alias, name)
@@ -31,6 +34,9 @@ const CadText cad_op_values[CAD_OP_COUNT] = {
 #undef CAD_ROW1
 #undef CAD_ROW2
 #undef CAD_ROW3
+#define CAD_KIND(word, name, text, ...) [CAD_OP_##word] = {name, text},
+#include "table/kinds.def"
+#undef CAD_KIND
 };
 
 const CadText cad_op_helpers[] = {

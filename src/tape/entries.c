@@ -5,8 +5,17 @@
 const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
     [CAD_OP_LEAF] = {.is_moved = 1},
     [CAD_OP_THIRD] = {.is_moved = 1},
-    [CAD_OP_SUM] = {.n_views = 2, .n_extra = 2, .former = CAD_MAY_BE_ADDED, .is_moved = 1},
-    [CAD_OP_MATMUL] = {.n_views = 3, .core = 3},
+#define CAD_PULL(op, first, second, ...) {CAD_OP_##op, {first, second}, {__VA_ARGS__}}
+#define CAD_KIND(word, name, text, operands, core_, traits_, kernel, ...)                               \
+    [CAD_OP_##word] = {.n_views = operands + 1,                                                   \
+                       .n_extra = (traits_) & CAD_ADDS ? 2 : 0,                                   \
+                       .former = (traits_) & CAD_ADDS ? CAD_MAY_BE_ADDED : CAD_FORMER_NONE,       \
+                       .is_moved = operands == 1,                                                 \
+                       .core = core_,                                                             \
+                       .traits = traits_,                                                         \
+                       .pull = {__VA_ARGS__}},
+#include "table/kinds.def"
+#undef CAD_KIND
     [CAD_OP_GATHER] = {.n_views = 1, .n_extra = 2, .indexed = CAD_READS_INDEXED, .is_moved = 1},
     [CAD_OP_ASSIGN] = {.n_views = 2, .former = CAD_FORMER_KEPT, .is_moved = 1},
     [CAD_OP_SCATTER] = {.n_views = 1,
@@ -24,6 +33,13 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
 #include "ops_codes.h"
 #undef CAD_NAME
 };
+
+/* A request for each operand: else the program does not compile. */
+#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                                 \
+    _Static_assert(sizeof((CadPull[]){__VA_ARGS__}) == (operands) * sizeof(CadPull),              \
+                   name ": a request for each operand");
+#include "table/kinds.def"
+#undef CAD_KIND
 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
                     int64_t *high) {

@@ -59,11 +59,8 @@ static inline int cad_entry_assigns_number(CadEntry entry) {
  *
  *   row of the table  views: result, operands; `passive` bit k: operand k has no derivative
  *
- *   CAD_OP_SUM        views: sum, terms. The terms are added into the sum; with extra[0] its
- *                     former value counts, else that is taken as 0
- *
- *   CAD_OP_MATMUL     views: product, two factors; the last three axes are rows, inner length,
- *                     columns
+ *   kind of kinds.def views: result, operands. Of one that CAD_ADDS extra[0] tells that what stood
+ *                     where the result goes counts; else that is taken as 0
  *
  *   CAD_OP_GATHER     views: result; `index` holds slots of the array, counted from extra[0], its
  *                     lowest one; extra[1] is its highest one
@@ -118,15 +115,29 @@ typedef enum CadFormer {
     CAD_MAY_BE_ADDED, /* if extra[0] is not 0; else there are none */
 } CadFormer;
 
+/* Of kinds: see table/kinds.def. */
+enum { CAD_ADDS = 1, CAD_MULTIPLIES = 2, CAD_BACKWARDS = 4, CAD_G = 0 };
+
+/* A request of a kind: the adjoint of an operand += an operation of kind `op` on views `of`, which
+ * are operands, or (CAD_G) the adjoint of the result. The axes of its core are those of the
+ * entry's that `axes` names. */
+typedef struct CadPull {
+    uint8_t op;
+    uint8_t of[2];
+    uint8_t axes[3];
+} CadPull;
+
 /* What all traversals have to know of an entry, whatever it computes. */
 typedef struct CadEntryKind {
     uint8_t n_views;  /* in its plan */
     uint8_t n_extra;  /* of a rule: as many as it wants */
     uint8_t indexed;  /* a CadIndexed */
     uint8_t former;   /* a CadFormer */
-    uint8_t core;     /* so many of the last axes are those of a product of matrices */
     uint8_t is_rule;  /* its operands stand in extra, each with a shape of its own */
     uint8_t is_moved; /* numbers go elsewhere, or are added: partials depend on no value */
+    uint8_t core;     /* of a kind: so many of the last axes are the kernel's own */
+    uint8_t traits;   /* of a kind */
+    CadPull pull[2];  /* of a kind, for each operand */
 } CadEntryKind;
 
 extern const CadEntryKind cad_entry_kinds[CAD_OP_COUNT];
@@ -142,6 +153,30 @@ static inline int cad_entry_overwrites(CadEntry entry) {
 
 static inline int cad_entry_is_rule(CadEntry entry) {
     return cad_entry_kind(entry)->is_rule;
+}
+
+/* Whether it is a kind of kinds.def, which is linear in each of its operands. */
+static inline int cad_op_is_kind(CadOp op) {
+    return op < CAD_OP_LEAF;
+}
+
+/* Whether the last three axes are rows, inner length and columns of matrices. */
+static inline int cad_op_multiplies(CadOp op) {
+    return (cad_entry_kinds[op].traits & CAD_MULTIPLIES) != 0;
+}
+
+/* Whether the result is a sum of products of the operands' numbers, which come together. */
+static inline int cad_op_sums_up(CadOp op) {
+    return (cad_entry_kinds[op].traits & (CAD_ADDS | CAD_MULTIPLIES)) != 0;
+}
+
+/* What belongs to the axes of an entry, such as strides, for those of a request: the core, from
+ * axis `own` on, in the order that it names. */
+static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *from,
+                                      int64_t *to) {
+    for (int i = 0; i < ndim; i++) {
+        to[i] = from[i < own ? i : own + pull->axes[i - own]];
+    }
 }
 
 /* Whether the plan of an entry of a kind adds to what stood there. */

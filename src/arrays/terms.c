@@ -1,0 +1,172 @@
+/* See terms.h. */
+#include "arrays/terms.h"
+
+#include "arrays/walk.h"
+
+/* --- the kernels of kinds.def --- */
+
+typedef void CadTermKernel(const CadTerm *term);
+
+/* A walk over the views of a term. */
+static Walk start(const CadTerm *term, int kept) {
+    Walk walk;
+    start_walk_in(&walk, NULL, term->plan, kept);
+    return walk;
+}
+
+static ptrdiff_t lanes_of_view(const CadTerm *term, int view) {
+    return view == 0 || view == term->along ? (ptrdiff_t)term->lanes : 1;
+}
+
+/* The row of a view; of several lanes the first ones. */
+static CadStrip row_of(const CadTerm *term, const Walk *walk, int view) {
+    const ptrdiff_t lanes = lanes_of_view(term, view);
+    return (CadStrip){term->data[view] + (ptrdiff_t)walk->at[view] * lanes,
+                      (ptrdiff_t)walk->step[view] * lanes};
+}
+
+static CadMatrix matrix_in(const CadTerm *term, const Walk *walk, int view, int row, int column) {
+    const ptrdiff_t lanes = lanes_of_view(term, view);
+    const CadMatrix matrix =
+        matrix_at(walk, view, term->data[view] + (ptrdiff_t)walk->at[view] * lanes, row, column);
+    return (CadMatrix){matrix.data, matrix.row * lanes, matrix.column * lanes};
+}
+
+static void cad_sum_term(const CadTerm *term) {
+    Walk walk = start(term, 1);
+    do {
+        const CadStrip to = row_of(term, &walk, 0), from = row_of(term, &walk, 1);
+        if (term->lanes == 1) {
+            cad_strip_add(to, from, term->store, walk.n);
+        } else {
+            cad_lanes_add(term->lanes, to, from, term->store, walk.n);
+        }
+    } while (advance(&walk));
+}
+
+static void cad_product_term(const CadTerm *term) {
+    Walk walk = start(term, 3);
+    const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    do {
+        const CadMatrix to = matrix_in(term, &walk, 0, 0, 2), a = matrix_in(term, &walk, 1, 0, 1);
+        const CadMatrix b = matrix_in(term, &walk, 2, 1, 2);
+        if (!term->absorbs && term->store) {
+            cad_multiply_matrices(to, a, b, m, n, p);
+        } else if (term->lanes == 1) {
+            add_matrix_product(term->room, to, a, b, term->store, m, n, p);
+        } else if (term->along == 2) {
+            cad_lanes_multiply(to, a, b, term->lanes, term->store, m, n, p, term->room);
+        } else {
+            cad_lanes_multiply_left(to, a, b, term->lanes, term->store, m, n, p, term->room);
+        }
+    } while (advance(&walk));
+}
+
+static void run_along(CadStrip to, CadStrip from, int store, size_t n) {
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double *const place = to.data + (ptrdiff_t)i * to.step;
+        sum = i == 0 ? from.data[0] : sum + from.data[(ptrdiff_t)i * from.step];
+        *place = store ? sum : *place + sum;
+    }
+}
+
+static void run_rows(const CadTerm *term, int backwards) {
+    Walk walk = start(term, 1);
+    do {
+        CadStrip to = row_of(term, &walk, 0), from = row_of(term, &walk, 1);
+        if (backwards) {
+            const ptrdiff_t last = (ptrdiff_t)walk.n - 1;
+            to = (CadStrip){to.data + last * to.step, -to.step};
+            from = (CadStrip){from.data + last * from.step, -from.step};
+        }
+        for (size_t lane = 0; lane < term->lanes; lane++) {
+            run_along((CadStrip){to.data + lane, to.step},
+                      (CadStrip){from.data + lane, from.step}, term->store, walk.n);
+        }
+    } while (advance(&walk));
+}
+
+static void cad_cumsum_term(const CadTerm *term) {
+    run_rows(term, 0);
+}
+
+static void cad_cumsum_back_term(const CadTerm *term) {
+    run_rows(term, 1);
+}
+
+static CadTermKernel *const kernels[CAD_OP_LEAF] = {
+#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                                 \
+    [CAD_OP_##word] = cad_##kernel##_term,
+#include "table/kinds.def"
+#undef CAD_KIND
+};
+
+void cad_term_run(CadOp op, const CadTerm *term) {
+    kernels[op](term);
+}
+
+size_t cad_term_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
+    if (!cad_op_multiplies(op)) {
+        return 0;
+    }
+    const int64_t *const core = shape + ndim - 3;
+    const size_t most = SIZE_MAX / 64 / lanes;
+    size_t largest = 0, all = 0;
+    for (int i = 0; i < 3; i++) {
+        const size_t rows = (size_t)core[i], columns = (size_t)core[(i + 1) % 3];
+        if (columns > 0 && rows > most / columns) {
+            return SIZE_MAX;
+        }
+        largest = rows * columns > largest ? rows * columns : largest;
+        all += rows * columns;
+    }
+    return lanes == 1 ? largest : all * lanes; /* of several lanes two matrices may be copied */
+}
+
+/* --- requests --- */
+
+CadPlan *cad_term_plan(int ndim, const int64_t *shape, int n_views, CadRequestedPlan *room) {
+    CadPlan *const plan = (CadPlan *)room->words;
+    *plan = (CadPlan){.ndim = (uint16_t)ndim, .n_views = (uint16_t)n_views, .index = -1};
+    plan->words = (uint32_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1));
+    memcpy(cad_plan_shape(plan), shape, (size_t)ndim * sizeof *shape);
+    return plan;
+}
+
+CadPlan *cad_term_request(const CadPull *pull, CadPlan *plan, int which, CadRequestedPlan *room) {
+    const CadEntryKind *const kind = &cad_entry_kinds[pull->op];
+    const int ndim = plan->ndim, own = ndim - kind->core;
+    int64_t shape[CAD_MOST_AXES];
+    cad_requested_axes(pull, ndim, own, cad_plan_shape(plan), shape);
+    CadPlan *const to = cad_term_plan(ndim, shape, kind->n_views, room);
+    for (int k = 0; k < kind->n_views; k++) {
+        const int64_t *const from = cad_plan_view(plan, k == 0 ? which : pull->of[k - 1]);
+        int64_t *const view = cad_plan_view(to, k);
+        view[0] = from[0];
+        cad_requested_axes(pull, ndim, own, from + 1, view + 1);
+    }
+    return to;
+}
+
+int cad_term_fills(CadOp op, CadPlan *plan, int view, int64_t span) {
+    const int64_t *const shape = cad_plan_shape(plan);
+    const int64_t *const strides = cad_plan_view(plan, view) + 1;
+    const int inner = cad_op_multiplies(op) ? plan->ndim - 2 : -1;
+    int left = 0;
+    for (int i = 0; i < plan->ndim; i++) {
+        left += shape[i] > 1 && i != inner;
+    }
+    int64_t covered = 1;
+    for (int found = 1; left > 0 && found; left -= found) { /* axes from the inside out */
+        found = 0;
+        for (int i = 0; i < plan->ndim && !found; i++) {
+            if (shape[i] > 1 && i != inner && strides[i] == covered) {
+                covered *= shape[i];
+                found = 1;
+            }
+        }
+    }
+    return left == 0 && covered == span;
+}
