@@ -191,6 +191,7 @@ from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .tape import (
     active_array,
+    apply_kind,
     constant_array,
     is_constant,
     is_hooked,

@@ -141,6 +141,7 @@ cdef extern from "tape/entries.h" nogil:
     bint cad_op_sums_up(CadOp op)
     void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *source,
                             int64_t *to)
+    bint cad_requested_sum(const CadPull *pull, int ndim, int axis, const int64_t *target)
     bint cad_entry_overwrites(CadEntry entry)
     bint cad_entry_is_rule(CadEntry entry)
     bint cad_entry_assigns_number(CadEntry entry)

@@ -305,7 +305,8 @@ cdef class RecordedSweep:
 
     cdef int step_kind(self, int op, CadPlan *plan) except -1:
         """Carry out the request of each operand."""
-        cdef int which, j
+        cdef int which, j, own
+        cdef int64_t strides[CAD_MOST_AXES]
         cdef const CadPull *pull
         cdef PyObject *operands[2]
         cdef uint64_t summed
@@ -316,9 +317,12 @@ cdef class RecordedSweep:
             if pull.op == CAD_OP_SUM:  # which adding is
                 self.add_to(self.place(plan, which), self.place(plan, 0))
                 continue
+            own = plan.ndim - cad_entry_kinds[pull.op].core
+            cad_requested_axes(pull, plan.ndim, own, cad_plan_view(plan, which) + 1, strides)
             summed = 0
-            if cad_op_multiplies(<CadOp>pull.op):
-                summed = <uint64_t>1 << (plan.ndim - 2)
+            for j in range(plan.ndim):
+                if cad_requested_sum(pull, plan.ndim, j, strides):
+                    summed |= <uint64_t>1 << j
             factors = []
             for j in range(cad_entry_kinds[pull.op].n_views - 1):
                 factors.append(self.requested(plan, pull, pull.of[j], ~<uint64_t>0))

@@ -10,7 +10,8 @@ import sys
 import numpy as np
 
 cimport cython
-from libc.stdint cimport int64_t
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
 
 from . cimport c_numpy as cnp
 from .c_python cimport *
@@ -153,6 +154,23 @@ def constant_array(values):
 def sum_var(x, tuple axes, bint keepdims=False):
     """The sum of an array Var over axes, counted from the front."""
     return cad_array_sum(CAD_VAR(x), axes, keepdims)
+
+
+_kinds = {cad_op_info[op].name.decode()[1:]: op for op in range(<int>CAD_OP_LEAF)}
+
+
+def apply_kind(str name, tuple operands, tuple summed=()):
+    """An operation of a kind (src/table/kinds.def) over array Vars, at least one of them, and
+    plain arrays, of one shape but for axes of length 1; `summed` axes have length 1 in the
+    result."""
+    cdef PyObject *given[2]
+    cdef uint64_t bits = 0
+    cdef int k
+    for k in range(<int>len(operands)):
+        given[k] = <PyObject *>operands[k]
+    for axis in summed:
+        bits |= <uint64_t>1 << <int>axis
+    return cad_array_kind(_kinds[name], given, bits)
 
 
 def is_stale(x):

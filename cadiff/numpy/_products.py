@@ -52,7 +52,7 @@ def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: 
     x, y = (arrays.moveaxis(as_number(x), axis, -1) for x in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"vecdot of vectors of {x.shape[-1]} and of {y.shape[-1]} elements")
-    product = arrays.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+    product = arrays.vecdot(x, y)
     return arrays.expand_dims(product, axis) if keepdims else product
 
 

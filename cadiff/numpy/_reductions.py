@@ -192,24 +192,6 @@ def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
 
 
 @primitive
-def _running_sum(x: Any, axis: int) -> Any:
-    return np.cumsum(x, axis=axis)
-
-
-def _reversed(x: Number, axis: int) -> Number:
-    return x[along(axis, x.ndim, slice(None, None, -1))[0]]
-
-
-_running_sum.called = "cumsum"
-_running_sum.over_lanes = lambda which, x, axis: np.cumsum(x, axis=after_lanes(axis, x.ndim - 1))
-_running_sum.defvjp(
-    lambda ans, x, axis: lambda g: _reversed(_running_sum(_reversed(g, axis), axis), axis)
-)
-_running_sum.defjvp(lambda g, ans, x, axis: _running_sum(g, axis))
-_running_sum.defpattern(lambda ans, x, axis: chained(ans.shape, axis))
-
-
-@primitive
 def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
     n = len(a)
@@ -315,7 +297,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     """Running sums along an axis, as `numpy.cumsum`."""
     refuse("cumsum", out=out)
     wants_floats("cumsum", dtype)
-    return _running_sum(*_flat_axis(a, axis))
+    return arrays.cumsum(*_flat_axis(a, axis))
 
 
 @implements(np.cumprod)

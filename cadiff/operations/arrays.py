@@ -26,6 +26,7 @@ __all__ = [
     "broadcast_to",
     "concatenate",
     "copy",
+    "cumsum",
     "diagonal",
     "expand_dims",
     "full",
@@ -44,6 +45,7 @@ __all__ = [
     "swapaxes",
     "take",
     "transpose",
+    "vecdot",
     "zeros",
 ]
 
@@ -269,6 +271,26 @@ def sum(x: Number, axis: int | Sequence[int] | None = None, keepdims: bool = Fal
     if x.ndim == 0:
         return binding.single(x)
     return binding.seen(_by_components(x, lambda c, _: sum(c, axes, keepdims)), "sum", x)
+
+
+def cumsum(x: Number, axis: int) -> Number:
+    """Running sums along an axis, which is counted from the front."""
+    if isinstance(x, Dual):
+        return binding.seen(_by_components(x, lambda c, _: cumsum(c, axis)), "cumsum", x)
+    if not isinstance(x, Var):
+        return np.cumsum(x, axis=axis)
+    if axis == x.ndim - 1:
+        return binding.apply_kind("cumsum", (x,))
+    return moveaxis(binding.apply_kind("cumsum", (moveaxis(x, axis, -1),)), -1, axis)
+
+
+def vecdot(x: Number, y: Number) -> Number:
+    """The sum of products along the last axis; other axes broadcast."""
+    if isinstance(x, Dual) or isinstance(y, Dual) or not isinstance(x, Var) | isinstance(y, Var):
+        return matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
+    ndim = max(x.ndim, y.ndim)
+    x, y = (z[(None,) * (ndim - z.ndim)] for z in (x, y))
+    return binding.apply_kind("vecdot", (x, y), (ndim - 1,))[..., 0]
 
 
 def _axes(axis: int | Sequence[int]) -> int | Shape:

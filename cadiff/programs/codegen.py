@@ -422,12 +422,12 @@ class _FunctionInC:
         return _loops(axes, f"{target} += {source};")
 
     def product(self, at: int) -> str:
-        """Products of matrices: rows of the second factor are added to rows of the result."""
-        shape, _ = views(self.parts, at)
+        """Sums of products, such as those of matrices: the last axis of the result is gone
+        through innermost."""
+        _, ((_, moves), *_) = views(self.parts, at)
         axes, (target, a, b) = self.plan(at)
-        inner, columns = f"i{len(shape) - 2}", f"i{len(shape) - 1}"
-        outer = [axis for axis in axes if axis[0] != inner]
-        ordered = sorted(axes, key=lambda axis: axis[0] == columns)
+        outer = [axis for axis in axes if moves[int(axis[0][1:])] != 0]
+        ordered = sorted(axes, key=lambda axis: axis in outer[-1:])
         return (
             _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
         )

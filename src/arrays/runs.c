@@ -72,8 +72,7 @@ static int64_t step_of(CadPlan *plan, int view) {
  * the table, or the sum of all. */
 static int can_run(const CadTape *tape, CadEntry entry) {
     const CadEntryKind *const kind = cad_entry_kind(entry);
-    if (!CAD_IS_ARRAY_ENTRY(entry) || kind->indexed || kind->core || kind->is_rule ||
-        kind->former == CAD_FORMER_KEPT) {
+    if (!CAD_IS_ARRAY_ENTRY(entry) || !cad_op_is_elementwise(CAD_CODE_OP(entry.code))) {
         return 0;
     }
     CadPlan *plan = cad_tape_plan(tape, entry);

@@ -63,6 +63,38 @@ static void cad_product_term(const CadTerm *term) {
     } while (advance(&walk));
 }
 
+/* Products of numbers are added as they are, as NumPy has it; those of derivatives absorb. */
+static void add_products(CadStrip to, CadStrip x, CadStrip y, int store, size_t n) {
+    double products[CAD_TILE];
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+        products[i] = x.data[i * x.step] * y.data[i * y.step];
+    }
+    cad_strip_add(to, (CadStrip){products, 1}, store, n);
+}
+
+/* A part of a row. */
+static CadStrip part_of(CadStrip row, size_t first) {
+    return (CadStrip){row.data + (ptrdiff_t)first * row.step, row.step};
+}
+
+static void cad_vecdot_term(const CadTerm *term) {
+    Walk walk = start(term, 1);
+    while (next_tile(&walk)) {
+        const CadStrip to = part_of(row_of(term, &walk, 0), walk.first);
+        const CadStrip x = part_of(row_of(term, &walk, 1), walk.first);
+        const CadStrip y = part_of(row_of(term, &walk, 2), walk.first);
+        if (!term->absorbs) {
+            add_products(to, x, y, term->store, walk.width);
+        } else if (term->lanes == 1) {
+            cad_strip_add_product(to, x, y, term->store, walk.width);
+        } else if (term->along == 1) {
+            cad_lanes_add_product(term->lanes, to, x, y, term->store, walk.width);
+        } else {
+            cad_lanes_add_product(term->lanes, to, y, x, term->store, walk.width);
+        }
+    }
+}
+
 static void run_along(CadStrip to, CadStrip from, int store, size_t n) {
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {

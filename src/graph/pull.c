@@ -481,14 +481,12 @@ static void pull_kind(Pull *p, const CadArray *array, const CadPlanCopy *plan,
             cad_requested_axes(pull, ndim, own, of.strides, operands[j - 1]);
             views[j] = (CadNumbers){of.first, operands[j - 1]};
         }
-        /* The contribution has no more axes than matrices that are added up. */
-        const int inner = cad_op_multiplies((CadOp)pull->op) ? ndim - 2 : -1;
-        for (int i = 0; i < ndim; i++) {
-            lengths[i] = i == inner ? 1 : shape[i];
+        for (int i = 0; i < ndim; i++) { /* along others the operation itself adds up */
+            lengths[i] = cad_requested_sum(pull, ndim, i, targets) ? 1 : shape[i];
         }
         const size_t size = cad_strides_in_order(ndim, lengths, result);
-        if (inner >= 0) {
-            result[inner] = targets[inner] = 0;
+        for (int i = 0; i < ndim; i++) {
+            result[i] = lengths[i] == 1 ? 0 : result[i];
         }
         const CadId made = cad_graph_map(p->graph, pull->op, size, ndim, shape,
                                          cad_entry_kinds[pull->op].n_views, views);

@@ -216,7 +216,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
         if (!sums) {
             cad_build_mark_all(build, spans.from[k], CAD_PLACED);
         }
-        if (cad_entry_kind(entry)->core) {
+        if (cad_op_is_kind(op) && !sums) {
             status = build_terms(build, op, plan, which);
         } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);

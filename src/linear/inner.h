@@ -125,8 +125,8 @@ typedef struct CadSpans {
 
 /* Whether the result is a sum of views times factors, number by number. */
 static inline int cad_build_sums_views(CadEntry entry) {
-    const CadEntryKind *const kind = cad_entry_kind(entry);
-    return !kind->indexed && !kind->core && !kind->is_rule;
+    const CadOp op = CAD_CODE_OP(entry.code);
+    return cad_op_is_elementwise(op) || op == CAD_OP_ASSIGN;
 }
 
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry);

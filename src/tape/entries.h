@@ -170,6 +170,13 @@ static inline int cad_op_sums_up(CadOp op) {
     return (cad_entry_kinds[op].traits & (CAD_ADDS | CAD_MULTIPLIES)) != 0;
 }
 
+/* Whether an operation goes element by element over one operand or, if it is a row, over several.
+ */
+static inline int cad_op_is_elementwise(CadOp op) {
+    const CadEntryKind *const kind = &cad_entry_kinds[op];
+    return cad_op_is_row(op) || ((kind->traits & CAD_ADDS) != 0 && kind->n_views == 2);
+}
+
 /* What belongs to the axes of an entry, such as strides, for those of a request: the core, from
  * axis `own` on, in the order that it names. */
 static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *from,
@@ -177,6 +184,14 @@ static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, co
     for (int i = 0; i < ndim; i++) {
         to[i] = from[i < own ? i : own + pull->axes[i - own]];
     }
+}
+
+/* Whether a request adds up along an axis, of which its target has these strides. */
+static inline int cad_requested_sum(const CadPull *pull, int ndim, int axis,
+                                    const int64_t *target) {
+    const int traits = cad_entry_kinds[pull->op].traits;
+    return (traits & CAD_MULTIPLIES) != 0 ? axis == ndim - 2
+                                          : (traits & CAD_ADDS) != 0 && target[axis] == 0;
 }
 
 /* Whether the plan of an entry of a kind adds to what stood there. */

@@ -229,7 +229,7 @@ def test_all_kinds_of_instructions_are_among_the_cases() -> None:
                 instructions = code.parts()["code"]
                 kinds |= set(instructions["kind"].tolist())
                 turns |= set(instructions["y"][instructions["kind"] == 0].tolist())
-    assert kinds == set(range(12)) - {InstructionKind.CALL}
+    assert kinds == set(range(11)) - {InstructionKind.CALL}
     assert max(turns) > 1
 
 
