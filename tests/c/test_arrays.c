@@ -104,7 +104,10 @@ static void array_programs_have_the_values_of_their_twins(void) {
         }
         twin_free(twin);
     }
-    for (CadOp op = CAD_OP_ASSIGN; op < CAD_OP_RULE; op++) { /* all kinds take part */
+    for (CadOp op = 0; op < CAD_OP_RULE; op++) { /* all kinds take part */
+        if (op == CAD_OP_LEAF) {
+            continue;
+        }
         check_subject(cad_op_info[op].name);
         CHECK(entries[op] > 20);
     }

@@ -236,6 +236,11 @@ View twin_row(Twin *twin, CadOp op, const View *operands) {
 }
 
 View twin_sum(Twin *twin, View x, unsigned axes) {
+    return twin_sum_of_products(twin, 1, &x, axes);
+}
+
+View twin_sum_of_products(Twin *twin, int n, const View *operands, unsigned axes) {
+    const View x = operands[0];
     int64_t shape[MOST_VIEW_AXES] = {0}, to[MOST_VIEW_AXES] = {0};
     int ndim = 0;
     for (int i = 0; i < x.ndim; i++) {
@@ -247,22 +252,52 @@ View twin_sum(Twin *twin, View x, unsigned axes) {
     for (int i = 0, k = 0; i < x.ndim; i++) {
         to[i] = axes >> i & 1 ? 0 : result.strides[k++];
     }
-    const CadRequest request = {.op = CAD_OP_SUM,
-                                .passive = (uint32_t)is_passive(twin, x) << 1,
-                                .ndim = x.ndim,
-                                .shape = x.shape,
-                                .n_views = 2,
-                                .views = {{CAD_OWN, to}, {x.slot, x.strides}},
-                                .slots = view_size(result),
-                                .index = -1};
+    CadRequest request = {.op = n == 1 ? CAD_OP_SUM : CAD_OP_VECDOT,
+                          .ndim = x.ndim,
+                          .shape = x.shape,
+                          .n_views = n + 1,
+                          .views = {{CAD_OWN, to}},
+                          .slots = view_size(result),
+                          .index = -1};
+    for (int k = 0; k < n; k++) {
+        request.passive |= (uint32_t)is_passive(twin, operands[k]) << (k + 1);
+        request.views[k + 1] = (CadPlace){operands[k].slot, operands[k].strides};
+    }
     result.slot = push(twin, &request);
     View target = x;
     target.slot = result.slot;
     memcpy(target.strides, to, sizeof to);
     for (size_t i = 0; i < view_size(x); i++) {
         const CadSlot slot = view_slot(target, i);
-        const CadNumber term = copied(twin, twin->now[view_slot(x, i)]);
+        const CadNumber first = twin->now[view_slot(x, i)];
+        const CadNumber term =
+            n == 1 ? copied(twin, first)
+                   : calculate2(twin, CAD_OP_multiply, first, twin->now[view_slot(operands[1], i)]);
         set(twin, slot, calculate2(twin, CAD_OP_add, twin->now[slot], term));
+    }
+    return noted(twin, result);
+}
+
+View twin_cumsum(Twin *twin, View x, int backwards) {
+    const View result_like = whole(0, x.ndim, x.shape);
+    View result = result_like;
+    const CadRequest request = {.op = backwards ? CAD_OP_CUMSUM_BACK : CAD_OP_CUMSUM,
+                                .passive = (uint32_t)is_passive(twin, x) << 1,
+                                .ndim = x.ndim,
+                                .shape = x.shape,
+                                .n_views = 2,
+                                .views = {{CAD_OWN, result_like.strides}, {x.slot, x.strides}},
+                                .slots = view_size(result),
+                                .index = -1};
+    result.slot = push(twin, &request);
+    const size_t n = (size_t)x.shape[x.ndim - 1];
+    for (size_t row = 0; row < view_size(x); row += n) {
+        CadNumber sum = constant(0.0);
+        for (size_t k = 0; k < n; k++) {
+            const size_t i = row + (backwards ? n - 1 - k : k);
+            sum = calculate2(twin, CAD_OP_add, sum, copied(twin, twin->now[view_slot(x, i)]));
+            set(twin, view_slot(result, i), copied(twin, sum)); /* an adjoint of its own */
+        }
     }
     return noted(twin, result);
 }
@@ -576,6 +611,22 @@ static void step_sum(Twin *twin, Random *random) {
     tame(twin, sum);
 }
 
+static void step_sum_of_products(Twin *twin, Random *random) {
+    View x[2] = {any_part(twin, random)};
+    x[1] = any_of_shape(twin, random, x[0]);
+    if (x[0].ndim > 0) {
+        const unsigned axes = 1 + (unsigned)random_below(random, (1u << x[0].ndim) - 1);
+        tame(twin, twin_sum_of_products(twin, 2, x, axes));
+    }
+}
+
+static void step_cumsum(Twin *twin, Random *random) {
+    const View x = any_part(twin, random);
+    if (x.ndim > 0 && x.shape[x.ndim - 1] < 50) { /* else derivatives get large */
+        tame(twin, twin_cumsum(twin, x, (int)random_below(random, 2)));
+    }
+}
+
 static size_t random_offsets(Random *random, View array, int64_t *offsets, size_t most) {
     const size_t count = 1 + random_below(random, most);
     for (size_t i = 0; i < count; i++) {
@@ -677,7 +728,7 @@ Twin *random_twin(uint64_t seed, int steps) {
     static void (*const kinds[])(Twin *, Random *) = {
         step_row,    step_row,       step_row,    step_multiply,       step_sum,
         step_gather, step_assign,    step_assign, step_assign_numbers, step_scatter,
-        step_join,   step_accumulate};
+        step_join,   step_accumulate, step_cumsum, step_sum_of_products};
     Random random = {seed};
     Twin *twin = twin_new();
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {

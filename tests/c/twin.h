@@ -51,6 +51,9 @@ View twin_constant(Twin *twin, int ndim, const int64_t *shape, Random *random);
 View twin_row(Twin *twin, CadOp op, const View *operands);
 /* Over the axes whose bit is set. */
 View twin_sum(Twin *twin, View x, unsigned axes);
+View twin_sum_of_products(Twin *twin, int n, const View *operands, unsigned axes);
+/* Along the last axis. */
+View twin_cumsum(Twin *twin, View x, int backwards);
 /* The last two axes are those of the matrices; those before are equal. */
 View twin_multiply(Twin *twin, View a, View b);
 /* Of an array without gaps. */

@@ -116,9 +116,9 @@ def test_refusals() -> None:
         program.profile(1.0, what="time")
     with pytest.raises(ValueError, match="of one number, but f returns 3"):
         program.profile(np.ones(3))
-    sums = cadiff.compile(lambda x: cnp.cumsum(x * x))
+    products = cadiff.compile(lambda x: cnp.cumprod(x * x))
     with pytest.raises(ValueError, match='along 3 directions; profile what="'):
-        sums.profile(np.ones(3), what="jacobian")
+        products.profile(np.ones(3), what="jacobian")
     eager = cadiff.compile(lambda x: x * float(cadiff.value(x)))
     eager.be_quiet()
     with pytest.raises(ValueError, match="run as it is: "):

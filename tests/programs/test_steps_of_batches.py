@@ -25,7 +25,6 @@ STEPS: dict[str, Any] = {
     "norms": lambda r: np.sum(np.linalg.norm(np.outer(r, r) + r, 3, axis=-1)),
     "einsum": lambda r: np.einsum("i,ij,j->", r, np.arange(9.0).reshape(3, 3), r),
     "outer einsum": lambda r: np.sum(np.einsum("i,j->ji", r, r)[0]),
-    "cumsum": lambda r: np.cumsum(r) @ r,
     "cumprod": lambda r: np.cumprod(r) @ r,
     "fft": lambda r: np.sum(np.abs(np.fft.fft(r)) ** 3),
     "rfft": lambda r: np.sum(np.fft.rfft(np.outer(r, r), axis=0).imag ** 2),
