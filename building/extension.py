@@ -142,7 +142,7 @@ core = Extension(
     depends=[
         *files("cadiff/binding/*.p[yx][xd]"),
         *files("cadiff/binding/numbers/**/*.h"),
-        "src/table/ops.def",
+        *files("src/table/*.def"),
         *files("src/**/*.h"),
     ],
     include_dirs=["src", "src/generated", "cadiff/binding", np.get_include()],

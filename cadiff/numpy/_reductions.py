@@ -27,7 +27,6 @@ from ..operations.primitives import after_lanes, lanes_last, primitive
 from ._common import (
     Axis,
     Number,
-    along,
     as_number,
     chosen,
     existing,

@@ -422,8 +422,7 @@ class _FunctionInC:
         return _loops(axes, f"{target} += {source};")
 
     def product(self, at: int) -> str:
-        """Sums of products, such as those of matrices: the last axis of the result is gone
-        through innermost."""
+        """Sums of products, such as those of matrices, along the result's last axis innermost."""
         _, ((_, moves), *_) = views(self.parts, at)
         axes, (target, a, b) = self.plan(at)
         outer = [axis for axis in axes if moves[int(axis[0][1:])] != 0]

@@ -1,8 +1,6 @@
 /* See arrays.h: appending entries over arrays. */
 #include "arrays/arrays.h"
 
-#include "arrays/terms.h"
-
 /* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
  * `fixed` on stay as they are. Answers how many axes there are now. */
 static int coalesce(int ndim, int fixed, int64_t *shape, int n_views,
@@ -64,7 +62,7 @@ CadStatus cad_array_workspace(CadTape *tape, size_t count) {
 }
 
 size_t cad_array_room(CadOp op, int ndim, const int64_t *shape) {
-    return cad_op_is_kind(op) ? cad_term_room(op, ndim, shape, 1) : 0;
+    return cad_op_is_kind(op) ? cad_op_room(op, ndim, shape, 1) : 0;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {

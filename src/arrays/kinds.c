@@ -5,7 +5,7 @@
 static const CadKernels row = {cad_row_value, cad_row_tangent, cad_row_reverse, cad_row_taylor};
 
 static const CadKernels kernels[CAD_OP_THIRD] = {
-#define CAD_KIND(word, name, text, operands, ...)                                                       \
+#define CAD_KIND(word, name, text, operands, ...)                                                 \
     [CAD_OP_##word] = {cad_term_value, cad_term_tangent, cad_term_reverse,                        \
                        operands > 1 ? cad_term_taylor : NULL},
 #include "table/kinds.def"

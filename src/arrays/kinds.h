@@ -30,18 +30,11 @@ const CadKernels *cad_kernels_of(CadOp op);
 
 CadValueKernel cad_row_value, cad_term_value, cad_gather_value, cad_assign_value,
     cad_scatter_value, cad_add_at_value;
-CadTangentKernel cad_row_tangent, cad_term_tangent, cad_gather_tangent,
-    cad_assign_tangent, cad_scatter_tangent, cad_add_at_tangent;
-CadReverseKernel cad_row_reverse, cad_term_reverse, cad_gather_reverse,
-    cad_assign_reverse, cad_scatter_reverse, cad_add_at_reverse;
+CadTangentKernel cad_row_tangent, cad_term_tangent, cad_gather_tangent, cad_assign_tangent,
+    cad_scatter_tangent, cad_add_at_tangent;
+CadReverseKernel cad_row_reverse, cad_term_reverse, cad_gather_reverse, cad_assign_reverse,
+    cad_scatter_reverse, cad_add_at_reverse;
 CadTaylorKernel cad_row_taylor, cad_term_taylor;
-
-/* Have a term read, and write, the values of its views. */
-static inline void cad_array_bind_values(const CadTape *tape, CadTerm *term) {
-    for (int k = 0; k < term->plan->n_views; k++) {
-        term->data[k] = cad_tape_values(tape, cad_plan_view(term->plan, k)[0]);
-    }
-}
 
 /* Make the adjoints of all operands of a row ready. They take turns, so what one of them
  * overwrites another must not have added to before. */

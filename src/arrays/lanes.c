@@ -1,8 +1,6 @@
 /* See lanes.h. */
 #include "arrays/lanes.h"
 
-#include "arrays/terms.h"
-
 /* --- memory --- */
 
 /* More than a number a slot is kept only if it is little. */
@@ -77,8 +75,8 @@ CadStatus cad_lanes_open_room(const CadTape *tape, size_t begin, size_t end, siz
         const CadEntry entry = tape->entries[i];
         if (CAD_IS_ARRAY_ENTRY(entry) && cad_op_is_kind(CAD_CODE_OP(entry.code))) {
             CadPlan *plan = cad_tape_plan(tape, entry);
-            const size_t needed = cad_term_room(CAD_CODE_OP(entry.code), plan->ndim,
-                                                cad_plan_shape(plan), lanes);
+            const size_t needed =
+                cad_op_room(CAD_CODE_OP(entry.code), plan->ndim, cad_plan_shape(plan), lanes);
             most = needed > most ? needed : most;
         }
     }

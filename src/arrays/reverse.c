@@ -168,7 +168,7 @@ void cad_term_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadP
         }
         const CadPull *const pull = &cad_entry_kind(entry)->pull[which - 1];
         CadTerm term = {.plan = cad_term_request(pull, plan, which, &room), .lanes = 1};
-        cad_array_bind_values(tape, &term);
+        cad_term_bind_values(tape, &term);
         for (int k = 1; k < term.plan->n_views; k++) {
             if (pull->of[k - 1] == CAD_G) {
                 term.data[k] = tape->adjoints;

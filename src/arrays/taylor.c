@@ -62,8 +62,7 @@ static CadStatus copy_powers(CadPlan *plan, int view, CadLanes lanes, Powers *po
 }
 
 static double *power_of(const Powers *powers, size_t k, double *values) {
-    return k == 0 ? values
-                  : powers->copies + (int64_t)(k - 1) * powers->span - powers->low;
+    return k == 0 ? values : powers->copies + (int64_t)(k - 1) * powers->span - powers->low;
 }
 
 /* Of an operation that is linear in two operands: each power is the sum of those of pairs. */
@@ -80,7 +79,7 @@ CadStatus cad_term_taylor(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes
     }
     copy.op = (uint8_t)CAD_CODE_OP(entry.code);
     CadTerm term = {.plan = cad_term_request(&copy, plan, 0, &room), .lanes = 1, .absorbs = 1};
-    cad_array_bind_values(tape, &term);
+    cad_term_bind_values(tape, &term);
     term.room = tape->workspace;
     double *const values[3] = {NULL, term.data[1], term.data[2]};
     for (int i = 0; i <= plan->ndim; i++) { /* the target stands in lanes */

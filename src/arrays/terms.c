@@ -114,8 +114,8 @@ static void run_rows(const CadTerm *term, int backwards) {
             from = (CadStrip){from.data + last * from.step, -from.step};
         }
         for (size_t lane = 0; lane < term->lanes; lane++) {
-            run_along((CadStrip){to.data + lane, to.step},
-                      (CadStrip){from.data + lane, from.step}, term->store, walk.n);
+            run_along((CadStrip){to.data + lane, to.step}, (CadStrip){from.data + lane, from.step},
+                      term->store, walk.n);
         }
     } while (advance(&walk));
 }
@@ -129,7 +129,7 @@ static void cad_cumsum_back_term(const CadTerm *term) {
 }
 
 static CadTermKernel *const kernels[CAD_OP_LEAF] = {
-#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                                 \
+#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                           \
     [CAD_OP_##word] = cad_##kernel##_term,
 #include "table/kinds.def"
 #undef CAD_KIND
@@ -139,22 +139,10 @@ void cad_term_run(CadOp op, const CadTerm *term) {
     kernels[op](term);
 }
 
-size_t cad_term_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
-    if (!cad_op_multiplies(op)) {
-        return 0;
+void cad_term_bind_values(const CadTape *tape, CadTerm *term) {
+    for (int k = 0; k < term->plan->n_views; k++) {
+        term->data[k] = cad_tape_values(tape, cad_plan_view(term->plan, k)[0]);
     }
-    const int64_t *const core = shape + ndim - 3;
-    const size_t most = SIZE_MAX / 64 / lanes;
-    size_t largest = 0, all = 0;
-    for (int i = 0; i < 3; i++) {
-        const size_t rows = (size_t)core[i], columns = (size_t)core[(i + 1) % 3];
-        if (columns > 0 && rows > most / columns) {
-            return SIZE_MAX;
-        }
-        largest = rows * columns > largest ? rows * columns : largest;
-        all += rows * columns;
-    }
-    return lanes == 1 ? largest : all * lanes; /* of several lanes two matrices may be copied */
 }
 
 /* --- requests --- */

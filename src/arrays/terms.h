@@ -16,14 +16,13 @@ typedef struct CadTerm {
     int store;    /* the target is overwritten, else added to; of a kind that CAD_ADDS only where
                    * it has a place for each term */
     int absorbs;  /* an exact 0 absorbs any factor, as in derivatives */
-    double *room; /* cad_term_room numbers */
+    double *room; /* cad_op_room numbers */
 } CadTerm;
 
 void cad_term_run(CadOp op, const CadTerm *term);
 
-/* Numbers of room that an operation of a kind over a shape, and its requests, need for so many
- * lanes; SIZE_MAX: more than can be counted. */
-size_t cad_term_room(CadOp op, int ndim, const int64_t *shape, size_t lanes);
+/* Have a term read, and write, the values of its views. */
+void cad_term_bind_values(const CadTape *tape, CadTerm *term);
 
 /* Room for the plan of a request, which has three views at most. */
 typedef struct CadRequestedPlan {

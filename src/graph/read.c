@@ -227,8 +227,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
 
 /* A sum of products, number by number: of small ones. */
 static void read_singly(Reader *r, CadPlan *plan, int in_place) {
-    Steps steps = {
-        .ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
     for (int k = 0; k < plan->n_views; k++) {
         steps.at[k] = cad_plan_view(plan, k)[0];
         steps.strides[k] = cad_plan_view(plan, k) + 1;
@@ -244,8 +243,8 @@ static void read_singly(Reader *r, CadPlan *plan, int in_place) {
         }
         CadId *sum = &r->at[steps.at[0] - r->base];
         const CadId former = in_place ? number_at(r, steps.at[0]) : *sum;
-        *sum = former == CAD_NO_ID ? term
-                                   : cad_graph_apply(r->graph, CAD_OP_add, former, term, term);
+        *sum =
+            former == CAD_NO_ID ? term : cad_graph_apply(r->graph, CAD_OP_add, former, term, term);
     } while (next_step(&steps));
 }
 

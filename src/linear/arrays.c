@@ -87,7 +87,8 @@ static CadStatus build_row(CadBuild *build, CadOp op, CadPlan *plan, int which) 
                                           : append_add(build, plan, 0, which, factors, step);
 }
 
-/* Copy an operand to the numbers, without axes along which it stays where it is; its view there. */
+/* Copy an operand to the numbers, without axes along which it stays where it is; its view there.
+ */
 static CadStatus copy_operand(CadBuild *build, CadPlan *plan, int which, int64_t *copy) {
     int64_t *const shape = cad_plan_shape(plan), *const view = cad_plan_view(plan, which);
     const size_t begin = cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
@@ -99,8 +100,7 @@ static CadStatus copy_operand(CadBuild *build, CadPlan *plan, int which, int64_t
         copy[i + 1] = moves ? size : 0;
         size *= lengths[i];
     }
-    const CadStatus status =
-        cad_linear_extend(build->linear, CAD_LINEAR_NUMBERS, (size_t)size);
+    const CadStatus status = cad_linear_extend(build->linear, CAD_LINEAR_NUMBERS, (size_t)size);
     if (status != CAD_OK) {
         return status;
     }

@@ -1,7 +1,7 @@
 /* Whether a linear map that came from outside is sound: that no step reaches beyond the places and
  * numbers there are. What a map does not hold but derives is derived on the way. */
-#include "arrays/terms.h"
 #include "linear/steps.h"
+#include "tape/entries.h"
 
 #include <math.h>
 
@@ -88,8 +88,7 @@ static int is_add(const CadLinear *linear, int64_t *words) {
     const CadAddHead *const head = (const CadAddHead *)words;
     const CadFrame frame = cad_frame_of(CAD_LINEAR_ADD, words);
     const size_t numbers = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
-    if (!is_inside(&frame, 0, linear->n_places) ||
-        !is_inside(&frame, 1, linear->n_places)) {
+    if (!is_inside(&frame, 0, linear->n_places) || !is_inside(&frame, 1, linear->n_places)) {
         return 0;
     }
     if (head->factors < 0) {
@@ -135,13 +134,12 @@ static int is_terms(CadLinear *linear, int64_t *words) {
     const CadEntryKind *const kind = &cad_entry_kinds[head->op];
     const int64_t operands = kind->n_views - 1;
     if (frame.ndim < kind->core || head->which < 1 || head->which > operands ||
-        head->numbers < 0 || (uint64_t)head->numbers > all ||
-        !is_inside(&frame, 0, places) || !is_inside(&frame, (int)head->which, places) ||
-        (operands == 2 &&
-         !is_inside(&frame, 3 - (int)head->which, all - (size_t)head->numbers))) {
+        head->numbers < 0 || (uint64_t)head->numbers > all || !is_inside(&frame, 0, places) ||
+        !is_inside(&frame, (int)head->which, places) ||
+        (operands == 2 && !is_inside(&frame, 3 - (int)head->which, all - (size_t)head->numbers))) {
         return 0;
     }
-    const size_t room = cad_term_room((CadOp)head->op, frame.ndim, frame.shape, 8);
+    const size_t room = cad_op_room((CadOp)head->op, frame.ndim, frame.shape, 8);
     linear->terms_room = room / 8 > linear->terms_room ? room / 8 : linear->terms_room;
     return room != SIZE_MAX;
 }

@@ -50,8 +50,8 @@ typedef struct CadLinear {
     CadItems part[CAD_LINEAR_PARTS];
     /* Derived by cad_linear_check: */
     size_t terms_room; /* of an operation of a kind, for each lane */
-    int tame;            /* no factor of a row is infinite or nan, so that none need absorb */
-    uint32_t first[2];   /* place of the inputs and of the outputs, if they stand side by side */
+    int tame;          /* no factor of a row is infinite or nan, so that none need absorb */
+    uint32_t first[2]; /* place of the inputs and of the outputs, if they stand side by side */
 } CadLinear;
 
 /* The derivative of numbers, at some slots (-1: a constant), by the `n_inputs` ones from `base`

@@ -63,8 +63,8 @@ typedef struct CadFrame {
 } CadFrame;
 
 static inline size_t cad_head_words(int64_t kind) {
-    const size_t bytes = kind == CAD_LINEAR_ADD       ? sizeof(CadAddHead)
-                         : kind == CAD_LINEAR_MOVE    ? sizeof(CadMoveHead)
+    const size_t bytes = kind == CAD_LINEAR_ADD     ? sizeof(CadAddHead)
+                         : kind == CAD_LINEAR_MOVE  ? sizeof(CadMoveHead)
                          : kind == CAD_LINEAR_TERMS ? sizeof(CadTermsHead)
                                                     : sizeof(CadOffsetsHead);
     return bytes / sizeof(int64_t);

@@ -304,8 +304,7 @@ static void add_terms(const CadLinear *linear, int64_t *words, size_t lanes, int
     const CadTermsHead *const head = (const CadTermsHead *)words;
     const CadFrame frame = cad_frame_of(CAD_LINEAR_TERMS, words);
     const int which = (int)head->which;
-    double *const numbers =
-        (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS) + head->numbers;
+    double *const numbers = (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS) + head->numbers;
     CadOp op = (CadOp)head->op;
     CadRequestedPlan own, requested;
     CadPlan *const plan =

@@ -19,7 +19,7 @@ typedef enum CadOp {
 #include "table/kinds.def"
 #undef CAD_KIND
 #define CAD_WORD(word, name) CAD_OP_##word,
-        CAD_STRUCTURE(CAD_WORD)
+    CAD_STRUCTURE(CAD_WORD)
 #undef CAD_WORD
 #define CAD_NAME(name, arity) CAD_OP_##name,
 #include "ops_codes.h"

@@ -5,8 +5,13 @@
 const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
     [CAD_OP_LEAF] = {.is_moved = 1},
     [CAD_OP_THIRD] = {.is_moved = 1},
-#define CAD_PULL(op, first, second, ...) {CAD_OP_##op, {first, second}, {__VA_ARGS__}}
-#define CAD_KIND(word, name, text, operands, core_, traits_, kernel, ...)                               \
+#define CAD_PULL(op, first, second, ...)                                                          \
+    {                                                                                             \
+        CAD_OP_##op, {first, second}, {                                                           \
+            __VA_ARGS__                                                                           \
+        }                                                                                         \
+    }
+#define CAD_KIND(word, name, text, operands, core_, traits_, kernel, ...)                         \
     [CAD_OP_##word] = {.n_views = operands + 1,                                                   \
                        .n_extra = (traits_) & CAD_ADDS ? 2 : 0,                                   \
                        .former = (traits_) & CAD_ADDS ? CAD_MAY_BE_ADDED : CAD_FORMER_NONE,       \
@@ -35,7 +40,7 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
 };
 
 /* A request for each operand: else the program does not compile. */
-#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                                 \
+#define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                           \
     _Static_assert(sizeof((CadPull[]){__VA_ARGS__}) == (operands) * sizeof(CadPull),              \
                    name ": a request for each operand");
 #include "table/kinds.def"
@@ -83,4 +88,22 @@ CadSpan cad_source_span(const CadSource *source) {
         span.high = source->place[1];
     }
     return span;
+}
+
+size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
+    if (!cad_op_multiplies(op)) {
+        return 0;
+    }
+    const int64_t *const core = shape + ndim - 3;
+    const size_t most = SIZE_MAX / 64 / lanes;
+    size_t largest = 0, all = 0;
+    for (int i = 0; i < 3; i++) {
+        const size_t rows = (size_t)core[i], columns = (size_t)core[(i + 1) % 3];
+        if (columns > 0 && rows > most / columns) {
+            return SIZE_MAX;
+        }
+        largest = rows * columns > largest ? rows * columns : largest;
+        all += rows * columns;
+    }
+    return lanes == 1 ? largest : all * lanes; /* of several lanes two matrices may be copied */
 }

@@ -177,6 +177,10 @@ static inline int cad_op_is_elementwise(CadOp op) {
     return cad_op_is_row(op) || ((kind->traits & CAD_ADDS) != 0 && kind->n_views == 2);
 }
 
+/* Numbers of room that an operation of a kind over a shape, and its requests, need for so many
+ * lanes; SIZE_MAX: more than can be counted. */
+size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes);
+
 /* What belongs to the axes of an entry, such as strides, for those of a request: the core, from
  * axis `own` on, in the order that it names. */
 static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *from,

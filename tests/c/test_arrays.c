@@ -231,9 +231,12 @@ static void sweeps_from_one_number_end_early(void) {
             clear_adjoints(twin->arrays, slot, twin->arrays->n_slots);
             clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
             seed(twin, slot, 2.0);
-            reverse_twin(twin, 0);
+            const CadStop stop =
+                cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, SIZE_MAX, 0);
+            cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, 0);
             check_adjoints(twin);
-            cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
+            cad_sweep_redo(twin->arrays, stop.at, twin->arrays->n_entries);
+            check_values(twin);
         }
         twin_free(twin);
     }
