@@ -125,72 +125,21 @@ static int refuse_matmul(const CadArrayOperands *all) {
     return -1;
 }
 
-/* A vector as a matrix of one row, or of one column. */
-static void as_matrix(CadArrayOperand *operand, npy_intp *shape, int column) {
-    const int64_t stride = operand->strides[0];
-    shape[column] = 1;
-    shape[!column] = operand->shape[0];
-    operand->strides[column] = 0;
-    operand->strides[!column] = stride;
+/* Rows, inner length and columns as axes of a factor: a vector has the second one, and a matrix
+ * lacks the one at `missing`. */
+static void as_factor(CadArrayOperand *operand, npy_intp *shape, int missing) {
+    const int is_vector = operand->ndim == 1;
+    const int ndim = is_vector ? 3 : operand->ndim + 1;
+    int64_t strides[NPY_MAXDIMS];
+    for (int i = 0, from = 0; i < ndim; i++) {
+        const int is_new = is_vector ? i != 1 : i == ndim - 3 + missing;
+        shape[i] = is_new ? 1 : operand->shape[from];
+        strides[i] = is_new ? 0 : operand->strides[from];
+        from += !is_new;
+    }
+    memcpy(operand->strides, strides, (size_t)ndim * sizeof *strides);
     operand->shape = shape;
-    operand->ndim = 2;
-}
-
-/* What a product of matrices, or of stacks of them, reads and writes: the axes of the stack, and
- * three more, which are rows, inner length and columns. */
-typedef struct Product {
-    int ndim;
-    int64_t lengths[NPY_MAXDIMS + 3];
-    int64_t strides[3][NPY_MAXDIMS + 3]; /* of the product and its operands */
-    int64_t size;                        /* of the product */
-} Product;
-
-static void plan_product(const CadArrayOperand *x, const CadArrayOperand *y, const CadShape *stack,
-                         Product *plan) {
-    const npy_intp m = x->shape[x->ndim - 2], n = x->shape[x->ndim - 1];
-    const npy_intp p = y->shape[y->ndim - 1];
-    cad_spread(x, 2, stack, plan->strides[1]);
-    cad_spread(y, 2, stack, plan->strides[2]);
-    plan->ndim = stack->ndim + 3;
-    plan->size = m * p;
-    for (int axis = stack->ndim; axis-- > 0;) {
-        plan->lengths[axis] = stack->of[axis];
-        plan->strides[0][axis] = plan->size;
-        plan->size *= stack->of[axis];
-    }
-    const int64_t *xs = x->strides + x->ndim - 2, *ys = y->strides + y->ndim - 2;
-    const int64_t core[4][3] = {{m, n, p}, {p, 0, 1}, {xs[0], xs[1], 0}, {0, ys[0], ys[1]}};
-    for (int i = 0; i < 3; i++) {
-        plan->lengths[stack->ndim + i] = core[0][i];
-        for (int k = 0; k < 3; k++) {
-            plan->strides[k][stack->ndim + i] = core[k + 1][i];
-        }
-    }
-}
-
-static PyObject *push_product(const CadArrayOperands *all, const Product *plan,
-                              const CadShape *result) {
-    const CadArrayOperand *x = &all->of[0], *y = &all->of[1];
-    const CadRequest request = {
-        .op = CAD_OP_MATMUL,
-        .passive = (uint32_t)((x->passive != 0) << 1 | (y->passive != 0) << 2),
-        .ndim = plan->ndim,
-        .shape = plan->lengths,
-        .n_views = 3,
-        .views = {{CAD_OWN, plan->strides[0]},
-                  {x->slot, plan->strides[1]},
-                  {y->slot, plan->strides[2]}},
-        .slots = (size_t)plan->size,
-        .index = -1,
-    };
-    CadSlot out;
-    const CadStatus status = cad_array_push(all->tape, &request, &out);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots,
-                           x->passive && y->passive);
+    operand->ndim = ndim;
 }
 
 static PyObject *record_matmul(CadArrayOperands *all) {
@@ -200,38 +149,34 @@ static PyObject *record_matmul(CadArrayOperands *all) {
         refuse_matmul(all);
         return NULL;
     }
+    if (x->ndim >= NPY_MAXDIMS || y->ndim >= NPY_MAXDIMS) {
+        PyErr_Format(PyExc_ValueError, "matmul: at most %d axes are possible", NPY_MAXDIMS - 1);
+        return NULL;
+    }
+    const int has_rows = x->ndim > 1, has_columns = y->ndim > 1;
+    npy_intp shapes[2][NPY_MAXDIMS];
+    CadShape shape;
     if (cad_put_operands(all) < 0) {
         return NULL;
     }
-    npy_intp row[2], column[2];
-    const int is_row = x->ndim == 1, is_column = y->ndim == 1;
-    if (is_row) {
-        as_matrix(x, row, 0);
-    }
-    if (is_column) {
-        as_matrix(y, column, 1);
-    }
-    CadShape stack;
-    if (cad_broadcast(all, 2, &stack) < 0) {
+    as_factor(x, shapes[0], 2);
+    as_factor(y, shapes[1], 0);
+    if (cad_broadcast(all, 0, &shape) < 0) {
         return NULL;
     }
-    CadShape result = stack; /* of which a vector's axis is none */
-    if (!is_row) {
-        result.of[result.ndim++] = x->shape[x->ndim - 2];
+    npy_intp seen[NPY_MAXDIMS]; /* of which a vector's axis is none */
+    const int stack = shape.ndim - 3;
+    int ndim = stack;
+    memcpy(seen, shape.of, (size_t)stack * sizeof *seen);
+    if (has_rows) {
+        seen[ndim++] = shape.of[stack];
     }
-    if (!is_column) {
-        result.of[result.ndim++] = y->shape[y->ndim - 1];
+    if (has_columns) {
+        seen[ndim++] = shape.of[stack + 2];
     }
-    if (result.ndim > NPY_MAXDIMS || stack.ndim + 3 > NPY_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError, "matmul: at most %d axes are possible", NPY_MAXDIMS - 3);
-        return NULL;
-    }
-    Product plan;
-    plan_product(x, y, &stack, &plan);
-    if (plan.size == 0 || x->shape[x->ndim - 1] == 0) {
-        return constant_zeros(all->tape, result.ndim, result.of);
-    }
-    return push_product(all, &plan, &result);
+    return shape.size == 0 ? constant_zeros(all->tape, ndim, seen)
+                           : cad_record_kind(CAD_OP_MATMUL, all, &shape,
+                                             (uint64_t)1 << (stack + 1), ndim, seen);
 }
 
 PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
@@ -364,30 +309,6 @@ static int mark_axes(PyObject *axis, int ndim, char *marked) {
     return status;
 }
 
-/* What a sum reads and writes, and the shape of its result. */
-typedef struct Sum {
-    int64_t lengths[NPY_MAXDIMS], to[NPY_MAXDIMS], from[NPY_MAXDIMS];
-    int64_t size;
-    int ndim;
-    npy_intp shape[NPY_MAXDIMS];
-} Sum;
-
-static void plan_sum(const CadView *view, const char *marked, int keepdims, Sum *plan) {
-    plan->size = 1;
-    plan->ndim = 0;
-    for (int i = view->ndim; i-- > 0;) {
-        plan->lengths[i] = CAD_SHAPE(view)[i];
-        plan->from[i] = CAD_STRIDES(view)[i];
-        plan->to[i] = marked[i] ? 0 : plan->size;
-        plan->size *= marked[i] ? 1 : plan->lengths[i];
-    }
-    for (int i = 0; i < view->ndim; i++) {
-        if (!marked[i] || keepdims) {
-            plan->shape[plan->ndim++] = marked[i] ? 1 : CAD_SHAPE(view)[i];
-        }
-    }
-}
-
 PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (var->kind == CAD_STALE) {
         cad_raise_stale();
@@ -402,34 +323,32 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     if (mark_axes(axis, view->ndim, marked) < 0) {
         return NULL;
     }
-    Sum plan;
-    plan_sum(view, marked, keepdims, &plan);
-    CadTape *tape = var->tape;
-    if (view->size == 0) {
-        return constant_zeros(tape, plan.ndim, plan.shape);
+    npy_intp seen[NPY_MAXDIMS];
+    CadShape shape;
+    uint64_t summed = 0;
+    int ndim = 0;
+    cad_fill_shape(&shape, view->ndim, CAD_SHAPE(view));
+    for (int i = 0; i < view->ndim; i++) {
+        summed |= (uint64_t)(marked[i] != 0) << i;
+        if (!marked[i] || keepdims) {
+            seen[ndim++] = marked[i] ? 1 : shape.of[i];
+        }
     }
-    if (cad_pin(tape) < 0) {
+    PyObject *const operand = (PyObject *)var;
+    CadArrayOperands all;
+    if (view->size == 0) {
+        return constant_zeros(var->tape, ndim, seen);
+    }
+    if (cad_take_operands(&all, &operand, 1) != 0) {
         return NULL;
     }
-    const int passive = cad_array_is_constant(var);
-    const CadRequest request = {
-        .op = CAD_OP_SUM,
-        .passive = (uint32_t)passive << 1,
-        .ndim = view->ndim,
-        .shape = plan.lengths,
-        .n_views = 2,
-        .views = {{CAD_OWN, plan.to}, {var->slot, plan.from}},
-        .slots = (size_t)plan.size,
-        .index = -1,
-    };
-    CadSlot out;
-    const CadStatus status = cad_array_push(tape, &request, &out);
     PyObject *result = NULL;
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-    } else {
-        result = cad_result_view(tape, out, plan.ndim, plan.shape, request.slots, passive);
+    if (cad_pin(all.tape) == 0) {
+        if (cad_put_operands(&all) == 0) {
+            result = cad_record_kind(CAD_OP_SUM, &all, &shape, summed, ndim, seen);
+        }
+        cad_tape_unpin(all.tape);
     }
-    cad_tape_unpin(tape);
+    cad_release_operands(&all);
     return result;
 }

@@ -87,6 +87,12 @@ static inline void cad_contiguous(const CadShape *shape, int64_t *strides) {
 
 /* --- results (operands.c) --- */
 
+/* Append an operation of a kind over operands that have their slots (kinds.c). Axes of the common
+ * shape whose bit is in `summed` are none of the result, which is seen as an array of `ndim` axes.
+ */
+PyObject *cad_record_kind(CadOp op, const CadArrayOperands *all, const CadShape *shape,
+                          uint64_t summed, int ndim, const npy_intp *seen);
+
 /* The handle of what an entry wrote. What comes of constants alone is constant. */
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                           size_t slots, int passive);

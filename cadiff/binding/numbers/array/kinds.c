@@ -6,21 +6,19 @@
 
 #include "arrays/arrays.h"
 
-static PyObject *record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape,
-                             const CadShape *result) {
+PyObject *cad_record_kind(CadOp op, const CadArrayOperands *all, const CadShape *shape,
+                          uint64_t summed, int ndim, const npy_intp *seen) {
     int64_t strides[3][NPY_MAXDIMS];
-    if (cad_put_operands(all) < 0) {
-        return NULL;
-    }
     CadRequest request = {.op = op,
                           .ndim = shape->ndim,
                           .shape = shape->wide,
                           .n_views = all->n + 1,
-                          .slots = (size_t)result->size,
+                          .slots = 1,
                           .index = -1};
-    cad_contiguous(result, strides[0]);
-    for (int i = 0; i < shape->ndim; i++) {
-        strides[0][i] = result->of[i] == 1 ? 0 : strides[0][i];
+    for (int i = shape->ndim; i-- > 0;) {
+        const int is_summed = summed >> i & 1;
+        strides[0][i] = is_summed ? 0 : (int64_t)request.slots;
+        request.slots *= is_summed ? 1 : (size_t)shape->wide[i];
     }
     request.views[0] = (CadPlace){CAD_OWN, strides[0]};
     int passive = 1;
@@ -36,19 +34,7 @@ static PyObject *record_kind(CadOp op, CadArrayOperands *all, const CadShape *sh
         cad_raise_status(status);
         return NULL;
     }
-    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots, passive);
-}
-
-/* The shape with axes of length 1 where the result has none. */
-static CadShape without(const CadShape *shape, uint64_t summed) {
-    CadShape result = *shape;
-    result.size = 1;
-    for (int i = 0; i < shape->ndim; i++) {
-        result.of[i] = summed >> i & 1 ? 1 : shape->of[i];
-        result.wide[i] = result.of[i];
-        result.size *= result.of[i];
-    }
-    return result;
+    return cad_result_view(all->tape, out, ndim, seen, request.slots, passive);
 }
 
 PyObject *cad_array_kind(CadOp op, PyObject *const *operands, uint64_t summed) {
@@ -59,9 +45,15 @@ PyObject *cad_array_kind(CadOp op, PyObject *const *operands, uint64_t summed) {
     }
     PyObject *made = NULL;
     if (cad_broadcast(&all, 0, &shape) == 0 && cad_pin(all.tape) == 0) {
-        const CadShape result = without(&shape, summed);
-        made = shape.size == 0 ? cad_empty_array(all.tape, &result)
-                               : record_kind(op, &all, &shape, &result);
+        npy_intp result[NPY_MAXDIMS];
+        for (int i = 0; i < shape.ndim; i++) {
+            result[i] = summed >> i & 1 ? 1 : shape.of[i];
+        }
+        if (shape.size == 0) {
+            made = cad_empty_array(all.tape, &shape);
+        } else if (cad_put_operands(&all) == 0) {
+            made = cad_record_kind(op, &all, &shape, summed, shape.ndim, result);
+        }
         cad_tape_unpin(all.tape);
     }
     cad_release_operands(&all);
