@@ -454,7 +454,8 @@ class _FunctionInC:
         forth = f"int {last} = 0; {last} < {n}; {last}++"
         back = f"int {last} = {n - 1}; {last} >= 0; {last}--"
         row = _block(f"for ({back if backwards else forth})", [line], scope=True)
-        return _loops(outer, _block("", ["double s = 0.0;", row], scope=True))
+        lines = ["double s = 0.0;", row]
+        return _loops(outer, "\n".join(lines)) if outer else _block("", lines, scope=True)
 
     # --- the end ---
 

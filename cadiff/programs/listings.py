@@ -40,6 +40,7 @@ __all__ = ["graph", "to_dot", "to_text"]
 Places = NDArray[np.int64]
 
 _NAMES, _ARITIES = binding.operation_names()
+_KINDS = binding.operation_kinds()
 _SIGNS = {
     "add": "+",
     "subtract": "-",
@@ -165,7 +166,7 @@ class _Listing:
         if i.kind == InstructionKind.TERMS:
             shape, (result, *given) = self.plan(i.x)
             name = readable(_NAMES[i.op])
-            what = name if name.startswith("running") else "sum"
+            what = "sum" if _KINDS[i.op][0] else name
             return name, str(shape), f"{result} = {what} of {' * '.join(given)}", ""
         word = _WORDS[i.kind]
         if i.kind == InstructionKind.ADD_TO:

@@ -210,7 +210,7 @@ class Report(Part):
         value: 99 inputs, 1 result, 297 operations, 3 instructions, 298 places
         #0  vector  99 × sin       w[99..197] = sin(w[0..98])
         #1  vector  99 × multiply  w[198..296] = w[99..197] * w[0..98]
-        #2  sums    (99,)          w[297] = sum of w[198 + i0]
+        #2  sum     (99,)          w[297] = sum of w[198 + i0]
             result  1 number       w[297]
         """
         check_rows(max_rows)

@@ -122,8 +122,8 @@ class LinearMap:
     maps a cotangent of that to cotangents of the arguments. Each is one sweep over numbers that
     were computed once: f is not run again. `<u, lin(t)>` is `<lin.T(u), t>` up to rounding.
 
-    If all results are plain, and no operation with a rule takes part (a primitive, `numpy.cumsum`,
-    linear algebra ...), a map holds no recording: it pickles, and several threads may use it.
+    If all results are plain, and no operation with a rule takes part (a primitive, linear
+    algebra ...), a map holds no recording: it pickles, and several threads may use it.
 
     Attributes
     ----------

@@ -39,10 +39,10 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
 #undef CAD_NAME
 };
 
-/* A request for each operand: else the program does not compile. */
+/* Else the program does not compile. */
 #define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                           \
-    _Static_assert(sizeof((CadPull[]){__VA_ARGS__}) == (operands) * sizeof(CadPull),              \
-                   name ": a request for each operand");
+    typedef char a_request_for_each_operand_of_##word                                             \
+        [sizeof((CadPull[]){__VA_ARGS__}) == (operands) * sizeof(CadPull) ? 1 : -1];
 #include "table/kinds.def"
 #undef CAD_KIND
 

@@ -89,6 +89,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "backwards": (backwards, (rng.uniform(0.5, 1.5, 60),)),
     "broadcast": (broadcast, (rng.uniform(0.5, 1.5, 30), rng.uniform(0.5, 1.5, 40))),
     "products": (products, (rng.uniform(-1, 1, (12, 15)), rng.uniform(-1, 1, (15, 13)))),
+    "running": (lambda x: np.cumsum(x * x) @ x, (rng.uniform(0.5, 1.5, 40),)),
     "assigned": (assigned, (rng.uniform(0.5, 1.5, 5),)),
     "chosen": (chosen, (np.array([0.25, 0.5, 0.75]),)),
     "constant": (lambda x: 3.0, (np.ones(3),)),
@@ -151,8 +152,12 @@ class Machine:
         places = self.places(target, size)
         add_up = rest.startswith(("sum of", "-sum of"))
         sign = -1.0 if (rest.startswith("-") and add_up) or change == "-" else 1.0
-        values = self.value(rest.split("sum of ")[-1], size)
-        if add_up or change:
+        values = self.value(rest.split(" of ")[-1], size)
+        if rest.startswith("cumsum"):  # along the last axis, maybe back from its end
+            way = slice(None, None, -1 if "_back of" in rest else None)
+            operand = np.broadcast_to(self.value(rest.split(" of ")[-1], size), places.shape)
+            self.w[places] = np.cumsum(operand[..., way], axis=-1)[..., way]
+        elif add_up or change:
             places, values = np.broadcast_arrays(places, values)
             if not change:
                 self.w[places] = 0.0

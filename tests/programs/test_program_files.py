@@ -76,6 +76,11 @@ def along_axes(x: Any) -> Any:
     )
 
 
+def running(x: Any) -> Any:
+    columns = cnp.cumsum(cnp.sin(x), axis=0) * x[::-1]
+    return cnp.sum(cnp.vecdot(columns, cnp.cumsum(x * x, axis=1)) ** 2) + cnp.cumsum(x)[40]
+
+
 def with_empty(x: Any, y: Any, z: Any) -> Any:
     return cnp.sum(x) + cnp.sum(y * y) + cnp.sum(z)
 
@@ -92,6 +97,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "gathered": (gathered, rng.normal(size=200)),
     "assigned": (assigned, rng.normal(size=30)),
     "axes": (along_axes, rng.normal(size=(12, 13))),
+    "running sums": (running, rng.normal(size=(9, 8))),
     "empty": (with_empty, np.zeros(0), rng.normal(size=30), np.zeros((0, 4))),
     "of nothing": (lambda x: 3.0, np.zeros(0)),
     "nothing done": (lambda x: x, 0.5),
