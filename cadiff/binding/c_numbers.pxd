@@ -79,7 +79,8 @@ cdef extern from "numbers/numbers.h":
     object cad_object_partial(int op, int which, object x, object y, object z, object v)
     object cad_matmul(object left, object right)
     PyObject *cad_array_matmul(object left, object right) except? NULL
-    object cad_array_kind(int op, PyObject *const *operands, uint64_t summed)
+    object cad_array_kind(int op, PyObject *const *operands, int ndim, const Py_ssize_t *shape,
+                          uint64_t summed)
     object cad_array_complex_matmul(object left, object right)
     object cad_array_copy(CadVar *var)
     object cad_array_sum(CadVar *var, object axis, bint keepdims)

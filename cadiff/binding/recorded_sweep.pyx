@@ -307,6 +307,7 @@ cdef class RecordedSweep:
         """Carry out the request of each operand."""
         cdef int which, j, own
         cdef int64_t strides[CAD_MOST_AXES]
+        cdef Py_ssize_t shape[CAD_MOST_AXES]
         cdef const CadPull *pull
         cdef PyObject *operands[2]
         cdef uint64_t summed
@@ -328,7 +329,10 @@ cdef class RecordedSweep:
                 factors.append(self.requested(plan, pull, pull.of[j], ~<uint64_t>0))
                 operands[j] = <PyObject *>factors[j]
             target = self.requested(plan, pull, which, summed, True)
-            self.add_to(target, cad_array_kind(pull.op, operands, summed))
+            cad_requested_axes(pull, plan.ndim, own, cad_plan_shape(plan), strides)
+            for j in range(plan.ndim):
+                shape[j] = strides[j]
+            self.add_to(target, cad_array_kind(pull.op, operands, plan.ndim, shape, summed))
         return 0
 
     cdef object requested(self, CadPlan *plan, const CadPull *pull, int view, uint64_t shortened,

@@ -170,7 +170,7 @@ def apply_kind(str name, tuple operands, tuple summed=()):
         given[k] = <PyObject *>operands[k]
     for axis in summed:
         bits |= <uint64_t>1 << <int>axis
-    return cad_array_kind(_kinds[name], given, bits)
+    return cad_array_kind(_kinds[name], given, 0, NULL, bits)
 
 
 def is_stale(x):

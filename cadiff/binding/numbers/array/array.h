@@ -22,10 +22,11 @@ PyObject *cad_array_copy(CadVar *var);
 /* The sum over axes (None: all; an int; a tuple of them). */
 PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);
 
-/* An operation of a kind over array Vars, at least one of them, and plain arrays, of one shape but
- * for axes of length 1. Axes whose bit is in `summed` have length 1 in the result. NULL as for
- * cad_array_apply (kinds.c). */
-PyObject *cad_array_kind(CadOp op, PyObject *const *operands, uint64_t summed);
+/* An operation of a kind over array Vars, at least one of them, and plain arrays, of a shape but
+ * for axes of length 1; with `shape` NULL, of that which they have together. Axes whose bit is in
+ * `summed` have length 1 in the result. NULL as for cad_array_apply (kinds.c). */
+PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const npy_intp *shape,
+                         uint64_t summed);
 
 /* An array Var of constants, which can be assigned to; a scalar for ndim 0. */
 PyObject *cad_array_constant(CadTape *tape, PyObject *values);

@@ -37,14 +37,18 @@ PyObject *cad_record_kind(CadOp op, const CadArrayOperands *all, const CadShape 
     return cad_result_view(all->tape, out, ndim, seen, request.slots, passive);
 }
 
-PyObject *cad_array_kind(CadOp op, PyObject *const *operands, uint64_t summed) {
+PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const npy_intp *lengths,
+                         uint64_t summed) {
     CadArrayOperands all;
     CadShape shape;
     if (cad_take_operands(&all, operands, cad_entry_kinds[op].n_views - 1) != 0) {
         return NULL;
     }
     PyObject *made = NULL;
-    if (cad_broadcast(&all, 0, &shape) == 0 && cad_pin(all.tape) == 0) {
+    if (lengths != NULL) {
+        cad_fill_shape(&shape, ndim, lengths);
+    }
+    if ((lengths != NULL || cad_broadcast(&all, 0, &shape) == 0) && cad_pin(all.tape) == 0) {
         npy_intp result[NPY_MAXDIMS];
         for (int i = 0; i < shape.ndim; i++) {
             result[i] = summed >> i & 1 ? 1 : shape.of[i];
