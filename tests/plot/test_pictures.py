@@ -32,9 +32,9 @@ def _closed() -> Iterator[None]:
     plt.close("all")
 
 
-def sums(x: Any) -> Any:
+def products(x: Any) -> Any:
     """Lower triangles along the diagonal, for whose entries there are no formulas."""
-    return cnp.cumsum(cadiff.sin(x).reshape(-1, 4), axis=1).ravel()
+    return cnp.cumprod(2.0 + cadiff.sin(x).reshape(-1, 4), axis=1).ravel()
 
 
 # --- sparsity ------------------------------------------------------------------------------------
@@ -51,15 +51,15 @@ def is_marked(ax: Any) -> Any:
 
 def test_entries_are_where_those_of_the_matrix_are() -> None:
     x = np.linspace(0.0, 1.0, 8)
-    ax = plot.sparsity(sums, x)
-    assert_array_equal(is_marked(ax), cadiff.jacobian(sums)(x) != 0.0)
+    ax = plot.sparsity(products, x)
+    assert_array_equal(is_marked(ax), cadiff.jacobian(products)(x) != 0.0)
     assert tuple(ax.images[0].get_extent()) == (-0.5, 7.5, 7.5, -0.5)
     assert ax.get_title() == "8 × 8 Jacobian: 20 entries,\n4 colours of columns"
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("input", "result")
 
 
 def test_columns_of_one_colour_share_no_row() -> None:
-    ax = plot.sparsity(sums, np.ones(12))
+    ax = plot.sparsity(products, np.ones(12))
     image, marked = pixels(ax), is_marked(ax)
     for row, places in zip(image, marked, strict=True):
         assert len(np.unique(row[places], axis=0)) == places.sum()
@@ -70,7 +70,7 @@ def test_columns_of_one_colour_share_no_row() -> None:
 
 def test_rows_have_colours_where_they_need_fewer() -> None:
     def long(x: Any) -> Any:
-        return cnp.cumsum(cadiff.sin(x).reshape(-1, 4), axis=1)[:, -1]
+        return cnp.cumprod(2.0 + cadiff.sin(x).reshape(-1, 4), axis=1)[:, -1]
 
     ax = plot.sparsity(long, np.ones(12))
     assert ax.get_title() == "3 × 12 Jacobian: 12 entries,\n1 colour of rows"
@@ -89,7 +89,7 @@ def test_rows_by_copies_of_what_they_share() -> None:
 
 def test_hessians_programs_and_transforms() -> None:
     def f(x: Any) -> Any:
-        return (cadiff.exp(sums(x)) * x).sum()
+        return (cadiff.exp(products(x)) * x).sum()
 
     x = np.linspace(0.0, 1.0, 8)
     expected = cadiff.hessian(f)(x) != 0.0
@@ -151,9 +151,9 @@ def test_a_large_matrix_is_an_image_of_few_pixels() -> None:
 
 def test_refusals_of_sparsity() -> None:
     with pytest.raises(TypeError, match="takes the point"):
-        plot.sparsity(sums)
+        plot.sparsity(products)
     with pytest.raises(ValueError, match='"jacobian" or "hessian"'):
-        plot.sparsity(sums, np.ones(4), what="gradient")
+        plot.sparsity(products, np.ones(4), what="gradient")
     with pytest.raises(TypeError, match="a LinearMap, or a matrix, not int"):
         plot.sparsity(3)
     with pytest.raises(TypeError, match=r"a matrix, not an array of shape \(3,\)"):
@@ -450,7 +450,7 @@ def test_tapes_have_numbers_and_no_times() -> None:
 def test_pictures_go_where_they_are_told_in_colours_that_can_be_seen(style: str) -> None:
     with plt.style.context(style):
         _, axes = plt.subplots(1, 5)
-        assert plot.sparsity(sums, np.ones(8), ax=axes[0]) is axes[0]
+        assert plot.sparsity(products, np.ones(8), ax=axes[0]) is axes[0]
         assert plot.convergence([2.0, 1.0], ax=axes[1]) is axes[1]
         assert plot.contours(rosenbrock, np.eye(2), points=5, ax=axes[2]) is axes[2]
         assert plot.graph(rosenbrock, np.ones(2), ax=axes[3]) is axes[3]

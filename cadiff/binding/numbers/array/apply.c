@@ -78,35 +78,6 @@ PyObject *cad_array_copy(CadVar *var) {
     return copy;
 }
 
-/* --- constants --- */
-
-PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
-    PyArrayObject *array = (PyArrayObject *)values;
-    if (PyArray_NDIM(array) == 0) {
-        PyObject *number = PyNumber_Float(values);
-        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
-        Py_XDECREF(number);
-        return var;
-    }
-    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
-    PyObject *var = NULL;
-    if (cad_pin(tape) == 0) {
-        if (cad_put_array(tape, &operand, array, 1) == 0) {
-            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
-                               CAD_CONSTANT);
-        }
-        cad_tape_unpin(tape);
-    }
-    return var;
-}
-
-static PyObject *constant_zeros(CadTape *tape, int ndim, npy_intp *shape) {
-    PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
-    PyObject *var = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
-    Py_XDECREF(zeros);
-    return var;
-}
-
 /* --- matrix products --- */
 
 static int refuse_matmul(const CadArrayOperands *all) {
@@ -174,9 +145,7 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     if (has_columns) {
         seen[ndim++] = shape.of[stack + 2];
     }
-    return shape.size == 0 ? constant_zeros(all->tape, ndim, seen)
-                           : cad_record_kind(CAD_OP_MATMUL, all, &shape,
-                                             (uint64_t)1 << (stack + 1), ndim, seen);
+    return cad_record_kind(CAD_OP_MATMUL, all, &shape, (uint64_t)1 << (stack + 1), ndim, seen);
 }
 
 PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
@@ -336,9 +305,6 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     }
     PyObject *const operand = (PyObject *)var;
     CadArrayOperands all;
-    if (view->size == 0) {
-        return constant_zeros(var->tape, ndim, seen);
-    }
     if (cad_take_operands(&all, &operand, 1) != 0) {
         return NULL;
     }

@@ -9,6 +9,12 @@
 PyObject *cad_record_kind(CadOp op, const CadArrayOperands *all, const CadShape *shape,
                           uint64_t summed, int ndim, const npy_intp *seen) {
     int64_t strides[3][NPY_MAXDIMS];
+    if (shape->size == 0) { /* which needs no entry */
+        PyObject *zeros = PyArray_ZEROS(ndim, (npy_intp *)seen, NPY_DOUBLE, 0);
+        PyObject *constant = zeros == NULL ? NULL : cad_array_constant(all->tape, zeros);
+        Py_XDECREF(zeros);
+        return constant;
+    }
     CadRequest request = {.op = op,
                           .ndim = shape->ndim,
                           .shape = shape->wide,
@@ -53,9 +59,7 @@ PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const np
         for (int i = 0; i < shape.ndim; i++) {
             result[i] = summed >> i & 1 ? 1 : shape.of[i];
         }
-        if (shape.size == 0) {
-            made = cad_empty_array(all.tape, &shape);
-        } else if (cad_put_operands(&all) == 0) {
+        if (cad_put_operands(&all) == 0) {
             made = cad_record_kind(op, &all, &shape, summed, shape.ndim, result);
         }
         cad_tape_unpin(all.tape);

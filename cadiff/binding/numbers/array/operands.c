@@ -236,3 +236,23 @@ PyObject *cad_empty_array(CadTape *tape, const CadShape *shape) {
     }
     return cad_var_view(tape, slot, shape->ndim, shape->of, NULL, CAD_CONSTANT);
 }
+
+PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    if (PyArray_NDIM(array) == 0) {
+        PyObject *number = PyNumber_Float(values);
+        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
+        Py_XDECREF(number);
+        return var;
+    }
+    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
+    PyObject *var = NULL;
+    if (cad_pin(tape) == 0) {
+        if (cad_put_array(tape, &operand, array, 1) == 0) {
+            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
+                               CAD_CONSTANT);
+        }
+        cad_tape_unpin(tape);
+    }
+    return var;
+}
