@@ -3,6 +3,7 @@
 #include "twin.h"
 
 #include "arrays/arrays.h"
+#include "arrays/terms.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -364,6 +365,34 @@ static void second_order_passes_adjoints_of_zero(void) {
     }
 }
 
+/* --- requests --- */
+
+/* Only a target that has one place for each term, and no gap, may be overwritten. */
+static void targets_that_are_filled(void) {
+    static const struct {
+        CadOp op;
+        int64_t shape[3], strides[3], span;
+        int fills;
+    } cases[] = {
+        {CAD_OP_CUMSUM, {2, 3, 4}, {12, 4, 1}, 24, 1},
+        {CAD_OP_CUMSUM, {2, 3, 4}, {1, 2, 6}, 24, 1},  /* in another order */
+        {CAD_OP_CUMSUM, {2, 1, 4}, {4, 0, 1}, 8, 1},   /* an axis of length 1 */
+        {CAD_OP_CUMSUM, {2, 3, 4}, {24, 8, 2}, 47, 0}, /* gaps */
+        {CAD_OP_VECDOT, {2, 3, 4}, {0, 4, 1}, 12, 0},  /* added up */
+        {CAD_OP_VECDOT, {1, 3, 3}, {0, 2, 2}, 9, 0},   /* windows that overlap */
+        {CAD_OP_VECDOT, {2, 3, 4}, {0, 0, 0}, 1, 0},
+        {CAD_OP_SUM, {1, 1, 1}, {0, 0, 0}, 1, 1},
+        {CAD_OP_MATMUL, {2, 3, 4}, {4, 0, 1}, 8, 1}, /* its kernel adds up */
+        {CAD_OP_MATMUL, {2, 3, 4}, {4, 0, 1}, 9, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CadRequestedPlan room;
+        CadPlan *const plan = cad_term_plan(3, cases[i].shape, 1, &room);
+        memcpy(cad_plan_view(plan, 0) + 1, cases[i].strides, sizeof cases[i].strides);
+        CHECK(cad_term_fills(cases[i].op, plan, 0, cases[i].span) == cases[i].fills);
+    }
+}
+
 /* --- undo, redo, replay --- */
 
 static void undoing_and_doing_again_changes_nothing(void) {
@@ -582,6 +611,7 @@ const Test array_tests[] = {
     TEST(tangents_over_arrays_equal_those_over_numbers),
     TEST(second_order_over_arrays_equals_that_over_numbers),
     TEST(second_order_passes_adjoints_of_zero),
+    TEST(targets_that_are_filled),
     TEST(undoing_and_doing_again_changes_nothing),
     TEST(replay_over_arrays_gives_the_same_bits),
     TEST(broadcasting_sums_adjoints),
