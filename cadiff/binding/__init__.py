@@ -63,6 +63,15 @@ from .atoms import (
     tag_of,
     values_in_place,
 )
+from .calls import (
+    Before,
+    Call,
+    Contents,
+    StandIns,
+    first_argument,
+    is_differentiable,
+    ways_to_take,
+)
 from .captures import (
     OUTER,
     Guarded,
@@ -91,7 +100,6 @@ from .entries import (
     TapeProgram,
     WithoutPrograms,
     are_views_of_one,
-    signature_of,
     takes_entries,
     tape_program_of,
 )
@@ -211,7 +219,6 @@ from .trees import (
     flattened,
     is_registered,
     key_of,
-    key_of_call,
     map_leaves,
     opened,
     own_attribute,

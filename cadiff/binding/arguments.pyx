@@ -660,9 +660,23 @@ cdef class Structure:
             result.append(shapes)
         return result
 
+    @property
+    def shapes(self):
+        """The shapes of the atoms of all arguments; () is a number."""
+        shapes = []
+        for node in self.nodes:
+            (<Node>node).collect_shapes(shapes)
+        return shapes
+
     def fill(self, Py_ssize_t k, leaves):
         """The k-th argument's structure with other leaves; arrays in the argument's precision."""
         return (<Node>self.nodes[k]).fill(iter(leaves))
+
+    def in_containers(self, leaves, bint single):
+        """Leaves in the containers of all arguments, a tuple; or in those of the only one."""
+        every = iter(leaves)
+        filled = tuple([(<Node>node).fill(every) for node in self.nodes])
+        return filled[0] if single else filled
 
     @property
     def has_complex(self):

@@ -97,6 +97,7 @@ cdef extern from "numbers/numbers.h":
     object cad_var_part(CadVar *var, object array)
     object cad_dual_cell(object primal, object tangent, CadTag tag)
     object cad_single(object number)
+    bint cad_is_mask(object item)
     bint cad_is_listed(object item)
     object cad_listed_array(object listed)
     object cad_var_transient(const CadVar *var, double *buffer, int flags)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+from .calls import Call
 from .codes import Code
 from .sparse import MatrixPlan
 from .watches import Watch
@@ -40,6 +41,10 @@ class Backoff:
     def open(self) -> None: ...
 
 @final
+class FastPath:
+    def made(self, numbers: NDArray[np.float64]) -> Any: ...
+
+@final
 class FastPathTable:
     @property
     def backoff(self) -> Backoff: ...
@@ -49,29 +54,25 @@ class FastPathTable:
     def add_fallback(
         self,
         what: str,
+        call: Call,
         args: tuple[Any, ...],
-        kwargs: dict[str, Any],
         argnums: Any,
-        first: tuple[int, ...],
         last: tuple[int, ...],
-        lifted: frozenset[int],
         fallback: Callable[[tuple[Any, ...], dict[str, Any]], Any],
     ) -> None: ...
     def add(
         self,
         what: str,
+        call: Call,
         args: tuple[Any, ...],
-        kwargs: dict[str, Any],
         argnums: Any,
-        first: tuple[int, ...],
         last: tuple[int, ...],
-        lifted: frozenset[int],
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
         watch: Watch | None,
         outcomes: bytes,
         pullback: ProgramPullback | None = None,
-    ) -> None: ...
+    ) -> FastPath | None: ...
 
 @disjoint_base
 class Calls:

@@ -23,6 +23,7 @@ from .tape cimport empty_like
 from .codes cimport Code
 from .functions cimport bound_program, Objects, Owned
 from .sparse cimport MatrixPlan
+from .calls cimport Call
 from .signatures cimport (
     node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
     forget_references, refer, Taken,
@@ -187,32 +188,30 @@ cdef class Signature:
     cdef Code referring        # whose inputs are referred to; None: all are copied
 
     @cython.final
-    cdef bint describe(self, tuple args, dict kwargs, object argnums, tuple first,
-                       tuple last, lifted) except -1:
-        """Take the signature of a call; False if there can be no fast path for such calls.
+    cdef bint describe(self, Call call, tuple args, object argnums, tuple last) except -1:
+        """Take the signature of a call of f by a method; False if no later call can be known by it.
 
-        `first` and `last` are the arguments whose numbers come first and last among the inputs:
-        those to differentiate by, and directions. They consist of numbers; others need not.
-        `lifted`: those of the arrays of integers in others that are inputs.
+        `args` are the positional arguments of the method. Those that `last` names are directions,
+        whose numbers come last among the inputs; the others are f's.
         """
         cdef Py_ssize_t k, n = len(args)
-        cdef Taken taken = Taken(lifted)
-        cdef list nodes = [None] * n
-        if not is_choice(argnums) or n > MOST_ARGUMENTS:
+        cdef Taken taken = Taken()
+        cdef list nodes
+        if not is_choice(argnums) or n > MOST_ARGUMENTS or not call.taken.is_known:
+            return False
+        taken.numbers = call.taken.numbers
+        nodes = list(call.nodes_of_its_own())
+        for k in last:
+            nodes.insert(k, node_of(args[k], True, taken))
+            if has_names(nodes[k]):
+                return False
+        if taken.is_refused or not taken.is_known:
             return False
         self.argnums = argnums
-        self.lifted = lifted
-        self.names = tuple(sorted(kwargs))
+        self.lifted = call.taken.lifted
+        self.names = call.names
         self.n_args = n
-        self.n_names = len(kwargs)
-        for k in (*first, *[k for k in range(n) if k not in first and k not in last]):
-            nodes[k] = node_of(args[k], k in first, taken)
-        for name in self.names:
-            nodes.append(node_of(kwargs[name], False, taken))
-        for k in last:
-            nodes[k] = node_of(args[k], True, taken)
-        if None in nodes or any([has_names(nodes[k]) for k in last]):
-            return False
+        self.n_names = len(call.names)
         self.nodes = tuple(nodes)
         self.order = bytes(sorted(range(n), key=lambda k: cost_of(nodes[k])))
         self.n_numbers = taken.numbers
@@ -445,6 +444,10 @@ cdef class FastPath:
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
 
+    def made(self, cnp.ndarray numbers):
+        """The result, of the numbers that the code or the plan gave."""
+        return self.result.make(<const double *>cnp.PyArray_DATA(numbers))
+
     cdef object run_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
         """As run, for inputs that stand elsewhere."""
         cdef double *room = NULL
@@ -572,15 +575,15 @@ cdef class FastPaths:
                 break  # the general path knows the others
         return MISSED
 
-    cdef Signature signature_of(self, tuple args, dict kwargs, object argnums, tuple first,
-                                tuple last, lifted):
-        """The signature of a call; None if there can be none."""
+    cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last):
+        """The signature of a call; None if no later call can be known by it."""
         cdef Signature signature
+        cdef object lifted = call.taken.lifted
         for signature in self.known:
-            if signature.lifted == lifted and signature.fits(args, kwargs, argnums):
+            if signature.lifted == lifted and signature.fits(args, call.kwargs, argnums):
                 return signature
         signature = Signature.__new__(Signature)
-        if not signature.describe(args, kwargs, argnums, first, last, lifted):
+        if not signature.describe(call, args, argnums, last):
             return None
         signature.paths = []
         signature.backoff = self.backoff
@@ -589,12 +592,13 @@ cdef class FastPaths:
         self.known.insert(0, signature)
         return signature
 
-    cdef int add(self, Signature signature, object program, object assemble, Watch watch,
-                 bytes outcomes, ProgramPullback pullback) except -1:
+    cdef FastPath add(self, Signature signature, object program, object assemble, Watch watch,
+                      bytes outcomes, ProgramPullback pullback):
+        """The path to a program; None if there can be none."""
         cdef FastPath path
         for path in signature.paths:
             if path.program is program:
-                return 0
+                return path
         path = new_fast_path(signature, program, assemble)
         if path is not None:
             path.watch = watch
@@ -602,7 +606,7 @@ cdef class FastPaths:
             path.pullback = pullback
             signature.paths.insert(0, path)
             signature.longest = None
-        return 0
+        return path
 
     cdef int forget(self, programs) except -1:
         """Drop the fast paths to some programs."""
@@ -660,7 +664,8 @@ cdef class ProgramPullback:
             return result
 
         def note(program, assemble, outcomes):
-            signature = self.fast_paths.signature_of(args, NO_NAMES, ZERO, (), (1,), ())
+            call = Call((self.inputs,), NO_NAMES, ())
+            signature = self.fast_paths.signature_of(call, args, ZERO, (1,))
             if signature is not None:
                 self.fast_paths.add(signature, program, assemble, None, outcomes, None)
 
@@ -671,7 +676,7 @@ cdef class ProgramPullback:
 cdef class FastPathTable:
     """The fast paths of all methods of a program.
 
-    Signatures are described by arguments and what they are: see Signature.describe.
+    Calls of them are told by the Call of f, and by what the method adds: see Signature.describe.
     """
 
     cdef list of_methods
@@ -693,24 +698,26 @@ cdef class FastPathTable:
         for own in self.of_methods:
             (<FastPaths>own).forget_fallbacks()
 
-    def add_fallback(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last,
-                     lifted, fallback):
+    def add_fallback(self, str what, Call call, tuple args, argnums, tuple last, fallback):
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
         cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last, lifted)
+        cdef Signature signature = own.signature_of(call, args, argnums, last)
         if signature is not None:
             signature.fallback = fallback
 
-    def add(self, str what, tuple args, dict kwargs, argnums, tuple first, tuple last, lifted,
-            program, assemble, watch, bytes outcomes, pullback=None):
+    def add(self, str what, Call call, tuple args, argnums, tuple last, program, assemble, watch,
+            bytes outcomes, pullback=None):
         """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
         `assemble` makes the result, as long as what `watch` looks at is as it was, and f has these
-        outcomes."""
+        outcomes.
+
+        Answers the FastPath, or None if no later call can be known."""
         cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(args, kwargs, argnums, first, last, lifted)
-        if signature is not None:
-            own.add(signature, program, assemble, watch, outcomes, pullback)
+        cdef Signature signature = own.signature_of(call, args, argnums, last)
+        if signature is None:
+            return None
+        return own.add(signature, program, assemble, watch, outcomes, pullback)
 
 
 cdef class Calls:

@@ -40,6 +40,7 @@ MODULES = (
     "entries",
     "signatures",
     "watches",
+    "calls",
     "functions",
     "fast_paths",
     "factors",

@@ -37,13 +37,29 @@ cdef enum NodeKind:
     NODE_BYTES    # a static array, whose memory is equal
     NODE_INTEGERS # an array of integers or bools that are inputs
     NODE_WHOLE    # an int, or a whole number of NumPy's, that is an input
+    NODE_OTHER    # what fits no argument
 
 
 @cython.final
 cdef class Taken:
-    cdef Py_ssize_t numbers
-    cdef Py_ssize_t integers  # ints and arrays of them that are not differentiated by
-    cdef object lifted        # which of these are inputs
+    cdef Py_ssize_t numbers  # that there are
+    cdef list inputs         # these: floats, arrays, lists and tuples of single numbers; as given
+    cdef list integers       # ints and arrays of them that are not differentiated by
+    cdef object lifted       # which of these are inputs, by their places among them
+    cdef list others         # what is no input, and the Containers, in order
+    cdef list statics        # what keys tell by identity, or whose code may read more
+    cdef bint is_known       # whether nodes know such arguments again
+    cdef bint is_refused     # what is to be differentiated by is no number
+    cdef bint has_tables     # such as those of pandas
+
+    cdef int note(self, object item, Py_ssize_t size) except -1
+
+
+cdef class Filling:
+    cdef object next_input(self)
+    cdef object next_container(self)
+    cdef object next_other(self)
+    cdef object next_integer(self, Py_ssize_t k)
 
 
 @cython.final
@@ -56,6 +72,9 @@ cdef class ArgumentNode(Shaped):
     cdef tuple names        # keys of a dict, fields of a dataclass
     cdef bint has_only      # these, and no other attribute
     cdef bint is_of_doubles # a row of float64 of NumPy's
+    cdef bint is_input      # it is one input, as a whole
+    cdef Py_ssize_t integer # its place among the integers, if it is an input; else -1
+    cdef object form        # what tells it from others but for numbers and the values of integers
     cdef tuple children
 
     cdef inline bint take_float(self, object item, double *inputs) noexcept:
@@ -81,9 +100,20 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_opened(self, object item, double *inputs) except -1
     cdef bint take_fields(self, object item, double *inputs) except -1
     cdef bint take_dict(self, object item, double *inputs) except -1
+    cdef object filled(self, Filling filling)
 
 
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
+
+
+cdef enum Row:
+    NO_ROW
+    FLOATS          # of Python's
+    DOUBLES         # float64 of NumPy's
+    SINGLE_NUMBERS  # with derivatives, and perhaps floats
+
+
+cdef Row row_of(tuple parts)
 cdef int cost_of(ArgumentNode node)
 
 

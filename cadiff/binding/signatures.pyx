@@ -1,8 +1,10 @@
 """What calls of one signature have in common: a tree definition of their arguments, and one of the
 result.
 
-An ArgumentNode fits an argument only if a Call would find the same structure and numbers in it,
-and if derivatives by it would be of the same types. What it cannot tell takes the general path.
+Arguments are taken apart by one walk (`node_of`). It gives their numbers, what tells them from the
+arguments of other calls, and an ArgumentNode for each of them: by that a later call is known again,
+and its numbers are read, without making objects. A node fits an argument only if the walk would
+find the same in it, and if derivatives by it would be of the same types.
 """
 
 from dataclasses import fields
@@ -27,6 +29,7 @@ from . cimport c_numpy as cnp
 from .c_python cimport plain_attribute
 from .c_entries cimport *
 from .c_numbers cimport *
+from .atoms cimport shape
 from .complexes cimport is_complex
 from .trees cimport (
     Container,
@@ -40,6 +43,8 @@ from .trees cimport (
     key_of_container,
     Same,
 )
+
+from .arguments import take_apart
 
 
 cdef class Shaped:
@@ -85,11 +90,21 @@ cdef double EXACT = 2.0**53  # whole numbers below are floats
 
 @cython.final
 cdef class Taken:
-    """What was found so far while nodes are made: see Call, which takes the same in its order."""
+    """What was found so far in some arguments, in the order in which nodes are made."""
 
-    def __init__(self, lifted):
+    def __init__(self, lifted=frozenset()):
         self.lifted = lifted
+        self.inputs = []
+        self.integers = []
+        self.others = []
+        self.statics = []
+        self.is_known = True
 
+    cdef int note(self, object item, Py_ssize_t size) except -1:
+        """Note an input of so many numbers."""
+        self.inputs.append(item)
+        self.numbers += size
+        return 0
 
 
 @cython.final
@@ -151,7 +166,7 @@ cdef class ArgumentNode(Shaped):
             return key_of(item) == self.kept
         if self.kind == NODE_OPENED:
             return self.take_opened(item, inputs)
-        if type(item) is not self.kept:
+        if self.kind == NODE_OTHER or type(item) is not self.kept:
             return False
         if self.kind == NODE_FIELDS:
             return self.take_fields(item, inputs)
@@ -268,6 +283,38 @@ cdef class ArgumentNode(Shaped):
         return k == self.size
 
 
+    cdef object filled(self, Filling filling):
+        """An argument like this one, with what f gets in the places of numbers and of the rest."""
+        cdef Py_ssize_t k
+        cdef Container container
+        if self.integer >= 0:
+            return filling.next_integer(self.integer)
+        if self.is_input:
+            return filling.next_input()
+        if self.children is None and self.kind != NODE_ROW:
+            return filling.next_other()
+        container = filling.next_container()
+        if self.children is None:
+            return container.make([filling.next_input() for k in range(self.size)])
+        return container.make([(<ArgumentNode>child).filled(filling) for child in self.children])
+
+
+cdef class Filling:
+    """What stands in the place of what was taken, piece by piece: see `ArgumentNode.filled`."""
+
+    cdef object next_input(self):
+        """What f gets in the place of an input."""
+
+    cdef object next_container(self):
+        """The Container that comes next."""
+
+    cdef object next_other(self):
+        """What f gets in the place of what is no input."""
+
+    cdef object next_integer(self, Py_ssize_t k):
+        """And in that of an integer that is an input."""
+
+
 cdef object np_float64 = np.float64
 
 
@@ -326,96 +373,212 @@ cdef inline bint is_same_name(object one, object other) except -1:
 
 
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
-    """The node of an argument; None if a fast path cannot take it."""
+    """Take an argument apart. With `differentiable` all in it has to be numbers: what is none is
+    noted as `taken.is_refused`."""
     cdef ArgumentNode node = ArgumentNode.__new__(ArgumentNode)
     kind = type(item)
     node.offset = taken.numbers
     node.size = 1
-    if kind is float or kind is np_float64 or (differentiable and kind is int):
-        node.kind = (
-            NODE_FLOAT if kind is float else NODE_INT if kind is int else NODE_DOUBLE
-        )
-        taken.numbers += 1
-    elif kind is complex:
-        node.kind = NODE_COMPLEX
-        taken.numbers += 2
-    elif cnp.PyArray_CheckExact(item):
+    node.integer = -1
+    if kind is float:
+        return number_node(node, NODE_FLOAT, item, taken)
+    if kind is np_float64:
+        return number_node(node, NODE_DOUBLE, float(item), taken)
+    if cnp.PyArray_CheckExact(item):
         return node_of_array(node, item, differentiable, taken)
-    elif kind in PLAIN_STATICS:
-        if differentiable and item is not None:
-            return None
-        node.kind = NODE_EQUAL
-        node.hash_of_kept = hash(item)
-        node.kept = item
-        if kind in integers:
-            taken.integers += 1
-            if taken.integers - 1 in taken.lifted:
-                node.kind = NODE_WHOLE
-                node.kept = kind
-                taken.numbers += 1
-    elif CAD_IS_VAR(item) or CAD_IS_DUAL(item):
-        return None
+    if CAD_IS_VAR(item) or CAD_IS_DUAL(item):
+        taken.is_known = False
+        return input_node(node, NODE_OTHER, item, shape(item), taken)
+    if kind in PLAIN_STATICS:
+        if not differentiable:
+            return node_of_plain(node, item, kind, taken)
+        if kind is int:
+            return number_node(node, NODE_INT, float(item), taken)
+    elif cad_is_mask(item):
+        taken.is_known = False
+        item = item.number if item.is_float else item.read_values
+        return node_of(item, differentiable, taken)
     else:
         found = opened(item) if differentiable else opened_whole(item)
+        if found is None and is_complex(item):
+            return node_of_complex(node, item, kind, differentiable, taken)
         if found is not None:
-            return node_of_parts(node, found[0], found[1], differentiable, taken)
-        if differentiable:
-            return None
-        return node_of_static(node, item)
+            return node_of_parts(node, item, found[0], found[1], differentiable, taken)
+        if isinstance(item, (float, np.floating)):
+            taken.is_known = False
+            return number_node(node, NODE_OTHER, float(item), taken)
+        if cnp.PyArray_Check(item) and (
+            differentiable or cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(item))
+        ):
+            return node_of_joined(node, item, differentiable, taken)
+        taken.has_tables = taken.has_tables or cad_is_listed(item)
+    if not differentiable:
+        return static_node(node, item, taken)
+    if item is None:  # a container of nothing
+        return node_of_plain(node, item, kind, taken)
+    if isinstance(item, np.integer):
+        taken.is_known = False
+        return number_node(node, NODE_OTHER, float(item), taken)
+    return node_of_joined(node, item, differentiable, taken)
+
+
+cdef ArgumentNode number_node(ArgumentNode node, NodeKind kind, object number, Taken taken):
+    """One number."""
+    node.kind = kind
+    node.is_input = True
+    node.form = float
+    taken.note(number, 1)
     return node
 
 
-cdef ArgumentNode node_of_static(ArgumentNode node, item):
-    node.kept = key_of(item)
-    node.kind = NODE_KEY
-    if isinstance(node.kept, Same):
-        node.kind = NODE_SAME
+cdef ArgumentNode input_node(ArgumentNode node, NodeKind kind, object item, tuple shape,
+                             Taken taken):
+    """An array, or a number with derivatives."""
+    cdef Py_ssize_t size = 1
+    for length in shape:
+        size *= length
+    node.kind = kind
+    node.is_input = True
+    node.form = shape if shape or cnp.PyArray_Check(item) else float
+    taken.note(item, size)
+    return node
+
+
+cdef ArgumentNode static_node(ArgumentNode node, object item, Taken taken):
+    """What is no number to compute with, and is told from others by its key."""
+    key = key_of(item, taken.statics)
+    node.kind = NODE_SAME if isinstance(key, Same) else NODE_KEY
+    node.kept = key
+    node.form = (None, key)
+    taken.others.append(item)
+    return node
+
+
+cdef ArgumentNode node_of_plain(ArgumentNode node, object item, object kind, Taken taken):
+    """A value that equals others like it; ints may be inputs."""
+    node.kind = NODE_EQUAL
+    node.hash_of_kept = hash(item)
+    node.kept = item
+    if kind not in integers:
+        node.form = (None, key_of(item, taken.statics))
+        taken.others.append(item)
+        return node
+    taken.integers.append(item)
+    node.form = (kind, None)
+    if len(taken.integers) - 1 not in taken.lifted:
+        taken.others.append(item)
+        return node
+    node.kind = NODE_WHOLE
+    node.kept = kind
+    node.integer = len(taken.integers) - 1
+    taken.note(float(item), 1)
     return node
 
 
 cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint differentiable,
                                 Taken taken):
     cdef int kind = cnp.PyArray_TYPE(array)
-    cdef bint is_real = (
-        kind == cnp.NPY_DOUBLE or kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16
-    )
+    cdef bint is_integer = cnp.PyTypeNum_ISINTEGER(kind)
+    if cnp.PyTypeNum_ISFLOAT(kind) or (differentiable and is_integer):
+        node.shape_as(array)
+        if is_integer or kind in (cnp.NPY_DOUBLE, cnp.NPY_FLOAT32, cnp.NPY_FLOAT16):
+            return input_node(node, NODE_ARRAY, array, array.shape, taken)
+        taken.is_known = False
+        return input_node(node, NODE_OTHER, array, array.shape, taken)
+    if cnp.PyTypeNum_ISCOMPLEX(kind):
+        return node_of_complex(node, array, np.ndarray, differentiable, taken)
+    if differentiable:
+        return node_of_joined(node, array, differentiable, taken)
     node.shape_as(array)
-    if is_real or (differentiable and cnp.PyTypeNum_ISINTEGER(kind)):
-        node.kind = NODE_ARRAY
-        taken.numbers += node.size
-    elif kind == cnp.NPY_CDOUBLE or kind == cnp.NPY_CFLOAT:
-        node.kind = NODE_COMPLEXES
-        taken.numbers += 2 * node.size
-    elif differentiable:
-        return None
-    elif cnp.PyTypeNum_ISINTEGER(kind) or kind == cnp.NPY_BOOL:
-        taken.integers += node.size > 0
-        if node.size > 0 and taken.integers - 1 in taken.lifted:
-            node.kind = NODE_INTEGERS
-            taken.numbers += node.size
-            return node
-        if not cnp.PyArray_ISCARRAY_RO(array):
-            return node_of_static(node, array)
-        node.kind = NODE_BYTES
-        node.kept = array.tobytes()
+    if node.size == 0 or not (is_integer or kind == cnp.NPY_BOOL):
+        return static_node(node, array, taken)
+    taken.integers.append(array)
+    if len(taken.integers) - 1 in taken.lifted:
+        node.kind = NODE_INTEGERS
+        node.integer = len(taken.integers) - 1
+        taken.note(array.astype(np.float64), node.size)
     else:
-        return node_of_static(node, array)
+        node.kind = NODE_BYTES if cnp.PyArray_ISCARRAY_RO(array) else NODE_KEY
+        node.kept = array.tobytes() if node.kind == NODE_BYTES else key_of(array)
+        taken.others.append(array)
+    node.form = (np.ndarray, array.dtype.str, array.shape)
     return node
 
 
-cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple parts,
+cdef ArgumentNode node_of_joined(ArgumentNode node, object item, bint differentiable, Taken taken):
+    """An array of objects that are numbers, one of a class of its own, or a table."""
+    taken.is_known = False
+    try:
+        (atom,), _ = take_apart((item,), (0,))
+    except TypeError:
+        if not differentiable:
+            raise
+        taken.is_refused = True
+        return static_node(node, item, taken)
+    if not (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom) or cnp.PyArray_Check(atom)):
+        atom = np.array(atom)
+    return input_node(node, NODE_OTHER, atom, shape(atom), taken)
+
+
+cdef ArgumentNode node_of_complex(ArgumentNode node, object item, object kind,
+                                  bint differentiable, Taken taken):
+    """A complex number or array: its real parts, then the imaginary ones."""
+    cdef ArgumentNode part
+    cdef int typenum = cnp.PyArray_TYPE(item) if kind is np.ndarray else -1
+    container, parts = opened_complex(item)
+    taken.others.append(container)
+    node.children = tuple([node_of(part_of, differentiable, taken) for part_of in parts])
+    node.form = (
+        key_of_container(container, [], taken.statics),
+        tuple([(<ArgumentNode>child).form for child in node.children]),
+    )
+    for part in node.children:  # of which no object has one by itself
+        part.kind = NODE_OTHER
+    if kind is complex:
+        node.kind = NODE_COMPLEX
+    elif typenum == cnp.NPY_CDOUBLE or typenum == cnp.NPY_CFLOAT:
+        node.kind = NODE_COMPLEXES
+        node.shape_as(item)
+    else:
+        node.kind = NODE_OTHER
+        taken.is_known = False
+    return node
+
+
+cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container container, tuple parts,
                                 bint differentiable, Taken taken):
+    cdef bint is_sequence = container.kind == SEQUENCE and not has_attributes(container.type)
+    cdef Row row = row_of(parts) if container.kind == SEQUENCE and not container.beside else NO_ROW
     node.kept = container.type
     node.names = container.names
     node.size = len(parts)
-    if container.kind == SEQUENCE and not has_attributes(container.type):
+    if row == SINGLE_NUMBERS or row == FLOATS:
+        node.is_input = True
+        node.form = (container.type, node.size)
+        if container.type is not list and container.type is not tuple:  # f may call its methods
+            taken.statics.append(container.type)
+        node.kind = NODE_ROW
+        if row == SINGLE_NUMBERS:
+            node.kind = NODE_OTHER
+            taken.is_known = False
+        elif not is_sequence:
+            node.kind = NODE_OPENED
+            node.kept = key_of_container(container, [], None)
+            node.children = nodes_of_floats(taken.numbers, node.size)
+        taken.note(item, node.size)
+        return node
+    taken.others.append(container)
+    if row == DOUBLES and is_sequence:
+        node.kind = NODE_ROW
+        node.is_of_doubles = True
+        for number in parts:
+            taken.note(float(number), 1)
+        node.form = (
+            key_of_container(container, [], taken.statics), (float,) * node.size
+        )
+        return node
+    if is_sequence:
         node.kind = NODE_ITEMS
-        node.is_of_doubles = node.size > 0 and type(parts[0]) is np_float64
-        of = np_float64 if node.is_of_doubles else float
-        if node.size > 0 and all([type(x) is of for x in parts]):
-            node.kind = NODE_ROW
-            taken.numbers += node.size
-            return node
     elif container.kind == MAPPING:
         node.kind = NODE_DICT
     elif is_complete(container):
@@ -424,11 +587,46 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, Container container, tuple pa
     else:
         node.kind = NODE_OPENED
         node.kept = key_of_container(container, [], None)
-    children = [node_of(part, differentiable, taken) for part in parts]
-    if None in children:
-        return None
-    node.children = tuple(children)
+    cad_enter_container()
+    try:
+        node.children = tuple([node_of(part, differentiable, taken) for part in parts])
+    finally:
+        cad_leave_container()
+    node.form = (
+        key_of_container(container, [], taken.statics),
+        tuple([(<ArgumentNode>child).form for child in node.children]),
+    )
     return node
+
+
+cdef Row row_of(tuple parts):
+    """Whether all parts are single numbers."""
+    cdef Py_ssize_t k, n_floats = 0, n_doubles = 0, n = PyTuple_GET_SIZE(parts)
+    cdef PyObject *item
+    for k in range(n):
+        item = PyTuple_GET_ITEM(parts, k)
+        if type(<object>item) is float:
+            n_floats += 1
+        elif type(<object>item) is np_float64:
+            n_doubles += 1
+        elif not (CAD_IS_VAR(<object>item) or CAD_IS_DUAL(<object>item)) or cad_ndim(<object>item):
+            return NO_ROW
+    if n == 0 or (n_doubles > 0 and n_doubles < n):
+        return NO_ROW
+    return FLOATS if n_floats == n else DOUBLES if n_doubles == n else SINGLE_NUMBERS
+
+
+cdef tuple nodes_of_floats(Py_ssize_t offset, Py_ssize_t n):
+    """Those of n floats side by side, which have been noted."""
+    cdef ArgumentNode node
+    cdef list nodes = []
+    cdef Py_ssize_t k
+    for k in range(n):
+        node = ArgumentNode.__new__(ArgumentNode)
+        node.kind = NODE_FLOAT
+        node.offset = offset + k
+        nodes.append(node)
+    return tuple(nodes)
 
 
 cdef bint has_attributes(kind) except -1:

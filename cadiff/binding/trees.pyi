@@ -1,6 +1,6 @@
 """Types of trees.pyx."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 @final
@@ -53,5 +53,4 @@ class Same:
     def __init__(self, item: Any) -> None: ...
 
 def register_libraries(test: Callable[[type], bool]) -> None: ...
-def key_of_call(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Same]]: ...
 def key_of(item: Any, watched: list[Any] | None = None) -> Any: ...

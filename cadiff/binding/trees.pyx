@@ -512,32 +512,6 @@ cpdef object key_of(item, list watched=None):
     return key_within(item, [], watched)
 
 
-def key_of_call(tuple args, dict kwargs):
-    """What tells calls from others that no recording of theirs can serve: a number, and keys of the
-    objects that are told by identity, which may stand for others later on.
-
-    Numbers to compute with are told by their kinds and shapes alone.
-    """
-    cdef list watched = []
-    cdef list found = [key_of_argument(item, watched) for item in args]
-    for name in kwargs:
-        found.append((name, key_of_argument(kwargs[name], watched)))
-    return hash(tuple(found)), [
-        Same(item) for item in watched if not isinstance(item, (FunctionType, type))
-    ]
-
-
-cdef object key_of_argument(item, list watched):
-    kind = type(item)
-    if kind is float:
-        return kind
-    if kind is np.ndarray and item.dtype.kind in "iufc":
-        return item.shape
-    if kind is list or kind is tuple:
-        return kind, tuple([key_of_argument(part, watched) for part in item])
-    return key_of(item, watched)
-
-
 cdef object key_within(item, list above, list watched):
     """`above`: the functions and containers that it was found in."""
     kind = type(item)

@@ -18,7 +18,9 @@ class Watch:
     generators: list[Any]
     codes: list[CodeType]
     unwatched_steps: dict[int, str]
+    n_followed: int
     was_observed: bool
+    def copy(self) -> Watch: ...
     def release(self) -> None: ...
     @property
     def paths(self) -> list[str]: ...

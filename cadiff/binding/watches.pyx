@@ -11,7 +11,7 @@ import hashlib
 import sys
 from collections import deque
 from types import CodeType, MethodType, ModuleType
-from weakref import ref
+from weakref import ref, WeakSet
 
 import numpy as np
 
@@ -91,14 +91,13 @@ cdef class HeldMethod:
 
 
 class Releasing:
-    """Called when something is gone that a Watch holds weakly."""
+    """Called when something is gone that a Watch, or a copy of it, holds weakly."""
 
-    def __init__(self, watch):
-        self.watch = ref(watch)
+    def __init__(self):
+        self.watches = WeakSet()
 
     def __call__(self, reference):
-        watch = self.watch()
-        if watch is not None:
+        for watch in list(self.watches):
             watch.release()
 
 
@@ -643,7 +642,21 @@ cdef class Watch:
     def __cinit__(self):
         self.places = []
         self.kept = []
-        self.released = Releasing(self)
+        self.released = Releasing()
+        self.released.watches.add(self)
+
+    def copy(self):
+        """Another Watch of the same places, to which more can be added."""
+        cdef Watch other = Watch.__new__(Watch)
+        other.places, other.kept = self.places[:], self.kept[:]
+        other.released = self.released
+        self.released.watches.add(other)
+        other.asks_types, other.generators, other.codes = (
+            self.asks_types, self.generators, self.codes
+        )
+        other.unwatched_steps, other.n_followed = self.unwatched_steps, self.n_followed
+        other.was_observed, other.is_over = self.was_observed, self.is_over
+        return other
 
     def __len__(self):
         return PyList_GET_SIZE(self.places)

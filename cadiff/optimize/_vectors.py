@@ -15,7 +15,6 @@ from .. import binding
 from ..binding import are_opened, carries
 from ..transforms import flatten
 from ..transforms._blocks import blocks_of_matrix
-from ..transforms._outputs import all_shapes, in_containers
 
 FloatArray = NDArray[np.float64]
 
@@ -79,10 +78,10 @@ class Parameters:
         if self.unflatten is None:
             return matrix
         structure = binding.structure_of((self.tree,), (0,))
-        shapes = all_shapes(structure)
+        shapes = structure.shapes
         blocks = blocks_of_matrix(matrix, shapes, shapes)
-        rows = [in_containers(row, structure, True) for row in blocks]
-        return in_containers(rows, structure, True)
+        rows = [structure.in_containers(row, True) for row in blocks]
+        return structure.in_containers(rows, True)
 
     def as_vector(self, parameters: Any) -> FloatArray:
         """A vector of parameters, or of what belongs to them: gradients, bounds."""

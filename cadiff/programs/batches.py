@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import CallError, Code, ObstacleError, PointError, Tree
+from ..binding import Call, CallError, Code, ObstacleError, PointError, Tree
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
-from ..transforms._outputs import Output, all_shapes, in_containers, places
+from ..transforms._outputs import Output, places
 from .fallbacks import Fallback
-from .recordings import Call, Recorded
+from .recorded import Recorded
 from .traces import Part, is_eager
 
 __all__ = ["BatchCalls", "Points"]
@@ -222,7 +222,7 @@ class BatchCalls(Part):
         while len(batch.rest) > 0:
             call = batch.call(batch.rest[0])
             serve = functools.partial(serves_first, call)
-            done, recorded = self._traces.replayed(call, serve, once=True)
+            done, recorded = self._traces.replayed_once(call, serve)
             if not done or recorded in tried:
                 break
             # What f has just done that cannot be replayed is the result of this point alone.
@@ -373,14 +373,14 @@ class Batch:
         output, structure, single = self._recorded.output, self._structure, self.single
         if self.kind == "value":
             return output.fill(self._leaves(output.shapes))
-        below = all_shapes(structure)
+        below = structure.shapes
         if self.kind == "gradient":
-            gradients = in_containers(self._leaves(below), structure, single)
+            gradients = structure.in_containers(self._leaves(below), single)
             return gradients if self.what == "grad" else (self.heads[:, 0], gradients)
         above = below if self.kind == "hessian" else output.shapes
-        blocks = [in_containers(row, structure, single) for row in self._blocks(above, below)]
+        blocks = [structure.in_containers(row, single) for row in self._blocks(above, below)]
         if self.kind == "hessian":
-            return in_containers(blocks, structure, single)
+            return structure.in_containers(blocks, single)
         return output.fill(blocks)
 
     def _leaves(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import (
+    Call,
     CallError,
     Code,
     MatrixPlan,
@@ -22,19 +23,10 @@ from ..transforms import hessian, hvp, jvp, vjp
 from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
 from ..transforms._complex import COMPLEX_RESULT
-from ..transforms._outputs import all_shapes, check_real, in_containers, refilled
+from ..transforms._outputs import check_real
 from .fallbacks import EAGER, Asked, EagerCalls
-from .recordings import (
-    Call,
-    FloatArray,
-    MissedError,
-    Recorded,
-    carries_derivatives,
-    leaves_of,
-    met,
-    record,
-    run,
-)
+from .recorded import FloatArray, MissedError, Recorded, leaves_of, met
+from .recordings import carries_derivatives, record, run
 from .traces import is_eager
 
 __all__ = ["DerivativeCalls"]
@@ -59,7 +51,7 @@ class DerivativeCalls(EagerCalls):
             if what == "value":
                 return self._within(*args, **kwargs)
             return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
-        if self._traces.passes(args, kwargs):
+        if self._traces.backoff.passes():
             return self._traces.run(self._as_it_is(what, argnums), args, kwargs)
         if what == "value":
             return self._any_way(args, kwargs)
@@ -67,10 +59,12 @@ class DerivativeCalls(EagerCalls):
             check_keywords(what, self._function, kwargs)
         numbers, _ = checked_argnums(argnums)
         call = self._traces.call(args, kwargs, numbers)
-        asked = Asked(what, call, args, argnums, call.argnums)
+        if self._traces.passes(call):
+            return self._traces.run(self._as_it_is(what, argnums), args, kwargs)
+        asked = Asked(what, call, args, argnums)
         if self._optimize:
             action = functools.partial(getattr(self, f"_{what}"), asked)
-            done, result = self._traces.replayed(call, action, once=True)
+            done, result = self._traces.replayed_once(call, action)
         else:
             done, result = self._exactly(
                 (what, is_int(argnums)),
@@ -80,29 +74,30 @@ class DerivativeCalls(EagerCalls):
             )
         if done:
             return result
-        return self._fall_back(asked, self._as_it_is(what, argnums))
+        return self._fall_back(asked, self._as_it_is(what, argnums), result)
 
     def _any_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What f returns; where it raises, integers that come first are taken another way."""
         ways = self._traces.ways(args, kwargs)
+        call = self._traces.call(args, kwargs, ways[0])
+        if self._traces.passes(call):
+            return self._traces.run(self._run_once, args, kwargs)
         try:
-            return self._plainly(args, kwargs, ways[0])
+            return self._plainly(call)
         except Exception as error:
             # A forbidden branch is no failure of f.
             if not ways[1:] or self._traces.on_branch_change == "raise":
                 raise
             try:
-                result = self._plainly(args, kwargs, ways[1])
+                result = self._plainly(self._traces.call(args, kwargs, ways[1]))
             except Exception:
                 raise error from None
         self._traces.prefer(args, kwargs, ways[1])
         return result
 
-    def _plainly(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], first: tuple[int, ...]
-    ) -> Any:
-        call = self._traces.call(args, kwargs, first)
-        asked = Asked("value", call, args, 0, first)
+    def _plainly(self, call: Call) -> Any:
+        args, kwargs, first = call.args, call.kwargs, call.argnums
+        asked = Asked("value", call, args, 0)
         if self._optimize:
             action = functools.partial(self._value, asked)
             done, result = self._traces.replayed(call, action)
@@ -113,7 +108,7 @@ class DerivativeCalls(EagerCalls):
                 lambda f: f.value() if type(f) is Replay else run(f, args, kwargs, first),
                 call,
             )
-        return result if done else self._fall_back(asked, self._run_once)
+        return result if done else self._fall_back(asked, self._run_once, result)
 
     def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A derivative that a gradient function is asked for: see `own_derivatives`."""
@@ -141,7 +136,7 @@ class DerivativeCalls(EagerCalls):
                 if held is NotImplemented:
                     raise CallError
                 if held is False:
-                    raise MissedError(-1)  # guards are counted in another way there
+                    raise MissedError(-1, 0.0)  # guards are counted in another way there
                 if held is not None:  # no other call has it
                     made = recorded.exact.get((what, replay))
                     if made is None:
@@ -150,7 +145,9 @@ class DerivativeCalls(EagerCalls):
             self._traces.counts["eager"] += 1
             return use(make(self._function))
 
-        return self._traces.replayed(call, derivative, once=bool(what))
+        if not what:
+            return self._traces.replayed(call, derivative)
+        return self._traces.replayed_once(call, derivative)
 
     def _replays(self, call: Call, recorded: Recorded) -> Iterator[Replay]:
         """Those there are, then one more: pullbacks keep theirs, and those of pickles are none."""
@@ -159,9 +156,9 @@ class DerivativeCalls(EagerCalls):
             self._traces.met(call, recorded)
             with self._traces.lock:
                 again = record(self._function, call, False, True)
-            if isinstance(again, Recorded):
-                recorded.replays += again.replays
-                yield from again.replays
+            if again.recorded is not None:
+                recorded.replays += again.recorded.replays
+                yield from again.recorded.replays
 
     # --- values and derivatives
 
@@ -183,24 +180,24 @@ class DerivativeCalls(EagerCalls):
         inputs = asked.call.vector()
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, along)])
-        result = assemble(met(program.run(inputs)))
+        numbers = met(program.run(inputs))
         with self._traces.lock:
             if self._traces.has(asked.call, recorded):  # it may have been cleared
-                self._fast_paths.add(
+                path = self._fast_paths.add(
                     asked.what,
+                    asked.call,
                     asked.args,
-                    dict(asked.call.kwargs),
                     asked.argnums,
-                    asked.first,
                     asked.last,
-                    asked.call.lifted,
                     program,
                     assemble,
                     recorded.watch,
                     recorded.outcomes,
                     pullback,
                 )
-        return result
+                if path is not None:
+                    return path.made(numbers)
+        return assemble(numbers)
 
     def _value(self, asked: Asked, recorded: Recorded) -> Any:
         code = self._traces.code(recorded, "value")
@@ -214,11 +211,11 @@ class DerivativeCalls(EagerCalls):
         if not recorded.is_number:  # says what is wrong
             EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
-        shapes = all_shapes(structure)
+        shapes, single = structure.shapes, is_int(asked.argnums)
 
         def assemble(numbers: FloatArray) -> Any:
             leaves = structure.conjugated(leaves_of(numbers[1:], shapes))
-            return combine(float(numbers[0]), in_containers(leaves, structure, asked.is_single))
+            return combine(float(numbers[0]), structure.in_containers(leaves, single))
 
         code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
@@ -231,14 +228,14 @@ class DerivativeCalls(EagerCalls):
 
     def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
         structure = asked.call.structure
-        below = all_shapes(structure)
+        below, single = structure.shapes, is_int(asked.argnums)
         output = recorded.output
         if output.is_complex or structure.has_complex:
             raise TypeError(COMPLEX_RESULT.format(name="jacobian"))
 
         def assemble(matrix: FloatArray) -> Any:
             blocks = blocks_of_matrix(matrix, output.shapes, below)
-            return output.fill([in_containers(row, structure, asked.is_single) for row in blocks])
+            return output.fill([structure.in_containers(row, single) for row in blocks])
 
         return self._matrix(asked, recorded, recorded.graph.n_outputs, assemble)
 
@@ -248,12 +245,12 @@ class DerivativeCalls(EagerCalls):
             hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         check_real("hessian", structure)
-        shapes = all_shapes(structure)
+        shapes, single = structure.shapes, is_int(asked.argnums)
 
         def assemble(matrix: FloatArray) -> Any:
             blocks = blocks_of_matrix(matrix, shapes, shapes)
-            rows = [in_containers(row, structure, asked.is_single) for row in blocks]
-            return in_containers(rows, structure, asked.is_single)
+            rows = [structure.in_containers(row, single) for row in blocks]
+            return structure.in_containers(rows, single)
 
         return self._matrix(asked, recorded, call.n_variables, assemble)
 
@@ -281,17 +278,18 @@ class DerivativeCalls(EagerCalls):
             hvp(self._function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
-            if self._traces.passes((first, v, *others), kwargs):
+            if self._traces.backoff.passes():
                 return self._traces.run(hvp(self._function, k), (first, v, *others), kwargs)
             call = self._traces.call(args, kwargs, (k,))
+            if self._traces.passes(call):
+                return self._traces.run(hvp(self._function, k), (first, v, *others), kwargs)
             structure = call.structure
             check_real("hvp", structure)
             direction = structure.match((v,), ["the direction v"])
-            (at,) = call.argnums
-            asked = Asked("hvp", call, (first, v, *others), argnums, (at + (at > 0),), (1,))
+            asked = Asked("hvp", call, (first, v, *others), argnums, (1,))
 
             def assemble(numbers: FloatArray) -> Any:
-                return structure.fill(0, leaves_of(numbers, all_shapes(structure)))
+                return structure.fill(0, leaves_of(numbers, structure.shapes))
 
             def product(recorded: Recorded) -> Any:
                 if not recorded.is_number:  # says what is wrong
@@ -300,7 +298,7 @@ class DerivativeCalls(EagerCalls):
                 return self._computed(asked, recorded, code, assemble, direction)
 
             if self._optimize:
-                done, result = self._traces.replayed(call, product, once=True)
+                done, result = self._traces.replayed_once(call, product)
             else:
                 done, result = self._exactly(
                     "hvp",
@@ -308,7 +306,7 @@ class DerivativeCalls(EagerCalls):
                     lambda transform: transform(first, v, *others, **kwargs),
                     call,
                 )
-            return result if done else self._fall_back(asked, hvp(self._assignable, k))
+            return result if done else self._fall_back(asked, hvp(self._assignable, k), result)
         f = self._here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
@@ -326,7 +324,7 @@ class DerivativeCalls(EagerCalls):
             names = [f"tangents[{k}]" for k in range(n)]
             direction = call.structure.match(tuple(tangents), names)
             given = (*args, *tangents)
-            asked = Asked("jvp", call, given, 0, call.argnums, tuple(range(n, 2 * n)))
+            asked = Asked("jvp", call, given, 0, tuple(range(n, 2 * n)))
 
             def pushed(recorded: Recorded) -> Any:
                 m = recorded.graph.n_outputs
@@ -337,10 +335,10 @@ class DerivativeCalls(EagerCalls):
 
                 return self._computed(asked, recorded, code, assemble, direction)
 
-            done, result = self._traces.replayed(call, pushed, once=True)
+            done, result = self._traces.replayed_once(call, pushed)
             if not done:
                 f = self._assignable
-                result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]))
+                result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]), result)
             pair: tuple[Any, Any] = result
             return pair
         f = self._here((primals, tangents), {})
@@ -352,12 +350,12 @@ class DerivativeCalls(EagerCalls):
             call = Call(primals, {}, tuple(range(len(primals))))
             if self._optimize:
                 pulled = functools.partial(self._pullback, call)
-                done, result = self._traces.replayed(call, pulled, once=True)
+                done, result = self._traces.replayed_once(call, pulled)
             else:
                 done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
             if not done:
-                asked = Asked("vjp", call, primals, 0, call.argnums)
-                result = self._fall_back(asked, functools.partial(vjp, self._assignable))
+                asked = Asked("vjp", call, primals, 0)
+                result = self._fall_back(asked, functools.partial(vjp, self._assignable), result)
             pair: tuple[Any, Callable[[Any], Any]] = result
             return pair
         f = self._here(primals, {})
@@ -366,17 +364,18 @@ class DerivativeCalls(EagerCalls):
 
     def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
         structure = call.structure.bare()
-        shapes = all_shapes(structure)
+        shapes = structure.shapes
         argnums, ranges = call.argnums, call.ranges
         single = len(argnums) == 1
         m = recorded.graph.n_outputs
 
         def assemble(numbers: FloatArray) -> Any:
             leaves = structure.conjugated(leaves_of(numbers[m:], shapes))
-            return in_containers(leaves, structure, single)
+            return structure.in_containers(leaves, single)
 
         def primals_at(inputs: FloatArray) -> tuple[Any, ...]:
-            return tuple(refilled(structure, leaves_of(inputs, shapes)))
+            primals: tuple[Any, ...] = structure.in_containers(leaves_of(inputs, shapes), False)
+            return primals
 
         def pulled(recorded: Recorded, numbers: FloatArray) -> tuple[Code, Any]:
             code = self._traces.code(recorded, "pull", ranges)
@@ -406,7 +405,7 @@ class DerivativeCalls(EagerCalls):
 
         inputs = call.vector()
         pullback = ProgramPullback(pull, inputs)
-        asked = Asked("vjp", call, call.args, 0, argnums)
+        asked = Asked("vjp", call, call.args, 0)
         code = self._traces.code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
 

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Calls
+from ..binding import Call, Calls
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
-from ..transforms._base import Function, is_int
+from ..transforms._base import Function
 from .constants import Assignable
 from .counters import keeps_nothing
 from .inner import InnerCalls
-from .recordings import Call, carries_derivatives, run
+from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
 from .traces import Part, Traces, is_eager, watch_of
 from .walks import AsGiven
@@ -68,12 +68,7 @@ class Asked(NamedTuple):
     call: Call  # of f
     args: tuple[Any, ...]
     argnums: int | Sequence[int]
-    first: tuple[int, ...]  # those of args whose numbers are the first inputs of programs
-    last: tuple[int, ...] = ()  # those whose numbers stand behind the arguments of f
-
-    @property
-    def is_single(self) -> bool:
-        return is_int(self.argnums)
+    last: tuple[int, ...] = ()  # those of args that are directions
 
 
 class Fallback:
@@ -132,9 +127,7 @@ class Choosing(Fallback):
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         own = tuple(x for k, x in enumerate(args) if k not in self._last)
-        call = Call(own, kwargs, self._argnums)
-        call.lift(self._lifted)
-        return call
+        return Call(own, kwargs, self._argnums, self._lifted)
 
 
 class EagerCalls(Part, Calls):
@@ -161,32 +154,26 @@ class EagerCalls(Part, Calls):
         ways = self._traces.ways(args, kwargs)
         return run_once(self._function, args, kwargs, ways, self._traces)
 
-    def _fall_back(self, asked: Asked, eager: Callable[..., Any]) -> Any:
+    def _fall_back(self, asked: Asked, eager: Callable[..., Any], attempt: Attempt | None) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
 
-        From now on such calls take this path directly, until there is another recording.
+        From now on such calls take this path directly, until there is another recording. `attempt`
+        is what came of recording this one.
         """
-        _, call, args, numbers, first, last = asked
-        kwargs = dict(call.kwargs)
+        what, call, args, numbers, last = asked
         fallback = self._fallback_of(call, last, eager)
-        ran = call.ran if asked.what == "value" else ()
         if fallback is None:
             self._traces.backoff.note_in_vain()
-            if not ran:
-                return self._traces.run(eager, args, kwargs)
-            return self._done(call)
-        self._fast_paths.add_fallback(
-            asked.what, args, kwargs, numbers, first, last, call.lifted, fallback
-        )
-        if ran:  # f has run already, to be recorded, and may have changed what it reads
-            return self._done(call)
-        return fallback(args, kwargs)
-
-    def _done(self, call: Call) -> Any:
-        """What a call gives for which f was run when it was recorded."""
-        call.change_arguments()
-        self._traces.counts["eager"] += 1
-        return call.ran[0]
+        else:
+            self._fast_paths.add_fallback(what, call, args, numbers, last, fallback)
+        # f may have run already, to be recorded, and may have changed what it reads.
+        if what == "value" and attempt is not None and attempt.ran:
+            self._traces.change_arguments(call, attempt)
+            self._traces.counts["eager"] += 1
+            return attempt.ran[0]
+        if fallback is None:
+            return self._traces.run(eager, args, call.kwargs)
+        return fallback(args, call.kwargs)
 
     def _fallback_of(
         self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
@@ -230,7 +217,7 @@ def run_once(
     If f turns out to have to run on its own arguments, `traces` say so from now on.
     """
     try:
-        return run(f, args, kwargs, ways[0], traces.change_arguments)
+        return run(f, args, kwargs, ways[0], traces.note_writes)
     except NoDerivativeError as error:  # which was not asked for
         traces.as_given.update(reason for reason in error.args if isinstance(reason, AsGiven))
         return f(*args, **kwargs)
@@ -238,6 +225,6 @@ def run_once(
         if not ways[1:]:
             raise
         try:
-            return run(f, args, kwargs, ways[1], traces.change_arguments)
+            return run(f, args, kwargs, ways[1], traces.note_writes)
         except Exception:
             raise error from None

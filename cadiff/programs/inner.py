@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import binding
-from ..binding import Dual, Var
+from ..binding import Call, Dual, Var, ways_to_take
 from ..operations.replayed import Replayed
 from ..transforms._base import Function
-from .recordings import NOT_ENTERED, Call, KnownCall, MissedError, Recorded, ways_to_take
-from .traces import MOST_SIGNATURES, Traces
+from .recorded import NOT_ENTERED, MissedError, Recorded
+from .traces import Traces
 
 __all__ = ["InnerCalls"]
 
@@ -25,7 +25,6 @@ class InnerCalls:
         self._function = f
         self._name = str(binding.own_attribute(f, "__qualname__", type(f).__name__))
         self._traces = traces
-        self._known: dict[Any, Any] = {}  # keys of calls, by what signature_of finds
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function returns."""
@@ -34,14 +33,7 @@ class InnerCalls:
             return self._run(None, args, kwargs)
         if traces.backoff.passes() or _hold_stand_ins(args, kwargs):
             return self._run(None, args, kwargs)
-        signature, atoms = (None, []) if kwargs else binding.signature_of(args)
-        known = self._known.get(signature)
-        if known is None:
-            call = traces.call(args, kwargs, ways_to_take(args)[0])
-            if signature is not None and not call.integers:
-                self._remember(signature, call.key)
-        else:
-            call = KnownCall(args, known, atoms)
+        call = traces.call(args, kwargs, ways_to_take(args)[0])
         result = self._entered(call)
         if result is not NOT_ENTERED:
             return result
@@ -67,7 +59,7 @@ class InnerCalls:
         def enter(recorded: Recorded) -> Any:
             return recorded.entered(self._name, call.atoms)
 
-        done, result = self._traces.replayed(call, enter, within=True, once=True)
+        done, result = self._traces.replayed_once(call, enter, within=True)
         return result if done else NOT_ENTERED
 
     def _run(self, call: Call | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -85,11 +77,6 @@ class InnerCalls:
         if useless is not None:
             traces.replace(useless, call)
         return result
-
-    def _remember(self, signature: Any, key: Any) -> None:
-        if len(self._known) >= MOST_SIGNATURES:
-            self._known.clear()
-        self._known[signature] = key
 
 
 def _hold_stand_ins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

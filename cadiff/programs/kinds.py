@@ -49,6 +49,7 @@ __all__ = [
     "is_safe_class",
     "is_safe_stream",
     "is_structure",
+    "n_followed",
     "slots",
     "unsafe",
     "unsafe_code",
@@ -380,6 +381,11 @@ def follow(code: CodeType) -> bool:
     is_new = id(code) not in _followed
     _followed[id(code)] = code
     return is_new
+
+
+def n_followed() -> int:
+    """How many codes of libraries are followed."""
+    return len(_followed)
 
 
 def is_read(function: FunctionType) -> bool:

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import CallError, MatrixPlan, ObstacleError, Pattern, PointError
+from ..binding import Call, CallError, MatrixPlan, ObstacleError, Pattern, PointError
 from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
 from ..transforms._outputs import check_real
-from .recordings import Call, MissedError, Recorded, carries_derivatives, met, record
+from .recorded import FloatArray, MissedError, Recorded, met
+from .recordings import carries_derivatives, record
 from .traces import Part, warn_caller
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Format", "Request", "SparseCalls"]
 
 Format = Literal["csr", "csc", "coo"]
-FloatArray = NDArray[np.float64]
 
 _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}
 _LARGEST_INDEX = np.iinfo(np.int32).max
@@ -276,10 +276,10 @@ class SparseCalls(Part):
         result: tuple[Any, MatrixPlan | None]
         done = False
         if not binding.is_hooked():
-            done, result = self._traces.replayed(call, matrix, once=True)
+            done, result = self._traces.replayed_once(call, matrix)
         if not done:
-            recorded = record(self._function, call, self._optimize)
-            if isinstance(recorded, str):
+            recorded = record(self._function, call, self._optimize).recorded
+            if recorded is None:
                 return self._from_dense(request, call), None
             try:
                 result = matrix(recorded)

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Code, PlaceNotes, Recording
+from ..binding import Call, Code, PlaceNotes, Recording, StandIns
 from ..inspection.texts import readable
+from ..operations.scalars import stand_in
 from .instructions import InstructionKind, views
-from .recordings import Call, met
+from .recorded import met
 
 __all__ = ["Cost", "Profile", "lines_of", "measured"]
 
@@ -154,7 +155,7 @@ def lines_of(f: Callable[..., Any], call: Call) -> dict[str, tuple[tuple[str, in
     found: dict[str, Counter[tuple[str, int]]] = {}
     inputs = tuple(call.inputs)
     with PlaceNotes() as notes, Recording(inputs, tuple(range(len(inputs))), f=f) as recording:
-        args, kwargs = call.with_inputs(recording.lifted, lends=True)
+        args, kwargs = StandIns(call, recording.lifted, stand_in, True).arguments()
         out = f(*args, **kwargs)
         places = notes.places(recording)
         del args, kwargs, out  # Vars that are alive at a rewind have to be found

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..binding import Watch, WeakMethod, newcomers
+from ..binding import Watch, WeakMethod, newcomers, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import P, T, check_function, show_as
 from .batches import BatchCalls
@@ -19,7 +19,6 @@ from .derivatives import DerivativeCalls
 from .fallbacks import EAGER, run_once
 from .inner import InnerCalls
 from .matrices import SparseCalls
-from .recordings import ways_to_take
 from .report import Report
 from .traces import OnBranchChange, Traces, is_eager
 from .walks import UnwatchableError, watch_call

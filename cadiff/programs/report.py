@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Code, MatrixPlan
+from ..binding import Call, Code, MatrixPlan, first_argument
 from ..inspection.texts import Graph, check_rows, counted
 from ..transforms._pages import page
 from . import listings
 from .codegen import name_in_c, to_c
 from .profiles import Profile, lines_of, measured
-from .recordings import Call, Recorded, first_argument
+from .recorded import Recorded
 from .traces import Part
 
 __all__ = ["Report"]

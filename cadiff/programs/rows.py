@@ -28,7 +28,7 @@ from ..transforms._base import Function, Transform
 from ..transforms._outputs import Shape, places
 from .batches import Batch
 from .program import Program
-from .recordings import FloatArray, Recorded
+from .recorded import FloatArray, Recorded
 
 __all__ = ["MappedBatch", "Root", "RowProgram", "Vectors"]
 

@@ -19,29 +19,22 @@ import numpy as np
 
 from .. import binding
 from ..binding import (
+    Call,
     CallError,
     Code,
     FastPathTable,
+    Held,
     ObstacleError,
     PointError,
     Watch,
     is_eager,
-)
-from ..transforms._base import Function
-from .effects import Changes
-from .pace import Pace
-from .recordings import (
-    AGAIN,
-    OUTER,
-    WRITES,
-    Call,
-    MissedError,
-    Recorded,
-    is_portable,
-    met,
-    record,
     ways_to_take,
 )
+from ..transforms._base import Function
+from .kinds import n_followed
+from .pace import Pace
+from .recorded import MissedError, Recorded, is_portable, met
+from .recordings import AGAIN, OUTER, WRITES, Attempt, Changes, record
 from .settling import settled
 from .walks import AsGiven, UnwatchableError, watch_call
 
@@ -63,10 +56,6 @@ class Miss(NamedTuple):
     recorded: Recorded
     guard: int
     outcome: float
-
-    def allows(self, other: Recorded) -> bool:
-        """Whether another recording may have the outcomes of the call."""
-        return binding.may_meet(other.outcomes, self.recorded.outcomes, self.guard, self.outcome)
 
 
 class Integers:
@@ -121,6 +110,25 @@ class Traced:
         self.unsettled = 0  # recordings on end that changed what is watched
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
+
+    def untried(self, tried: list[Recorded], miss: Miss | None) -> Recorded | None:
+        """A recording that may serve a call, besides those that were tried.
+
+        After a miss the one that knows most outcomes: where it misses, too, it is known farthest
+        what is met.
+        """
+        found: Recorded | None = None
+        for one in self.recordings:
+            if one in tried or not (one.watch is None or one.watch.holds()):
+                continue
+            if miss is None:
+                return one
+            others = miss.recorded.outcomes
+            if (found is None or len(one.outcomes) > len(found.outcomes)) and binding.may_meet(
+                one.outcomes, others, miss.guard, miss.outcome
+            ):
+                found = one
+        return found
 
     def note_in_vain(self) -> None:
         """Note a call that no recording served."""
@@ -299,34 +307,39 @@ class Traces:
         call: Call,
         action: Callable[[Recorded], Any],
         within: bool = False,
-        once: bool = False,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
-        False if there is none: then f has to be run as it is. `within` another derivative that
-        will raise what f raises; `once`: a recording of this very call will do that no other may
-        use, so that f is not run again.
+        False if there is none: then f has to be run as it is; instead of a result there is what
+        came of recording it now, or None. `within` another derivative that will raise what f
+        raises.
         """
         tried: list[Recorded] = []
         miss: Miss | None = None  # the last one
-        fresh: Recorded | None = None
-        while not self.obstacle(call):
-            recorded = self.untried(call, tried, miss)
+        while True:
+            traced = self._known.get(call.key)
+            if traced is not None and traced.obstacle:
+                return False, None
+            recorded = None if traced is None else traced.untried(tried, miss)
+            is_fresh = False
             if recorded is None:
-                with self.lock:
-                    recorded = self.untried(call, tried, miss)  # of another thread, meanwhile
+                with Held(self._lock):
+                    traced = self._known.get(call.key)  # other threads have recorded meanwhile
+                    if traced is not None:
+                        recorded = traced.untried(tried, miss)
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
-                        recorded = fresh = self._record(call, within)
-                if recorded is None:
-                    return self._used_once(call, action) if once else (False, None)
+                        attempt = self._record(call, traced, within)
+                        if attempt is None or attempt.recorded is None:
+                            return False, attempt
+                        recorded, is_fresh = attempt.recorded, True
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
                 former, miss = miss, self._miss_of(call, recorded, error) or miss
                 tried.append(recorded)
-                if recorded is fresh:
+                if is_fresh:
                     if len(tried) > 1 and former is None:  # f does what it did for others
                         self._remove(call, recorded)
                     return False, None
@@ -336,45 +349,53 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
-                if recorded is not fresh:
+                if not is_fresh:
                     self.backoff.note_served()
                     recorded.use()
                     if tried:
                         self._bring_to_front(call, recorded)
                 return True, result
-        return False, None
 
-    def _used_once(self, call: Call, action: Callable[[Recorded], Any]) -> tuple[bool, Any]:
-        """As `replayed`, of what f has just done in this call and what cannot be replayed."""
-        once, call.once = call.once, None
-        if once is None:
-            return False, None
-        recorded, inputs = once
+    def replayed_once(
+        self, call: Call, action: Callable[[Recorded], Any], within: bool = False
+    ) -> tuple[bool, Any]:
+        """As `replayed`; or of what f has just done in this call and what cannot be replayed.
+
+        A recording of this very call serves then that no other may use, so that f is not run
+        again.
+        """
+        done, result = self.replayed(call, action, within)
+        if done or result is None or result.once is None:
+            return done, result
+        attempt: Attempt = result
+        recorded, inputs = attempt.once or (None, frozenset())
+        assert recorded is not None
         lifted = call.lifted
         call.lift(inputs)
         try:
             result = action(recorded)
         except (MissedError, PointError, CallError, ObstacleError):
             call.lift(lifted)
-            return False, None
-        call.change_arguments(of_derivative=True)
+            attempt.once = None
+            return False, attempt
+        self.change_arguments(call, attempt, of_derivative=True)
         self.counts["eager"] += 1
         return True, result
 
-    def untried(
-        self, call: Call, tried: list[Recorded], miss: Miss | None = None
-    ) -> Recorded | None:
+    @staticmethod
+    def change_arguments(call: Call, attempt: Attempt, of_derivative: bool = False) -> None:
+        """Assign to arguments what f did when it was recorded.
+
+        Of a derivative: but to none that it is by, of which f has a copy.
+        """
+        changes, attempt.changes = attempt.changes or [], []
+        if changes:
+            call.assign(changes, of_derivative)
+
+    def untried(self, call: Call, tried: list[Recorded]) -> Recorded | None:
         """A recording that may serve a call, besides those that were tried."""
         traced = self._known.get(call.key)
-        candidates = [
-            one
-            for one in (traced.recordings if traced is not None else ())
-            if one not in tried and one.is_current and (miss is None or miss.allows(one))
-        ]
-        if miss is None:
-            return candidates[0] if candidates else None
-        # The one that knows most outcomes: where it misses, too, it is known farthest what is met.
-        return max(candidates, key=lambda one: one.n_outcomes, default=None)
+        return None if traced is None else traced.untried(tried, None)
 
     def _miss_of(
         self, call: Call, recorded: Recorded, error: MissedError | PointError
@@ -382,19 +403,20 @@ class Traces:
         """Where f has another outcome in a call than in a recording; None if a derivative has."""
         if isinstance(error, PointError):
             return None
-        if error.guard < 0:
+        guard, outcome = error.args
+        if guard < 0:
             try:
                 self.met(call, recorded)
             except MissedError as known:
-                error = known
+                guard, outcome = known.args
             except CallError:
                 return None
-        if not 0 <= error.guard < recorded.n_outcomes:
+        if not 0 <= guard < recorded.n_outcomes:
             return None
-        return Miss(recorded, error.guard, error.outcome)
+        return Miss(recorded, guard, outcome)
 
     def code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
-        with self.lock:
+        with Held(self._lock):
             return recorded.code(what, ranges)
 
     def met(self, call: Call, recorded: Recorded) -> Recorded:
@@ -431,50 +453,41 @@ class Traces:
 
     # --- whether another one is worth its time
 
-    def _record(self, call: Call, within: bool) -> Recorded | None:
-        """A new recording for a call; None if f has to be run as it is."""
-        traced = self._known.get(call.key)
+    def _record(self, call: Call, traced: Traced | None, within: bool) -> Attempt | None:
+        """What comes of recording a call; None if f has to be run as it is.
+
+        Within another derivative, where f raises something, it will do so again, or not, there.
+        """
         if traced is not None and len(traced.recordings) == self.max_traces:
             return None
         if traced is None or not 0 < traced.made < self.max_traces:
             image = 0 if traced is None else _image(traced.recordings)
-            if not self._is_worth_it(call.args, call.kwargs, image):
+            if not self.pace.is_free and not self.is_worth_it(call, image):
                 return None
-        if within:
-            return self._made_within(call)
         try:
-            return self._made(call)
+            return self._made(call, within)
         except Exception as error:
-            raise binding.callers.shortened(error)  # noqa: B904
-
-    def _made_within(self, call: Call) -> Recorded | None:
-        """As `_made`; where f raises something, it will do so again, or not, in the derivative."""
-        try:
-            return self._made(call, True)
-        except Exception:
+            if not within:
+                raise binding.callers.shortened(error)  # noqa: B904
             self._traced(call.key).made += 1
             self.pace.note_made(None)
             return None
 
-    def passes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def passes(self, call: Call) -> bool:
         """Whether a call that no fast path serves is to run f at once.
 
-        Where calls are looked at in vain, none is taken apart before it came again.
+        Where calls are looked at in vain, none is recorded, nor run, before it came again.
         """
-        if not self.backoff.passes():
-            if not self.backoff.is_in_vain or self._is_worth_it(args, kwargs):
-                return False
-            self.backoff.note_in_vain()
+        if not self.backoff.is_in_vain or self.is_worth_it(call):
+            return False
+        self.backoff.note_in_vain()
         return True
 
-    def _is_worth_it(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], image: int = 0
-    ) -> bool:
+    def is_worth_it(self, call: Call, image: int = 0) -> bool:
         """Whether a call that no recording serves is worth one."""
         if self.pace.is_free:
             return True
-        number, marks = binding.key_of_call(args, kwargs)
-        return self.pace.rate(number ^ image, marks) > 0.0
+        return self.pace.rate(hash(call.key) ^ image, call.marks) > 0.0
 
     def is_full(self, call: Call) -> bool:
         """Whether calls of its signature that no recording serves are not recorded at once."""
@@ -507,55 +520,73 @@ class Traces:
 
     # --- making and forgetting them
 
-    def _made(self, call: Call, within: bool = False) -> Recorded | None:
-        traced = self._traced(call.key)
-        for former in traced.recordings:
-            if former.watch is not None and not former.is_current:
-                self._changes.update(former.watch.changes)
-                break
-        for former in traced.recordings:
-            if former.watch is not None and former.watch.is_over:
-                self._remove(call, former)
+    def _made(self, call: Call, within: bool = False) -> Attempt:
+        traced = self._known.get(call.key)
+        known = None if traced is None else self._current_watch(call, traced)
         key, lifted = call.key, call.lifted
         try:
-            recorded = record(self.function, call, self.optimize, not self.optimize, within)
+            attempt = record(self.function, call, self.optimize, not self.optimize, within, known)
         except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
             raise
-        self._kept = call.changed_watch or self._kept
-        if isinstance(recorded, Recorded):
-            constant = (lifted - call.lifted) | call.read
+        self._kept = attempt.watch or self._kept
+        recorded = attempt.recorded
+        if recorded is not None and lifted:
+            constant = (lifted - call.lifted) | attempt.read
             self._fix(call, constant)
-            if constant and not traced.recordings:  # there will be no such calls
+            if constant and traced is not None and not traced.recordings:  # no such calls come
                 self._known.pop(key, None)
-            if call.read:
-                return recorded  # of this call alone: others are told apart by what it has read
+            if attempt.read:
+                return attempt  # of this call alone: others are told apart by what it has read
         traced = self._traced(call.key)
-        if isinstance(recorded, str):
-            if recorded == AGAIN and traced.unsettled < MOST_UNSETTLED:
+        if recorded is None:
+            if attempt.obstacle == AGAIN and traced.unsettled < MOST_UNSETTLED:
                 traced.unsettled += 1
-            elif recorded != OUTER:  # so it is in this call alone
-                self._note_obstacle(call, recorded)
-            return None
+            elif attempt.obstacle != OUTER:  # so it is in this call alone
+                self._note_obstacle(call, attempt.obstacle)
+            return attempt
         self.counts["recordings"] += 1
         if not self.pace.is_in_vain:
             self.backoff.open()
         self.pace.note_made(recorded)
         traced.made += 1
-        is_current = recorded.is_current
-        if any(recorded.guards):
+        if any(recorded.graph.guards):
             self._warn(
                 f"a branch of {self!r} rests on the equality of floats: its derivative is "
                 "that of the branch that is taken, at such a point alone"
             )
-        if not is_current:
+        if recorded.watch is not None and not recorded.watch.holds():
             self._note_unsettled(call, recorded)
-            return recorded
+            return attempt
         traced.unsettled = 0
         self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
         self._fast_paths.forget_fallbacks()
-        return recorded
+        return attempt
+
+    def _current_watch(self, call: Call, traced: Traced) -> Watch | None:
+        """What f reads in such calls, if one of their recordings tells.
+
+        It is noted what is not as it was when f was recorded last; and recordings go that can
+        never serve again.
+        """
+        known: Watch | None = None
+        is_noted = False
+        for recorded in traced.recordings:
+            watch = recorded.watch
+            if watch is None:
+                continue
+            if watch.holds():
+                # Libraries are looked into whose code was seen to run since.
+                if known is None and not call.statics and watch.n_followed == n_followed():
+                    known = watch.copy()
+                continue
+            if not is_noted:
+                self._changes.update(watch.changes)
+                is_noted = True
+            if watch.is_over:
+                self._remove(call, recorded)
+        return known
 
     def _fix(self, call: Call, which: frozenset[int]) -> None:
         """Integers of calls of this form are constants from now on."""
@@ -619,7 +650,7 @@ class Traces:
 
     # --- reasons
 
-    def change_arguments(self, changes: Changes) -> None:
+    def note_writes(self, changes: Changes) -> None:
         """Assign to arguments what f did to stand-ins; from now on f has them itself."""
         binding.assign(changes)
         self.as_given.add(WRITES)

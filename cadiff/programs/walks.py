@@ -76,6 +76,7 @@ from .kinds import (
     is_safe_class,
     is_safe_stream,
     is_structure,
+    n_followed,
     slots,
     unsafe,
 )
@@ -873,5 +874,6 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     watch.asks_types = walk.asks_types
     watch.generators = walk.generators
     watch.codes = walk.codes
+    watch.n_followed = n_followed()
     watch.unwatched_steps = walk.unwatched_steps
     return watch

@@ -14,14 +14,14 @@ from ..binding import Structure, callers
 from ..operations.arrays import opened
 from ..operations.doubts import report_doubts
 from ._base import Function, check_function, own_derivatives
-from ._outputs import Output, Shape, all_shapes, as_result, places, refilled
+from ._outputs import Output, Shape, as_result, places
 
 
 def seeds(structure: Structure, tangents: Sequence[Any] | None) -> tuple[Sequence[Any], int]:
     """Tangents of the atoms, and how many lanes they have; None stands for all unit vectors."""
     if tangents is not None:
         return tangents, -1
-    shapes = all_shapes(structure)
+    shapes = structure.shapes
     return _identity(shapes), sum(map(prod, shapes))
 
 
@@ -46,7 +46,7 @@ def lift(
     """Arguments with Duals for their atoms; tangents have their shapes, perhaps with lanes."""
     duals = [binding.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
     lifted = list(args)
-    for k, argument in zip(argnums, refilled(structure, duals), strict=True):
+    for k, argument in zip(argnums, structure.in_containers(duals, False), strict=True):
         lifted[k] = argument
     return lifted
 

@@ -15,7 +15,7 @@ from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._complex import COMPLEX_RESULT, AlongReal, check_complex
 from ._forward import run_forward
-from ._outputs import Output, Shape, all_shapes, as_result, in_containers
+from ._outputs import Output, Shape, as_result
 
 
 class Jacobian(Transform):
@@ -69,14 +69,14 @@ class Jacobian(Transform):
         if not recording.is_plain(output.atoms):
             return _blocks_by_pulls(recording, output)
         matrix = binding.jacobian_of(recording, output.atoms, self._mode == "auto")
-        return blocks_of_matrix(matrix, output.shapes, all_shapes(recording.structure))
+        return blocks_of_matrix(matrix, output.shapes, recording.structure.shapes)
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         output, primals, tangents, structure, _ = run_forward(
             self._function, args, kwargs, self._argnums, None
         )
         pairs = [*zip(primals, tangents, strict=True)]
-        blocks = blocks_of_tangents(pairs, all_shapes(structure))
+        blocks = blocks_of_tangents(pairs, structure.shapes)
         return self._assemble(blocks, output, structure)
 
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
@@ -84,7 +84,7 @@ class Jacobian(Transform):
         if (output.is_complex or structure.has_complex) and not self._takes_pairs:
             raise TypeError(COMPLEX_RESULT.format(name=self._name))
         return output.fill(
-            [in_containers([*map(as_result, row)], structure, self._single) for row in blocks]
+            [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
         )
 
 
@@ -102,7 +102,7 @@ class _OfPairs(Jacobian):
 def _blocks_by_pulls(recording: Recording, output: Output) -> list[list[Any]]:
     """Blocks of the Jacobian that carry derivatives, or belong to such: a pull for each number."""
     blocks = []
-    inputs = all_shapes(recording.structure)
+    inputs = recording.structure.shapes
     for index, shape in enumerate(output.shapes):
         rows = []
         for k in range(prod(shape)):

@@ -14,7 +14,7 @@ from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
 from ._base import check_function, run_at
 from ._frozen import carried, joined, parted
-from ._outputs import Output, all_shapes, handed_out
+from ._outputs import Output, handed_out
 from ._pages import page
 from ._reverse import vjp
 
@@ -332,7 +332,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, LinearMap]:
         frozen = binding.freeze(recording, output.atoms)
         values = recording.finalize(output.atoms)
         structure = recording.structure.bare()
-        inputs = all_shapes(structure)
+        inputs = structure.shapes
         action: _Frozen | _Recorded
         if frozen is None:
             action = _Recorded(recording, output.own_atoms(), inputs, output.shapes)

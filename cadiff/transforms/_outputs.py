@@ -190,11 +190,6 @@ def handed_out(atoms: Sequence[Any]) -> list[Any]:
 # --- arguments -------------------------------------------------------------------------------
 
 
-def all_shapes(structure: Structure) -> list[Shape]:
-    """The shapes of the atoms of all arguments."""
-    return [shape for shapes in structure.leaf_shapes() for shape in shapes]
-
-
 def places(shapes: Sequence[Shape]) -> Iterator[tuple[slice, Shape]]:
     """Where the numbers of each leaf stand among all."""
     bounds = accumulate((prod(shape) for shape in shapes), initial=0)
@@ -209,16 +204,3 @@ def check_real(name: str, structure: Structure) -> None:
             f"{name} is by real numbers, but an argument is complex: differentiate by its parts, "
             f"{name}(lambda xy: f(xy[0] + 1j * xy[1])) at [z.real, z.imag]"
         )
-
-
-def refilled(structure: Structure, leaves: Sequence[Any]) -> list[Any]:
-    """The containers of each argument around other leaves, which stand one behind the other."""
-    counts = [len(shapes) for shapes in structure.leaf_shapes()]
-    bounds = pairwise(accumulate(counts, initial=0))
-    return [structure.fill(k, leaves[begin:end]) for k, (begin, end) in enumerate(bounds)]
-
-
-def in_containers(leaves: Sequence[Any], structure: Structure, single: bool) -> Any:
-    """Leaves in the containers of the one argument, or of several: a tuple of them."""
-    arguments = refilled(structure, leaves)
-    return arguments[0] if single else tuple(arguments)

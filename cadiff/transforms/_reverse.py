@@ -22,7 +22,7 @@ from ._base import (
 )
 from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
-from ._outputs import Output, all_shapes, handed_out, own
+from ._outputs import Output, handed_out, own
 
 
 class ValueAndGrad(Transform):
@@ -256,7 +256,7 @@ class Pullback:
             self._freeze(recording)  # which is on another tape than they are
         if self._recording is None:
             assert self._frozen is not None
-            atoms = carried(self._frozen, weights, all_shapes(self._structure), True)
+            atoms = carried(self._frozen, weights, self._structure.shapes, True)
         else:
             atoms = binding.pull(self._recording, self._output.atoms, weights)
             self._calls += 1

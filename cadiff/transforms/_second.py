@@ -19,7 +19,7 @@ from ..operations.doubts import report_doubts
 from ._base import Function, P, Transform, answering
 from ._blocks import blocks_of_matrix, blocks_of_tangents
 from ._forward import lift, seeds
-from ._outputs import all_shapes, as_result, check_real, in_containers
+from ._outputs import as_result, check_real
 from ._reverse import Grad
 
 
@@ -41,7 +41,7 @@ class Hessian(Transform):
                     matrix = binding.hessian_of(recording, number)
             structure = recording.structure
             number = None
-        shapes = all_shapes(structure)
+        shapes = structure.shapes
         if matrix is not None and not any(shapes):
             blocks = matrix.tolist()  # numbers alone
         elif matrix is not None:
@@ -50,8 +50,8 @@ class Hessian(Transform):
             # Inputs or closures carry derivatives themselves: differentiate twice.
             pairs = _gradient_along(self._function, args, kwargs, self._argnums, None)
             blocks = blocks_of_tangents(pairs, shapes)
-        rows = [in_containers([*map(as_result, row)], structure, self._single) for row in blocks]
-        return in_containers(rows, structure, self._single)
+        rows = [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
+        return structure.in_containers(rows, self._single)
 
 
 @answering

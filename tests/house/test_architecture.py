@@ -129,7 +129,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "programs",
         [
             {"bytecode", "constants", "instructions", "kinds", "pace", "questions", "returned"},
-            {"effects", "identities", "settings", "settling"},
+            {"identities", "recorded", "settings", "settling"},
             {"reads"},
             {"named"},
             {"counters", "walks"},

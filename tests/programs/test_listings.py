@@ -17,9 +17,11 @@ import pytest
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import binding
+from cadiff.binding import Call
 from cadiff.programs import listings
 from cadiff.programs.instructions import InstructionKind
-from cadiff.programs.recordings import Call, Recorded, record
+from cadiff.programs.recorded import Recorded
+from cadiff.programs.recordings import record
 
 EVERYTHING = 10**9
 
@@ -28,7 +30,7 @@ rng = np.random.default_rng(11)
 
 def recorded(f: Callable[..., Any], *args: Any, optimize: bool = True) -> tuple[Recorded, Call]:
     call = Call(args, {}, tuple(range(len(args))))
-    found = record(f, call, optimize)
+    found = record(f, call, optimize).recorded
     assert isinstance(found, Recorded)
     return found, call
 

@@ -1,0 +1,37 @@
+# What other modules see of calls.pyx.
+
+cimport cython
+
+from .signatures cimport Filling, Taken
+
+
+@cython.final
+cdef class Call:
+    cdef readonly tuple args
+    cdef readonly dict kwargs
+    cdef readonly tuple argnums  # those to differentiate by; none is negative
+    cdef readonly tuple ranges   # where the numbers of each of these stand among the inputs
+    cdef readonly tuple form     # what tells it from others but for the values of integers
+    cdef readonly object key     # all that does
+    cdef Taken taken
+    cdef tuple nodes             # of positional arguments, then of those by keyword
+    cdef tuple names             # of these
+    cdef bint is_described       # whether the nodes belong to a Signature
+    cdef list plain              # its inputs as plain values, once they were asked for
+    cdef object found_structure
+
+    cdef int take(self, object lifted) except -1
+    cdef tuple nodes_of_its_own(self)
+
+
+@cython.final
+cdef class StandIns(Filling):
+    cdef Call call
+    cdef object inputs, others  # iterators over what f gets in their places
+    cdef object stand_in
+    cdef bint lends
+    cdef list lent      # pairs of an array of the call's and the copy that f has
+    cdef list sets      # pairs of a set of the call's and what is in it, in order
+    cdef dict memories  # of what stands for integers, by their places
+
+    cdef object lend(self, object array)

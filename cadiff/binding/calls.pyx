@@ -1,0 +1,412 @@
+"""Calls of functions that are recorded: their arguments taken apart, what f gets in their place, and
+what f has changed.
+
+A call is told from others by its key: the containers of its arguments, the shapes of arrays, and
+everything that is no float or array. What has the same key differs in its inputs alone, a vector of
+numbers. This module does not know what is recorded, nor what serves a call.
+"""
+
+from itertools import pairwise
+from types import FunctionType
+
+import numpy as np
+
+cimport cython
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.string cimport memcpy
+
+from . cimport c_numpy as cnp
+from .c_numbers cimport *
+from .signatures cimport ArgumentNode, Filling, NO_ROW, node_of, row_of, Taken
+from .trees cimport key_of, opened, Same
+from .watches cimport Watch
+
+from .arguments import structure_of
+from .atoms import plain_values
+from .recording import assign
+from .trees import flattened
+
+
+@cython.final
+cdef class Call:
+    """Arguments taken apart: inputs, which are numbers, and the key, which is all else.
+
+    The arguments that `argnums` name come first among the inputs; all numbers in them are inputs,
+    integers too. In other arguments floats and arrays of floats are; and of `integers`, the ints
+    and arrays of them or of bools, those that are `lifted`, by their places in that list. Numbers
+    with derivatives are taken as the floats and arrays that their values are.
+    """
+
+    def __init__(self, tuple args, kwargs, tuple argnums, lifted=frozenset()):
+        cdef Py_ssize_t n = len(args)
+        self.args = args
+        self.kwargs = dict(kwargs)
+        self.names = tuple(sorted(self.kwargs))
+        self.argnums = tuple([k + n if k < 0 else k for k in argnums])
+        for k in self.argnums:
+            if not 0 <= k < n or args[k] is None or self.argnums.count(k) > 1:
+                structure_of(args, argnums)  # says what is wrong
+        self.lift(lifted)
+
+    def lift(self, lifted):
+        """Have these of its integers for inputs, and those alone."""
+        if self.taken is not None and lifted == self.taken.lifted:
+            return
+        try:
+            self.take(lifted)
+        except RecursionError:
+            cad_raise_nested()
+
+    cdef int take(self, object lifted) except -1:
+        cdef Taken taken = Taken(lifted)
+        cdef Py_ssize_t k, n = len(self.args)
+        cdef list nodes = [None] * n
+        cdef list bounds = [0]
+        cdef list others = []
+        for k in self.argnums:
+            nodes[k] = node_of(self.args[k], True, taken)
+            bounds.append(taken.numbers)
+        if taken.is_refused:
+            structure_of(self.args, self.argnums)  # says what is wrong
+        for k in range(n):
+            if nodes[k] is None:
+                nodes[k] = node_of(self.args[k], False, taken)
+                others.append((<ArgumentNode>nodes[k]).form)
+        for name in self.names:
+            nodes.append(node_of(self.kwargs[name], False, taken))
+        self.nodes = tuple(nodes)
+        self.is_described = False
+        self.ranges = tuple(pairwise(bounds))
+        self.form = (
+            n,
+            self.argnums,
+            tuple([(<ArgumentNode>nodes[k]).form for k in self.argnums]),
+            tuple(others),
+            tuple([
+                (name, (<ArgumentNode>nodes[n + k]).form) for k, name in enumerate(self.names)
+            ]),
+        )
+        self.key = (*self.form, *[
+            None if k in lifted else item.tobytes() if cnp.PyArray_Check(item) else item
+            for k, item in enumerate(taken.integers)
+        ])
+        self.taken = taken
+        self.plain = self.found_structure = None
+        return 0
+
+    cdef tuple nodes_of_its_own(self):
+        """The nodes of its arguments, for a Signature that changes them."""
+        cdef tuple nodes
+        if self.is_described:
+            self.take(self.taken.lifted)
+        self.is_described = True
+        return self.nodes
+
+    # --- what it is made of
+
+    @property
+    def lifted(self):
+        """Those of the integers that are inputs."""
+        return self.taken.lifted
+
+    @property
+    def integers(self):
+        """The ints, and arrays of ints or bools, that are not differentiated by."""
+        return self.taken.integers
+
+    @property
+    def single_ints(self):
+        """Those of `integers` that are no arrays."""
+        return frozenset([
+            k for k, item in enumerate(self.taken.integers) if not cnp.PyArray_Check(item)
+        ])
+
+    @property
+    def statics(self):
+        """What the key does not tell all of."""
+        return self.taken.statics
+
+    @property
+    def marks(self):
+        """Keys of the objects among the statics, which may stand for others later on."""
+        return [
+            Same(item) for item in self.taken.statics if not isinstance(item, (FunctionType, type))
+        ]
+
+    @property
+    def atoms(self):
+        """The inputs as given, with the items of sequences one by one."""
+        cdef list atoms = []
+        for item in self.taken.inputs:
+            if type(item) is float or CAD_IS_VAR(item) or CAD_IS_DUAL(item) or (
+                cnp.PyArray_Check(item)
+            ):
+                atoms.append(item)
+            else:
+                atoms.extend(item)
+        return atoms
+
+    @property
+    def inputs(self):
+        """Floats, sequences of them and arrays, in the order of the vector."""
+        if self.plain is None:
+            self.plain = [
+                item if type(item) is float else plain_values(item) for item in self.taken.inputs
+            ]
+        return self.plain
+
+    def vector(self):
+        """All inputs in a row, a fresh array of float64."""
+        cdef cnp.npy_intp n = self.taken.numbers
+        cdef cnp.ndarray array, vector = cnp.PyArray_EMPTY(1, &n, cnp.NPY_DOUBLE, 0)
+        cdef double *place = <double *>cnp.PyArray_DATA(vector)
+        for item in self.inputs:
+            if type(item) is float:
+                place[0] = PyFloat_AS_DOUBLE(item)
+                place += 1
+            elif cnp.PyArray_Check(item):
+                array = cnp.PyArray_FROMANY(
+                    item, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+                )
+                memcpy(place, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
+                place += cnp.PyArray_SIZE(array)
+            else:
+                for number in opened(item)[1]:
+                    place[0] = number
+                    place += 1
+        return vector
+
+    @property
+    def n_variables(self):
+        """How many numbers there are to differentiate by."""
+        return self.ranges[len(self.ranges) - 1][1] if self.ranges else 0
+
+    @property
+    def is_one_vector(self):
+        """Whether it has one argument, a float64 vector, and is by that."""
+        return (
+            self.argnums == (0,)
+            and len(self.args) == 1
+            and not self.kwargs
+            and cnp.PyArray_Check(self.args[0])
+            and self.args[0].ndim == 1
+            and self.args[0].dtype == np.float64
+        )
+
+    @property
+    def structure(self):
+        """The structure of the arguments to differentiate by."""
+        if self.found_structure is None:
+            self.found_structure = structure_of(self.args, self.argnums)
+        return self.found_structure
+
+    # --- what f has done to it
+
+    def changes_in(self, recording):
+        """What f has assigned to its arguments, as pairs of an array and its new values.
+
+        None if f has to run on them: they share memory, or were not lifted as they are, such as
+        complex ones, of which f has parts.
+        """
+        changes = recording.changes(self.inputs)
+        if not changes:
+            return changes
+        own, _ = flattened((self.args, *self.kwargs.values()))
+        for array, _ in changes:
+            if not any([array is item for item in own]):
+                return None
+        return changes
+
+    def assign(self, changes, bint of_derivative):
+        """Have changes in its arrays. Of a derivative: in none that it is by, of which f has a
+        copy."""
+        copied, _ = flattened([self.args[k] for k in self.argnums if of_derivative])
+        assign([one for one in changes if not any([one[0] is item for item in copied])])
+
+
+@cython.final
+cdef class StandIns(Filling):
+    """What f gets in the place of the arguments of a call: other numbers, or numbers of a tape, for
+    its inputs.
+
+    stand_in(integer, number) is what f gets for an integer that is an input. If it `lends`, f gets
+    copies of arrays that are no inputs, which it may change.
+    """
+
+    def __init__(self, Call call, inputs, stand_in, bint lends=False):
+        self.call = call
+        self.inputs = iter(inputs)
+        self.others = iter(call.taken.others)
+        self.stand_in = stand_in
+        self.lends = lends
+        self.lent, self.sets, self.memories = [], [], {}
+
+    def arguments(self):
+        """Positional arguments, and those by keyword. They are made once."""
+        cdef Call call = self.call
+        cdef Py_ssize_t n = len(call.args)
+        cdef list made = [None] * n
+        cdef dict named = {}
+        for k in (*call.argnums, *[k for k in range(n) if k not in call.argnums]):
+            made[k] = (<ArgumentNode>call.nodes[k]).filled(self)
+        for k, name in enumerate(call.names):
+            named[name] = (<ArgumentNode>call.nodes[n + k]).filled(self)
+        self.inputs = None  # Vars that are alive when the tape is rewound have to be found
+        return made, named
+
+    cdef object next_input(self):
+        return next(self.inputs)
+
+    cdef object next_container(self):
+        return next(self.others)
+
+    cdef object next_other(self):
+        leaf = next(self.others)
+        if not self.lends:
+            return leaf
+        if type(leaf) is set:
+            self.sets.append((leaf, tuple(leaf)))
+        if cnp.PyArray_CheckExact(leaf) and cnp.PyArray_TYPE(leaf) != cnp.NPY_OBJECT:
+            return self.lend(leaf)
+        return leaf
+
+    cdef object next_integer(self, Py_ssize_t k):
+        plain = self.call.taken.integers[k]
+        if cnp.PyArray_Check(plain):
+            plain = self.lend(plain)
+        made = self.stand_in(plain, next(self.inputs))
+        self.memories[k] = made.memory
+        return made
+
+    cdef object lend(self, object array):
+        copy = array.copy()
+        self.lent.append((array, copy))
+        return copy
+
+    @property
+    def changes(self):
+        """What f has assigned to arrays that are no inputs, and to those of integers."""
+        return [(array, copy) for array, copy in self.lent if key_of(array) != key_of(copy)]
+
+    @property
+    def read(self):
+        """The integers, by their places, that are inputs and whose values f has read."""
+        return frozenset([k for k, memory in self.memories.items() if memory.was_read])
+
+    def put_back_sets(self):
+        """Have in sets among the arguments what was there; whether f has changed any.
+
+        Not by copies, which may have another order.
+        """
+        changed = [(given, items) for given, items in self.sets if tuple(given) != items]
+        for given, items in changed:
+            given.clear()
+            given.update(items)
+        return len(changed) > 0
+
+
+# --- what may come first --------------------------------------------------------------------------
+
+
+def is_differentiable(tree):
+    """Whether a tree consists of real or complex numbers."""
+    try:
+        structure_of((tree,), (0,))
+    except TypeError:
+        return False
+    return True
+
+
+cdef bint are_floats(object item) except -1:
+    """Whether all numbers in it are told at once to be floats, or to carry derivatives."""
+    kind = type(item)
+    if kind is list or kind is tuple:
+        return row_of(tuple(item)) != NO_ROW
+    if cnp.PyArray_CheckExact(item):
+        return cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(item))
+    return kind is float or CAD_IS_VAR(item) or CAD_IS_DUAL(item)
+
+
+def first_argument(tuple args):
+    """The first argument, if it can be differentiated by: as for gradients."""
+    if not args:
+        return ()
+    first = args[0]
+    is_int = isinstance(first, (int, np.integer)) and not isinstance(first, bool)
+    return (0,) if are_floats(first) or (not is_int and is_differentiable(first)) else ()
+
+
+def ways_to_take(tuple args):
+    """What may come first among the inputs of a plain call, the more likely way first.
+
+    Nothing is differentiated there: integers in the first argument are integers, as in any other,
+    unless f cannot do with them, and tables are tables.
+    """
+    cdef Taken taken = Taken()
+    cdef tuple first = first_argument(args)
+    if not first or are_floats(args[0]):  # as it mostly is
+        return (first,)
+    node_of(args[0], False, taken)
+    if taken.has_tables:
+        return ((),)
+    return ((), first) if taken.integers else (first,)
+
+
+# --- what was there before f ran ------------------------------------------------------------------
+
+
+@cython.final
+cdef class Contents:
+    """What is in containers among some arguments, and how they are made."""
+
+    cdef list held, leaves
+    cdef object key
+
+    def __init__(self, args, kwargs):
+        self.held = [x for x in (*args, *kwargs.values()) if opened(x) is not None]
+        self.leaves, tree = flattened(self.held)
+        self.key = key_of(tree)
+
+    @property
+    def are_changed(self):
+        """Whether other objects are in them now."""
+        leaves, tree = flattened(self.held)
+        if len(leaves) != len(self.leaves):
+            return True
+        for now, former in zip(leaves, self.leaves):
+            if now is not former:
+                return True
+        return key_of(tree) != self.key
+
+
+@cython.final
+cdef class Before:
+    """Arguments of f, and what else it reads, as they were before it ran."""
+
+    cdef list arrays
+    cdef Contents contents
+    cdef Watch watch
+    cdef object read
+
+    def __init__(self, args, kwargs, Watch watch):
+        leaves, _ = flattened((args, kwargs))
+        self.arrays = [
+            (x, x.copy()) for x in leaves
+            if cnp.PyArray_Check(x) and cnp.PyArray_ISWRITEABLE(x) and not x.dtype.hasobject
+        ]
+        self.contents = Contents(args, kwargs)
+        self.watch = watch
+        self.read = watch.saved()
+
+    @property
+    def are_arguments_changed(self):
+        """Whether f has changed its arguments, as where it knows them by other names."""
+        for array, copy in self.arrays:
+            if key_of(array) != key_of(copy):
+                return True
+        return self.contents.are_changed
+
+    def restore(self):
+        """Put back what was there; answers whether all that f reads is as it was."""
+        assign(self.arrays)
+        return self.watch.restore(self.read)
