@@ -51,8 +51,8 @@ generate["write_c"](GENERATED)
 # Modules in Cython of which each call of a gradient or of a program runs many lines. The others
 # run few, or wait for sweeps in C: there it is the compiler's time that counts.
 HOT = [
-    *("_shared", "arguments", "codes", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("gradients", "parts", "recording", "tape", "trees", "watches"),
+    *("_shared", "arguments", "calls", "codes", "complex_arithmetic", "complexes", "entries"),
+    *("fast_paths", "gradients", "parts", "recording", "signatures", "tape", "trees", "watches"),
 ]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
 COLD_ARGS = [] if sys.platform == "win32" else ["-Og", "-falign-functions=1", "-falign-loops=1"]

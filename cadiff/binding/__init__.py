@@ -121,7 +121,7 @@ from .factors import (
     transformed,
     whole_of_spectrum,
 )
-from .fast_paths import Backoff, Calls, FastPathTable, ProgramPullback, may_meet
+from .fast_paths import Backoff, Calls, FastPathTable, Missed, ProgramPullback
 from .forward import (
     Forward,
     ForwardThen,

@@ -98,6 +98,12 @@ cdef extern from "numbers/numbers.h":
     object cad_dual_cell(object primal, object tangent, CadTag tag)
     object cad_single(object number)
     bint cad_is_mask(object item)
+    ctypedef enum CadRow:
+        CAD_NO_ROW
+        CAD_ROW_OF_FLOATS
+        CAD_ROW_OF_DOUBLES
+        CAD_ROW_OF_NUMBERS
+    CadRow cad_row_of(object items)
     bint cad_is_listed(object item)
     object cad_listed_array(object listed)
     object cad_var_transient(const CadVar *var, double *buffer, int flags)

@@ -21,6 +21,7 @@ cdef class Call:
     cdef object found_structure
 
     cdef int take(self, object lifted) except -1
+    cdef int take_all(self, Taken taken) except -1
     cdef tuple nodes_of_its_own(self)
 
 

@@ -6,7 +6,6 @@ everything that is no float or array. What has the same key differs in its input
 numbers. This module does not know what is recorded, nor what serves a call.
 """
 
-from itertools import pairwise
 from types import FunctionType
 
 import numpy as np
@@ -17,7 +16,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .signatures cimport ArgumentNode, Filling, NO_ROW, node_of, row_of, Taken
+from .signatures cimport ArgumentNode, Filling, node_of, Taken
 from .trees cimport key_of, opened, Same
 from .watches cimport Watch
 
@@ -38,60 +37,66 @@ cdef class Call:
     """
 
     def __init__(self, tuple args, kwargs, tuple argnums, lifted=frozenset()):
-        cdef Py_ssize_t n = len(args)
+        cdef Py_ssize_t k, n = len(args)
         self.args = args
-        self.kwargs = dict(kwargs)
-        self.names = tuple(sorted(self.kwargs))
-        self.argnums = tuple([k + n if k < 0 else k for k in argnums])
+        self.kwargs = dict(kwargs) if kwargs else {}
+        self.names = tuple(sorted(kwargs)) if kwargs else ()
+        self.argnums = argnums
+        for k in argnums:
+            if k < 0:
+                self.argnums = tuple([each + n if each < 0 else each for each in argnums])
+                break
         for k in self.argnums:
             if not 0 <= k < n or args[k] is None or self.argnums.count(k) > 1:
                 structure_of(args, argnums)  # says what is wrong
-        self.lift(lifted)
+        self.take(lifted)
 
     def lift(self, lifted):
         """Have these of its integers for inputs, and those alone."""
-        if self.taken is not None and lifted == self.taken.lifted:
-            return
-        try:
+        if lifted != self.taken.lifted:
             self.take(lifted)
-        except RecursionError:
-            cad_raise_nested()
 
     cdef int take(self, object lifted) except -1:
         cdef Taken taken = Taken(lifted)
-        cdef Py_ssize_t k, n = len(self.args)
+        try:
+            self.take_all(taken)
+        except RecursionError:
+            cad_raise_nested()
+        self.taken = taken
+        self.is_described = False
+        self.plain = self.found_structure = None
+        return 0
+
+    cdef int take_all(self, Taken taken) except -1:
+        cdef Py_ssize_t k, begin, n = len(self.args)
         cdef list nodes = [None] * n
-        cdef list bounds = [0]
-        cdef list others = []
+        cdef list ranges = [], first = [], others = [], named = []
+        cdef ArgumentNode node
         for k in self.argnums:
-            nodes[k] = node_of(self.args[k], True, taken)
-            bounds.append(taken.numbers)
+            begin = taken.numbers
+            nodes[k] = node = node_of(self.args[k], True, taken)
+            first.append(node.form)
+            ranges.append((begin, taken.numbers))
         if taken.is_refused:
             structure_of(self.args, self.argnums)  # says what is wrong
         for k in range(n):
             if nodes[k] is None:
-                nodes[k] = node_of(self.args[k], False, taken)
-                others.append((<ArgumentNode>nodes[k]).form)
+                nodes[k] = node = node_of(self.args[k], False, taken)
+                others.append(node.form)
         for name in self.names:
-            nodes.append(node_of(self.kwargs[name], False, taken))
+            node = node_of(self.kwargs[name], False, taken)
+            nodes.append(node)
+            named.append((name, node.form))
         self.nodes = tuple(nodes)
-        self.is_described = False
-        self.ranges = tuple(pairwise(bounds))
-        self.form = (
-            n,
-            self.argnums,
-            tuple([(<ArgumentNode>nodes[k]).form for k in self.argnums]),
-            tuple(others),
-            tuple([
-                (name, (<ArgumentNode>nodes[n + k]).form) for k, name in enumerate(self.names)
-            ]),
-        )
-        self.key = (*self.form, *[
-            None if k in lifted else item.tobytes() if cnp.PyArray_Check(item) else item
-            for k, item in enumerate(taken.integers)
-        ])
-        self.taken = taken
-        self.plain = self.found_structure = None
+        self.ranges = tuple(ranges)
+        self.form = (n, self.argnums, tuple(first), tuple(others), tuple(named))
+        self.key = self.form
+        if taken.integers:
+            self.key = (*self.form, *[
+                None if k in taken.lifted else
+                item.tobytes() if cnp.PyArray_Check(item) else item
+                for k, item in enumerate(taken.integers)
+            ])
         return 0
 
     cdef tuple nodes_of_its_own(self):
@@ -321,19 +326,23 @@ cdef bint are_floats(object item) except -1:
     """Whether all numbers in it are told at once to be floats, or to carry derivatives."""
     kind = type(item)
     if kind is list or kind is tuple:
-        return row_of(tuple(item)) != NO_ROW
+        return cad_row_of(item) != CAD_NO_ROW
     if cnp.PyArray_CheckExact(item):
         return cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(item))
     return kind is float or CAD_IS_VAR(item) or CAD_IS_DUAL(item)
 
 
+cdef tuple FIRST = (0,)
+
+
 def first_argument(tuple args):
     """The first argument, if it can be differentiated by: as for gradients."""
-    if not args:
+    if len(args) == 0:
         return ()
-    first = args[0]
-    is_int = isinstance(first, (int, np.integer)) and not isinstance(first, bool)
-    return (0,) if are_floats(first) or (not is_int and is_differentiable(first)) else ()
+    if are_floats(args[0]):  # as they mostly are
+        return FIRST
+    is_int = isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)
+    return FIRST if not is_int and is_differentiable(args[0]) else ()
 
 
 def ways_to_take(tuple args):
@@ -342,14 +351,16 @@ def ways_to_take(tuple args):
     Nothing is differentiated there: integers in the first argument are integers, as in any other,
     unless f cannot do with them, and tables are tables.
     """
-    cdef Taken taken = Taken()
-    cdef tuple first = first_argument(args)
-    if not first or are_floats(args[0]):  # as it mostly is
-        return (first,)
+    cdef Taken taken
+    if len(args) > 0 and are_floats(args[0]):
+        return (FIRST,)
+    if not first_argument(args):
+        return ((),)
+    taken = Taken()
     node_of(args[0], False, taken)
     if taken.has_tables:
         return ((),)
-    return ((), first) if taken.integers else (first,)
+    return ((), FIRST) if taken.integers else (FIRST,)
 
 
 # --- what was there before f ran ------------------------------------------------------------------

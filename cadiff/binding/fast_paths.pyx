@@ -86,17 +86,31 @@ cdef struct Miss:
     double outcome
 
 
-def may_meet(bytes own, bytes others, long guard, double outcome):
-    """Whether a recording that has its own outcomes may serve a call that met another outcome at a
-    guard (-1: it is not known which) than a recording with those of others.
+@cython.final
+cdef class Missed:
+    """A call in which f has another outcome of a guard than in a recording with these outcomes."""
 
-    Until there f did the same in both, and in the call.
-    """
-    return meets(own, others, guard, outcome)
+    cdef readonly bytes outcomes
+    cdef readonly long guard      # at which; -1: it is not known
+    cdef readonly double outcome  # that the call has there
+
+    def __init__(self, bytes outcomes, long guard, double outcome):
+        self.outcomes = outcomes
+        self.guard = guard
+        self.outcome = outcome
+
+    def allows(self, bytes own):
+        """Whether a recording that has its own outcomes may serve the call.
+
+        Until that guard f did the same in both, and in the call.
+        """
+        return meets(own, self.outcomes, self.guard, self.outcome)
 
 
 cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noexcept:
-    """As may_meet says. What was met is looked at first: that excludes most."""
+    """Whether a recording that has its own outcomes may serve a call that met another outcome at a
+    guard than a recording with those of others. What was met is looked at first: that excludes most.
+    """
     cdef Py_ssize_t before = guard * sizeof(double)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(own), other_size = PyBytes_GET_SIZE(others)
     cdef const char *data = PyBytes_AS_STRING(own)
@@ -270,7 +284,8 @@ cdef class Signature:
         return self.take(args, kwargs, <double *>cnp.PyArray_DATA(inputs))
 
     cdef object call(self, tuple args, dict kwargs):
-        """The result; MISSED if arguments do not fit, REFUSED if the general path has to decide."""
+        """The result; MISSED if arguments do not fit, REFUSED, or a Missed, if the general path has
+        to decide."""
         cdef FastPath first
         cdef Code code
         cdef double *room
@@ -297,8 +312,8 @@ cdef class Signature:
             result = self.served(inputs, first, room)
         finally:
             code.give_back(room)
-        if result is REFUSED:
-            return self.answer(REFUSED, args, kwargs)
+        if is_refused(result):
+            return self.answer(result, args, kwargs)
         self.backoff.n_missed = 0
         return result
 
@@ -333,14 +348,15 @@ cdef class Signature:
         return 0
 
     cdef inline object answer(self, object result, tuple args, dict kwargs):
-        if result is not REFUSED:
+        if not is_refused(result):
             self.backoff.n_missed = 0
         elif self.fallback is not None:
             return self.fallback(args, kwargs)
         return result
 
     cdef inline object served(self, const double *inputs, FastPath path, double *room):
-        """The result by one of the paths, REFUSED if none serves. The first one has its room."""
+        """The result by one of the paths; REFUSED, or a Missed, if none serves. The first one has its
+        room."""
         cdef Miss miss
         cdef FastPath former = None
         miss.guard = -1
@@ -350,7 +366,7 @@ cdef class Signature:
                 return result
             former = path
         if self.referring is not None:  # the numbers are not all there
-            return REFUSED
+            return missed_by(former, &miss)
         return self.served_next(inputs, path, former, &miss)
 
     cdef object served_next(self, const double *inputs, FastPath first, FastPath former,
@@ -369,7 +385,7 @@ cdef class Signature:
             tried.append(path)
             path = self.next_path(tried, former, miss)
         self.note_served(None)
-        return REFUSED
+        return missed_by(former, miss)
 
     cdef FastPath next_path(self, list tried, FastPath former, const Miss *miss):
         """Of those that may serve, the one that knows most outcomes: where it misses, too, it is
@@ -413,6 +429,18 @@ cdef class Signature:
                 paths.insert(0, paths.pop(k))
                 break
         return 0
+
+
+cdef inline bint is_refused(object result):
+    """Whether no recording at hand serves a call."""
+    return result is REFUSED or type(result) is Missed
+
+
+cdef object missed_by(FastPath path, const Miss *miss):
+    """A Missed, if it is an outcome of f that a path has missed last; else REFUSED."""
+    if path is None or not 0 <= miss.guard * <Py_ssize_t>sizeof(double) < PyBytes_GET_SIZE(path.outcomes):
+        return REFUSED
+    return Missed(path.outcomes, miss.guard, miss.outcome)
 
 
 cdef void refer_inputs(const CadProgram *program, double *inputs) noexcept:
@@ -552,7 +580,7 @@ cdef class FastPaths:
         self.backoff = backoff
 
     cdef object call(self, tuple args, dict kwargs, object argnums):
-        """The result; MISSED or REFUSED if there is none."""
+        """The result; MISSED, REFUSED or a Missed if there is none."""
         cdef list known = self.known
         cdef Signature signature
         cdef object result
@@ -660,7 +688,7 @@ cdef class ProgramPullback:
         cdef tuple args = (self.inputs, u)
         cdef Signature signature
         result = self.fast_paths.call(args, NO_NAMES, ZERO)
-        if result is not MISSED and result is not REFUSED:
+        if result is not MISSED and not is_refused(result):
             return result
 
         def note(program, assemble, outcomes):
@@ -720,11 +748,15 @@ cdef class FastPathTable:
         return own.add(signature, program, assemble, watch, outcomes, pullback)
 
 
+cdef inline object missed_of(object result):
+    return result if type(result) is Missed else None
+
+
 cdef class Calls:
     """The methods of a Program that are called most: calls of recent signatures go straight to the
-    code; any other goes to `self._run`, or to the method with an underscore.
+    code; any other goes to `self._general`, with what it has missed there, if that is known.
 
-    Subclasses have `_run(what, args, kwargs, argnums)`, `_hvp`, `_jvp` and `_vjp`, and
+    That has `run(what, args, kwargs, argnums, missed)`, `hvp`, `jvp` and `vjp`. Subclasses have
     `_for_object(instance, n)`, which makes the program for an object that this is a method of, for
     which f was run n times; and `_run_for(instance, what, args, kwargs)`, which runs f for it,
     unless that takes a program. These are asked for if `_waits_for_objects`. `_pays` says whether
@@ -732,6 +764,7 @@ cdef class Calls:
     """
 
     cdef readonly FastPathTable _fast_paths
+    cdef public object _general
     cdef Objects objects
 
     def __cinit__(self, *args, **kwargs):
@@ -769,50 +802,50 @@ cdef class Calls:
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or result is REFUSED:
-            return self._run("value", args, kwargs, 0)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value", args, kwargs, 0, missed_of(result))
         return result
 
     def value(self, /, *args, **kwargs):
         """What f returns, as a call gives it."""
         result = self.by_fast_path(VALUE, args, kwargs, ZERO)
-        if result is MISSED or result is REFUSED:
-            return self._run("value", args, kwargs, 0)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value", args, kwargs, 0, missed_of(result))
         return result
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
         result = self.by_fast_path(GRAD, args, kwargs, argnums)
-        if result is MISSED or result is REFUSED:
-            return self._run("grad", args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("grad", args, kwargs, argnums, missed_of(result))
         return result
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
         result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
-        if result is MISSED or result is REFUSED:
-            return self._run("value_and_grad", args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value_and_grad", args, kwargs, argnums, missed_of(result))
         return result
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
         result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
-        if result is MISSED or result is REFUSED:
-            return self._run("jacobian", args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("jacobian", args, kwargs, argnums, missed_of(result))
         return result
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
         result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
-        if result is MISSED or result is REFUSED:
-            return self._run("hessian", args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("hessian", args, kwargs, argnums, missed_of(result))
         return result
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
         result = self.by_fast_path(HVP, (first, v, *others), kwargs, argnums)
-        if result is MISSED or result is REFUSED:
-            return self._hvp(first, v, others, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.hvp(first, v, others, kwargs, argnums)
         return result
 
     def jvp(self, primals, tangents):
@@ -823,13 +856,13 @@ cdef class Calls:
             and len(primals) == len(tangents)
         ):
             result = self.by_fast_path(JVP, (*primals, *tangents), NO_NAMES, ZERO)
-            if result is not MISSED and result is not REFUSED:
+            if result is not MISSED and not is_refused(result):
                 return result
-        return self._jvp(primals, tangents)
+        return self._general.jvp(primals, tangents)
 
     def vjp(self, /, *primals):
         """Value and pullback, as `cadiff.vjp` gives them."""
         result = self.by_fast_path(VJP, primals, NO_NAMES, ZERO)
-        if result is MISSED or result is REFUSED:
-            return self._vjp(primals)
+        if result is MISSED or is_refused(result):
+            return self._general.vjp(primals)
         return result

@@ -106,14 +106,6 @@ cdef class ArgumentNode(Shaped):
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
 
 
-cdef enum Row:
-    NO_ROW
-    FLOATS          # of Python's
-    DOUBLES         # float64 of NumPy's
-    SINGLE_NUMBERS  # with derivatives, and perhaps floats
-
-
-cdef Row row_of(tuple parts)
 cdef int cost_of(ArgumentNode node)
 
 

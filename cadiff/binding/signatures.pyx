@@ -548,17 +548,19 @@ cdef ArgumentNode node_of_complex(ArgumentNode node, object item, object kind,
 cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container container, tuple parts,
                                 bint differentiable, Taken taken):
     cdef bint is_sequence = container.kind == SEQUENCE and not has_attributes(container.type)
-    cdef Row row = row_of(parts) if container.kind == SEQUENCE and not container.beside else NO_ROW
+    cdef CadRow row = CAD_NO_ROW
     node.kept = container.type
     node.names = container.names
     node.size = len(parts)
-    if row == SINGLE_NUMBERS or row == FLOATS:
+    if container.kind == SEQUENCE and not container.beside:
+        row = cad_row_of(parts)
+    if row == CAD_ROW_OF_NUMBERS or row == CAD_ROW_OF_FLOATS:
         node.is_input = True
         node.form = (container.type, node.size)
         if container.type is not list and container.type is not tuple:  # f may call its methods
             taken.statics.append(container.type)
         node.kind = NODE_ROW
-        if row == SINGLE_NUMBERS:
+        if row == CAD_ROW_OF_NUMBERS:
             node.kind = NODE_OTHER
             taken.is_known = False
         elif not is_sequence:
@@ -568,7 +570,7 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container contai
         taken.note(item, node.size)
         return node
     taken.others.append(container)
-    if row == DOUBLES and is_sequence:
+    if row == CAD_ROW_OF_DOUBLES and is_sequence:
         node.kind = NODE_ROW
         node.is_of_doubles = True
         for number in parts:
@@ -597,23 +599,6 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container contai
         tuple([(<ArgumentNode>child).form for child in node.children]),
     )
     return node
-
-
-cdef Row row_of(tuple parts):
-    """Whether all parts are single numbers."""
-    cdef Py_ssize_t k, n_floats = 0, n_doubles = 0, n = PyTuple_GET_SIZE(parts)
-    cdef PyObject *item
-    for k in range(n):
-        item = PyTuple_GET_ITEM(parts, k)
-        if type(<object>item) is float:
-            n_floats += 1
-        elif type(<object>item) is np_float64:
-            n_doubles += 1
-        elif not (CAD_IS_VAR(<object>item) or CAD_IS_DUAL(<object>item)) or cad_ndim(<object>item):
-            return NO_ROW
-    if n == 0 or (n_doubles > 0 and n_doubles < n):
-        return NO_ROW
-    return FLOATS if n_floats == n else DOUBLES if n_doubles == n else SINGLE_NUMBERS
 
 
 cdef tuple nodes_of_floats(Py_ssize_t offset, Py_ssize_t n):

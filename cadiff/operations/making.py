@@ -64,6 +64,8 @@ def are_kept(serial: int) -> bool:
     A list to which they were appended, for instance: a replay would not append to it. Or whether
     an array has changed of which a row was taken, that is a view for NumPy.
     """
+    if not (_made.lent or _made.lent_plain or _made.of_values):  # as it mostly is
+        return False
     changed = any(
         of == serial and array.tobytes() != former.tobytes()
         for of, array, former in _made.lent_plain

@@ -16,11 +16,11 @@ from ..binding import Call, CallError, Code, ObstacleError, PointError, Tree
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._outputs import Output, places
-from .fallbacks import Fallback
+from .fallbacks import Eager
 from .recorded import Recorded
-from .traces import Part, is_eager
+from .traces import Traces, is_eager
 
-__all__ = ["BatchCalls", "Points"]
+__all__ = ["Batches", "Points"]
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
@@ -76,58 +76,33 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-class BatchCalls(Part):
-    """The batches of a Program."""
+class Batches:
+    """The batches of a Program, whose recordings `traces` has; `eager` runs f as it is."""
 
-    _fallback: Callable[[str, Call, Any], Fallback | None]
-    _recent_batch: Batch | None = None  # of points alone, that never miss
+    def __init__(self, traces: Traces, eager: Eager) -> None:
+        self._traces = traces
+        self._eager = eager
+        self._recent: Batch | None = None  # of points alone, that never miss
+
+    def clear(self) -> None:
+        """Forget the batch that was asked for last."""
+        self._recent = None
 
     def batch(
         self,
+        one: Callable[..., Any],
         X: Any,
-        /,
-        *others: Any,
-        what: str = "value",
-        threads: int | None = None,
-        argnums: int | Sequence[int] = 0,
-        **kwargs: Any,
+        others: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        what: str,
+        threads: int | None,
+        argnums: int | Sequence[int],
     ) -> Any:
-        """Values or derivatives at many points: the first argument has one leading axis more.
-
-        Points are computed side by side, and by several threads, without the GIL.
-
-        Parameters
-        ----------
-        X : array_like, shape (points, ...)
-            One first argument after the other.
-        *others, **kwargs
-            The other arguments, which are the same for all points.
-        what : {"value", "grad", "value_and_grad", "jacobian", "hessian"}
-            What is wanted for each point.
-        threads : int, optional
-            How many threads share the points. None: as many as the process may use, if there is
-            enough to do.
-        argnums : int or tuple of ints
-            What to differentiate by.
-
-        Returns
-        -------
-        What the method of that name gives, with one leading axis more on each array: float64, of
-        values. A flat list or tuple of k numbers that f returns is an array of shape (points, k).
-
-        Raises
-        ------
-        TypeError
-            If f returns something else than real numbers, arrays of them, or containers of them.
-        ValueError
-            If what f returns has another structure or other shapes at a point than at the first.
-        """
-        if what not in WHAT:
-            raise ValueError(f"what is one of {list(WHAT)}, not {what!r}")
+        """What Program.batch gives; `one` is the method that computes a point."""
         if threads is not None and (not is_int(threads) or threads < 1):
             raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
         numbers, single = checked_argnums(argnums)
-        recent = self._recent_batch
+        recent = self._recent
         if (
             recent is not None
             and not others
@@ -150,9 +125,7 @@ class BatchCalls(Part):
             is_narrow = X.dtype.kind == "f" and X.dtype.itemsize < 8
             if is_narrow and (what == "value" or numbers == (0,)):
                 wide = X.astype(np.float64)
-                found = self.batch(
-                    wide, *others, what=what, threads=threads, argnums=argnums, **kwargs
-                )
+                found = self.batch(one, wide, others, kwargs, what, threads, argnums)
                 return _narrowed(found, what, X.dtype.newbyteorder("="))
             if what == "value" and X.dtype.kind in "iu":
                 pass  # nothing is differentiated: integers are what they are
@@ -165,16 +138,15 @@ class BatchCalls(Part):
         options = {} if what == "value" else {"argnums": argnums}
 
         def each(points: Any) -> list[Any]:
-            call = getattr(self, what)
-            return [call(_point(x), *others, **options, **kwargs) for x in points]
+            return [one(_point(x), *others, **options, **kwargs) for x in points]
 
         if len(X) == 0:
             return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
-        if self._optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
+        if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
             batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
-            if self.run_batch(batch, threads):
+            if self.run(batch, threads):
                 if batch.is_of_one and not others and not kwargs:
-                    self._recent_batch = batch.without_points()
+                    self._recent = batch.without_points()
                 result = batch.result()
                 if len(batch.rest) > 0:
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
@@ -186,14 +158,14 @@ class BatchCalls(Part):
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
         """What f gives for points that no recording serves; [] if one of them may be recorded."""
-        fallback = self._fallback(batch.what, batch.call(batch.rest[0]), argnums)
+        fallback = self._eager.fallback(batch.what, batch.call(batch.rest[0]), argnums)
         if fallback is None:
             return []
         calls = [((_point(x), *batch.others), batch.kwargs) for x in batch.X[batch.rest]]
         first = [fallback(*call) for call in calls[:NOTED]]
         return first + fallback.run_all(calls[NOTED:])
 
-    def run_batch(self, batch: Batch, threads: int | None) -> bool:
+    def run(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
 
         Points that none serves are left in `batch.rest`. False if there are no such codes.
@@ -216,7 +188,7 @@ class BatchCalls(Part):
         def serves_first(call: Call, recorded: Recorded) -> Recorded:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
-                wrong(self._function, batch.numbers)(*call.args, **call.kwargs)
+                wrong(self._traces.function, batch.numbers)(*call.args, **call.kwargs)
             return self._traces.met(call, recorded) if recorded.guards else recorded
 
         while len(batch.rest) > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from ..binding import (
     Call,
     CallError,
     Code,
+    FastPathTable,
     MatrixPlan,
+    Missed,
     ObstacleError,
     PointError,
     ProgramPullback,
@@ -24,47 +26,77 @@ from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
 from ..transforms._complex import COMPLEX_RESULT
 from ..transforms._outputs import check_real
-from .fallbacks import EAGER, Asked, EagerCalls
+from .fallbacks import EAGER, Asked, Eager
 from .recorded import FloatArray, MissedError, Recorded, leaves_of, met
 from .recordings import carries_derivatives, record, run
-from .traces import is_eager
+from .traces import Traces, is_eager
 
-__all__ = ["DerivativeCalls"]
+__all__ = ["Derivatives"]
 
 MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 
 
-class DerivativeCalls(EagerCalls):
-    """The methods of a Program that are called like gradient functions, where no fast path is."""
+class Derivatives:
+    """The methods of a Program that are called like gradient functions, where no fast path is.
 
-    def _run(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any) -> Any:
-        """A call of a method that is called like f."""
+    Parameters
+    ----------
+    traces : Traces
+        The recordings of f.
+    eager : Eager
+        f as it is.
+    fast_paths : FastPathTable
+        Where further calls of the same signature go.
+    """
+
+    def __init__(self, traces: Traces, eager: Eager, fast_paths: FastPathTable) -> None:
+        self._traces = traces
+        self._eager = eager
+        self._fast_paths = fast_paths
+
+    def run(
+        self,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        missed: Missed | None = None,
+    ) -> Any:
+        """A call of a method that is called like f.
+
+        `missed` is where it parts from a recording, if that is known.
+        """
         try:
-            return self._found(what, args, kwargs, argnums)
+            return self._found(what, args, kwargs, argnums, missed)
         except Exception as error:
             raise callers.shortened(error)  # noqa: B904
 
     def _found(
-        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any
+        self,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: Any,
+        missed: Missed | None,
     ) -> Any:
         if is_eager(args, kwargs):
             if what == "value":
-                return self._within(*args, **kwargs)
-            return EAGER[what](self._here(args, kwargs), argnums)(*args, **kwargs)
+                return self._eager.within(*args, **kwargs)
+            return EAGER[what](self._eager.here(args, kwargs), argnums)(*args, **kwargs)
         if self._traces.backoff.passes():
-            return self._traces.run(self._as_it_is(what, argnums), args, kwargs)
+            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
         if what == "value":
-            return self._any_way(args, kwargs)
+            return self._any_way(args, kwargs, missed)
         if kwargs:
-            check_keywords(what, self._function, kwargs)
+            check_keywords(what, self._traces.function, kwargs)
         numbers, _ = checked_argnums(argnums)
         call = self._traces.call(args, kwargs, numbers)
-        if self._traces.passes(call):
-            return self._traces.run(self._as_it_is(what, argnums), args, kwargs)
+        if self._traces.backoff.is_in_vain and self._traces.passes(call):
+            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
         asked = Asked(what, call, args, argnums)
-        if self._optimize:
-            action = functools.partial(getattr(self, f"_{what}"), asked)
-            done, result = self._traces.replayed_once(call, action)
+        if self._traces.optimize:
+            action = functools.partial(self._actions[what], self, asked)
+            done, result = self._traces.replayed_once(call, action, missed)
         else:
             done, result = self._exactly(
                 (what, is_int(argnums)),
@@ -74,16 +106,18 @@ class DerivativeCalls(EagerCalls):
             )
         if done:
             return result
-        return self._fall_back(asked, self._as_it_is(what, argnums), result)
+        return self._eager.fall_back(asked, self._eager.as_it_is(what, argnums), result)
 
-    def _any_way(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _any_way(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Missed | None
+    ) -> Any:
         """What f returns; where it raises, integers that come first are taken another way."""
         ways = self._traces.ways(args, kwargs)
         call = self._traces.call(args, kwargs, ways[0])
-        if self._traces.passes(call):
-            return self._traces.run(self._run_once, args, kwargs)
+        if self._traces.backoff.is_in_vain and self._traces.passes(call):
+            return self._traces.run(self._eager.run_once, args, kwargs)
         try:
-            return self._plainly(call)
+            return self._plainly(call, missed)
         except Exception as error:
             # A forbidden branch is no failure of f.
             if not ways[1:] or self._traces.on_branch_change == "raise":
@@ -95,12 +129,12 @@ class DerivativeCalls(EagerCalls):
         self._traces.prefer(args, kwargs, ways[1])
         return result
 
-    def _plainly(self, call: Call) -> Any:
+    def _plainly(self, call: Call, missed: Missed | None = None) -> Any:
         args, kwargs, first = call.args, call.kwargs, call.argnums
         asked = Asked("value", call, args, 0)
-        if self._optimize:
+        if self._traces.optimize:
             action = functools.partial(self._value, asked)
-            done, result = self._traces.replayed(call, action)
+            done, result = self._traces.replayed(call, action, missed)
         else:
             done, result = self._exactly(
                 "",
@@ -108,13 +142,7 @@ class DerivativeCalls(EagerCalls):
                 lambda f: f.value() if type(f) is Replay else run(f, args, kwargs, first),
                 call,
             )
-        return result if done else self._fall_back(asked, self._run_once, result)
-
-    def _own_derivative(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A derivative that a gradient function is asked for: see `own_derivatives`."""
-        if is_eager(args, kwargs):
-            return NotImplemented
-        return getattr(self, name)(*args, **kwargs)
+        return result if done else self._eager.fall_back(asked, self._eager.run_once, result)
 
     # --- to the last bit
 
@@ -143,7 +171,7 @@ class DerivativeCalls(EagerCalls):
                         made = recorded.exact[what, replay] = make(replay)
                     return use(made)
             self._traces.counts["eager"] += 1
-            return use(make(self._function))
+            return use(make(self._traces.function))
 
         if not what:
             return self._traces.replayed(call, derivative)
@@ -155,7 +183,7 @@ class DerivativeCalls(EagerCalls):
         if len(recorded.replays) < MOST_REPLAYS:
             self._traces.met(call, recorded)
             with self._traces.lock:
-                again = record(self._function, call, False, True)
+                again = record(self._traces.function, call, False, True)
             if again.recorded is not None:
                 recorded.replays += again.recorded.replays
                 yield from again.recorded.replays
@@ -181,54 +209,36 @@ class DerivativeCalls(EagerCalls):
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, along)])
         numbers = met(program.run(inputs))
-        with self._traces.lock:
-            if self._traces.has(asked.call, recorded):  # it may have been cleared
-                path = self._fast_paths.add(
-                    asked.what,
-                    asked.call,
-                    asked.args,
-                    asked.argnums,
-                    asked.last,
-                    program,
-                    assemble,
-                    recorded.watch,
-                    recorded.outcomes,
-                    pullback,
-                )
-                if path is not None:
-                    return path.made(numbers)
-        return assemble(numbers)
+        path = self._traces.add_path(
+            recorded, asked.what, asked.call, asked.args, asked.argnums, asked.last, program,
+            assemble, recorded.watch, recorded.outcomes, pullback,
+        )  # fmt: skip
+        return assemble(numbers) if path is None else path.made(numbers)
 
     def _value(self, asked: Asked, recorded: Recorded) -> Any:
         code = self._traces.code(recorded, "value")
         return self._computed(asked, recorded, code, recorded.returned)
 
-    def _gradient(
-        self, asked: Asked, recorded: Recorded, combine: Callable[[float, Any], Any]
-    ) -> Any:
-        """combine(value, gradient)."""
+    def _gradient(self, asked: Asked, recorded: Recorded) -> Any:
+        """The gradient; value and gradient, if that is asked for."""
         call = asked.call
         if not recorded.is_number:  # says what is wrong
             EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
-        shapes, single = structure.shapes, is_int(asked.argnums)
+        shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
+        with_value = asked.what == "value_and_grad"
 
         def assemble(numbers: FloatArray) -> Any:
             leaves = structure.conjugated(leaves_of(numbers[1:], shapes))
-            return combine(float(numbers[0]), structure.in_containers(leaves, single))
+            gradient = structure.in_containers(leaves, single)
+            return (float(numbers[0]), gradient) if with_value else gradient
 
         code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)
 
-    def _grad(self, asked: Asked, recorded: Recorded) -> Any:
-        return self._gradient(asked, recorded, lambda value, gradient: gradient)
-
-    def _value_and_grad(self, asked: Asked, recorded: Recorded) -> Any:
-        return self._gradient(asked, recorded, lambda value, gradient: (value, gradient))
-
     def _jacobian(self, asked: Asked, recorded: Recorded) -> Any:
         structure = asked.call.structure
-        below, single = structure.shapes, is_int(asked.argnums)
+        below, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         output = recorded.output
         if output.is_complex or structure.has_complex:
             raise TypeError(COMPLEX_RESULT.format(name="jacobian"))
@@ -245,7 +255,7 @@ class DerivativeCalls(EagerCalls):
             hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
         structure = call.structure
         check_real("hessian", structure)
-        shapes, single = structure.shapes, is_int(asked.argnums)
+        shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
 
         def assemble(matrix: FloatArray) -> Any:
             blocks = blocks_of_matrix(matrix, shapes, shapes)
@@ -268,21 +278,29 @@ class DerivativeCalls(EagerCalls):
         shape = (height, call.n_variables)
         return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
 
-    def _hvp(
+    _actions: ClassVar[dict[str, Callable[..., Any]]] = {
+        "value": _value,
+        "grad": _gradient,
+        "value_and_grad": _gradient,
+        "jacobian": _jacobian,
+        "hessian": _hessian,
+    }
+
+    def hvp(
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
     ) -> Any:
         args = (first, *others)
         if kwargs:
-            check_keywords("hvp", self._function, kwargs)
+            check_keywords("hvp", self._traces.function, kwargs)
         if not is_int(argnums):
-            hvp(self._function, argnums)  # says what is wrong
+            hvp(self._traces.function, argnums)  # says what is wrong
         k = int(argnums)
         if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
             if self._traces.backoff.passes():
-                return self._traces.run(hvp(self._function, k), (first, v, *others), kwargs)
+                return self._traces.run(hvp(self._traces.function, k), (first, v, *others), kwargs)
             call = self._traces.call(args, kwargs, (k,))
-            if self._traces.passes(call):
-                return self._traces.run(hvp(self._function, k), (first, v, *others), kwargs)
+            if self._traces.backoff.is_in_vain and self._traces.passes(call):
+                return self._traces.run(hvp(self._traces.function, k), (first, v, *others), kwargs)
             structure = call.structure
             check_real("hvp", structure)
             direction = structure.match((v,), ["the direction v"])
@@ -297,7 +315,7 @@ class DerivativeCalls(EagerCalls):
                 code = self._traces.code(recorded, "second", call.ranges)
                 return self._computed(asked, recorded, code, assemble, direction)
 
-            if self._optimize:
+            if self._traces.optimize:
                 done, result = self._traces.replayed_once(call, product)
             else:
                 done, result = self._exactly(
@@ -306,13 +324,17 @@ class DerivativeCalls(EagerCalls):
                     lambda transform: transform(first, v, *others, **kwargs),
                     call,
                 )
-            return result if done else self._fall_back(asked, hvp(self._assignable, k), result)
-        f = self._here((*args, v), kwargs)
+            return (
+                result
+                if done
+                else self._eager.fall_back(asked, hvp(self._eager.assignable, k), result)
+            )
+        f = self._eager.here((*args, v), kwargs)
         return hvp(f, k)(first, v, *others, **kwargs)
 
-    def _jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         if (
-            self._optimize  # or it is exact, as by numbers that carry tangents along
+            self._traces.optimize  # or it is exact, as by numbers that carry tangents along
             and isinstance(primals, (tuple, list))
             and isinstance(tangents, (tuple, list))
             and len(primals) == len(tangents)
@@ -337,28 +359,32 @@ class DerivativeCalls(EagerCalls):
 
             done, result = self._traces.replayed_once(call, pushed)
             if not done:
-                f = self._assignable
-                result = self._fall_back(asked, lambda *both: jvp(f, both[:n], both[n:]), result)
+                own = self._eager.assignable
+                result = self._eager.fall_back(
+                    asked, lambda *both: jvp(own, both[:n], both[n:]), result
+                )
             pair: tuple[Any, Any] = result
             return pair
-        f = self._here((primals, tangents), {})
+        f = self._eager.here((primals, tangents), {})
         eager: tuple[Any, Any] = jvp(f, primals, tangents)
         return eager
 
-    def _vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
+    def vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
         if not is_eager(primals, {}):
             call = Call(primals, {}, tuple(range(len(primals))))
-            if self._optimize:
+            if self._traces.optimize:
                 pulled = functools.partial(self._pullback, call)
                 done, result = self._traces.replayed_once(call, pulled)
             else:
                 done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
             if not done:
                 asked = Asked("vjp", call, primals, 0)
-                result = self._fall_back(asked, functools.partial(vjp, self._assignable), result)
+                result = self._eager.fall_back(
+                    asked, functools.partial(vjp, self._eager.assignable), result
+                )
             pair: tuple[Any, Callable[[Any], Any]] = result
             return pair
-        f = self._here(primals, {})
+        f = self._eager.here(primals, {})
         eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
         return eager
 
@@ -401,7 +427,7 @@ class DerivativeCalls(EagerCalls):
                 if done:
                     return found[1]
                 self._traces.counts["eager"] += 1
-            return vjp(self._assignable, *primals_at(inputs))[1](u)
+            return vjp(self._eager.assignable, *primals_at(inputs))[1](u)
 
         inputs = call.vector()
         pullback = ProgramPullback(pull, inputs)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Call, Calls
+from ..binding import Call, FastPathTable
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, jacobian, value_and_grad
 from ..transforms._base import Function
@@ -21,10 +21,10 @@ from .counters import keeps_nothing
 from .inner import InnerCalls
 from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
-from .traces import Part, Traces, is_eager, watch_of
+from .traces import Traces, is_eager, watch_of
 from .walks import AsGiven
 
-__all__ = ["EAGER", "AsItIs", "Asked", "EagerCalls", "Fallback", "run_once"]
+__all__ = ["EAGER", "AsItIs", "Asked", "Eager", "Fallback", "run_once"]
 
 EAGER: dict[str, Callable[..., Any]] = {
     "grad": grad,
@@ -130,31 +130,47 @@ class Choosing(Fallback):
         return Call(own, kwargs, self._argnums, self._lifted)
 
 
-class EagerCalls(Part, Calls):
-    """The calls of a Program that run f as it is."""
+class Eager:
+    """f as it is, for what no recording serves.
 
-    _inner: InnerCalls
-    _transforms: dict[tuple[str, int], Function]  # of f
+    Parameters
+    ----------
+    traces : Traces
+        The recordings of f.
+    fast_paths : FastPathTable
+        Where calls go directly of which it is known that none serves them.
+    """
 
-    def _as_it_is(self, what: str, argnums: Any) -> Function:
+    def __init__(self, traces: Traces, fast_paths: FastPathTable) -> None:
+        self.assignable = Assignable(traces.function)
+        self._traces = traces
+        self._fast_paths = fast_paths
+        self._inner = InnerCalls(self.assignable, traces)
+        self._transforms: dict[tuple[str, int], Function] = {}  # of f
+
+    def clear(self) -> None:
+        """Forget what was made of f."""
+        self._transforms = {}
+
+    def as_it_is(self, what: str, argnums: Any) -> Function:
         """A method that is called like f, as f does it."""
         if what == "value":
-            once: Function = self._run_once
+            once: Function = self.run_once
             return once
         made = self._transforms.get((what, argnums)) if type(argnums) is int else None
         if made is None:
-            made = EAGER[what](self._assignable, argnums)
+            made = EAGER[what](self.assignable, argnums)
             if type(argnums) is int:
                 self._transforms[what, argnums] = made
         return made
 
-    def _run_once(self, /, *args: Any, **kwargs: Any) -> Any:
+    def run_once(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._traces.as_given:
-            return self._function(*args, **kwargs)
+            return self._traces.function(*args, **kwargs)
         ways = self._traces.ways(args, kwargs)
-        return run_once(self._function, args, kwargs, ways, self._traces)
+        return run_once(self._traces.function, args, kwargs, ways, self._traces)
 
-    def _fall_back(self, asked: Asked, eager: Callable[..., Any], attempt: Attempt | None) -> Any:
+    def fall_back(self, asked: Asked, eager: Callable[..., Any], attempt: Attempt | None) -> Any:
         """eager(*args, **kwargs), for a call of a method that no recording serves.
 
         From now on such calls take this path directly, until there is another recording. `attempt`
@@ -180,28 +196,28 @@ class EagerCalls(Part, Calls):
     ) -> Fallback | None:
         """What runs f for calls like this one, if none of them is to be recorded at once."""
         traces = self._traces
-        if traces.on_branch_change != "retrace" or not self._optimize:
+        if traces.on_branch_change != "retrace" or not traces.optimize:
             return None
         if traces.obstacle(call):
             return Fallback(traces, eager)
         return Choosing(traces, eager, call, last) if traces.is_full(call) else None
 
-    def _fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
+    def fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
         """The same for a method that is called like f."""
-        return self._fallback_of(call, (), self._as_it_is(what, argnums))
+        return self._fallback_of(call, (), self.as_it_is(what, argnums))
 
-    def _here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
         if is_eager(args, kwargs) and not binding.is_hooked():
-            return self._within
+            return self.within
         self._traces.counts["eager"] += 1
-        return self._function
+        return self._traces.function
 
-    def _within(self, /, *args: Any, **kwargs: Any) -> Any:
+    def within(self, /, *args: Any, **kwargs: Any) -> Any:
         """What f returns within another derivative, or where programs run their functions."""
         if binding.is_opened() and not carries_derivatives(args, kwargs):
             self._traces.counts["eager"] += 1
-            return self._run_once(*args, **kwargs)
+            return self.run_once(*args, **kwargs)
         return self._inner.call(args, kwargs)
 
 

@@ -18,12 +18,12 @@ from ..transforms._base import checked_argnums
 from ..transforms._outputs import check_real
 from .recorded import FloatArray, MissedError, Recorded, met
 from .recordings import carries_derivatives, record
-from .traces import Part, warn_caller
+from .traces import Traces, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Format", "Request", "SparseCalls"]
+__all__ = ["Format", "Request", "SparseMatrices", "requested"]
 
 Format = Literal["csr", "csc", "coo"]
 
@@ -157,7 +157,7 @@ class Assembler:
         return matrix
 
 
-def _requested(what: str, sparsity: Any, format: str) -> Request:
+def requested(what: str, sparsity: Any, format: str) -> Request:
     """A request; of the same matrix, as it is detected, the same one."""
     if sparsity is not None or not isinstance(format, str):
         return Request(what, sparsity, format)
@@ -169,44 +169,16 @@ def _plain(what: str, format: str) -> Request:
     return Request(what, None, format)
 
 
-class SparseCalls(Part):
-    """The sparse matrices of a Program."""
+class SparseMatrices:
+    """The sparse matrices of a Program, whose recordings `traces` has."""
 
-    _recent: tuple[Request, MatrixPlan, Recorded] | None = None
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+        self._recent: tuple[Request, MatrixPlan, Recorded] | None = None
 
-    def sparse_jacobian(
-        self,
-        x: Any,
-        /,
-        *args: Any,
-        sparsity: Any = None,
-        format: Format = "csr",
-        argnums: int | Sequence[int] = 0,
-        **kwargs: Any,
-    ) -> Any:
-        """The Jacobian as `cadiff.sparse_jacobian` gives it.
-
-        By several arguments it is one matrix, whose columns are those of one argument after the
-        other.
-        """
-        return self.sparse(_requested("jacobian", sparsity, format), (x, *args), kwargs, argnums)
-
-    def sparse_hessian(
-        self,
-        x: Any,
-        /,
-        *args: Any,
-        sparsity: Any = None,
-        format: Format = "csr",
-        argnums: int | Sequence[int] = 0,
-        **kwargs: Any,
-    ) -> Any:
-        """The Hessian of the one number that f returns, as `cadiff.sparse_hessian` gives it.
-
-        By several arguments it is one matrix by all their numbers, of one argument after the
-        other.
-        """
-        return self.sparse(_requested("hessian", sparsity, format), (x, *args), kwargs, argnums)
+    def clear(self) -> None:
+        """Forget the matrix that was asked for last."""
+        self._recent = None
 
     def sparse(
         self,
@@ -278,7 +250,7 @@ class SparseCalls(Part):
         if not binding.is_hooked():
             done, result = self._traces.replayed_once(call, matrix)
         if not done:
-            recorded = record(self._function, call, self._optimize).recorded
+            recorded = record(self._traces.function, call, self._traces.optimize).recorded
             if recorded is None:
                 return self._from_dense(request, call), None
             try:
@@ -311,7 +283,7 @@ class SparseCalls(Part):
             args = list(call.args)
             for k, arg in zip(call.argnums, unflatten(v), strict=True):
                 args[k] = arg
-            return self._function(*args, **call.kwargs)
+            return self._traces.function(*args, **call.kwargs)
 
         blocks, _ = flatten(transform(of_vector)(vector))
         n = vector.size

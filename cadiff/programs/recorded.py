@@ -98,6 +98,7 @@ class Recorded:
         self.graph = graph
         self.outcomes = graph.outcomes  # of the guards of f, float64
         self.output = output
+        self.is_number = graph.n_outputs == 1 and output.is_leaf  # whether f returned one
         self.ranges = ranges  # of the inputs, to differentiate by
         self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of them
@@ -126,6 +127,7 @@ class Recorded:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self.is_number = self.graph.n_outputs == 1 and self.output.is_leaf
         given, made = (sum(map(prod, shapes)) for shapes in (self._shapes, self.output.shapes))
         n = self.graph.n_inputs
         if (
@@ -139,11 +141,6 @@ class Recorded:
                 f"{n} numbers and gives {self.graph.n_outputs}, where its arguments and results "
                 f"have {given} and {made}"
             )
-
-    @property
-    def is_number(self) -> bool:
-        """Whether f returned one number."""
-        return self.graph.n_outputs == 1 and self.output.is_leaf
 
     @property
     def is_differentiable(self) -> bool:
@@ -180,17 +177,16 @@ class Recorded:
         code = self._codes.get(key)
         if code is None:
             make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
-            code = self._made(key, make if what == "value" else lambda: make(ranges))
-            self._codes[key] = code
+            code = self._codes[key] = self._made(key, make, *() if what == "value" else (ranges,))
         return code
 
-    def _made(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What make() answers; that it cannot be made is found out once."""
+    def _made(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
+        """What make(*args) answers; that it cannot be made is found out once."""
         failure = self._failures.get(key)
         if failure is not None:
             raise failure
         try:
-            return make()
+            return make(*args)
         except (ObstacleError, PointError) as error:
             self._failures[key] = error.with_traceback(None)
             raise
@@ -223,7 +219,7 @@ class Recorded:
         code = self._codes.get(key)
         if code is None:
             which = () if what == "value" else (ranges,)
-            code = self._made(key, lambda: self.graph.code_for_points(what, *which))
+            code = self._made(key, self.graph.code_for_points, what, *which)
             self._codes[key] = code
         return code
 

@@ -230,7 +230,7 @@ class _Trial:
                 if raised := observed.error_behind(error):
                     raise raised from None
                 raise
-            generators.forget_unused()
+            drawn = generators.forget_unused()
             is_changed = contents.are_changed or self._before.are_arguments_changed
             del args, kwargs, contents
             output = Returned(out)
@@ -245,8 +245,8 @@ class _Trial:
                 attempt.watch = watch
             else:
                 hidden = observed.obstacle
-            if generators.names:
-                hidden = DRAWS.format(name=generators.names[0])
+            if drawn:
+                hidden = DRAWS.format(name=drawn[0])
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given
                 self._before.restore()

@@ -15,6 +15,10 @@ from ..transforms._outputs import Output, is_vector, restored, unmasked
 
 __all__ = ["Returned"]
 
+_NOT_MADE = (
+    "it returns a {}, which a replay cannot make anew: return numbers, arrays, strings, or "
+    "containers of them"
+)
 _LASTING = (bool, int, complex, str, bytes, np.generic, Enum, type)
 
 
@@ -27,26 +31,35 @@ class Returned(Output):
     def __init__(self, out: Any) -> None:
         self._what = "what f returns"
         leaves, self._tree = binding.flattened(out, _is_vector_of_numbers, pairs=True)
-        self._constants = [_constant(leaf) for leaf in leaves]
-        leaves = [unmasked(leaf) for leaf in leaves]
-        self._are_numbers = [_are_numbers(leaf) for leaf in leaves]
-        self._take([x for x, kept in zip(leaves, self._are_numbers, strict=True) if kept])
-        self._has_constants = any(map(_is_known, self._constants))
-        # ints, which have to be plain ones wherever f is called
-        self.has_whole_numbers = any(map(_is_whole, self._constants))
+        self._constants: list[Any] = []
+        self._are_numbers: list[bool] = []
+        self.obstacle = ""  # why a replay cannot return the like
+        self._has_constants = False
+        self.has_whole_numbers = False  # ints, which have to be plain ones wherever f is called
+        numbers = []
+        for leaf in leaves:
+            is_number = type(leaf) is Var  # as it mostly is
+            plain, constant = leaf, None
+            if not is_number:
+                plain, constant = unmasked(leaf), _constant(leaf)
+                is_number = _are_numbers(plain)
+            if constant is not None:
+                self._note(constant, is_number)
+            if is_number:
+                numbers.append(plain)
+            self._constants.append(constant)
+            self._are_numbers.append(is_number)
+        self._take(numbers)
         # whether gradient functions take it
         self.is_differentiable = out is not None and all(self._are_numbers)
 
-    @property
-    def obstacle(self) -> str:
-        """Why a replay cannot return the like, or ""."""
-        for constant, are_numbers in zip(self._constants, self._are_numbers, strict=True):
-            if not are_numbers and not isinstance(constant, _LASTING) and not _is_plain(constant):
-                return (
-                    f"it returns a {type(constant).__name__}, which a replay cannot make anew: "
-                    "return numbers, arrays, strings, or containers of them"
-                )
-        return ""
+    def _note(self, constant: Any, are_numbers: bool) -> None:
+        """Note what does not depend on numbers."""
+        self._has_constants = self._has_constants or _is_known(constant)
+        self.has_whole_numbers = self.has_whole_numbers or _is_whole(constant)
+        is_lasting = isinstance(constant, _LASTING) or _is_plain(constant)
+        if not (are_numbers or is_lasting or self.obstacle):
+            self.obstacle = _NOT_MADE.format(type(constant).__name__)
 
     def returned(self, atoms: Sequence[Any], within: bool = False) -> Any:
         """What f would have returned, of other atoms; `restored` has floats for its integers.

@@ -13,7 +13,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..binding import (
     Code,
     FastPathTable,
     Held,
+    Missed,
     ObstacleError,
     PointError,
     Watch,
@@ -38,7 +39,7 @@ from .recordings import AGAIN, OUTER, WRITES, Attempt, Changes, record
 from .settling import settled
 from .walks import AsGiven, UnwatchableError, watch_call
 
-__all__ = ["OnBranchChange", "Part", "Traces", "is_eager", "warn_caller", "watch_of"]
+__all__ = ["OnBranchChange", "Traces", "is_eager", "warn_caller", "watch_of"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
@@ -48,14 +49,6 @@ PERIOD = 64  # calls that no recording serves, within which uses of recordings a
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
 _NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
-
-
-class Miss(NamedTuple):
-    """Where a call met another outcome than a recording: at which guard of f, and which."""
-
-    recorded: Recorded
-    guard: int
-    outcome: float
 
 
 class Integers:
@@ -111,7 +104,7 @@ class Traced:
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
 
-    def untried(self, tried: list[Recorded], miss: Miss | None) -> Recorded | None:
+    def untried(self, tried: list[Recorded], miss: Missed | None) -> Recorded | None:
         """A recording that may serve a call, besides those that were tried.
 
         After a miss the one that knows most outcomes: where it misses, too, it is known farthest
@@ -123,12 +116,20 @@ class Traced:
                 continue
             if miss is None:
                 return one
-            others = miss.recorded.outcomes
-            if (found is None or len(one.outcomes) > len(found.outcomes)) and binding.may_meet(
-                one.outcomes, others, miss.guard, miss.outcome
-            ):
+            is_longest = found is None or len(one.outcomes) > len(found.outcomes)
+            if is_longest and miss.allows(one.outcomes):
                 found = one
         return found
+
+    def another(self, miss: Missed | None) -> Recorded | None:
+        """The recording that was used last, unless it is the one that was missed.
+
+        It may serve although it has not the outcomes: they do not tell all guards apart.
+        """
+        for one in self.recordings[:1]:
+            if miss is not None and one.outcomes is not miss.outcomes and one.is_current:
+                return one
+        return None
 
     def note_in_vain(self) -> None:
         """Note a call that no recording served."""
@@ -306,27 +307,31 @@ class Traces:
         self,
         call: Call,
         action: Callable[[Recorded], Any],
+        miss: Missed | None = None,
         within: bool = False,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
         False if there is none: then f has to be run as it is; instead of a result there is what
-        came of recording it now, or None. `within` another derivative that will raise what f
-        raises.
+        came of recording it now, or None. `miss` is where the call is known to part from a
+        recording. `within` another derivative that will raise what f raises.
         """
         tried: list[Recorded] = []
-        miss: Miss | None = None  # the last one
+        is_first = True
         while True:
             traced = self._known.get(call.key)
             if traced is not None and traced.obstacle:
                 return False, None
+            seen = [] if traced is None else traced.recordings
             recorded = None if traced is None else traced.untried(tried, miss)
-            is_fresh = False
+            if is_first and traced is not None and recorded is None:
+                recorded = traced.another(miss)
+            is_first = is_fresh = False
             if recorded is None:
                 with Held(self._lock):
-                    traced = self._known.get(call.key)  # other threads have recorded meanwhile
-                    if traced is not None:
-                        recorded = traced.untried(tried, miss)
+                    traced = self._known.get(call.key)
+                    if traced is not None and traced.recordings is not seen:
+                        recorded = traced.untried(tried, miss)  # of another thread, meanwhile
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
@@ -357,14 +362,18 @@ class Traces:
                 return True, result
 
     def replayed_once(
-        self, call: Call, action: Callable[[Recorded], Any], within: bool = False
+        self,
+        call: Call,
+        action: Callable[[Recorded], Any],
+        miss: Missed | None = None,
+        within: bool = False,
     ) -> tuple[bool, Any]:
         """As `replayed`; or of what f has just done in this call and what cannot be replayed.
 
         A recording of this very call serves then that no other may use, so that f is not run
         again.
         """
-        done, result = self.replayed(call, action, within)
+        done, result = self.replayed(call, action, miss, within)
         if done or result is None or result.once is None:
             return done, result
         attempt: Attempt = result
@@ -399,7 +408,7 @@ class Traces:
 
     def _miss_of(
         self, call: Call, recorded: Recorded, error: MissedError | PointError
-    ) -> Miss | None:
+    ) -> Missed | None:
         """Where f has another outcome in a call than in a recording; None if a derivative has."""
         if isinstance(error, PointError):
             return None
@@ -413,7 +422,18 @@ class Traces:
                 return None
         if not 0 <= guard < recorded.n_outcomes:
             return None
-        return Miss(recorded, guard, outcome)
+        return Missed(recorded.outcomes, guard, outcome)
+
+    def add_path(self, recorded: Recorded, what: str, call: Call, *path: Any) -> Any:
+        """The fast path of further calls like this one to a recording: see FastPathTable.add.
+
+        None if there can be none, or if the recording was forgotten meanwhile.
+        """
+        with Held(self._lock):
+            traced = self._known.get(call.key)
+            if traced is None or recorded not in traced.recordings:
+                return None
+            return self._fast_paths.add(what, call, *path)
 
     def code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
         with Held(self._lock):
@@ -478,7 +498,7 @@ class Traces:
 
         Where calls are looked at in vain, none is recorded, nor run, before it came again.
         """
-        if not self.backoff.is_in_vain or self.is_worth_it(call):
+        if self.is_worth_it(call):
             return False
         self.backoff.note_in_vain()
         return True
@@ -723,12 +743,3 @@ def warn_caller(message: str, category: type[Warning] = RuntimeWarning) -> None:
             break
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
-
-
-class Part:
-    """What each part of a Program knows: f, its recordings, and whether these are optimized."""
-
-    _function: Function
-    _assignable: Function
-    _optimize: bool
-    _traces: Traces

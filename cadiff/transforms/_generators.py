@@ -34,26 +34,30 @@ class Generators:
     """
 
     def __init__(self, found: Iterable[tuple[str, Any]]) -> None:
-        own = {id(generator): (name, generator) for name, generator in found}
-        self._handles = [_handle(name, generator) for name, generator in own.values()]
-        self._handles.append(_Handle("random", random.getstate, random.setstate))
+        self._handles = list(_GLOBAL)
         if "numpy.random" in sys.modules:  # which NumPy loads when it is asked for
-            self._handles.append(_Handle("numpy.random", _global_state, np.random.set_state))
-        self._states = [handle.get() for handle in self._handles]
+            self._handles.append(_GLOBAL_OF_NUMPY)
+        seen = set()
+        for name, generator in found:
+            if id(generator) not in seen:
+                seen.add(id(generator))
+                self._handles.append(_handle(name, generator))
+        self._states: list[Any] = []
+        for handle in self._handles:
+            self._states.append(handle.get())
 
-    def forget_unused(self) -> None:
-        """Keep only those that have been used since."""
-        used = [
-            (handle, state)
-            for handle, state in zip(self._handles, self._states, strict=True)
-            if not _is_same_state(handle.get(), state)
-        ]
-        self._handles = [handle for handle, _ in used]
-        self._states = [state for _, state in used]
-
-    @property
-    def names(self) -> list[str]:
-        return [handle.name for handle in self._handles]
+    def forget_unused(self) -> list[str]:
+        """Keep only those that have been used since; answers their names."""
+        handles, states = self._handles, self._states
+        self._handles, self._states = [], []
+        names: list[str] = []
+        for handle, state in zip(handles, states, strict=True):
+            now = handle.get()
+            if now is not state and not _is_same_state(now, state):
+                self._handles.append(handle)
+                self._states.append(state)
+                names.append(handle.name)
+        return names
 
     def __enter__(self) -> None:
         self._later: list[Any] = [handle.get() for handle in self._handles]
@@ -101,6 +105,10 @@ def _global_state() -> Any:
     return state
 
 
+_GLOBAL = (_Handle("random", random.getstate, random.setstate),)
+_GLOBAL_OF_NUMPY = _Handle("numpy.random", _global_state, lambda state: np.random.set_state(state))
+
+
 def _handle(name: str, generator: Any) -> _Handle:
     if isinstance(generator, random.Random):
         return _Handle(name, generator.getstate, generator.setstate)
@@ -120,6 +128,6 @@ def _is_same_state(x: Any, y: Any) -> bool:
         return True
     if isinstance(x, dict):
         return x.keys() == y.keys() and all(_is_same_state(x[key], y[key]) for key in x)
-    if isinstance(x, tuple) and any(isinstance(item, np.ndarray) for item in x):
+    if isinstance(x, tuple) and np.ndarray in map(type, x):
         return len(x) == len(y) and all(map(_is_same_state, x, y))
     return bool(np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y)

@@ -32,23 +32,27 @@ class Output:
         self._take(leaves)
 
     def _take(self, leaves: Sequence[Any]) -> None:
-        vectors = [binding.opened(leaf) for leaf in leaves]
-        self._vectors = [None if found is None else found[0] for found in vectors]
-        self.atoms: list[Any] = [
-            self._atom(leaf, vector) for leaf, vector in zip(leaves, vectors, strict=True)
-        ]
+        self._vectors: list[Container | None] = []
+        self.atoms: list[Any] = []
+        for leaf in leaves:
+            found = binding.opened(leaf)
+            self._vectors.append(None if found is None else found[0])
+            atom = leaf if isinstance(leaf, (Var, Dual)) else self._atom(leaf, found)
+            if isinstance(atom, (Var, Dual)):
+                binding.check_alive(atom)
+            self.atoms.append(atom)
         self.shapes: list[Shape] = [*map(binding.shape, self.atoms)]
+        # Whether it is one number or array, in no container.
+        self.is_leaf = self._tree.container is None and self._vectors == [None]
 
     def _atom(self, leaf: Any, vector: Any) -> Any:
         leaf = unmasked(leaf) if vector is None else self._vector(vector[1])
         if is_scalar(leaf):
-            leaf = self._number(leaf)
-        elif isinstance(leaf, np.ndarray):
-            leaf = self._array(leaf)
-        elif not isinstance(leaf, (Var, Dual)):
+            return self._number(leaf)
+        if isinstance(leaf, np.ndarray):
+            return self._array(leaf)
+        if not isinstance(leaf, (Var, Dual)):
             raise self._refusal(leaf)
-        if isinstance(leaf, (Var, Dual)):
-            binding.check_alive(leaf)
         return leaf
 
     def _refusal(self, out: Any, hint: str = "") -> TypeError:
@@ -82,11 +86,6 @@ class Output:
         if type(array) is not np.ndarray:
             binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
         return np.array(array, dtype=np.float64)
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether it is one number or array, in no container."""
-        return self._tree.container is None and self._vectors == [None]
 
     def own_atoms(self) -> list[Any]:
         """The atoms, with elements that cannot be changed from elsewhere."""

@@ -37,15 +37,15 @@ def told(program: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
 
     def note(name: str) -> None:
-        own = getattr(program, name)
+        own = getattr(program._general, name)
 
         def noted(*args: Any) -> Any:
             calls.append(name)
             return own(*args)
 
-        monkeypatch.setattr(program, name, noted)
+        monkeypatch.setattr(program._general, name, noted)
 
-    for name in ("_run", "_hvp", "_jvp", "_vjp"):
+    for name in ("run", "hvp", "jvp", "vjp"):
         note(name)
     return calls
 

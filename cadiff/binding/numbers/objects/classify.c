@@ -77,3 +77,27 @@ int cad_ndim(PyObject *object) {
     }
     return PyArray_Check(object) ? PyArray_NDIM((PyArrayObject *)object) : 0;
 }
+
+CadRow cad_row_of(PyObject *items) {
+    PyObject *const *const every = PySequence_Fast_ITEMS(items);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    Py_ssize_t floats = 0, doubles = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *const item = every[i];
+        if (PyFloat_CheckExact(item)) {
+            floats++;
+        } else if (Py_IS_TYPE(item, &PyDoubleArrType_Type)) {
+            doubles++;
+        } else if (!CAD_IS_TYPE(item, CadVar_Type) &&
+                   !(CAD_IS_DUAL(item) && cad_ndim(item) == 0)) {
+            return CAD_NO_ROW;
+        }
+    }
+    if (n == 0 || (doubles > 0 && doubles < n)) {
+        return CAD_NO_ROW;
+    }
+    if (floats == n) {
+        return CAD_ROW_OF_FLOATS;
+    }
+    return doubles == n ? CAD_ROW_OF_DOUBLES : CAD_ROW_OF_NUMBERS;
+}
