@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic
 
-from ..binding import Calls, MatrixPlan, Watch, WeakMethod, newcomers, ways_to_take
+from ..binding import (
+    Calls,
+    MatrixPlan,
+    Watch,
+    WeakMethod,
+    callers,
+    newcomers,
+    ways_to_take,
+)
 from ..inspection.texts import Graph
 from ..operations.naming import name_for_pickle
 from ..transforms._base import P, T, check_function, show_as
@@ -203,7 +211,10 @@ class Program(Calls, Generic[P, T]):
         if what not in WHAT:
             raise ValueError(f"what is one of {list(WHAT)}, not {what!r}")
         one = getattr(self, what)
-        return self._batches.batch(one, X, others, kwargs, what, threads, argnums)
+        try:
+            return self._batches.batch(one, X, others, kwargs, what, threads, argnums)
+        except Exception as error:
+            raise callers.shortened(error)  # noqa: B904
 
     def run_batch(self, batch: Any, threads: int | None) -> bool:
         """Compute a Batch: see Batches.run."""

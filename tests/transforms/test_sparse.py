@@ -534,7 +534,7 @@ LARGE = np.random.default_rng(3).normal(size=(60, 60)) / 8.0
 def test_products_along_colours() -> None:
     x = np.linspace(-1.0, 1.0, 180)
     call = cadiff.programs.recordings.Call((x,), {}, (0,))
-    recorded = cadiff.programs.recordings.record(wide, call, True)
+    recorded = cadiff.programs.recordings.record(wide, call, True).recorded
     assert not isinstance(recorded, str)
     plan = recorded.plan("jacobian", call.ranges, "rows")
     assert plan.n_colors in (0, 60)
@@ -601,7 +601,7 @@ def test_what_observations_share_costs_one_direction_for_each_result(
 ) -> None:
     x = np.random.default_rng(7).normal(size=43)
     call = cadiff.programs.recordings.Call((x,), {}, (0,))
-    recorded = cadiff.programs.recordings.record(f, call, True)
+    recorded = cadiff.programs.recordings.record(f, call, True).recorded
     assert not isinstance(recorded, str)
     assert recorded.plan("jacobian", call.ranges, "rows").n_colors == n
 
@@ -804,7 +804,7 @@ def test_a_failing_allocation_is_survived() -> None:
     expected = cadiff.sparse_hessian(rosenbrock)(x).toarray()
     call = cadiff.programs.recordings.Call((x,), {}, (0,))
     for successes in range(400):
-        recorded = cadiff.programs.recordings.record(rosenbrock, call, True)
+        recorded = cadiff.programs.recordings.record(rosenbrock, call, True).recorded
         assert not isinstance(recorded, str)
         binding._core._fail_allocations_after(successes)
         try:
