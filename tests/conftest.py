@@ -12,6 +12,8 @@ wait for one another, for milliseconds at a product of 3 x 3.
 
 While tests are collected no garbage is looked for, and later not among what was collected, which
 is most of the heap.
+
+After each test, NumPy's arrays have to be indexed by NumPy's own function: recordings exchange it.
 """
 
 from __future__ import annotations
@@ -51,3 +53,9 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+def pytest_runtest_teardown() -> None:
+    from .helpers.slots import NUMPYS, subscript_of  # which imports NumPy
+
+    assert subscript_of() == NUMPYS, "a recording has left its function in NumPy's type"

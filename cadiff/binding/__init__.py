@@ -145,6 +145,7 @@ from .guards import (
     compare_as_operators,
     depends,
     guards_serial,
+    index_plain_arrays,
     indicator,
     is_eager,
     is_guarding,

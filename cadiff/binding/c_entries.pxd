@@ -160,6 +160,7 @@ cdef extern from "tape/entries.h" nogil:
         uint64_t serial
         bint at_once
         bint reads
+        bint indexes
         bint is_shown
 
     ctypedef struct CadOrigin:

@@ -141,7 +141,8 @@ cdef extern from "numbers/numbers.h":
     void cad_register_masks(object type)
     void cad_register_scalars(object type)
     int cad_rows_lent
-    void cad_index_arrays_by_masks(bint on)
+    void cad_index_arrays_by_masks(int recordings)
+    void cad_forget_other_recordings(const CadTape *tape)
     void cad_register_advice(object function)
     int cad_find_op(object ufunc) except? -2
     int cad_check_array(object array) except -1

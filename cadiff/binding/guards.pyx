@@ -36,7 +36,6 @@ cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
     tape.guards.reads = reads or (outer != NULL and outer.reads)
     cad_tape_pin(tape)
     cad_guarding += 1
-    cad_index_arrays_by_masks(True)
     if checks_of(tape) is not None:
         note_checking()
     return 0
@@ -47,7 +46,8 @@ cdef int end_guards(CadTape *tape) except -1:
     global cad_guarding, cad_rows_lent
     if tape.guards != NULL:
         cad_guarding -= 1
-        cad_index_arrays_by_masks(cad_guarding > 0)
+        if tape.guards.indexes:
+            cad_index_arrays_by_masks(-1)
         cad_rows_lent = cad_rows_lent and cad_guarding > 0
         cad_guards_free(tape)
         cad_tape_unpin(tape)
@@ -177,14 +177,15 @@ cdef object call_named(object function, object self, PyObject *const *args, size
         reading = None
 
 
-def _forget_reading():
-    """In a process that was forked: the thread that reads does not exist there."""
+def _forget_others():
+    """In a process that was forked: other threads, which read or record, do not exist there."""
     global reading
     reading = None
+    cad_forget_other_recordings(cad_current_tape())
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_reading)
+    os.register_at_fork(after_in_child=_forget_others)
 
 
 def read(tree, what):
@@ -349,6 +350,15 @@ def lend_rows():
     """Have assignments ask whether they may: until the recording ends."""
     global cad_rows_lent
     cad_rows_lent = 1
+
+
+def index_plain_arrays():
+    """Have plain arrays indexed by what stands for integers, which a replay computes anew: until
+    the recording ends."""
+    cdef CadGuards *guards = cad_current_tape().guards
+    if guards != NULL and not guards.indexes:
+        guards.indexes = 1
+        cad_index_arrays_by_masks(1)
 
 
 def share_memory(left, right):

@@ -124,6 +124,7 @@ def of_integers(plain: Any, numbers: Any) -> Any:
     mask = _mask(plain, numbers, binding.guards_serial(), False)
     mask.memory.is_wide = True
     note_made()
+    binding.index_plain_arrays()
     return mask
 
 
@@ -180,5 +181,7 @@ def joined(made: Replayed, masks: list[Replayed], is_float: bool) -> None:
     made.memory.is_wide = any(mask.memory.is_wide for mask in masks)
     made.memory.is_value = is_float and any(map(is_value, masks))
     keep_in_mind(made, masks)
-    if is_float and not made.memory.is_value:
+    if not is_float:
+        binding.index_plain_arrays()
+    elif not made.memory.is_value:
         made.memory.sources = [mask._source for mask in masks]

@@ -38,6 +38,7 @@ def stand_in(plain: Any, number: Any) -> Any:
     made.memory.is_wide = True
     keep_in_mind(made, [made])
     note_made()
+    binding.index_plain_arrays()
     return made
 
 

@@ -21,6 +21,7 @@ import cadiff.optimize
 from cadiff import binding
 
 from ..helpers.memory import usage
+from ..helpers.slots import NUMPYS, subscript_of
 
 Job = Callable[[], Any]  # something to be called again and again
 Event = Callable[[FrameType, str, Any], None]
@@ -189,6 +190,17 @@ METHODS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def rows(x: Any, k: Any) -> Any:
+    return np.sum(ROWS[k] * x) if x[0] > 0.0 else x[k]
+
+
+def _of_index(method: str) -> Job:
+    """The first call of a program that has a stand-in for an integer."""
+    program = cadiff.compile(rows)
+    program(X, 1)
+    return lambda: getattr(program, method)(X, 2)
+
+
 def _of_program(f: Any, method: Callable[[Any], Any], **options: Any) -> Job:
     program = cadiff.compile(f, **options)
     return lambda: method(program)
@@ -208,6 +220,8 @@ MAKERS: dict[str, Callable[[], Job]] = {
     "program: sparse Jacobian of a vector": lambda: _of_program(
         vector, METHODS["sparse_jacobian"]
     ),
+    "program: index": lambda: _of_index("__call__"),
+    "program: gradient of an index": lambda: _of_index("grad"),
     "program: container": lambda: _of_program(paired, _pair_call),
     "exact program: hessian": lambda: _of_program(ruled, METHODS["hessian"], optimize=False),
     "exact program: value_and_grad": lambda: _of_program(
@@ -281,6 +295,7 @@ def assert_as_before(
     for _ in range(2):
         now = usage()
         assert now[2] == 0 if name in KEEPING else now == before
+        assert subscript_of() == NUMPYS
         np.testing.assert_allclose(numbers(job()), expected, rtol=1e-9, atol=1e-12)
     assert usage()[2] == 0
 

@@ -88,9 +88,12 @@ PyObject *cad_taken_by_masks(PyObject *x, PyObject *key);
 /* A key with plain arrays in the place of masks, which are read. A new reference. */
 PyObject *cad_key_without_masks(PyObject *key);
 
-/* While something is recorded for replays: have NumPy's own arrays indexed by masks in this way,
- * too. NumPy asks no index how it wants to be used. */
-void cad_index_arrays_by_masks(int on);
+/* So many more recordings, or fewer, have masks that may index: as long as there are any, NumPy's
+ * own arrays are indexed by them in this way, too. NumPy asks no index how it wants to be used. */
+void cad_index_arrays_by_masks(int recordings);
+
+/* In a process that was forked, where those of one tape alone go on. */
+void cad_forget_other_recordings(const CadTape *tape);
 
 /* --- operations (apply.c) --- */
 

@@ -160,24 +160,58 @@ PyObject *cad_key_without_masks(PyObject *key) {
                : Py_NewRef(key);
 }
 
+/* --- plain arrays indexed by stand-ins --- */
+
+static int n_indexing; /* recordings, of all threads, in which something may index so */
 static binaryfunc subscript_of_numpy;
 
+/* Only a recording has keys with masks in them: of all others it is NumPy's own function. */
 static PyObject *subscript_by_masks(PyObject *array, PyObject *key) {
-    PyObject *taken =
-        PyArray_CheckExact(array) ? cad_taken_by_masks(array, key) : Py_NewRef(Py_None);
-    if (taken != Py_None) {
-        return taken;
+    if (cad_has_masks(key) && PyArray_CheckExact(array)) {
+        PyObject *taken = cad_taken_by_masks(array, key);
+        if (taken != Py_None) {
+            return taken;
+        }
+        Py_DECREF(taken);
     }
-    Py_DECREF(taken);
     return subscript_of_numpy(array, key);
 }
 
-void cad_index_arrays_by_masks(int on) {
-    binaryfunc *subscript = &PyArray_Type.tp_as_mapping->mp_subscript;
-    if (on && *subscript != subscript_by_masks) {
+/* NumPy's function in the types that derive from one, too: those made meanwhile have inherited
+ * what there was. */
+static void put_back(PyTypeObject *type) {
+    if (type->tp_as_mapping->mp_subscript == subscript_by_masks) {
+        type->tp_as_mapping->mp_subscript = subscript_of_numpy;
+    }
+    PyObject *derived =
+        PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", (PyObject *)type);
+    if (derived == NULL) { /* what is left does as NumPy's */
+        PyErr_Clear();
+        return;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(derived); i++) {
+        put_back((PyTypeObject *)PyList_GET_ITEM(derived, i));
+    }
+    Py_DECREF(derived);
+}
+
+void cad_index_arrays_by_masks(int recordings) {
+    binaryfunc *const subscript = &PyArray_Type.tp_as_mapping->mp_subscript;
+    n_indexing += recordings;
+    if (n_indexing > 0 && *subscript != subscript_by_masks) {
         subscript_of_numpy = *subscript;
         *subscript = subscript_by_masks;
-    } else if (!on && *subscript == subscript_by_masks) {
-        *subscript = subscript_of_numpy;
+    } else if (n_indexing == 0 && *subscript == subscript_by_masks) {
+        put_back(&PyArray_Type);
     }
+}
+
+void cad_forget_other_recordings(const CadTape *tape) {
+    int recordings = 0, indexing = 0;
+    for (const CadGuards *own = tape->guards; own != NULL; own = own->outer) {
+        recordings++;
+        indexing += own->indexes;
+    }
+    cad_guarding = recordings;
+    cad_index_arrays_by_masks(indexing - n_indexing);
 }
