@@ -26,7 +26,7 @@ typedef struct CadGuards {
     uint64_t serial;                  /* never used twice */
     int at_once;                      /* what is compared is a guard, whether it is read or not */
     int reads;                        /* plain values are made where there could be numbers */
-    int indexes;             /* what stands for integers may be an index */
+    int indexes;                      /* what stands for integers may be an index */
     int is_shown;            /* a number was shown as what it is, which is not what f was given */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
