@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint64_t
 
-from .c_entries cimport CAD_OK, CadOp, CadSlot, CadStatus, CadTape
+from .c_entries cimport CAD_OK, CadAlong, CadOp, CadSlopes, CadSlot, CadStatus, CadTape
 
 
 cdef extern from "numbers/numbers.h":
@@ -48,6 +48,15 @@ cdef extern from "numbers/numbers.h":
         uint32_t n_lanes
         uint32_t kind
 
+    ctypedef struct CadState:
+        int guarding, rows_lent, choosing, formulas, partial_of
+        long n_refused_duals, n_refused_inputs
+        int (*rule_hook)(CadTape *, size_t) noexcept
+        int (*slopes_hook)(CadTape *, size_t, CadSlopes *) noexcept
+        int (*second_rule_hook)(CadTape *, size_t, const CadAlong *) noexcept
+        int (*dual_hook)(CadOp, PyObject *const *, object) except -1
+
+    CadState cad_state
     int cad_raise_nested() except -1
     int cad_enter_container() except -1
     void cad_leave_container()
@@ -75,7 +84,6 @@ cdef extern from "numbers/numbers.h":
     CadTape *cad_current_tape() except NULL
     void cad_desert_tape(CadTape *tape)
     void cad_rewind(CadTape *tape)
-    int cad_partial_of
     object cad_object_partial(int op, int which, object x, object y, object z, object v)
     object cad_matmul(object left, object right)
     PyObject *cad_array_matmul(object left, object right) except? NULL
@@ -114,7 +122,6 @@ cdef extern from "numbers/numbers.h":
     object cad_var_adjoint(CadVar *var)
     object cad_record_rule(CadTape *tape, size_t number, list operands, list values)
     void cad_restore_exception(object error)
-    void set_dual_hook(int (*hook)(CadOp, PyObject *const *, object) except -1)
     object cad_dual_from(object primal, object tangent, CadTag tag)
     object cad_dual_primal(CadDual *dual)
     object cad_dual_tangent(CadDual *dual)
@@ -128,11 +135,7 @@ cdef extern from "numbers/numbers.h":
     object cad_index_of_item(object array, tuple args)
     object cad_apply1(int op, object x)
     object cad_apply2(int op, object x, object y)
-    int cad_guarding
     int cad_chooses_anew()
-    long cad_n_refused_duals, cad_n_refused_inputs
-    int cad_choosing
-    int cad_formulas
     PyObject *cad_innermost(object number)
     CadTape *cad_guarded_tape(object number)
     void cad_read_noted(object number, const char *what)
@@ -140,7 +143,6 @@ cdef extern from "numbers/numbers.h":
     object cad_compare(object left, object right, int how)
     void cad_register_masks(object type)
     void cad_register_scalars(object type)
-    int cad_rows_lent
     void cad_index_arrays_by_masks(int recordings)
     void cad_forget_other_recordings(const CadTape *tape)
     void cad_register_advice(object function)

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t
 
-from .c_entries cimport CadAlong, CadLanes, CadSlopes, CadSlot, CadStatus, CadTape
+from .c_entries cimport CadAlong, CadLanes, CadSlot, CadStatus, CadTape
 
 
 cdef extern from "sweeps/replay.h" nogil:
@@ -40,9 +40,3 @@ cdef extern from "sweeps/sweeps.h" nogil:
                                double *adjoint_tangents)
     CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bint linear,
                                CadNumber *adjoints)
-
-
-cdef extern from "numbers/objects/hooks.h":
-    void set_rule_hook(int (*hook)(CadTape *, size_t) noexcept)
-    void set_slopes_hook(int (*hook)(CadTape *, size_t, CadSlopes *) noexcept)
-    void set_second_rule_hook(int (*hook)(CadTape *, size_t, const CadAlong *) noexcept)

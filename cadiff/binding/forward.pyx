@@ -208,7 +208,7 @@ def stop_gradient(x):
     values; lists, tuples, dicts and object arrays the same with values in place of numbers.
     """
     if CAD_IS_VAR(x):
-        if cad_guarding > 0 and cad_guarded_tape(x) != NULL:
+        if cad_state.guarding > 0 and cad_guarded_tape(x) != NULL:
             return cad_apply1(CAD_OP_stop, x)  # for a replay, which finds another value
         if CAD_IS_VAR_ARRAY(x):
             return plain_value(x)
@@ -224,6 +224,6 @@ def stop_gradient(x):
 
 cdef object stopped(object number):
     """A number of a container, or a Dual's primal, without derivatives: its value."""
-    if cad_guarding > 0 and cad_guarded_tape(number) != NULL:
+    if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:
         return cad_apply1(CAD_OP_stop, <object>cad_innermost(number))
     return plain_value(number)

@@ -98,7 +98,7 @@ cdef object call_carrying(
     try:
         if has_complex(args, n if names is NULL else n + len(<object>names)):
             return in_complex(called.original, args, nargsf, names)
-        if cad_guarding > 0:
+        if cad_state.guarding > 0:
             return call_named(called.function, called, args, nargsf, names)
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
@@ -214,10 +214,10 @@ cdef bint is_listed(object x):
     )
 
 
-cdef DispatchedFunction any_function = DispatchedFunction(None, None)
-cdef Elementwise any_elementwise = Elementwise(np.add, None)
-enable_vectorcall(any_function, &any_function.call)
-enable_vectorcall(any_elementwise, &any_elementwise.call)
+cdef DispatchedFunction ANY_FUNCTION = DispatchedFunction(None, None)
+cdef Elementwise ANY_ELEMENTWISE = Elementwise(np.add, None)
+enable_vectorcall(ANY_FUNCTION, &ANY_FUNCTION.call)
+enable_vectorcall(ANY_ELEMENTWISE, &ANY_ELEMENTWISE.call)
 
 
 # --- programs as methods -------------------------------------------------------------------------

@@ -29,13 +29,12 @@ cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
     What stands on the tape counts as what a replay finds changed; marks set later on are those of
     inner recordings. So this comes after the arguments of the recording were lifted.
     """
-    global cad_guarding
     cdef CadGuards *outer = tape.guards
     check(cad_guards_new(tape))
     tape.guards.at_once = at_once
     tape.guards.reads = reads or (outer != NULL and outer.reads)
     cad_tape_pin(tape)
-    cad_guarding += 1
+    cad_state.guarding += 1
     if checks_of(tape) is not None:
         note_checking()
     return 0
@@ -43,12 +42,11 @@ cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
 
 cdef int end_guards(CadTape *tape) except -1:
     """Forget the guards of the last recording; nothing happens if there are none."""
-    global cad_guarding, cad_rows_lent
     if tape.guards != NULL:
-        cad_guarding -= 1
+        cad_state.guarding -= 1
         if tape.guards.indexes:
             cad_index_arrays_by_masks(-1)
-        cad_rows_lent = cad_rows_lent and cad_guarding > 0
+        cad_state.rows_lent = cad_state.rows_lent and cad_state.guarding > 0
         cad_guards_free(tape)
         cad_tape_unpin(tape)
     return 0
@@ -56,7 +54,7 @@ cdef int end_guards(CadTape *tape) except -1:
 
 cpdef bint is_guarding() except -1:
     """Whether what this thread records is to be replayed."""
-    return cad_guarding > 0 and cad_current_tape().guards != NULL
+    return cad_state.guarding > 0 and cad_current_tape().guards != NULL
 
 
 def is_eager(args, kwargs):
@@ -84,7 +82,7 @@ def note_obstacle(text):
 
 def depends(tree):
     """Whether there is a number in it whose value a replay may find changed."""
-    if cad_guarding == 0:
+    if cad_state.guarding == 0:
         return False
     found = []
     map_numbers(tree, lambda number: found.append(cad_guarded_tape(number) != NULL))
@@ -93,16 +91,15 @@ def depends(tree):
 
 def choices_of(f, args, kwargs):
     """What f returns, and a number that tells the outcomes of its comparisons from others."""
-    global cad_choosing
     cdef CadTape *tape = cad_current_tape()
     cdef uint64_t outer = tape.choices
     tape.choices = 0
-    cad_choosing += 1
+    cad_state.choosing += 1
     try:
         result = f(*args, **kwargs)
         return result, tape.choices
     finally:
-        cad_choosing -= 1
+        cad_state.choosing -= 1
         # A function around it has chosen what this one has, too.
         tape.choices = (outer + tape.choices) * <uint64_t>0x9E3779B97F4A7C15
 
@@ -282,12 +279,11 @@ cdef object read_one(object number, bytes what):
 def compare(left, right, int how, bint equality=True):
     """left < right and so on for numbers and arrays, as a guard; `how` as in Python.h. Without
     `equality`, that two numbers are equal is no accident."""
-    global cad_formulas
-    cad_formulas += not equality
+    cad_state.formulas += not equality
     try:
         return cad_compare(left, right, how)
     finally:
-        cad_formulas -= not equality
+        cad_state.formulas -= not equality
 
 
 def compare_as_operators(left, right, int how):
@@ -348,8 +344,7 @@ def register_scalars(kind):
 
 def lend_rows():
     """Have assignments ask whether they may: until the recording ends."""
-    global cad_rows_lent
-    cad_rows_lent = 1
+    cad_state.rows_lent = 1
 
 
 def index_plain_arrays():
@@ -424,6 +419,6 @@ def _end_guards():
 def strip(tree):
     """Plain values of a tree for the package's own use: what is recorded cannot be replayed then,
     if a replay may find the values changed."""
-    if cad_guarding > 0:
+    if cad_state.guarding > 0:
         note_reading(tree)
     return plain_values(tree)

@@ -208,9 +208,9 @@ cdef void count_checks(int change):
     global n_checks
     n_checks += change
     if n_checks > 0:
-        set_dual_hook(dual_hook)
+        cad_state.dual_hook = dual_hook
     else:
-        set_dual_hook(NULL)
+        cad_state.dual_hook = NULL
 
 
 cdef void set_functions(Hook hook):
@@ -319,8 +319,8 @@ cdef int complain(NanChecks checks, object name, object text, list operands, obj
     if index:
         text += f", in element {index_text(index)} of shape {shape}"
     whole = None if during is None else during[0]
-    if cad_partial_of >= 0 and whole is None:
-        whole = cad_op_info[cad_partial_of].name.decode()
+    if cad_state.partial_of >= 0 and whole is None:
+        whole = cad_op_info[cad_state.partial_of].name.decode()
     if whole is not None:
         text += f", in the derivative of {whole.removeprefix('_')}"
         if during is None or during[1] is None:  # a step that the user did not write

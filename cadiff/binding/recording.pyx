@@ -55,7 +55,7 @@ cdef class Recording:
         self.tape = cad_current_tape()
         check(cad_tape_mark(self.tape))
         self.marked = True
-        self.n_refused = cad_n_refused_inputs
+        self.n_refused = cad_state.n_refused_inputs
         # Making containers may run the garbage collector, and that any user's finalizer: slots
         # that are held in C must not move meanwhile. The same holds wherever the tape is pinned.
         cad_tape_pin(self.tape)
@@ -117,11 +117,11 @@ cdef class Recording:
         arguments which are none. Where that was refused, f is run again with Duals alone.
         """
         cdef size_t assigned = self.tape.n_assigned
-        cdef long refused = cad_n_refused_duals
+        cdef long refused = cad_state.n_refused_duals
         try:
             return PyObject_Call(f, self.lifted, kwargs)
         except TypeError:
-            if cad_n_refused_duals == refused or self.tape.n_assigned != assigned:
+            if cad_state.n_refused_duals == refused or self.tape.n_assigned != assigned:
                 raise
             lifted = map_numbers(self.lifted, under_way)
         return PyObject_Call(f, lifted, kwargs)
@@ -290,7 +290,7 @@ cdef class Recording:
     @property
     def refused_inputs(self):
         """Whether f was not let assign to an input, to which the plain f may assign."""
-        return cad_n_refused_inputs != self.n_refused
+        return cad_state.n_refused_inputs != self.n_refused
 
     def changes(self, given):
         """What f has assigned to its arguments: pairs of an array of those that were given, and
@@ -453,13 +453,13 @@ cdef class Recording:
 
 
 cdef frozenset STATICS = frozenset((int, bool, str, bytes, type(None)))
-cdef object np_float64 = np.float64
+cdef object FLOAT64 = np.float64
 
 
 cdef inline bint is_plain_number(object x):
     """Whether it is a float, or an array of float64."""
     return (
-        type(x) is float or type(x) is np_float64
+        type(x) is float or type(x) is FLOAT64
         or (cnp.PyArray_CheckExact(x) and cnp.PyArray_TYPE(x) == cnp.NPY_DOUBLE)
     )
 

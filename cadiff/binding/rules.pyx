@@ -111,7 +111,7 @@ cdef int rule_hook(CadTape *tape, size_t index) noexcept:
     except BaseException as error:
         cad_restore_exception(error)
         return -1
-set_rule_hook(rule_hook)
+cad_state.rule_hook = rule_hook
 
 
 # In second-order sweeps along one direction, an operation with a rule sees Duals: its rule for
@@ -244,7 +244,7 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
         return -1
     finally:
         cad_tape_unpin(tape)
-set_second_rule_hook(second_rule_hook)
+cad_state.second_rule_hook = second_rule_hook
 
 
 cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
@@ -254,7 +254,7 @@ cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
     except BaseException as error:
         cad_restore_exception(error)
         return -1
-set_slopes_hook(slopes_hook)
+cad_state.slopes_hook = slopes_hook
 
 
 # --- calls ---------------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ def taking_part(args):
     cdef list which = [], passive = []
     for k in range(len(args)):
         is_active = CAD_IS_VAR(args[k]) and not is_constant(args[k])
-        if is_active or (cad_guarding > 0 and depends(args[k])):
+        if is_active or (cad_state.guarding > 0 and depends(args[k])):
             which.append(k)
             passive.append(not is_active)
     return which, passive
@@ -387,7 +387,7 @@ def record_rule(rule, list operands, list results):
     """
     cdef CadTape *tape = cad_current_tape()
     cdef list rules = <list>tape.rules
-    if cad_guarding > 0 and not hasattr(rule, "call"):
+    if cad_state.guarding > 0 and not hasattr(rule, "call"):
         note_rule(operands, rule_name(rule))
     for operand in operands:
         if CAD_VAR(operand).kind == CAD_STALE:
@@ -488,6 +488,6 @@ def call_linear(operation, kind, how, tuple operands):
     results = list(found)
     kept = [None if k in which else np.array(values[k]) for k in range(len(values))]
     rule = kind(operation, kept, {"how": how, "shape": values[0].shape}, which, True)
-    if cad_guarding > 0:
+    if cad_state.guarding > 0:
         rule.note_point([values[k] for k in which], results, passive)
     return tuple(record_rule(rule, [operands[k] for k in which], results))

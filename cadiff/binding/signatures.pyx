@@ -127,7 +127,7 @@ cdef class ArgumentNode(Shaped):
         if self.kind == NODE_SAME:
             return (<Same>self.kept).is_of(item)
         if self.kind == NODE_DOUBLE:
-            if type(item) is not np_float64:
+            if type(item) is not FLOAT64:
                 return False
             inputs[self.offset] = PyFloat_AS_DOUBLE(item)
             return True
@@ -226,7 +226,7 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_row(self, object row, double *place):
         cdef Py_ssize_t k
         cdef PyObject *item
-        cdef object of = np_float64 if self.is_of_doubles else float
+        cdef object of = FLOAT64 if self.is_of_doubles else float
         cdef bint is_list = isinstance(row, list)
         for k in range(self.size):
             item = PyList_GET_ITEM(row, k) if is_list else PyTuple_GET_ITEM(row, k)
@@ -315,7 +315,7 @@ cdef class Filling:
         """And in that of an integer that is an input."""
 
 
-cdef object np_float64 = np.float64
+cdef object FLOAT64 = np.float64
 
 
 cdef extern from "kernels/whole.h":
@@ -364,7 +364,7 @@ def are_exact(array):
 
 
 INTEGERS = frozenset([int, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]])
-cdef object integers = INTEGERS
+cdef object INTEGER_TYPES = INTEGERS
 cdef tuple PLAIN_STATICS = (bool, str, bytes, type(None), type(len), np.bool_, *INTEGERS)
 
 
@@ -382,7 +382,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
     node.integer = -1
     if kind is float:
         return number_node(node, NODE_FLOAT, item, taken)
-    if kind is np_float64:
+    if kind is FLOAT64:
         return number_node(node, NODE_DOUBLE, float(item), taken)
     if cnp.PyArray_CheckExact(item):
         return node_of_array(node, item, differentiable, taken)
@@ -459,7 +459,7 @@ cdef ArgumentNode node_of_plain(ArgumentNode node, object item, object kind, Tak
     node.kind = NODE_EQUAL
     node.hash_of_kept = hash(item)
     node.kept = item
-    if kind not in integers:
+    if kind not in INTEGER_TYPES:
         node.form = (None, key_of(item, taken.statics))
         taken.others.append(item)
         return node

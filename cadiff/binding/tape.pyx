@@ -156,7 +156,7 @@ def sum_var(x, tuple axes, bint keepdims=False):
     return cad_array_sum(CAD_VAR(x), axes, keepdims)
 
 
-_kinds = {cad_op_info[op].name.decode()[1:]: op for op in range(<int>CAD_OP_LEAF)}
+_KINDS = {cad_op_info[op].name.decode()[1:]: op for op in range(<int>CAD_OP_LEAF)}
 
 
 def apply_kind(str name, tuple operands, tuple summed=()):
@@ -170,7 +170,7 @@ def apply_kind(str name, tuple operands, tuple summed=()):
         given[k] = <PyObject *>operands[k]
     for axis in summed:
         bits |= <uint64_t>1 << <int>axis
-    return cad_array_kind(_kinds[name], given, 0, NULL, bits)
+    return cad_array_kind(_KINDS[name], given, 0, NULL, bits)
 
 
 def is_stale(x):

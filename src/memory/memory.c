@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 1 << 10 };
 
-/* The only state of the core that is not a tape's: it belongs to the tests. */
+/* The only state of the core, but for tapes and borrowed loops: it belongs to the tests. */
 static long remaining = -1;
 
 void cad_memory_fail_after(long successes) {

@@ -698,7 +698,8 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
         "objects",
         [
             {"types"},
-            {"binding", "classify", "errors", "hooks", "slabs", "views"},
+            {"state"},
+            {"binding", "classify", "errors", "slabs", "views"},
             {"duals", "handles"},
             {"tape"},
         ],
@@ -756,10 +757,10 @@ def test_calls_between_files_of_the_binding_are_seen(
 ) -> None:
     ready, general = binding_calls["module/ready"], binding_calls["operations/apply"]
     assert {"cad_var_number"} <= ready["var/operators"]
-    assert {"CadVar_Type", "CadDual_Type", "cad_dtype"} <= ready["objects/types"]
-    assert {"cad_table_of_var", "cad_table_of_dual"} <= ready["operations/apply"]
-    assert "cad_guarding" in binding_calls["operations/compare"]["operations/recording"]
-    assert "cad_dual_hook" in binding_calls["dual/dual"]["dual/apply"]
+    assert {"CadVar_Type", "CadDual_Type"} <= ready["objects/types"]
+    assert ready["objects/state"] == {"cad_state"}
+    assert "cad_guarded_tape" in binding_calls["operations/compare"]["operations/recording"]
+    assert "cad_dual_show" in binding_calls["dual/dual"]["dual/apply"]
     assert {name.split("/")[0] for name in general} == {"objects", "operations"}
 
 
@@ -814,6 +815,79 @@ def test_the_binding_in_cython_sees_all_that_the_files_offer() -> None:
     }
     offered = {path for path in BINDING_FILES if path.suffix == ".h" and path.stem != "inner"}
     assert seen == {path.relative_to(BINDING).as_posix() for path in offered}
+
+
+# --- what can change while the process runs ----------------------------------------------------
+
+# What CPython and NumPy want writable, although nobody writes it once the module is made ready.
+WRITABLE = {
+    "PyTypeObject", "PyMethodDef", "PyGetSetDef", "PyNumberMethods", "PySequenceMethods",
+    "PyMappingMethods", "PyUFuncGenericFunction loops", "char names",
+}  # fmt: skip
+# What stands outside of functions, or is static within one: what comes before its name, whether it
+# is a pointer to a function, its name, and the arguments of a function.
+C_OBJECT = re.compile(
+    r"^(?:(?=\w)|[ \t]+(?=static\b))((?:\w+[ *]+)+)(\(\*(?:const )?)?(\w+)(?:\[[^]]*\])*\)?"
+    r"(\([^;{}=]*\))?(?:\[[^]]*\])*(?: = [^;]*)?\s?[;{]",
+    re.MULTILINE,
+)
+# A variable of a module in Cython. What is spelled in capitals is constant; so is a plain object,
+# which only marks a place.
+CYTHON_VARIABLE = re.compile(
+    r"^(?:cdef (?!class |extern )(?:\w+ )+\*?)?(?!__all__)(\w+)( = (?!object\(\)).*|(?<!:)$)",
+    re.MULTILINE,
+)
+
+
+def changeable(path: Path) -> set[str]:
+    """What a file in C has that is neither constant nor on a stack."""
+    found = set()
+    for words, pointer, name, arguments in C_OBJECT.findall(code_of(path)):
+        kind = re.sub(r"\b(static|struct|CAD_HIDDEN)\b|\*", "", words).split()
+        if (arguments and not pointer) or "typedef" in kind or not kind:
+            continue
+        constant = "const" in (pointer or words.rpartition("*")[2])
+        if not constant and not {kind[0], f"{kind[0]} {name}"} & WRITABLE:
+            found.add(name)
+    return found
+
+
+def test_the_binding_in_c_has_one_state() -> None:
+    found = {(_place(path), name) for path in BINDING_FILES for name in changeable(path)}
+    assert found == {("objects/state", "cad_state")}
+
+
+def test_the_core_in_c_has_no_state_but_borrowed_loops_and_a_door_for_tests() -> None:
+    found = {(_place(path), name) for path in C_FILES for name in changeable(path)}
+    assert found == {("kernels/kernels", "loops"), ("memory/memory", "remaining")}
+
+
+def test_what_can_change_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text(
+        "extern int declared;\n/* int in_a_comment; */\nint plain;\nint cad_f(int x);\n"
+        "static PyObject *pointer = NULL;\nconst char *text;\nCadState cad_state = {.n = 1};\n"
+        "static const char *const names[] = {NULL};\nPyObject *const fixed = NULL;\n"
+        "static PyTypeObject Type = {\n    0,\n};\nstatic int table[3] = {\n    1,\n};\n"
+        "int (*hook)(int x);\nint (*const all[])(int) = {cad_f};\nstruct Pair pair;\n"
+        "static inline int doubled(int x) {\n    return x;\n}\n"
+        "int cad_f(int x) {\n    static int inner;\n    static const int two[] = {2};\n"
+        "    static char *names[] = {NULL};\n    int local = 0;\n    return inner + x;\n}\n"
+    )
+    seen = {"plain", "pointer", "text", "cad_state", "table", "hook", "pair", "inner"}
+    assert changeable(path) == seen
+
+
+def test_what_can_change_in_cython_is_named_in_the_docs() -> None:
+    docs = (ROOT / "docs" / "design" / "binding.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"^\| `(\w+)\.(\w+)`", docs, re.MULTILINE)}
+    found = {
+        (path.stem, name)
+        for path in (PACKAGE / "binding").glob("*.pyx")
+        for name, _ in CYTHON_VARIABLE.findall(path.read_text(encoding="utf-8"))
+        if not name.isupper()
+    }
+    assert named == found
 
 
 # --- memory ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /* Var and Dual as C types: all that the binding in Cython sees of them. The files in C include
  * what they use instead; a folder uses those above it in this list, and no other.
  *
- *   objects      what Var and Dual are, and how they live: layout, errors, handles, components
+ *   objects      what Var and Dual are, and how they live: layout, state, errors, handles
  *   operations   operations on any numbers: who computes what, comparisons, partials over objects
  *   var          what a Var does: values, sweeps, attributes, operators
  *   array        arrays of them: operations, indexing, assignment
@@ -15,6 +15,7 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/types.h"
 #include "numbers/objects/views.h"

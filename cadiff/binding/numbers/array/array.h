@@ -41,9 +41,6 @@ PyObject *cad_array_gather(CadVar *var, PyObject *key);
 /* var[key] = value */
 int cad_array_assign(CadVar *var, PyObject *key, PyObject *value);
 
-extern long cad_n_refused_duals;  /* assignments of Duals to arrays that are none */
-extern long cad_n_refused_inputs; /* to arguments of functions, that have to stay as they are */
-
 /* target += value, of the same shape; on the tape, in place. Where several elements of the target
  * are one number, it gets the sum. Former values are not kept. */
 int cad_array_accumulate(CadVar *target, PyObject *value);

@@ -3,15 +3,13 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 
 #include "arrays/arrays.h"
-
-long cad_n_refused_duals;
-long cad_n_refused_inputs;
 
 /* --- what is assigned, and to whom --- */
 
@@ -43,7 +41,7 @@ static int check_target(const CadVar *var) {
     CadBlock *block = empty ? NULL : cad_tape_find_block(var->tape, var->slot);
     const char *why = empty ? NULL : why_kept(var, block);
     if (why != NULL) {
-        cad_n_refused_inputs += (var->view->flags & CAD_INPUT) != 0;
+        cad_state.n_refused_inputs += (var->view->flags & CAD_INPUT) != 0;
         PyErr_SetString(PyExc_TypeError, why);
         return -1;
     }
@@ -258,12 +256,12 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     if (check_target(var) < 0) {
         return -1;
     }
-    if (cad_rows_lent && cad_check_writable((PyObject *)var) < 0) {
+    if (cad_state.rows_lent && cad_check_writable((PyObject *)var) < 0) {
         return -1;
     }
     if (cad_has_masks(key)) {
-        PyObject *blended =
-            PyObject_CallMethod((PyObject *)cad_mask_type, "blended", "OOO", var, key, value);
+        PyObject *blended = PyObject_CallMethod((PyObject *)cad_state.mask_type, "blended", "OOO",
+                                                var, key, value);
         const int status = blended == NULL      ? -1
                            : blended == Py_None ? 1
                                                 : cad_array_assign(var, Py_Ellipsis, blended);
@@ -279,7 +277,7 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     CadArrayOperands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : cad_take_operand(&all, source);
     if (status > 0 && CAD_IS_DUAL(source)) {
-        cad_n_refused_duals++;
+        cad_state.n_refused_duals++;
         PyErr_SetString(PyExc_TypeError,
                         "a Dual is assigned to an array of Vars: collect Duals with "
                         "cadiff.array([...]), or assign them to a Dual array, "

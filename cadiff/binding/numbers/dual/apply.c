@@ -7,6 +7,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/operations/operations.h"
 #include "table/special.h"
@@ -400,9 +401,9 @@ static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
         }
     }
     if (arrays) {
-        cad_quiet++;
+        cad_state.quiet++;
         result = apply_arrays(op, operands, primals, &all);
-        cad_quiet--;
+        cad_state.quiet--;
         goto done;
     }
     value = cad_apply(op, primals);
@@ -421,11 +422,9 @@ done:
     return result;
 }
 
-int (*cad_dual_hook)(CadOp op, PyObject *const *operands, PyObject *dual);
-
 PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
     PyObject *const operands[2] = {x, y};
-    if (dual != NULL && cad_dual_hook(op, operands, dual) < 0) {
+    if (dual != NULL && cad_state.dual_hook(op, operands, dual) < 0) {
         Py_CLEAR(dual);
     }
     return dual;
@@ -433,7 +432,8 @@ PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
 
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *dual = dual_apply(op, operands);
-    if (cad_dual_hook != NULL && dual != NULL && cad_dual_hook(op, operands, dual) < 0) {
+    if (cad_state.dual_hook != NULL && dual != NULL &&
+        cad_state.dual_hook(op, operands, dual) < 0) {
         Py_CLEAR(dual);
     }
     return dual;

@@ -3,25 +3,18 @@
 #ifndef CADIFF_DUAL_H
 #define CADIFF_DUAL_H
 
-#include "numbers/objects/types.h"
+#include "numbers/objects/state.h"
 
 /* --- operations (apply.c) --- */
 
 /* An operation at least one of whose operands is a Dual, the others any numbers. */
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 
-/* Set by the binding while Duals are to be looked at: 0, or -1 with an exception. */
-CAD_HIDDEN extern int (*cad_dual_hook)(CadOp op, PyObject *const *operands, PyObject *dual);
-
-static inline void set_dual_hook(int (*hook)(CadOp, PyObject *const *, PyObject *)) {
-    cad_dual_hook = hook;
-}
-
 /* A Dual that an operation made (or NULL), once it has been looked at. */
 PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual);
 
 static inline PyObject *cad_dual_seen(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
-    return cad_dual_hook == NULL ? dual : cad_dual_show(op, x, y, dual);
+    return cad_state.dual_hook == NULL ? dual : cad_dual_show(op, x, y, dual);
 }
 
 enum { CAD_NO_LANES = -1 }; /* where a number of lanes is expected: the tangent is a single one */

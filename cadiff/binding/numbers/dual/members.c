@@ -3,6 +3,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 
 static PyObject *get_primal(CadDual *dual, void *closure) {
     (void)closure;
@@ -32,7 +33,7 @@ static PyObject *get_of_array(CadDual *dual, void *name) {
 
 static PyObject *get_dtype(PyObject *self, void *closure) {
     (void)self, (void)closure;
-    return Py_NewRef(cad_dtype);
+    return Py_NewRef(cad_state.dtype);
 }
 
 static PyObject *get_transpose(CadDual *dual, void *closure) {

@@ -5,6 +5,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 #include "table/ops.h"
 
@@ -77,7 +78,7 @@ static int slot_bool(CadDual *dual) {
         }
         return count == 1 ? PyObject_IsTrue(dual->primal_object) : cad_refuse_truth("Dual", count);
     }
-    if (cad_guarding > 0 && cad_guard_truth((PyObject *)dual) < 0) {
+    if (cad_state.guarding > 0 && cad_guard_truth((PyObject *)dual) < 0) {
         return -1;
     }
     return cad_primal((PyObject *)dual) != 0.0;

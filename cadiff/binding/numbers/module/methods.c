@@ -5,6 +5,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/array/array.h"
@@ -97,7 +98,7 @@ static PyObject *method_complex(PyObject *self, PyObject *unused) {
 
 /* An array of these lengths that takes no memory: NumPy says by it which indices are right. */
 static PyObject *stand_in(PyObject *self) {
-    static double zero = 0.0;
+    static const double zero = 0.0;
     npy_intp strides[NPY_MAXDIMS] = {0}, lengths[NPY_MAXDIMS];
     PyObject *shape = PyObject_GetAttrString(self, "shape");
     PyArray_Dims dims = {lengths, 0};
@@ -110,7 +111,7 @@ static PyObject *stand_in(PyObject *self) {
     Py_XDECREF(shape);
     return shape == NULL ? NULL
                          : PyArray_New(&PyArray_Type, dims.len, lengths, NPY_DOUBLE, strides,
-                                       &zero, 0, 0, NULL);
+                                       (void *)&zero, 0, 0, NULL);
 }
 
 /* The index of an element on each axis, given its place among all elements. */
@@ -426,7 +427,7 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
         return NULL;
     }
     if (PyTypeNum_ISINTEGER(kind) || PyTypeNum_ISBOOL(kind) || PyTypeNum_ISCOMPLEX(kind)) {
-        return PyObject_CallMethod((PyObject *)cad_mask_type, "converted", "OO", self,
+        return PyObject_CallMethod((PyObject *)cad_state.mask_type, "converted", "OO", self,
                                    PyTuple_GET_ITEM(args, 0));
     }
     if (!is_float) {

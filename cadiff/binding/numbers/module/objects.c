@@ -6,6 +6,7 @@
  * what they do, and raise if such a number is among the results. */
 #include "numbers/module/module.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/types.h"
 
 int cad_check_elements(const char *place, npy_intp n, npy_intp step) {
@@ -43,13 +44,11 @@ static void loop_python(char **data, const npy_intp *dimensions, const npy_intp 
     }
 }
 
-static PyUFuncGenericFunction matmul_of_objects;
-
 /* Dimensions: the products, rows, sums, columns. Steps: of the products, then of both operands and
  * the result within each. A single number may be the product of vectors, and no element. */
 static void loop_matmul(char **data, const npy_intp *dimensions, const npy_intp *steps,
                         void *unused) {
-    matmul_of_objects(data, dimensions, steps, unused);
+    cad_state.matmul_of_objects(data, dimensions, steps, unused);
     const npy_intp rows = dimensions[0] * dimensions[1], columns = dimensions[3];
     for (npy_intp i = 0; i < rows && rows * columns > 1; i++) {
         const npy_intp matrix = i / dimensions[1], row = i % dimensions[1];
@@ -95,7 +94,7 @@ int cad_check_loops_over_objects(PyObject *numpy) {
             return -1;
         }
     }
-    if (put_loop_of(numpy, "matmul", loop_matmul, NULL, &matmul_of_objects) < 0) {
+    if (put_loop_of(numpy, "matmul", loop_matmul, NULL, &cad_state.matmul_of_objects) < 0) {
         return -1;
     }
     /* All ufuncs that frompyfunc makes share one table of loops. */

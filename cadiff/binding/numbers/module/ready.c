@@ -4,6 +4,7 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
@@ -73,13 +74,13 @@ static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
 /* --- what lower files reach through tables --- */
 
 static void fill_type_tables(void) {
-    cad_table_of_var = (CadTypeTable){
+    cad_state.table_of_var = (CadTypeTable){
         .apply = cad_array_apply,
         .matmul = cad_array_matmul,
         .elements = cad_var_elements,
         .values = cad_var_values,
     };
-    cad_table_of_dual = (CadTypeTable){
+    cad_state.table_of_dual = (CadTypeTable){
         .apply = cad_dual_apply,
         .elements = cad_dual_elements,
         .values = cad_dual_values,
@@ -122,14 +123,15 @@ static void fill_dual_types(void) {
 
 /* numpy.sin for "numpy.sin"; NULL without an exception for all others. */
 static PyObject *numpy_twin(const char *ufunc) {
-    return strncmp(ufunc, "numpy.", 6) == 0 ? PyObject_GetAttrString(cad_numpy, ufunc + 6) : NULL;
+    return strncmp(ufunc, "numpy.", 6) == 0 ? PyObject_GetAttrString(cad_state.numpy, ufunc + 6)
+                                            : NULL;
 }
 
 static int remember(PyObject *function, const char *name, int op) {
     PyObject *code = PyLong_FromLong(op);
-    int status = code == NULL ? -1 : PyDict_SetItemString(cad_op_of_name, name, code);
+    int status = code == NULL ? -1 : PyDict_SetItemString(cad_state.op_of_name, name, code);
     if (status == 0 && function != NULL) {
-        status = PyDict_SetItem(cad_op_of_function, function, code);
+        status = PyDict_SetItem(cad_state.op_of_function, function, code);
     }
     Py_XDECREF(code);
     return status;
@@ -137,8 +139,8 @@ static int remember(PyObject *function, const char *name, int op) {
 
 static int ready_op(PyObject *module, int op) {
     const CadOpInfo *info = &cad_op_info[op];
-    cad_numpy_functions[op] = numpy_twin(info->ufunc);
-    if (PyErr_Occurred() || (cad_own_ufuncs[op] = cad_make_ufunc((CadOp)op)) == NULL) {
+    cad_state.numpy_functions[op] = numpy_twin(info->ufunc);
+    if (PyErr_Occurred() || (cad_state.own_ufuncs[op] = cad_make_ufunc((CadOp)op)) == NULL) {
         return -1;
     }
     cad_table_functions[op].ml_name = cad_table_methods[op].ml_name = info->name;
@@ -151,7 +153,7 @@ static int ready_op(PyObject *module, int op) {
         name == NULL ? NULL : PyCFunction_NewEx(&cad_table_functions[op], NULL, name);
     Py_XDECREF(name);
     if (function == NULL || PyModule_AddObjectRef(module, info->name, function) < 0 ||
-        remember(cad_numpy_functions[op], info->name, op) < 0) {
+        remember(cad_state.numpy_functions[op], info->name, op) < 0) {
         Py_XDECREF(function);
         return -1;
     }
@@ -161,13 +163,13 @@ static int ready_op(PyObject *module, int op) {
 
 static int ready_alias(PyObject *module, const char *alias, const char *name) {
     PyObject *function = PyObject_GetAttrString(module, name);
-    PyObject *code = PyDict_GetItemString(cad_op_of_name, name);
+    PyObject *code = PyDict_GetItemString(cad_state.op_of_name, name);
     if (function == NULL || code == NULL) {
         Py_XDECREF(function);
         return -1;
     }
     /* NumPy may have a ufunc of its own under the other name: degrees beside rad2deg. */
-    PyObject *twin = PyObject_GetAttrString(cad_numpy, alias);
+    PyObject *twin = PyObject_GetAttrString(cad_state.numpy, alias);
     if (twin == NULL) {
         PyErr_Clear();
     }
@@ -189,23 +191,24 @@ static PyObject *attribute_of(const char *module_name, const char *name) {
 /* --- the module --- */
 
 int cad_numbers_ready(PyObject *module) {
-    if ((cad_numpy = PyImport_ImportModule("numpy")) == NULL ||
-        (cad_numpy_sum = PyObject_GetAttrString(cad_numpy, "sum")) == NULL ||
-        (cad_numpy_matmul = PyObject_GetAttrString(cad_numpy, "matmul")) == NULL ||
-        (cad_dtype = attribute_of("cadiff.binding.dtype", "float64")) == NULL ||
-        (cad_op_of_function = PyDict_New()) == NULL || (cad_op_of_name = PyDict_New()) == NULL) {
+    if ((cad_state.numpy = PyImport_ImportModule("numpy")) == NULL ||
+        (cad_state.numpy_sum = PyObject_GetAttrString(cad_state.numpy, "sum")) == NULL ||
+        (cad_state.numpy_matmul = PyObject_GetAttrString(cad_state.numpy, "matmul")) == NULL ||
+        (cad_state.dtype = attribute_of("cadiff.binding.dtype", "float64")) == NULL ||
+        (cad_state.op_of_function = PyDict_New()) == NULL ||
+        (cad_state.op_of_name = PyDict_New()) == NULL) {
         return -1;
     }
-    cad_stale_error = PyErr_NewExceptionWithDoc(
+    cad_state.stale_error = PyErr_NewExceptionWithDoc(
         "cadiff.StaleVarError",
         "A Var was computed with after the gradient call that it belongs to had ended.",
         PyExc_RuntimeError, NULL);
-    if (cad_stale_error == NULL ||
-        PyModule_AddObjectRef(module, "StaleVarError", cad_stale_error) < 0) {
+    if (cad_state.stale_error == NULL ||
+        PyModule_AddObjectRef(module, "StaleVarError", cad_state.stale_error) < 0) {
         return -1;
     }
     PyObject *bases = PyTuple_Pack(2, PyExc_TypeError, PyExc_NotImplementedError);
-    cad_missing_error =
+    cad_state.missing_error =
         bases == NULL
             ? NULL
             : PyErr_NewExceptionWithDoc("cadiff.MissingRuleError",
@@ -213,8 +216,8 @@ int cad_numbers_ready(PyObject *module) {
                                         "has no rule for it.",
                                         bases, NULL);
     Py_XDECREF(bases);
-    if (cad_missing_error == NULL ||
-        PyModule_AddObjectRef(module, "MissingRuleError", cad_missing_error) < 0) {
+    if (cad_state.missing_error == NULL ||
+        PyModule_AddObjectRef(module, "MissingRuleError", cad_state.missing_error) < 0) {
         return -1;
     }
     for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
@@ -222,8 +225,8 @@ int cad_numbers_ready(PyObject *module) {
             return -1;
         }
     }
-    if (cad_borrow_loops(cad_numpy, cad_numpy_functions) < 0 ||
-        cad_check_loops_over_objects(cad_numpy) < 0) {
+    if (cad_borrow_loops(cad_state.numpy, cad_state.numpy_functions) < 0 ||
+        cad_check_loops_over_objects(cad_state.numpy) < 0) {
         return -1;
     }
     for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {

@@ -4,6 +4,7 @@
 #include "numbers/module/module.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
@@ -17,7 +18,7 @@
 /* What is no plain call of an operation. */
 static PyObject *call_hook(PyObject *ufunc, PyObject *method, PyObject *const *inputs,
                            Py_ssize_t n, PyObject *names) {
-    if (cad_ufunc_hook == NULL) {
+    if (cad_state.ufunc_hook == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "cadiff is not imported as a whole");
         return NULL;
     }
@@ -32,7 +33,8 @@ static PyObject *call_hook(PyObject *ufunc, PyObject *method, PyObject *const *i
         status = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), inputs[n + i]);
     }
     if (status == 0) {
-        result = PyObject_CallFunctionObjArgs(cad_ufunc_hook, ufunc, method, args, kwargs, NULL);
+        result =
+            PyObject_CallFunctionObjArgs(cad_state.ufunc_hook, ufunc, method, args, kwargs, NULL);
     }
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
@@ -57,8 +59,6 @@ static int is_call(PyObject *method) {
 /* __array_ufunc__(self, ufunc, method, *inputs, **kwargs) */
 static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n,
                              PyObject *names) {
-    static PyObject *last_ufunc; /* borrowed from cad_op_of_function */
-    static int last_op;
     (void)self;
     if (n < 3 || !PyUnicode_Check(args[1])) {
         PyErr_SetString(PyExc_TypeError, "__array_ufunc__ is called by NumPy");
@@ -67,13 +67,13 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
     PyObject *ufunc = args[0];
     PyObject *const *inputs = args + 2;
     n -= 2;
-    if (ufunc == last_ufunc && n == 2 && names == NULL && is_call(args[1])) {
-        PyObject *result = constant_before_var(last_op, inputs[0], inputs[1]);
+    if (ufunc == cad_state.last_ufunc && n == 2 && names == NULL && is_call(args[1])) {
+        PyObject *result = constant_before_var(cad_state.last_op, inputs[0], inputs[1]);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }
     }
-    if (ufunc == cad_numpy_matmul && n == 2 && names == NULL && is_call(args[1])) {
+    if (ufunc == cad_state.numpy_matmul && n == 2 && names == NULL && is_call(args[1])) {
         return cad_matmul(inputs[0], inputs[1]);
     }
     const int op = is_call(args[1]) ? cad_find_op(ufunc) : -1;
@@ -84,8 +84,8 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
     if (!plain || (names != NULL && PyTuple_GET_SIZE(names) > 0)) {
         return call_hook(ufunc, args[1], inputs, n, names);
     }
-    last_ufunc = ufunc;
-    last_op = op;
+    cad_state.last_ufunc = ufunc;
+    cad_state.last_op = op;
     return cad_call((CadOp)op, inputs, n);
 }
 
@@ -114,7 +114,7 @@ static PyObject *array_function(PyObject *self, PyObject *arguments) {
         PyObject *name = PyObject_GetAttrString(function, "__name__");
         PyObject *module = PyObject_GetAttrString(function, "__module__");
         if (name != NULL && module != NULL) {
-            PyErr_Format(cad_missing_error,
+            PyErr_Format(cad_state.missing_error,
                          "%U.%U is not supported for numbers with derivatives: write it with the "
                          "functions that docs/functions.md lists, or apply it to cadiff.value(v), "
                          "which has no derivative",
@@ -170,17 +170,16 @@ static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp
 
 PyObject *cad_make_ufunc(CadOp op) {
     static PyUFuncGenericFunction loops[] = {loop_doubles, loop_objects};
-    static void *codes[CAD_OP_COUNT][2];
     static const char types[3][2 * 4] = {
         {NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT},
         {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT},
         {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT,
          NPY_OBJECT},
     };
-    codes[op][0] = codes[op][1] = (void *)(intptr_t)op;
+    cad_state.loop_data[op][0] = cad_state.loop_data[op][1] = (void *)(intptr_t)op;
     const int arity = cad_op_info[op].arity;
-    return PyUFunc_FromFuncAndData(loops, codes[op], types[arity - 1], 2, arity, 1, PyUFunc_None,
-                                   cad_op_info[op].name, cad_op_info[op].doc, 0);
+    return PyUFunc_FromFuncAndData(loops, cad_state.loop_data[op], types[arity - 1], 2, arity, 1,
+                                   PyUFunc_None, cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
 /* Let the core use a ufunc's own loop over doubles for an operation. */

@@ -8,16 +8,9 @@
 
 enum { MOST_FREE = 4096 };
 
-CadDual *cad_free_duals;
-int cad_n_free_duals;
-
-/* Transforms take tags from the upper half; a Dual made by hand over others takes the next one up,
- * of which there are 2**32 before it could meet the tag of another transform. */
-static CadTag last_tag;
-
 CadTag cad_fresh_tag(void) {
-    last_tag += (CadTag)1 << 32;
-    return last_tag;
+    cad_state.last_tag += (CadTag)1 << 32;
+    return cad_state.last_tag;
 }
 
 int cad_is_of_transform(CadTag tag) {
@@ -31,10 +24,10 @@ void cad_dual_dealloc(CadDual *dual) {
         Py_XDECREF(dual->primal_object);
         Py_XDECREF(dual->tangent_object);
     }
-    if (cad_n_free_duals < MOST_FREE) {
-        dual->primal_object = (PyObject *)cad_free_duals;
-        cad_free_duals = dual;
-        cad_n_free_duals++;
+    if (cad_state.n_free_duals < MOST_FREE) {
+        dual->primal_object = (PyObject *)cad_state.free_duals;
+        cad_state.free_duals = dual;
+        cad_state.n_free_duals++;
     } else {
         PyObject_Free(dual);
     }

@@ -3,16 +3,13 @@
 #define CADIFF_OBJECTS_DUALS_H
 
 #include "numbers/objects/classify.h"
-
-/* Duals that were freed, linked by primal_object, and how many they are. */
-CAD_HIDDEN extern CadDual *cad_free_duals;
-CAD_HIDDEN extern int cad_n_free_duals;
+#include "numbers/objects/state.h"
 
 static inline CadDual *cad_dual_allocate(CadDualKind kind, CadTag tag) {
-    CadDual *dual = cad_free_duals;
+    CadDual *dual = cad_state.free_duals;
     if (dual != NULL) {
-        cad_free_duals = (CadDual *)dual->primal_object;
-        cad_n_free_duals--;
+        cad_state.free_duals = (CadDual *)dual->primal_object;
+        cad_state.n_free_duals--;
         Py_SET_REFCNT(dual, 1);
     } else if ((dual = PyObject_New(CadDual, &CadDual_Type)) == NULL) {
         return NULL;

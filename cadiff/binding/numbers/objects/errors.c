@@ -2,9 +2,7 @@
  * there. */
 #include "numbers/objects/errors.h"
 #include "numbers/objects/binding.h"
-
-PyObject *cad_stale_error;
-PyObject *cad_missing_error;
+#include "numbers/objects/state.h"
 
 int cad_raise_status(CadStatus status) {
     if (status == CAD_RAISED) { /* the exception is set, or the caller has forgotten it */
@@ -26,7 +24,7 @@ int cad_raise_status(CadStatus status) {
 
 int cad_raise_stale(void) {
     PyErr_SetString(
-        cad_stale_error,
+        cad_state.stale_error,
         "this number belongs to a gradient call that is over: its value can be read, but "
         "it cannot be computed with; return it from f with has_aux=True, or take "
         "cadiff.value(v) inside f");
@@ -54,14 +52,12 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
     return -1;
 }
 
-static PyObject *advice;
-
 void cad_register_advice(PyObject *function) {
-    Py_XSETREF(advice, Py_NewRef(function));
+    Py_XSETREF(cad_state.advice, Py_NewRef(function));
 }
 
 PyObject *cad_refuse_conversion(PyObject *self) {
-    PyObject *text = advice == NULL ? NULL : PyObject_CallNoArgs(advice);
+    PyObject *text = cad_state.advice == NULL ? NULL : PyObject_CallNoArgs(cad_state.advice);
     if (text == NULL && PyErr_Occurred() != NULL && !PyErr_ExceptionMatches(PyExc_Exception)) {
         return NULL; /* an interrupt */
     }
@@ -129,22 +125,20 @@ int cad_raise_nested(void) {
 
 enum { MOST_NESTED = 5000 }; /* by all threads; a level takes less than a kilobyte of the stack */
 
-static int nested;
-
 int cad_enter_container(void) {
-    if (nested >= MOST_NESTED) {
+    if (cad_state.nested >= MOST_NESTED) {
         return cad_raise_nested();
     }
     if (Py_EnterRecursiveCall(" while going through a container")) {
         PyErr_Clear();
         return cad_raise_nested();
     }
-    nested++;
+    cad_state.nested++;
     return 0;
 }
 
 void cad_leave_container(void) {
-    nested--;
+    cad_state.nested--;
     Py_LeaveRecursiveCall();
 }
 

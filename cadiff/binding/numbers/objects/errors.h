@@ -5,9 +5,6 @@
 #include "memory/memory.h"
 #include "numbers/objects/types.h"
 
-extern PyObject *cad_stale_error;
-extern PyObject *cad_missing_error; /* TypeError and NotImplementedError */
-
 /* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
 int cad_raise_status(CadStatus status);
 int cad_raise_stale(void);

@@ -2,6 +2,7 @@
  * the tape is still reachable when it has to make room. */
 #include "numbers/objects/handles.h"
 #include "numbers/objects/slabs.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/views.h"
 
 #include "sweeps/sweeps.h"
@@ -20,8 +21,8 @@ void cad_var_dealloc(CadVar *var) {
         PyMem_Free(var->view);
         Py_SET_TYPE(var, &CadVar_Type);
     }
-    var->tape = (CadTape *)cad_free_vars;
-    cad_free_vars = var;
+    var->tape = (CadTape *)cad_state.free_vars;
+    cad_state.free_vars = var;
 }
 
 PyObject *cad_var_passive(double value) {

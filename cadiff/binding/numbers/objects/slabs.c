@@ -3,14 +3,10 @@
 
 enum { SLAB = 255, MANY_SLABS = 64 };
 
-typedef struct Slab {
-    struct Slab *next;
+typedef struct CadSlab {
+    struct CadSlab *next;
     CadVar vars[SLAB];
 } Slab;
-
-static Slab *slabs;
-static size_t n_slabs;
-CadVar *cad_free_vars;
 
 int cad_var_refill(void) {
     Slab *slab = cad_memory_resize(NULL, 1, sizeof *slab);
@@ -18,15 +14,15 @@ int cad_var_refill(void) {
         PyErr_NoMemory();
         return -1;
     }
-    slab->next = slabs;
-    slabs = slab;
-    n_slabs++;
+    slab->next = cad_state.slabs;
+    cad_state.slabs = slab;
+    cad_state.n_slabs++;
     for (int i = SLAB; i-- > 0;) {
         CadVar *var = &slab->vars[i];
         memset(var, 0, sizeof *var);
         Py_SET_TYPE(var, &CadVar_Type);
-        var->tape = (CadTape *)cad_free_vars;
-        cad_free_vars = var;
+        var->tape = (CadTape *)cad_state.free_vars;
+        cad_state.free_vars = var;
     }
     return 0;
 }
@@ -42,23 +38,23 @@ static int is_deserted(const Slab *slab) {
 
 /* The list of free ones is made anew from what is left. */
 void cad_slabs_release(void) {
-    if (n_slabs <= MANY_SLABS) {
+    if (cad_state.n_slabs <= MANY_SLABS) {
         return;
     }
-    cad_free_vars = NULL;
-    for (Slab **link = &slabs; *link != NULL;) {
+    cad_state.free_vars = NULL;
+    for (Slab **link = &cad_state.slabs; *link != NULL;) {
         Slab *slab = *link;
         if (is_deserted(slab)) {
             *link = slab->next;
             cad_memory_free(slab);
-            n_slabs--;
+            cad_state.n_slabs--;
             continue;
         }
         for (int i = SLAB; i-- > 0;) {
             CadVar *var = &slab->vars[i];
             if (Py_REFCNT(var) == 0) {
-                var->tape = (CadTape *)cad_free_vars;
-                cad_free_vars = var;
+                var->tape = (CadTape *)cad_state.free_vars;
+                cad_state.free_vars = var;
             }
         }
         link = &slab->next;
@@ -66,7 +62,7 @@ void cad_slabs_release(void) {
 }
 
 void cad_each_var(const CadTape *tape, void (*visit)(CadVar *, void *), void *context) {
-    for (Slab *slab = slabs; slab != NULL; slab = slab->next) {
+    for (Slab *slab = cad_state.slabs; slab != NULL; slab = slab->next) {
         for (int i = 0; i < SLAB; i++) {
             CadVar *var = &slab->vars[i];
             if (Py_REFCNT(var) > 0 && var->tape == tape) {

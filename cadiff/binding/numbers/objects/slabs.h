@@ -2,14 +2,13 @@
 #ifndef CADIFF_OBJECTS_SLABS_H
 #define CADIFF_OBJECTS_SLABS_H
 
-#include "numbers/objects/types.h"
+#include "numbers/objects/state.h"
 
 #include "tape/tape.h"
 
 /* Numbers are neither known to the cyclic garbage collector (they refer to no object) nor to
  * malloc: they live in slabs, so that the tape can find all that are alive, and are recycled
  * through a list of free ones, linked by `tape`. */
-CAD_HIDDEN extern CadVar *cad_free_vars;
 int cad_var_refill(void); /* 0, or -1 with MemoryError */
 
 /* Give back the slabs in which nothing lives, if there are many: walks over all handles stay short
@@ -20,11 +19,11 @@ void cad_slabs_release(void);
 void cad_each_var(const CadTape *tape, void (*visit)(CadVar *, void *), void *context);
 
 static inline CadVar *cad_var_allocate(void) {
-    if (cad_free_vars == NULL && cad_var_refill() < 0) {
+    if (cad_state.free_vars == NULL && cad_var_refill() < 0) {
         return NULL;
     }
-    CadVar *var = cad_free_vars;
-    cad_free_vars = (CadVar *)var->tape;
+    CadVar *var = cad_state.free_vars;
+    cad_state.free_vars = (CadVar *)var->tape;
     Py_SET_REFCNT(var, 1);
     return var;
 }

@@ -1,10 +1,11 @@
 /* The tape of a thread: made when it is first asked for, freed when the thread has ended and no
  * Var of it is left. What is recorded on it is not known here. */
 #include "numbers/objects/tape.h"
-
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/hooks.h"
+#include "numbers/objects/state.h"
+
+#include "tape/tape.h"
 
 int cad_pin(CadTape *tape) {
     const CadStatus status = cad_tape_ensure(tape);
@@ -16,15 +17,13 @@ int cad_pin(CadTape *tape) {
 }
 
 /* Tapes whose owners are gone while numbers of theirs are alive. */
-typedef struct Orphan {
+typedef struct CadOrphan {
     CadTape *tape;
-    struct Orphan *next;
+    struct CadOrphan *next;
 } Orphan;
 
-static Orphan *orphans;
-
 static void free_deserted_tapes(void) {
-    for (Orphan **link = &orphans; *link != NULL;) {
+    for (Orphan **link = &cad_state.orphans; *link != NULL;) {
         Orphan *orphan = *link;
         if (cad_tape_all_handles(orphan->tape) == 0 && orphan->tape->hook == NULL) {
             *link = orphan->next;
@@ -41,8 +40,8 @@ void cad_desert_tape(CadTape *tape) {
     Orphan *orphan = PyMem_Malloc(sizeof *orphan);
     if (orphan != NULL) { /* else the tape is leaked, which is better than numbers that dangle */
         orphan->tape = tape;
-        orphan->next = orphans;
-        orphans = orphan;
+        orphan->next = cad_state.orphans;
+        cad_state.orphans = orphan;
         free_deserted_tapes();
     }
 }
@@ -60,8 +59,8 @@ static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
         return NULL;
     }
     tape->make_room = cad_var_make_room;
-    tape->second_rule = cad_second_rule_hook;
-    tape->slopes = cad_slopes_hook;
+    tape->second_rule = cad_state.second_rule_hook;
+    tape->slopes = cad_state.slopes_hook;
     tape->rules = PyList_New(0);
     if (tape->rules == NULL) {
         cad_tape_free(tape);
@@ -79,15 +78,13 @@ static CadTape *new_thread_tape(PyObject *dict, PyObject *key) {
 }
 
 CadTape *cad_current_tape(void) {
-    static uint64_t last_thread;
-    static CadTape *last_tape;
-    static PyObject *key;
     PyThreadState *thread = PyThreadState_Get();
     const uint64_t id = PyThreadState_GetID(thread); /* never used twice, unlike the address */
-    if (last_tape != NULL && id == last_thread) {
-        return last_tape;
+    if (cad_state.last_tape != NULL && id == cad_state.last_thread) {
+        return cad_state.last_tape;
     }
-    if (key == NULL && (key = PyUnicode_InternFromString("cadiff.tape")) == NULL) {
+    if (cad_state.tape_key == NULL &&
+        (cad_state.tape_key = PyUnicode_InternFromString("cadiff.tape")) == NULL) {
         return NULL;
     }
     PyObject *dict = PyThreadState_GetDict();
@@ -95,16 +92,16 @@ CadTape *cad_current_tape(void) {
         PyErr_SetString(PyExc_RuntimeError, "cadiff: this thread has no Python state");
         return NULL;
     }
-    PyObject *capsule = PyDict_GetItemWithError(dict, key);
+    PyObject *capsule = PyDict_GetItemWithError(dict, cad_state.tape_key);
     CadTape *tape = NULL;
     if (capsule != NULL) {
         tape = PyCapsule_GetPointer(capsule, NULL);
     } else if (!PyErr_Occurred()) {
-        tape = new_thread_tape(dict, key);
+        tape = new_thread_tape(dict, cad_state.tape_key);
     }
     if (tape != NULL) {
-        last_thread = id;
-        last_tape = tape;
+        cad_state.last_thread = id;
+        cad_state.last_tape = tape;
     }
     return tape;
 }

@@ -2,8 +2,6 @@
  * module is made ready, so that files may ask for a type without knowing what its operators do. */
 #include "numbers/objects/types.h"
 
-PyObject *cad_dtype;
-
 PyTypeObject CadVar_Type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "cadiff.Var",
     .tp_doc = PyDoc_STR(

@@ -116,8 +116,6 @@ enum { CAD_MOST_LEVELS = 20 };
 CAD_HIDDEN extern PyTypeObject CadDual_Type;
 CAD_HIDDEN extern PyTypeObject CadDualArray_Type; /* of kind CAD_DUAL_ARRAY, and no other */
 
-extern PyObject *cad_dtype; /* what .dtype of both answers */
-
 /* --- what an object is --- */
 
 #define CAD_VAR(object) ((CadVar *)(object))

@@ -7,15 +7,13 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
-
-CadTypeTable cad_table_of_var;
-CadTypeTable cad_table_of_dual;
 
 /* The table of an array with derivatives; NULL for anything else. */
 static const CadTypeTable *table_of_array(PyObject *object) {
-    return CAD_IS_VAR_ARRAY(object)    ? &cad_table_of_var
-           : CAD_IS_DUAL_ARRAY(object) ? &cad_table_of_dual
+    return CAD_IS_VAR_ARRAY(object)    ? &cad_state.table_of_var
+           : CAD_IS_DUAL_ARRAY(object) ? &cad_state.table_of_dual
                                        : NULL;
 }
 
@@ -46,16 +44,16 @@ PyObject *cad_single(PyObject *number) {
 /* A Series or a DataFrame of pandas', or what else gives its numbers in this way. The name is one
  * object: CPython remembers the names that it was asked for. */
 static int is_table(PyObject *object) {
-    static PyObject *name;
     if (PyFloat_Check(object) || CAD_IS_VAR(object) || CAD_IS_DUAL(object) ||
         PyArray_Check(object) || PyType_Check(object)) {
         return 0;
     }
-    if (name == NULL && (name = PyUnicode_InternFromString("to_numpy")) == NULL) {
+    if (cad_state.to_numpy == NULL &&
+        (cad_state.to_numpy = PyUnicode_InternFromString("to_numpy")) == NULL) {
         PyErr_Clear();
         return 0;
     }
-    return PyObject_HasAttr(object, name);
+    return PyObject_HasAttr(object, cad_state.to_numpy);
 }
 
 int cad_is_listed(PyObject *object) {
@@ -159,8 +157,6 @@ static PyObject *call_on_elements(PyObject *ufunc, PyObject *const *operands, in
     return result;
 }
 
-int cad_quiet;
-
 /* At least one operand is an array. */
 static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
     int vars = 0, duals = 0, others = 0, complexes = 0;
@@ -177,17 +173,18 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
         return apply_complex(op, operands, n);
     }
     if (duals && !others) {
-        return cad_table_of_dual.apply(op, operands);
+        return cad_state.table_of_dual.apply(op, operands);
     }
     if (vars && !others) {
-        PyObject *result = cad_table_of_var.apply(op, operands);
+        PyObject *result = cad_state.table_of_var.apply(op, operands);
         if (result != NULL || PyErr_Occurred()) {
             return result;
         }
     }
-    const int plain =
-        !vars && !duals && !others && cad_numpy_functions[op] != NULL && cad_quiet == 0;
-    return call_on_elements(plain ? cad_numpy_functions[op] : cad_own_ufuncs[op], operands, n);
+    const int plain = !vars && !duals && !others && cad_state.numpy_functions[op] != NULL &&
+                      cad_state.quiet == 0;
+    return call_on_elements(plain ? cad_state.numpy_functions[op] : cad_state.own_ufuncs[op],
+                            operands, n);
 }
 
 /* --- single numbers --- */
@@ -349,7 +346,7 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
         return apply_arrays(op, operands, n);
     }
     if (seen & 1 << CAD_DUAL_CLASS) {
-        return cad_table_of_dual.apply(op, operands);
+        return cad_state.table_of_dual.apply(op, operands);
     }
     if (seen & 1 << CAD_VAR_CLASS) {
         return apply_vars(op, operands, n, x);

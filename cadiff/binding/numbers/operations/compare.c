@@ -4,6 +4,7 @@
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 
 #include "tape/guards.h"
@@ -24,10 +25,11 @@ static int is_object_array(PyObject *object) {
  * in the place of the answer, which does so as soon as it is read. */
 static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
     CadGuards *const guards = tape->guards;
-    if (CAD_IS_VAR_ARRAY(outcome) && answer != NULL && !guards->at_once && cad_mask_type != NULL &&
-        PyArray_CheckExact(*answer)) {
-        PyObject *mask = PyObject_CallFunction((PyObject *)cad_mask_type, "OOKi", *answer, outcome,
-                                               (unsigned long long)guards->serial, equality);
+    if (CAD_IS_VAR_ARRAY(outcome) && answer != NULL && !guards->at_once &&
+        cad_state.mask_type != NULL && PyArray_CheckExact(*answer)) {
+        PyObject *mask =
+            PyObject_CallFunction((PyObject *)cad_state.mask_type, "OOKi", *answer, outcome,
+                                  (unsigned long long)guards->serial, equality);
         if (mask == NULL) {
             return -1;
         }
@@ -133,7 +135,7 @@ static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject *
         status = guard_elements(x, y, how);
     } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {
         const int equality =
-            (how == Py_EQ || how == Py_NE) && cad_formulas == 0 && !is_about_kind(x, y);
+            (how == Py_EQ || how == Py_NE) && cad_state.formulas == 0 && !is_about_kind(x, y);
         status = record_comparison(tape, x, y, how, equality, answer);
     }
     Py_XDECREF(x);
@@ -188,8 +190,6 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     Py_RETURN_RICHCOMPARE(x, y, how);
 }
 
-int cad_choosing;
-
 /* Outcomes tell a run of a function from those that choose otherwise. */
 static void note_choice(PyObject *left, const PyObject *result) {
     if (PyBool_Check(result)) {
@@ -201,11 +201,11 @@ static void note_choice(PyObject *left, const PyObject *result) {
 
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     PyObject *result = compare_values(left, right, how);
-    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+    if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
         guard_comparison(left, right, how, &result) < 0) {
         Py_CLEAR(result);
     }
-    if (cad_choosing > 0 && result != NULL) {
+    if (cad_state.choosing > 0 && result != NULL) {
         note_choice(left, result);
     }
     return result;
@@ -213,11 +213,11 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
 
 PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
     PyObject *result = compare_values(left, right, how);
-    if (cad_guarding > 0 && result != NULL && result != Py_NotImplemented &&
+    if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
         guard_comparison(left, right, how, NULL) < 0) {
         Py_CLEAR(result);
     }
-    if (cad_choosing > 0 && result != NULL) {
+    if (cad_state.choosing > 0 && result != NULL) {
         note_choice(left, result);
     }
     return result;

@@ -2,33 +2,24 @@
  * package's functions in their place. The tables are filled where the module is made ready;
  * nothing is called here. */
 #include "numbers/operations/operations.h"
-
-PyObject *cad_numpy_functions[CAD_OP_COUNT];
-PyObject *cad_own_ufuncs[CAD_OP_COUNT];
-PyObject *cad_op_of_function;
-PyObject *cad_op_of_name;
-PyObject *cad_numpy;
-PyObject *cad_numpy_sum;
-PyObject *cad_numpy_matmul;
-
-static PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
-static PyObject *load_functions;  /* fills them in; NULL once it has */
-PyObject *cad_ufunc_hook;
+#include "numbers/objects/state.h"
 
 PyObject *cad_function_in_place_of(PyObject *function) {
-    if (load_functions != NULL) {
-        PyObject *done = PyObject_CallNoArgs(load_functions);
+    if (cad_state.load_functions != NULL) {
+        PyObject *done = PyObject_CallNoArgs(cad_state.load_functions);
         if (done == NULL) {
             return NULL;
         }
         Py_DECREF(done);
-        Py_CLEAR(load_functions);
+        Py_CLEAR(cad_state.load_functions);
     }
-    return array_functions == NULL ? NULL : PyDict_GetItemWithError(array_functions, function);
+    return cad_state.array_functions == NULL
+               ? NULL
+               : PyDict_GetItemWithError(cad_state.array_functions, function);
 }
 
 PyObject *cad_find_function(const char *name) {
-    PyObject *function = PyObject_GetAttrString(cad_numpy, name);
+    PyObject *function = PyObject_GetAttrString(cad_state.numpy, name);
     PyObject *ours = function == NULL ? NULL : cad_function_in_place_of(function);
     Py_XDECREF(function);
     if (ours == NULL && !PyErr_Occurred()) {
@@ -38,7 +29,7 @@ PyObject *cad_find_function(const char *name) {
 }
 
 int cad_find_op(PyObject *ufunc) {
-    PyObject *op = PyDict_GetItemWithError(cad_op_of_function, ufunc);
+    PyObject *op = PyDict_GetItemWithError(cad_state.op_of_function, ufunc);
     if (op != NULL) {
         return (int)PyLong_AsLong(op);
     }
@@ -47,7 +38,7 @@ int cad_find_op(PyObject *ufunc) {
     }
     /* A ufunc of SciPy, which is not imported on its account. */
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
-    op = name == NULL ? NULL : PyDict_GetItemWithError(cad_op_of_name, name);
+    op = name == NULL ? NULL : PyDict_GetItemWithError(cad_state.op_of_name, name);
     Py_XDECREF(name);
     if (op == NULL) {
         return PyErr_Occurred() ? -2 : -1;
@@ -57,16 +48,16 @@ int cad_find_op(PyObject *ufunc) {
     if (strncmp(twin, "scipy.", 6) != 0) {
         return -1;
     }
-    return PyDict_SetItem(cad_op_of_function, ufunc, op) < 0 ? -2 : code;
+    return PyDict_SetItem(cad_state.op_of_function, ufunc, op) < 0 ? -2 : code;
 }
 
 int cad_register(PyObject *functions, PyObject *load, PyObject *hook) {
-    Py_XSETREF(array_functions, Py_NewRef(functions));
-    Py_XSETREF(load_functions, Py_NewRef(load));
-    Py_XSETREF(cad_ufunc_hook, Py_NewRef(hook));
+    Py_XSETREF(cad_state.array_functions, Py_NewRef(functions));
+    Py_XSETREF(cad_state.load_functions, Py_NewRef(load));
+    Py_XSETREF(cad_state.ufunc_hook, Py_NewRef(hook));
     return 0;
 }
 
 int cad_is_sum_of_all(PyObject *function, PyObject *x) {
-    return function == cad_numpy_sum && CAD_IS_VAR_ARRAY(x);
+    return function == cad_state.numpy_sum && CAD_IS_VAR_ARRAY(x);
 }

@@ -5,16 +5,7 @@
 
 #include "numbers/objects/types.h"
 
-/* --- which function is which (functions.c): tables that are filled at import --- */
-
-extern PyObject *cad_numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumPy has none */
-extern PyObject *cad_own_ufuncs[CAD_OP_COUNT];      /* ufuncs over objects and doubles */
-extern PyObject *cad_op_of_function;                /* {numpy.sin: op code, ...} */
-extern PyObject *cad_op_of_name;                    /* {"sin": op code, ...}, with aliases */
-extern PyObject *cad_ufunc_hook;                    /* called for what is no plain operation */
-extern PyObject *cad_numpy;
-extern PyObject *cad_numpy_sum; /* the commonest of functions, which are not looked up */
-extern PyObject *cad_numpy_matmul;
+/* --- which function is which (functions.c) --- */
 
 /* Where NumPy's protocols go for functions, and for what is no plain call of an operation. */
 int cad_register(PyObject *functions, PyObject *load, PyObject *hook);
@@ -35,18 +26,9 @@ int cad_is_sum_of_all(PyObject *function, PyObject *x);
 
 /* --- recordings that are to be replayed (recording.c) --- */
 
-/* How many tapes note guards; what follows does nothing while there are none. */
-CAD_HIDDEN extern int cad_guarding;
-
 /* Whether this thread records for replays that may choose anew, and compute by other steps: those
  * that are to be exact take the steps that are taken outside of recordings. */
 int cad_chooses_anew(void);
-
-/* How many threads note in `choices` of their tapes what comparisons come to. */
-CAD_HIDDEN extern int cad_choosing;
-
-/* > 0 while comparisons are those of formulas, whose equalities are kinks, not the program's. */
-extern int cad_formulas;
 
 /* The tape with guards that a number belongs to whose value a replay may find changed; or NULL. */
 CadTape *cad_guarded_tape(PyObject *object);
@@ -70,15 +52,13 @@ void cad_read_quietly(PyObject *object, const char *what);
 
 /* Masks: what stands for one among the operands of an operation is its `number` besides numbers
  * with derivatives, else its values. */
-extern PyTypeObject *cad_mask_type; /* NULL before it is registered */
 void cad_register_masks(PyObject *type);
 void cad_register_scalars(PyObject *type); /* what stands for a single number of Python's */
 int cad_is_mask(PyObject *object);
 int cad_has_masks(PyObject *key);
 
-/* Whether rows that are views for NumPy were taken by indices that a replay computes anew: then
- * what is assigned to may not be one of them, nor what they were taken of. */
-extern int cad_rows_lent;
+/* What is assigned to may not be rows that were lent, nor what they were taken of: -1 with
+ * TypeError. */
 int cad_check_writable(PyObject *target);
 
 /* What x[key] is where masks among the key are indices, which a replay computes anew; None if the
@@ -96,22 +76,6 @@ void cad_index_arrays_by_masks(int recordings);
 void cad_forget_other_recordings(const CadTape *tape);
 
 /* --- operations (apply.c) --- */
-
-/* What operations on any numbers ask of a type: an operation at least one of whose operands is of
- * the type (for Var: an array of it), a product of matrices, and an array as an object array of
- * its scalars or as its plain values. NULL without an exception: an operand is something else. */
-typedef struct CadTypeTable {
-    PyObject *(*apply)(CadOp op, PyObject *const *operands);
-    PyObject *(*matmul)(PyObject *left, PyObject *right);
-    PyObject *(*elements)(PyObject *array);
-    PyObject *(*values)(PyObject *array);
-} CadTypeTable;
-
-CAD_HIDDEN extern CadTypeTable cad_table_of_var;
-CAD_HIDDEN extern CadTypeTable cad_table_of_dual;
-
-/* > 0 while plain arrays are components of numbers: then NumPy's warnings are not wanted. */
-extern int cad_quiet;
 
 /* Apply an operation to as many operands as it has. NotImplemented if one of them is foreign. */
 PyObject *cad_apply(CadOp op, PyObject *const *operands);
@@ -170,8 +134,5 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus);
 /* The partial of an operation by operand `which`, over any numbers. */
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v);
-
-/* The operation whose partial is being computed, for error messages; or -1. */
-extern int cad_partial_of;
 
 #endif

@@ -2,6 +2,7 @@
  * two an operand is does not matter here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/state.h"
 
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     if (modulus != Py_None) {
@@ -43,7 +44,7 @@ static int is_foreign(PyObject *operand) {
 }
 
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
-    PyObject *product = cad_table_of_var.matmul(left, right);
+    PyObject *product = cad_state.table_of_var.matmul(left, right);
     if (product != NULL || PyErr_Occurred()) {
         return product;
     }

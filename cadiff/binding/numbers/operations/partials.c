@@ -6,6 +6,7 @@
  * neither leaks nor has to look for failures itself. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/state.h"
 #include "table/special.h"
 
 static PyObject *consume1(CadOp op, PyObject *x) {
@@ -45,7 +46,7 @@ static int is_single(PyObject *x) {
 
 /* Whether one of two numbers may be another one in a replay. */
 static int is_replayed(PyObject *x, PyObject *y) {
-    return cad_guarding > 0 && is_single(x) && is_single(y) &&
+    return cad_state.guarding > 0 && is_single(x) && is_single(y) &&
            (cad_guarded_tape(x) != NULL || cad_guarded_tape(y) != NULL);
 }
 
@@ -98,7 +99,7 @@ static PyObject *magnitude(PyObject *x) {
  * itself. */
 static PyObject *plain(PyObject *number) {
     double value;
-    if (cad_guarding > 0 && cad_guarded_tape(number) != NULL) {
+    if (cad_state.guarding > 0 && cad_guarded_tape(number) != NULL) {
         return Py_NewRef(cad_innermost(number));
     }
     const int class = cad_classify(number, &value);
@@ -225,17 +226,15 @@ static PyObject *partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject
     }
 }
 
-int cad_partial_of = -1;
-
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,
                              PyObject *v) {
-    const int outer = cad_partial_of;
-    cad_partial_of = (int)op;
-    cad_quiet++;
-    cad_formulas++;
+    const int outer = cad_state.partial_of;
+    cad_state.partial_of = (int)op;
+    cad_state.quiet++;
+    cad_state.formulas++;
     PyObject *result = partial(op, which, x, y, z, v);
-    cad_formulas--;
-    cad_quiet--;
-    cad_partial_of = outer;
+    cad_state.formulas--;
+    cad_state.quiet--;
+    cad_state.partial_of = outer;
     return result;
 }

@@ -3,6 +3,7 @@
  * here is reached. What comparisons become is not known here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 
@@ -10,11 +11,8 @@
 #include "tape/captures.h"
 #include "tape/guards.h"
 
-int cad_guarding;
-int cad_formulas;
-
 int cad_chooses_anew(void) {
-    if (cad_guarding == 0) {
+    if (cad_state.guarding == 0) {
         return 0;
     }
     const CadGuards *const guards = cad_current_tape()->guards;
@@ -66,7 +64,7 @@ CadTape *cad_guarded_tape(PyObject *object) {
 /* --- readings --- */
 
 void cad_note_text(PyObject *number) {
-    CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
+    CadTape *tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(number);
     if (tape != NULL) {
         cad_guard_obstacle(tape,
                            "the text of a number is made, which a replay would not make again: "
@@ -75,7 +73,7 @@ void cad_note_text(PyObject *number) {
 }
 
 int cad_note_repr(PyObject *number) {
-    CadTape *tape = cad_guarding == 0 ? NULL : cad_guarded_tape(number);
+    CadTape *tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(number);
     if (tape != NULL) {
         cad_note_text(number);
         tape->guards->is_shown = 1;
@@ -84,7 +82,7 @@ int cad_note_repr(PyObject *number) {
 }
 
 void cad_read_noted(PyObject *object, const char *what) {
-    CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
+    CadTape *const tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(object);
     if (tape != NULL) {
         char text[CAD_OBSTACLE_ROOM];
         PyOS_snprintf(text, sizeof text,
@@ -96,7 +94,7 @@ void cad_read_noted(PyObject *object, const char *what) {
 }
 
 int cad_read_openly(PyObject *object, const char *what) {
-    if (cad_guarding == 0 || cad_guarded_tape(object) == NULL) {
+    if (cad_state.guarding == 0 || cad_guarded_tape(object) == NULL) {
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
@@ -108,7 +106,7 @@ int cad_read_openly(PyObject *object, const char *what) {
 }
 
 void cad_read_quietly(PyObject *object, const char *what) {
-    CadTape *const tape = cad_guarding == 0 ? NULL : cad_guarded_tape(object);
+    CadTape *const tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(object);
     if (tape != NULL) {
         cad_guard_obstacle(tape, what);
     }
@@ -116,19 +114,16 @@ void cad_read_quietly(PyObject *object, const char *what) {
 
 /* --- masks --- */
 
-PyTypeObject *cad_mask_type;
-static PyTypeObject *scalar_type;
-
 void cad_register_masks(PyObject *type) {
-    Py_XSETREF(cad_mask_type, (PyTypeObject *)Py_NewRef(type));
+    Py_XSETREF(cad_state.mask_type, (PyTypeObject *)Py_NewRef(type));
 }
 
 void cad_register_scalars(PyObject *type) {
-    Py_XSETREF(scalar_type, (PyTypeObject *)Py_NewRef(type));
+    Py_XSETREF(cad_state.scalar_type, (PyTypeObject *)Py_NewRef(type));
 }
 
 int cad_is_mask(PyObject *object) {
-    return Py_IS_TYPE(object, cad_mask_type) || Py_IS_TYPE(object, scalar_type);
+    return Py_IS_TYPE(object, cad_state.mask_type) || Py_IS_TYPE(object, cad_state.scalar_type);
 }
 
 int cad_has_masks(PyObject *key) {
@@ -139,31 +134,26 @@ int cad_has_masks(PyObject *key) {
     return any;
 }
 
-int cad_rows_lent;
-
 int cad_check_writable(PyObject *target) {
     PyObject *found =
-        PyObject_CallMethod((PyObject *)cad_mask_type, "check_writable", "O", target);
+        PyObject_CallMethod((PyObject *)cad_state.mask_type, "check_writable", "O", target);
     Py_XDECREF(found);
     return found == NULL ? -1 : 0;
 }
 
 PyObject *cad_taken_by_masks(PyObject *x, PyObject *key) {
-    return cad_guarding > 0 && cad_has_masks(key)
-               ? PyObject_CallMethod((PyObject *)cad_mask_type, "taken", "OO", x, key)
+    return cad_state.guarding > 0 && cad_has_masks(key)
+               ? PyObject_CallMethod((PyObject *)cad_state.mask_type, "taken", "OO", x, key)
                : Py_NewRef(Py_None);
 }
 
 PyObject *cad_key_without_masks(PyObject *key) {
     return cad_has_masks(key)
-               ? PyObject_CallMethod((PyObject *)cad_mask_type, "read_all", "(O)", key)
+               ? PyObject_CallMethod((PyObject *)cad_state.mask_type, "read_all", "(O)", key)
                : Py_NewRef(key);
 }
 
 /* --- plain arrays indexed by stand-ins --- */
-
-static int n_indexing; /* recordings, of all threads, in which something may index so */
-static binaryfunc subscript_of_numpy;
 
 /* Only a recording has keys with masks in them: of all others it is NumPy's own function. */
 static PyObject *subscript_by_masks(PyObject *array, PyObject *key) {
@@ -174,14 +164,14 @@ static PyObject *subscript_by_masks(PyObject *array, PyObject *key) {
         }
         Py_DECREF(taken);
     }
-    return subscript_of_numpy(array, key);
+    return cad_state.subscript_of_numpy(array, key);
 }
 
 /* NumPy's function in the types that derive from one, too: those made meanwhile have inherited
  * what there was. */
 static void put_back(PyTypeObject *type) {
     if (type->tp_as_mapping->mp_subscript == subscript_by_masks) {
-        type->tp_as_mapping->mp_subscript = subscript_of_numpy;
+        type->tp_as_mapping->mp_subscript = cad_state.subscript_of_numpy;
     }
     PyObject *derived =
         PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", (PyObject *)type);
@@ -197,11 +187,11 @@ static void put_back(PyTypeObject *type) {
 
 void cad_index_arrays_by_masks(int recordings) {
     binaryfunc *const subscript = &PyArray_Type.tp_as_mapping->mp_subscript;
-    n_indexing += recordings;
-    if (n_indexing > 0 && *subscript != subscript_by_masks) {
-        subscript_of_numpy = *subscript;
+    cad_state.indexing += recordings;
+    if (cad_state.indexing > 0 && *subscript != subscript_by_masks) {
+        cad_state.subscript_of_numpy = *subscript;
         *subscript = subscript_by_masks;
-    } else if (n_indexing == 0 && *subscript == subscript_by_masks) {
+    } else if (cad_state.indexing == 0 && *subscript == subscript_by_masks) {
         put_back(&PyArray_Type);
     }
 }
@@ -212,6 +202,6 @@ void cad_forget_other_recordings(const CadTape *tape) {
         recordings++;
         indexing += own->indexes;
     }
-    cad_guarding = recordings;
-    cad_index_arrays_by_masks(indexing - n_indexing);
+    cad_state.guarding = recordings;
+    cad_index_arrays_by_masks(indexing - cad_state.indexing);
 }

@@ -6,6 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
@@ -141,7 +142,7 @@ static PyObject *var_size(CadVar *var, void *closure) {
 
 static PyObject *number_dtype(PyObject *self, void *closure) {
     (void)self, (void)closure;
-    return Py_NewRef(cad_dtype);
+    return Py_NewRef(cad_state.dtype);
 }
 
 static PyObject *itself(PyObject *self, void *closure) {

@@ -6,6 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 
 #include "table/ops.h"
@@ -112,7 +113,8 @@ static PyObject *slot_positive(PyObject *operand) {
 
 static int slot_bool(CadVar *var) {
     if (!CAD_IS_VAR_ARRAY(var)) {
-        return cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0 ? -1 : var->value != 0.0;
+        return cad_state.guarding > 0 && cad_guard_truth((PyObject *)var) < 0 ? -1
+                                                                              : var->value != 0.0;
     }
     if (var->view->size != 1) {
         return cad_refuse_truth("Var", (Py_ssize_t)var->view->size);
@@ -124,7 +126,7 @@ static int slot_bool(CadVar *var) {
         }
         return var->view->kept[0] != 0.0;
     }
-    if (cad_guarding > 0 && cad_guard_truth((PyObject *)var) < 0) {
+    if (cad_state.guarding > 0 && cad_guard_truth((PyObject *)var) < 0) {
         return -1;
     }
     return cad_tape_values(var->tape, var->slot)[var->slot] != 0.0;

@@ -4,7 +4,7 @@
 #include "numbers/var/var.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/hooks.h"
+#include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
 
@@ -139,7 +139,7 @@ static int sweep_hooked(CadTape *tape, size_t begin, size_t end, int accumulate)
     while (status == 0 && i > begin && (i == end || tape->entries[i].out > tape->dirty_begin)) {
         i--;
         const CadStop stop = cad_sweep_reverse(tape, i, i + 1, end, accumulate);
-        status = stop.rule ? cad_rule_hook(tape, i) : 0;
+        status = stop.rule ? cad_state.rule_hook(tape, i) : 0;
         if (status == 0 && hook->swept(hook->holder, i) != CAD_OK) {
             status = -1;
         }
@@ -158,7 +158,7 @@ int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int acc
     CadStop stop = sweep_part(tape, begin, end, transient, accumulate);
     int status = 0;
     while (stop.rule && status == 0) {
-        status = cad_rule_hook(tape, stop.at - 1);
+        status = cad_state.rule_hook(tape, stop.at - 1);
         if (status == 0) {
             stop = sweep_part(tape, begin, stop.at - 1, transient, accumulate);
         }
