@@ -191,6 +191,7 @@ static PyObject *attribute_of(const char *module_name, const char *name) {
 /* --- the module --- */
 
 int cad_numbers_ready(PyObject *module) {
+    cad_state.partial_of = -1;
     if ((cad_state.numpy = PyImport_ImportModule("numpy")) == NULL ||
         (cad_state.numpy_sum = PyObject_GetAttrString(cad_state.numpy, "sum")) == NULL ||
         (cad_state.numpy_matmul = PyObject_GetAttrString(cad_state.numpy, "matmul")) == NULL ||

@@ -1,4 +1,4 @@
 /* See state.h. */
 #include "numbers/objects/state.h"
 
-CadState cad_state = {.partial_of = -1};
+CadState cad_state;
