@@ -12,10 +12,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from copy import copy
 from typing import Any, Literal
-
-import numpy as np
 
 from .. import binding
 from ..binding import (
@@ -37,6 +34,7 @@ from .pace import Pace
 from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import AGAIN, OUTER, WRITES, Attempt, Changes, record
 from .settling import settled
+from .traced import Integers, Traced
 from .walks import AsGiven, UnwatchableError, watch_call
 
 __all__ = ["OnBranchChange", "Traces", "is_eager", "warn_caller", "watch_of"]
@@ -44,116 +42,10 @@ __all__ = ["OnBranchChange", "Traces", "is_eager", "warn_caller", "watch_of"]
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 2  # recordings that fill what was empty, as where results are kept
-PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
 
 _NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
-
-
-class Integers:
-    """The ints, and arrays of such, in calls of one form: which of them are inputs of recordings.
-
-    The first call has them for constants, which programs are fastest with. One that has changed
-    since is an input, until f reads its value, or cannot do with anything else. Where there are
-    many single ones, as in a list, one stands for all.
-    """
-
-    MANY = 8
-
-    def __init__(self, items: list[Any]) -> None:
-        self._first: dict[int, Any] = {k: copy(item) for k, item in enumerate(items)}
-        self._changing: set[int] = set()
-        self._constant: frozenset[int] = frozenset()
-
-    def inputs(self, items: list[Any]) -> frozenset[int]:
-        """Those that are inputs in a call."""
-        changed = [k for k, first in self._first.items() if not _are_equal(first, items[k])]
-        if changed:
-            self._change(changed, items)
-        return frozenset(k for k in self._changing - self._constant if _may_be_input(items[k]))
-
-    def _change(self, which: list[int], items: list[Any]) -> None:
-        single = {k for k, item in enumerate(items) if not isinstance(item, np.ndarray)}
-        together = single if len(single) > self.MANY and not single.isdisjoint(which) else ()
-        for k in {*which, *together}:
-            self._changing.add(k)
-            self._first.pop(k, None)
-
-    def fix(self, which: frozenset[int]) -> None:
-        """These are constants from now on."""
-        self._constant |= which
-
-
-def _are_equal(one: Any, other: Any) -> bool:
-    return np.array_equal(one, other) if isinstance(one, np.ndarray) else bool(one == other)
-
-
-def _may_be_input(item: Any) -> bool:
-    return binding.are_exact(item) if isinstance(item, np.ndarray) else binding.may_be_input(item)
-
-
-class Traced:
-    """What is known of the calls of one signature."""
-
-    def __init__(self) -> None:
-        self.recordings: list[Recorded] = []  # the one made or used last first
-        self.obstacle = ""  # why f is run as it is
-        self.made = 0  # recordings, or attempts
-        self.unsettled = 0  # recordings on end that changed what is watched
-        self._former: dict[int, int] = {}  # how often recordings had been used some time ago
-        self._n_missed = 0  # calls since that no recording served
-
-    def untried(self, tried: list[Recorded], miss: Missed | None) -> Recorded | None:
-        """A recording that may serve a call, besides those that were tried.
-
-        After a miss the one that knows most outcomes: where it misses, too, it is known farthest
-        what is met.
-        """
-        found: Recorded | None = None
-        for one in self.recordings:
-            if one in tried or not (one.watch is None or one.watch.holds()):
-                continue
-            if miss is None:
-                return one
-            is_longest = found is None or len(one.outcomes) > len(found.outcomes)
-            if is_longest and miss.allows(one.outcomes):
-                found = one
-        return found
-
-    def another(self, miss: Missed | None) -> Recorded | None:
-        """The recording that was used last, unless it is the one that was missed.
-
-        It may serve although it has not the outcomes: they do not tell all guards apart.
-        """
-        for one in self.recordings[:1]:
-            if miss is not None and one.outcomes is not miss.outcomes and one.is_current:
-                return one
-        return None
-
-    def note_in_vain(self) -> None:
-        """Note a call that no recording served."""
-        if self._n_missed % PERIOD == 0:
-            self._begin()
-        self._n_missed += 1
-
-    def superseded_by(self, rate: float) -> Recorded | None:
-        """The recording in whose place another is to be made, for what comes so often, if any."""
-        found = [(self._lately(one), -k) for k, one in enumerate(self.recordings)]
-        uses, k = min(found)
-        if rate * self._n_missed > 2 * uses + 1:
-            return self.recordings[-k]
-        self._begin()
-        return None
-
-    def _begin(self) -> None:
-        self._former = {id(one): one.uses for one in self.recordings}
-        self._n_missed = 0
-
-    def _lately(self, recorded: Recorded) -> int:
-        if not recorded.is_current:
-            return -1
-        return recorded.uses - self._former.get(id(recorded), recorded.uses)
 
 
 class Traces:

@@ -134,7 +134,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"named"},
             {"counters", "walks"},
             {"observations"},
-            {"codegen", "listings", "recordings"},
+            {"codegen", "listings", "recordings", "traced"},
             {"traces"},
             {"inner"},
             {"fallbacks"},
