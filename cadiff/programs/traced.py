@@ -1,4 +1,4 @@
-"""What is known of the calls of one signature: their recordings, and which of their integers change.
+"""What is known of the calls of one signature: recordings, and which of the integers change.
 
 Which signatures there are, and when another recording is made, is not known here.
 """
