@@ -40,15 +40,22 @@ cdef extern from "graph/graph.h" nogil:
         CadId id
         double value
 
-    ctypedef struct CadArray:
-        uint32_t op
-        CadId first
-        uint32_t size
-
-    enum: CAD_ARRAY_CALL
-    enum: CAD_NOTED_TAKE, CAD_NOTED_ADD
+    enum: CAD_RECORD_SINGLE, CAD_RECORD_MAP, CAD_RECORD_CALL
     const CadId CAD_NO_ID
-    const CadId CAD_ELEMENT_BIT
+    const CadId CAD_ZERO
+
+    ctypedef struct CadRecord:
+        int kind
+        int op
+
+    ctypedef struct CadArray:
+        uint32_t number
+
+    enum: CAD_NOTED_CALL, CAD_NOTED_TAKE, CAD_NOTED_ADD
+
+    ctypedef struct CadNoted:
+        int kind "as"
+        uint32_t number
 
     ctypedef struct CadLinks:
         bint is_known
@@ -58,7 +65,8 @@ cdef extern from "graph/graph.h" nogil:
         size_t n_between
 
     ctypedef struct CadCalls:
-        int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept
+        CadStatus (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive,
+                          CadNoted *noted) noexcept
         CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
                           int64_t step, const uint8_t *wanted, CadId *made) noexcept
         CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
@@ -68,12 +76,12 @@ cdef extern from "graph/graph.h" nogil:
         CadStatus (*link)(void *owner, uint32_t number, CadLinks *links) noexcept
 
     ctypedef struct CadGraph:
-        CadArray *arrays
+        CadRecord *records
         CadOutcome *guards
-        size_t n_nodes
-        uint32_t n_elements
+        uint32_t n_numbers
+        size_t n_records
         size_t n_arrays
-        size_t n_own_arrays
+        size_t n_own
         size_t n_guards
         bint optimize
         bint compares_last
@@ -85,13 +93,11 @@ cdef extern from "graph/graph.h" nogil:
         pass
 
     ctypedef struct CadGraphParts:
-        uint32_t *nodes
-        uint32_t *arrays
+        uint32_t *records
         int64_t *words
         CadId *lists
         double *constants
-        size_t n_nodes
-        size_t n_arrays
+        size_t n_records
         size_t n_words
         size_t n_lists
         size_t n_constants
@@ -111,7 +117,7 @@ cdef extern from "graph/graph.h" nogil:
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
     bint cad_graph_has(const CadGraph *graph, CadId id)
-    CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
+    CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **beginning,
                                   CadId *ends, size_t *n_ends)
     ctypedef struct CadPart:
         CadGraph *graph
@@ -138,7 +144,10 @@ cdef extern from "graph/graph.h" nogil:
     CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt,
                                  const CadId *outputs, size_t n_outputs, CadPattern *pattern,
                                  CadId **entries)
-    CadPlan *cad_graph_plan(const CadGraph *graph, const CadArray *array)
+    CadId cad_graph_first(CadGraph *graph, size_t record)
+    uint32_t cad_record_size(const CadRecord *record)
+    const CadArray *cad_graph_array(const CadGraph *graph, const CadRecord *record)
+    CadPlan *cad_graph_plan(const CadGraph *graph, const CadRecord *record)
     CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size)
     CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count,
                          size_t size)
@@ -156,7 +165,6 @@ cdef extern from "graph/edges.h" nogil:
         size_t n_numbers
         bint too_many
 
-    size_t cad_edge_index(const CadEdges *edges, CadId id)
     CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt,
                               const CadId *outputs, size_t n_outputs, size_t most,
                               bint with_calls, CadEdges *edges)

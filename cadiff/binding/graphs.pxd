@@ -38,8 +38,7 @@ cdef class Graph:
     cdef int depth                       # of rules that are read to find links
     cdef CadId *inputs                   # the first elements of the inputs
     cdef CadId *outputs
-    cdef size_t kept_nodes               # those that f computed, without derivatives
-    cdef size_t kept_arrays
+    cdef size_t kept_records             # those that f computed, without derivatives
     cdef size_t kept_guards
     cdef Py_ssize_t kept_steps
 

@@ -139,14 +139,13 @@ cdef class Graph:
 
     @property
     def n_nodes(self):
-        return self.graph.n_nodes
+        return self.graph.n_records
 
     cdef void keep(self) noexcept:
         """Note that all there is so far is what f computed, or that and a derivative of it."""
-        self.kept_nodes = self.graph.n_nodes
-        self.kept_arrays = self.graph.n_arrays
+        self.kept_records = self.graph.n_records
         if not self.is_derived:
-            self.graph.n_own_arrays = self.graph.n_arrays
+            self.graph.n_own = self.graph.n_records
         self.kept_guards = self.graph.n_guards
         self.kept_steps = len(self.steps)
 
@@ -520,7 +519,7 @@ cdef class Graph:
             and self.n_recorded >= LONG_CHAIN
             and self.n_arrays == <Py_ssize_t>len(self.sizes)
         )
-        if may_go_forth and self.kept_nodes >= MANY_NUMBERS:
+        if may_go_forth and self.kept_records >= MANY_NUMBERS:
             if self.beginning().is_cheaper_forth(which):
                 return self.forward_code(wrt, outputs)
             may_go_forth = False
@@ -735,7 +734,7 @@ cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
         if edges.too_many:
             return None
         for k in range(found.n):
-            of[k] = n + <int64_t>cad_edge_index(&edges, found.data[k])
+            of[k] = n + <int64_t>found.data[k]
             by[k] = k
         order = np.full(edges.n_numbers, -1)
         made = <int64_t *>cnp.PyArray_DATA(order)
@@ -752,7 +751,7 @@ cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
         by += edges.n
         for k in range(given.n):
             of[k] = n + <int64_t>edges.n_numbers + k
-            by[k] = n + <int64_t>cad_edge_index(&edges, given.data[k])
+            by[k] = n + <int64_t>given.data[k]
         return (*pairs.astype(np.uint32), edges.n_numbers)
     finally:
         cad_edges_free(&edges)
@@ -792,8 +791,9 @@ def graph_of(Recording recording, list atoms, bint optimize):
     return result
 
 
-cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive) noexcept:
-    """The number of the step that a rule on the tape is."""
+cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passive,
+                         CadNoted *noted) noexcept:
+    """What a rule on the tape is in a graph: rows taken or added by indices, or a step."""
     cdef Graph graph = <Graph>owner
     cdef Py_ssize_t k
     try:
@@ -805,11 +805,14 @@ cdef int64_t note_step(void *owner, CadTape *tape, size_t entry, uint8_t *passiv
         operands, results = rule.point
         by_index = getattr(rule, "by_index", None)
         if by_index is not None and np.size(results[0]) > 0 and np.size(operands[0]) > 0:
-            return CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
-        return graph.add_step(rule, operands, results)
+            noted.kind = CAD_NOTED_TAKE if by_index == "take" else CAD_NOTED_ADD
+        else:
+            noted.kind = CAD_NOTED_CALL
+            noted.number = <uint32_t>graph.add_step(rule, operands, results)
+        return CAD_OK
     except BaseException as error:
         cad_restore_exception(error)
-        return -1
+        return CAD_RAISED
 
 
 cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,

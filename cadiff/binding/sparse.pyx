@@ -431,8 +431,10 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
 cdef bint has_long_arrays(Graph graph) noexcept:
     """Whether an operation has a long array for its result."""
     cdef size_t i
-    for i in range(graph.graph.n_arrays):
-        if graph.graph.arrays[i].op < CAD_OP_COUNT and graph.graph.arrays[i].size >= LONG_ARRAY:
+    cdef const CadRecord *record
+    for i in range(graph.graph.n_records):
+        record = &graph.graph.records[i]
+        if record.kind == CAD_RECORD_MAP and cad_record_size(record) >= LONG_ARRAY:
             return True
     return False
 
@@ -522,13 +524,9 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
     cdef Py_ssize_t n_constants = 0, n_copies = 0, n_roots = 0
     cdef cnp.npy_intp at
     cdef double value
-    cdef CadId zero = cad_graph_constant(graph.graph, 0.0)
-    cdef Py_ssize_t n_nodes = graph.graph.n_nodes
     cdef Ids numbers = new_ids(n), roots = new_ids(n)
-    # Of each number where it is computed to, or -1; nodes first, then elements.
-    cdef cnp.ndarray known = np.full(
-        n_nodes + graph.graph.n_elements, -1, dtype=np.intp
-    )
+    # Of each number where it is computed to, or -1.
+    cdef cnp.ndarray known = np.full(graph.graph.n_numbers, -1, dtype=np.intp)
     cdef cnp.ndarray own = np.ascontiguousarray(places, dtype=np.intp)
     cdef cnp.ndarray values = np.empty(n)
     cdef cnp.ndarray constants = np.empty(n, dtype=np.intp)
@@ -542,15 +540,13 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
         chosen = np.ascontiguousarray(index, dtype=np.intp)
     for k in range(n):
         at = k if chosen is None else (<const cnp.npy_intp *>cnp.PyArray_DATA(chosen))[k]
-        numbers.data[k] = zero if at < 0 else entries.data[at]
+        numbers.data[k] = CAD_ZERO if at < 0 else entries.data[at]
         if cad_graph_is_constant(graph.graph, numbers.data[k], &value):
             (<cnp.npy_intp *>cnp.PyArray_DATA(constants))[n_constants] = to[k]
             (<double *>cnp.PyArray_DATA(values))[n_constants] = value
             n_constants += 1
             continue
         at = numbers.data[k]
-        if at >= <cnp.npy_intp>CAD_ELEMENT_BIT:
-            at += n_nodes - <cnp.npy_intp>CAD_ELEMENT_BIT
         if first[at] >= 0:
             (<cnp.npy_intp *>cnp.PyArray_DATA(copies))[n_copies] = to[k]
             (<cnp.npy_intp *>cnp.PyArray_DATA(sources))[n_copies] = first[at]
@@ -565,7 +561,7 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
         plan.direct = True
         ids = new_ids(size)
         for k in range(size):
-            ids.data[k] = zero
+            ids.data[k] = CAD_ZERO
         for k in range(n):
             ids.data[to[k]] = numbers.data[k]
     else:

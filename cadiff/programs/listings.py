@@ -174,7 +174,7 @@ class _Listing:
             return word, str(shape), f"{result} += {given[0]}", ""
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             shape, (result, source, index) = self.plan(i.x)
-            *_, (_, length, stride) = binding.read_plan(self.parts["plans"], i.x)
+            *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
             step = "" if stride == 1 else f"{stride} * "
             on = f"({index} of {length})"
             text = (
@@ -277,7 +277,7 @@ class _Listing:
         target, *sources = [_seen(shape, *view) for view in found]
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             # All that indices may name.
-            *_, (_, length, stride) = binding.read_plan(self.parts["plans"], i.x)
+            *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
             reach = stride * np.arange(length)
             if i.kind == InstructionKind.TAKE_BY:
                 sources[0] = np.add.outer(sources[0], reach).ravel()

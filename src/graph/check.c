@@ -5,66 +5,64 @@
 
 /* --- writing --- */
 
-static uint32_t *write_node(const CadNode *node, uint32_t *to) {
-    const CadId given[3] = {node->x, node->y, node->z};
-    *to++ = node->op;
-    memcpy(to, given, sizeof given);
-    if (node->op == CAD_NODE_CONSTANT) {
-        const double value = cad_node_value(node);
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        to[1] = (uint32_t)bits;
-        to[2] = (uint32_t)(bits >> 32);
-    }
-    return to + 3;
+static size_t words_of(const CadGraph *graph, const CadRecord *record) {
+    return cad_record_has_plan(record) ? cad_graph_plan(graph, record)->words - CAD_PLAN_WORDS : 0;
 }
 
-static size_t words_of(const CadPlan *plan) {
-    return plan->words - CAD_PLAN_WORDS;
+static size_t listed(const CadRecord *record) {
+    return record->kind == CAD_RECORD_PACK ? record->of.array.size : 0;
 }
 
-static size_t listed(const CadArray *array) {
-    return array->op == CAD_ARRAY_PACK ? array->size : 0;
-}
-
-static size_t constants_of(const CadArray *array) {
-    return array->op == CAD_ARRAY_CONSTANTS ? array->size : 0;
+static size_t constants_of(const CadRecord *record) {
+    return record->kind == CAD_RECORD_CONSTANTS ? record->of.array.size : 0;
 }
 
 void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts) {
     parts->n_words = parts->n_lists = parts->n_constants = 0;
-    for (size_t i = 0; i < parts->n_arrays; i++) {
-        const CadArray *array = &graph->arrays[i];
-        parts->n_words += array->plan != SIZE_MAX ? words_of(cad_graph_plan(graph, array)) : 0;
-        parts->n_lists += listed(array);
-        parts->n_constants += constants_of(array);
+    for (size_t i = 1; i <= parts->n_records; i++) {
+        const CadRecord *record = &graph->records[i];
+        parts->n_words += words_of(graph, record);
+        parts->n_lists += listed(record);
+        parts->n_constants += constants_of(record);
+    }
+}
+
+/* What stands behind the operation of a record. */
+static void write_operands(const CadGraph *graph, const CadRecord *record, uint32_t to[3]) {
+    memcpy(to, record->of.bits, sizeof record->of.bits);
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        const double value = cad_record_value(record);
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        to[1] = (uint32_t)bits;
+        to[2] = (uint32_t)(bits >> 32);
+    } else if (cad_record_is_array(record)) {
+        const CadArray *array = cad_graph_array(graph, record);
+        to[0] = record->of.array.size;
+        to[1] = cad_record_has_plan(record) ? cad_graph_plan(graph, record)->ndim : 0;
+        to[2] = record->kind == CAD_RECORD_CALL ? array->number : array->former;
     }
 }
 
 void cad_graph_write(const CadGraph *graph, CadGraphParts *parts) {
-    uint32_t *node = parts->nodes, *array_at = parts->arrays, *list = parts->lists;
+    uint32_t *to = parts->records, *list = parts->lists;
     int64_t *word = parts->words;
     double *constant = parts->constants;
-    for (size_t i = 0; i < parts->n_nodes; i++) {
-        node = write_node(&graph->nodes[i], node);
-    }
-    for (size_t i = 0; i < parts->n_arrays; i++) {
-        const CadArray *array = &graph->arrays[i];
-        CadPlan *plan = array->plan != SIZE_MAX ? cad_graph_plan(graph, array) : NULL;
-        *array_at++ = array->op;
-        *array_at++ = array->size;
-        *array_at++ = array->before;
-        *array_at++ = plan != NULL ? plan->ndim : 0;
-        if (plan != NULL) {
-            memcpy(word, plan->rest, words_of(plan) * sizeof *word);
-            word += words_of(plan);
-        } else if (array->op == CAD_ARRAY_PACK) {
-            memcpy(list, graph->lists + array->list, listed(array) * sizeof *list);
-            list += listed(array);
-        } else if (array->op == CAD_ARRAY_CONSTANTS) {
-            memcpy(constant, graph->constants + array->list,
-                   constants_of(array) * sizeof *constant);
-            constant += constants_of(array);
+    for (size_t i = 1; i <= parts->n_records; i++, to += 4) {
+        const CadRecord *record = &graph->records[i];
+        to[0] = (uint32_t)record->kind << 16 | record->op;
+        write_operands(graph, record, to + 1);
+        if (cad_record_has_plan(record)) {
+            memcpy(word, cad_graph_plan(graph, record)->rest,
+                   words_of(graph, record) * sizeof *word);
+            word += words_of(graph, record);
+        } else if (record->kind == CAD_RECORD_PACK) {
+            memcpy(list, cad_graph_packed(graph, record), listed(record) * sizeof *list);
+            list += listed(record);
+        } else if (record->kind == CAD_RECORD_CONSTANTS) {
+            memcpy(constant, graph->constants + cad_graph_array(graph, record)->list,
+                   constants_of(record) * sizeof *constant);
+            constant += constants_of(record);
         }
     }
 }
@@ -89,29 +87,22 @@ static int is_over_views(uint32_t op) {
 }
 
 int cad_graph_has(const CadGraph *graph, CadId id) {
-    return CAD_IS_ELEMENT(id) ? id - CAD_ELEMENT_BIT < graph->n_elements : id < graph->n_nodes;
+    return id != CAD_NO_ID && id < graph->n_numbers;
 }
 
-static int restore_node(CadGraph *graph, const uint32_t *node, CadId expected) {
-    CadId made;
-    if (node[0] == CAD_NODE_CONSTANT) {
-        const uint64_t bits = (uint64_t)node[3] << 32 | node[2];
-        double value;
-        memcpy(&value, &bits, sizeof value);
-        made = node[1] == 0 ? cad_graph_constant(graph, value) : CAD_NO_ID;
-    } else {
-        if (!is_operation(node[0])) {
-            return 0;
-        }
-        for (int k = 0; k < 3; k++) {
-            if (k < cad_op_info[node[0]].arity ? !cad_graph_has(graph, node[k + 1])
-                                               : node[k + 1] != CAD_NO_ID) {
-                return 0;
-            }
-        }
-        made = cad_graph_node(graph, (CadOp)node[0], node[1], node[2], node[3]);
+static CadId restore_constant(Restorer *r, const uint32_t *given) {
+    const uint64_t bits = (uint64_t)given[2] << 32 | given[1];
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return given[0] == 0 ? cad_graph_constant(r->graph, value) : CAD_NO_ID;
+}
+
+static CadId restore_single(Restorer *r, uint32_t op, const uint32_t *x) {
+    int sound = is_operation(op);
+    for (int k = 0; k < 3 && sound; k++) {
+        sound = k < cad_op_info[op].arity ? cad_graph_has(r->graph, x[k]) : x[k] == CAD_NO_ID;
     }
-    return made == expected;
+    return sound ? cad_graph_single(r->graph, (CadOp)op, x[0], x[1], x[2]) : CAD_NO_ID;
 }
 
 /* A plan as it was read: a shape and views. */
@@ -192,16 +183,14 @@ static int is_within(const Frame *frame, CadNumbers view, int64_t begin, int64_t
     return 1;
 }
 
-/* Whether all that a view sees is of one array, or one node. */
+/* Whether all that a view sees is of one record. */
 static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
     if (!cad_graph_has(graph, view.first)) {
         return 0;
     }
-    if (!CAD_IS_ELEMENT(view.first)) {
-        return is_within(frame, view, view.first, (int64_t)view.first + 1);
-    }
-    const CadArray *array = &graph->arrays[cad_graph_array_of(graph, view.first)];
-    return is_within(frame, view, array->first, (int64_t)array->first + array->size);
+    const uint32_t i = cad_graph_record_of(graph, view.first);
+    const int64_t first = cad_graph_first(graph, i);
+    return is_within(frame, view, first, first + cad_record_size(&graph->records[i]));
 }
 
 static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
@@ -229,44 +218,59 @@ static const void *take(const void *items, size_t item, size_t n_items, size_t *
     return (const char *)items + (*next - count) * item;
 }
 
-/* Whether there is such a call is for its owner to say. */
-static CadId restore_call(Restorer *r, uint32_t size) {
-    CadGraph *graph = r->graph;
-    const int64_t *words = take(r->parts->words, sizeof *words, r->parts->n_words, &r->word, 4);
-    if (words == NULL || words[0] < 1 || words[0] > INT32_MAX || words[1] < 0 ||
-        words[1] > UINT32_MAX || words[2] != (words[0] > 1) || words[3] < 0 ||
-        words[3] > UINT32_MAX) {
-        return CAD_NO_ID;
+static CadId restore_constants(Restorer *r, uint32_t size) {
+    const CadGraphParts *parts = r->parts;
+    const double *values =
+        take(parts->constants, sizeof *values, parts->n_constants, &r->constant, size);
+    return values != NULL ? cad_graph_constants(r->graph, values, size) : CAD_NO_ID;
+}
+
+static CadId restore_pack(Restorer *r, uint32_t size) {
+    const CadId *ids = take(r->parts->lists, sizeof *ids, r->parts->n_lists, &r->list, size);
+    int sound = ids != NULL && size > 1;
+    for (uint32_t k = 0; k < size && sound; k++) {
+        sound = cad_graph_has(r->graph, ids[k]);
     }
-    const Frame frame = {.ndim = 1, .n_views = 1, .shape = words, .size = (size_t)words[0]};
-    const CadNumbers operands = {(CadId)words[1], words + 2};
-    return is_inside(graph, &frame, operands)
-               ? cad_graph_call(graph, (uint32_t)words[3], operands.first, frame.size, size)
+    return sound ? cad_graph_pack(r->graph, ids, size) : CAD_NO_ID;
+}
+
+static CadId restore_map(Restorer *r, uint32_t op, uint32_t size, uint32_t ndim) {
+    Frame frame;
+    return is_over_views(op) && ndim >= cad_entry_kinds[op].core &&
+                   read_frame(r, cad_entry_kinds[op].n_views, ndim, &frame) &&
+                   is_sound(r->graph, &frame, op, size)
+               ? cad_graph_map(r->graph, (CadOp)op, size, frame.ndim, frame.shape, frame.n_views,
+                               frame.views)
                : CAD_NO_ID;
 }
 
-static int is_by_index(uint32_t op) {
-    return op == CAD_ARRAY_TAKE || op == CAD_ARRAY_ADD_BY;
+/* Whether there is such a call is for its owner to say. */
+static CadId restore_call(Restorer *r, uint32_t size, uint32_t ndim, uint32_t number) {
+    Frame frame;
+    return ndim == 1 && read_frame(r, 1, ndim, &frame) &&
+                   frame.views[0].strides[0] == (frame.size > 1) &&
+                   is_inside(r->graph, &frame, frame.views[0])
+               ? cad_graph_call(r->graph, number, frame.views[0].first, frame.size, size)
+               : CAD_NO_ID;
 }
 
-/* Whatever the indices are, what they name has to be there. Adding to an array that is there is
- * left to derivatives. */
-static CadId restore_by_index(Restorer *r, uint32_t op, uint32_t size, uint32_t ndim) {
+/* Whatever the indices are, what they name has to be there. */
+static CadId restore_by_index(Restorer *r, CadRecordKind kind, uint32_t size, uint32_t ndim) {
     Frame frame;
     if (!read_frame(r, 3, ndim, &frame)) {
         return CAD_NO_ID;
     }
-    const int64_t *extra = take(r->parts->words, sizeof *extra, r->parts->n_words, &r->word, 3);
-    if (extra == NULL || ndim == CAD_MOST_AXES || extra[0] != -1 || extra[1] < 1 ||
-        extra[1] > INT32_MAX || extra[2] < -INT32_MAX || extra[2] > INT32_MAX) {
+    const int64_t *extra = take(r->parts->words, sizeof *extra, r->parts->n_words, &r->word, 2);
+    if (extra == NULL || ndim == CAD_MOST_AXES || extra[0] < 1 || extra[0] > INT32_MAX ||
+        extra[1] < -INT32_MAX || extra[1] > INT32_MAX) {
         return CAD_NO_ID;
     }
-    const int takes = op == CAD_ARRAY_TAKE;
+    const int takes = kind == CAD_RECORD_TAKE;
     int64_t shape[CAD_MOST_AXES], strides[CAD_MOST_AXES];
     memcpy(shape, frame.shape, ndim * sizeof *shape);
     memcpy(strides, frame.views[takes ? 1 : 0].strides, ndim * sizeof *strides);
-    shape[ndim] = extra[1];
-    strides[ndim] = extra[2];
+    shape[ndim] = extra[0];
+    strides[ndim] = extra[1];
     const Frame whole = {.ndim = (int)ndim + 1, .shape = shape};
     const CadNumbers indexed = {frame.views[takes ? 1 : 0].first, strides};
     const int sound =
@@ -274,55 +278,56 @@ static CadId restore_by_index(Restorer *r, uint32_t op, uint32_t size, uint32_t 
         (takes
              ? is_result(&frame, size, 0, 0) && is_inside(r->graph, &whole, indexed)
              : is_inside(r->graph, &frame, frame.views[1]) && is_within(&whole, indexed, 0, size));
-    return sound ? cad_graph_by_index(r->graph, op, CAD_NO_ID, size, (int)ndim, frame.shape,
-                                      frame.views, extra[1], extra[2])
+    return sound ? cad_graph_by_index(r->graph, kind, CAD_NO_ID, size, (int)ndim, frame.shape,
+                                      frame.views, extra[0], extra[1])
                  : CAD_NO_ID;
 }
 
-static int restore_array(Restorer *r, const uint32_t *given) {
-    const CadGraphParts *parts = r->parts;
-    CadGraph *graph = r->graph;
-    const uint32_t op = given[0], size = given[1], ndim = given[3];
-    const CadId expected = CAD_ELEMENT_BIT + graph->n_elements;
-    CadId made = CAD_NO_ID;
-    if (size > CAD_MOST_SLOTS - expected ||
-        (ndim > 0 && op >= CAD_OP_COUNT && op != CAD_ARRAY_CALL && !is_by_index(op))) {
-        return 0;
+/* Adding to an array that is there is left to derivatives. */
+static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *given) {
+    const uint32_t size = given[0], ndim = given[1];
+    if ((given[2] != 0 && kind != CAD_RECORD_CALL) || (op != 0 && kind != CAD_RECORD_MAP) ||
+        (ndim != 0 && kind < CAD_RECORD_MAP) || (size == 0 && kind != CAD_RECORD_INPUT) ||
+        size > CAD_MOST_SLOTS - r->graph->n_numbers) {
+        return CAD_NO_ID;
     }
-    if (op == CAD_ARRAY_INPUT) {
-        made = cad_graph_input(graph, size);
-    } else if (op == CAD_ARRAY_CONSTANTS && size > 0) {
-        const double *values =
-            take(parts->constants, sizeof *values, parts->n_constants, &r->constant, size);
-        made = values != NULL ? cad_graph_constants(graph, values, size) : CAD_NO_ID;
-    } else if (op == CAD_ARRAY_PACK && size > 1) {
-        const CadId *ids = take(parts->lists, sizeof *ids, parts->n_lists, &r->list, size);
-        int sound = ids != NULL;
-        for (uint32_t k = 0; k < size && sound; k++) {
-            sound = cad_graph_has(graph, ids[k]);
-        }
-        made = sound ? cad_graph_pack(graph, ids, size) : CAD_NO_ID;
-    } else if (op == CAD_ARRAY_CALL && size > 0 && ndim == 1) {
-        made = restore_call(r, size);
-    } else if (is_by_index(op) && size > 0) {
-        made = restore_by_index(r, op, size, ndim);
-    } else if (is_over_views(op)) {
-        Frame frame;
-        if (ndim >= cad_entry_kinds[op].core &&
-            read_frame(r, cad_entry_kinds[op].n_views, ndim, &frame) &&
-            is_sound(graph, &frame, op, size)) {
-            made = cad_graph_map(graph, op, size, frame.ndim, frame.shape, frame.n_views,
-                                 frame.views);
-        }
+    switch (kind) {
+    case CAD_RECORD_INPUT:
+        return cad_graph_input(r->graph, size);
+    case CAD_RECORD_CONSTANTS:
+        return restore_constants(r, size);
+    case CAD_RECORD_PACK:
+        return restore_pack(r, size);
+    case CAD_RECORD_MAP:
+        return restore_map(r, op, size, ndim);
+    case CAD_RECORD_ADD_BY:
+    case CAD_RECORD_TAKE:
+        return restore_by_index(r, kind, size, ndim);
+    case CAD_RECORD_CALL:
+        return restore_call(r, size, ndim, given[2]);
+    default:
+        return CAD_NO_ID;
     }
-    return made == expected && graph->n_elements - (expected - CAD_ELEMENT_BIT) == size;
 }
 
-/* The inputs come first, before anything that is computed. */
+/* Whether the k-th record is one, and was not there before. */
+static int restore_record(Restorer *r, size_t k) {
+    CadGraph *const graph = r->graph;
+    const uint32_t *given = r->parts->records + 4 * (k - 1);
+    const CadRecordKind kind = (CadRecordKind)(given[0] >> 16);
+    const uint32_t op = given[0] & 0xffff;
+    const CadId expected = k == 1 ? CAD_ZERO : graph->n_numbers;
+    const CadId made = kind == CAD_RECORD_CONSTANT && op == 0 ? restore_constant(r, given + 1)
+                       : kind == CAD_RECORD_SINGLE            ? restore_single(r, op, given + 1)
+                                                   : restore_array(r, kind, op, given + 1);
+    return made == expected && graph->n_records == k + 1;
+}
+
+/* The inputs come first, but for a constant, before anything that is computed. */
 static int are_inputs_first(const CadGraph *graph, size_t n_inputs) {
-    int sound = n_inputs <= graph->n_arrays;
-    for (size_t i = 0; i < graph->n_arrays && sound; i++) {
-        sound = (graph->arrays[i].op == CAD_ARRAY_INPUT) == (i < n_inputs);
+    int sound = n_inputs + 2 <= graph->n_records;
+    for (size_t i = 0; i < graph->n_records && sound; i++) {
+        sound = (graph->records[i].kind == CAD_RECORD_INPUT) == (i >= 2 && i - 2 < n_inputs);
     }
     return sound;
 }
@@ -330,16 +335,9 @@ static int are_inputs_first(const CadGraph *graph, size_t n_inputs) {
 CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs) {
     Restorer restorer = {.graph = graph, .parts = parts};
     Restorer *r = &restorer;
-    size_t node = 0;
-    int sound = parts->n_nodes > 0;
-    for (size_t i = 0; i <= parts->n_arrays && sound; i++) {
-        const uint32_t *array = i < parts->n_arrays ? parts->arrays + 4 * i : NULL;
-        const size_t before = array != NULL ? array[2] : parts->n_nodes;
-        sound = node <= before && before <= parts->n_nodes;
-        for (; node < before && sound; node++) {
-            sound = restore_node(graph, parts->nodes + 4 * node, (CadId)node);
-        }
-        sound = sound && (array == NULL || restore_array(r, array));
+    int sound = parts->n_records > 0;
+    for (size_t k = 1; k <= parts->n_records && sound; k++) {
+        sound = restore_record(r, k);
     }
     if (graph->status != CAD_OK) {
         return graph->status;

@@ -5,7 +5,7 @@
 #include "graph/graph.h"
 
 typedef struct CadEdge {
-    uint32_t of, by; /* indices of numbers: nodes, then the elements of arrays, then others */
+    uint32_t of, by; /* numbers: those of the graph, then others */
     CadId partial;
 } CadEdge;
 
@@ -13,16 +13,12 @@ typedef struct CadEdges {
     CadEdge *items; /* an edge stands behind those of the number that it is by */
     size_t n, capacity;
     size_t n_factors; /* edges to products of matrices, dropped ones included */
-    size_t n_nodes, n_numbers;
+    size_t n_numbers;
     int too_many;  /* then there are none */
     int has_calls; /* or indices: their partials are no numbers, 1 stands for each; what depends on
                     * all of many numbers does so through another one, which is none of the graph
                     */
 } CadEdges;
-
-static inline size_t cad_edge_index(const CadEdges *edges, CadId id) {
-    return CAD_IS_ELEMENT(id) ? edges->n_nodes + (id - CAD_ELEMENT_BIT) : id;
-}
 
 /* All that lead from `wrt` to `outputs` and are not the constant 0, unless there are more than
  * `most`, or there is a call and those are not wanted. Partials that are not there yet become

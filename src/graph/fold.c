@@ -7,27 +7,38 @@
 
 typedef struct Operand {
     CadId id;
+    CadId first;  /* the first operand of what it is the result of, */
+    uint32_t op;  /* a row over single numbers; else 0 */
+    int is_array; /* that it is an element of */
     int is_constant;
     double value;
 } Operand;
 
-static Operand operand(CadGraph *graph, CadId id) {
-    Operand result = {id, 0, 0.0};
-    result.is_constant = cad_graph_is_constant(graph, id, &result.value);
-    if (result.is_constant && CAD_IS_ELEMENT(id)) {
-        result.id = cad_graph_constant(graph, result.value);
+static void look(CadGraph *graph, CadId id, Operand *operand) {
+    const CadRecord *record = cad_graph_record(graph, id);
+    operand->id = id;
+    operand->op = 0;
+    operand->is_array = cad_record_is_array(record);
+    operand->is_constant = 0;
+    if (record->kind == CAD_RECORD_SINGLE) {
+        operand->op = record->op;
+        operand->first = record->of.operands[0];
+    } else if (cad_graph_is_constant(graph, id, &operand->value)) {
+        operand->is_constant = 1;
+        if (operand->is_array) {
+            operand->id = cad_graph_constant(graph, operand->value);
+            operand->is_array = 0;
+        }
     }
-    return result;
 }
 
-static int is(Operand x, double value) {
-    return x.is_constant && x.value == value;
+static int is(const Operand *x, double value) {
+    return x->is_constant && x->value == value;
 }
 
 /* The operand of a unary operation that a number is the result of, or CAD_NO_ID. */
-static CadId within(const CadGraph *graph, CadOp op, Operand x) {
-    return !CAD_IS_ELEMENT(x.id) && graph->nodes[x.id].op == (uint32_t)op ? graph->nodes[x.id].x
-                                                                          : CAD_NO_ID;
+static CadId within(CadOp op, const Operand *x) {
+    return x->op == (uint32_t)op ? x->first : CAD_NO_ID;
 }
 
 static CadId apply1(CadGraph *graph, CadOp op, CadId x) {
@@ -44,92 +55,94 @@ static int is_power_of_two(double x) {
 }
 
 /* c (d x) as (c d) x, where that can neither overflow nor lose digits by itself. */
-static CadId scale(CadGraph *graph, double c, CadId x) {
-    if (!CAD_IS_ELEMENT(x) && graph->nodes[x].op == CAD_OP_multiply) {
-        const CadNode node = graph->nodes[x];
-        double d;
-        const int first = cad_graph_is_constant(graph, node.x, &d);
-        if (first || cad_graph_is_constant(graph, node.y, &d)) {
-            const double least = fmin(fabs(c), fabs(d)), most = fmax(fabs(c), fabs(d));
-            const double both = c * d;
-            if ((least >= 1.0 || most <= 1.0) && isnormal(both) &&
-                (is_power_of_two(c) || is_power_of_two(d))) {
-                return apply2(graph, CAD_OP_multiply, cad_graph_constant(graph, both),
-                              first ? node.y : node.x);
-            }
+static CadId scale(CadGraph *graph, double c, const Operand *x) {
+    double d;
+    if (x->op != CAD_OP_multiply) {
+        return CAD_NO_ID;
+    }
+    const CadId factors[2] = {x->first, cad_graph_record(graph, x->id)->of.operands[1]};
+    const int first = cad_graph_is_constant(graph, factors[0], &d);
+    if (first || cad_graph_is_constant(graph, factors[1], &d)) {
+        const double least = fmin(fabs(c), fabs(d)), most = fmax(fabs(c), fabs(d));
+        const double both = c * d;
+        if ((least >= 1.0 || most <= 1.0) && isnormal(both) &&
+            (is_power_of_two(c) || is_power_of_two(d))) {
+            return apply2(graph, CAD_OP_multiply, cad_graph_constant(graph, both),
+                          factors[first ? 1 : 0]);
         }
     }
     return CAD_NO_ID;
 }
 
-static CadId fold_product(CadGraph *graph, CadOp op, Operand x, Operand y) {
-    if (x.is_constant || y.is_constant) {
-        const double c = x.is_constant ? x.value : y.value;
-        const CadId other = x.is_constant ? y.id : x.id;
+static CadId fold_product(CadGraph *graph, CadOp op, const Operand *x, const Operand *y) {
+    if (x->is_constant || y->is_constant) {
+        const double c = x->is_constant ? x->value : y->value;
+        const Operand *other = x->is_constant ? y : x;
         if (c == 1.0) {
-            return other;
+            return other->id;
         }
         if (c == -1.0) {
-            return apply1(graph, CAD_OP_negative, other);
+            return apply1(graph, CAD_OP_negative, other->id);
         }
         if (op == CAD_OP_amul && c == 0.0) {
             return cad_graph_constant(graph, 0.0);
         }
         if (op == CAD_OP_amul &&
             isfinite(c)) { /* which only absorbs a zero, as any product does */
-            return apply2(graph, CAD_OP_multiply, x.id, y.id);
+            return apply2(graph, CAD_OP_multiply, x->id, y->id);
         }
-        const CadId inner = within(graph, CAD_OP_negative, x.is_constant ? y : x);
+        const CadId inner = within(CAD_OP_negative, other);
         if (inner != CAD_NO_ID) {
             return apply2(graph, op, cad_graph_constant(graph, -c), inner);
         }
         return op == CAD_OP_multiply ? scale(graph, c, other) : CAD_NO_ID;
     }
-    if (op == CAD_OP_multiply && x.id == y.id) {
-        return apply1(graph, CAD_OP_square, x.id);
+    if (op == CAD_OP_multiply && x->id == y->id) {
+        return apply1(graph, CAD_OP_square, x->id);
     }
-    const CadId minus_x = within(graph, CAD_OP_negative, x);
-    const CadId minus_y = within(graph, CAD_OP_negative, y);
+    const CadId minus_x = within(CAD_OP_negative, x);
+    const CadId minus_y = within(CAD_OP_negative, y);
     if (minus_x != CAD_NO_ID && minus_y != CAD_NO_ID) {
         return apply2(graph, op, minus_x, minus_y);
     }
     if (minus_x != CAD_NO_ID || minus_y != CAD_NO_ID) { /* signs go outwards, where they meet */
-        const CadId product = minus_x != CAD_NO_ID ? apply2(graph, op, minus_x, y.id)
-                                                   : apply2(graph, op, x.id, minus_y);
+        const CadId product = minus_x != CAD_NO_ID ? apply2(graph, op, minus_x, y->id)
+                                                   : apply2(graph, op, x->id, minus_y);
         return apply1(graph, CAD_OP_negative, product);
     }
     return CAD_NO_ID;
 }
 
-static CadId fold_power(CadGraph *graph, Operand x, Operand y) {
-    if (!y.is_constant) {
+static CadId fold_power(CadGraph *graph, const Operand *x, const Operand *y) {
+    if (!y->is_constant) {
         return CAD_NO_ID;
     }
-    const CadId squared = y.value == 2.0 || y.value == 3.0 || y.value == 4.0
-                              ? apply1(graph, CAD_OP_square, x.id)
+    const CadId squared = y->value == 2.0 || y->value == 3.0 || y->value == 4.0
+                              ? apply1(graph, CAD_OP_square, x->id)
                               : CAD_NO_ID;
-    if (y.value == 0.0) {
+    if (y->value == 0.0) {
         return cad_graph_constant(graph, 1.0);
     }
-    if (y.value == 1.0) {
-        return x.id;
+    if (y->value == 1.0) {
+        return x->id;
     }
-    if (y.value == -1.0) {
-        return apply1(graph, CAD_OP_reciprocal, x.id);
+    if (y->value == -1.0) {
+        return apply1(graph, CAD_OP_reciprocal, x->id);
     }
-    if (y.value == 3.0) {
-        return apply2(graph, CAD_OP_multiply, squared, x.id);
+    if (y->value == 3.0) {
+        return apply2(graph, CAD_OP_multiply, squared, x->id);
     }
-    return y.value == 4.0 ? apply1(graph, CAD_OP_square, squared) : squared;
+    return y->value == 4.0 ? apply1(graph, CAD_OP_square, squared) : squared;
 }
 
 /* The simpler number, or CAD_NO_ID. */
-static CadId simplify(CadGraph *graph, CadOp op, Operand x, Operand y, Operand z) {
-    const CadId minus_x = within(graph, CAD_OP_negative, x);
-    const CadId minus_y = within(graph, CAD_OP_negative, y);
+static CadId simplify(CadGraph *graph, CadOp op, const Operand *x, const Operand *y,
+                      const Operand *z) {
+    const CadId minus_x = within(CAD_OP_negative, x);
+    const CadId minus_y = within(CAD_OP_negative, y);
     switch ((int)op) {
     case CAD_OP_positive:
-        return x.id;
+        return x->id;
     case CAD_OP_negative:
     case CAD_OP_square:
     case CAD_OP_absolute:
@@ -137,32 +150,33 @@ static CadId simplify(CadGraph *graph, CadOp op, Operand x, Operand y, Operand z
                : op == CAD_OP_negative ? minus_x
                                        : apply1(graph, op, minus_x);
     case CAD_OP_add: /* -0 alone changes nothing */
-        if (is(x, 0.0) && signbit(x.value)) {
-            return y.id;
+        if (is(x, 0.0) && signbit(x->value)) {
+            return y->id;
         }
-        if (is(y, 0.0) && signbit(y.value)) {
-            return x.id;
+        if (is(y, 0.0) && signbit(y->value)) {
+            return x->id;
         }
-        return minus_y != CAD_NO_ID   ? apply2(graph, CAD_OP_subtract, x.id, minus_y)
-               : minus_x != CAD_NO_ID ? apply2(graph, CAD_OP_subtract, y.id, minus_x)
+        return minus_y != CAD_NO_ID   ? apply2(graph, CAD_OP_subtract, x->id, minus_y)
+               : minus_x != CAD_NO_ID ? apply2(graph, CAD_OP_subtract, y->id, minus_x)
                                       : CAD_NO_ID;
     case CAD_OP_subtract:
-        if (is(y, 0.0) && !signbit(y.value)) {
-            return x.id;
+        if (is(y, 0.0) && !signbit(y->value)) {
+            return x->id;
         }
-        return minus_y != CAD_NO_ID ? apply2(graph, CAD_OP_add, x.id, minus_y) : CAD_NO_ID;
+        return minus_y != CAD_NO_ID ? apply2(graph, CAD_OP_add, x->id, minus_y) : CAD_NO_ID;
     case CAD_OP_multiply:
     case CAD_OP_amul:
         return fold_product(graph, op, x, y);
     case CAD_OP_divide:
-        return is(y, 1.0) ? x.id
-               : y.is_constant && is_power_of_two(y.value)
-                   ? apply2(graph, CAD_OP_multiply, x.id, cad_graph_constant(graph, 1.0 / y.value))
+        return is(y, 1.0) ? x->id
+               : y->is_constant && is_power_of_two(y->value)
+                   ? apply2(graph, CAD_OP_multiply, x->id,
+                            cad_graph_constant(graph, 1.0 / y->value))
                    : CAD_NO_ID;
     case CAD_OP_power:
         return fold_power(graph, x, y);
     case CAD_OP_where:
-        return y.id == z.id ? y.id : CAD_NO_ID;
+        return y->id == z->id ? y->id : CAD_NO_ID;
     default:
         return CAD_NO_ID;
     }
@@ -172,26 +186,38 @@ static int is_commutative(CadOp op) {
     return op == CAD_OP_add || op == CAD_OP_multiply || op == CAD_OP_amul;
 }
 
+/* The operands of a commutative operation have an order: single numbers before elements. */
+static int comes_before(const Operand *a, const Operand *b) {
+    return a->is_array == b->is_array ? a->id < b->id : !a->is_array;
+}
+
 CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
     const int arity = cad_op_info[op].arity;
-    const Operand a = operand(graph, x);
-    const Operand b = arity > 1 ? operand(graph, y) : a;
-    const Operand c = arity > 2 ? operand(graph, z) : a;
-    if (a.is_constant && b.is_constant && c.is_constant) {
-        return cad_graph_constant(graph, cad_op_value(op, a.value, b.value, c.value));
+    Operand operands[3];
+    look(graph, x, &operands[0]);
+    if (arity > 1) {
+        look(graph, y, &operands[1]);
     }
-    if (op == CAD_OP_where && a.is_constant) {
-        return a.value != 0.0 ? b.id : c.id;
+    if (arity > 2) {
+        look(graph, z, &operands[2]);
+    }
+    const Operand *const a = &operands[0];
+    const Operand *const b = arity > 1 ? &operands[1] : a, *const c = arity > 2 ? &operands[2] : a;
+    if (a->is_constant && b->is_constant && c->is_constant) {
+        return cad_graph_constant(graph, cad_op_value(op, a->value, b->value, c->value));
+    }
+    if (op == CAD_OP_where && a->is_constant) {
+        return a->value != 0.0 ? b->id : c->id;
     }
     if (!graph->optimize) {
-        return cad_graph_node(graph, op, a.id, b.id, c.id);
+        return cad_graph_single(graph, op, a->id, b->id, c->id);
     }
     const CadId simpler = simplify(graph, op, a, b, c);
     if (simpler != CAD_NO_ID) {
         return simpler;
     }
-    if (is_commutative(op) && a.id > b.id) {
-        return cad_graph_node(graph, op, b.id, a.id, c.id);
+    if (is_commutative(op) && comes_before(b, a)) {
+        return cad_graph_single(graph, op, b->id, a->id, c->id);
     }
-    return cad_graph_node(graph, op, a.id, b.id, c.id);
+    return cad_graph_single(graph, op, a->id, b->id, c->id);
 }

@@ -17,14 +17,13 @@ typedef struct Sum {
 
 typedef struct Forward {
     CadGraph *graph;
-    size_t n_nodes;
+    size_t n_records;
     size_t lanes;
     const CadId *wrt;
-    uint8_t *is_live;
-    uint32_t *uses;
+    uint32_t *uses; /* of records, as all below */
     Sum *sums;
-    CadId *tangents; /* of nodes whose tangents are known: index in `known`, or CAD_NO_ID */
-    CadId *known;    /* so many lanes each; CAD_NO_ID is 0 */
+    size_t *tangents; /* of those whose tangents are known: index in `known` */
+    CadId *known;     /* so many lanes each; CAD_NO_ID is 0 */
     size_t n_known, known_capacity;
 } Forward;
 
@@ -49,10 +48,11 @@ static int lane_of(const Forward *f, CadId id) {
 /* The tangent of a number along one lane. */
 static CadId lane(Forward *f, Part part, size_t k) {
     CadId tangent;
-    if (CAD_IS_ELEMENT(part.of)) {
+    const uint32_t i = cad_graph_record_of(f->graph, part.of);
+    if (cad_record_is_array(&f->graph->records[i])) {
         tangent = lane_of(f, part.of) == (int)k ? cad_graph_constant(f->graph, 1.0) : CAD_NO_ID;
     } else {
-        tangent = f->known[f->tangents[part.of] + k];
+        tangent = f->known[f->tangents[i] + k];
     }
     return tangent == CAD_NO_ID ? CAD_NO_ID : product(f->graph, part.factor, tangent);
 }
@@ -65,8 +65,8 @@ static CadId total(Forward *f, const Sum *sum, size_t k) {
     return result;
 }
 
-/* Have the tangents of a node known. */
-static void make_known(Forward *f, CadId node) {
+/* Have the tangents of a single number known. */
+static void make_known(Forward *f, size_t i) {
     const CadStatus status = cad_memory_grow((void **)&f->known, &f->known_capacity,
                                              f->n_known + f->lanes, sizeof *f->known);
     if (status != CAD_OK) {
@@ -74,11 +74,11 @@ static void make_known(Forward *f, CadId node) {
         return;
     }
     for (size_t k = 0; k < f->lanes; k++) {
-        f->known[f->n_known + k] = total(f, &f->sums[node], k);
+        f->known[f->n_known + k] = total(f, &f->sums[i], k);
     }
-    f->tangents[node] = (CadId)f->n_known;
+    f->tangents[i] = f->n_known;
     f->n_known += f->lanes;
-    f->sums[node] = (Sum){1, {{node, CAD_NO_ID}}};
+    f->sums[i] = (Sum){1, {{cad_graph_first(f->graph, i), CAD_NO_ID}}};
 }
 
 /* Add a part to a sum; 0 if there is no place for it. */
@@ -99,12 +99,24 @@ static int add_part(Forward *f, Sum *sum, Part part) {
     return 1;
 }
 
-/* What an operand adds to the tangent of a node, the partial being given. */
+/* The sum of a single number; none of an array. */
+static Sum *sum_of_single(Forward *f, CadId id) {
+    const uint32_t i = cad_graph_record_of(f->graph, id);
+    return cad_record_is_array(&f->graph->records[i]) ? NULL : &f->sums[i];
+}
+
+static int is_active(Forward *f, CadId id) {
+    const Sum *sum = sum_of_single(f, id);
+    return sum != NULL ? sum->count > 0 : lane_of(f, id) >= 0;
+}
+
+/* What an operand adds to the tangent of a number, the partial being given. */
 static int add_operand(Forward *f, Sum *sum, CadId x, CadId partial) {
-    if (CAD_IS_ELEMENT(x)) {
-        return lane_of(f, x) < 0 || add_part(f, sum, (Part){x, partial});
+    const Sum *of = sum_of_single(f, x);
+    if (of == NULL) {
+        return add_part(f, sum, (Part){x, partial});
     }
-    const Sum own = f->sums[x];
+    const Sum own = *of;
     for (int i = 0; i < own.count; i++) {
         const CadId factor = own.parts[i].factor == CAD_NO_ID
                                  ? partial
@@ -116,102 +128,72 @@ static int add_operand(Forward *f, Sum *sum, CadId x, CadId partial) {
     return 1;
 }
 
-static Sum sum_of_node(Forward *f, CadId id, int *fits) {
-    const CadNode node = f->graph->nodes[id];
-    const CadId x[3] = {node.x, node.y != CAD_NO_ID ? node.y : node.x,
-                        node.z != CAD_NO_ID ? node.z : node.x};
-    const int arity = cad_op_info[node.op].arity;
+static Sum sum_of_result(Forward *f, const CadMade *made, int *fits) {
+    const CadShape shape = {f->graph, 0, made->shape, made->shape, 1};
+    CadNumbers x[4];
+    const int arity = cad_made_operands(made, x);
     Sum sum = {0, {{0, 0}}};
     *fits = 1;
     for (int k = 0; k < arity && *fits && f->graph->status == CAD_OK; k++) {
-        const int active = CAD_IS_ELEMENT(x[k]) ? lane_of(f, x[k]) >= 0 : f->sums[x[k]].count > 0;
-        if (!active) {
+        if (!is_active(f, x[k].first)) {
             continue;
         }
-        const CadId partial = cad_graph_partial(f->graph, (CadOp)node.op, k, x[0], x[1], x[2], id);
+        const CadId partial = cad_graph_partials(&shape, made->op, k, x).first;
         if (!cad_graph_is(f->graph, partial, 0.0)) {
-            *fits = add_operand(f, &sum, x[k],
+            *fits = add_operand(f, &sum, x[k].first,
                                 cad_graph_is(f->graph, partial, 1.0) ? CAD_NO_ID : partial);
         }
     }
     return sum;
 }
 
-static void forward_node(Forward *f, CadId id) {
-    const CadNode node = f->graph->nodes[id];
-    f->sums[id].count = 0;
-    if (!f->is_live[id] || node.op >= CAD_OP_COUNT || node.op == CAD_OP_stop) {
-        return;
-    }
+static void forward_single(Forward *f, size_t i) {
+    CadMade made;
     int fits;
-    Sum sum = sum_of_node(f, id, &fits);
+    cad_graph_look(f->graph, i, &made);
+    Sum sum = sum_of_result(f, &made, &fits);
     if (!fits) { /* too many parts: those of the operands become known */
-        const CadId x[3] = {node.x, node.y, node.z};
-        for (int k = 0; k < 3; k++) {
-            if (x[k] != CAD_NO_ID && !CAD_IS_ELEMENT(x[k]) && f->sums[x[k]].count > 1) {
-                make_known(f, x[k]);
+        for (int k = 1; k < made.n_views; k++) {
+            const Sum *of = sum_of_single(f, made.views[k].first);
+            if (of != NULL && of->count > 1) {
+                make_known(f, (size_t)(of - f->sums));
             }
         }
-        sum = sum_of_node(f, id, &fits);
+        sum = sum_of_result(f, &made, &fits);
     }
-    f->sums[id] = sum;
-    if (sum.count > 1 && f->uses[id] > 1) {
-        make_known(f, id);
-    }
-}
-
-/* Which nodes the outputs depend on, and how often each is used. */
-static void find_live(Forward *f, const CadId *outputs, size_t n_outputs) {
-    for (size_t k = 0; k < n_outputs; k++) {
-        if (!CAD_IS_ELEMENT(outputs[k])) {
-            f->is_live[outputs[k]] = 1;
-            f->uses[outputs[k]]++;
-        }
-    }
-    for (size_t i = f->n_nodes; i-- > 0;) {
-        const CadNode node = f->graph->nodes[i];
-        if (!f->is_live[i] || node.op >= CAD_OP_COUNT) {
-            continue;
-        }
-        const CadId x[3] = {node.x, node.y, node.z};
-        for (int k = 0; k < 3; k++) {
-            if (x[k] != CAD_NO_ID && !CAD_IS_ELEMENT(x[k])) {
-                f->is_live[x[k]] = 1;
-                f->uses[x[k]]++;
-            }
-        }
+    f->sums[i] = sum;
+    if (sum.count > 1 && f->uses[i] > 1) {
+        make_known(f, i);
     }
 }
 
 CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                             size_t n_outputs, CadId *results) {
-    Forward forward = {.graph = graph, .n_nodes = graph->n_nodes, .lanes = n_wrt, .wrt = wrt};
+    Forward forward = {.graph = graph, .n_records = graph->n_records, .lanes = n_wrt, .wrt = wrt};
     Forward *f = &forward;
-    f->is_live = cad_memory_zeroed(f->n_nodes, sizeof *f->is_live);
-    f->uses = cad_memory_zeroed(f->n_nodes, sizeof *f->uses);
-    f->sums = cad_memory_resize(NULL, f->n_nodes, sizeof *f->sums);
-    f->tangents = cad_memory_resize(NULL, f->n_nodes, sizeof *f->tangents);
-    if (f->is_live == NULL || f->uses == NULL || f->sums == NULL || f->tangents == NULL) {
+    f->uses = cad_graph_uses(graph, outputs, n_outputs);
+    f->sums = cad_memory_resize(NULL, f->n_records, sizeof *f->sums);
+    f->tangents = cad_memory_resize(NULL, f->n_records, sizeof *f->tangents);
+    if (f->uses == NULL || f->sums == NULL || f->tangents == NULL) {
         graph->status = CAD_NO_MEMORY;
     } else {
-        find_live(f, outputs, n_outputs);
-        for (size_t i = 0; i < f->n_nodes && graph->status == CAD_OK; i++) {
-            forward_node(f, (CadId)i);
+        for (size_t i = 0; i < f->n_records && graph->status == CAD_OK; i++) {
+            const CadRecord *record = &graph->records[i];
+            f->sums[i].count = 0;
+            if (f->uses[i] > 0 && record->kind == CAD_RECORD_SINGLE && record->op != CAD_OP_stop) {
+                forward_single(f, i);
+            }
         }
         for (size_t k = 0; k < n_wrt; k++) {
             for (size_t i = 0; i < n_outputs && graph->status == CAD_OK; i++) {
                 const CadId y = outputs[i];
-                const Sum itself = {1, {{y, CAD_NO_ID}}};
-                const int is_input = CAD_IS_ELEMENT(y);
-                const CadId found = is_input && lane_of(f, y) < 0
-                                        ? CAD_NO_ID
-                                        : total(f, is_input ? &itself : &f->sums[y], k);
-                results[k * n_outputs + i] =
-                    found == CAD_NO_ID ? cad_graph_constant(graph, 0.0) : found;
+                const Sum itself = {is_active(f, y), {{y, CAD_NO_ID}}};
+                const Sum *sum = sum_of_single(f, y);
+                const CadId found = total(f, sum != NULL ? sum : &itself, k);
+                results[k * n_outputs + i] = found == CAD_NO_ID ? CAD_ZERO : found;
             }
         }
     }
-    cad_memory_free(f->is_live);
     cad_memory_free(f->uses);
     cad_memory_free(f->sums);
     cad_memory_free(f->tangents);

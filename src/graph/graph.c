@@ -1,7 +1,9 @@
-/* Making numbers of a graph, each but once: nodes and arrays are looked up by their content. */
+/* Making numbers of a graph, each but once: records are looked up by their content. */
 #include "graph/inner.h"
 
 enum { FIRST_TABLE = 1 << 10 };
+
+static CadId append(CadGraph *graph, const CadRecord *record);
 
 /* A new graph has one number: there is always some to answer. */
 CadGraph *cad_graph_new(int optimize) {
@@ -11,12 +13,12 @@ CadGraph *cad_graph_new(int optimize) {
     }
     graph->optimize = optimize;
     graph->table_size = FIRST_TABLE;
-    graph->table = cad_memory_resize(NULL, FIRST_TABLE, sizeof *graph->table);
+    graph->table = cad_memory_zeroed(FIRST_TABLE, sizeof *graph->table);
     if (graph->table != NULL) {
-        memset(graph->table, 0xff, FIRST_TABLE * sizeof *graph->table);
+        append(graph, &(CadRecord){.kind = CAD_RECORD_NONE});
         cad_graph_constant(graph, 0.0);
     }
-    if (graph->n_nodes == 0) {
+    if (graph->status != CAD_OK || graph->table == NULL) {
         cad_graph_free(graph);
         return NULL;
     }
@@ -25,7 +27,8 @@ CadGraph *cad_graph_new(int optimize) {
 
 void cad_graph_free(CadGraph *graph) {
     if (graph != NULL) {
-        cad_memory_free(graph->nodes);
+        cad_memory_free(graph->records);
+        cad_memory_free(graph->runs);
         cad_memory_free(graph->arrays);
         cad_memory_free(graph->words);
         cad_memory_free(graph->lists);
@@ -37,7 +40,8 @@ void cad_graph_free(CadGraph *graph) {
 }
 
 size_t cad_graph_bytes(const CadGraph *graph) {
-    return sizeof *graph + graph->node_capacity * sizeof *graph->nodes +
+    return sizeof *graph + graph->record_capacity * sizeof *graph->records +
+           graph->run_capacity * sizeof *graph->runs +
            graph->array_capacity * sizeof *graph->arrays +
            graph->word_capacity * sizeof *graph->words +
            graph->list_capacity * sizeof *graph->lists +
@@ -63,122 +67,102 @@ static int has_room(CadGraph *graph, void **buffer, size_t *capacity, size_t nee
     has_room(graph, (void **)&graph->items, &graph->capacity, graph->n + (more),                  \
              sizeof *graph->items)
 
-/* --- the table of known numbers --- */
+/* --- the table of known records --- */
 
-/* A node is looked for near the place of its latest operand first, since what is made one behind
- * the other is looked for one behind the other; where that is full, and anything else, at places
- * that its hash tells. */
+/* A single number is looked for near the place of its latest operand first, since what is made one
+ * behind the other is looked for one behind the other; where that is full, and anything else, at
+ * places that its hash tells. */
 enum { NEAR = 8 };
 
 static inline uint64_t mix(uint64_t hash, uint64_t word) {
     return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 29);
 }
 
-static uint64_t hash_of_node(CadNode node) {
-    const uint64_t hash = mix((uint64_t)node.op << 32 | node.x, (uint64_t)node.y << 32 | node.z);
-    return hash ^ hash >> 32;
+/* Inputs and constants are told from others by where they are; lists of places are not compared.
+ */
+static int is_looked_up(const CadRecord *record) {
+    return record->kind != CAD_RECORD_NONE && record->kind != CAD_RECORD_INPUT &&
+           record->kind != CAD_RECORD_CONSTANTS && record->kind != CAD_RECORD_ADD_AT;
 }
 
-static uint64_t hash_of_array(const CadGraph *graph, const CadArray *array) {
-    uint64_t hash = mix(array->op, array->size);
-    if (array->plan != SIZE_MAX) {
+static uint64_t hash_of(const CadGraph *graph, const CadRecord *record) {
+    const uint64_t word = (uint64_t)record->kind << 16 | record->op;
+    uint64_t hash;
+    if (!cad_record_is_array(record)) {
+        const uint32_t *bits = record->of.bits;
+        hash = mix(word << 32 | bits[0], (uint64_t)bits[1] << 32 | bits[2]);
+        return hash ^ hash >> 32;
+    }
+    const CadArray *array = cad_graph_array(graph, record);
+    hash = mix(word << 32 | record->of.array.size, (uint64_t)array->former << 32 | array->number);
+    if (cad_record_has_plan(record)) {
         const int64_t *words = graph->words + array->plan;
-        for (uint32_t i = 0; i < cad_graph_plan(graph, array)->words; i++) {
+        for (uint32_t i = 0; i < cad_graph_plan(graph, record)->words; i++) {
             hash = mix(hash, (uint64_t)words[i]);
         }
     }
-    for (uint32_t i = 0; i < array->size && array->op == CAD_ARRAY_PACK; i++) {
+    for (uint32_t i = 0; i < record->of.array.size && record->kind == CAD_RECORD_PACK; i++) {
         hash = mix(hash, graph->lists[array->list + i]);
     }
     return hash ^ hash >> 32;
 }
 
-static int is_same_array(const CadGraph *graph, const CadArray *a, const CadArray *b) {
-    if (a->op != b->op || a->size != b->size || (a->plan == SIZE_MAX) != (b->plan == SIZE_MAX)) {
+static int is_same_array(const CadGraph *graph, const CadRecord *a, const CadRecord *b) {
+    const CadArray *x = cad_graph_array(graph, a), *y = cad_graph_array(graph, b);
+    if (a->of.array.size != b->of.array.size || x->former != y->former || x->number != y->number) {
         return 0;
     }
-    if (a->plan != SIZE_MAX) {
+    if (cad_record_has_plan(a)) {
         const size_t words = cad_graph_plan(graph, a)->words;
         return words == cad_graph_plan(graph, b)->words &&
-               memcmp(graph->words + a->plan, graph->words + b->plan, words * sizeof(int64_t)) ==
+               memcmp(graph->words + x->plan, graph->words + y->plan, words * sizeof(int64_t)) ==
                    0;
     }
-    return a->op == CAD_ARRAY_PACK && memcmp(graph->lists + a->list, graph->lists + b->list,
-                                             a->size * sizeof *graph->lists) == 0;
+    return memcmp(graph->lists + x->list, graph->lists + y->list,
+                  a->of.array.size * sizeof *graph->lists) == 0;
 }
 
-/* The places of a hash, one behind the other: steps are odd, so that all are come by. Evenly
- * distant ones would get stuck where nodes are near each other. */
-static inline size_t next_place(const CadGraph *graph, size_t place, uint64_t hash) {
-    return (place + (hash >> 20 | 1)) & (graph->table_size - 1);
+static inline int is_same(const CadGraph *graph, const CadRecord *a, const CadRecord *b) {
+    const uint32_t *x = a->of.bits, *y = b->of.bits;
+    return a->kind == b->kind && a->op == b->op &&
+           (cad_record_is_array(a) ? is_same_array(graph, a, b)
+                                   : x[0] == y[0] && x[1] == y[1] && x[2] == y[2]);
 }
 
-/* The latest operand of a node that is one itself, or CAD_NO_ID. */
-static inline CadId latest_operand(const CadNode *node) {
-    if (node->op >= CAD_OP_COUNT) {
-        return CAD_NO_ID;
-    }
-    const CadId x[3] = {node->x, node->y, node->z};
-    CadId latest = CAD_NO_ID;
-    for (int k = 0; k < 3; k++) {
-        if (!CAD_IS_ELEMENT(x[k]) && (latest == CAD_NO_ID || x[k] > latest)) {
-            latest = x[k];
-        }
-    }
-    return latest;
+/* Whether a place of the table is that of a record, or free. */
+static inline int fits(const CadGraph *graph, size_t place, const CadRecord *record) {
+    const uint32_t known = graph->table[place];
+    return known == 0 || is_same(graph, &graph->records[known], record);
 }
 
-/* The place of a node, where it is or may be put. */
-static size_t place_of_node(const CadGraph *graph, const CadNode *node) {
-    const CadId latest = latest_operand(node);
-    if (latest != CAD_NO_ID) {
+/* The place of a record, where it is or may be put. Of a hash they follow each other by odd steps,
+ * so that all are come by; evenly distant ones would get stuck where numbers are near each other.
+ */
+static size_t place_of(const CadGraph *graph, const CadRecord *record) {
+    if (record->kind == CAD_RECORD_SINGLE) {
+        const CadId *x = record->of.operands;
+        const CadId other = x[1] > x[2] ? x[1] : x[2], latest = x[0] > other ? x[0] : other;
         for (size_t k = 0; k < NEAR; k++) {
             const size_t place = (2 * (size_t)latest + k) & (graph->table_size - 1);
-            const uint32_t known = graph->table[place];
-            if (known == CAD_NO_ID || (!CAD_IS_ELEMENT(known) &&
-                                       memcmp(&graph->nodes[known], node, sizeof *node) == 0)) {
+            if (fits(graph, place, record)) {
                 return place;
             }
         }
     }
-    const uint64_t hash = hash_of_node(*node);
+    const uint64_t hash = hash_of(graph, record);
     size_t place = hash & (graph->table_size - 1);
-    for (; graph->table[place] != CAD_NO_ID; place = next_place(graph, place, hash)) {
-        const uint32_t known = graph->table[place];
-        if (!CAD_IS_ELEMENT(known) && memcmp(&graph->nodes[known], node, sizeof *node) == 0) {
-            break;
-        }
+    while (!fits(graph, place, record)) {
+        place = (place + (hash >> 20 | 1)) & (graph->table_size - 1);
     }
     return place;
-}
-
-static size_t place_of_array(const CadGraph *graph, const CadArray *array) {
-    const uint64_t hash = hash_of_array(graph, array);
-    size_t place = hash & (graph->table_size - 1);
-    for (; graph->table[place] != CAD_NO_ID; place = next_place(graph, place, hash)) {
-        const uint32_t known = graph->table[place];
-        if (CAD_IS_ELEMENT(known) &&
-            is_same_array(graph, &graph->arrays[known - CAD_ELEMENT_BIT], array)) {
-            break;
-        }
-    }
-    return place;
-}
-
-/* Inputs and constants are told from others by where they are. */
-static int is_looked_up(uint32_t op) {
-    return op != CAD_ARRAY_INPUT && op != CAD_ARRAY_CONSTANTS;
 }
 
 static void fill_table(CadGraph *graph) {
-    memset(graph->table, 0xff, graph->table_size * sizeof *graph->table);
-    graph->n_known = graph->n_nodes;
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        graph->table[place_of_node(graph, &graph->nodes[i])] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < graph->n_arrays; i++) {
-        if (is_looked_up(graph->arrays[i].op)) {
-            graph->table[place_of_array(graph, &graph->arrays[i])] = CAD_ELEMENT_BIT + (uint32_t)i;
+    memset(graph->table, 0, graph->table_size * sizeof *graph->table);
+    graph->n_known = 0;
+    for (size_t i = 0; i < graph->n_records; i++) {
+        if (is_looked_up(&graph->records[i])) {
+            graph->table[place_of(graph, &graph->records[i])] = (uint32_t)i;
             graph->n_known++;
         }
     }
@@ -204,143 +188,148 @@ static int has_place(CadGraph *graph) {
 /* --- taking back --- */
 
 CadGraphMark cad_graph_mark(const CadGraph *graph) {
-    return (CadGraphMark){graph->n_nodes,     graph->n_arrays, graph->n_words,   graph->n_lists,
-                          graph->n_constants, graph->n_guards, graph->n_elements};
+    return (CadGraphMark){graph->n_records, graph->n_runs,      graph->n_arrays, graph->n_words,
+                          graph->n_lists,   graph->n_constants, graph->n_guards, graph->n_numbers};
 }
 
 void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
-    const int has_more = graph->n_nodes > mark->n_nodes || graph->n_arrays > mark->n_arrays;
-    graph->n_nodes = mark->n_nodes;
+    const int has_more = graph->n_records > mark->n_records;
+    graph->n_records = mark->n_records;
+    graph->n_runs = mark->n_runs;
     graph->n_arrays = mark->n_arrays;
     graph->n_words = mark->n_words;
     graph->n_lists = mark->n_lists;
     graph->n_constants = mark->n_constants;
     graph->n_guards = mark->n_guards;
-    graph->n_elements = mark->n_elements;
+    graph->n_numbers = mark->n_numbers;
+    graph->latest = graph->runs[graph->n_runs - 1];
     graph->status = CAD_OK;
     if (has_more) {
         fill_table(graph);
     }
 }
 
-/* --- nodes --- */
+/* --- records --- */
 
-static CadId find_or_make(CadGraph *graph, CadNode node) {
-    if (!has_place(graph)) {
-        return 0;
-    }
-    const size_t place = place_of_node(graph, &node);
-    if (graph->table[place] != CAD_NO_ID) {
-        return graph->table[place];
-    }
-    if (!ROOM(nodes, n_nodes, node_capacity, 1)) {
-        return 0;
-    }
-    if (graph->n_nodes >= CAD_ELEMENT_BIT - 1) {
+/* Append a record with its numbers, which has to be begun by itself if it is an array. */
+static CadId append(CadGraph *graph, const CadRecord *record) {
+    const int is_array = cad_record_is_array(record);
+    const uint32_t size = cad_record_size(record);
+    const int begins = is_array || graph->latest.step == 0;
+    if (size > CAD_MOST_SLOTS - graph->n_numbers || graph->n_records >= UINT32_MAX) {
         note_failure(graph, CAD_TAPE_FULL);
-        return 0;
+        return CAD_ZERO;
     }
-    graph->table[place] = (uint32_t)graph->n_nodes;
-    graph->n_known++;
-    graph->nodes[graph->n_nodes] = node;
-    return (CadId)graph->n_nodes++;
+    if (!ROOM(records, n_records, record_capacity, 1) ||
+        (begins && !ROOM(runs, n_runs, run_capacity, 1))) {
+        return CAD_ZERO;
+    }
+    const CadId first = graph->n_numbers;
+    if (begins) {
+        graph->latest = (CadRun){first, (uint32_t)graph->n_records, !is_array};
+        graph->runs[graph->n_runs++] = graph->latest;
+    }
+    graph->records[graph->n_records++] = *record;
+    graph->n_numbers += size;
+    return first;
+}
+
+/* The first number of the record that is there already, or is made now. */
+static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
+    if (!is_looked_up(record)) {
+        return append(graph, record);
+    }
+    if (!has_place(graph)) {
+        return CAD_ZERO;
+    }
+    const size_t place = place_of(graph, record), index = graph->n_records;
+    if (graph->table[place] != 0) {
+        return cad_graph_first(graph, graph->table[place]);
+    }
+    const CadId first = append(graph, record);
+    if (graph->n_records > index) {
+        graph->table[place] = (uint32_t)index;
+        graph->n_known++;
+    }
+    return first;
 }
 
 CadId cad_graph_constant(CadGraph *graph, double value) {
-    CadNode node = {CAD_NODE_CONSTANT, 0, 0, 0};
-    memcpy(&node.y, &value, sizeof value);
-    return find_or_make(graph, node);
+    CadRecord record = {.kind = CAD_RECORD_CONSTANT};
+    memcpy(record.of.bits + 1, &value, sizeof value);
+    return find_or_make(graph, &record);
 }
 
-CadId cad_graph_node(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
+CadId cad_graph_single(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z) {
     const int arity = cad_op_info[op].arity;
-    return find_or_make(graph,
-                        (CadNode){op, x, arity > 1 ? y : CAD_NO_ID, arity > 2 ? z : CAD_NO_ID});
+    return find_or_make(graph, &(CadRecord){.kind = CAD_RECORD_SINGLE,
+                                            .op = (uint16_t)op,
+                                            .of.operands = {x, arity > 1 ? y : CAD_NO_ID,
+                                                            arity > 2 ? z : CAD_NO_ID}});
 }
 
 /* --- arrays --- */
 
-uint32_t cad_graph_array_of(CadGraph *graph, CadId element) {
-    const CadArray *recent = &graph->arrays[graph->recent];
-    if (graph->recent < graph->n_arrays && element - recent->first < recent->size) {
-        return graph->recent;
-    }
-    size_t low = 0, high = graph->n_arrays;
-    while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        if (graph->arrays[middle].first <= element) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return graph->recent = (uint32_t)low;
-}
-
 /* Begin an array; what belongs to it is appended to words and lists before it is finished. */
 static int has_array_room(CadGraph *graph, size_t size) {
-    if (size > CAD_MOST_SLOTS - CAD_ELEMENT_BIT - graph->n_elements) {
+    if (size > CAD_MOST_SLOTS - graph->n_numbers) {
         return note_failure(graph, CAD_TAPE_FULL);
     }
-    return has_place(graph) && ROOM(arrays, n_arrays, array_capacity, 1);
+    return ROOM(arrays, n_arrays, array_capacity, 1);
 }
 
-static CadId finish_array(CadGraph *graph, uint32_t op, size_t size, size_t plan, size_t list) {
-    const CadArray array = {.op = op,
-                            .first = CAD_ELEMENT_BIT + graph->n_elements,
-                            .size = (uint32_t)size,
-                            .before = (uint32_t)graph->n_nodes,
-                            .plan = plan,
-                            .list = list};
-    if (is_looked_up(op)) {
-        const size_t place = place_of_array(graph, &array);
-        const uint32_t known = graph->table[place];
-        if (known != CAD_NO_ID) {
-            graph->n_words = plan != SIZE_MAX ? plan : graph->n_words;
-            graph->n_lists = list != SIZE_MAX ? list : graph->n_lists;
-            return graph->arrays[known - CAD_ELEMENT_BIT].first;
-        }
-        graph->table[place] = CAD_ELEMENT_BIT + (uint32_t)graph->n_arrays;
-        graph->n_known++;
+/* If it is there already, what belongs to it is dropped. */
+static CadId finish_array(CadGraph *graph, CadRecordKind kind, CadOp op, size_t size,
+                          CadArray array) {
+    const size_t n_records = graph->n_records;
+    graph->arrays[graph->n_arrays] = array;
+    const CadId first = find_or_make(
+        graph,
+        &(CadRecord){.kind = (uint16_t)kind,
+                     .op = (uint16_t)op,
+                     .of.array = {graph->n_numbers, (uint32_t)size, (uint32_t)graph->n_arrays}});
+    if (graph->n_records > n_records) {
+        graph->n_arrays++;
+    } else if (kind == CAD_RECORD_PACK) {
+        graph->n_lists = array.list;
+    } else {
+        graph->n_words = array.plan;
     }
-    graph->arrays[graph->n_arrays++] = array;
-    graph->n_elements += (uint32_t)size;
-    return array.first;
+    return first;
 }
 
 CadId cad_graph_input(CadGraph *graph, size_t size) {
-    if (!has_array_room(graph, size)) {
-        return 0;
-    }
-    return finish_array(graph, CAD_ARRAY_INPUT, size, SIZE_MAX, SIZE_MAX);
+    return has_array_room(graph, size)
+               ? finish_array(graph, CAD_RECORD_INPUT, 0, size, (CadArray){.plan = 0})
+               : CAD_ZERO;
 }
 
 CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size) {
+    const CadArray array = {.list = graph->n_constants};
     if (!has_array_room(graph, size) || !ROOM(constants, n_constants, constant_capacity, size)) {
-        return 0;
+        return CAD_ZERO;
     }
-    const size_t list = graph->n_constants;
-    memcpy(graph->constants + list, values, size * sizeof *values);
+    memcpy(graph->constants + array.list, values, size * sizeof *values);
     graph->n_constants += size;
-    return finish_array(graph, CAD_ARRAY_CONSTANTS, size, SIZE_MAX, list);
+    return finish_array(graph, CAD_RECORD_CONSTANTS, 0, size, array);
 }
 
 CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size) {
+    const CadArray array = {.list = graph->n_lists};
     if (size == 1) {
         return ids[0];
     }
     if (!has_array_room(graph, size) || !ROOM(lists, n_lists, list_capacity, size)) {
-        return 0;
+        return CAD_ZERO;
     }
-    const size_t list = graph->n_lists;
-    memcpy(graph->lists + list, ids, size * sizeof *ids);
+    memcpy(graph->lists + array.list, ids, size * sizeof *ids);
     graph->n_lists += size;
-    return finish_array(graph, CAD_ARRAY_PACK, size, SIZE_MAX, list);
+    return finish_array(graph, CAD_RECORD_PACK, 0, size, array);
 }
 
 /* Append a plan, all of it but what is in `rest`; NULL if there is no room. */
 static CadPlan *append_plan(CadGraph *graph, int ndim, const int64_t *shape, int n_views,
-                            const CadNumbers *views, int n_extra, int64_t index) {
+                            const CadNumbers *views, int n_extra) {
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     if (!ROOM(words, n_words, word_capacity, words)) {
         return NULL;
@@ -351,7 +340,7 @@ static CadPlan *append_plan(CadGraph *graph, int ndim, const int64_t *shape, int
                       .n_views = (uint16_t)n_views,
                       .n_extra = (uint32_t)n_extra,
                       .size = 1,
-                      .index = index};
+                      .index = -1};
     for (int i = 0; i < ndim; i++) {
         cad_plan_shape(plan)[i] = shape[i];
         plan->size *= shape[i];
@@ -365,79 +354,60 @@ static CadPlan *append_plan(CadGraph *graph, int ndim, const int64_t *shape, int
     return plan;
 }
 
-CadId cad_graph_map(CadGraph *graph, uint32_t op, size_t size, int ndim, const int64_t *shape,
+CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
                     int n_views, const CadNumbers *views) {
-    const size_t place = graph->n_words;
-    if (!has_array_room(graph, size) ||
-        append_plan(graph, ndim, shape, n_views, views, 0, -1) == NULL) {
-        return 0;
-    }
-    return finish_array(graph, op, size, place, SIZE_MAX);
+    const CadArray array = {.plan = graph->n_words};
+    return has_array_room(graph, size) &&
+                   append_plan(graph, ndim, shape, n_views, views, 0) != NULL
+               ? finish_array(graph, CAD_RECORD_MAP, op, size, array)
+               : CAD_ZERO;
 }
 
 CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, const int64_t *shape,
                        CadNumbers target, CadNumbers source) {
-    const size_t place = graph->n_words;
+    const CadArray array = {.plan = graph->n_words, .former = former};
     const CadNumbers views[2] = {target, source};
-    CadPlan *plan = NULL;
-    if (has_array_room(graph, size)) {
-        plan = append_plan(graph, ndim, shape, 2, views, 1, -1);
-    }
-    if (plan == NULL) {
-        return 0;
-    }
-    cad_plan_extra(plan)[0] = former == CAD_NO_ID ? -1 : (int64_t)former;
-    return finish_array(graph, CAD_ARRAY_ADD_TO, size, place, SIZE_MAX);
+    return has_array_room(graph, size) && append_plan(graph, ndim, shape, 2, views, 0) != NULL
+               ? finish_array(graph, CAD_RECORD_ADD_TO, 0, size, array)
+               : CAD_ZERO;
 }
 
 CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
                        CadNumbers source, size_t count) {
-    const size_t place = graph->n_words, list = graph->n_lists;
+    const CadArray array = {.plan = graph->n_words, .list = graph->n_lists, .former = former};
     const int64_t shape[1] = {(int64_t)count};
-    CadPlan *plan = NULL;
-    if (has_array_room(graph, size) && ROOM(lists, n_lists, list_capacity, count)) {
-        plan = append_plan(graph, 1, shape, 1, &source, 1, (int64_t)list);
+    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, list_capacity, count) ||
+        append_plan(graph, 1, shape, 1, &source, 0) == NULL) {
+        return CAD_ZERO;
     }
-    if (plan == NULL) {
-        return 0;
-    }
-    cad_plan_extra(plan)[0] = former == CAD_NO_ID ? -1 : (int64_t)former;
-    memcpy(graph->lists + list, places, count * sizeof *places);
+    memcpy(graph->lists + array.list, places, count * sizeof *places);
     graph->n_lists += count;
-    return finish_array(graph, CAD_ARRAY_ADD_TO, size, place, list);
+    return finish_array(graph, CAD_RECORD_ADD_AT, 0, size, array);
 }
 
-CadId cad_graph_by_index(CadGraph *graph, uint32_t op, CadId former, size_t size, int ndim,
+CadId cad_graph_by_index(CadGraph *graph, CadRecordKind kind, CadId former, size_t size, int ndim,
                          const int64_t *shape, const CadNumbers views[3], int64_t length,
                          int64_t stride) {
-    const size_t place = graph->n_words;
+    const CadArray array = {.plan = graph->n_words, .former = former};
     CadPlan *plan = NULL;
     if (has_array_room(graph, size)) {
-        plan = append_plan(graph, ndim, shape, 3, views, 3, -1);
+        plan = append_plan(graph, ndim, shape, 3, views, 2);
     }
     if (plan == NULL) {
-        return 0;
+        return CAD_ZERO;
     }
-    int64_t *extra = cad_plan_extra(plan);
-    extra[0] = former == CAD_NO_ID ? -1 : (int64_t)former;
-    extra[1] = length;
-    extra[2] = stride;
-    return finish_array(graph, op, size, place, SIZE_MAX);
+    cad_plan_extra(plan)[0] = length;
+    cad_plan_extra(plan)[1] = stride;
+    return finish_array(graph, kind, 0, size, array);
 }
 
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size) {
-    const size_t place = graph->n_words;
+    const CadArray array = {.plan = graph->n_words, .number = number};
     const int64_t shape[1] = {(int64_t)count}, step[1] = {count > 1};
     const CadNumbers view = {operands, step};
-    CadPlan *plan = NULL;
-    if (has_array_room(graph, size)) {
-        plan = append_plan(graph, 1, shape, 1, &view, 1, -1);
-    }
-    if (plan == NULL) {
-        return 0;
-    }
-    cad_plan_extra(plan)[0] = number;
-    return finish_array(graph, CAD_ARRAY_CALL, size, place, SIZE_MAX);
+    return has_array_room(graph, size) && append_plan(graph, 1, shape, 1, &view, 0) != NULL
+               ? finish_array(graph, CAD_RECORD_CALL, 0, size, array)
+               : CAD_ZERO;
 }
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
@@ -450,21 +420,82 @@ CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
 
 /* --- asking --- */
 
-int cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
-    if (CAD_IS_ELEMENT(id)) {
-        const CadArray *array = &graph->arrays[cad_graph_array_of(graph, id)];
-        if (array->op != CAD_ARRAY_CONSTANTS) {
-            return 0;
+static int begins_behind(const CadRun *run, CadId id, size_t record) {
+    return run->id > id || run->record > record;
+}
+
+/* The last run that begins neither behind an id nor behind a record. */
+static size_t find_run(CadGraph *graph, CadId id, size_t record) {
+    const CadRun *const runs = graph->runs;
+    size_t low = graph->recent, high = graph->n_runs;
+    if (low >= high || begins_behind(&runs[low], id, record)) {
+        low = 0;
+    } else if (low + 1 == high || begins_behind(&runs[low + 1], id, record)) {
+        return low;
+    }
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (begins_behind(&runs[middle], id, record)) {
+            high = middle;
+        } else {
+            low = middle;
         }
-        *value = graph->constants[array->list + (id - array->first)];
-        return 1;
     }
-    const CadNode *node = &graph->nodes[id];
-    if (node->op != CAD_NODE_CONSTANT) {
-        return 0;
+    return graph->recent = low;
+}
+
+CadRun cad_graph_run_of(CadGraph *graph, CadId id) {
+    return graph->runs[find_run(graph, id, UINT32_MAX)];
+}
+
+CadId cad_graph_first(CadGraph *graph, size_t record) {
+    const CadRun run = record >= graph->latest.record
+                           ? graph->latest
+                           : graph->runs[find_run(graph, UINT32_MAX, record)];
+    return run.id + run.step * (CadId)(record - run.record);
+}
+
+void cad_graph_visit_array(const CadGraph *graph, size_t record, CadVisit *visit, void *visitor) {
+    const CadRecord made = graph->records[record];
+    if (made.kind == CAD_RECORD_PACK) {
+        const CadId *ids = cad_graph_packed(graph, &made);
+        for (uint32_t k = 0; k < made.of.array.size; k++) {
+            visit(visitor, ids[k]);
+        }
+    } else if (cad_record_has_plan(&made)) {
+        CadPlan *plan = cad_graph_plan(graph, &made);
+        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
+            visit(visitor, (CadId)cad_plan_view(plan, k)[0]);
+        }
+        const CadId former = cad_graph_array(graph, &made)->former;
+        if (former != CAD_NO_ID) {
+            visit(visitor, former);
+        }
     }
-    *value = cad_node_value(node);
-    return 1;
+}
+
+int cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
+    const CadRecord *record = cad_graph_record(graph, id);
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        *value = cad_record_value(record);
+    } else if (record->kind == CAD_RECORD_CONSTANTS) {
+        const CadArray *array = cad_graph_array(graph, record);
+        *value = graph->constants[array->list + (id - record->of.array.first)];
+    }
+    return record->kind == CAD_RECORD_CONSTANT || record->kind == CAD_RECORD_CONSTANTS;
+}
+
+CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count) {
+    if (count > room->capacity) {
+        CadId *grown = cad_memory_resize(room->ids, count, sizeof *grown);
+        if (grown == NULL) {
+            graph->status = CAD_NO_MEMORY;
+            return NULL;
+        }
+        room->ids = grown;
+        room->capacity = count;
+    }
+    return room->ids;
 }
 
 size_t cad_strides_in_order(int ndim, const int64_t *shape, int64_t *strides) {

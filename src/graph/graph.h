@@ -1,11 +1,11 @@
 /* A computation as a graph of numbers: each is computed once, from numbers before it, and never
  * changes. What was written to in place on the tape is here another number of the same slot.
  *
- * Single numbers are nodes. Arrays are nodes of their own, of which every element can be named
- * like a single number. All numbers are made through cad_graph_apply and its like, which give
- * back a number that is there already if it is the same (common subexpressions), or a constant if
- * it is one (folding). So derivatives of a graph are further numbers of it: see pull.c and
- * push.c.
+ * A graph is a sequence of records, in the order in which they were made: a record is a single
+ * number, or an array of numbers, each of which can be named alike. All numbers are made through
+ * cad_graph_apply and its like, which give back a number that is there already if it is the same
+ * (common subexpressions), or a constant if it is one (folding). So derivatives of a graph are
+ * further numbers of it: see pull.c and push.c.
  *
  * A function that runs out of memory sets graph->status and answers some number. After that the
  * graph is of no use until it is rewound to where it was before. */
@@ -19,55 +19,69 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A number: the index of a node or, with the highest bit, of an element of an array. All elements
- * are counted through. */
+/* A number: the numbers of all records are counted through. */
 typedef uint32_t CadId;
 
-#define CAD_NO_ID UINT32_MAX
-#define CAD_ELEMENT_BIT 0x80000000u
-#define CAD_IS_ELEMENT(id) ((id) >= CAD_ELEMENT_BIT)
+#define CAD_NO_ID 0u /* none: the first record of a graph is there in its place */
+#define CAD_ZERO 1u  /* the constant 0.0, which every graph has */
 
-/* What nodes and arrays are that are no operations. */
-enum {
-    CAD_NODE_CONSTANT = CAD_OP_COUNT, /* its value stands in y and z */
-    CAD_ARRAY_INPUT,
-    CAD_ARRAY_CONSTANTS, /* `list`: their index in graph->constants */
-    CAD_ARRAY_PACK,   /* `list`: index in graph->lists of as many numbers, which it consists of */
-    CAD_ARRAY_ADD_TO, /* an array of its size with something added to some elements */
-    CAD_ARRAY_CALL,   /* the results of a call, which the owner of the graph carries out */
-    CAD_ARRAY_TAKE,   /* numbers of an array at indices that are numbers themselves */
-    CAD_ARRAY_ADD_BY, /* as CAD_ARRAY_ADD_TO, but such indices tell to which elements */
-};
+/* What the numbers of a record are. */
+typedef enum CadRecordKind {
+    CAD_RECORD_NONE,
+    CAD_RECORD_CONSTANT, /* a single number, */
+    CAD_RECORD_SINGLE,   /* or one that a row of the table makes of single ones */
+    /* arrays */
+    CAD_RECORD_INPUT,
+    CAD_RECORD_CONSTANTS,
+    CAD_RECORD_PACK,   /* it consists of numbers that are there */
+    CAD_RECORD_MAP,    /* an operation over views: a row of the table, or a kind */
+    CAD_RECORD_ADD_TO, /* an array of its size with something added to some elements, along a view
+                        */
+    CAD_RECORD_ADD_AT, /* or at places that are listed, */
+    CAD_RECORD_ADD_BY, /* or at indices that are numbers themselves */
+    CAD_RECORD_TAKE,   /* numbers of an array at such indices */
+    CAD_RECORD_CALL,   /* the results of a call, which the owner of the graph carries out */
+} CadRecordKind;
 
-typedef struct CadNode {
-    uint32_t op;
-    CadId x, y, z; /* operands that the operation does not have are CAD_NO_ID */
-} CadNode;
+typedef struct CadRecord {
+    uint16_t kind; /* CadRecordKind */
+    uint16_t op;   /* CadOp of a single number and of a map, else 0 */
+    union {
+        CadId operands[3]; /* those that the operation does not have are CAD_NO_ID */
+        uint32_t bits[3];  /* of a constant: its value stands in the last two */
+        struct {
+            CadId first;
+            uint32_t size;
+            uint32_t at; /* its index in graph->arrays */
+        } array;
+    } of;
+} CadRecord;
 
-/* The plan of an array is that of an entry over arrays, with numbers in place of slots, but that
- * the first view starts with the element's place within the array. Of the kinds of entries it may
- * be a row of the table, a sum or a product of matrices: what computes fresh numbers from views.
+/* What else an array is made of. A plan is that of an entry over arrays, with numbers in place of
+ * slots, but that the result, its first view, starts with a place within the array.
  *
- *   CAD_ARRAY_ADD_TO  views: target, source; extra: the former array's first element, or -1 for
- *                     zeros. With an index >= 0 (in graph->lists) the view is the source alone,
- *                     and the list holds the places of the targets within the array.
- *   CAD_ARRAY_CALL    view: the operands, all in a row; extra: the number of the call.
- *
- *   CAD_ARRAY_TAKE    views: result, source, index; extra: -1, length, stride. From where the
- * source is seen it goes on by index times stride. An index is a whole number below length, a
- * negative one counts from there; with any other a program has no result.
- *
- *   CAD_ARRAY_ADD_BY  views: target, source, index; extra: the former array's first element, or -1
- *                     for zeros; length, stride. As CAD_ARRAY_TAKE, but it is the target that goes
- *                     on. */
+ *   MAP     views: result, operands; the kinds of entries among them compute fresh numbers
+ *   ADD_TO  views: target, source
+ *   ADD_AT  view: source
+ *   ADD_BY  views: target, source, index; extra: length, stride. From where the target is seen it
+ *           goes on by index times stride. An index is a whole number below length, a negative one
+ *           counts from there; with any other a program has no result.
+ *   TAKE    views: result, source, index; extra: length, stride. It is the source that goes on.
+ *   CALL    view: the operands, all in a row */
 typedef struct CadArray {
-    uint32_t op;
-    CadId first;
-    uint32_t size;
-    uint32_t before; /* nodes that were made before it */
-    size_t plan;     /* index in graph->words, or SIZE_MAX */
-    size_t list;
+    size_t plan;     /* index in graph->words */
+    size_t list;     /* PACK: index of its numbers in graph->lists; ADD_AT: of the places there;
+                        CONSTANTS: index in graph->constants */
+    CadId former;    /* the first element of what is added to, CAD_NO_ID: zeros */
+    uint32_t number; /* of a call */
 } CadArray;
+
+/* Where numbers and records are that follow each other: single ones, or those of one array. */
+typedef struct CadRun {
+    CadId id;
+    uint32_t record;
+    uint32_t step; /* from a number to the next one: 1 record; within an array none */
+} CadRun;
 
 /* A replay that compares has to find this outcome again. */
 typedef struct CadOutcome {
@@ -86,15 +100,23 @@ typedef struct CadLinks {
     size_t n, n_between;
 } CadLinks;
 
+/* What an entry of a rule is in a graph. */
+typedef struct CadNoted {
+    enum {
+        CAD_NOTED_CALL, /* the call of this number */
+        CAD_NOTED_TAKE, /* the operands are x and whole numbers, the result is x[whole numbers] */
+        CAD_NOTED_ADD,  /* they are whole numbers and x, which is added to zeros there */
+    } as;
+    uint32_t number;
+} CadNoted;
+
 /* Calls are what is not of the table. Their owner tells them by numbers, and makes derivatives of
  * them as further numbers of the graph. `operands` and `results` stand in a row; derivatives, too,
  * or one stands for all of them: then `step` is 0. */
 typedef struct CadCalls {
-    /* The number of the call that an entry of a rule stands for, or -1 with an exception;
-     * passive[k] (zero before) says that the derivative by operand k is cut. Or CAD_NOTED_TAKE:
-     * the operands are x and whole numbers, the result is x[whole numbers]; CAD_NOTED_ADD: they
-     * are whole numbers and x, which is added to zeros there. */
-    int64_t (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive);
+    /* What an entry of a rule stands for; passive[k] (zero before) says that the derivative by
+     * operand k is cut. */
+    CadStatus (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive, CadNoted *noted);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the
      * tangents of results, given those of operands; CAD_NO_ID where all are zero. Cotangents that
      * are not `wanted`, number by number, may be anything; tangents that do not `move` are 0. */
@@ -109,24 +131,24 @@ typedef struct CadCalls {
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
 } CadCalls;
 
-enum { CAD_NOTED_TAKE = -2, CAD_NOTED_ADD = -3 };
-
 typedef struct CadGraph {
-    CadNode *nodes;
+    CadRecord *records;
+    CadRun *runs;
     CadArray *arrays;
     int64_t *words;
     CadId *lists;
     double *constants;
     CadOutcome *guards;
-    size_t n_nodes, n_arrays, n_words, n_lists, n_constants, n_guards;
-    size_t n_own_arrays; /* the first arrays, which the function has; others are of derivatives */
-    size_t node_capacity, array_capacity, word_capacity, list_capacity, constant_capacity,
-        guard_capacity;
-    uint32_t n_elements;
-    uint32_t *table;   /* of known nodes and arrays, by their content */
+    size_t n_records, n_runs, n_arrays, n_words, n_lists, n_constants, n_guards;
+    size_t record_capacity, run_capacity, array_capacity, word_capacity, list_capacity,
+        constant_capacity, guard_capacity;
+    size_t n_own;  /* the first records, which the function has; others are of derivatives */
+    CadRun latest; /* of the runs */
+    uint32_t n_numbers;
+    uint32_t *table;   /* of known records, by their content; 0: a free place */
     size_t table_size; /* a power of 2 */
     size_t n_known;
-    uint32_t recent;       /* the array that was looked up last */
+    size_t recent;         /* the run that was looked up last */
     int optimize;          /* else every operation is carried out as it was recorded */
     int compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
@@ -141,8 +163,8 @@ size_t cad_graph_bytes(const CadGraph *graph);
 /* How much there is in a graph; and to forget what was made since, whatever came of it, which
  * takes no memory. Arrays of inputs are taken back like any other. */
 typedef struct CadGraphMark {
-    size_t n_nodes, n_arrays, n_words, n_lists, n_constants, n_guards;
-    uint32_t n_elements;
+    size_t n_records, n_runs, n_arrays, n_words, n_lists, n_constants, n_guards;
+    uint32_t n_numbers;
 } CadGraphMark;
 
 CadGraphMark cad_graph_mark(const CadGraph *graph);
@@ -171,7 +193,7 @@ typedef struct CadNumbers {
 
 /* An operation over arrays: `views` are result (its `first` counts from the array's first element)
  * and operands. */
-CadId cad_graph_map(CadGraph *graph, uint32_t op, size_t size, int ndim, const int64_t *shape,
+CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
                     int n_views, const CadNumbers *views);
 
 /* `former` (or zeros, if CAD_NO_ID) with source numbers added to targets. */
@@ -180,9 +202,9 @@ CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, con
 CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
                        CadNumbers source, size_t count);
 
-/* CAD_ARRAY_TAKE, or CAD_ARRAY_ADD_BY with what it adds to, or CAD_NO_ID; the rest is what stands
- * in its plan. */
-CadId cad_graph_by_index(CadGraph *graph, uint32_t op, CadId former, size_t size, int ndim,
+/* CAD_RECORD_TAKE, or CAD_RECORD_ADD_BY with what it adds to, or CAD_NO_ID; the rest is what
+ * stands in its plan. */
+CadId cad_graph_by_index(CadGraph *graph, CadRecordKind kind, CadId former, size_t size, int ndim,
                          const int64_t *shape, const CadNumbers views[3], int64_t length,
                          int64_t stride);
 
@@ -193,26 +215,79 @@ CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
 /* --- asking --- */
 
-static inline CadPlan *cad_graph_plan(const CadGraph *graph, const CadArray *array) {
-    return (CadPlan *)(graph->words + array->plan);
+static inline int cad_record_is_array(const CadRecord *record) {
+    return record->kind >= CAD_RECORD_INPUT;
+}
+
+/* How many numbers it has. */
+static inline uint32_t cad_record_size(const CadRecord *record) {
+    return cad_record_is_array(record) ? record->of.array.size : 1;
+}
+
+/* Whether it is computed: neither a constant nor an input. */
+static inline int cad_record_is_made(const CadRecord *record) {
+    return record->kind == CAD_RECORD_SINGLE || record->kind >= CAD_RECORD_PACK;
 }
 
 /* Whether numbers tell where an array takes from, or adds to. */
-static inline int cad_array_is_by_index(const CadArray *array) {
-    return array->op == CAD_ARRAY_TAKE || array->op == CAD_ARRAY_ADD_BY;
+static inline int cad_record_is_by_index(const CadRecord *record) {
+    return record->kind == CAD_RECORD_TAKE || record->kind == CAD_RECORD_ADD_BY;
 }
 
-/* The first element of the array that one adds to, or CAD_NO_ID. */
-static inline CadId cad_graph_former(const CadGraph *graph, const CadArray *array) {
-    if (array->op != CAD_ARRAY_ADD_TO && array->op != CAD_ARRAY_ADD_BY) {
-        return CAD_NO_ID;
+/* Whether something is added to an array that is there, or to zeros. */
+static inline int cad_record_adds(const CadRecord *record) {
+    return record->kind >= CAD_RECORD_ADD_TO && record->kind <= CAD_RECORD_ADD_BY;
+}
+
+static inline const CadArray *cad_graph_array(const CadGraph *graph, const CadRecord *record) {
+    return &graph->arrays[record->of.array.at];
+}
+
+/* Whether it sees others through views. */
+static inline int cad_record_has_plan(const CadRecord *record) {
+    return record->kind >= CAD_RECORD_MAP;
+}
+
+static inline CadPlan *cad_graph_plan(const CadGraph *graph, const CadRecord *record) {
+    return (CadPlan *)(graph->words + cad_graph_array(graph, record)->plan);
+}
+
+/* The numbers that a pack consists of. */
+static inline const CadId *cad_graph_packed(const CadGraph *graph, const CadRecord *pack) {
+    return graph->lists + cad_graph_array(graph, pack)->list;
+}
+
+/* The run that an id belongs to. */
+CadRun cad_graph_run_of(CadGraph *graph, CadId id);
+
+/* The index of the record that a number belongs to. */
+static inline uint32_t cad_graph_record_of(CadGraph *graph, CadId id) {
+    const CadRun run = id >= graph->latest.id ? graph->latest : cad_graph_run_of(graph, id);
+    return run.record + run.step * (id - run.id);
+}
+
+static inline const CadRecord *cad_graph_record(CadGraph *graph, CadId id) {
+    return &graph->records[cad_graph_record_of(graph, id)];
+}
+
+/* The first number of a record. */
+CadId cad_graph_first(CadGraph *graph, size_t record);
+
+/* Call `visit` with the numbers that a record is made of: with the first one of each view. */
+typedef void CadVisit(void *visitor, CadId id);
+void cad_graph_visit_array(const CadGraph *graph, size_t record, CadVisit *visit, void *visitor);
+
+static inline void cad_graph_visit(const CadGraph *graph, size_t record, CadVisit *visit,
+                                   void *visitor) {
+    const CadRecord made = graph->records[record];
+    if (made.kind != CAD_RECORD_SINGLE) {
+        cad_graph_visit_array(graph, record, visit, visitor);
+        return;
     }
-    const int64_t former = cad_plan_extra(cad_graph_plan(graph, array))[0];
-    return former < 0 ? CAD_NO_ID : (CadId)former;
+    for (int k = 0; k < 3 && made.of.operands[k] != CAD_NO_ID; k++) {
+        visit(visitor, made.of.operands[k]);
+    }
 }
-
-/* The index of the array that an element belongs to. */
-uint32_t cad_graph_array_of(CadGraph *graph, CadId element);
 
 int cad_graph_is_constant(CadGraph *graph, CadId id, double *value);
 
@@ -221,10 +296,10 @@ static inline int cad_graph_is(CadGraph *graph, CadId id, double value) {
     return cad_graph_is_constant(graph, id, &found) && found == value;
 }
 
-/* The value in a node that is a constant. */
-static inline double cad_node_value(const CadNode *node) {
+/* The value of a single number that is a constant. */
+static inline double cad_record_value(const CadRecord *constant) {
     double value;
-    memcpy(&value, &node->y, sizeof value);
+    memcpy(&value, constant->of.bits + 1, sizeof value);
     return value;
 }
 
@@ -241,19 +316,20 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
 
 /* --- written down --- */
 
-/* What a graph is made of, without what follows from it: of each node the operation and three
- * operands (of a constant: 0, and the lower and higher half of its bits); of each array the
- * operation, its size, how many nodes come before it, and its number of axes; shapes and views of
- * plans; numbers that arrays consist of; constants of arrays. Arrays have theirs in order. */
+/* What a graph is made of, without what follows from it. Of each record, from the constant 0 on,
+ * four words: its kind in the upper half of the first one and its operation in the lower half;
+ * then operands; of a constant 0, and the lower and higher half of its bits; of an array its size,
+ * its number of axes, and the number of a call. Then, for arrays in their order: shapes and views
+ * of plans; numbers that arrays consist of; constants of arrays. */
 typedef struct CadGraphParts {
-    uint32_t *nodes, *arrays;
+    uint32_t *records;
     int64_t *words;
     CadId *lists;
     double *constants;
-    size_t n_nodes, n_arrays, n_words, n_lists, n_constants;
+    size_t n_records, n_words, n_lists, n_constants;
 } CadGraphParts;
 
-/* How long the parts of the first n_nodes and n_arrays are; and to copy them. */
+/* How long the parts of so many records are; and to copy them. */
 void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts);
 void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
 
@@ -264,10 +340,10 @@ CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t 
 /* Whether there is such a number. */
 int cad_graph_has(const CadGraph *graph, CadId id);
 
-/* A graph of the first n_nodes alone, of a graph whose only arrays are inputs; numbers are the
+/* A graph of the first n_records alone, of a graph whose only arrays are inputs; numbers are the
  * same. `ends` has room for as many: it is left with those that later ones are made of. */
-CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
-                              CadId *ends, size_t *n_ends);
+CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **beginning, CadId *ends,
+                              size_t *n_ends);
 
 /* --- parts --- */
 

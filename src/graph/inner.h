@@ -4,22 +4,29 @@
 
 #include "graph/graph.h"
 
-/* A node as it is, without folding. */
-CadId cad_graph_node(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
+/* A single number as it is, without folding. */
+CadId cad_graph_single(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 
-/* Of partials.c, in two algebras: those of single numbers and of arrays. */
+/* Room for a list of numbers, which is used again and again. */
+typedef struct CadRoom {
+    CadId *ids;
+    size_t capacity;
+} CadRoom;
 
-/* The partial of an operation by operand `which`; operands that it does not have are ignored. */
-CadId cad_graph_partial(CadGraph *graph, CadOp op, int which, CadId x, CadId y, CadId z, CadId v);
+CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
 
-/* Partials over a shape. Operands x[0..2] and the value x[3]; new numbers stand in order, along
- * strides that the caller has to provide: `in_order`, and zeros for single ones. */
+/* --- partials.c --- */
+
+/* Strides of numbers that stay where they are. */
+extern const int64_t cad_no_strides[CAD_MOST_AXES];
+
+/* Partials over a shape, of no axes for single numbers. Operands x[0..2] and the value x[3]; new
+ * numbers stand in order, along strides that the caller has to provide. */
 typedef struct CadShape {
     CadGraph *graph;
     int ndim;
     const int64_t *lengths;
     const int64_t *in_order;
-    const int64_t *none;
     size_t size;
 } CadShape;
 
@@ -41,46 +48,45 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
     return 1;
 }
 
-/* Call `visit` with the operands of a node, or of an array: with the first number of each view. */
-typedef void CadVisit(void *visitor, CadId id);
-void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor);
-void cad_graph_visit_array(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor);
+/* --- records.c --- */
 
-/* What some outputs depend on, of the nodes and arrays that there are. CAD_NO_MEMORY: nothing is
- * left to forget. */
-typedef struct CadLive {
-    uint8_t *nodes, *arrays;
-} CadLive;
-
-CadStatus cad_graph_find_live(CadGraph *graph, const CadId *outputs, size_t n_outputs,
-                              CadLive *live);
-void cad_graph_forget_live(CadLive *live);
-
-/* A copy of a plan, since new numbers move what the graph holds. */
-typedef struct CadPlanCopy {
+/* What a record is, as a copy, since new numbers move what the graph holds. A single number has no
+ * axes. */
+typedef struct CadMade {
+    CadRecordKind kind;
+    CadOp op;
+    CadId first;
+    uint32_t size;
+    CadId former;
+    uint32_t number; /* of a call */
+    size_t list;
     int ndim;
     int n_views;
+    CadNumbers views[4];
+    int64_t length, stride; /* of what numbers index */
     int64_t shape[CAD_MOST_AXES];
     int64_t strides[4][CAD_MOST_AXES];
-    CadNumbers views[4];
-    int64_t index;
-    int64_t extra;          /* the first one, or -1 */
-    int64_t length, stride; /* of what numbers index */
-} CadPlanCopy;
+} CadMade;
 
-static inline void cad_copy_plan(const CadGraph *graph, const CadArray *array, CadPlanCopy *copy) {
-    CadPlan *plan = cad_graph_plan(graph, array);
-    copy->ndim = plan->ndim;
-    copy->n_views = plan->n_views;
-    copy->index = plan->index;
-    copy->extra = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : -1;
-    copy->length = plan->n_extra > 2 ? cad_plan_extra(plan)[1] : 0;
-    copy->stride = plan->n_extra > 2 ? cad_plan_extra(plan)[2] : 0;
-    memcpy(copy->shape, cad_plan_shape(plan), plan->ndim * sizeof *copy->shape);
-    for (int k = 0; k < plan->n_views; k++) {
-        memcpy(copy->strides[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *copy->shape);
-        copy->views[k] = (CadNumbers){(CadId)cad_plan_view(plan, k)[0], copy->strides[k]};
+void cad_graph_look(CadGraph *graph, size_t record, CadMade *made);
+
+static inline CadShape cad_made_shape(CadGraph *graph, const CadMade *made, int64_t *in_order) {
+    const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);
+    return (CadShape){graph, made->ndim, made->shape, in_order, size};
+}
+
+/* The operands of a row, as many as there are, and its value behind three; answers how many. */
+static inline int cad_made_operands(const CadMade *made, CadNumbers x[4]) {
+    const int arity = made->n_views - 1;
+    for (int k = 0; k < 3; k++) {
+        x[k] = made->views[k < arity ? k + 1 : 1];
     }
+    x[3] = (CadNumbers){made->first + made->views[0].first, made->views[0].strides};
+    return arity;
+}
+
+static inline int cad_made_is_kind(const CadMade *made) {
+    return made->kind == CAD_RECORD_MAP && cad_op_is_kind(made->op);
 }
 
 /* Copying from a graph into another one: what a number is there by itself, and as the first one of
@@ -90,11 +96,63 @@ typedef struct CadCopier {
     CadGraph *to;
     CadId (*number)(void *context, CadId id);
     CadId (*view)(void *context, CadId id);
+    int folds; /* single numbers may become simpler */
     void *context;
 } CadCopier;
 
-/* An array that is neither inputs nor constants; answers its first element. */
-CadId cad_graph_copy_array(const CadCopier *copier, const CadArray *array);
+/* Copies what is made of other numbers, and constants; answers its first number. */
+CadId cad_graph_copy(const CadCopier *copier, size_t record);
+
+/* --- live.c --- */
+
+/* How often each record is used by some numbers, and by what these depend on; NULL without memory.
+ */
+uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs);
+
+/* What depends on variables: which records, and which numbers are variables themselves. An array
+ * of inputs need not be one as a whole. */
+typedef struct CadActive {
+    uint8_t *records, *variables;
+} CadActive;
+
+/* Records that carry a derivative if the variables do, or (`by_value`) that change with them.
+ * CAD_NO_MEMORY: nothing is left to forget. */
+CadStatus cad_graph_find_active(CadGraph *graph, const CadId *wrt, size_t n_wrt, int by_value,
+                                CadActive *active);
+void cad_graph_forget_active(CadActive *active);
+
+static inline int cad_is_active(CadGraph *graph, const CadActive *active, CadId id) {
+    return active->records[cad_graph_record_of(graph, id)];
+}
+
+/* Whether one number is active by itself. */
+static inline int cad_is_active_number(CadGraph *graph, const CadActive *active, CadId id) {
+    const uint32_t i = cad_graph_record_of(graph, id);
+    return graph->records[i].kind == CAD_RECORD_INPUT ? active->variables[id] : active->records[i];
+}
+
+/* --- derivatives.c --- */
+
+/* Derivatives of the numbers of a record: each has one, or one stands for all. */
+typedef struct CadDerivatives {
+    CadId first;   /* CAD_NO_ID: they are zero */
+    uint32_t step; /* 1, or 0: one for all */
+} CadDerivatives;
+
+/* As numbers along one axis. */
+CadNumbers cad_derivatives_in_row(CadDerivatives given);
+
+/* Those that belong to a view of the record. */
+CadNumbers cad_derivatives_of_view(CadDerivatives given, CadNumbers view);
+
+CadDerivatives cad_derivatives_sum(CadGraph *graph, CadDerivatives x, CadDerivatives y,
+                                   size_t size);
+
+/* One for each number, to which something can be added. */
+CadDerivatives cad_derivatives_apart(CadGraph *graph, CadDerivatives given, size_t size);
+
+/* Of listed numbers; where all are the same, one for all. */
+CadDerivatives cad_derivatives_listed(CadGraph *graph, const CadId *ids, size_t size);
 
 /* A walk over all elements of a shape, in order, with the places of views. */
 typedef struct Steps {

@@ -123,7 +123,7 @@ static void make_rows(Way *way) {
     way->n = 0;
     way->products = 0;
     for (size_t k = 0; k < way->n_ends && goes_on(way) && way->forward; k++) {
-        row_of(way, cad_edge_index(edges, way->ends[k]));
+        row_of(way, way->ends[k]);
     }
     for (size_t k = 0; k < edges->n && goes_on(way); k++) {
         row_of(way, edges->items[way->forward ? k : edges->n - 1 - k].of);
@@ -138,7 +138,7 @@ static void set_way(Way *way, int forward, const CadId *ends, size_t n_ends) {
     memset(way->first_end, 0xff, edges->n_numbers * sizeof *way->first_end);
     memset(way->starts, 0, (edges->n_numbers + 2) * sizeof *way->starts);
     for (size_t k = n_ends; k-- > 0;) {
-        uint32_t *first = &way->first_end[cad_edge_index(edges, ends[k])];
+        uint32_t *first = &way->first_end[ends[k]];
         way->next_end[k] = *first;
         *first = (uint32_t)k;
     }
@@ -161,7 +161,7 @@ static void read_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
     const size_t n_others = way->forward ? n_outputs : n_wrt;
     size_t count = 0;
     for (size_t k = 0; k < n_others && goes_on(way); k++) {
-        count += row_of(way, cad_edge_index(way->edges, others[k])).length;
+        count += row_of(way, others[k]).length;
     }
     if (!goes_on(way)) {
         return;
@@ -177,7 +177,7 @@ static void read_entries(Way *way, const CadId *wrt, size_t n_wrt, const CadId *
             : CAD_OK;
     size_t kept = 0;
     for (size_t k = 0; k < n_others && status == CAD_OK; k++) {
-        const Row row = row_of(way, cad_edge_index(way->edges, others[k]));
+        const Row row = row_of(way, others[k]);
         for (size_t i = row.start; i < row.start + row.length; i++) {
             if (!cad_graph_is(graph, way->numbers[i], 0.0)) {
                 rows[kept] = way->forward ? (uint32_t)k : way->columns[i];
@@ -211,7 +211,7 @@ static size_t count_products(Way *way, int forward, const CadId *ends, size_t n_
     way->counts = 1;
     make_rows(way);
     for (size_t k = 0; k < n_others && goes_on(way); k++) {
-        row_of(way, cad_edge_index(way->edges, others[k]));
+        row_of(way, others[k]);
     }
     return goes_on(way) ? way->products : SIZE_MAX;
 }

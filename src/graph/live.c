@@ -1,90 +1,30 @@
-/* Which numbers others are made of: a graph holds more than one of its derivatives needs. */
+/* What depends on what: a graph holds more than one of its derivatives needs. */
 #include "graph/inner.h"
 #include "table/codes.h"
 
-void cad_graph_visit_node(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
-    const CadNode node = graph->nodes[i];
-    const CadId x[3] = {node.x, node.y, node.z};
-    for (int k = 0; k < 3 && node.op < CAD_OP_COUNT; k++) {
-        if (x[k] != CAD_NO_ID) {
-            visit(visitor, x[k]);
-        }
-    }
-}
-
-void cad_graph_visit_array(const CadGraph *graph, size_t i, CadVisit *visit, void *visitor) {
-    const CadArray array = graph->arrays[i];
-    if (array.op == CAD_ARRAY_PACK) {
-        for (uint32_t k = 0; k < array.size; k++) {
-            visit(visitor, graph->lists[array.list + k]);
-        }
-    } else if (array.plan != SIZE_MAX) {
-        CadPlan *plan = cad_graph_plan(graph, &array);
-        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
-            visit(visitor, (CadId)cad_plan_view(plan, k)[0]);
-        }
-        const CadId former = cad_graph_former(graph, &array);
-        if (former != CAD_NO_ID) {
-            visit(visitor, former);
-        }
-    }
-}
+/* --- what numbers depend on --- */
 
 typedef struct User {
     CadGraph *graph;
-    CadLive *live;
+    uint32_t *uses;
 } User;
 
 static void use(void *visitor, CadId id) {
     const User *user = visitor;
-    if (CAD_IS_ELEMENT(id)) {
-        user->live->arrays[cad_graph_array_of(user->graph, id)] = 1;
-    } else {
-        user->live->nodes[id] = 1;
-    }
+    user->uses[cad_graph_record_of(user->graph, id)]++;
 }
 
-static void use_operands_of_node(User *user, size_t i) {
-    if (user->live->nodes[i]) {
-        cad_graph_visit_node(user->graph, i, use, user);
-    }
-}
-
-static void use_operands_of_array(User *user, size_t i) {
-    if (user->live->arrays[i]) {
-        cad_graph_visit_array(user->graph, i, use, user);
-    }
-}
-
-CadStatus cad_graph_find_live(CadGraph *graph, const CadId *outputs, size_t n_outputs,
-                              CadLive *live) {
-    live->nodes = cad_memory_zeroed(graph->n_nodes, 1);
-    live->arrays = cad_memory_zeroed(graph->n_arrays, 1);
-    if (live->nodes == NULL || live->arrays == NULL) {
-        cad_graph_forget_live(live);
-        return CAD_NO_MEMORY;
-    }
-    User user = {graph, live};
-    for (size_t k = 0; k < n_outputs; k++) {
+uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs) {
+    User user = {graph, cad_memory_zeroed(graph->n_records, sizeof *user.uses)};
+    for (size_t k = 0; k < n_outputs && user.uses != NULL; k++) {
         use(&user, outputs[k]);
     }
-    size_t node = graph->n_nodes;
-    for (size_t i = graph->n_arrays; i-- > 0;) {
-        while (node > graph->arrays[i].before) {
-            use_operands_of_node(&user, --node);
+    for (size_t i = graph->n_records; i-- > 0 && user.uses != NULL;) {
+        if (user.uses[i] > 0) {
+            cad_graph_visit(graph, i, use, &user);
         }
-        use_operands_of_array(&user, i);
     }
-    while (node > 0) {
-        use_operands_of_node(&user, --node);
-    }
-    return CAD_OK;
-}
-
-void cad_graph_forget_live(CadLive *live) {
-    cad_memory_free(live->nodes);
-    cad_memory_free(live->arrays);
-    live->nodes = live->arrays = NULL;
+    return user.uses;
 }
 
 /* --- copies --- */
@@ -109,17 +49,19 @@ static CadStatus add_copy(Copies *found, CadId id, uint32_t origin) {
     return status;
 }
 
-/* `index` has for each element of an array which variable it is, or UINT32_MAX. */
-static CadStatus find_copies(const CadGraph *graph, const uint8_t *is_live, const uint32_t *index,
+/* `index` has for each number which variable it is, counted from 1, or 0. */
+static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32_t *index,
                              Copies *found) {
     CadStatus status = CAD_OK;
-    for (size_t i = 0; i < graph->n_arrays; i++) {
-        const CadArray *array = &graph->arrays[i];
-        for (uint32_t k = 0; array->op == CAD_ARRAY_PACK && is_live[i] && k < array->size; k++) {
-            const CadId id = graph->lists[array->list + k];
-            const uint32_t origin = CAD_IS_ELEMENT(id) ? index[id - CAD_ELEMENT_BIT] : UINT32_MAX;
-            if (origin != UINT32_MAX && status == CAD_OK) {
-                status = add_copy(found, array->first + k, origin);
+    for (size_t i = 0; i < graph->n_records; i++) {
+        const CadRecord *record = &graph->records[i];
+        if (record->kind != CAD_RECORD_PACK || uses[i] == 0) {
+            continue;
+        }
+        const CadId *ids = cad_graph_packed(graph, record);
+        for (uint32_t k = 0; k < record->of.array.size && status == CAD_OK; k++) {
+            if (index[ids[k]] != 0) {
+                status = add_copy(found, record->of.array.first + k, index[ids[k]] - 1);
             }
         }
     }
@@ -129,25 +71,17 @@ static CadStatus find_copies(const CadGraph *graph, const uint8_t *is_live, cons
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
     Copies found = {NULL, NULL, 0, 0, 0};
-    CadLive live;
-    CadStatus status = cad_graph_find_live(graph, outputs, n_outputs, &live);
-    if (status != CAD_OK) {
-        return status;
-    }
-    uint32_t *index = cad_memory_resize(NULL, graph->n_elements, sizeof *index);
-    if (index == NULL) {
-        status = CAD_NO_MEMORY;
-    } else {
-        memset(index, 0xff, graph->n_elements * sizeof *index);
+    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs);
+    uint32_t *index = cad_memory_zeroed(graph->n_numbers, sizeof *index);
+    CadStatus status = uses == NULL || index == NULL ? CAD_NO_MEMORY : CAD_OK;
+    if (status == CAD_OK) {
         for (size_t k = 0; k < n_wrt; k++) {
-            if (CAD_IS_ELEMENT(wrt[k])) {
-                index[wrt[k] - CAD_ELEMENT_BIT] = (uint32_t)k;
-            }
+            index[wrt[k]] = (uint32_t)k + 1;
         }
-        status = find_copies(graph, live.arrays, index, &found);
+        status = find_copies(graph, uses, index, &found);
     }
     cad_memory_free(index);
-    cad_graph_forget_live(&live);
+    cad_memory_free(uses);
     if (status != CAD_OK) {
         cad_memory_free(found.ids);
         cad_memory_free(found.origins);
@@ -159,128 +93,126 @@ CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, cons
     return CAD_OK;
 }
 
-/* --- the other way round --- */
+/* --- what depends on variables --- */
 
 typedef struct Reacher {
     CadGraph *graph;
-    CadLive reached;         /* of inputs: any of their elements */
-    const uint8_t *elements; /* of inputs */
-    int by_value;
+    CadActive active;
     int found;
 } Reacher;
 
-static int is_reached(Reacher *r, CadId id) {
-    if (!CAD_IS_ELEMENT(id)) {
-        return r->reached.nodes[id];
-    }
-    const uint32_t array = cad_graph_array_of(r->graph, id);
-    return r->graph->arrays[array].op == CAD_ARRAY_INPUT ? r->elements[id - CAD_ELEMENT_BIT]
-                                                         : r->reached.arrays[array];
-}
-
 static void look_at_number(void *visitor, CadId id) {
     Reacher *r = visitor;
-    r->found |= is_reached(r, id);
+    r->found |= cad_is_active_number(r->graph, &r->active, id);
 }
 
 static void look_at_view(void *visitor, CadId id) {
     Reacher *r = visitor;
-    r->found |= CAD_IS_ELEMENT(id) ? r->reached.arrays[cad_graph_array_of(r->graph, id)]
-                                   : r->reached.nodes[id];
+    r->found |= cad_is_active(r->graph, &r->active, id);
 }
 
-/* What has no derivative hands nothing on. */
-static int is_flat(const Reacher *r, uint32_t op) {
-    return !r->by_value && cad_op_is_flat(op);
-}
-
-static void reach_node(Reacher *r, size_t i) {
-    if (!is_flat(r, r->graph->nodes[i].op)) {
-        r->found = 0;
-        cad_graph_visit_node(r->graph, i, look_at_number, r);
-        r->reached.nodes[i] = (uint8_t)r->found;
+/* What has no derivative hands nothing on; nor do indices. */
+static void reach(Reacher *r, size_t i, int by_value) {
+    const CadRecord record = r->graph->records[i];
+    if (!cad_record_is_made(&record) || (!by_value && cad_op_is_flat((CadOp)record.op))) {
+        return;
     }
+    r->found = r->active.records[i];
+    if (cad_record_is_by_index(&record) && !by_value) {
+        const CadId former = cad_graph_array(r->graph, &record)->former;
+        look_at_view(r, (CadId)cad_plan_view(cad_graph_plan(r->graph, &record), 1)[0]);
+        look_at_view(r, former);
+    } else {
+        const int singly = record.kind == CAD_RECORD_SINGLE || record.kind == CAD_RECORD_PACK;
+        cad_graph_visit(r->graph, i, singly ? look_at_number : look_at_view, r);
+    }
+    r->active.records[i] = (uint8_t)r->found;
 }
 
-static void reach_array(Reacher *r, size_t i) {
-    const uint32_t op = r->graph->arrays[i].op;
-    if (!is_flat(r, op) && op != CAD_ARRAY_INPUT) {
-        r->found = 0;
-        cad_graph_visit_array(r->graph, i, op == CAD_ARRAY_PACK ? look_at_number : look_at_view,
-                              r);
-        r->reached.arrays[i] = (uint8_t)r->found;
+CadStatus cad_graph_find_active(CadGraph *graph, const CadId *wrt, size_t n_wrt, int by_value,
+                                CadActive *active) {
+    Reacher r = {.graph = graph};
+    r.active.records = cad_memory_zeroed(graph->n_records, 1);
+    r.active.variables = cad_memory_zeroed(graph->n_numbers, 1);
+    if (r.active.records == NULL || r.active.variables == NULL) {
+        cad_graph_forget_active(&r.active);
+        return CAD_NO_MEMORY;
     }
+    for (size_t k = 0; k < n_wrt; k++) {
+        r.active.variables[wrt[k]] = 1;
+        r.active.records[cad_graph_record_of(graph, wrt[k])] = 1;
+    }
+    for (size_t i = 0; i < graph->n_records; i++) {
+        reach(&r, i, by_value);
+    }
+    *active = r.active;
+    return CAD_OK;
+}
+
+void cad_graph_forget_active(CadActive *active) {
+    cad_memory_free(active->records);
+    cad_memory_free(active->variables);
+    *active = (CadActive){NULL, NULL};
 }
 
 CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found) {
-    uint8_t *elements = cad_memory_zeroed((size_t)graph->n_elements + 1, 1);
-    Reacher r = {graph, {cad_memory_zeroed(graph->n_nodes, 1), NULL}, elements, by_value, 0};
-    r.reached.arrays = cad_memory_zeroed(graph->n_arrays + 1, 1);
-    const int has_room = elements != NULL && r.reached.nodes != NULL && r.reached.arrays != NULL;
-    size_t node = 0;
-    for (size_t k = 0; k < n_inputs && has_room; k++) {
-        elements[inputs[k] - CAD_ELEMENT_BIT] = 1;
-        r.reached.arrays[cad_graph_array_of(graph, inputs[k])] = 1;
-    }
-    for (size_t i = 0; i < graph->n_arrays && has_room; i++) {
-        for (; node < graph->arrays[i].before; node++) {
-            reach_node(&r, node);
+    CadActive active;
+    const CadStatus status = cad_graph_find_active(graph, inputs, n_inputs, by_value, &active);
+    if (status == CAD_OK) {
+        for (size_t k = 0; k < n_outputs; k++) {
+            found[k] = (uint8_t)cad_is_active_number(graph, &active, outputs[k]);
         }
-        reach_array(&r, i);
+        cad_graph_forget_active(&active);
     }
-    for (; node < graph->n_nodes && has_room; node++) {
-        reach_node(&r, node);
-    }
-    for (size_t k = 0; k < n_outputs && has_room; k++) {
-        found[k] = (uint8_t)is_reached(&r, outputs[k]);
-    }
-    cad_graph_forget_live(&r.reached);
-    cad_memory_free(elements);
-    return has_room ? CAD_OK : CAD_NO_MEMORY;
+    return status;
 }
 
 /* --- beginnings --- */
 
-static size_t find_ends(const CadGraph *graph, size_t n_nodes, uint8_t *is_end, CadId *ends) {
-    for (size_t i = n_nodes; i < graph->n_nodes; i++) {
-        const CadNode *node = &graph->nodes[i];
-        const CadId x[3] = {node->x, node->y, node->z};
-        for (int k = 0; k < 3 && node->op < CAD_OP_COUNT; k++) {
-            if (x[k] < n_nodes && graph->nodes[x[k]].op < CAD_OP_COUNT) {
-                is_end[x[k]] = 1;
-            }
-        }
+typedef struct Ends {
+    CadGraph *graph;
+    size_t n_records;
+    uint8_t *are_ends; /* of the first records: whether others are made of them */
+} Ends;
+
+static void find_end(void *visitor, CadId id) {
+    const Ends *ends = visitor;
+    const size_t i = cad_graph_record_of(ends->graph, id);
+    if (i < ends->n_records) {
+        ends->are_ends[i] = ends->graph->records[i].kind == CAD_RECORD_SINGLE;
     }
-    size_t n = 0;
-    for (size_t i = 0; i < n_nodes; i++) {
-        if (is_end[i]) {
-            ends[n++] = (CadId)i;
-        }
-    }
-    return n;
 }
 
-CadStatus cad_graph_beginning(const CadGraph *graph, size_t n_nodes, CadGraph **beginning,
-                              CadId *ends, size_t *n_ends) {
-    uint8_t *is_end = cad_memory_zeroed(n_nodes, 1);
+static CadId copy_of(void *context, CadId id) {
+    (void)context;
+    return id;
+}
+
+CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **beginning, CadId *ends,
+                              size_t *n_ends) {
+    Ends found = {graph, n_records, cad_memory_zeroed(n_records, 1)};
     CadGraph *copy = *beginning = cad_graph_new(graph->optimize);
-    if (is_end == NULL || copy == NULL) {
-        cad_memory_free(is_end);
+    if (found.are_ends == NULL || copy == NULL) {
+        cad_memory_free(found.are_ends);
         return CAD_NO_MEMORY;
     }
-    *n_ends = find_ends(graph, n_nodes, is_end, ends);
-    cad_memory_free(is_end);
-    for (size_t i = 0; i < graph->n_arrays; i++) {
-        cad_graph_input(copy, graph->arrays[i].size);
+    for (size_t i = n_records; i < graph->n_records; i++) {
+        cad_graph_visit(graph, i, find_end, &found);
     }
-    for (size_t i = 0; i < n_nodes && copy->status == CAD_OK; i++) {
-        const CadNode *node = &graph->nodes[i];
-        if (node->op == CAD_NODE_CONSTANT) {
-            cad_graph_constant(copy, cad_node_value(node));
+    const CadCopier copier = {graph, copy, copy_of, copy_of, 0, NULL};
+    *n_ends = 0;
+    for (size_t i = 1; i < n_records && copy->status == CAD_OK; i++) {
+        const CadRecord *record = &graph->records[i];
+        if (record->kind == CAD_RECORD_INPUT) {
+            cad_graph_input(copy, record->of.array.size);
         } else {
-            cad_graph_node(copy, (CadOp)node->op, node->x, node->y, node->z);
+            cad_graph_copy(&copier, i);
+        }
+        if (found.are_ends[i]) {
+            ends[(*n_ends)++] = cad_graph_first(graph, i);
         }
     }
+    cad_memory_free(found.are_ends);
     return copy->status;
 }

@@ -1,5 +1,5 @@
-/* The partials of the table as numbers of a graph, in two algebras: of single numbers, and of
- * arrays of one shape. A condition is a number, too: 1 where it holds, else 0. */
+/* The partials of the table as numbers of a graph, over a shape. A condition is a number, too: 1
+ * where it holds, else 0. */
 #include "graph/inner.h"
 
 #include "table/special.h"
@@ -32,54 +32,10 @@
 #define C(constant) K(constant)
 #define L(number) (number)
 #define P(number) (number)
-#define A(name, ...) APPLY(name)(context, __VA_ARGS__)
+#define A(name, ...) over_##name(context, __VA_ARGS__)
+#define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), cad_no_strides})
 
-#define CASE(name, which, partial)                                                                \
-    case CAD_OP_##name * 4 + which:                                                               \
-        return partial;
-
-/* --- single numbers --- */
-
-#define APPLY(name) one_##name
-#define K(constant) cad_graph_constant(context, constant)
-
-#define CAD_ROW1(name, value, dx)                                                                 \
-    static inline CadId one_##name(CadGraph *graph, CadId x) {                                    \
-        return cad_graph_apply(graph, CAD_OP_##name, x, x, x);                                    \
-    }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static inline CadId one_##name(CadGraph *graph, CadId x, CadId y) {                           \
-        return cad_graph_apply(graph, CAD_OP_##name, x, y, y);                                    \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
-    static inline CadId one_##name(CadGraph *graph, CadId x, CadId y, CadId z) {                  \
-        return cad_graph_apply(graph, CAD_OP_##name, x, y, z);                                    \
-    }
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
-
-CadId cad_graph_partial(CadGraph *context, CadOp op, int which, CadId x, CadId y, CadId z,
-                        CadId v) {
-    (void)v;
-    switch ((int)op * 4 + which) {
-#include "ops_rows.h"
-    default:
-        return cad_graph_constant(context, NAN);
-    }
-}
-
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-#undef APPLY
-#undef K
-
-/* --- arrays --- */
+const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
 
 /* Whether all numbers are one constant. */
 static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
@@ -115,7 +71,7 @@ CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, C
     }
     if (single) {
         return (CadNumbers){cad_graph_apply(shape->graph, op, x.first, y.first, z.first),
-                            shape->none};
+                            cad_no_strides};
     }
     if (shape->graph->optimize) {
         const CadNumbers simpler = simplify(shape, op, x, y);
@@ -131,18 +87,20 @@ CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, C
 
 CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) {
     double c;
+    if (shape->ndim == 0) {
+        return cad_graph_apply_over(shape, CAD_OP_amul, x, y, y);
+    }
     const int plain = (cad_is_single(shape, x) &&
                        cad_graph_is_constant(shape->graph, x.first, &c) && isfinite(c)) ||
                       (cad_is_single(shape, y) &&
                        cad_graph_is_constant(shape->graph, y.first, &c) && isfinite(c));
     if (plain && c == 0.0) {
-        return (CadNumbers){cad_graph_constant(shape->graph, 0.0), shape->none};
+        return (CadNumbers){cad_graph_constant(shape->graph, 0.0), cad_no_strides};
     }
     return cad_graph_apply_over(shape, plain ? CAD_OP_multiply : CAD_OP_amul, x, y, y);
 }
 
-#define APPLY(name) over_##name
-#define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), context->none})
+/* --- the table --- */
 
 #define CAD_ROW1(name, value, dx)                                                                 \
     static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x) {                   \
@@ -161,6 +119,9 @@ CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) 
 #undef CAD_ROW1
 #undef CAD_ROW2
 #undef CAD_ROW3
+#define CASE(name, which, partial)                                                                \
+    case CAD_OP_##name * 4 + which:                                                               \
+        return partial;
 #define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
 #define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
 #define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
@@ -172,6 +133,6 @@ CadNumbers cad_graph_partials(const CadShape *context, CadOp op, int which,
     switch ((int)op * 4 + which) {
 #include "ops_rows.h"
     default:
-        return (CadNumbers){cad_graph_constant(context->graph, NAN), context->none};
+        return (CadNumbers){cad_graph_constant(context->graph, NAN), cad_no_strides};
     }
 }

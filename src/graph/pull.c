@@ -6,30 +6,34 @@
 #include "graph/inner.h"
 #include "table/codes.h"
 
-enum { LONG_LIST = 32, BY_INDEX = -2 };
+enum { LONG_LIST = 32 };
 
-static const int64_t zero_strides[CAD_MOST_AXES] = {0};
-
-/* Of one array. A contribution, in `words`: next one (or -1), number of axes or -1 for a list,
- * first number, then either shape, strides and places of the targets, or stride, list and length.
- * With -2 it is that of a number of the graph that takes by indices: see add_by_index. */
-typedef struct Received {
-    CadId *elements; /* cotangents of single elements, or NULL */
-    int64_t latest;  /* contribution, or -1 */
-} Received;
+/* What an array has received as a whole. */
+typedef struct Contribution {
+    size_t next; /* to the same array, counted from 1; 0: there is none */
+    enum { ALONG_VIEW, AT_PLACES, AT_INDICES } way;
+    CadDerivatives source; /* along a view its first number alone counts */
+    CadId target; /* the first number that it goes to; AT_PLACES the one that places count from */
+    size_t at;    /* ALONG_VIEW: in `words`, shape, strides of source and target;
+                     AT_PLACES: in the lists of the graph; AT_INDICES: the record that takes */
+    size_t count; /* of axes, or of places */
+} Contribution;
 
 typedef struct Pull {
     CadGraph *graph;
-    size_t n_nodes, n_arrays; /* that are walked over: later ones are results */
-    uint8_t *is_active_node, *is_active_array;
-    uint8_t *is_wrt; /* of the elements of all arrays: nothing is handed on beyond them */
-    CadId *nodes;    /* cotangents, CAD_NO_ID where nothing has arrived */
-    Received *arrays;
+    size_t n_records; /* that are walked over: later ones are results */
+    CadActive active;
+    CadId *cotangents; /* of numbers by themselves, CAD_NO_ID where nothing has arrived */
+    uint8_t *have_any; /* whether anything has arrived at a number of a record by itself */
+    size_t *latest;    /* of each record: the latest contribution, counted from 1, or 0 */
+    Contribution *contributions;
+    size_t n_contributions, contribution_capacity;
     int64_t *words;
     size_t n_words, word_capacity;
-    CadId *some;
-    size_t room;
+    CadRoom room;
 } Pull;
+
+static const CadDerivatives none = {CAD_NO_ID, 0};
 
 static int fail(Pull *p) {
     if (p->graph->status == CAD_OK) {
@@ -38,127 +42,34 @@ static int fail(Pull *p) {
     return 0;
 }
 
-/* --- what depends on the variables --- */
-
 static int is_active(const Pull *p, CadId id) {
-    if (CAD_IS_ELEMENT(id)) {
-        return p->is_active_array[cad_graph_array_of(p->graph, id)];
-    }
-    return p->is_active_node[id];
-}
-
-/* Whether one number is active by itself: an array of inputs need not be wanted as a whole. */
-static int is_active_number(const Pull *p, CadId id) {
-    const int active = is_active(p, id);
-    if (active && CAD_IS_ELEMENT(id) &&
-        p->graph->arrays[cad_graph_array_of(p->graph, id)].op == CAD_ARRAY_INPUT) {
-        return p->is_wrt[id - CAD_ELEMENT_BIT];
-    }
-    return active;
-}
-
-static void mark_node(Pull *p, size_t i) {
-    const CadNode node = p->graph->nodes[i];
-    int active = 0;
-    if (node.op < CAD_OP_COUNT && !cad_op_is_flat(node.op)) {
-        active = is_active_number(p, node.x) ||
-                 (node.y != CAD_NO_ID && is_active_number(p, node.y)) ||
-                 (node.z != CAD_NO_ID && is_active_number(p, node.z));
-    }
-    p->is_active_node[i] = (uint8_t)active;
-}
-
-static void mark_array(Pull *p, size_t i) {
-    CadGraph *graph = p->graph;
-    const CadArray array = graph->arrays[i];
-    int active = p->is_active_array[i];
-    if (array.op == CAD_ARRAY_PACK) {
-        for (uint32_t k = 0; k < array.size && !active; k++) {
-            active = is_active_number(p, graph->lists[array.list + k]);
-        }
-    } else if (array.plan != SIZE_MAX && !cad_op_is_flat(array.op)) {
-        CadPlan *plan = cad_graph_plan(graph, &array);
-        const CadId former = cad_graph_former(graph, &array);
-        const int last = plan->n_views - 1 - cad_array_is_by_index(&array); /* but an index */
-        for (int k = last; k >= (plan->n_views > 1 ? 1 : 0) && !active; k--) {
-            active = is_active(p, (CadId)cad_plan_view(plan, k)[0]);
-        }
-        if (former != CAD_NO_ID) {
-            active = active || is_active(p, former);
-        }
-    }
-    p->is_active_array[i] = (uint8_t)active;
-}
-
-static void mark_active(Pull *p, const CadId *wrt, size_t n_wrt) {
-    for (size_t k = 0; k < n_wrt; k++) {
-        if (CAD_IS_ELEMENT(wrt[k])) {
-            p->is_active_array[cad_graph_array_of(p->graph, wrt[k])] = 1;
-            p->is_wrt[wrt[k] - CAD_ELEMENT_BIT] = 1;
-        }
-    }
-    size_t node = 0;
-    for (size_t i = 0; i < p->n_arrays; i++) {
-        for (; node < p->graph->arrays[i].before; node++) {
-            mark_node(p, node);
-        }
-        mark_array(p, i);
-    }
-    for (; node < p->n_nodes; node++) {
-        mark_node(p, node);
-    }
+    return cad_is_active(p->graph, &p->active, id);
 }
 
 /* --- accumulating --- */
 
 static void accumulate(Pull *p, CadId id, CadId cotangent) {
-    CadId *place;
+    CadId *place = &p->cotangents[id];
     if (cad_graph_is(p->graph, cotangent, 0.0)) {
         return;
     }
-    if (CAD_IS_ELEMENT(id)) {
-        const uint32_t i = cad_graph_array_of(p->graph, id);
-        const CadArray *array = &p->graph->arrays[i];
-        if (p->arrays[i].elements == NULL) {
-            p->arrays[i].elements = cad_memory_resize(NULL, array->size, sizeof(CadId));
-            if (p->arrays[i].elements == NULL) {
-                fail(p);
-                return;
-            }
-            memset(p->arrays[i].elements, 0xff, array->size * sizeof(CadId));
-        }
-        place = &p->arrays[i].elements[id - array->first];
-    } else {
-        place = &p->nodes[id];
-    }
+    p->have_any[cad_graph_record_of(p->graph, id)] = 1;
     *place = *place == CAD_NO_ID
                  ? cotangent
                  : cad_graph_apply(p->graph, CAD_OP_add, *place, cotangent, cotangent);
 }
 
-static int64_t *append_words(Pull *p, size_t count) {
-    const CadStatus status = cad_memory_grow((void **)&p->words, &p->word_capacity,
-                                             p->n_words + count, sizeof *p->words);
+static void contribute(Pull *p, Contribution given) {
+    const CadStatus status = cad_memory_grow((void **)&p->contributions, &p->contribution_capacity,
+                                             p->n_contributions + 1, sizeof *p->contributions);
     if (status != CAD_OK) {
         fail(p);
-        return NULL;
+        return;
     }
-    p->n_words += count;
-    return p->words + p->n_words - count;
-}
-
-/* Room for a list of numbers. */
-static CadId *some_room(Pull *p, size_t count) {
-    if (count > p->room) {
-        CadId *grown = cad_memory_resize(p->some, count, sizeof *grown);
-        if (grown == NULL) {
-            fail(p);
-            return NULL;
-        }
-        p->some = grown;
-        p->room = count;
-    }
-    return p->some;
+    size_t *latest = &p->latest[cad_graph_record_of(p->graph, given.target)];
+    given.next = *latest;
+    p->contributions[p->n_contributions] = given;
+    *latest = ++p->n_contributions;
 }
 
 /* The sum over axes along which the targets stay where they are; the shape that remains. */
@@ -176,7 +87,7 @@ static CadNumbers sum_over(CadGraph *graph, int *ndim, int64_t *shape, int64_t *
         }
     }
     size = (int64_t)cad_strides_in_order(count, kept, result);
-    const CadShape over = {graph, *ndim, shape, NULL, NULL, 0};
+    const CadShape over = {graph, *ndim, shape, NULL, 0};
     const int single = cad_is_single(&over, source);
     CadNumbers sum = source;
     if (single && repeats > 1) {
@@ -208,6 +119,10 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
     if (!is_active(p, target.first) || p->graph->status != CAD_OK) {
         return;
     }
+    if (ndim == 0) {
+        accumulate(p, target.first, source.first);
+        return;
+    }
     int64_t shape[CAD_MOST_AXES], targets[CAD_MOST_AXES], strides[CAD_MOST_AXES];
     memcpy(shape, given_shape, (size_t)ndim * sizeof *shape);
     for (int i = 0; i < ndim; i++) {
@@ -218,31 +133,30 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
         accumulate(p, target.first, source.first);
         return;
     }
-    const uint32_t i = cad_graph_array_of(p->graph, target.first);
-    int64_t *words = append_words(p, 4 + 3 * (size_t)ndim);
-    if (words != NULL) {
-        words[0] = p->arrays[i].latest;
-        words[1] = ndim;
-        words[2] = source.first;
-        words[3] = target.first - p->graph->arrays[i].first;
-        memcpy(words + 4, shape, (size_t)ndim * sizeof *words);
-        memcpy(words + 4 + ndim, source.strides, (size_t)ndim * sizeof *words);
-        memcpy(words + 4 + 2 * ndim, targets, (size_t)ndim * sizeof *words);
-        p->arrays[i].latest = words - p->words;
+    const size_t axes = (size_t)ndim, at = p->n_words;
+    if (cad_memory_grow((void **)&p->words, &p->word_capacity, at + 3 * axes, sizeof *p->words) !=
+        CAD_OK) {
+        fail(p);
+        return;
     }
+    memcpy(p->words + at, shape, axes * sizeof *shape);
+    memcpy(p->words + at + axes, source.strides, axes * sizeof *shape);
+    memcpy(p->words + at + 2 * axes, targets, axes * sizeof *shape);
+    p->n_words += 3 * axes;
+    contribute(p, (Contribution){.way = ALONG_VIEW,
+                                 .source = {source.first, 0},
+                                 .target = target.first,
+                                 .at = at,
+                                 .count = axes});
+}
+
+/* Add those of a record to as many numbers in a row. */
+static void accumulate_row(Pull *p, int64_t length, CadId target, CadDerivatives g) {
+    const int64_t one = 1;
+    accumulate_view(p, 1, &length, (CadNumbers){target, &one}, cad_derivatives_in_row(g));
 }
 
 /* --- adding up --- */
-
-/* The cotangents of an array: of each element, or one for all, or none. */
-typedef struct Cotangents {
-    CadId first; /* CAD_NO_ID: none */
-    int64_t step;
-} Cotangents;
-
-static Cotangents none_at_all(void) {
-    return (Cotangents){CAD_NO_ID, 0};
-}
 
 static CadNumbers copied(CadGraph *graph, int ndim, const int64_t *shape, CadNumbers source,
                          int64_t *in_order) {
@@ -252,106 +166,99 @@ static CadNumbers copied(CadGraph *graph, int ndim, const int64_t *shape, CadNum
                         in_order};
 }
 
-static Cotangents added(Pull *p, Cotangents x, Cotangents y, size_t size) {
-    if (x.first == CAD_NO_ID) {
-        return y;
-    }
-    const int64_t length = (int64_t)size, in_order = 1, none = 0;
-    const CadShape shape = {p->graph, 1, &length, &in_order, &none, size};
-    const CadNumbers sum =
-        cad_graph_apply_over(&shape, CAD_OP_add, (CadNumbers){x.first, &x.step},
-                             (CadNumbers){y.first, &y.step}, (CadNumbers){y.first, &y.step});
-    return (Cotangents){sum.first, sum.strides[0]};
+/* A contribution along a view, taken apart. */
+typedef struct Along {
+    int ndim;
+    const int64_t *shape, *targets;
+    CadNumbers source;
+} Along;
+
+static Along along_view(const Pull *p, const Contribution *given) {
+    const int64_t *const words = p->words + given->at;
+    return (Along){(int)given->count,
+                   words,
+                   words + 2 * given->count,
+                   {given->source.first, words + given->count}};
 }
 
-/* As an array, to which something can be added; CAD_NO_ID stays. */
-static CadId broadcast(Pull *p, Cotangents x, size_t size) {
-    if (x.first == CAD_NO_ID || x.step != 0) {
-        return x.first;
+/* Whether a contribution covers its array, in order. */
+static int is_whole(const Pull *p, const Contribution *given, CadId first, size_t size) {
+    if (given->way != ALONG_VIEW) {
+        return 0;
     }
-    const int64_t length = (int64_t)size;
-    int64_t in_order;
-    return copied(p->graph, 1, &length, (CadNumbers){x.first, &x.step}, &in_order).first;
-}
-
-/* Whether the k-th contribution covers its array, in order. */
-static int is_whole(const int64_t *words, size_t size) {
-    const int ndim = (int)words[1];
+    const Along along = along_view(p, given);
     int64_t in_order[CAD_MOST_AXES];
-    return words[3] == 0 && cad_strides_in_order(ndim, words + 4, in_order) == size &&
-           memcmp(in_order, words + 4 + 2 * ndim, (size_t)ndim * sizeof *words) == 0;
+    return given->target == first &&
+           cad_strides_in_order(along.ndim, along.shape, in_order) == size &&
+           memcmp(in_order, along.targets, given->count * sizeof *in_order) == 0;
 }
 
-static Cotangents whole(Pull *p, const int64_t *words) {
-    const int ndim = (int)words[1];
-    int64_t shape[CAD_MOST_AXES], strides[CAD_MOST_AXES], in_order[CAD_MOST_AXES];
-    memcpy(shape, words + 4, (size_t)ndim * sizeof *words);
-    memcpy(strides, words + 4 + ndim, (size_t)ndim * sizeof *words);
-    const CadShape over = {p->graph, ndim, shape, NULL, NULL, 0};
-    const CadNumbers source = {(CadId)words[2], strides};
-    if (cad_is_single(&over, source)) {
-        return (Cotangents){source.first, 0};
+static CadDerivatives whole(Pull *p, const Contribution *given) {
+    const Along along = along_view(p, given);
+    const CadShape over = {p->graph, along.ndim, along.shape, NULL, 0};
+    int64_t in_order[CAD_MOST_AXES];
+    if (cad_is_single(&over, along.source)) {
+        return (CadDerivatives){along.source.first, 0};
     }
-    cad_strides_in_order(ndim, shape, in_order);
-    if (memcmp(in_order, strides, (size_t)ndim * sizeof *strides) == 0) {
-        return (Cotangents){source.first, 1};
+    cad_strides_in_order(along.ndim, along.shape, in_order);
+    if (memcmp(in_order, along.source.strides, given->count * sizeof *in_order) == 0) {
+        return (CadDerivatives){along.source.first, 1};
     }
-    return (Cotangents){copied(p->graph, ndim, shape, source, in_order).first, 1};
+    return (CadDerivatives){
+        copied(p->graph, along.ndim, along.shape, along.source, in_order).first, 1};
 }
 
 /* What arrives at a number that takes by indices goes back to where each was taken from. */
-static CadId add_by_index(Pull *p, CadId former, const int64_t *words, size_t size) {
-    const CadArray taken = p->graph->arrays[words[2]];
-    const Cotangents g = {(CadId)words[3], words[4]};
-    CadPlanCopy plan;
-    cad_copy_plan(p->graph, &taken, &plan);
+static CadId add_by_index(Pull *p, CadId former, const Contribution *given, CadId target,
+                          size_t size) {
+    CadMade taken;
+    cad_graph_look(p->graph, given->at, &taken);
     const CadNumbers views[3] = {
-        {(CadId)words[5], plan.strides[1]},
-        {g.first + (CadId)g.step * plan.views[0].first,
-         g.step == 0 ? zero_strides : plan.strides[0]},
-        plan.views[2],
+        {target, taken.strides[1]},
+        cad_derivatives_of_view(given->source, taken.views[0]),
+        taken.views[2],
     };
-    return cad_graph_by_index(p->graph, CAD_ARRAY_ADD_BY, former, size, plan.ndim, plan.shape,
-                              views, plan.length, plan.stride);
+    return cad_graph_by_index(p->graph, CAD_RECORD_ADD_BY, former, size, taken.ndim, taken.shape,
+                              views, taken.length, taken.stride);
 }
 
-static CadId add_part(Pull *p, CadId former, const int64_t *words, size_t size) {
-    int64_t copy[4 + 3 * CAD_MOST_AXES];
-    const int ndim = (int)words[1];
-    const int64_t step = words[3];
-    if (ndim == BY_INDEX) {
-        return add_by_index(p, former, words, size);
+static CadId add_at_places(Pull *p, CadId former, const Contribution *given, size_t size) {
+    CadId *places = cad_graph_room(p->graph, &p->room, given->count);
+    if (places == NULL) {
+        return former;
     }
-    if (ndim < 0) { /* by a list */
-        const size_t list = (size_t)words[4], count = (size_t)words[5];
-        CadId *places = some_room(p, count);
-        if (places == NULL) {
-            return former;
-        }
-        memcpy(places, p->graph->lists + list, count * sizeof *places);
-        for (size_t i = 0; i < count; i++) {
-            places[i] -= (CadId)words[6];
-        }
-        return cad_graph_add_at(p->graph, former, size, places,
-                                (CadNumbers){(CadId)words[2], &step}, count);
+    for (size_t i = 0; i < given->count; i++) {
+        places[i] = p->graph->lists[given->at + i] - given->target;
     }
-    memcpy(copy, words, (4 + 3 * (size_t)ndim) * sizeof *copy);
-    return cad_graph_add_to(p->graph, former, size, ndim, copy + 4,
-                            (CadNumbers){(CadId)copy[3], copy + 4 + 2 * ndim},
-                            (CadNumbers){(CadId)copy[2], copy + 4 + ndim});
+    return cad_graph_add_at(p->graph, former, size, places, cad_derivatives_in_row(given->source),
+                            given->count);
+}
+
+/* `first` is the first number of the array. */
+static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId first, size_t size) {
+    if (given->way == AT_INDICES) {
+        return add_by_index(p, former, given, given->target - first, size);
+    }
+    if (given->way == AT_PLACES) {
+        return add_at_places(p, former, given, size);
+    }
+    const Along along = along_view(p, given);
+    return cad_graph_add_to(p->graph, former, size, along.ndim, along.shape,
+                            (CadNumbers){given->target - first, along.targets}, along.source);
 }
 
 /* What single elements have received, added to what is there. */
-static Cotangents add_elements(Pull *p, Cotangents sum, const CadId *elements, size_t size) {
+static CadDerivatives add_elements(Pull *p, CadDerivatives sum, const CadId *elements,
+                                   size_t size) {
     size_t count = 0, same = 0;
     for (size_t i = 0; i < size; i++) {
         count += elements[i] != CAD_NO_ID;
         same += elements[i] == elements[0];
     }
     if (count == size && same == size) {
-        return added(p, sum, (Cotangents){elements[0], 0}, size);
+        return cad_derivatives_sum(p->graph, sum, (CadDerivatives){elements[0], 0}, size);
     }
-    CadId *some = some_room(p, 2 * count);
+    CadId *some = cad_graph_room(p->graph, &p->room, 2 * count);
     if (some == NULL) {
         return sum;
     }
@@ -361,84 +268,49 @@ static Cotangents add_elements(Pull *p, Cotangents sum, const CadId *elements, s
             some[k++] = elements[i];
         }
     }
-    const CadId packed = cad_graph_pack(p->graph, some, count);
+    const CadDerivatives packed = {cad_graph_pack(p->graph, some, count), count > 1};
     if (count == size) {
-        return added(p, sum, (Cotangents){packed, size > 1}, size);
+        return cad_derivatives_sum(p->graph, sum, packed, size);
     }
-    const int64_t step = count > 1;
-    const CadId former = broadcast(p, sum, size);
-    return (Cotangents){
-        cad_graph_add_at(p->graph, former, size, some + count, (CadNumbers){packed, &step}, count),
-        1};
+    const CadDerivatives former = cad_derivatives_apart(p->graph, sum, size);
+    return (CadDerivatives){cad_graph_add_at(p->graph, former.first, size, some + count,
+                                             cad_derivatives_in_row(packed), count),
+                            1};
 }
 
-static Cotangents add_up(Pull *p, size_t i) {
-    const Received received = p->arrays[i];
-    const size_t size = p->graph->arrays[i].size;
-    Cotangents sum = none_at_all();
-    int parts = 0;
-    for (int64_t at = received.latest; at >= 0; at = p->words[at]) {
-        const int64_t *words = p->words + at;
-        if (words[1] >= 0 && is_whole(words, size)) {
-            sum = added(p, sum, whole(p, words), size);
-        } else {
-            parts++;
+static CadDerivatives add_up(Pull *p, size_t i) {
+    const CadId first = cad_graph_first(p->graph, i);
+    const size_t size = cad_record_size(&p->graph->records[i]);
+    CadDerivatives sum = none;
+    for (int wholes = 1; wholes >= 0; wholes--) {
+        for (size_t k = p->latest[i]; k > 0; k = p->contributions[k - 1].next) {
+            const Contribution *given = &p->contributions[k - 1];
+            if (is_whole(p, given, first, size) != wholes) {
+                continue;
+            }
+            if (wholes) {
+                sum = cad_derivatives_sum(p->graph, sum, whole(p, given), size);
+            } else {
+                const CadDerivatives former = cad_derivatives_apart(p->graph, sum, size);
+                sum = (CadDerivatives){add_part(p, former.first, given, first, size), 1};
+            }
         }
     }
-    for (int64_t at = received.latest; at >= 0 && parts > 0; at = p->words[at]) {
-        const int64_t *words = p->words + at;
-        if (words[1] < 0 || !is_whole(words, size)) {
-            sum = (Cotangents){add_part(p, broadcast(p, sum, size), words, size), 1};
-        }
-    }
-    if (received.elements != NULL) {
-        sum = add_elements(p, sum, received.elements, size);
-    }
-    return sum;
+    return p->have_any[i] ? add_elements(p, sum, p->cotangents + first, size) : sum;
 }
 
 /* --- the operations --- */
 
-static void pull_node(Pull *p, size_t i) {
-    const CadNode node = p->graph->nodes[i];
-    const CadId g = p->nodes[i];
-    if (g == CAD_NO_ID || !p->is_active_node[i]) {
-        return;
-    }
-    const CadId x[3] = {node.x, node.y != CAD_NO_ID ? node.y : node.x,
-                        node.z != CAD_NO_ID ? node.z : node.x};
-    const int arity = cad_op_info[node.op].arity;
-    for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
-        if (is_active(p, x[k])) {
-            const CadId partial =
-                cad_graph_partial(p->graph, (CadOp)node.op, k, x[0], x[1], x[2], (CadId)i);
-            accumulate(p, x[k], cad_graph_apply(p->graph, CAD_OP_amul, g, partial, g));
-        }
-    }
-}
-
-/* The part of the cotangents of an array that belongs to a view of it. */
-static CadNumbers view_of(Cotangents g, CadNumbers view) {
-    return g.step == 0 ? (CadNumbers){g.first, zero_strides}
-                       : (CadNumbers){g.first + view.first, view.strides};
-}
-
-static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
-                     Cotangents cotangents) {
+static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     int64_t in_order[CAD_MOST_AXES];
-    const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadShape shape = {p->graph, plan->ndim, plan->shape, in_order, zero_strides, size};
-    const CadNumbers g = view_of(cotangents, plan->views[0]);
-    const int arity = plan->n_views - 1;
+    const CadShape shape = cad_made_shape(p->graph, made, in_order);
+    const CadNumbers g = cad_derivatives_of_view(cotangents, made->views[0]);
     CadNumbers x[4];
-    for (int k = 0; k < 3; k++) {
-        x[k] = plan->views[k < arity ? k + 1 : 1];
-    }
-    x[3] = (CadNumbers){array->first + plan->views[0].first, plan->views[0].strides};
+    const int arity = cad_made_operands(made, x);
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
-            const CadNumbers partial = cad_graph_partials(&shape, (CadOp)array->op, k, x);
-            accumulate_view(p, plan->ndim, plan->shape, x[k],
+            const CadNumbers partial = cad_graph_partials(&shape, made->op, k, x);
+            accumulate_view(p, made->ndim, made->shape, x[k],
                             cad_graph_product(&shape, g, partial));
         }
     }
@@ -446,38 +318,37 @@ static void pull_row(Pull *p, const CadArray *array, const CadPlanCopy *plan,
 
 /* The adjoint of each operand, by the request of its kind. What a kernel of matrices reads has to
  * be matrices: one cotangent for all is written out. */
-static void pull_kind(Pull *p, const CadArray *array, const CadPlanCopy *plan,
-                      Cotangents cotangents) {
-    const CadEntryKind *const kind = &cad_entry_kinds[array->op];
-    const int ndim = plan->ndim, own = ndim - kind->core;
+static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
+    const CadEntryKind *const kind = &cad_entry_kinds[made->op];
+    const int ndim = made->ndim, own = ndim - kind->core;
     int64_t g_strides[CAD_MOST_AXES];
-    CadNumbers g = view_of(cotangents, plan->views[0]);
+    CadNumbers g = cad_derivatives_of_view(cotangents, made->views[0]);
     if (cotangents.step == 0 && kind->core > 0) {
         int64_t lengths[CAD_MOST_AXES];
         for (int i = 0; i < ndim; i++) { /* without axes that the result does not have */
-            lengths[i] = plan->strides[0][i] == 0 ? 1 : plan->shape[i];
+            lengths[i] = made->strides[0][i] == 0 ? 1 : made->shape[i];
         }
         g = copied(p->graph, ndim, lengths, g, g_strides);
         for (int i = 0; i < ndim; i++) {
-            g_strides[i] = plan->strides[0][i] == 0 ? 0 : g_strides[i];
+            g_strides[i] = made->strides[0][i] == 0 ? 0 : g_strides[i];
         }
     }
-    for (int k = 1; k < plan->n_views && p->graph->status == CAD_OK; k++) {
+    for (int k = 1; k < made->n_views && p->graph->status == CAD_OK; k++) {
         const CadPull *const pull = &kind->pull[k - 1];
-        if (!is_active(p, plan->views[k].first)) {
+        if (!is_active(p, made->views[k].first)) {
             continue;
         }
         if (pull->op == CAD_OP_SUM) { /* which accumulating is */
-            accumulate_view(p, ndim, plan->shape, plan->views[k], g);
+            accumulate_view(p, ndim, made->shape, made->views[k], g);
             continue;
         }
         int64_t shape[CAD_MOST_AXES], lengths[CAD_MOST_AXES];
         int64_t targets[CAD_MOST_AXES], result[CAD_MOST_AXES], operands[2][CAD_MOST_AXES];
         CadNumbers views[3] = {{0, result}};
-        cad_requested_axes(pull, ndim, own, plan->shape, shape);
-        cad_requested_axes(pull, ndim, own, plan->strides[k], targets);
+        cad_requested_axes(pull, ndim, own, made->shape, shape);
+        cad_requested_axes(pull, ndim, own, made->strides[k], targets);
         for (int j = 1; j < cad_entry_kinds[pull->op].n_views; j++) {
-            const CadNumbers of = pull->of[j - 1] == CAD_G ? g : plan->views[pull->of[j - 1]];
+            const CadNumbers of = pull->of[j - 1] == CAD_G ? g : made->views[pull->of[j - 1]];
             cad_requested_axes(pull, ndim, own, of.strides, operands[j - 1]);
             views[j] = (CadNumbers){of.first, operands[j - 1]};
         }
@@ -488,26 +359,25 @@ static void pull_kind(Pull *p, const CadArray *array, const CadPlanCopy *plan,
         for (int i = 0; i < ndim; i++) {
             result[i] = lengths[i] == 1 ? 0 : result[i];
         }
-        const CadId made = cad_graph_map(p->graph, pull->op, size, ndim, shape,
-                                         cad_entry_kinds[pull->op].n_views, views);
-        accumulate_view(p, ndim, lengths, (CadNumbers){plan->views[k].first, targets},
-                        (CadNumbers){made, result});
+        const CadId found = cad_graph_map(p->graph, pull->op, size, ndim, shape,
+                                          cad_entry_kinds[pull->op].n_views, views);
+        accumulate_view(p, ndim, lengths, (CadNumbers){made->views[k].first, targets},
+                        (CadNumbers){found, result});
     }
 }
 
-/* Whether many numbers are elements of one array; then they count from `*first`. */
-static int are_of_one_array(CadGraph *graph, const CadId *ids, size_t count, CadId *first) {
-    if (count < LONG_LIST || !CAD_IS_ELEMENT(ids[0])) {
-        return 0;
+/* The array that many numbers are elements of, or NULL. */
+static const CadRecord *array_of_all(CadGraph *graph, const CadId *ids, size_t count) {
+    const CadRecord *record = cad_graph_record(graph, ids[0]);
+    if (count < LONG_LIST || cad_record_size(record) < LONG_LIST) {
+        return NULL;
     }
-    const CadArray *array = &graph->arrays[cad_graph_array_of(graph, ids[0])];
     for (size_t i = 1; i < count; i++) {
-        if (ids[i] - array->first >= array->size) {
-            return 0;
+        if (ids[i] - record->of.array.first >= record->of.array.size) {
+            return NULL;
         }
     }
-    *first = array->first;
-    return array->size >= LONG_LIST;
+    return record;
 }
 
 /* Whether each follows the one before it at the same distance. */
@@ -520,269 +390,205 @@ static int are_even(const CadId *ids, size_t count) {
     return 1;
 }
 
-/* Whether some of its elements are variables themselves. */
-static int has_variables(const Pull *p, const CadArray *array) {
-    return memchr(p->is_wrt + (array->first - CAD_ELEMENT_BIT), 1, array->size) != NULL;
-}
-
 /* Hand on, number by number, what an array that consists of numbers has received. */
-static void pull_numbers(Pull *p, const CadArray *array, const CadId *elements, Cotangents g) {
-    const uint8_t *is_wrt = p->is_wrt + (array->first - CAD_ELEMENT_BIT);
-    for (uint32_t k = 0; k < array->size && p->graph->status == CAD_OK; k++) {
-        const CadId id = p->graph->lists[array->list + k];
-        const CadId given = elements != NULL ? elements[k] : g.first + (CadId)g.step * k;
-        if (given != CAD_NO_ID && !is_wrt[k] && is_active(p, id)) {
+static void pull_numbers(Pull *p, const CadMade *made, const CadId *elements, CadDerivatives g) {
+    const uint8_t *is_variable = p->active.variables + made->first;
+    for (uint32_t k = 0; k < made->size && p->graph->status == CAD_OK; k++) {
+        const CadId id = p->graph->lists[made->list + k];
+        const CadId given = elements != NULL ? elements[k] : g.first + g.step * k;
+        if (given != CAD_NO_ID && !is_variable[k] && is_active(p, id)) {
             accumulate(p, id, given);
         }
     }
 }
 
-static void pull_pack(Pull *p, const CadArray *array, Cotangents g) {
-    CadId first;
-    const CadId *ids = p->graph->lists + array->list;
-    if (!has_variables(p, array) && are_of_one_array(p->graph, ids, array->size, &first)) {
-        const int64_t length = array->size, step = (int64_t)ids[1] - ids[0];
-        if (are_even(ids, array->size)) {
-            accumulate_view(p, 1, &length, (CadNumbers){ids[0], &step},
-                            (CadNumbers){g.first, &g.step});
-            return;
-        }
-        const uint32_t i = cad_graph_array_of(p->graph, ids[0]);
-        int64_t *words = p->is_active_array[i] ? append_words(p, 7) : NULL;
-        if (words != NULL) {
-            words[0] = p->arrays[i].latest;
-            words[1] = -1;
-            words[2] = g.first;
-            words[3] = g.step;
-            words[4] = (int64_t)array->list;
-            words[5] = array->size;
-            words[6] = first;
-            p->arrays[i].latest = words - p->words;
-        }
-        return;
+static void pull_pack(Pull *p, const CadMade *made, CadDerivatives g) {
+    const CadId *ids = p->graph->lists + made->list;
+    const int has_variables = memchr(p->active.variables + made->first, 1, made->size) != NULL;
+    const CadRecord *of = has_variables ? NULL : array_of_all(p->graph, ids, made->size);
+    if (of == NULL) {
+        pull_numbers(p, made, NULL, g);
+    } else if (are_even(ids, made->size)) {
+        const int64_t length = made->size, step = (int64_t)ids[1] - ids[0];
+        accumulate_view(p, 1, &length, (CadNumbers){ids[0], &step}, cad_derivatives_in_row(g));
+    } else if (is_active(p, ids[0])) {
+        contribute(p, (Contribution){.way = AT_PLACES,
+                                     .source = g,
+                                     .target = of->of.array.first,
+                                     .at = made->list,
+                                     .count = made->size});
     }
-    pull_numbers(p, array, NULL, g);
 }
 
-static void pull_add_to(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
-    if (plan->extra >= 0) {
-        const int64_t length = array->size, one = 1;
-        accumulate_view(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
-                        (CadNumbers){g.first, &g.step});
-    }
-    const CadNumbers source = plan->views[plan->n_views - 1];
-    if (plan->index < 0) {
-        accumulate_view(p, plan->ndim, plan->shape, source, view_of(g, plan->views[0]));
-        return;
-    }
-    const size_t count = (size_t)plan->shape[0];
-    CadId *ids = some_room(p, count);
+static void pull_add_at(Pull *p, const CadMade *made, CadDerivatives g) {
+    const size_t count = (size_t)made->shape[0];
+    CadId *ids = cad_graph_room(p->graph, &p->room, count);
     if (ids == NULL) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        ids[i] = g.first + (CadId)g.step * p->graph->lists[(size_t)plan->index + i];
+        ids[i] = g.first + g.step * p->graph->lists[made->list + i];
     }
-    const int64_t one = count > 1;
-    accumulate_view(p, 1, plan->shape, source,
-                    g.step == 0 ? (CadNumbers){g.first, zero_strides}
-                                : (CadNumbers){cad_graph_pack(p->graph, ids, count), &one});
+    const CadDerivatives found =
+        g.step == 0 ? g : (CadDerivatives){cad_graph_pack(p->graph, ids, count), count > 1};
+    accumulate_view(p, 1, made->shape, made->views[0], cad_derivatives_in_row(found));
 }
 
-static void pull_take(Pull *p, size_t i, const CadPlanCopy *plan, Cotangents g) {
-    const CadId source = plan->views[1].first;
-    if (!is_active(p, source)) {
+static void pull_take(Pull *p, size_t i, const CadMade *made, CadDerivatives g) {
+    const CadNumbers source = made->views[1];
+    if (!is_active(p, source.first)) {
         return;
     }
-    if (!CAD_IS_ELEMENT(source)) { /* of one number all were taken */
-        accumulate_view(p, plan->ndim, plan->shape, plan->views[1], view_of(g, plan->views[0]));
+    if (!cad_record_is_array(cad_graph_record(p->graph, source.first))) { /* all were taken */
+        accumulate_view(p, made->ndim, made->shape, source,
+                        cad_derivatives_of_view(g, made->views[0]));
         return;
     }
-    const uint32_t of = cad_graph_array_of(p->graph, source);
-    int64_t *words = append_words(p, 6);
-    if (words != NULL) {
-        words[0] = p->arrays[of].latest;
-        words[1] = BY_INDEX;
-        words[2] = (int64_t)i;
-        words[3] = g.first;
-        words[4] = g.step;
-        words[5] = source - p->graph->arrays[of].first;
-        p->arrays[of].latest = words - p->words;
-    }
+    contribute(p, (Contribution){.way = AT_INDICES, .source = g, .target = source.first, .at = i});
 }
 
-static void pull_add_by(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
-    const int64_t length = array->size, one = 1;
-    if (plan->extra >= 0) {
-        accumulate_view(p, 1, &length, (CadNumbers){(CadId)plan->extra, &one},
-                        (CadNumbers){g.first, &g.step});
-    }
-    if (!is_active(p, plan->views[1].first)) {
-        return;
-    }
-    if (g.step == 0) {
-        accumulate_view(p, plan->ndim, plan->shape, plan->views[1],
-                        (CadNumbers){g.first, zero_strides});
+static void pull_add_by(Pull *p, const CadMade *made, CadDerivatives g) {
+    if (!is_active(p, made->views[1].first)) {
         return;
     }
     int64_t in_order[CAD_MOST_AXES];
-    const size_t size = cad_strides_in_order(plan->ndim, plan->shape, in_order);
-    const CadNumbers views[3] = {{0, in_order}, view_of(g, plan->views[0]), plan->views[2]};
-    const CadId taken = cad_graph_by_index(p->graph, CAD_ARRAY_TAKE, CAD_NO_ID, size, plan->ndim,
-                                           plan->shape, views, plan->length, plan->stride);
-    accumulate_view(p, plan->ndim, plan->shape, plan->views[1], (CadNumbers){taken, in_order});
+    const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);
+    CadNumbers taken = {g.first, cad_no_strides};
+    if (g.step != 0) {
+        const CadNumbers views[3] = {
+            {0, in_order}, cad_derivatives_of_view(g, made->views[0]), made->views[2]};
+        taken =
+            (CadNumbers){cad_graph_by_index(p->graph, CAD_RECORD_TAKE, CAD_NO_ID, size, made->ndim,
+                                            made->shape, views, made->length, made->stride),
+                         in_order};
+    }
+    accumulate_view(p, made->ndim, made->shape, made->views[1], taken);
 }
 
 /* Whether each of the operands of a call depends on the variables; NULL without memory. */
-static uint8_t *active_operands(Pull *p, const CadPlanCopy *plan) {
-    const CadGraph *graph = p->graph;
-    const CadId first = plan->views[0].first;
-    uint8_t *active = cad_memory_zeroed((size_t)plan->shape[0], 1);
+static uint8_t *active_operands(Pull *p, const CadMade *made) {
+    CadGraph *graph = p->graph;
+    const CadId first = made->views[0].first;
+    uint8_t *active = cad_memory_zeroed((size_t)made->shape[0], 1);
     if (active == NULL) {
         fail(p);
         return NULL;
     }
-    const CadArray *pack = NULL;
-    if (CAD_IS_ELEMENT(first)) {
-        const CadArray *array = &graph->arrays[cad_graph_array_of(p->graph, first)];
-        pack = array->op == CAD_ARRAY_PACK ? array : NULL;
-    }
-    for (int64_t i = 0; i < plan->shape[0]; i++) {
-        const CadId id = (CadId)(first + i * plan->strides[0][0]);
-        active[i] =
-            (uint8_t)is_active_number(p, pack != NULL && !p->is_wrt[id - CAD_ELEMENT_BIT]
-                                             ? graph->lists[pack->list + (id - pack->first)]
-                                             : id);
+    const CadRecord *record = cad_graph_record(graph, first);
+    for (int64_t i = 0; i < made->shape[0]; i++) {
+        CadId id = (CadId)(first + i * made->strides[0][0]);
+        if (record->kind == CAD_RECORD_PACK && !p->active.variables[id]) {
+            id = cad_graph_packed(graph, record)[id - record->of.array.first];
+        }
+        active[i] = (uint8_t)cad_is_active_number(graph, &p->active, id);
     }
     return active;
 }
 
-static void pull_call(Pull *p, const CadArray *array, const CadPlanCopy *plan, Cotangents g) {
-    const int64_t step = plan->shape[0] > 1;
+static void pull_call(Pull *p, const CadMade *made, CadDerivatives g) {
     CadGraph *graph = p->graph;
-    CadId made = CAD_NO_ID;
-    uint8_t *wanted = active_operands(p, plan);
+    CadId found = CAD_NO_ID;
+    uint8_t *wanted = active_operands(p, made);
     if (wanted == NULL) {
         return;
     }
-    const CadStatus status =
-        graph->calls->pull(graph->owner, (uint32_t)plan->extra, plan->views[0].first, array->first,
-                           g.first, g.step, wanted, &made);
+    const CadStatus status = graph->calls->pull(graph->owner, made->number, made->views[0].first,
+                                                made->first, g.first, g.step, wanted, &found);
     cad_memory_free(wanted);
     if (status != CAD_OK) {
         graph->status = status;
-    } else if (made != CAD_NO_ID) {
-        accumulate_view(p, 1, plan->shape, plan->views[0], (CadNumbers){made, &step});
+    } else if (found != CAD_NO_ID) {
+        accumulate_view(p, 1, made->shape, made->views[0],
+                        cad_derivatives_in_row((CadDerivatives){found, made->shape[0] > 1}));
     }
 }
 
-static void pull_array(Pull *p, size_t i) {
-    const CadArray array = p->graph->arrays[i];
-    if (!p->is_active_array[i] || array.op == CAD_ARRAY_INPUT ||
-        (p->arrays[i].latest < 0 && p->arrays[i].elements == NULL)) {
+static void pull_record(Pull *p, size_t i) {
+    const CadRecord record = p->graph->records[i];
+    CadMade made;
+    cad_graph_look(p->graph, i, &made);
+    if (made.kind == CAD_RECORD_PACK && p->latest[i] == 0) {
+        pull_numbers(p, &made, p->cotangents + made.first, none);
         return;
     }
-    if (array.op == CAD_ARRAY_PACK && p->arrays[i].latest < 0) {
-        pull_numbers(p, &array, p->arrays[i].elements, none_at_all());
-        return;
-    }
-    const Cotangents g = add_up(p, i);
+    const CadDerivatives g = add_up(p, i);
     if (g.first == CAD_NO_ID || p->graph->status != CAD_OK) {
         return;
     }
-    if (array.op == CAD_ARRAY_PACK) {
-        pull_pack(p, &array, g);
-        return;
+    if (cad_record_adds(&record) && made.former != CAD_NO_ID) {
+        accumulate_row(p, made.size, made.former, g);
     }
-    CadPlanCopy plan;
-    cad_copy_plan(p->graph, &array, &plan);
-    if (array.op < CAD_OP_COUNT && cad_op_is_kind((CadOp)array.op)) {
-        pull_kind(p, &array, &plan, g);
-    } else if (array.op == CAD_ARRAY_ADD_TO) {
-        pull_add_to(p, &array, &plan, g);
-    } else if (array.op == CAD_ARRAY_TAKE) {
-        pull_take(p, i, &plan, g);
-    } else if (array.op == CAD_ARRAY_ADD_BY) {
-        pull_add_by(p, &array, &plan, g);
-    } else if (array.op == CAD_ARRAY_CALL) {
-        pull_call(p, &array, &plan, g);
-    } else {
-        pull_row(p, &array, &plan, g);
-    }
-}
-
-static void walk_back(Pull *p) {
-    size_t node = p->n_nodes;
-    for (size_t i = p->n_arrays; i-- > 0 && p->graph->status == CAD_OK;) {
-        while (node > p->graph->arrays[i].before && p->graph->status == CAD_OK) {
-            pull_node(p, --node);
-        }
-        pull_array(p, i);
-    }
-    while (node > 0 && p->graph->status == CAD_OK) {
-        pull_node(p, --node);
+    switch (made.kind) {
+    case CAD_RECORD_PACK:
+        pull_pack(p, &made, g);
+        break;
+    case CAD_RECORD_ADD_TO:
+        accumulate_view(p, made.ndim, made.shape, made.views[1],
+                        cad_derivatives_of_view(g, made.views[0]));
+        break;
+    case CAD_RECORD_ADD_AT:
+        pull_add_at(p, &made, g);
+        break;
+    case CAD_RECORD_ADD_BY:
+        pull_add_by(p, &made, g);
+        break;
+    case CAD_RECORD_TAKE:
+        pull_take(p, i, &made, g);
+        break;
+    case CAD_RECORD_CALL:
+        pull_call(p, &made, g);
+        break;
+    default:
+        (cad_made_is_kind(&made) ? pull_kind : pull_row)(p, &made, g);
     }
 }
 
+/* Of an array that received contributions all is added up once, at its first variable. */
 static void read_results(Pull *p, const CadId *wrt, size_t n_wrt, CadId *results) {
     size_t known = SIZE_MAX;
-    Cotangents g = none_at_all();
+    CadDerivatives g = none;
     for (size_t k = 0; k < n_wrt && p->graph->status == CAD_OK; k++) {
-        CadId found;
-        if (!CAD_IS_ELEMENT(wrt[k])) {
-            found = p->nodes[wrt[k]];
-        } else {
-            const uint32_t i = cad_graph_array_of(p->graph, wrt[k]);
-            const size_t at = wrt[k] - p->graph->arrays[i].first;
-            if (p->arrays[i].latest < 0) {
-                found = p->arrays[i].elements == NULL ? CAD_NO_ID : p->arrays[i].elements[at];
-            } else {
-                if (known != i) {
-                    g = add_up(p, i);
-                    known = i;
-                }
-                found = g.first == CAD_NO_ID ? CAD_NO_ID : g.first + (CadId)g.step * (CadId)at;
-            }
+        const uint32_t i = cad_graph_record_of(p->graph, wrt[k]);
+        CadId found = p->cotangents[wrt[k]];
+        if (p->latest[i] != 0) {
+            g = known != i ? add_up(p, i) : g;
+            known = i;
+            found = g.first + g.step * (wrt[k] - cad_graph_first(p->graph, i));
         }
-        results[k] = found == CAD_NO_ID ? cad_graph_constant(p->graph, 0.0) : found;
+        results[k] = found == CAD_NO_ID ? CAD_ZERO : found;
     }
 }
 
 CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *seeds,
                          size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results) {
-    Pull pull = {.graph = graph, .n_nodes = graph->n_nodes, .n_arrays = graph->n_arrays};
+    Pull pull = {.graph = graph, .n_records = graph->n_records};
     Pull *p = &pull;
-    p->is_active_node = cad_memory_zeroed(p->n_nodes, 1);
-    p->is_active_array = cad_memory_zeroed(p->n_arrays, 1);
-    p->is_wrt = cad_memory_zeroed(graph->n_elements, 1);
-    p->nodes = cad_memory_resize(NULL, p->n_nodes, sizeof *p->nodes);
-    p->arrays = cad_memory_zeroed(p->n_arrays, sizeof *p->arrays);
-    if (p->is_active_node == NULL || p->is_active_array == NULL || p->is_wrt == NULL ||
-        p->nodes == NULL || p->arrays == NULL) {
+    p->cotangents = cad_memory_zeroed(graph->n_numbers, sizeof *p->cotangents);
+    p->have_any = cad_memory_zeroed(p->n_records, 1);
+    p->latest = cad_memory_zeroed(p->n_records, sizeof *p->latest);
+    const CadStatus status = cad_graph_find_active(graph, wrt, n_wrt, 0, &p->active);
+    if (p->cotangents == NULL || p->have_any == NULL || p->latest == NULL || status != CAD_OK) {
         fail(p);
     } else {
-        memset(p->nodes, 0xff, p->n_nodes * sizeof *p->nodes);
-        for (size_t i = 0; i < p->n_arrays; i++) {
-            p->arrays[i].latest = -1;
-        }
-        mark_active(p, wrt, n_wrt);
         for (size_t k = 0; k < n_outputs; k++) {
             if (is_active(p, outputs[k])) {
                 accumulate(p, outputs[k], seeds[k]);
             }
         }
-        walk_back(p);
+        for (size_t i = p->n_records; i-- > 0 && graph->status == CAD_OK;) {
+            if (p->active.records[i] && (p->have_any[i] || p->latest[i] != 0) &&
+                cad_record_is_made(&graph->records[i])) {
+                pull_record(p, i);
+            }
+        }
         read_results(p, wrt, n_wrt, results);
     }
-    for (size_t i = 0; p->arrays != NULL && i < p->n_arrays; i++) {
-        cad_memory_free(p->arrays[i].elements);
-    }
-    cad_memory_free(p->arrays);
-    cad_memory_free(p->nodes);
-    cad_memory_free(p->is_active_node);
-    cad_memory_free(p->is_active_array);
-    cad_memory_free(p->is_wrt);
+    cad_graph_forget_active(&p->active);
+    cad_memory_free(p->cotangents);
+    cad_memory_free(p->have_any);
+    cad_memory_free(p->latest);
+    cad_memory_free(p->contributions);
     cad_memory_free(p->words);
-    cad_memory_free(p->some);
+    cad_memory_free(p->room.ids);
     return graph->status;
 }

@@ -11,8 +11,7 @@ typedef struct Reader {
     CadTape *tape;
     CadSlot base;
     CadId *at; /* the number that each slot holds, from `base` on; CAD_NO_ID: not looked at yet */
-    CadId *some; /* room for the numbers of an array */
-    size_t room;
+    CadRoom room;
     size_t entry; /* that is being read */
 } Reader;
 
@@ -29,19 +28,6 @@ static CadId number_at(Reader *r, int64_t slot) {
         *at = constant_at(r, slot);
     }
     return *at;
-}
-
-static CadId *make_room(Reader *r, size_t count) {
-    if (count > r->room) {
-        CadId *grown = cad_memory_resize(r->some, count, sizeof *grown);
-        if (grown == NULL) {
-            r->graph->status = CAD_NO_MEMORY;
-            return NULL;
-        }
-        r->some = grown;
-        r->room = count;
-    }
-    return r->some;
 }
 
 /* --- views --- */
@@ -65,7 +51,7 @@ static void name_elements(Reader *r, int64_t low, size_t size, CadId first) {
 /* Whether slots hold elements of one array, side by side. */
 static int is_stretch(Reader *r, int64_t low, int64_t high) {
     const CadId first = r->at[low - r->base];
-    if (first == CAD_NO_ID || !CAD_IS_ELEMENT(first)) {
+    if (first == CAD_NO_ID || !cad_record_is_array(cad_graph_record(r->graph, first))) {
         return 0;
     }
     for (int64_t slot = low + 1; slot <= high; slot++) {
@@ -73,8 +59,8 @@ static int is_stretch(Reader *r, int64_t low, int64_t high) {
             return 0;
         }
     }
-    const CadArray *array = &r->graph->arrays[cad_graph_array_of(r->graph, first)];
-    return first - array->first + (uint64_t)(high - low) < array->size;
+    return cad_graph_record_of(r->graph, first) ==
+           cad_graph_record_of(r->graph, first + (CadId)(high - low));
 }
 
 /* The numbers that a view of a plan holds. `strides` is room for as many as there are axes. */
@@ -101,9 +87,9 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
         return (CadNumbers){r->at[view[0] - r->base], strides};
     }
     /* Number by number, along the axes that it has. */
-    CadId *ids = make_room(r, count);
+    CadId *ids = cad_graph_room(r->graph, &r->room, count);
     if (ids == NULL) {
-        return (CadNumbers){0, strides};
+        return (CadNumbers){CAD_ZERO, strides};
     }
     Steps steps = {.shape = NULL, .n_views = 1, .at = {view[0]}};
     int64_t lengths[CAD_MOST_AXES], along[CAD_MOST_AXES];
@@ -140,7 +126,7 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
 /* Numbers whose derivative is cut; their strides, which `in_order` may hold, are overwritten. */
 static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers x,
                           int64_t *in_order) {
-    int64_t none[CAD_MOST_AXES] = {0}, strides[CAD_MOST_AXES];
+    int64_t strides[CAD_MOST_AXES];
     double value;
     if (cad_graph_is_constant(r->graph, x.first, &value)) {
         return x;
@@ -148,9 +134,9 @@ static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers 
     memcpy(strides, x.strides, (size_t)ndim * sizeof *strides);
     x.strides = strides;
     const size_t size = cad_strides_in_order(ndim, shape, in_order);
-    const CadShape over = {r->graph, ndim, shape, in_order, none, size};
+    const CadShape over = {r->graph, ndim, shape, in_order, size};
     const CadNumbers result = cad_graph_apply_over(&over, CAD_OP_stop, x, x, x);
-    if (result.strides == none) {
+    if (result.strides == cad_no_strides) {
         memset(in_order, 0, (size_t)ndim * sizeof *in_order);
     }
     return (CadNumbers){result.first, in_order};
@@ -181,7 +167,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         read_row_singly(r, op, plan);
         return;
     }
-    int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES], none[CAD_MOST_AXES] = {0};
+    int64_t strides[4][CAD_MOST_AXES], own[CAD_MOST_AXES];
     const int64_t *result = cad_plan_view(plan, 0);
     /* Parts of a joined array are written to where that stands. */
     const int is_elsewhere = result[0] < (int64_t)entry.out;
@@ -201,7 +187,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         size = cad_strides_in_order(plan->ndim, cad_plan_shape(plan), own);
     }
     /* The strides of the result are those of an array in order, if with its axes exchanged. */
-    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, none, size};
+    const CadShape shape = {r->graph, plan->ndim, cad_plan_shape(plan), own, size};
     CadNumbers made = {0, own};
     if (r->graph->optimize) {
         made = cad_graph_apply_over(&shape, op, x[1], x[2], x[3]);
@@ -349,7 +335,7 @@ static size_t read_operands(Reader *r, int64_t n_operands, int64_t *place,
     for (int64_t k = 0; k < n_operands; k++) {
         count += operand_size(cad_next_operand(&next));
     }
-    CadId *ids = make_room(r, count);
+    CadId *ids = cad_graph_room(r->graph, &r->room, count);
     if (ids == NULL) {
         return SIZE_MAX;
     }
@@ -368,7 +354,7 @@ static void read_call(Reader *r, CadEntry entry, uint32_t number, int64_t n_oper
     CadGraph *graph = r->graph;
     const size_t count = read_operands(r, n_operands, place, passive);
     if (count > 0 && count < SIZE_MAX) {
-        const CadId operands = cad_graph_pack(graph, r->some, count);
+        const CadId operands = cad_graph_pack(graph, r->room.ids, count);
         name_elements(r, entry.out, entry.b,
                       cad_graph_call(graph, number, operands, count, entry.b));
     }
@@ -422,8 +408,8 @@ static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, i
     const CadNumbers views[3] = {
         {0, strides[0]}, {from.first, strides[1]}, {by.first, strides[2]}};
     name_elements(r, entry.out, entry.b,
-                  cad_graph_by_index(r->graph, adds ? CAD_ARRAY_ADD_BY : CAD_ARRAY_TAKE, CAD_NO_ID,
-                                     entry.b, ndim, shape, views, length, stride));
+                  cad_graph_by_index(r->graph, adds ? CAD_RECORD_ADD_BY : CAD_RECORD_TAKE,
+                                     CAD_NO_ID, entry.b, ndim, shape, views, length, stride));
 }
 
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
@@ -436,8 +422,8 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
     }
     if (plan->passive == CAD_DIRECT_RULE) {
         if (read_operands(r, n_operands, place, NULL) < SIZE_MAX) {
-            const CadStatus status = graph->calls->insert(graph->owner, r->tape, r->entry, r->some,
-                                                          r->at + (entry.out - r->base));
+            const CadStatus status = graph->calls->insert(
+                graph->owner, r->tape, r->entry, r->room.ids, r->at + (entry.out - r->base));
             graph->status = graph->status == CAD_OK ? status : graph->status;
         }
         return;
@@ -447,14 +433,15 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
         graph->status = CAD_NO_MEMORY;
         return;
     }
-    const int64_t number = graph->calls->note(graph->owner, r->tape, r->entry, passive);
-    if (number == CAD_NOTED_TAKE || number == CAD_NOTED_ADD) {
-        const int adds = number == CAD_NOTED_ADD;
-        read_by_index(r, entry, place, adds, passive[adds]);
-    } else if (number < 0) {
-        graph->status = CAD_RAISED;
+    CadNoted noted = {.as = CAD_NOTED_CALL};
+    const CadStatus status = graph->calls->note(graph->owner, r->tape, r->entry, passive, &noted);
+    if (status != CAD_OK) {
+        graph->status = status;
+    } else if (noted.as == CAD_NOTED_CALL) {
+        read_call(r, entry, noted.number, n_operands, place, passive);
     } else {
-        read_call(r, entry, (uint32_t)number, n_operands, place, passive);
+        const int adds = noted.as == CAD_NOTED_ADD;
+        read_by_index(r, entry, place, adds, passive[adds]);
     }
     cad_memory_free(passive);
 }
@@ -553,11 +540,10 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     const CadSlot base = tape->entries[begin].out;
     const size_t n_slots = tape->n_slots - base;
     Reader reader = {.graph = graph, .tape = tape, .base = base};
-    reader.at = cad_memory_resize(NULL, n_slots, sizeof *reader.at);
+    reader.at = cad_memory_zeroed(n_slots, sizeof *reader.at);
     if (reader.at == NULL) {
         return CAD_NO_MEMORY;
     }
-    memset(reader.at, 0xff, n_slots * sizeof *reader.at);
     memcpy(reader.at, inputs, n_inputs * sizeof *inputs);
     clear_sums(&reader, begin + 1, end);
     cad_sweep_undo(tape, begin, end);
@@ -569,6 +555,6 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     }
     cad_sweep_redo(tape, begin, end);
     cad_memory_free(reader.at);
-    cad_memory_free(reader.some);
+    cad_memory_free(reader.room.ids);
     return graph->status;
 }

@@ -128,13 +128,13 @@ static void make_lists(Lists *l) {
     const Sets *sets = l->sets;
     const CadEdges *edges = sets->edges;
     for (size_t k = 0; k < sets->n_ends && goes_on(l) && sets->forward; k++) {
-        list_of(l, cad_edge_index(edges, sets->ends[k]));
+        list_of(l, sets->ends[k]);
     }
     for (size_t k = 0; k < edges->n && goes_on(l); k++) {
         list_of(l, edges->items[sets->forward ? k : edges->n - 1 - k].of);
     }
     for (size_t k = 0; k < sets->n_others && goes_on(l); k++) {
-        const List list = list_of(l, cad_edge_index(edges, sets->others[k]));
+        const List list = list_of(l, sets->others[k]);
         for (size_t i = 0; i < list.length && goes_on(l); i++) {
             l->status = add_pair(l->sets, l->items[list.start + i], k);
         }
@@ -148,7 +148,7 @@ static void sort_edges(Lists *l) {
     memset(l->lists, 0xff, edges->n_numbers * sizeof *l->lists);
     memset(l->first_end, 0xff, edges->n_numbers * sizeof *l->first_end);
     for (size_t k = sets->n_ends; k-- > 0;) {
-        uint32_t *first = &l->first_end[cad_edge_index(edges, sets->ends[k])];
+        uint32_t *first = &l->first_end[sets->ends[k]];
         l->next_end[k] = *first;
         *first = (uint32_t)k;
     }
@@ -202,7 +202,7 @@ static void find_strip(const Sets *sets, uint64_t *bits, size_t words, size_t be
     const CadEdges *edges = sets->edges;
     memset(bits, 0, edges->n_numbers * words * sizeof *bits);
     for (size_t k = begin; k < end; k++) {
-        const size_t number = cad_edge_index(edges, sets->ends[k]);
+        const size_t number = sets->ends[k];
         bits[number * words + (k - begin) / 64] |= (uint64_t)1 << (k - begin) % 64;
     }
     for (size_t k = 0; k < edges->n; k++) {
@@ -219,7 +219,7 @@ static CadStatus read_strip(Sets *sets, const uint64_t *bits, size_t words, size
                             size_t end) {
     CadStatus status = CAD_OK;
     for (size_t i = 0; i < sets->n_others; i++) {
-        const size_t number = cad_edge_index(sets->edges, sets->others[i]);
+        const size_t number = sets->others[i];
         for (size_t k = begin; k < end; k++) {
             const uint64_t word = bits[number * words + (k - begin) / 64];
             if (word == 0) {

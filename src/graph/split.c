@@ -5,41 +5,15 @@ typedef struct Splitter {
     CadGraph *graph;
     CadPart *part;
     CadStatus status;
-    CadLive live;         /* what roots and guards need */
-    uint8_t *node_varies; /* whether it depends on the input */
-    uint8_t *array_varies;
-    CadId *node_name;  /* what it is in the part, or which of those that are given */
-    CadId *array_name; /* what the first element is there */
+    uint32_t *uses;   /* by roots and guards */
+    CadActive varies; /* what depends on the input */
+    CadId *names;     /* of each record the first number in the part; or, counted from 1, the place
+                         among those that are given */
     size_t given_capacity;
-    int found; /* whether an operand varies */
 } Splitter;
 
-/* --- what depends on the input --- */
-
 static int varies(const Splitter *s, CadId id) {
-    return CAD_IS_ELEMENT(id) ? s->array_varies[cad_graph_array_of(s->graph, id)]
-                              : s->node_varies[id];
-}
-
-static void look_at(void *visitor, CadId id) {
-    Splitter *s = visitor;
-    s->found |= varies(s, id);
-}
-
-static void look_at_node(Splitter *s, size_t i) {
-    if (s->live.nodes[i]) {
-        s->found = 0;
-        cad_graph_visit_node(s->graph, i, look_at, s);
-        s->node_varies[i] = (uint8_t)s->found;
-    }
-}
-
-static void look_at_array(Splitter *s, size_t i) {
-    if (s->live.arrays[i] && !s->array_varies[i]) {
-        s->found = 0;
-        cad_graph_visit_array(s->graph, i, look_at, s);
-        s->array_varies[i] = (uint8_t)s->found;
-    }
+    return cad_is_active(s->graph, &s->varies, id);
 }
 
 /* --- what is given --- */
@@ -53,27 +27,23 @@ static int has_room(Splitter *s, size_t more) {
     return s->status == CAD_OK;
 }
 
-static int is_constant(const Splitter *s, CadId id) {
-    double value;
-    return cad_graph_is_constant(s->graph, id, &value);
+static int is_constant(const CadRecord *record) {
+    return record->kind == CAD_RECORD_CONSTANT || record->kind == CAD_RECORD_CONSTANTS;
 }
 
 /* Of an array that is given, all elements are. */
 static void add_given(void *visitor, CadId id) {
     Splitter *s = visitor;
     CadPart *part = s->part;
-    if (varies(s, id) || is_constant(s, id)) {
+    const uint32_t i = cad_graph_record_of(s->graph, id);
+    const uint32_t size = cad_record_size(&s->graph->records[i]);
+    if (s->varies.records[i] || is_constant(&s->graph->records[i]) || s->names[i] != CAD_NO_ID ||
+        !has_room(s, size)) {
         return;
     }
-    const uint32_t array = CAD_IS_ELEMENT(id) ? cad_graph_array_of(s->graph, id) : 0;
-    CadId *name = CAD_IS_ELEMENT(id) ? &s->array_name[array] : &s->node_name[id];
-    const CadId first = CAD_IS_ELEMENT(id) ? s->graph->arrays[array].first : id;
-    const uint32_t count = CAD_IS_ELEMENT(id) ? s->graph->arrays[array].size : 1;
-    if (*name != CAD_NO_ID || !has_room(s, count)) {
-        return;
-    }
-    *name = (CadId)part->n_given;
-    for (uint32_t k = 0; k < count; k++) {
+    const CadId first = cad_graph_first(s->graph, i);
+    s->names[i] = (CadId)part->n_given + 1;
+    for (uint32_t k = 0; k < size; k++) {
         part->given[part->n_given++] = first + k;
     }
 }
@@ -82,104 +52,34 @@ static void add_given(void *visitor, CadId id) {
 
 static CadId name_of(void *splitter, CadId id) {
     Splitter *s = splitter;
-    const CadGraph *graph = s->graph;
-    CadPart *part = s->part;
-    if (!CAD_IS_ELEMENT(id)) {
-        return is_constant(s, id)
-                   ? cad_graph_constant(part->graph, cad_node_value(&graph->nodes[id]))
-               : s->node_varies[id] ? s->node_name[id]
-                                    : part->inputs + s->node_name[id];
-    }
-    const uint32_t i = cad_graph_array_of(s->graph, id);
-    const CadArray *array = &graph->arrays[i];
-    if (array->op == CAD_ARRAY_CONSTANTS && s->array_name[i] == CAD_NO_ID) {
-        s->array_name[i] =
-            cad_graph_constants(part->graph, graph->constants + array->list, array->size);
-    }
-    const int is_own = s->array_varies[i] || array->op == CAD_ARRAY_CONSTANTS;
-    return (is_own ? 0 : part->inputs) + s->array_name[i] + (id - array->first);
-}
-
-static void make_node(Splitter *s, size_t i) {
-    if (s->node_varies[i]) {
-        const CadNode node = s->graph->nodes[i];
-        CadId x[3] = {node.x, node.y, node.z};
-        for (int k = 0; k < 3; k++) {
-            x[k] = x[k] == CAD_NO_ID ? x[k] : name_of(s, x[k]);
+    const CadCopier copier = {s->graph, s->part->graph, name_of, name_of, 0, s};
+    const uint32_t i = cad_graph_record_of(s->graph, id);
+    const CadId at = id - cad_graph_first(s->graph, i);
+    if (is_constant(&s->graph->records[i])) {
+        if (s->names[i] == CAD_NO_ID) {
+            s->names[i] = cad_graph_copy(&copier, i);
         }
-        s->node_name[i] = cad_graph_node(s->part->graph, (CadOp)node.op, x[0], x[1], x[2]);
+        return s->names[i] + at;
     }
-}
-
-static void make_array_at(Splitter *s, size_t i) {
-    const CadArray *array = &s->graph->arrays[i];
-    if (s->array_varies[i]) {
-        const CadCopier copier = {s->graph, s->part->graph, name_of, name_of, s};
-        s->array_name[i] =
-            array->op == CAD_ARRAY_INPUT ? s->part->own : cad_graph_copy_array(&copier, array);
-    }
+    return s->varies.records[i] ? s->names[i] + at : s->part->inputs + (s->names[i] - 1) + at;
 }
 
 /* --- all of it --- */
 
-/* All nodes and arrays in their order. */
-static void go_on(Splitter *s, void (*at_node)(Splitter *, size_t),
-                  void (*at_array)(Splitter *, size_t)) {
-    size_t node = 0;
-    for (size_t i = 0; i < s->graph->n_arrays; i++) {
-        for (; node < s->graph->arrays[i].before; node++) {
-            at_node(s, node);
-        }
-        at_array(s, i);
-    }
-    for (; node < s->graph->n_nodes; node++) {
-        at_node(s, node);
-    }
-}
-
-static void give_for_node(Splitter *s, size_t i) {
-    if (s->node_varies[i]) {
-        cad_graph_visit_node(s->graph, i, add_given, s);
-    }
-}
-
-static void give_for_array(Splitter *s, size_t i) {
-    if (s->array_varies[i]) {
-        cad_graph_visit_array(s->graph, i, add_given, s);
-    }
-}
-
 /* Guards need what they look at, like roots. */
-static CadStatus find_live(Splitter *s, const CadId *roots, size_t n_roots) {
+static uint32_t *find_uses(Splitter *s, const CadId *roots, size_t n_roots) {
     const size_t n_guards = s->graph->n_guards;
     CadId *ends = cad_memory_resize(NULL, n_roots + n_guards, sizeof *ends);
     if (ends == NULL) {
-        return CAD_NO_MEMORY;
+        return NULL;
     }
     memcpy(ends, roots, n_roots * sizeof *ends);
     for (size_t k = 0; k < n_guards; k++) {
         ends[n_roots + k] = s->graph->guards[k].id;
     }
-    const CadStatus status = cad_graph_find_live(s->graph, ends, n_roots + n_guards, &s->live);
+    uint32_t *const uses = cad_graph_uses(s->graph, ends, n_roots + n_guards);
     cad_memory_free(ends);
-    return status;
-}
-
-static int has_buffers(Splitter *s) {
-    const size_t nodes = s->graph->n_nodes, arrays = s->graph->n_arrays;
-    s->node_varies = cad_memory_zeroed(nodes, 1);
-    s->array_varies = cad_memory_zeroed(arrays, 1);
-    s->node_name = cad_memory_resize(NULL, nodes, sizeof *s->node_name);
-    s->array_name = cad_memory_resize(NULL, arrays, sizeof *s->array_name);
-    s->part->graph = cad_graph_new(s->graph->optimize);
-    if (s->node_varies == NULL || s->array_varies == NULL || s->node_name == NULL ||
-        s->array_name == NULL || s->part->graph == NULL) {
-        s->status = CAD_NO_MEMORY;
-        return 0;
-    }
-    memset(s->node_name, 0xff, nodes * sizeof *s->node_name);
-    memset(s->array_name, 0xff, arrays * sizeof *s->array_name);
-    return 1;
+    return uses;
 }
 
 static void share_guards(Splitter *s) {
@@ -200,21 +100,32 @@ static void share_guards(Splitter *s) {
     graph->n_guards = s->status == CAD_OK ? kept : graph->n_guards;
 }
 
-static void make_part(Splitter *s, CadId input, CadId *roots, size_t n_roots) {
+static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
+    CadGraph *const graph = s->graph;
     CadPart *part = s->part;
-    const uint32_t own = cad_graph_array_of(s->graph, input);
-    s->array_varies[own] = 1;
-    go_on(s, look_at_node, look_at_array);
-    go_on(s, give_for_node, give_for_array);
+    const CadCopier copier = {graph, part->graph, name_of, name_of, 0, s};
+    for (size_t i = 0; i < graph->n_records; i++) {
+        if (i != own && s->uses[i] == 0) {
+            s->varies.records[i] = 0;
+        }
+        if (s->varies.records[i]) {
+            cad_graph_visit(graph, i, add_given, s);
+        }
+    }
     for (size_t k = 0; k < n_roots; k++) {
         add_given(s, roots[k]);
     }
     if (s->status != CAD_OK) {
         return;
     }
-    part->own = cad_graph_input(part->graph, s->graph->arrays[own].size);
+    part->own = cad_graph_input(part->graph, graph->records[own].of.array.size);
     part->inputs = part->n_given > 0 ? cad_graph_input(part->graph, part->n_given) : CAD_NO_ID;
-    go_on(s, make_node, make_array_at);
+    s->names[own] = part->own;
+    for (size_t i = 0; i < graph->n_records; i++) {
+        if (s->varies.records[i] && i != own) {
+            s->names[i] = cad_graph_copy(&copier, i);
+        }
+    }
     for (size_t k = 0; k < n_roots && s->status == CAD_OK; k++) {
         roots[k] = name_of(s, roots[k]);
     }
@@ -222,19 +133,40 @@ static void make_part(Splitter *s, CadId input, CadId *roots, size_t n_roots) {
     s->status = s->status == CAD_OK ? part->graph->status : s->status;
 }
 
+/* Find what depends on an input, all of whose numbers are variables. */
+static CadStatus find_varying(Splitter *s, size_t own) {
+    const CadRecord *input = &s->graph->records[own];
+    CadId *ids = cad_memory_resize(NULL, input->of.array.size, sizeof *ids);
+    if (ids == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    for (uint32_t k = 0; k < input->of.array.size; k++) {
+        ids[k] = input->of.array.first + k;
+    }
+    const CadStatus status =
+        cad_graph_find_active(s->graph, ids, input->of.array.size, 1, &s->varies);
+    cad_memory_free(ids);
+    return status;
+}
+
 CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                           CadPart *part) {
     Splitter splitter = {.graph = graph, .part = part};
     Splitter *s = &splitter;
+    const size_t own = cad_graph_record_of(graph, input);
     *part = (CadPart){NULL, CAD_NO_ID, CAD_NO_ID, NULL, 0};
-    s->status = find_live(s, roots, n_roots);
-    if (s->status == CAD_OK && has_buffers(s)) {
-        make_part(s, input, roots, n_roots);
+    s->uses = find_uses(s, roots, n_roots);
+    s->names = cad_memory_zeroed(graph->n_records, sizeof *s->names);
+    s->status = find_varying(s, own);
+    part->graph = cad_graph_new(graph->optimize);
+    if (s->uses == NULL || s->names == NULL || part->graph == NULL) {
+        s->status = CAD_NO_MEMORY;
     }
-    cad_graph_forget_live(&s->live);
-    cad_memory_free(s->node_varies);
-    cad_memory_free(s->array_varies);
-    cad_memory_free(s->node_name);
-    cad_memory_free(s->array_name);
+    if (s->status == CAD_OK) {
+        make_part(s, own, roots, n_roots);
+    }
+    cad_memory_free(s->uses);
+    cad_memory_free(s->names);
+    cad_graph_forget_active(&s->varies);
     return s->status;
 }

@@ -3,8 +3,8 @@
 #include "program/inner.h"
 
 /* Elements that only cut derivatives are copied. */
-static CadOp op_of(const CadArray *array) {
-    return array->op == CAD_OP_stop ? CAD_OP_positive : (CadOp)array->op;
+static CadOp op_of(const CadRecord *record) {
+    return record->op == CAD_OP_stop ? CAD_OP_positive : (CadOp)record->op;
 }
 
 /* Rows are gone through one by one: a short last axis, and a long one that the result has, change
@@ -34,9 +34,9 @@ static void lengthen_rows(CadPlan *plan) {
 }
 
 /* An instruction with the plan of an array, over places. */
-static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruction) {
+static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instruction) {
     CadProgram *program = m->program;
-    const CadPlan *plan = cad_graph_plan(m->graph, array);
+    const CadPlan *plan = cad_graph_plan(m->graph, record);
     if (!GROW(program, plans, program->n_plan_words, plan_capacity, plan->words)) {
         return;
     }
@@ -47,9 +47,8 @@ static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruc
         int64_t *view = cad_plan_view(copy, k);
         view[0] = k == 0 ? instruction.out + view[0] : cad_maker_place_of(m, (CadId)view[0]);
     }
-    copy->index = -1;
     const int is_even = instruction.kind == CAD_ROWS ||
-                        (instruction.kind == CAD_TERMS && cad_entry_kinds[array->op].core == 0);
+                        (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);
     if (m->graph->optimize && is_even) {
         lengthen_rows(copy);
     }
@@ -61,8 +60,8 @@ static void emit_plan(CadMaker *m, const CadArray *array, CadInstruction instruc
 }
 
 /* A row over one axis, or over several that can be gone through as one. */
-static int emit_simple_row(CadMaker *m, const CadArray *array, int32_t out) {
-    CadPlan *plan = cad_graph_plan(m->graph, array);
+static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
+    CadPlan *plan = cad_graph_plan(m->graph, record);
     if (plan->ndim > 1) {
         return 0;
     }
@@ -76,16 +75,16 @@ static int emit_simple_row(CadMaker *m, const CadArray *array, int32_t out) {
     if (plan->ndim > 0 && own[1] != 1) {
         return 0;
     }
-    cad_maker_emit_vector(m, op_of(array), (size_t)plan->size, out, x);
+    cad_maker_emit_vector(m, op_of(record), (size_t)plan->size, out, x);
     m->program->n_operations += (size_t)plan->size;
     return 1;
 }
 
 /* The places of an array that consists of numbers, if they stand side by side already. */
-static int is_in_place(CadMaker *m, const CadArray *array, int32_t *place) {
-    const CadId *ids = m->graph->lists + array->list;
+static int is_in_place(CadMaker *m, const CadRecord *pack, int32_t *place) {
+    const CadId *ids = cad_graph_packed(m->graph, pack);
     *place = cad_maker_place_of(m, ids[0]);
-    for (uint32_t k = 1; k < array->size; k++) {
+    for (uint32_t k = 1; k < pack->of.array.size; k++) {
         const int32_t next = cad_maker_place_of(m, ids[k]);
         if (next != *place + (int32_t)k || !are_moved_alike(m, next, *place)) {
             return 0;
@@ -94,40 +93,41 @@ static int is_in_place(CadMaker *m, const CadArray *array, int32_t *place) {
     return 1;
 }
 
-static void emit_pack(CadMaker *m, const CadArray *array, int32_t out) {
+static void emit_pack(CadMaker *m, const CadRecord *pack, int32_t out) {
+    const uint32_t size = pack->of.array.size;
     size_t begin;
-    if (!cad_maker_add_list(m, array->size, &begin)) {
+    if (!cad_maker_add_list(m, size, &begin)) {
         return;
     }
-    for (uint32_t k = 0; k < array->size; k++) {
-        const CadId id = m->graph->lists[array->list + k];
+    for (uint32_t k = 0; k < size; k++) {
+        const CadId id = cad_graph_packed(m->graph, pack)[k];
         m->program->lists[begin + k] = cad_maker_place_of(m, id);
     }
-    cad_maker_emit_take(m, begin, array->size, out);
+    cad_maker_emit_take(m, begin, size, out);
 }
 
-static void emit_add_to(CadMaker *m, const CadArray *array, int32_t out, int in_place) {
-    CadPlan *plan = cad_graph_plan(m->graph, array);
-    const CadId former = cad_graph_former(m->graph, array);
+/* Have what something is added to stand at its places. */
+static void emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
+    const uint32_t size = record->of.array.size;
+    const CadId former = cad_graph_array(m->graph, record)->former;
     if (former == CAD_NO_ID) {
-        cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = array->size, .out = out});
-    } else if (!in_place) {
+        cad_maker_emit(m, (CadInstruction){.kind = CAD_ZEROS, .n = size, .out = out});
+    } else {
         const CadPlaces x[3] = {{cad_maker_place_of(m, former), 1}};
-        cad_maker_emit_vector(m, CAD_OP_positive, array->size, out, x);
+        cad_maker_emit_vector(m, CAD_OP_positive, size, out, x);
     }
-    if (plan->index < 0) {
-        const int by_index = cad_array_is_by_index(array);
-        emit_plan(m, array,
-                  (CadInstruction){.kind = by_index ? CAD_ADD_BY : CAD_ADD_TO, .out = out});
-        return;
-    }
+}
+
+static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
+    CadPlan *plan = cad_graph_plan(m->graph, record);
     const size_t count = (size_t)plan->size;
     size_t begin;
     if (!cad_maker_add_list(m, count, &begin)) {
         return;
     }
+    const CadId *places = m->graph->lists + cad_graph_array(m->graph, record)->list;
     for (size_t i = 0; i < count; i++) {
-        m->program->lists[begin + i] = (int32_t)m->graph->lists[(size_t)plan->index + i];
+        m->program->lists[begin + i] = (int32_t)places[i];
     }
     const int64_t *source = cad_plan_view(plan, 0);
     cad_maker_emit(m, (CadInstruction){.kind = CAD_ADD_AT,
@@ -139,9 +139,9 @@ static void emit_add_to(CadMaker *m, const CadArray *array, int32_t out, int in_
     m->program->n_operations += count;
 }
 
-static void emit_take_by(CadMaker *m, const CadArray *array, int32_t out) {
+static void emit_take_by(CadMaker *m, const CadRecord *record, int32_t out) {
     CadInstruction instruction = {.kind = CAD_TAKE_BY, .out = out};
-    const int64_t *source = cad_plan_view(cad_graph_plan(m->graph, array), 1);
+    const int64_t *source = cad_plan_view(cad_graph_plan(m->graph, record), 1);
     const int32_t place = cad_maker_place_of(m, (CadId)source[0]);
     for (size_t k = 0; k < m->program->n_referred; k++) {
         const CadReferred input = m->program->referred[k];
@@ -151,80 +151,88 @@ static void emit_take_by(CadMaker *m, const CadArray *array, int32_t out) {
             instruction.z = input.pointer;
         }
     }
-    emit_plan(m, array, instruction);
+    emit_plan(m, record, instruction);
 }
 
-static void emit_call(CadMaker *m, const CadArray *array, int32_t out) {
-    CadPlan *plan = cad_graph_plan(m->graph, array);
+static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
+    CadPlan *plan = cad_graph_plan(m->graph, record);
     cad_maker_emit(m,
                    (CadInstruction){.kind = CAD_CALL,
                                     .n = (uint32_t)plan->size,
                                     .out = out,
                                     .x = cad_maker_place_of(m, (CadId)cad_plan_view(plan, 0)[0]),
-                                    .y = (int32_t)array->size,
-                                    .z = (int32_t)cad_plan_extra(plan)[0]});
+                                    .y = (int32_t)record->of.array.size,
+                                    .z = (int32_t)cad_graph_array(m->graph, record)->number});
     m->program->n_operations++;
     m->program->has_calls = 1;
 }
 
 /* Whether an array can take over the places of the one that something is added to. */
-static int takes_over(CadMaker *m, const CadArray *array, uint32_t level, uint32_t *former) {
-    const CadId id = cad_graph_former(m->graph, array);
+static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint32_t *former) {
+    const CadId id =
+        cad_record_adds(record) ? cad_graph_array(m->graph, record)->former : CAD_NO_ID;
     if (id == CAD_NO_ID) {
         return 0;
     }
-    *former = cad_graph_array_of(m->graph, id);
-    const uint32_t op = m->graph->arrays[*former].op;
-    return (op == CAD_ARRAY_ADD_TO || op == CAD_ARRAY_ADD_BY) && m->array_last[*former] == level &&
-           m->array_reads[*former] == 1;
+    *former = cad_graph_record_of(m->graph, id);
+    return cad_record_adds(&m->graph->records[*former]) && m->last[*former] == level &&
+           m->uses[*former] == 1;
 }
 
 void cad_maker_emit_array(CadMaker *m, uint32_t i) {
-    const CadArray *array = &m->graph->arrays[i];
-    const uint32_t level = m->array_level[i];
+    const CadRecord *record = &m->graph->records[i];
+    const uint32_t level = m->level[i], size = record->of.array.size;
     int32_t place;
     uint32_t former = 0;
-    m->array_group[i] = m->n_groups++;
-    if (array->op == CAD_ARRAY_PACK && is_in_place(m, array, &place)) {
-        m->array_place[i] = place;
+    m->group[i] = m->n_groups++;
+    if (record->kind == CAD_RECORD_PACK && is_in_place(m, record, &place)) {
+        m->place[i] = place;
         return;
     }
-    const int in_place = takes_over(m, array, level, &former);
+    const int in_place = takes_over(m, record, level, &former);
     if (in_place) {
-        cad_maker_keep_block(m, level, m->array_place[former]);
+        cad_maker_keep_block(m, level, m->place[former]);
     }
-    place = in_place ? m->array_place[former] : cad_maker_take_block(m, array->size);
-    m->array_place[i] = place;
-    cad_maker_release_after(m, m->array_last[i], place, array->size);
+    place = in_place ? m->place[former] : cad_maker_take_block(m, size);
+    m->place[i] = place;
+    cad_maker_release_after(m, m->last[i], place, size);
     if (m->status != CAD_OK) {
         return;
     }
-    switch ((int)array->op) {
-    case CAD_ARRAY_PACK:
-        emit_pack(m, array, place);
+    if (cad_record_adds(record) && !in_place) {
+        emit_former(m, record, place);
+    }
+    switch ((CadRecordKind)record->kind) {
+    case CAD_RECORD_PACK:
+        emit_pack(m, record, place);
         break;
-    case CAD_ARRAY_ADD_TO:
-    case CAD_ARRAY_ADD_BY:
-        emit_add_to(m, array, place, in_place);
+    case CAD_RECORD_ADD_TO:
+        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_TO, .out = place});
         break;
-    case CAD_ARRAY_TAKE:
-        emit_take_by(m, array, place);
+    case CAD_RECORD_ADD_BY:
+        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_BY, .out = place});
         break;
-    case CAD_ARRAY_CALL:
-        emit_call(m, array, place);
+    case CAD_RECORD_ADD_AT:
+        emit_add_at(m, record, place);
+        break;
+    case CAD_RECORD_TAKE:
+        emit_take_by(m, record, place);
+        break;
+    case CAD_RECORD_CALL:
+        emit_call(m, record, place);
         break;
     default:
-        if (cad_op_is_kind((CadOp)array->op)) {
-            emit_plan(m, array,
+        if (cad_op_is_kind((CadOp)record->op)) {
+            emit_plan(m, record,
                       (CadInstruction){.kind = CAD_TERMS,
-                                       .op = (uint16_t)array->op,
-                                       .n = array->size,
+                                       .op = record->op,
+                                       .n = size,
                                        .out = place,
                                        .y = m->graph->optimize != 0});
-        } else if (!emit_simple_row(m, array, place)) {
+        } else if (!emit_simple_row(m, record, place)) {
             emit_plan(
-                m, array,
-                (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(array), .out = place});
+                m, record,
+                (CadInstruction){.kind = CAD_ROWS, .op = (uint16_t)op_of(record), .out = place});
         }
     }
 }

@@ -97,9 +97,10 @@ void cad_maker_emit_checks(CadMaker *m, uint32_t level) {
     for (; m->n_checked < m->graph->n_guards && m->check_level[m->n_checked] <= level;
          m->n_checked++) {
         const CadOutcome guard = m->graph->guards[m->n_checked];
+        CadId id = guard.id;
         double value;
-        if (cad_graph_is_constant(m->graph, resolved(m, guard.id), &value) &&
-            value == guard.value) {
+        resolve(m, &id);
+        if (cad_graph_is_constant(m->graph, id, &value) && value == guard.value) {
             continue;
         }
         if (!GROW(program, checks, program->n_checks, check_capacity, 1)) {

@@ -52,24 +52,16 @@ typedef struct CadMaker {
     CadStatus status;
     int joins;        /* operations of one kind to vectors, chains to sums */
     int32_t boundary; /* places below it are the same for all directions */
-    /* of nodes */
-    uint32_t *uses;
+    /* of records */
+    uint32_t *uses;  /* by records and results; of parts of a sum none */
+    uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum, or none */
     uint32_t *level;
-    uint32_t *last;  /* the level at which it is read last */
-    uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum */
+    uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
     int32_t *place;
-    /* of arrays */
-    uint8_t *array_is_live;
-    uint32_t *array_level;
-    uint32_t *array_last;
-    int32_t *array_place;
-    uint32_t *array_group;
-    uint32_t *array_reads;
-    uint8_t *array_is_copied; /* an input of which more is wanted than to be taken from */
-    /* what guards need; and levels of another kind */
-    uint8_t *is_early, *array_is_early;
-    uint32_t *other_level, *other_array_level;
+    uint8_t *is_copied; /* an input of which more is wanted than to be taken from */
+    uint8_t *is_early;  /* what guards need; and levels of another kind */
+    uint32_t *other_level;
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
@@ -112,33 +104,46 @@ static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
 
 /* --- numbers of the graph --- */
 
-/* What a number is called once those that only cut derivatives are left out. */
-static inline CadId resolved(const CadMaker *m, CadId id) {
-    while (!CAD_IS_ELEMENT(id) && m->graph->nodes[id].op == CAD_OP_stop) {
-        id = m->graph->nodes[id].x;
+/* The record of a number once those that only cut derivatives are left out, and what it is called
+ * then. */
+static inline uint32_t resolve(const CadMaker *m, CadId *id) {
+    uint32_t i = cad_graph_record_of(m->graph, *id);
+    const CadRecord *record = &m->graph->records[i];
+    while (record->kind == CAD_RECORD_SINGLE && record->op == CAD_OP_stop) {
+        *id = record->of.operands[0];
+        i = cad_graph_record_of(m->graph, *id);
+        record = &m->graph->records[i];
     }
-    return id;
+    return i;
 }
 
-static inline int is_constant_node(const CadMaker *m, CadId id) {
-    return !CAD_IS_ELEMENT(id) && m->graph->nodes[id].op == CAD_NODE_CONSTANT;
+static inline uint32_t record_of(const CadMaker *m, CadId id) {
+    return resolve(m, &id);
+}
+
+static inline int is_array(const CadMaker *m, size_t i) {
+    return cad_record_is_array(&m->graph->records[i]);
+}
+
+static inline int is_constant_number(const CadMaker *m, size_t i) {
+    return m->graph->records[i].kind == CAD_RECORD_CONSTANT;
 }
 
 /* Whether an operation is the sum of a chain. */
-static inline int is_chain(const CadMaker *m, CadId id) {
-    return m->chain[id] >= LONG_CHAIN;
+static inline int is_chain(const CadMaker *m, size_t i) {
+    return m->chain[i] >= LONG_CHAIN;
 }
 
-static inline int operands_of(const CadNode *node, CadId x[3]) {
-    x[0] = node->x;
-    x[1] = node->y;
-    x[2] = node->z;
-    return 1 + (node->y != CAD_NO_ID) + (node->z != CAD_NO_ID);
+/* Whether a record is wanted and has to be computed. */
+static inline int is_made(const CadMaker *m, size_t i) {
+    const CadRecord *record = &m->graph->records[i];
+    return m->uses[i] > 0 && cad_record_is_made(record) &&
+           (record->kind != CAD_RECORD_SINGLE || record->op != CAD_OP_stop);
 }
 
 /* --- wanted.c --- */
 
-/* Count the uses of nodes, and mark the arrays, that roots and guards depend on. */
+/* Count the uses of records that roots and guards depend on. */
 void cad_maker_find_wanted(CadMaker *m, const CadId *roots, size_t n_roots);
 
 /* --- chains.c --- */
@@ -148,7 +153,7 @@ void cad_maker_find_chains(CadMaker *m);
 
 /* The terms of a chain, in the order in which they were added; answers how many. Those that are
  * subtracted stand in m->terms with their `minus` set. */
-size_t cad_maker_terms(CadMaker *m, CadId head);
+size_t cad_maker_terms(CadMaker *m, size_t head);
 
 /* --- levels.c --- */
 
@@ -162,9 +167,16 @@ void cad_maker_place_checks(CadMaker *m);
 
 void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
 
-/* The live ones of `count` items in the order of their levels; `begin` has n_levels + 1 places. */
-uint32_t *cad_maker_sort_by_level(CadMaker *m, const uint32_t *levels, size_t count,
-                                  uint32_t *begin);
+/* Records that are made, in the order of their levels: from begin[2 k] on the arrays of level k,
+ * from begin[2 k + 1] on its single numbers. */
+typedef struct CadByLevel {
+    uint32_t *records;
+    uint32_t *begin;
+} CadByLevel;
+
+/* Without memory there are none. */
+CadByLevel cad_maker_sort_by_level(CadMaker *m);
+void cad_maker_forget_order(CadByLevel *sorted);
 
 /* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
  * the numbers that are there at once have to have places. */
@@ -222,8 +234,8 @@ void cad_maker_emit_checks(CadMaker *m, uint32_t level);
 
 /* --- numbers.c, arrays.c --- */
 
-/* The operations among nodes, all of one level. */
-void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level);
+/* Operations on single numbers, all of one level. */
+void cad_maker_emit_singles(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level);
 
 void cad_maker_emit_array(CadMaker *m, uint32_t i);
 

@@ -4,82 +4,49 @@
 /* --- level by level --- */
 
 static void emit_all(CadMaker *m) {
-    uint32_t *node_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *node_begin);
-    uint32_t *array_begin = cad_memory_resize(NULL, (size_t)m->n_levels + 1, sizeof *array_begin);
-    uint32_t *nodes = NULL, *arrays = NULL;
-    if (node_begin == NULL || array_begin == NULL) {
-        fail(m);
-    } else {
-        nodes = cad_maker_sort_by_level(m, m->level, m->graph->n_nodes, node_begin);
-        arrays = cad_maker_sort_by_level(m, m->array_level, m->graph->n_arrays, array_begin);
-    }
+    CadByLevel sorted = cad_maker_sort_by_level(m);
     for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
-        for (uint32_t k = array_begin[level]; k < array_begin[level + 1]; k++) {
-            cad_maker_emit_array(m, arrays[k]);
+        const uint32_t *begin = sorted.begin + 2 * (size_t)level;
+        for (uint32_t k = begin[0]; k < begin[1]; k++) {
+            cad_maker_emit_array(m, sorted.records[k]);
         }
-        cad_maker_emit_nodes(m, nodes + node_begin[level],
-                             node_begin[level + 1] - node_begin[level], level);
+        cad_maker_emit_singles(m, sorted.records + begin[1], begin[2] - begin[1], level);
         cad_maker_emit_checks(m, level);
         cad_maker_release_level(m, level);
     }
     if (m->status == CAD_OK) {
         cad_maker_emit_checks(m, FOREVER);
     }
-    cad_memory_free(nodes);
-    cad_memory_free(arrays);
-    cad_memory_free(node_begin);
-    cad_memory_free(array_begin);
+    cad_maker_forget_order(&sorted);
 }
 
 /* --- all of it --- */
 
 static int has_buffers(CadMaker *m) {
-    const size_t nodes = m->graph->n_nodes, arrays = m->graph->n_arrays;
-    m->uses = cad_memory_zeroed(nodes, sizeof *m->uses);
-    m->level = cad_memory_zeroed(nodes, sizeof *m->level);
-    m->last = cad_memory_zeroed(nodes, sizeof *m->last);
-    m->chain = cad_memory_zeroed(nodes, sizeof *m->chain);
-    m->group = cad_memory_zeroed(nodes, sizeof *m->group);
-    m->place = cad_memory_resize(NULL, nodes, sizeof *m->place);
-    m->array_is_live = cad_memory_zeroed(arrays, 1);
-    m->array_level = cad_memory_zeroed(arrays, sizeof *m->array_level);
-    m->array_last = cad_memory_zeroed(arrays, sizeof *m->array_last);
-    m->array_place = cad_memory_zeroed(arrays, sizeof *m->array_place);
-    m->array_group = cad_memory_zeroed(arrays, sizeof *m->array_group);
-    m->array_reads = cad_memory_zeroed(arrays, sizeof *m->array_reads);
-    m->is_early = cad_memory_zeroed(nodes, 1);
-    m->array_is_early = cad_memory_zeroed(arrays, 1);
-    m->other_level = cad_memory_zeroed(nodes, sizeof *m->other_level);
-    m->other_array_level = cad_memory_zeroed(arrays, sizeof *m->other_array_level);
+    const size_t n = m->graph->n_records;
+    m->uses = cad_memory_zeroed(n, sizeof *m->uses);
+    m->chain = cad_memory_zeroed(n, sizeof *m->chain);
+    m->level = cad_memory_zeroed(n, sizeof *m->level);
+    m->last = cad_memory_zeroed(n, sizeof *m->last);
+    m->group = cad_memory_zeroed(n, sizeof *m->group);
+    m->place = cad_memory_resize(NULL, n, sizeof *m->place);
+    m->is_copied = cad_memory_zeroed(n, 1);
+    m->is_early = cad_memory_zeroed(n, 1);
+    m->other_level = cad_memory_zeroed(n, sizeof *m->other_level);
     m->check_level = cad_memory_zeroed(m->graph->n_guards, sizeof *m->check_level);
-    m->array_is_copied = cad_memory_zeroed(arrays, 1);
-    if (m->array_is_copied == NULL || m->uses == NULL || m->level == NULL || m->last == NULL ||
-        m->chain == NULL || m->group == NULL || m->place == NULL || m->array_is_live == NULL ||
-        m->array_level == NULL || m->array_last == NULL || m->array_place == NULL ||
-        m->array_group == NULL || m->array_reads == NULL || m->is_early == NULL ||
-        m->array_is_early == NULL || m->other_level == NULL || m->other_array_level == NULL ||
-        m->check_level == NULL) {
+    if (m->uses == NULL || m->chain == NULL || m->level == NULL || m->last == NULL ||
+        m->group == NULL || m->place == NULL || m->is_copied == NULL || m->is_early == NULL ||
+        m->other_level == NULL || m->check_level == NULL) {
         return fail(m);
-    }
-    for (size_t i = 0; i < nodes; i++) {
-        m->place[i] = NOWHERE;
     }
     return 1;
 }
 
 static void free_buffers(CadMaker *m) {
-    void *const buffers[] = {m->uses,          m->level,
-                             m->last,          m->chain,
-                             m->group,         m->place,
-                             m->array_is_live, m->array_level,
-                             m->array_last,    m->array_place,
-                             m->array_group,   m->array_reads,
-                             m->spare,         m->blocks,
-                             m->releases,      m->release_at,
-                             m->terms,         m->members,
-                             m->is_early,      m->array_is_early,
-                             m->other_level,   m->other_array_level,
-                             m->check_level,   m->array_is_copied};
+    void *const buffers[] = {m->uses,        m->chain, m->level,     m->last,
+                             m->group,       m->place, m->is_copied, m->is_early,
+                             m->other_level, m->spare, m->blocks,    m->releases,
+                             m->release_at,  m->terms, m->members,   m->check_level};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         cad_memory_free(buffers[i]);
     }
@@ -100,18 +67,14 @@ typedef enum Levels { LATEST, EARLIEST, AS_ESTIMATED } Levels;
 
 /* Levels, and what follows from them, as set aside. */
 typedef struct Ordering {
-    uint32_t *level, *last, *array_level, *array_last, *array_reads, *check_level;
+    uint32_t *level, *last, *check_level;
     uint32_t n_levels;
 } Ordering;
 
 static void exchange_orderings(CadMaker *m, Ordering *other) {
-    const Ordering own = {m->level,       m->last,        m->array_level, m->array_last,
-                          m->array_reads, m->check_level, m->n_levels};
+    const Ordering own = {m->level, m->last, m->check_level, m->n_levels};
     m->level = other->level;
     m->last = other->last;
-    m->array_level = other->array_level;
-    m->array_last = other->array_last;
-    m->array_reads = other->array_reads;
     m->check_level = other->check_level;
     m->n_levels = other->n_levels;
     *other = own;
@@ -125,22 +88,18 @@ static void find_levels(CadMaker *m, int early, const CadId *roots, size_t n_roo
 
 /* The levels that promise the cheaper program. */
 static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) {
-    const size_t nodes = m->graph->n_nodes, arrays = m->graph->n_arrays;
+    const size_t n = m->graph->n_records;
     find_levels(m, 0, roots, n_roots);
     const size_t cost = cad_maker_estimate(m);
-    if (cost < nodes / 8) {
+    if (cost < n / 8) {
         return;
     }
     Ordering early = {
-        .level = cad_memory_zeroed(nodes, sizeof *early.level),
-        .last = cad_memory_zeroed(nodes, sizeof *early.last),
-        .array_level = cad_memory_zeroed(arrays, sizeof *early.array_level),
-        .array_last = cad_memory_zeroed(arrays, sizeof *early.array_last),
-        .array_reads = cad_memory_zeroed(arrays, sizeof *early.array_reads),
+        .level = cad_memory_zeroed(n, sizeof *early.level),
+        .last = cad_memory_zeroed(n, sizeof *early.last),
         .check_level = cad_memory_zeroed(m->graph->n_guards, sizeof *early.check_level),
     };
-    if (early.level == NULL || early.last == NULL || early.array_level == NULL ||
-        early.array_last == NULL || early.array_reads == NULL || early.check_level == NULL) {
+    if (early.level == NULL || early.last == NULL || early.check_level == NULL) {
         fail(m);
     } else {
         exchange_orderings(m, &early);
@@ -151,9 +110,6 @@ static void find_better_levels(CadMaker *m, const CadId *roots, size_t n_roots) 
     }
     cad_memory_free(early.level);
     cad_memory_free(early.last);
-    cad_memory_free(early.array_level);
-    cad_memory_free(early.array_last);
-    cad_memory_free(early.array_reads);
     cad_memory_free(early.check_level);
 }
 
@@ -175,7 +131,7 @@ typedef struct Order {
  * is no part of a derivative. An index may be out of bounds. */
 static CadId *find_ends(const Order *order, size_t *count) {
     const CadGraph *const graph = order->graph;
-    CadId *ends = cad_memory_resize(NULL, order->n_roots + graph->n_own_arrays + 1, sizeof *ends);
+    CadId *ends = cad_memory_resize(NULL, order->n_roots + graph->n_arrays + 1, sizeof *ends);
     if (ends == NULL) {
         return NULL;
     }
@@ -183,9 +139,9 @@ static CadId *find_ends(const Order *order, size_t *count) {
     for (size_t k = 0; k < order->n_roots; k++) {
         ends[(*count)++] = order->roots[k];
     }
-    for (size_t i = 0; i < graph->n_own_arrays; i++) {
-        if (cad_array_is_by_index(&graph->arrays[i])) {
-            ends[(*count)++] = graph->arrays[i].first;
+    for (size_t i = 0; i < graph->n_own; i++) {
+        if (cad_record_is_by_index(&graph->records[i])) {
+            ends[(*count)++] = graph->records[i].of.array.first;
         }
     }
     return ends;
@@ -243,8 +199,8 @@ static CadStatus make(const Order *order, Levels levels, CadProgram **program) {
 
 /* The better one of those with the latest and the earliest levels. */
 static CadStatus make_better(const Order *order, CadProgram **program) {
-    enum { MANY_SINGLES = 256, MANY_NODES = 1 << 15 };
-    const Levels levels = order->graph->n_nodes < MANY_NODES ? LATEST : AS_ESTIMATED;
+    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
+    const Levels levels = order->graph->n_records < MANY_RECORDS ? LATEST : AS_ESTIMATED;
     const CadStatus status = make(order, levels, program);
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED) {
         return status;

@@ -6,21 +6,20 @@
 
 /* --- one by one --- */
 
-static void emit_single(CadMaker *m, CadId id) {
+static void emit_single(CadMaker *m, uint32_t i) {
     CadProgram *program = m->program;
-    const CadNode *node = &m->graph->nodes[id];
-    CadId x[3] = {0};
-    const int arity = operands_of(node, x);
+    const CadRecord *record = &m->graph->records[i];
+    const CadId *x = record->of.operands;
     if (!GROW(program, singles, program->n_singles, single_capacity, 1)) {
         return;
     }
-    CadSingle single = {.op = node->op};
+    CadSingle single = {.op = record->op};
     single.x = cad_maker_place_of(m, x[0]);
-    single.y = arity > 1 ? cad_maker_place_of(m, x[1]) : single.x;
-    single.z = arity > 2 ? cad_maker_place_of(m, x[2]) : single.x;
-    single.out = m->place[id] = cad_maker_take_place(m);
-    m->group[id] = SINGLE_GROUP;
-    cad_maker_release_after(m, m->last[id], single.out, 1);
+    single.y = x[1] != CAD_NO_ID ? cad_maker_place_of(m, x[1]) : single.x;
+    single.z = x[2] != CAD_NO_ID ? cad_maker_place_of(m, x[2]) : single.x;
+    single.out = m->place[i] = cad_maker_take_place(m);
+    m->group[i] = SINGLE_GROUP;
+    cad_maker_release_after(m, m->last[i], single.out, 1);
     CadInstruction *latest = program->n_code > 0 ? &program->code[program->n_code - 1] : NULL;
     if (latest != NULL && latest->kind == CAD_SINGLES) {
         latest->n++;
@@ -39,7 +38,7 @@ typedef struct CadMember {
     uint32_t op;
     uint32_t x_group, y_group;
     int32_t x, y; /* places; of constants NOWHERE until they are wanted */
-    CadId id;
+    uint32_t record;
     uint32_t unused; /* items of 24 bytes are moved word by word by glibc when it sorts them */
 } Member;
 
@@ -60,34 +59,39 @@ static int order_of_members(const void *left, const void *right) {
     if (a->y_group != CONSTANT_GROUP && a->y != b->y) {
         return a->y < b->y ? -1 : 1;
     }
-    return a->id < b->id ? -1 : a->id > b->id;
+    return a->record < b->record ? -1 : a->record > b->record;
 }
 
-static Member member_of(CadMaker *m, CadId id) {
-    const CadNode *node = &m->graph->nodes[id];
-    Member member = {.op = node->op, .id = id};
-    CadId x[3] = {0};
-    const int arity = operands_of(node, x);
+static Member member_of(CadMaker *m, uint32_t i) {
+    const CadRecord *record = &m->graph->records[i];
+    const CadId *x = record->of.operands;
+    const int has_two = x[1] != CAD_NO_ID;
+    Member member = {.op = record->op, .record = i};
     member.x_group = cad_maker_group_of(m, x[0]);
     member.x = member.x_group == CONSTANT_GROUP ? NOWHERE : cad_maker_place_of(m, x[0]);
-    member.y_group = arity > 1 ? cad_maker_group_of(m, x[1]) : SINGLE_GROUP;
-    member.y = arity < 2                          ? 0
+    member.y_group = has_two ? cad_maker_group_of(m, x[1]) : SINGLE_GROUP;
+    member.y = !has_two                           ? 0
                : member.y_group == CONSTANT_GROUP ? NOWHERE
                                                   : cad_maker_place_of(m, x[1]);
     return member;
 }
 
+/* What the k-th operand of a member is called. */
+static CadId operand_of(const CadMaker *m, const Member *member, int k) {
+    CadId id = m->graph->records[member->record].of.operands[k];
+    resolve(m, &id);
+    return id;
+}
+
 /* The k-th operands of members: where they stand, or are brought to. */
 static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int k,
                           uint32_t level) {
-    CadId x[3] = {0};
     int all_constant = 1, one = 1;
-    operands_of(&m->graph->nodes[members[0].id], x);
-    const CadId first = resolved(m, x[k]);
+    const CadId first = operand_of(m, &members[0], k);
     for (size_t i = 0; i < count; i++) {
-        operands_of(&m->graph->nodes[members[i].id], x);
-        one = one && resolved(m, x[k]) == first;
-        all_constant = all_constant && is_constant_node(m, resolved(m, x[k]));
+        const CadId id = operand_of(m, &members[i], k);
+        one = one && id == first;
+        all_constant = all_constant && is_constant_number(m, cad_graph_record_of(m->graph, id));
     }
     if (one) {
         return (CadPlaces){cad_maker_place_of(m, first), 0};
@@ -99,8 +103,8 @@ static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int 
             return (CadPlaces){0, 0};
         }
         for (size_t i = 0; i < count; i++) {
-            operands_of(&m->graph->nodes[members[i].id], x);
-            values[i] = cad_node_value(&m->graph->nodes[resolved(m, x[k])]);
+            values[i] =
+                cad_record_value(cad_graph_record(m->graph, operand_of(m, &members[i], k)));
         }
         const int32_t place = cad_maker_add_constants(m, values, count);
         cad_memory_free(values);
@@ -112,8 +116,7 @@ static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int 
     }
     int32_t *const places = m->program->lists + begin;
     for (size_t i = 0; i < count; i++) {
-        operands_of(&m->graph->nodes[members[i].id], x);
-        places[i] = cad_maker_place_of(m, x[k]);
+        places[i] = cad_maker_place_of(m, operand_of(m, &members[i], k));
     }
     int32_t step;
     if (cad_maker_even_end(m, places, 0, count, &step) == count) {
@@ -135,10 +138,10 @@ static void emit_as_vector(CadMaker *m, const Member *members, size_t count, uin
     const int32_t out = cad_maker_take_block(m, count);
     uint32_t last = 0;
     for (size_t i = 0; i < count; i++) {
-        const CadId id = members[i].id;
-        m->place[id] = out + (int32_t)i;
-        m->group[id] = m->n_groups;
-        last = m->last[id] > last ? m->last[id] : last;
+        const uint32_t own = members[i].record;
+        m->place[own] = out + (int32_t)i;
+        m->group[own] = m->n_groups;
+        last = m->last[own] > last ? m->last[own] : last;
     }
     m->n_groups++;
     cad_maker_release_after(m, last, out, count);
@@ -153,7 +156,7 @@ static void emit_members(CadMaker *m, const Member *members, size_t count, uint3
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        emit_single(m, members[i].id);
+        emit_single(m, members[i].record);
     }
 }
 
@@ -218,7 +221,7 @@ static void emit_totals(CadMaker *m, int32_t *places, size_t count, int32_t out,
 }
 
 /* The sum of a chain: what is added, less what is subtracted. */
-static void emit_chain(CadMaker *m, CadId head, uint32_t level) {
+static void emit_chain(CadMaker *m, uint32_t head, uint32_t level) {
     const size_t count = cad_maker_terms(m, head);
     int32_t *places = cad_memory_resize(NULL, count, sizeof *places);
     if (places == NULL || count == 0) {
@@ -245,13 +248,13 @@ static void emit_chain(CadMaker *m, CadId head, uint32_t level) {
 
 /* --- all of one level --- */
 
-void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level) {
+void cad_maker_emit_singles(CadMaker *m, const uint32_t *records, size_t count, uint32_t level) {
     if (count < FEW || !m->joins) {
         for (size_t i = 0; i < count && m->status == CAD_OK; i++) {
-            if (is_chain(m, ids[i])) {
-                emit_chain(m, ids[i], level);
+            if (is_chain(m, records[i])) {
+                emit_chain(m, records[i], level);
             } else {
-                emit_single(m, ids[i]);
+                emit_single(m, records[i]);
             }
         }
         return;
@@ -261,10 +264,10 @@ void cad_maker_emit_nodes(CadMaker *m, const uint32_t *ids, size_t count, uint32
     }
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_chain(m, ids[i])) {
-            emit_chain(m, ids[i], level);
+        if (is_chain(m, records[i])) {
+            emit_chain(m, records[i], level);
         } else {
-            m->members[n++] = member_of(m, ids[i]);
+            m->members[n++] = member_of(m, records[i]);
         }
     }
     int sorted = 1;

@@ -3,18 +3,19 @@
 #include "program/inner.h"
 
 void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared) {
-    for (uint32_t i = 0; i < m->graph->n_arrays; i++) {
-        m->array_place[i] = NOWHERE;
-        m->array_group[i] = FIRST_GROUP + i;
+    for (uint32_t i = 0; i < m->graph->n_records; i++) {
+        m->place[i] = NOWHERE;
+        m->group[i] = FIRST_GROUP + i;
     }
     for (size_t k = 0; k < n_inputs; k++) {
-        const uint32_t i = cad_graph_array_of(m->graph, inputs[k]);
-        m->array_place[i] = m->n_places;
-        m->n_places += (int32_t)m->graph->arrays[i].size;
-        m->program->n_shared += k < n_shared ? m->graph->arrays[i].size : 0;
+        const uint32_t i = cad_graph_record_of(m->graph, inputs[k]);
+        const uint32_t size = m->graph->records[i].of.array.size;
+        m->place[i] = m->n_places;
+        m->n_places += (int32_t)size;
+        m->program->n_shared += k < n_shared ? size : 0;
     }
     m->program->n_inputs = (size_t)m->n_places;
-    m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_arrays;
+    m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_records;
 }
 
 /* --- free places --- */
@@ -133,28 +134,20 @@ void cad_maker_sort_constants(CadMaker *m) {
 /* --- where a number stands --- */
 
 int32_t cad_maker_place_of(CadMaker *m, CadId id) {
-    id = resolved(m, id);
-    if (CAD_IS_ELEMENT(id)) {
-        const uint32_t i = cad_graph_array_of(m->graph, id);
-        const CadArray *array = &m->graph->arrays[i];
-        if (array->op == CAD_ARRAY_CONSTANTS && m->array_place[i] == NOWHERE) {
-            m->array_place[i] =
-                cad_maker_add_constants(m, m->graph->constants + array->list, array->size);
-        }
-        return m->array_place[i] + (int32_t)(id - array->first);
+    const uint32_t i = resolve(m, &id);
+    const CadRecord *record = &m->graph->records[i];
+    if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANT) {
+        const double value = cad_record_value(record);
+        m->place[i] = cad_maker_add_constants(m, &value, 1);
+    } else if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANTS) {
+        const size_t list = cad_graph_array(m->graph, record)->list;
+        m->place[i] =
+            cad_maker_add_constants(m, m->graph->constants + list, record->of.array.size);
     }
-    if (m->place[id] == NOWHERE) {
-        const double value = cad_node_value(&m->graph->nodes[id]);
-        m->place[id] = cad_maker_add_constants(m, &value, 1);
-        m->group[id] = CONSTANT_GROUP;
-    }
-    return m->place[id];
+    return m->place[i] + (int32_t)(id - cad_graph_first(m->graph, i));
 }
 
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {
-    id = resolved(m, id);
-    if (CAD_IS_ELEMENT(id)) {
-        return m->array_group[cad_graph_array_of(m->graph, id)];
-    }
-    return is_constant_node(m, id) ? CONSTANT_GROUP : m->group[id];
+    const uint32_t i = record_of(m, id);
+    return is_constant_number(m, i) ? CONSTANT_GROUP : m->group[i];
 }

@@ -21,7 +21,7 @@ typedef enum CadStepKind {
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
     CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
-    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_ARRAY_TAKE. If `n`, it
+    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE. If `n`, it
                     is the input at y, to whose numbers the place z refers */
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
 } CadStepKind;

@@ -243,8 +243,8 @@ static inline int move_each(int adds, CadStrip to, CadStrip from, CadStrip index
 static int run_by_index(const CadProgram *program, const CadInstruction *i, const Places *places) {
     CadPlan *plan = (CadPlan *)(program->plans + i->x);
     const int64_t *extra = cad_plan_extra(plan);
-    const double length = (double)extra[1];
-    const ptrdiff_t stride = (ptrdiff_t)extra[2];
+    const double length = (double)extra[0];
+    const ptrdiff_t stride = (ptrdiff_t)extra[1];
     int inside = 1;
     Walk walk;
     start_walk_over(&walk, places, plan, 1);

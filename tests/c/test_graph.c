@@ -314,7 +314,7 @@ static void equal_numbers_are_one(void) {
     const CadId map = cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views);
     CHECK(cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views) == map);
     CHECK(cad_graph_map(graph, CAD_OP_add, 3, 1, &length, 3, views) != map);
-    CHECK_COUNT(cad_graph_array_of(graph, map + 2), cad_graph_array_of(graph, map));
+    CHECK_COUNT(cad_graph_record_of(graph, map + 2), cad_graph_record_of(graph, map));
     const CadId ids[3] = {x, sum, x + 2};
     const CadId pack = cad_graph_pack(graph, ids, 3);
     CHECK(cad_graph_pack(graph, ids, 3) == pack);
@@ -652,7 +652,7 @@ static Indexed graph_by_index(int64_t stride) {
     const int64_t shape[2] = {PICKED, COLUMNS}, row[2] = {0, 1}, along[2] = {1, 0};
     const int64_t in_order[2] = {COLUMNS, 1}, all[2] = {0, 0};
     const CadNumbers taking[3] = {{0, in_order}, {first, row}, {made.index, along}};
-    made.taken = cad_graph_by_index(graph, CAD_ARRAY_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2, shape,
+    made.taken = cad_graph_by_index(graph, CAD_RECORD_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2, shape,
                                     taking, ROWS, stride * COLUMNS);
     const CadNumbers squaring[2] = {{0, in_order}, {made.taken, in_order}};
     const CadId squares =
@@ -704,14 +704,15 @@ static CadStatus program_at_last(const Indexed *of, CadProgram **program) {
         cad_graph_rewind(of->graph, &mark);
         const CadGraphMark now = cad_graph_mark(graph);
         CHECK(graph->status == CAD_OK);
-        CHECK_COUNT(now.n_nodes, mark.n_nodes);
+        CHECK_COUNT(now.n_records, mark.n_records);
+        CHECK_COUNT(now.n_runs, mark.n_runs);
         CHECK_COUNT(now.n_arrays, mark.n_arrays);
         CHECK_COUNT(now.n_words, mark.n_words);
         CHECK_COUNT(now.n_lists, mark.n_lists);
         CHECK_COUNT(now.n_constants, mark.n_constants);
         CHECK_COUNT(now.n_guards, mark.n_guards);
-        CHECK_COUNT(now.n_elements, mark.n_elements);
-        CHECK_COUNT(graph->n_known, mark.n_nodes + 3); /* and the arrays that are no inputs */
+        CHECK_COUNT(now.n_numbers, mark.n_numbers);
+        CHECK_COUNT(graph->n_known, mark.n_records - 4); /* without none and the inputs */
     }
     CHECK(status == CAD_OK);
     return program_by_index(of, program);
@@ -753,9 +754,9 @@ static void rows_are_taken_at_indices(void) {
     }
 }
 
-/* What stands in the first nodes stands in the copy, and the ends are what later ones use. */
+/* What the first records are they are in the copy, and the ends are what later ones use. */
 static void a_beginning_is_a_copy(void) {
-    enum { KEPT = 6 };
+    enum { KEPT = 8 };
     CadGraph *const graph = cad_graph_new(1);
     const CadId x = cad_graph_input(graph, 2);
     const CadId a = cad_graph_apply(graph, CAD_OP_sin, x, CAD_NO_ID, CAD_NO_ID);
@@ -763,7 +764,7 @@ static void a_beginning_is_a_copy(void) {
     const CadId two = cad_graph_constant(graph, 2.0);
     const CadId c = cad_graph_apply(graph, CAD_OP_add, b, two, CAD_NO_ID);
     const CadId d = cad_graph_apply(graph, CAD_OP_exp, c, CAD_NO_ID, CAD_NO_ID);
-    CHECK_COUNT(graph->n_nodes, KEPT);
+    CHECK_COUNT(graph->n_records, KEPT);
     cad_graph_apply(graph, CAD_OP_multiply, a, d, CAD_NO_ID);
     cad_graph_apply(graph, CAD_OP_add, b, cad_graph_constant(graph, 3.0), CAD_NO_ID);
     CadId ends[KEPT];
@@ -777,9 +778,9 @@ static void a_beginning_is_a_copy(void) {
         cad_memory_fail_after(-1);
     }
     CHECK(status == CAD_OK);
-    CHECK_COUNT(copy->n_nodes, KEPT);
-    CHECK_COUNT(copy->n_elements, 2);
-    CHECK(memcmp(copy->nodes, graph->nodes, KEPT * sizeof *copy->nodes) == 0);
+    CHECK_COUNT(copy->n_records, KEPT);
+    CHECK_COUNT(copy->n_numbers, KEPT + 1);
+    CHECK(memcmp(copy->records, graph->records, KEPT * sizeof *copy->records) == 0);
     CHECK_COUNT(n_ends, 3);
     CHECK(ends[0] == a && ends[1] == b && ends[2] == d);
     cad_graph_free(copy);
@@ -810,7 +811,7 @@ static void copies_have_origins(void) {
         CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && copies == NULL && origins == NULL));
     }
     CHECK(status == CAD_OK);
-    CHECK_COUNT((size_t)granted, 6); /* five requests, each of which was refused */
+    CHECK_COUNT((size_t)granted, 5); /* four requests, each of which was refused */
     CHECK_COUNT(n, 3);
     CHECK(copies[0] == packed && copies[1] == packed + 2 && copies[2] == packed + 3);
     CHECK(origins[0] == 2 && origins[1] == 0 && origins[2] == 2);

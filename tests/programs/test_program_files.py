@@ -178,7 +178,7 @@ def test_guards_are_pickled() -> None:
         assert found == expected
 
 
-HEADER = struct.Struct("<8s11Q")
+HEADER = struct.Struct("<8s10Q")
 
 
 def bytes_of(f: Callable[..., Any], *args: Any) -> bytes:
@@ -265,10 +265,16 @@ def test_no_bytes_lead_out_of_a_program(name: str) -> None:
 
 
 def with_input_of(size: int, data: bytes) -> bytes:
-    """A graph whose first input is larger, or smaller, than it was."""
-    n_text, _, _, _, n_outputs, n_guards, n_nodes = HEADER.unpack_from(data)[1:8]
-    at = HEADER.size + n_text + 4 * n_outputs + 13 * n_guards + 16 * n_nodes + 4
-    return sealed(data[:at] + struct.pack("<I", size) + data[at + 4 : -4])
+    """A graph whose only input is larger, or smaller, than it was: what no other number is made of
+    is called something else then."""
+    n_text, _, _, _, n_outputs, n_guards = HEADER.unpack_from(data)[1:7]
+    at = HEADER.size + n_text
+    behind = at + 4 * n_outputs
+    input_size = behind + 13 * n_guards + 16 + 4  # the second record, behind a constant
+    [before] = struct.unpack_from("<I", data, input_size)
+    outputs = np.frombuffer(data, "<u4", n_outputs, at) + np.uint32(size) - np.uint32(before)
+    changed = data[:at] + outputs.tobytes() + data[behind:input_size] + struct.pack("<I", size)
+    return sealed(changed + data[input_size + 4 : -4])
 
 
 @pytest.mark.parametrize("size", [2, 4, 2**30])
