@@ -137,10 +137,6 @@ cdef class Graph:
             found[k] = self.graph.guards[k].value
         return found.tobytes()
 
-    @property
-    def n_nodes(self):
-        return self.graph.n_records
-
     cdef void keep(self) noexcept:
         """Note that all there is so far is what f computed, or that and a derivative of it."""
         self.kept_records = self.graph.n_records

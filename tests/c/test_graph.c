@@ -294,6 +294,37 @@ static CadId apply(CadGraph *graph, CadOp op, CadId x, CadId y) {
     return cad_graph_apply(graph, op, x, y, y);
 }
 
+/* Arrays of all sizes, and single numbers between them: few, many or none. Each number is found
+ * again, in whatever order they are asked for. */
+static void numbers_know_their_records(void) {
+    enum { ROUNDS = 60, RECORDS = 4 * ROUNDS };
+    CadGraph *const graph = cad_graph_new(1);
+    CadId firsts[RECORDS];
+    size_t records[RECORDS], n = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        firsts[n] = cad_graph_input(graph, (size_t)(i % 5)); /* an empty one has no numbers */
+        records[n++] = graph->n_records - 1;
+        for (int k = 0; k < i % 4; k++) {
+            firsts[n] = cad_graph_constant(graph, 10.0 * i + k + 1.0);
+            records[n++] = graph->n_records - 1;
+        }
+    }
+    CHECK(graph->status == CAD_OK);
+    for (size_t stride = 1; stride < n; stride += 6) {
+        for (size_t k = 0, at = n - 1; k < n; k++, at = (at + stride) % n) {
+            const uint32_t size = cad_record_size(&graph->records[records[at]]);
+            CHECK_COUNT(cad_graph_first(graph, records[at]), firsts[at]);
+            for (CadId e = 0; e < size; e++) {
+                CHECK_COUNT(cad_graph_record_of(graph, firsts[at] + e), records[at]);
+            }
+        }
+    }
+    CHECK_COUNT(cad_graph_record_of(graph, CAD_NO_ID), 0);
+    double zero = 1.0;
+    CHECK(cad_graph_is_constant(graph, CAD_ZERO, &zero) && zero == 0.0);
+    cad_graph_free(graph);
+}
+
 static void equal_numbers_are_one(void) {
     CadGraph *const graph = cad_graph_new(1);
     const CadId x = cad_graph_input(graph, 3);
@@ -862,6 +893,7 @@ const Test graph_tests[] = {
     TEST(graphs_of_numbers_are_the_tape),
     TEST(graphs_of_arrays_are_the_tape),
     TEST(values_as_recorded_have_the_same_bits),
+    TEST(numbers_know_their_records),
     TEST(equal_numbers_are_one),
     TEST(what_is_folded_is_exact),
     TEST(programs_of_all_sizes),
