@@ -7,7 +7,6 @@ knows nothing of numbers, and nothing depends on what it finds.
 from __future__ import annotations
 
 import ast
-import dis
 import importlib.util
 import linecache
 import os
@@ -18,6 +17,8 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
+
+from .bytecode import Kind, kind_at
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PATHS = sysconfig.get_paths()
@@ -416,10 +417,9 @@ def _of_kinds(message: str) -> str | None:
 
 def _of_line(frame: FrameType, at: int) -> str:
     """For what a line of the user's asks of C."""
-    operation = dis.opname[frame.f_code.co_code[at]]
     text = _text_at(frame, at)
     here = f"{text!r} " if text else "this line "
-    if operation == "STORE_SUBSCR":
+    if kind_at(frame.f_code, at) is Kind.STORE_ITEM:
         return (
             f"{here}is assigned to in an array of plain numbers: make it with cadiff.zeros(shape) "
             "or cadiff.array(a), whose elements may have derivatives"

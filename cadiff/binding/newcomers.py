@@ -9,12 +9,13 @@ when a call has failed.
 
 from __future__ import annotations
 
-import dis
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from types import CoroutineType, FrameType, FunctionType, GeneratorType
 from typing import Any, NoReturn
+
+from .bytecode import Kind, kind_at
 
 _VALUE = "x.value, or cadiff.value(x), is the plain value"
 _STOP = "cadiff.stop_gradient(x) is the number without its derivative; " + _VALUE
@@ -401,4 +402,4 @@ def _is_imported_from(frame: FrameType | None) -> bool:
     """Whether a frame is at `from module import name`, which would not show the text."""
     if frame is None or frame.f_lasti < 0:
         return False
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
+    return kind_at(frame.f_code, frame.f_lasti) is Kind.IMPORT_FROM

@@ -8,23 +8,20 @@ libraries, only functions that keep nothing. Of all others the first recording f
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
-import itertools
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding.callers import is_class_of_library, is_of_library
-from .bytecode import ADDITIONS, ATTRIBUTES, CONSTANTS, SHUFFLES, Step, steps_of
-from .reads import reads_of
+from .reads import Operand, reads_of
 
 __all__ = ["counter_of", "keeps_nothing"]
 
 _MISSING = object()
 _OWN = __name__.partition(".")[0] + "."
-_BRANCHES = ("JUMP", "FOR_ITER", "RETURN", "YIELD", "SEND", "RAISE")
+_FIRST = Operand("first", ())
 _PLAIN: tuple[Any, ...] = (
     *(bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType),
 )
@@ -32,10 +29,12 @@ _PLAIN: tuple[Any, ...] = (
 
 def counter_of(f: Any) -> str:
     """What f adds a constant to in each call, by name; "" if it may do something else, too."""
-    function, owner = _taken_apart(f)
-    if function is None:
+    if type(f) is FunctionType and hasattr(f, "__wrapped__"):
+        f = _unwrapped(f)
+    if type(f) not in (FunctionType, MethodType):
         return ""
-    counted = _counted_in(function.__code__)
+    function, owner = (f, _MISSING) if type(f) is FunctionType else _taken_apart(f)
+    counted = "" if function is None else reads_of(function.__code__).counted
     if not counted or not _keeps_nothing(function, owner, set()):
         return ""
     return counted if owner is _MISSING else f"{type(owner).__name__}.{counted}"
@@ -46,7 +45,7 @@ def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
 
     `args` are what it takes besides.
     """
-    function, owner = _taken_apart(f)
+    function, owner = _taken_apart(_unwrapped(f))
     if function is None:
         return False
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *args)
@@ -56,10 +55,15 @@ def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
     )
 
 
-def _taken_apart(f: Any) -> tuple[FunctionType | None, Any]:
-    """A function behind wrappers of this package, and what it is a method of."""
+def _unwrapped(f: Any) -> Any:
+    """What is behind wrappers of this package."""
     while type(f) is FunctionType and hasattr(f, "__wrapped__") and _is_own(f):
         f = f.__wrapped__
+    return f
+
+
+def _taken_apart(f: Any) -> tuple[FunctionType | None, Any]:
+    """A function, and what it is a method of."""
     function, owner = (f.__func__, f.__self__) if type(f) is MethodType else (f, _MISSING)
     return (function, owner) if type(function) is FunctionType else (None, owner)
 
@@ -77,23 +81,24 @@ def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
     reads = reads_of(code)
     if reads.may_keep or reads.imports:
         return False
+    if owner is not _MISSING and _FIRST in reads.handed:
+        return False
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    for name, *rest in reads.globals:
-        value = function.__globals__.get(name, getattr(builtins, name, _MISSING))
+    for where, (name, *rest) in ((one.where, one.chain) for one in reads.chains if one.chain):
+        if where == "globals":
+            value = function.__globals__.get(name, getattr(builtins, name, _MISSING))
+        elif where == "cells":
+            try:
+                value = cells[name].cell_contents
+            except (KeyError, ValueError):  # of a function within, or not assigned yet
+                return False
+        elif owner is _MISSING:
+            continue
+        else:
+            value, rest = owner, [name, *rest]
         if not _is_harmless(value, rest, seen):
             return False
-    for name, *rest in reads.cells:
-        try:
-            value = cells[name].cell_contents
-        except (KeyError, ValueError):  # of a function within, or not assigned yet
-            return False
-        if not _is_harmless(value, rest, seen):
-            return False
-    if owner is _MISSING:
-        return True
-    return all(_asks_attributes(code, first) for first in code.co_varnames[:1]) and all(
-        _is_harmless(owner, chain, seen) for chain in reads.first if chain
-    )
+    return True
 
 
 def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
@@ -113,42 +118,3 @@ def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
     if isinstance(value, BuiltinFunctionType):  # the method of an object may keep what it is given
         return value.__self__ is None or isinstance(value.__self__, ModuleType)
     return type(value) in _PLAIN or isinstance(value, (np.generic, np.ufunc, type(np.sum)))
-
-
-def _unshuffled(code: CodeType) -> list[Step]:
-    return [step for step in steps_of(code) if step.name not in SHUFFLES]
-
-
-@functools.lru_cache(maxsize=1024)
-def _asks_attributes(code: CodeType, name: str) -> bool:
-    """Whether nothing is done with a variable but to ask for attributes."""
-    steps = _unshuffled(code)
-    # What functions within this one read, too, is a cell, which is handed to these by LOAD_FAST.
-    kind = "LOAD_DEREF" if name in code.co_cellvars + code.co_freevars else "LOAD_FAST"
-    for step, following in itertools.pairwise(steps):
-        is_loaded = step.argument == name and step.name.startswith(kind)
-        if is_loaded and following.name not in (*ATTRIBUTES, "STORE_ATTR"):
-            return False
-    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return all(_asks_attributes(part, name) for part in inner if name in part.co_freevars)
-
-
-@functools.lru_cache(maxsize=1024)
-def _counted_in(code: CodeType) -> str:
-    """What some code adds a constant to whatever happens, of what is not its own."""
-    first = code.co_varnames[0] if code.co_argcount else None
-    steps = _unshuffled(code)
-    for k, (kind, name, *_) in enumerate(steps):
-        if any(word in kind for word in _BRANCHES):
-            break
-        if k < 3 or steps[k - 1].name not in ADDITIONS or steps[k - 2].name not in CONSTANTS:
-            continue
-        loaded = steps[k - 3]
-        if loaded.argument != name:
-            continue
-        if kind == "STORE_ATTR" and loaded.name in ATTRIBUTES and k > 3:
-            if steps[k - 4].argument == first:
-                return str(name)
-        elif kind == "STORE_GLOBAL" or (kind == "STORE_DEREF" and name in code.co_freevars):
-            return str(name)
-    return ""

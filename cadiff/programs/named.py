@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, are_opened, opened
-from .identities import Identity, Operand
 from .kinds import DESCRIPTORS
+from .reads import Identity, Operand
 
 __all__ = ["needs_arguments"]
 

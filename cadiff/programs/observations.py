@@ -19,8 +19,8 @@ from ..binding import Observer, Watch
 from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
 from ..operations import primitives
 from ..transforms._generators import generator_types
-from .bytecode import CONSTANTS, last_argument
 from .kinds import follow, unsafe, unsafe_code
+from .reads import Computed, Constant, Operand, last_argument
 from .settings import Setting, read_by
 from .walks import OUTSIDE
 
@@ -138,12 +138,16 @@ def _is_seeded_later(frame: FrameType) -> bool:
 
 def _is_given_a_seed(frame: FrameType) -> bool:
     """Whether the last argument of the call that is at work in a frame is known not to be None."""
-    step, names = last_argument(frame.f_code, frame.f_lasti)
-    if not step.name.startswith("LOAD_"):  # it is computed
-        return step.name.startswith("BINARY_") and step.name != "BINARY_SUBSCR"
-    known = {**frame.f_globals, **frame.f_locals}
-    value = step.argument if step.name in CONSTANTS else known.get(step.argument)
-    for name in names:
+    found = last_argument(frame.f_code, frame.f_lasti)
+    if isinstance(found, Constant):
+        return found.value is not None
+    if not isinstance(found, Operand):
+        return isinstance(found, Computed)
+    chain = found.chain
+    if found.where == "first":
+        chain = (frame.f_code.co_varnames[0], *chain)
+    value = {**frame.f_globals, **frame.f_locals}.get(chain[0]) if chain else None
+    for name in chain[1:]:
         value = inspect.getattr_static(value, name, None)
     return value is not None
 

@@ -1,52 +1,117 @@
-"""What the code of a function reads and writes beside its arguments: chains of names.
+"""What the code of a function reads, changes, keeps and asks beside its arguments.
 
-Such as `settings.rate`, which begin at a global, at a cell, or at the object that a method belongs
-to. This module looks at code alone, without running it; what its names come to is for others to
-find.
+The steps of the code (see binding/bytecode.py) are followed once, with what is known of each
+value on the stack: that it is a chain of names such as `settings.rate`, a constant, or a part of
+another value. Functions that are written within it are read in their turn. This module looks at
+code alone, without running it; what its names come to is for others to find.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .bytecode import (
-    ADDITIONS,
-    ATTRIBUTES,
-    CALLS,
-    CONSTANTS,
-    MATCHES,
-    SHUFFLES,
-    Step,
-    catches_all,
-    is_called_with_nothing,
-    steps_of,
-)
-from .identities import Identity, identities_of
+from ..binding.bytecode import Kind, Step, steps_of
 
-__all__ = ["Chain", "Reads", "reads_of"]
+__all__ = [
+    "Chain",
+    "Computed",
+    "Constant",
+    "Identity",
+    "Operand",
+    "Reads",
+    "last_argument",
+    "reads_of",
+]
 
 Chain = tuple[str, ...]
 
 
-class Reads(NamedTuple):
-    """The chains that some code reads, by where they begin; and what it asks of its arguments."""
+# --- values on the stack -------------------------------------------------------------------------
 
-    globals: frozenset[Chain]
-    cells: frozenset[Chain]
-    first: frozenset[Chain]  # attributes of the first argument; (): all of it
-    imports: frozenset[Chain]
+
+class Operand(NamedTuple):
+    """A name and attributes of it; where that name is: "globals", "cells", "first" or "own".
+
+    The chain of the first argument has its attributes alone. "results" is what a function of the
+    globals gives that gets no arguments; "own" is a variable of the code.
+    """
+
+    where: str
+    chain: Chain
+
+
+class Constant(NamedTuple):
+    """A constant of the code, or what is like one for those who ask whether it is the same."""
+
+    value: Any
+
+
+class Part(NamedTuple):
+    """An attribute of a value that is no operand, by its name; or an item, by its key."""
+
+    owner: Any
+    key: Any
+
+
+class Computed(NamedTuple):
+    """What arithmetic makes of a value and a constant, or of values that are not known."""
+
+    of: Any
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    if not isinstance(owner, Operand):
+        return Part(owner, name)
+    return owner if owner.where == "results" else Operand(owner.where, (*owner.chain, name))
+
+
+def _root(value: Any) -> Any:
+    """What a value is a part of."""
+    while isinstance(value, Part):
+        value = value.owner
+    return value
+
+
+def _is_counted(value: Any, place: Any) -> bool:
+    """Whether a place gets a constant, or one more than it had."""
+    return isinstance(value, Constant) or (isinstance(value, Computed) and value.of == place)
+
+
+# --- what is found -------------------------------------------------------------------------------
+
+
+class Identity(NamedTuple):
+    """A question whether objects are the same ones: `is`, `is not`, `id`.
+
+    A recording has stand-ins for numbers, arrays and containers among the arguments of f, and its
+    replays have nothing that could be the same as something. So it matters what is compared: None,
+    classes and objects that have no stand-ins are told from everything else in a recording, too.
+    An operand is None if it has no name outside of the code, as an argument.
+    """
+
+    what: str
+    line: int
+    operands: tuple[Operand | None, ...]
+
+
+class Reads(NamedTuple):
+    """What some code does, with the functions that are written within it."""
+
+    chains: dict[Operand, int]  # that it reads, and the line in which it does first
+    imports: tuple[Chain, ...]
     changes: frozenset[str]  # globals and cells that it assigns to, or in which it does
     may_keep: bool  # what it computes, where that stays, for all that is known
+    counted: str  # what it adds a constant to whatever happens, of what is not its own; or ""
+    handed: frozenset[Operand]  # variables of which it asks for more than attributes
     asks_types: bool
     catches: bool  # exceptions of some class
     catches_all: bool  # or whatever they are
-    identities: tuple[Identity, ...]
-    calls: frozenset[tuple[str, Chain]]  # what is called with nothing, by where it begins
-    lines: dict[tuple[str, Chain], int]  # in which chains are read first, by where they begin
+    identities: tuple[Identity, ...]  # but for those whose answer no stand-in changes
+    calls: frozenset[Operand]  # that are called with nothing
     names: frozenset[str]  # all names, and all strings
+    has_functions: bool  # that are written within it
 
 
 # Methods of containers that change them.
@@ -57,177 +122,309 @@ _CHANGES = frozenset(
         *("extendleft", "rotate", "fill", "put", "itemset", "partition", "byteswap"),
     )
 )
+_FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
+_LASTING = (type(None), bool, type(...), str, bytes)  # constants of code that no stand-in is for
+_OUTSIDE = ("globals", "cells")
+_READ = ("globals", "cells", "first")  # in which order these are followed
+_ID, _TYPE, _IS_INSTANCE = (Operand("globals", (x,)) for x in ("id", "type", "isinstance"))
+# What a handler may do before it asks of which class an exception is.
+_BEFORE_MATCHES = (Kind.NAME, Kind.CONSTANT, Kind.ATTRIBUTE, Kind.BUILD, Kind.COPY, Kind.SWAP)
+_PASSED_ON = (Kind.MATCH, Kind.RERAISE)
+
+
+class _Reader:
+    """Follows the steps of some code. On its stack None is no value, but what marks calls."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.stack: list[Any] = []
+        self.chains: dict[Operand, int] = {}
+        self.imports: set[Chain] = set()
+        self.changes: set[str] = set()
+        self.may_keep = False
+        self.counted = ""
+        self.handed: set[Operand] = set()
+        self.catches = self.catches_all = self.asks_types = False
+        self.identities: list[Identity] = []
+        self.calls: set[Operand] = set()
+        # Where functions that ask something of their arguments are loaded, until they are called
+        self.asking: dict[Any, list[Step]] = {_ID: [], _TYPE: [], _IS_INSTANCE: []}
+        self._chain: Operand | None = None  # that goes on with the next attribute
+        self._begun = 0  # the line in which it is loaded
+        self._module = ""
+        self._float = -1  # where the name of a type of floats is met last
+        self._is_sure = True  # that whatever comes is run
+        self._is_handler = False  # which has not asked for a class yet
+        self._kept: dict[int, list[Any]] = {}  # stacks at the targets of jumps
+        self._is_reached = True  # by the step before
+
+    def follow(self, end: int | None = None) -> Step | None:
+        """Follow all steps, or those up to an offset; the step that is there."""
+        for step in steps_of(self.code):
+            if step.offset == end is not None:
+                return step
+            self._arrive(step)
+            if step.kind is Kind.NOTHING:
+                self._pop(step.pops)
+                self.stack += [None] * step.pushes
+                continue
+            self._end_chain(step)
+            self._note_handler(step)
+            if step.kind in (Kind.COPY, Kind.SWAP):
+                self._move(step)
+                continue
+            popped = self._pop(step.pops)
+            is_owner = step.kind in (Kind.ATTRIBUTE, Kind.STORE_ATTRIBUTE)
+            for value in popped[:-1] if is_owner else popped:
+                self._hand(value)
+            pushed = self._do(step, popped)
+            is_callee = step.kind in (Kind.NAME, Kind.ATTRIBUTE)
+            rest = step.pushes - len(pushed)
+            self.stack += [None if is_callee else object() for _ in range(rest)] + pushed
+        return None
+
+    # --- the stack
+
+    def _arrive(self, step: Step) -> None:
+        """Where steps come together that is known in which all of them agree."""
+        came = self._kept.pop(step.offset, None)
+        if not self._is_reached:
+            self.stack = came or []  # what handlers find is not known
+        elif came is not None:
+            self.stack = self._merged(self.stack, came)
+        self._is_reached = not step.ends
+        if step.jump is not None:
+            target, grows = step.jump
+            left = self.stack[:grows] if grows < 0 else self.stack
+            left = [*left, *(object() for _ in range(grows))]
+            self._kept[target] = self._merged(left, self._kept.get(target, left))
+        if step.jump is not None or step.ends or step.kind is Kind.SUSPEND:
+            self._is_sure = False
+
+    def _merged(self, one: list[Any], other: list[Any]) -> list[Any]:
+        """What is known of a stack that is one of two."""
+        n = min(len(one), len(other))
+        pairs = zip(one[len(one) - n :], other[len(other) - n :], strict=True)
+        merged = [a if a == b else object() for a, b in pairs]
+        for value in (*one, *other):
+            if value not in merged:
+                self._hand(value)
+        return merged
+
+    def _need(self, n: int) -> None:
+        self.stack[:0] = [object() for _ in range(n - len(self.stack))]
+
+    def _pop(self, n: int) -> list[Any]:
+        self._need(n)
+        popped = self.stack[len(self.stack) - n :]
+        del self.stack[len(self.stack) - n :]
+        return popped
+
+    def _move(self, step: Step) -> None:
+        n = step.argument
+        self._need(n)
+        if step.kind is Kind.COPY:
+            self.stack.append(self.stack[-n])
+        else:
+            self.stack[-1], self.stack[-n] = self.stack[-n], self.stack[-1]
+
+    # --- what steps tell together
+
+    def _end_chain(self, step: Step) -> None:
+        """A chain of names is read up to the first step that asks for no attribute."""
+        if self._chain is None:
+            return
+        if step.kind is Kind.ATTRIBUTE:
+            self._chain = _attribute(self._chain, step.argument)
+            return
+        if step.kind in (Kind.STORE_ATTRIBUTE, Kind.DELETE_ATTRIBUTE):
+            self._chain = _attribute(self._chain, step.argument)
+        self.chains.setdefault(self._chain, self._begun)
+        if step.kind is Kind.CALL and step.argument == 0:
+            self.calls.add(self._chain)
+        self._chain = None
+
+    def _note_handler(self, step: Step) -> None:
+        if step.kind is Kind.HANDLER:
+            self._is_handler = True
+        elif self._is_handler and step.kind not in _BEFORE_MATCHES:
+            is_own = step.kind in (Kind.STORE, Kind.DELETE) and step.where not in _OUTSIDE
+            self._is_handler = is_own  # as the name of an exception, which is cleared
+            self.catches_all |= not is_own and step.kind not in _PASSED_ON
+
+    def _hand(self, value: Any) -> None:
+        if isinstance(value, Operand) and len(value.chain) == (value.where != "first"):
+            self.handed.add(value)
+
+    # --- what single steps do
+
+    def _do(self, step: Step, popped: list[Any]) -> list[Any]:
+        """What a step pushes, as far as it is known."""
+        kind, argument = step.kind, step.argument
+        if kind is Kind.NAME:
+            return [self._load(step)]
+        if kind is Kind.CONSTANT:
+            self._note_float(step)
+            return [Constant(argument)]
+        if kind is Kind.ATTRIBUTE:
+            self._note_float(step)
+            if argument in _CHANGES:
+                self.may_keep = True
+                self._change(popped[-1])
+            return [_attribute(popped[-1], argument)]
+        if kind is Kind.ITEM:
+            return [Part(popped[0], popped[1])]
+        if kind is Kind.ARITHMETIC:
+            return [Computed(popped[0] if isinstance(popped[1], Constant) else object())]
+        if kind is Kind.IS:
+            self._ask("is", step.line, popped)
+        elif kind is Kind.CALL:
+            return self._call(argument, [value for value in popped if value is not None])
+        elif kind is Kind.IMPORT:
+            self._module = argument
+            self.imports.add((argument,))
+        elif kind is Kind.IMPORT_FROM:
+            self.imports.add((self._module, argument))
+        elif kind is Kind.MATCH:
+            self.catches = True
+        elif kind in (Kind.STORE, Kind.DELETE):
+            if step.where in _OUTSIDE:
+                place = Operand(step.where, (argument,))
+                self.chains.setdefault(place, step.line)
+                self._store(place, popped, argument)
+            elif step.where == "class":
+                self.may_keep = True
+        elif kind in (Kind.STORE_ATTRIBUTE, Kind.DELETE_ATTRIBUTE):
+            name = argument if popped[-1] == Operand("first", ()) else ""
+            self._store(_attribute(popped[-1], argument), popped[:-1], name)
+        elif kind in (Kind.STORE_ITEM, Kind.DELETE_ITEM):
+            *value, owner, key = popped[:3] if kind is Kind.STORE_ITEM else popped
+            self._store(Part(owner, key), value, "")
+        return []
+
+    def _load(self, step: Step) -> Operand:
+        value = Operand(step.where, () if step.where == "first" else (step.argument,))
+        if step.where in _READ:
+            self._chain, self._begun = value, step.line
+        if value in self.asking:
+            self.asking[value].append(step)
+        self._note_float(step)
+        return value
+
+    def _note_float(self, step: Step) -> None:
+        if isinstance(step.argument, str) and step.argument in _FLOATS:
+            self._float = step.offset
+
+    def _call(self, n: int, values: list[Any]) -> list[Any]:
+        """Of what marks no call a value; then come the arguments, perhaps their names."""
+        callee, arguments = values[0], values[1 : n + 1]
+        if callee == _TYPE:
+            own = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
+            if n != 1 or not {own, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
+                self.asks_types = True
+        if callee in (_ID, _TYPE, _IS_INSTANCE) and self.asking[callee]:
+            loaded = self.asking[callee].pop()
+            if callee == _ID and n == 1:
+                self._ask("id", loaded.line, arguments)
+            # What is taken of an array by a stand-in is no float, as it is of a plain one.
+            if callee == _IS_INSTANCE and self._float > loaded.offset:
+                self.asks_types = True
+        if callee == _TYPE:
+            return [Constant(None)]
+        is_named = isinstance(callee, Operand) and callee.where in ("globals", "results")
+        return [Operand("results", ())] if n == 0 and is_named else []
+
+    def _ask(self, what: str, line: int, values: list[Any]) -> None:
+        for value in values:
+            names = value.chain if isinstance(value, Operand) else ()
+            names = (value.key,) if isinstance(value, Part) else names
+            if "__class__" in names[-1:]:
+                return
+            if isinstance(value, Constant) and isinstance(value.value, _LASTING):
+                return
+        self.identities.append(Identity(what, line, tuple(map(_outer, values))))
+
+    def _change(self, value: Any) -> None:
+        root = _root(value)
+        if isinstance(root, Operand) and root.where in _OUTSIDE:
+            self.changes.add(root.chain[0])
+
+    def _store(self, place: Any, values: list[Any], name: str) -> None:
+        """Note what is changed, by a value or by its deletion; `name` is that of a counter."""
+        self._change(place)
+        if not values or not _is_counted(values[0], place):
+            self.may_keep = True
+        elif isinstance(values[0], Computed) and self._is_sure:
+            self.counted = self.counted or name
+
+
+def _outer(value: Any) -> Operand | None:
+    """A value as others name it; None if they do not."""
+    is_named = isinstance(value, Operand) and value.where != "own"
+    return value if is_named else None
+
+
+def _outside(code: CodeType, operand: Operand | None) -> Operand | None:
+    """What is named in a function within some code, as that code names it."""
+    if operand is None or operand.where in ("globals", "results"):
+        return operand
+    if operand.where != "cells":  # an argument of the inner function
+        return None
+    name, *rest = operand.chain
+    if name in code.co_freevars:
+        return operand
+    is_first = code.co_argcount and name == code.co_varnames[0]
+    return Operand("first", tuple(rest)) if is_first else None
 
 
 @functools.lru_cache(maxsize=4096)
 def reads_of(code: CodeType) -> Reads:
-    """What some code reads, and the functions that are written within it."""
-    found: dict[str, set[Chain]] = {"globals": set(), "cells": set(), "first": set()}
-    imports: set[Chain] = set()
-    steps = steps_of(code)
-    changes = {*_changed_in(code)}
-    may_keep = _may_keep(code)
-    first = code.co_varnames[0] if code.co_argcount else None
-    module = ""
-    lines: dict[tuple[str, Chain], int] = {}
-    calls: set[tuple[str, Chain]] = set()
-    names = {*code.co_names}
-    for k, (name, argument, _, _, line) in enumerate(steps):
-        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
-            where = "globals"
-        elif name in ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"):
-            if argument == first:  # which a function within this one reads, too
-                where = "first"
-            elif argument in code.co_freevars:
-                where = "cells"
-            else:
-                continue
-        elif name.startswith("LOAD_FAST") and argument == first:
-            where = "first"
-        elif name in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            where = "globals"
-        elif name in ("STORE_DEREF", "DELETE_DEREF") and argument in code.co_freevars:
-            where = "cells"
-        else:
-            if name == "IMPORT_NAME":
-                module = argument
-                imports.add((module,))
-            elif name == "IMPORT_FROM":
-                imports.add((module, argument))
-            continue
-        chain: list[str] = [] if where == "first" else [argument]
-        for step in steps[k + 1 :]:
-            if step.name in (*ATTRIBUTES, "STORE_ATTR", "DELETE_ATTR"):
-                chain.append(step.argument)
-            if step.name not in ATTRIBUTES:
-                break
-        found[where].add(tuple(chain))
-        lines.setdefault((where, tuple(chain)), line)
-        if is_called_with_nothing(steps, k + len(chain) + (where == "first")):
-            calls.add((where, tuple(chain)))
-    asks_types = any(_asks_type(steps, k) for k in range(len(steps)))
-    has_handlers = any(step.name in MATCHES for step in steps)
-    has_general_ones = catches_all(steps)
+    """What some code does, and the functions that are written within it."""
+    reader = _Reader(code)
+    reader.follow()
+    for loaded in reader.asking[_ID]:  # and handed on
+        reader.identities.append(Identity("id", loaded.line, (None,)))
+    asks_types = reader.asks_types or bool(reader.asking[_TYPE])
+    first = Operand("first", ())
     if "super" in code.co_names:  # which finds the first argument without its name
-        found["first"].add(())
-    for constant in code.co_consts:
-        if isinstance(constant, str):
-            names.add(constant)
-        if isinstance(constant, CodeType):
-            inner = reads_of(constant)
-            lines.update({place: n for place, n in inner.lines.items() if place not in lines})
-            names |= inner.names
-            calls |= inner.calls
-            asks_types = asks_types or inner.asks_types
-            has_handlers = has_handlers or inner.catches
-            has_general_ones = has_general_ones or inner.catches_all
-            found["globals"] |= inner.globals
-            imports |= inner.imports
-            changes |= inner.changes
-            may_keep = may_keep or inner.may_keep
-            for link in inner.cells:
-                if link[0] in code.co_freevars:
-                    found["cells"].add(link)
-                elif link[0] == first:
-                    found["first"].add(link[1:])
+        reader.chains.setdefault(first, code.co_firstlineno)
+        reader.handed.add(first)
+    inner = [reads_of(part) for part in code.co_consts if isinstance(part, CodeType)]
+    for reads in inner:
+        for operand, line in reads.chains.items():
+            if (found := _outside(code, operand)) is not None:
+                reader.chains.setdefault(found, line)
+        for mine, theirs in ((reader.calls, reads.calls), (reader.handed, reads.handed)):
+            mine.update(found for x in theirs if (found := _outside(code, x)) is not None)
+        for identity in reads.identities:
+            operands = tuple(_outside(code, operand) for operand in identity.operands)
+            reader.identities.append(identity._replace(operands=operands))
+        reader.imports.update(reads.imports)
+        reader.changes |= reads.changes
+    strings = (constant for constant in code.co_consts if isinstance(constant, str))
+    order = sorted(reader.chains.items(), key=lambda item: (_READ.index(item[0].where), item[0]))
     return Reads(
-        frozenset(found["globals"]),
-        frozenset(found["cells"]),
-        frozenset(found["first"]),
-        frozenset(imports),
-        frozenset(changes),
-        may_keep,
-        asks_types,
-        has_handlers,
-        has_general_ones,
-        tuple(identities_of(code)),
-        frozenset(calls),
-        lines,
-        frozenset(names),
+        chains=dict(order),
+        imports=tuple(sorted(reader.imports)),
+        changes=frozenset(reader.changes),
+        may_keep=reader.may_keep or any(reads.may_keep for reads in inner),
+        counted=reader.counted,
+        handed=frozenset(reader.handed),
+        asks_types=asks_types or any(reads.asks_types for reads in inner),
+        catches=reader.catches or any(reads.catches for reads in inner),
+        catches_all=reader.catches_all or any(reads.catches_all for reads in inner),
+        identities=tuple(reader.identities),
+        calls=frozenset(reader.calls),
+        names=frozenset((*code.co_names, *strings)).union(*(reads.names for reads in inner)),
+        has_functions=bool(inner),
     )
 
 
-def _is_outside(code: CodeType, step: Step, kinds: tuple[str, ...]) -> bool:
-    """Whether an instruction deals with a variable that is not the code's own."""
-    kind, _, scope = step.name.partition("_")
-    return kind in kinds and (
-        scope in ("GLOBAL", "NAME") or (scope == "DEREF" and step.argument in code.co_freevars)
-    )
-
-
-def _changed_in(code: CodeType) -> Iterator[str]:
-    """The globals and cells that some code assigns to, or in which it assigns to something."""
-    steps = steps_of(code)
-    for k, step in enumerate(steps):
-        if _is_outside(code, step, ("STORE", "DELETE")):
-            yield step.argument
-        if not _is_outside(code, step, ("LOAD",)):
-            continue
-        at = k + 1
-        while steps[at].name in ATTRIBUTES and steps[at].argument not in _CHANGES:
-            at += 1
-        if steps[at].name in ATTRIBUTES or _is_assigned_to(steps[at:], steps[k + 1].height):
-            yield step.argument
-
-
-def _is_assigned_to(steps: list[Step], place: int) -> bool:
-    """Whether instructions assign to a part of what is on top of a stack of height `place`."""
-    for k, step in enumerate(steps):
-        if step.height < place:
-            break
-        # `a[i] += v` leaves the value where it is in `a[i] = v` by exchanging it with the others.
-        is_exchanged = k > 0 and steps[k - 1].name.startswith(("SWAP", "ROT"))
-        above = step.height - place - is_exchanged
-        kind, _, what = step.name.partition("_")
-        if kind in ("STORE", "DELETE") and above == _ABOVE.get(what):
-            return True
-    return False
-
-
-_ABOVE = {"ATTR": 0, "SUBSCR": 1, "SLICE": 2}  # on the stack, above what is assigned to
-
-
-def _may_keep(code: CodeType) -> bool:
-    """Whether some code changes what may not be its own, by more than counting."""
-    steps = steps_of(code)
-    for k, step in enumerate(steps):
-        kind, _, what = step.name.partition("_")
-        is_part = kind in ("STORE", "DELETE") and what in _ABOVE
-        is_outside = is_part or _is_outside(code, step, ("STORE", "DELETE"))
-        if is_outside and not _is_counted(steps[:k]):
-            return True
-        if step.name in ATTRIBUTES and step.argument in _CHANGES:
-            return True
-    return False
-
-
-def _is_constant(steps: list[Step]) -> bool:
-    """Whether the last of some instructions loads a constant."""
-    return bool(steps) and steps[-1].name in CONSTANTS
-
-
-def _is_counted(steps: list[Step]) -> bool:
-    """Whether some instructions end with a constant, or with the addition of one."""
-    last = [step for step in steps[-4:] if step.name not in SHUFFLES]
-    return _is_constant(last[:-1] if last and last[-1].name in ADDITIONS else last)
-
-
-_FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
-
-
-def _asks_type(steps: list[Step], k: int) -> bool:
-    """Whether the type of something is looked at, rather than that of self.
-
-    Or if it is a float, which what is taken of a plain array by a stand-in is not.
-    """
-    if steps[k][:2] == ("LOAD_GLOBAL", "isinstance"):
-        return any(step.argument in _FLOATS for step in steps[k + 1 : k + 8])
-    if steps[k][:2] != ("LOAD_GLOBAL", "type"):
-        return False
-    called = steps[k + 1 : k + 3]
-    is_self = (
-        len(called) == 2
-        and called[0].name.startswith(("LOAD_FAST", "LOAD_DEREF"))
-        and called[0].argument in ("self", "cls")
-    )
-    return not (is_self and called[1].name in CALLS)
+def last_argument(code: CodeType, offset: int) -> Any:
+    """What the call at an offset gets last, as far as it is known."""
+    reader = _Reader(code)
+    step = reader.follow(offset)
+    if step is None or step.kind is not Kind.CALL:
+        return None
+    given = [value for value in reader._pop(step.pops) if value is not None]
+    return given[step.argument] if step.argument else None

@@ -82,7 +82,7 @@ from .kinds import (
 )
 from .named import needs_arguments
 from .questions import OF_CLASSES, OF_LOCKS, asks_by_name, asks_state, asks_unwatched
-from .reads import Chain, Reads, reads_of
+from .reads import Chain, Operand, Reads, reads_of
 from .settings import decimal_context, seen_by
 
 __all__ = ["OUTSIDE", "AsGiven", "UnwatchableError", "is_table", "watch_call"]
@@ -200,7 +200,6 @@ class _Walk:
             if owner is not None and not is_log(function):  # which it may read all of
                 self.value(owner, path.rpartition(".")[0] or path)
             return
-        self.codes.extend(_codes_in(function.__code__))
         self._watch.function(function, f"code of {path}")
         if function.__dict__:
             self._items(self._watch.namespace(function, f"attributes of {path}"), path)
@@ -208,6 +207,7 @@ class _Walk:
             if defaults:
                 self.value(defaults, f"a default of {path}")
         reads = reads_of(function.__code__)
+        self._note_codes(function.__code__, reads.has_functions)
         self.asks_types = self.asks_types or reads.asks_types
         self._handles = self._handles or reads.catches or reads.catches_all
         if reads.catches_all:
@@ -220,6 +220,12 @@ class _Walk:
                 self._asked.append((name, IDENTITY.format(what=identity.what, where=where)))
                 self.check_identities()
         self._names_of(function, owner, reads, path)
+
+    def _note_codes(self, code: CodeType, has_functions: bool = True) -> None:
+        self.codes.append(code)
+        for part in code.co_consts if has_functions else ():
+            if isinstance(part, CodeType):
+                self._note_codes(part)
 
     def _function_of_library(self, function: FunctionType, path: str) -> None:
         is_known = is_of_known_library(function.__code__.co_filename)
@@ -239,7 +245,8 @@ class _Walk:
     def _names_of(self, function: FunctionType, owner: Any, reads: Reads, path: str) -> None:
         """What the names in the code of a function stand for."""
 
-        def follow(where: str, chain: Chain) -> Any:
+        def follow(operand: Operand) -> Any:
+            where, chain = operand
             if where == "globals":
                 return self._global(function.__globals__, _builtins_of(function), chain)
             if where == "first":
@@ -250,20 +257,21 @@ class _Walk:
             return self._chain(value, chain[1:], text)
 
         own = reads.changes if self._is_in_step else ()
-        chains = [("globals", chain) for chain in sorted(reads.globals) if chain[0] not in own]
-        chains += [("cells", chain) for chain in sorted(reads.cells) if chain[0] not in own]
-        if owner is not None:
-            chains += [("first", chain) for chain in sorted(reads.first)]
-        for place in chains:
+        for operand, line in reads.chains.items():
+            if operand.where == "first":
+                if owner is None:
+                    break  # these are the last ones
+            elif operand.chain[0] in own:
+                continue
             try:
-                value = follow(*place)
-                if place in reads.calls and (is_random(value) or is_of_state(value)):
+                value = follow(operand)
+                if operand in reads.calls and (is_random(value) or is_of_state(value)):
                     seedless = " without a seed" if is_random(value) else ""
-                    name = f"{'.'.join(place[1])}(){seedless}"
+                    name = f"{'.'.join(operand.chain)}(){seedless}"
                     raise UnwatchableError(OUTSIDE.format(name=name))
             except UnwatchableError as error:
-                raise error.at(f"line {reads.lines.get(place, 0)} of {path}") from None
-        for chain in sorted(reads.imports):
+                raise error.at(f"line {line} of {path}") from None
+        for chain in reads.imports:
             self._import(chain)
 
     def _global(self, names: dict[str, Any], built_in: dict[str, Any], chain: Chain) -> Any:
@@ -837,13 +845,6 @@ def _builtins_of(function: Any) -> dict[str, Any]:
 
 def _named_kind(kind: type) -> str:
     return f"a {kind.__module__}.{kind.__qualname__}".replace(" builtins.", " ")
-
-
-def _codes_in(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes_in(constant)
 
 
 def watch_call(f: Any, statics: list[Any]) -> Watch:

@@ -53,7 +53,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "binding",
         [
-            {"interpreter"},
+            {"bytecode", "interpreter"},
             {"callers", "dtype", "newcomers"},
             {"_core"},
             {"loading"},
@@ -128,9 +128,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"bytecode", "constants", "instructions", "kinds", "pace", "questions", "returned"},
-            {"identities", "recorded", "settings", "settling"},
-            {"reads"},
+            {"constants", "instructions", "kinds", "pace", "questions", "reads", "returned"},
+            {"recorded", "settings", "settling"},
             {"named"},
             {"counters", "walks"},
             {"observations"},

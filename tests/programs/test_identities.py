@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cadiff.programs.identities import identities_of
+from cadiff.programs.reads import reads_of
 
 TABLE: list[float] = []
 
@@ -68,5 +68,5 @@ EXPECTED: dict[Any, list[tuple[str, list[Any]]]] = {
 
 @pytest.mark.parametrize("f", EXPECTED)
 def test_what_is_asked_is_found(f: Any) -> None:
-    found = [(one.what, list(one.operands)) for one in identities_of(f.__code__)]
+    found = [(one.what, list(one.operands)) for one in reads_of(f.__code__).identities]
     assert found == EXPECTED[f]
