@@ -147,8 +147,9 @@ class _Reader:
         self.catches = self.catches_all = self.asks_types = False
         self.identities: list[Identity] = []
         self.calls: set[Operand] = set()
-        # Where functions that ask something of their arguments are loaded, until they are called
+        # Where functions that ask something of their arguments are loaded; those also called
         self.asking: dict[Any, list[Step]] = {_ID: [], _TYPE: [], _IS_INSTANCE: []}
+        self.asked: list[Step] = []
         self._chain: Operand | None = None  # that goes on with the next attribute
         self._begun = 0  # the line in which it is loaded
         self._module = ""
@@ -322,8 +323,9 @@ class _Reader:
             own = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
             if n != 1 or not {own, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
                 self.asks_types = True
-        if callee in (_ID, _TYPE, _IS_INSTANCE) and self.asking[callee]:
-            loaded = self.asking[callee].pop()
+        if callee in self.asking:
+            loaded = self.asking[callee][-1]
+            self.asked.append(loaded)
             if callee == _ID and n == 1:
                 self._ask("id", loaded.line, arguments)
             # What is taken of an array by a stand-in is no float, as it is of a plain one.
@@ -382,9 +384,13 @@ def reads_of(code: CodeType) -> Reads:
     """What some code does, and the functions that are written within it."""
     reader = _Reader(code)
     reader.follow()
-    for loaded in reader.asking[_ID]:  # and handed on
-        reader.identities.append(Identity("id", loaded.line, (None,)))
-    asks_types = reader.asks_types or bool(reader.asking[_TYPE])
+    handed_on = {
+        callee: [step for step in steps if step not in reader.asked]
+        for callee, steps in reader.asking.items()
+    }
+    for step in handed_on[_ID]:
+        reader.identities.append(Identity("id", step.line, (None,)))
+    asks_types = reader.asks_types or bool(handed_on[_TYPE])
     first = Operand("first", ())
     if "super" in code.co_names:  # which finds the first argument without its name
         reader.chains.setdefault(first, code.co_firstlineno)

@@ -1,0 +1,118 @@
+"""What code reads, as its instructions tell it, in each Python that this machine has."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cadiff.binding import bytecode
+from cadiff.binding.bytecode import Kind, kind_at, steps_of
+from cadiff.programs.reads import Operand, reads_of
+
+from ..helpers import reading
+
+VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+
+
+@functools.lru_cache
+def told_by(version: str) -> dict[str, Any] | None:
+    """What the table of functions gives in a Python; None if there is none of that version."""
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [sys.executable, shutil.which(f"python{version}")]
+    candidates += sorted(str(path) for path in managed.glob(f"{version}.*/bin/python"))
+    check = f"import sys; raise SystemExit('%d.%d' % sys.version_info[:2] != '{version}')"
+    for python in filter(None, candidates):
+        if subprocess.run([python, "-c", check], capture_output=True).returncode == 0:
+            command = [python, "-B", reading.__file__]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            found: dict[str, Any] = json.loads(done.stdout)
+            return found
+    return None
+
+
+def test_what_is_read_is_found() -> None:
+    assert reading.mistakes() == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_read_is_found_in_other_versions(version: str) -> None:
+    if (found := told_by(version)) is None:
+        pytest.skip(f"there is no Python {version}")
+    assert found["mistakes"] == []
+
+
+def test_the_tables_name_instructions_that_exist() -> None:
+    found = [told for version in VERSIONS[:4] if (told := told_by(version)) is not None]
+    if len(found) < 4:
+        pytest.skip("not all versions are there")
+    known = set().union(*(told["instructions"] for told in found))
+    assert set(bytecode._TABLE) - set(bytecode._SINCE_3_14) <= known
+
+
+@pytest.mark.parametrize("name", ["_UNTIL_3_10", "_UNTIL_3_11", "_SINCE_3_11", "_SINCE_3_12"])
+def test_no_instruction_is_in_two_tables(name: str) -> None:
+    tables = {
+        key: table
+        for key, table in vars(bytecode).items()
+        if key.startswith(("_UNTIL_", "_SINCE_", "_ALWAYS"))
+    }
+    others = set().union(*(table for key, table in tables.items() if key != name))
+    assert others.isdisjoint(tables[name])
+
+
+def assigns(x: Any, y: Any) -> None:
+    x[0] = y
+    x[1:2] = y
+    from math import sin  # noqa: F401
+
+
+def test_what_an_instruction_does_is_found() -> None:
+    steps = list(steps_of(assigns.__code__))
+    kinds = {step.kind for step in steps if kind_at(assigns.__code__, step.offset) is step.kind}
+    assert {Kind.STORE_ITEM, Kind.IMPORT_FROM, Kind.NAME, Kind.CONSTANT} <= kinds
+    found = [kind_at(assigns.__code__, step.offset) for step in steps]
+    assert found.count(Kind.STORE_ITEM) == 2
+
+
+def lines(self: Any, x: Any) -> Any:
+    a = reading.TABLE
+    b = [reading.TABLE for _ in self.a(x)]
+    return (
+        a,
+        b,
+        (
+            lambda: self.b,
+            x is a,
+        ),
+    )
+
+
+def test_lines_are_those_in_which_something_is_first_read() -> None:
+    reads, first = reads_of(lines.__code__), lines.__code__.co_firstlineno
+    found = {operand.chain: line - first for operand, line in reads.chains.items()}
+    assert found == {("reading", "TABLE"): 1, ("a",): 2, ("b",): 7}
+    assert [identity.line - first for identity in reads.identities] == [8]
+    assert list(reads.chains) == [
+        Operand("globals", ("reading", "TABLE")),
+        Operand("first", ("a",)),
+        Operand("first", ("b",)),
+    ]
+
+
+def names(x: Any) -> Any:
+    return x.part["text"], lambda y: y.other["inner"]
+
+
+def test_names_are_those_of_functions_within_too() -> None:
+    reads = reads_of(names.__code__)
+    assert {"part", "text", "other", "inner"} <= reads.names
+    assert reads.has_functions
+    assert not reads_of(assigns.__code__).has_functions
