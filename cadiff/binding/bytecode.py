@@ -24,7 +24,6 @@ class Kind(Enum):
     ATTRIBUTE = auto()
     ITEM = auto()
     ARITHMETIC = auto()  # with two operands
-    BUILD = auto()  # a tuple or a list
     IS = auto()
     CALL = auto()  # `argument` of the step is how many are given
     COPY = auto()  # and here which one from the top of the stack, from 1 on
@@ -40,7 +39,6 @@ class Kind(Enum):
     HANDLER = auto()  # here comes what is raised
     MATCH = auto()  # asks whether that is of a class
     RERAISE = auto()  # or whether it goes on, as the end of `with` does
-    SUSPEND = auto()  # what is behind it may never run
     NOTHING = auto()  # or marks what is called by methods and functions in their own ways
     OTHER = auto()
 
@@ -76,9 +74,7 @@ def _fixed(kind: Kind, *arguments: int) -> tuple[_Row, ...]:
     return tuple(_Row(kind, argument=argument) for argument in arguments)
 
 
-_LOADED, _STORED = _Row(Kind.NAME, 0, 1), _Row(Kind.STORE, 1, 0)
-_ARITHMETIC = "POWER MULTIPLY MATRIX_MULTIPLY MODULO ADD SUBTRACT FLOOR_DIVIDE TRUE_DIVIDE"
-_BITWISE = "LSHIFT RSHIFT AND XOR OR"
+_LOADED, _STORED, _SLICE = _Row(Kind.NAME, 0, 1), _Row(Kind.STORE, 1, 0), _Row(Kind.OTHER, 2, 1)
 
 # No name means one thing in one version and another in the next.
 _ALWAYS = (
@@ -86,7 +82,6 @@ _ALWAYS = (
     | _rows(Kind.CONSTANT, "LOAD_CONST", 0)
     | _rows(Kind.ATTRIBUTE, "LOAD_ATTR", 1)
     | _rows(Kind.ITEM, "BINARY_SUBSCR", 2)
-    | _rows(Kind.BUILD, "BUILD_LIST BUILD_TUPLE")
     | _rows(Kind.IS, "IS_OP", 2)
     | _rows(Kind.IMPORT, "IMPORT_NAME", 2)
     | _rows(Kind.IMPORT_FROM, "IMPORT_FROM", 0)
@@ -98,7 +93,6 @@ _ALWAYS = (
     | _rows(Kind.DELETE_ITEM, "DELETE_SUBSCR", 2)
     | _rows(Kind.RERAISE, "RERAISE END_ASYNC_FOR", None, 0)
     | _rows(Kind.RERAISE, "WITH_EXCEPT_START", 0)
-    | _rows(Kind.SUSPEND, "YIELD_VALUE")
     | _rows(Kind.NOTHING, "EXTENDED_ARG NOP", 0)
     | _rows(Kind.OTHER, "UNPACK_EX UNPACK_SEQUENCE", 1)
     | _rows(Kind.OTHER, "DICT_MERGE DICT_UPDATE LIST_APPEND LIST_EXTEND MAP_ADD", None, 0)
@@ -107,11 +101,7 @@ _ALWAYS = (
     | _rows(Kind.OTHER, "RAISE_VARARGS RETURN_VALUE", None, 0)
 )
 _UNTIL_3_10 = (
-    _rows(Kind.ARITHMETIC, " ".join(f"BINARY_{x}" for x in _ARITHMETIC.split()), 2)
-    | _rows(Kind.ARITHMETIC, " ".join(f"BINARY_{x}" for x in _BITWISE.split()), 2)
-    | _rows(Kind.ARITHMETIC, " ".join(f"INPLACE_{x}" for x in _ARITHMETIC.split()), 2)
-    | _rows(Kind.ARITHMETIC, " ".join(f"INPLACE_{x}" for x in _BITWISE.split()), 2)
-    | _rows(Kind.CALL, "CALL_FUNCTION", 1)  # beside its arguments
+    _rows(Kind.CALL, "CALL_FUNCTION", 1)  # beside its arguments
     | _rows(Kind.CALL, "CALL_METHOD CALL_FUNCTION_KW", 2)
     | {
         "DUP_TOP": _fixed(Kind.COPY, 1),
@@ -121,7 +111,6 @@ _UNTIL_3_10 = (
         "ROT_FOUR": _fixed(Kind.SWAP, 4, 3, 2),
     }
     | _rows(Kind.MATCH, "JUMP_IF_NOT_EXC_MATCH", None, 0)
-    | _rows(Kind.SUSPEND, "GEN_START YIELD_FROM")
     | _rows(Kind.OTHER, "JUMP_ABSOLUTE POP_BLOCK SETUP_FINALLY", None, 0)
     | _rows(Kind.OTHER, "SETUP_ASYNC_WITH SETUP_WITH", 1)
 )
@@ -131,12 +120,10 @@ _UNTIL_3_11 = (
     | _rows(Kind.OTHER, "JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP", None, 0)
 )
 _SINCE_3_11 = (
-    _rows(Kind.ARITHMETIC, "BINARY_OP", 2)
-    | _rows(Kind.CALL, "CALL", 2)
+    _rows(Kind.CALL, "CALL", 2)
     | {"COPY": (_Row(Kind.COPY),), "SWAP": (_Row(Kind.SWAP),)}
     | _rows(Kind.HANDLER, "PUSH_EXC_INFO", 0)
     | _rows(Kind.MATCH, "CHECK_EG_MATCH CHECK_EXC_MATCH")
-    | _rows(Kind.SUSPEND, "RETURN_GENERATOR SEND")
     | _rows(Kind.NOTHING, "CACHE COPY_FREE_VARS KW_NAMES MAKE_CELL PRECALL RESUME", 0, 0)
     | _rows(Kind.NOTHING, "PUSH_NULL", 0)
     | _rows(Kind.OTHER, "BEFORE_ASYNC_WITH BEFORE_WITH", 1)
@@ -151,8 +138,10 @@ _SINCE_3_11 = (
 _SINCE_3_12 = (
     _rows(Kind.NAME, "LOAD_FAST_CHECK", 0)
     | _rows(Kind.NAME, "LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS", 1)
-    | _rows(Kind.ITEM, "BINARY_SLICE", 3)
-    | _rows(Kind.STORE_ITEM, "STORE_SLICE", 4)
+    | {
+        "BINARY_SLICE": (_SLICE, _Row(Kind.ITEM, 2)),
+        "STORE_SLICE": (_SLICE, _Row(Kind.STORE_ITEM, 3)),
+    }
     | {"LOAD_SUPER_ATTR": (_Row(Kind.OTHER, 3, 1), _Row(Kind.ATTRIBUTE, 1))}
     | _rows(Kind.OTHER, "END_FOR RETURN_CONST", None, 0)
 )
@@ -174,7 +163,6 @@ _SINCE_3_14 = (
 _TABLE = (
     _ALWAYS | _UNTIL_3_10 | _UNTIL_3_11 | _SINCE_3_11 | _SINCE_3_12 | _SINCE_3_13 | _SINCE_3_14
 )
-_UNKNOWN = (_Row(Kind.OTHER),)
 _SUBSCRIPT = 26  # what BINARY_OP is given for x[i], from Python 3.14 on
 _HANDLED = "SETUP_FINALLY"  # whose target is a handler, until Python 3.10
 _ENDS = frozenset(
@@ -206,7 +194,7 @@ def steps_of(code: CodeType) -> Iterator[Step]:
         if instruction.opcode in _JUMPS and not name.startswith("SETUP_"):
             grows = dis.stack_effect(instruction.opcode, given, jump=True)
             jump = (instruction.argval, grows)
-        rows = _TABLE.get(name, _UNKNOWN)
+        rows = _rows_of(name)
         if name == "ROT_N":
             rows = _fixed(Kind.SWAP, *range(instruction.argval, 1, -1))
         for k, row in enumerate(rows):
@@ -225,6 +213,11 @@ def steps_of(code: CodeType) -> Iterator[Step]:
                 *(kind, argument, where, pops, pushes, -1 if k else offset, line),
                 *(jump if is_last else None, is_last and name in _ENDS),
             )
+
+
+def _rows_of(name: str) -> tuple[_Row, ...]:
+    is_arithmetic = name.startswith(("BINARY_", "INPLACE_"))
+    return _TABLE.get(name) or (_Row(Kind.ARITHMETIC, 2) if is_arithmetic else _Row(Kind.OTHER),)
 
 
 def _counts(row: _Row, argument: Any, effect: int) -> tuple[int, int]:
@@ -255,4 +248,4 @@ def _where(code: CodeType, name: str, variable: str) -> str:
 
 def kind_at(code: CodeType, offset: int) -> Kind:
     """What the instruction does that begins at an offset."""
-    return _TABLE.get(dis.opname[code.co_code[offset]], _UNKNOWN)[0].kind
+    return _rows_of(dis.opname[code.co_code[offset]])[-1].kind

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,11 @@ def counter_of(f: Any) -> str:
         f = _unwrapped(f)
     if type(f) not in (FunctionType, MethodType):
         return ""
-    function, owner = (f, _MISSING) if type(f) is FunctionType else _taken_apart(f)
-    counted = "" if function is None else reads_of(function.__code__).counted
-    if not counted or not _keeps_nothing(function, owner, set()):
+    counted = reads_of(f.__code__).counted if isinstance(f.__code__, CodeType) else ""
+    if not counted:
+        return ""
+    function, owner = _taken_apart(f)
+    if function is None or not _keeps_nothing(function, owner, set()):
         return ""
     return counted if owner is _MISSING else f"{type(owner).__name__}.{counted}"
 

@@ -19,10 +19,10 @@ from ..transforms._base import Function
 from .constants import Assignable
 from .counters import keeps_nothing
 from .inner import InnerCalls
+from .reasons import AsGiven
 from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
 from .traces import Traces, is_eager, watch_of
-from .walks import AsGiven
 
 __all__ = ["EAGER", "AsItIs", "Asked", "Eager", "Fallback", "run_once"]
 

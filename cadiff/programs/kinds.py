@@ -9,6 +9,7 @@ is state of the process or of the thread.
 
 from __future__ import annotations
 
+import builtins
 import ctypes
 import datetime
 import functools
@@ -25,12 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import own_attribute
+from ..binding import Dual, Var, own_attribute
 from ..binding.callers import is_of_library
 
 __all__ = [
     "CONSTANTS",
     "DESCRIPTORS",
+    "HARMLESS_BUILTINS",
     "base_in_c",
     "behind",
     "follow",
@@ -49,7 +51,9 @@ __all__ = [
     "is_safe_class",
     "is_safe_stream",
     "is_structure",
+    "is_table",
     "n_followed",
+    "named_kind",
     "slots",
     "unsafe",
     "unsafe_code",
@@ -164,6 +168,18 @@ def is_safe_stream(value: Any) -> bool:
     )
 
 
+def is_table(item: Any) -> bool:
+    """Whether something is a table, such as those of pandas, which gives its numbers as arrays."""
+    if isinstance(item, (Var, Dual)):  # which have such a name to say what to write instead
+        return False
+    return inspect.getattr_static(type(item), "to_numpy", None) is not None
+
+
+def named_kind(kind: type) -> str:
+    """What an object of a class is called in texts."""
+    return f"a {kind.__module__}.{kind.__qualname__}".replace(" builtins.", " ")
+
+
 # --- functions -----------------------------------------------------------------------------------
 
 # Those built in that depend on nothing but their arguments, or whose effects are watched.
@@ -175,6 +191,13 @@ _BUILTINS = frozenset(
         *("print", "repr", "round", "setattr", "sorted", "sum", "vars", "__build_class__"),
     )
 )
+# Of these, and of classes that are built in, there is nothing to look at.
+HARMLESS_BUILTINS: dict[str, Any] = {
+    name: thing
+    for name, thing in vars(builtins).items()
+    if (name in _BUILTINS or isinstance(thing, type))
+    and not (isinstance(thing, type) and issubclass(thing, BaseException))
+}
 # Modules of the standard library of which all is known, but for what they are followed by.
 _MODULES: dict[str, frozenset[str]] = {
     name: frozenset()

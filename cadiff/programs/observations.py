@@ -21,8 +21,8 @@ from ..operations import primitives
 from ..transforms._generators import generator_types
 from .kinds import follow, unsafe, unsafe_code
 from .reads import Computed, Constant, Operand, last_argument
+from .reasons import OUTSIDE
 from .settings import Setting, read_by
-from .walks import OUTSIDE
 
 __all__ = ["AGAIN", "DRAWS", "Observation"]
 

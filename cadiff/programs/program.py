@@ -27,9 +27,10 @@ from .derivatives import Derivatives
 from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, Request, SparseMatrices, requested
 from .profiles import Profile
+from .reasons import UnwatchableError
 from .report import Report
 from .traces import OnBranchChange, Traces, is_eager
-from .walks import UnwatchableError, watch_call
+from .walks import watch_call
 
 __all__ = ["Program"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-__all__ = ["OF_CLASSES", "OF_LOCKS", "asks_by_name", "asks_state", "asks_unwatched"]
+__all__ = ["OF_CLASSES", "OF_LOCKS", "UNWATCHED", "asks_by_name", "asks_state", "asks_unwatched"]
 
 # What reads attributes by names that are computed.
 _BY_NAME = frozenset(
@@ -40,6 +40,7 @@ _OF_LOGGERS = frozenset(
         *("hasHandlers", "isEnabledFor", "level", "manager", "parent", "propagate"),
     )
 )
+UNWATCHED = _OF_FRAMES | _OF_CLOCKS | _OF_LOGGERS
 
 
 def asks_by_name(names: Set[str]) -> bool:

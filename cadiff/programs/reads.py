@@ -9,6 +9,8 @@ code alone, without running it; what its names come to is for others to find.
 from __future__ import annotations
 
 import functools
+import inspect
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -96,22 +98,44 @@ class Identity(NamedTuple):
     operands: tuple[Operand | None, ...]
 
 
-class Reads(NamedTuple):
+@dataclass
+class Reads:
     """What some code does, with the functions that are written within it."""
 
-    chains: dict[Operand, int]  # that it reads, and the line in which it does first
-    imports: tuple[Chain, ...]
-    changes: frozenset[str]  # globals and cells that it assigns to, or in which it does
-    may_keep: bool  # what it computes, where that stays, for all that is known
-    counted: str  # what it adds a constant to whatever happens, of what is not its own; or ""
-    handed: frozenset[Operand]  # variables of which it asks for more than attributes
-    asks_types: bool
-    catches: bool  # exceptions of some class
-    catches_all: bool  # or whatever they are
-    identities: tuple[Identity, ...]  # but for those whose answer no stand-in changes
-    calls: frozenset[Operand]  # that are called with nothing
-    names: frozenset[str]  # all names, and all strings
-    has_functions: bool  # that are written within it
+    # That it reads, and the line in which it does first: globals, cells, then the first argument
+    chains: dict[Operand, int] = field(default_factory=dict)
+    imports: set[Chain] = field(default_factory=set)
+    changes: set[str] = field(default_factory=set)  # globals and cells, or parts of them
+    may_keep: bool = False  # what it computes, where that stays, for all that is known
+    counted: str = ""  # what it adds a constant to whatever happens, of what is not its own
+    handed: set[Operand] = field(default_factory=set)  # variables, for more than their attributes
+    asks_types: bool = False
+    catches: bool = False  # exceptions of some class
+    catches_all: bool = False  # or whatever they are
+    identities: list[Identity] = field(default_factory=list)  # that a stand-in may change
+    calls: set[Operand] = field(default_factory=set)  # that are called with nothing
+    names: set[str] = field(default_factory=set)  # all names, and all strings
+    has_functions: bool = False  # that are written within it
+    begins_outside: bool = False  # whether anything is read but the first argument
+
+    def add(self, inner: Reads, code: CodeType) -> None:
+        """Add what a function does that is written within some code."""
+        for operand, line in inner.chains.items():
+            if (found := _outside(code, operand)) is not None:
+                self.chains.setdefault(found, line)
+        for mine, theirs in ((self.calls, inner.calls), (self.handed, inner.handed)):
+            mine.update(found for x in theirs if (found := _outside(code, x)) is not None)
+        for identity in inner.identities:
+            operands = tuple(_outside(code, operand) for operand in identity.operands)
+            self.identities.append(identity._replace(operands=operands))
+        self.imports |= inner.imports
+        self.changes |= inner.changes
+        self.names |= inner.names
+        self.may_keep |= inner.may_keep
+        self.asks_types |= inner.asks_types
+        self.catches |= inner.catches
+        self.catches_all |= inner.catches_all
+        self.has_functions = True
 
 
 # Methods of containers that change them.
@@ -124,12 +148,11 @@ _CHANGES = frozenset(
 )
 _FLOATS = ("float", "float64", "floating", "inexact", "number", "generic", "Real", "Number")
 _LASTING = (type(None), bool, type(...), str, bytes)  # constants of code that no stand-in is for
+_LATER = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _OUTSIDE = ("globals", "cells")
-_READ = ("globals", "cells", "first")  # in which order these are followed
+_READ = ("globals", "cells", "first")
 _ID, _TYPE, _IS_INSTANCE = (Operand("globals", (x,)) for x in ("id", "type", "isinstance"))
-# What a handler may do before it asks of which class an exception is.
-_BEFORE_MATCHES = (Kind.NAME, Kind.CONSTANT, Kind.ATTRIBUTE, Kind.BUILD, Kind.COPY, Kind.SWAP)
-_PASSED_ON = (Kind.MATCH, Kind.RERAISE)
+_MOVES = (Kind.COPY, Kind.SWAP)
 
 
 class _Reader:
@@ -138,15 +161,7 @@ class _Reader:
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.stack: list[Any] = []
-        self.chains: dict[Operand, int] = {}
-        self.imports: set[Chain] = set()
-        self.changes: set[str] = set()
-        self.may_keep = False
-        self.counted = ""
-        self.handed: set[Operand] = set()
-        self.catches = self.catches_all = self.asks_types = False
-        self.identities: list[Identity] = []
-        self.calls: set[Operand] = set()
+        self.found = Reads()
         # Where functions that ask something of their arguments are loaded; those also called
         self.asking: dict[Any, list[Step]] = {_ID: [], _TYPE: [], _IS_INSTANCE: []}
         self.asked: list[Step] = []
@@ -154,7 +169,7 @@ class _Reader:
         self._begun = 0  # the line in which it is loaded
         self._module = ""
         self._float = -1  # where the name of a type of floats is met last
-        self._is_sure = True  # that whatever comes is run
+        self._is_sure = not code.co_flags & _LATER  # that whatever comes is run
         self._is_handler = False  # which has not asked for a class yet
         self._kept: dict[int, list[Any]] = {}  # stacks at the targets of jumps
         self._is_reached = True  # by the step before
@@ -171,7 +186,7 @@ class _Reader:
                 continue
             self._end_chain(step)
             self._note_handler(step)
-            if step.kind in (Kind.COPY, Kind.SWAP):
+            if step.kind in _MOVES:
                 self._move(step)
                 continue
             popped = self._pop(step.pops)
@@ -199,8 +214,7 @@ class _Reader:
             left = self.stack[:grows] if grows < 0 else self.stack
             left = [*left, *(object() for _ in range(grows))]
             self._kept[target] = self._merged(left, self._kept.get(target, left))
-        if step.jump is not None or step.ends or step.kind is Kind.SUSPEND:
-            self._is_sure = False
+        self._is_sure = self._is_sure and step.jump is None and not step.ends
 
     def _merged(self, one: list[Any], other: list[Any]) -> list[Any]:
         """What is known of a stack that is one of two."""
@@ -240,22 +254,26 @@ class _Reader:
             return
         if step.kind in (Kind.STORE_ATTRIBUTE, Kind.DELETE_ATTRIBUTE):
             self._chain = _attribute(self._chain, step.argument)
-        self.chains.setdefault(self._chain, self._begun)
+        self.found.chains.setdefault(self._chain, self._begun)
         if step.kind is Kind.CALL and step.argument == 0:
-            self.calls.add(self._chain)
+            self.found.calls.add(self._chain)
         self._chain = None
 
     def _note_handler(self, step: Step) -> None:
+        """Of the class of an exception it is asked before anything is dropped or stored."""
         if step.kind is Kind.HANDLER:
             self._is_handler = True
-        elif self._is_handler and step.kind not in _BEFORE_MATCHES:
+        elif self._is_handler and step.kind in (Kind.MATCH, Kind.RERAISE):
+            self._is_handler = False
+        elif self._is_handler and step.kind not in _MOVES and step.pushes == 0:
+            # But for the name of an exception, which is cleared before that goes on.
             is_own = step.kind in (Kind.STORE, Kind.DELETE) and step.where not in _OUTSIDE
-            self._is_handler = is_own  # as the name of an exception, which is cleared
-            self.catches_all |= not is_own and step.kind not in _PASSED_ON
+            self._is_handler = is_own
+            self.found.catches_all |= not is_own
 
     def _hand(self, value: Any) -> None:
         if isinstance(value, Operand) and len(value.chain) == (value.where != "first"):
-            self.handed.add(value)
+            self.found.handed.add(value)
 
     # --- what single steps do
 
@@ -270,7 +288,7 @@ class _Reader:
         if kind is Kind.ATTRIBUTE:
             self._note_float(step)
             if argument in _CHANGES:
-                self.may_keep = True
+                self.found.may_keep = True
                 self._change(popped[-1])
             return [_attribute(popped[-1], argument)]
         if kind is Kind.ITEM:
@@ -283,23 +301,23 @@ class _Reader:
             return self._call(argument, [value for value in popped if value is not None])
         elif kind is Kind.IMPORT:
             self._module = argument
-            self.imports.add((argument,))
+            self.found.imports.add((argument,))
         elif kind is Kind.IMPORT_FROM:
-            self.imports.add((self._module, argument))
+            self.found.imports.add((self._module, argument))
         elif kind is Kind.MATCH:
-            self.catches = True
+            self.found.catches = True
         elif kind in (Kind.STORE, Kind.DELETE):
             if step.where in _OUTSIDE:
                 place = Operand(step.where, (argument,))
-                self.chains.setdefault(place, step.line)
+                self.found.chains.setdefault(place, step.line)
                 self._store(place, popped, argument)
             elif step.where == "class":
-                self.may_keep = True
+                self.found.may_keep = True
         elif kind in (Kind.STORE_ATTRIBUTE, Kind.DELETE_ATTRIBUTE):
             name = argument if popped[-1] == Operand("first", ()) else ""
             self._store(_attribute(popped[-1], argument), popped[:-1], name)
         elif kind in (Kind.STORE_ITEM, Kind.DELETE_ITEM):
-            *value, owner, key = popped[:3] if kind is Kind.STORE_ITEM else popped
+            *value, owner, key = popped
             self._store(Part(owner, key), value, "")
         return []
 
@@ -322,7 +340,7 @@ class _Reader:
         if callee == _TYPE:
             own = self.code.co_varnames[0] if arguments == [Operand("first", ())] else ""
             if n != 1 or not {own, *getattr(arguments[0], "chain", ())} & {"self", "cls"}:
-                self.asks_types = True
+                self.found.asks_types = True
         if callee in self.asking:
             loaded = self.asking[callee][-1]
             self.asked.append(loaded)
@@ -330,7 +348,7 @@ class _Reader:
                 self._ask("id", loaded.line, arguments)
             # What is taken of an array by a stand-in is no float, as it is of a plain one.
             if callee == _IS_INSTANCE and self._float > loaded.offset:
-                self.asks_types = True
+                self.found.asks_types = True
         if callee == _TYPE:
             return [Constant(None)]
         is_named = isinstance(callee, Operand) and callee.where in ("globals", "results")
@@ -344,20 +362,20 @@ class _Reader:
                 return
             if isinstance(value, Constant) and isinstance(value.value, _LASTING):
                 return
-        self.identities.append(Identity(what, line, tuple(map(_outer, values))))
+        self.found.identities.append(Identity(what, line, tuple(map(_outer, values))))
 
     def _change(self, value: Any) -> None:
         root = _root(value)
         if isinstance(root, Operand) and root.where in _OUTSIDE:
-            self.changes.add(root.chain[0])
+            self.found.changes.add(root.chain[0])
 
     def _store(self, place: Any, values: list[Any], name: str) -> None:
         """Note what is changed, by a value or by its deletion; `name` is that of a counter."""
         self._change(place)
         if not values or not _is_counted(values[0], place):
-            self.may_keep = True
+            self.found.may_keep = True
         elif isinstance(values[0], Computed) and self._is_sure:
-            self.counted = self.counted or name
+            self.found.counted = self.found.counted or name
 
 
 def _outer(value: Any) -> Operand | None:
@@ -384,46 +402,25 @@ def reads_of(code: CodeType) -> Reads:
     """What some code does, and the functions that are written within it."""
     reader = _Reader(code)
     reader.follow()
+    found, first = reader.found, Operand("first", ())
     handed_on = {
-        callee: [step for step in steps if step not in reader.asked]
+        callee: [step.line for step in steps if step not in reader.asked]
         for callee, steps in reader.asking.items()
     }
-    for step in handed_on[_ID]:
-        reader.identities.append(Identity("id", step.line, (None,)))
-    asks_types = reader.asks_types or bool(handed_on[_TYPE])
-    first = Operand("first", ())
+    found.identities += [Identity("id", line, (None,)) for line in handed_on[_ID]]
+    found.asks_types |= bool(handed_on[_TYPE])
     if "super" in code.co_names:  # which finds the first argument without its name
-        reader.chains.setdefault(first, code.co_firstlineno)
-        reader.handed.add(first)
-    inner = [reads_of(part) for part in code.co_consts if isinstance(part, CodeType)]
-    for reads in inner:
-        for operand, line in reads.chains.items():
-            if (found := _outside(code, operand)) is not None:
-                reader.chains.setdefault(found, line)
-        for mine, theirs in ((reader.calls, reads.calls), (reader.handed, reads.handed)):
-            mine.update(found for x in theirs if (found := _outside(code, x)) is not None)
-        for identity in reads.identities:
-            operands = tuple(_outside(code, operand) for operand in identity.operands)
-            reader.identities.append(identity._replace(operands=operands))
-        reader.imports.update(reads.imports)
-        reader.changes |= reads.changes
-    strings = (constant for constant in code.co_consts if isinstance(constant, str))
-    order = sorted(reader.chains.items(), key=lambda item: (_READ.index(item[0].where), item[0]))
-    return Reads(
-        chains=dict(order),
-        imports=tuple(sorted(reader.imports)),
-        changes=frozenset(reader.changes),
-        may_keep=reader.may_keep or any(reads.may_keep for reads in inner),
-        counted=reader.counted,
-        handed=frozenset(reader.handed),
-        asks_types=asks_types or any(reads.asks_types for reads in inner),
-        catches=reader.catches or any(reads.catches for reads in inner),
-        catches_all=reader.catches_all or any(reads.catches_all for reads in inner),
-        identities=tuple(reader.identities),
-        calls=frozenset(reader.calls),
-        names=frozenset((*code.co_names, *strings)).union(*(reads.names for reads in inner)),
-        has_functions=bool(inner),
+        found.chains.setdefault(first, code.co_firstlineno)
+        found.handed.add(first)
+    found.names.update(code.co_names, (x for x in code.co_consts if isinstance(x, str)))
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            found.add(reads_of(part), code)
+    found.chains = dict(
+        sorted(found.chains.items(), key=lambda item: (_READ.index(item[0].where), item[0]))
     )
+    found.begins_outside = bool(found.imports) or any(x.where != "first" for x in found.chains)
+    return found
 
 
 def last_argument(code: CodeType, offset: int) -> Any:

@@ -33,10 +33,11 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import AGAIN, DRAWS, Observation
+from .reasons import AsGiven, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
-from .walks import AsGiven, UnwatchableError, watch_call
+from .walks import watch_call
 
 CHANGED = AsGiven(
     "it changes a list, a dict or another container among its arguments in place: return what "

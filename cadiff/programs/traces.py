@@ -31,11 +31,12 @@ from ..binding import (
 from ..transforms._base import Function
 from .kinds import n_followed
 from .pace import Pace
+from .reasons import AsGiven, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import AGAIN, OUTER, WRITES, Attempt, Changes, record
 from .settling import settled
 from .traced import Integers, Traced
-from .walks import AsGiven, UnwatchableError, watch_call
+from .walks import watch_call
 
 __all__ = ["OnBranchChange", "Traces", "is_eager", "warn_caller", "watch_of"]
 

@@ -1,0 +1,107 @@
+"""What classes hold, and their objects by them: attributes, slots, methods, fields, bases.
+
+Of classes of libraries as far as it is known that nothing in them changes.
+"""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import dataclasses
+import warnings
+from types import FunctionType
+from typing import Any
+
+from ..binding.callers import is_class_of_library
+from .findings import Findings
+from .kinds import (
+    DESCRIPTORS,
+    behind,
+    is_class_read,
+    is_fixed,
+    is_generated,
+    is_safe_class,
+    named_kind,
+    slots,
+)
+from .reasons import UNKNOWN, UnwatchableError
+from .settings import decimal_context
+
+__all__ = ["OF_EVERY_CLASS", "of_class", "of_decimals", "of_object"]
+
+# What deals with exceptions of others than those that are named beside it, and with which.
+_HANDLING: dict[type, type[BaseException]] = {
+    contextlib.ExitStack: BaseException,
+    contextlib.suppress: Warning,
+    warnings.catch_warnings: Warning,
+}
+OF_EVERY_CLASS = frozenset(
+    (
+        *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__slots__"),
+        *("__annotations__", "__firstlineno__", "__static_attributes__", "__abstractmethods__"),
+        *("_abc_impl", "__dataclass_params__", "__dataclass_fields__", "__match_args__"),
+        *("__parameters__", "__orig_bases__", "__hash__", "__annotate_func__", "__type_params__"),
+    )
+)
+
+
+def of_object(walk: Findings, value: Any, path: str) -> None:
+    """The attributes of an object, and its class."""
+    kind = type(value)
+    walk.items(walk.watch.namespace(value, path), path)
+    for name in slots(kind):
+        part = walk.watch.attribute(value, name, f"{path}.{name}")
+        walk.value(part, f"{path}.{name}")
+    walk.value(kind, kind.__qualname__)
+
+
+def of_class(walk: Findings, kind: type, path: str) -> None:
+    """What is in a class of the user's, and in those that it derives from."""
+    if not is_safe_class(kind):
+        raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
+    if kind.__module__ == "decimal":
+        of_decimals(walk, kind, path)
+    if issubclass(kind, BaseException):
+        walk.exceptions.append(kind)
+    elif kind in _HANDLING:
+        walk.handles = True
+        walk.exceptions.append(_HANDLING[kind])
+    if isinstance(kind, abc.ABCMeta) and walk.is_new(abc):
+        text = "what is registered with abstract classes"
+        walk.watch.answer(abc.get_cache_token, text, is_portable=False)
+    if is_fixed(kind):
+        return
+    walk.watch.class_of(kind, kind.__qualname__)
+    walk.classes.append(kind)
+    if not is_class_of_library(type(kind)):
+        walk.value(type(kind), type(kind).__qualname__)
+    for base in kind.__mro__:
+        if base is object or (is_class_of_library(base) and not is_class_read(base)):
+            continue
+        if "__exit__" in vars(base):
+            walk.handles = True
+            walk.exceptions.append(BaseException)
+        for field in vars(base).get("__dataclass_fields__", {}).values():
+            for part in (field.default, field.default_factory):
+                if part is not dataclasses.MISSING:
+                    walk.value(part, f"{base.__qualname__}.{field.name}")
+        for name, part in list(vars(base).items()):
+            if name in OF_EVERY_CLASS or isinstance(part, DESCRIPTORS):
+                continue
+            if "__dataclass_fields__" in vars(base) and is_generated(name, part):
+                walk.codes.append(part.__code__)
+                if part.__defaults__ or part.__kwdefaults__:
+                    walk.watch.function(part, f"defaults of {base.__qualname__}.{name}")
+                continue
+            for item in behind(part):
+                if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
+                    walk.function(item, f"{base.__qualname__}.{name}", None, base)
+                else:
+                    walk.value(item, f"{base.__qualname__}.{name}")
+
+
+def of_decimals(walk: Findings, value: Any, path: str) -> None:
+    """How decimal numbers are computed with, and what these raise."""
+    walk.raising.add("decimal")
+    if walk.is_new(decimal_context):
+        walk.watch.answer(decimal_context, "decimal.getcontext()")

@@ -1,0 +1,364 @@
+"""What values hold, by what they are: containers, arrays, wrappers, loggers, random generators.
+
+Each function adds the places of one kind of value to a Watch, and has the walk go on with what is
+in it. Of what is in none of the tables here it is not known what it holds.
+"""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import functools
+import gc
+import operator
+import os
+import random
+import sys
+import threading
+from array import array
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    SimpleNamespace,
+    TracebackType,
+)
+from typing import Any
+from weakref import ReferenceType
+
+import numpy as np
+
+from ..binding import WeakMethod, own_attribute
+from ..binding.callers import is_class_of_library
+from ..operations.primitives import primitive
+from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
+from .findings import Findings
+from .kinds import (
+    CONSTANTS,
+    DESCRIPTORS,
+    base_in_c,
+    behind,
+    holds_numbers,
+    is_of_logging,
+    is_safe_stream,
+    is_structure,
+    is_table,
+    named_kind,
+    unsafe,
+)
+from .reasons import IDENTITY, OUTSIDE, UNKNOWN, AsGiven, UnwatchableError
+
+__all__ = ["of_value"]
+
+
+def of_value(walk: Findings, value: Any, path: str) -> None:
+    """All that is in a value."""
+    kind = type(value)
+    root = str(kind.__module__).partition(".")[0]  # of functions in Cython it is no text
+    if isinstance(value, type):
+        of_class(walk, value, path)
+    elif isinstance(value, (functools._lru_cache_wrapper)):
+        _cache(walk, value, path)
+    elif root == "cadiff":
+        _of_cadiff(walk, value, path)
+    elif value is os.environ:
+        walk.watch.mapping(vars(value)["_data"], "os.environ")
+    elif value is sys.modules:
+        walk.watch.mapping(value, path)
+        walk.sees_loaded = True
+    elif isinstance(value, np.dtype):
+        _dtype(walk, value, path)
+    elif is_of_logging(kind):
+        _logger(walk, value, path)
+    elif root == "pathlib":  # paths do not change
+        return
+    elif is_table(value):
+        _table(walk, value, path)
+    else:
+        base = base_in_c(kind)
+        handler = _HANDLERS.get(base) or _HANDLERS_BY_NAME.get(
+            f"{base.__module__}.{base.__qualname__}"
+        )
+        if handler is not None:
+            handler(walk, value, path)
+        elif isinstance(value, BaseException):
+            _exception(walk, value, path)
+        elif not _is_harmless(value, base):
+            raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
+        if kind is not base or base is SimpleNamespace:
+            of_object(walk, value, path)
+
+
+def _is_harmless(value: Any, base: type) -> bool:
+    """Whether nothing in an object of another class of C can change."""
+    told = [own_attribute(value, name) for name in ("__module__", "__name__")]
+    if callable(value) and all(isinstance(text, str) for text in told):  # a function
+        return not unsafe(value)
+    is_constant = isinstance(value, np.ufunc) or base in CONSTANTS
+    return is_constant or is_structure(value) or is_safe_stream(value)
+
+
+def _builtin(walk: Findings, value: Any, path: str) -> None:
+    """A function of C, perhaps a method, such as a dict's get."""
+    if any(value is one for one in _ASK_IDENTITY):
+        raise UnwatchableError(AsGiven(IDENTITY.format(what=value.__name__, where=path)))
+    reason = unsafe(value)
+    if reason:
+        raise UnwatchableError(OUTSIDE.format(name=reason))
+    if not isinstance(value.__self__, ModuleType):
+        walk.value(value.__self__, path)
+
+
+def _method(walk: Findings, value: Any, path: str) -> None:
+    if isinstance(value.__func__, FunctionType):
+        walk.function(value.__func__, path, value.__self__)
+    else:
+        walk.value(value.__func__, path)
+        walk.value(value.__self__, path)
+
+
+def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
+    """Of NumPy, SciPy, or of a function of Python's."""
+    for part in gc.get_referents(value):
+        if callable(part):
+            walk.value(part, f"the function of {path}")
+            return
+    name = value.__name__
+    for module in ("numpy", "numpy._core.umath", "numpy.core.umath", "scipy.special"):
+        found = vars(sys.modules.get(module, builtins))
+        if found.get(name) is value or any(value is one for one in found.values()):
+            if module == "scipy.special":
+                walk.raising.add("special")
+            return
+    raise UnwatchableError(UNKNOWN.format(path=path, what="a ufunc of an unknown library"))
+
+
+def _dtype(walk: Findings, value: np.dtype[Any], path: str) -> None:
+    if value.names is not None:
+        walk.watch.attribute(value, "names", f"{path}.names")
+
+
+def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
+    if array.dtype.hasobject:
+        items = array.ravel().tolist()
+        walk.watch.objects(array, path)
+        walk.items(items, path)
+    else:
+        walk.watch.array(array, path)
+
+
+def _record(walk: Findings, value: np.void, path: str) -> None:
+    if value.dtype.hasobject:
+        raise UnwatchableError(UNKNOWN.format(path=path, what="a record that holds objects"))
+    walk.watch.array(np.asarray(value), path)
+
+
+def _mapping(walk: Findings, value: Any, path: str) -> None:
+    walk.watch.mapping(value, path)
+    walk.items([*dict.keys(value), *dict.values(value)], path)
+    if isinstance(value, defaultdict):
+        walk.value(walk.watch.attribute(value, "default_factory", path), path)
+
+
+def _ordered(walk: Findings, value: Any, path: str) -> None:
+    walk.watch.members(OrderedDict.items(value), path)  # which has an order of its own
+    walk.items([*OrderedDict.keys(value), *OrderedDict.values(value)], path)
+
+
+def _sequence(walk: Findings, value: Any, path: str) -> None:
+    if type(value) is list:
+        walk.watch.sequence(value, path)
+    else:
+        walk.watch.members(value, path)
+    walk.items(list(value), path)
+
+
+def _logger(walk: Findings, value: Any, path: str) -> None:
+    """What is set of a logger; but not what it keeps, and where it writes."""
+    for name, item in zip(vars(value), walk.watch.namespace(value, path), strict=True):
+        text = f"{path}.{name}"
+        if name == "handlers":
+            walk.watch.sequence(item, text)
+        elif name not in _KEPT_BY_LOGGERS:
+            walk.value(item, text)
+    walk.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's
+    if not is_class_of_library(type(value)):
+        walk.value(type(value), type(value).__qualname__)
+
+
+def _lock(walk: Findings, value: Any, path: str) -> None:
+    walk.locks.append((path, value))
+
+
+def _exception(walk: Findings, value: BaseException, path: str) -> None:
+    for base in type(value).__mro__:
+        for name, part in vars(base).items():
+            if isinstance(part, DESCRIPTORS) and name not in OF_EVERY_CLASS:
+                text = f"{path}.{name}"
+                found = walk.watch.attribute(value, name, text)
+                if not isinstance(found, TracebackType):
+                    walk.value(found, text)
+
+
+def _view(walk: Findings, value: Any, path: str) -> None:
+    """What shows the keys or the values of a dict, or all of it."""
+    of = gc.get_referents(value)
+    walk.items(of, path)
+
+
+def _fixed(walk: Findings, value: Any, path: str) -> None:
+    is_slice = type(value) is slice
+    walk.items((value.start, value.stop, value.step) if is_slice else value, path)
+
+
+def _buffer(walk: Findings, value: Any, path: str) -> None:
+    if isinstance(value, ctypes.Array) and not holds_numbers(type(value)):
+        raise UnwatchableError(UNKNOWN.format(path=path, what="pointers in an array"))
+    walk.watch.buffer(value, path)
+
+
+def _file_in_memory(walk: Findings, value: Any, path: str) -> None:
+    _buffer(walk, value, path)
+    walk.watch.answer(value.tell, f"position in {path}")
+
+
+def _neighbours(walk: Findings, value: Any, path: str) -> None:
+    """The points of a tree that finds neighbours, and what it is made of."""
+    for name in ("data", "indices", "maxes", "mins"):
+        _array(walk, getattr(value, name), f"{path}.{name}")
+
+
+def _partial(walk: Findings, value: Any, path: str) -> None:
+    for name in ("func", "args", "keywords"):
+        text = f"{path}.{name}"
+        walk.value(walk.watch.attribute(value, name, text), text)
+    if vars(value):
+        walk.items(walk.watch.namespace(value, path), path)
+
+
+def _wrapped(walk: Findings, value: Any, path: str) -> None:
+    walk.items(behind(value), path)
+    if own_attribute(value, "__dict__"):
+        walk.items(walk.watch.namespace(value, path), path)
+
+
+def _cache(walk: Findings, value: Any, path: str) -> None:
+    """What a function that remembers its results has remembered."""
+    walk.value(value.__wrapped__, path)
+    for part in gc.get_referents(value):
+        if type(part) is dict and part is not vars(value):
+            walk.watch.mapping(part, f"results of {path}")
+        elif part is not value.__wrapped__ and not isinstance(part, type):
+            walk.value(part, f"results of {path}")
+
+
+def _generator(walk: Findings, value: Any, path: str) -> None:
+    if isinstance(value, random.SystemRandom):
+        raise UnwatchableError(OUTSIDE.format(name="random.SystemRandom"))
+    walk.generators.append((path, value))
+
+
+def _table(walk: Findings, value: Any, path: str) -> None:
+    kind = type(value)
+    if kind.__module__.partition(".")[0] == "pandas":
+        walk.watch.table(value, path)
+        walk.value(walk.watch.attribute(value, "attrs", path), f"{path}.attrs")
+        held = [x for name, x in vars(value).items() if name[:1] != "_"]
+        walk.items([*held, *_objects_in(value)], path)
+        return
+    raise UnwatchableError(
+        f"it reads {path}, {named_kind(kind)}, whose changes cannot be seen: give it "
+        "arrays, such as those that to_numpy() makes"
+    )
+
+
+def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
+    if isinstance(value, primitive):
+        walk.is_in_step, former = True, walk.is_in_step
+        for name in ("pulls", "pushes", "patterns"):
+            _mapping(walk, getattr(value, name), f"{name} of {path}")
+        try:
+            walk.value(value.function, path)
+        except UnwatchableError as error:  # which does no harm where replays run it
+            walk.unwatched_steps[id(value)] = error.reason
+        walk.is_in_step = former
+    elif isinstance(value, WeakMethod):
+        _method(walk, value, path)
+    else:
+        inner = own_attribute(value, "__wrapped__")
+        parts = () if inner is not None else own_attribute(value, "__dict__", {}).values()
+        for part in (inner, *parts):
+            is_wrapper = own_attribute(part, "__wrapped__") is not None
+            if is_wrapper or isinstance(part, (FunctionType, MethodType)):
+                walk.value(part, path)
+
+
+def _objects_in(table: Any) -> Iterator[Any]:
+    """The objects in a table and its labels, but for those of pandas, which do not change."""
+    columns = [x for _, x in table.items()] if getattr(table, "ndim", 1) == 2 else [table]
+    for part in (*columns, *(getattr(table, name, None) for name in ("index", "columns"))):
+        array = part.to_numpy() if is_table(part) else np.empty(0)
+        for item in array.ravel().tolist() if array.dtype.hasobject else ():
+            if not type(item).__module__.startswith("pandas."):
+                yield item
+
+
+_HANDLERS: dict[type, Callable[[Findings, Any, str], None]] = {
+    object: lambda walk, value, path: None,
+    SimpleNamespace: lambda walk, value, path: None,
+    BuiltinFunctionType: _builtin,
+    MethodType: _method,
+    MethodWrapperType: lambda walk, value, path: walk.value(value.__self__, path),
+    CellType: lambda walk, value, path: walk.value(walk.watch.cell(value, path), path),
+    ReferenceType: lambda walk, value, path: walk.value(value(), path),
+    functools.partial: _partial,
+    property: _wrapped,
+    staticmethod: _wrapped,
+    classmethod: _wrapped,
+    dict: _mapping,
+    defaultdict: _mapping,
+    OrderedDict: _ordered,
+    list: _sequence,
+    set: _sequence,
+    deque: _sequence,
+    tuple: _fixed,
+    frozenset: _fixed,
+    slice: _fixed,
+    MappingProxyType: _view,
+    type({}.keys()): _view,
+    type({}.values()): _view,
+    type({}.items()): _view,
+    bytearray: _buffer,
+    array: _buffer,
+    memoryview: _buffer,
+    ctypes.Array: _buffer,
+    np.ndarray: _array,
+    np.void: _record,
+    np.ufunc: _ufunc,
+    random.Random.__mro__[1]: _generator,
+    type(threading.Lock()): _lock,
+    type(threading.RLock()): _lock,
+}
+# Of modules that are not loaded for this.
+_HANDLERS_BY_NAME: dict[str, Callable[[Findings, Any, str], None]] = {
+    "builtins.SuperLU": lambda walk, value, path: None,  # SciPy's
+    "decimal.Decimal": of_decimals,
+    "mmap.mmap": _file_in_memory,
+    "scipy.spatial._ckdtree.cKDTree": _neighbours,
+    **{
+        f"numpy.random.{name}": _generator
+        for name in (
+            *("_generator.Generator", "mtrand.RandomState", "_mt19937.MT19937", "_pcg64.PCG64"),
+            *("_pcg64.PCG64DXSM", "_philox.Philox", "_sfc64.SFC64"),
+        )
+    },
+}
+# Remembered answers, other loggers, and what texts are made of and written to.
+_KEPT_BY_LOGGERS = frozenset(("_cache", "formatter", "lock", "loggerDict", "stream"))
+_ASK_IDENTITY: tuple[Any, ...] = (id, operator.is_, operator.is_not)

@@ -1,0 +1,114 @@
+"""What a walk over the objects that f reads has found, and what it asks of these at last.
+
+The kinds of objects (contents.py, classes.py) and names (names.py) add to it; they know of the
+walk itself no more than is said here.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ..binding import Watch
+from .kinds import CONSTANTS
+from .questions import OF_CLASSES, OF_LOCKS, UNWATCHED, asks_state, asks_unwatched
+from .reasons import OUTSIDE, AsGiven, UnwatchableError
+from .settings import seen_by
+
+__all__ = ["Findings"]
+
+MOST_PLACES = 20_000
+
+
+class Findings(ABC):
+    """What is found by a walk, which adds places to a Watch."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.asks_types = False  # whether the user's code looks at types
+        self.codes: list[CodeType] = []  # of the user's, whose names were followed
+        # Why what the functions of primitives give is no constant, by the primitive's number
+        self.unwatched_steps: dict[int, str] = {}
+        self.generators: list[tuple[str, Any]] = []  # of random numbers, and what they are called
+        self.is_in_step = False  # of which replays run the code, with all that it changes
+        self.locks: list[tuple[str, Any]] = []
+        self.classes: list[type] = []  # of the user's
+        self.gets_loggers = False
+        self.handles = False  # exceptions
+        self.raising: set[str] = set()  # libraries in which it is set which are raised
+        self.exceptions: list[type[BaseException]] = []
+        self.names: set[str] = set()  # that the user's code has: methods, strings and all else
+        self.modules: dict[str, ModuleType] = {}  # by what they are called, looked into at last
+        self.asked: list[tuple[str, str]] = []  # names of methods, and what these ask
+        self.sees_loaded = False  # those of sys.modules
+        self.values: dict[tuple[int, str], Any] = {}  # of names that are watched
+        self._seen: set[Any] = set()
+        self._kept: list[Any] = []  # else a number in _seen may come to stand for another object
+
+    @abstractmethod
+    def value(self, value: Any, path: str) -> None:
+        """A value, and all that is in it."""
+
+    @abstractmethod
+    def function(
+        self, function: FunctionType, path: str, owner: Any = None, kind: type | None = None
+    ) -> None:
+        """What a function reads.
+
+        `owner` is the object that it is a method of; or `kind` a class that has it, where it is
+        not known whether anything calls it.
+        """
+
+    def items(self, items: Iterable[Any], path: str) -> None:
+        """Values that stand beside each other."""
+        for item in items:
+            if type(item) not in CONSTANTS:
+                self.value(item, path)
+
+    def is_new(self, *what: Any) -> bool:
+        """Whether the walk comes to some objects for the first time."""
+        key = tuple(map(id, what))
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        self._kept.append(what)
+        if len(self.watch) > MOST_PLACES:
+            raise UnwatchableError(
+                f"it reads more than {MOST_PLACES} places beside its arguments: pass what it "
+                "computes with as an argument"
+            )
+        return True
+
+    def check_identities(self) -> None:
+        """Raise where something is asked of arguments that stand-ins do not answer.
+
+        In methods, if their names are anywhere in the code, or if Python itself calls them.
+        """
+        for name, text in self.asked:
+            if not name or name.startswith("__") or name in self.names:
+                raise UnwatchableError(AsGiven(text))
+
+    def check_names(self) -> None:
+        """What the code asks by names that say of what, and which exceptions it may catch."""
+        for name in OF_CLASSES & self.names if self.classes else ():
+            for kind in self.classes:
+                self.watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
+        if self.locks and not OF_LOCKS.isdisjoint(self.names):
+            for path, lock in self.locks:
+                self.watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)
+        # Whether exceptions that the code may catch are raised is set elsewhere.
+        for kind in self.exceptions if self.handles else ():
+            for ask, name in seen_by(kind, self.raising):
+                if self.is_new(ask):
+                    self.watch.answer(ask, name)
+        if not UNWATCHED.isdisjoint(self.names):
+            asked = asks_unwatched(self.names, self.gets_loggers)
+            if asked:
+                raise UnwatchableError(OUTSIDE.format(name=asked))
+        if self.asked:
+            self.check_identities()
+        # A generator's state may be read without drawing.
+        if self.generators and (asked := asks_state(self.names)):
+            raise UnwatchableError(OUTSIDE.format(name=f"{self.generators[0][0]}.{asked}"))

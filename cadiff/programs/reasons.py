@@ -1,0 +1,57 @@
+"""Why f runs as it is: what it reads or asks that no recording can watch."""
+
+from __future__ import annotations
+
+__all__ = [
+    "IDENTITY",
+    "OUTSIDE",
+    "UNKNOWN",
+    "AsGiven",
+    "NestedTooDeepError",
+    "UnwatchableError",
+]
+
+IDENTITY = (
+    "it asks whether objects are the same (`{what}` in {where}), which numbers, arrays and "
+    "containers in the place of arguments are not: compare what they hold, or pass a bool or a "
+    "str that tells them apart"
+)
+UNKNOWN = (
+    "it reads {path}, {what}, whose changes cannot be seen: pass what it gives as an argument"
+)
+OUTSIDE = (
+    "it calls {name}, which may give something else each time: call it outside, and pass what it "
+    "gives as an argument"
+)
+
+
+class AsGiven(str):
+    """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
+
+
+class UnwatchableError(Exception):
+    """Something is read whose changes cannot be seen, or asked that is not so in a replay."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self._text = reason
+        self._is_placed = isinstance(reason, AsGiven)  # which say so themselves
+
+    @property
+    def reason(self) -> str:
+        """Why f runs as it is: on its own arguments, since nobody sees which numbers it keeps."""
+        return AsGiven(self._text)
+
+    def at(self, place: str) -> UnwatchableError:
+        """The same, with where it was found, if it does not say so yet."""
+        if not self._is_placed:
+            self._text, self._is_placed = f"{self._text} ({place})", True
+        return self
+
+
+class NestedTooDeepError(UnwatchableError):
+    """Containers are read of which no walker sees the end."""
+
+    @property
+    def reason(self) -> str:
+        return self._text
