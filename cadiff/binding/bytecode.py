@@ -98,7 +98,8 @@ _ALWAYS = (
     | _rows(Kind.OTHER, "DICT_MERGE DICT_UPDATE LIST_APPEND LIST_EXTEND MAP_ADD", None, 0)
     | _rows(Kind.OTHER, "SET_ADD SET_UPDATE POP_EXCEPT POP_TOP SETUP_ANNOTATIONS", None, 0)
     | _rows(Kind.OTHER, "JUMP_FORWARD POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE", None, 0)
-    | _rows(Kind.OTHER, "RAISE_VARARGS RETURN_VALUE", None, 0)
+    | _rows(Kind.OTHER, "RAISE_VARARGS", None, 0)
+    | _rows(Kind.OTHER, "RETURN_VALUE", 1, 0)
 )
 _UNTIL_3_10 = (
     _rows(Kind.CALL, "CALL_FUNCTION", 1)  # beside its arguments

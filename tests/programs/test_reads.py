@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,3 +117,49 @@ def test_names_are_those_of_functions_within_too() -> None:
     assert {"part", "text", "other", "inner"} <= reads.names
     assert reads.has_functions
     assert not reads_of(assigns.__code__).has_functions
+
+
+# What Python 3.14 makes of two lines: names, what they are given, and how the stack grows.
+OF_3_14: list[tuple[str, int | None, Any, int]] = [
+    ("RESUME", 0, 0, 0),
+    ("LOAD_FAST_BORROW", 0, "self", 1),
+    ("COPY", 1, 1, 1),
+    ("LOAD_ATTR", 0, "n", 0),
+    ("LOAD_SMALL_INT", 1, 1, 1),
+    ("BINARY_OP", 13, 13, -1),
+    ("SWAP", 2, 2, 0),
+    ("STORE_ATTR", 0, "n", -2),
+    ("LOAD_FAST_BORROW_LOAD_FAST_BORROW", 1, ("self", "x"), 2),
+    ("BINARY_OP", 26, 26, -1),
+    ("LOAD_ATTR", 1, "get", 1),
+    ("LOAD_COMMON_CONSTANT", 0, 0, 1),
+    ("LOAD_FAST_BORROW", 1, "x", 1),
+    ("IS_OP", 0, 0, -1),
+    ("CALL", 1, 1, -2),
+    ("RETURN_VALUE", None, None, 0),
+]
+
+
+def counted_in_3_14(self: Any, x: Any) -> Any:
+    self.n += 1
+    return self[x].get(tuple is x)
+
+
+def test_the_next_version_is_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = {name: 300 + k for k, (name, *_) in enumerate(OF_3_14)}
+    grows = {(codes[name], given): grown for name, given, _, grown in OF_3_14}
+    listing = [
+        SimpleNamespace(opname=name, opcode=codes[name], arg=given, argval=value, offset=2 * k)
+        for k, (name, given, value, _) in enumerate(OF_3_14)
+    ]
+    monkeypatch.setattr(bytecode.dis, "get_instructions", lambda code: listing)
+    monkeypatch.setattr(bytecode.dis, "stack_effect", lambda code, given, jump: grows[code, given])
+    reads = reads_of.__wrapped__(counted_in_3_14.__code__)
+    assert reading.as_told(reads) == {"chains": {"self"}, "counted": "n", "handed": {"self"}}
+    kinds = [step.kind for step in steps_of(counted_in_3_14.__code__)]
+    expected = [Kind.NAME, Kind.COPY, Kind.ATTRIBUTE, Kind.CONSTANT, Kind.ARITHMETIC, Kind.SWAP]
+    expected += [Kind.STORE_ATTRIBUTE, Kind.NAME, Kind.NAME, Kind.ITEM, Kind.ATTRIBUTE]
+    expected += [Kind.CONSTANT, Kind.NAME, Kind.IS, Kind.CALL, Kind.OTHER]
+    assert kinds[1:] == expected
+    last = list(steps_of(counted_in_3_14.__code__))[-1]
+    assert (last.pops, last.pushes, last.ends) == (1, 0, True)
