@@ -14,10 +14,9 @@ import math as _math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .binding import Dual, Var, compare, depends, plain_values
+from .binding import Dual, Var, carries, compare, depends, plain_values
 from .binding import strip as value
 from .operations import table as _table
-from .operations.dispatch import carries
 from .operations.guards import EQUAL, LESS_EQUAL, note_kinds
 
 Function = Callable[..., Any]

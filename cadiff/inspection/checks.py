@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import NonFiniteError
 from ..transforms import jvp, vjp
 from ..transforms._base import answering, check_function
 from ..transforms._outputs import Output
-
-__all__ = ["NonFiniteError", "check_grads", "nan_check"]
 
 FloatArray = NDArray[np.float64]
 

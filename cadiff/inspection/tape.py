@@ -34,8 +34,6 @@ from .texts import (
     table,
 )
 
-__all__ = ["Tape", "make_tape"]
-
 Shape = tuple[int, ...]
 Owner = tuple[str | None, str, int, int, Shape | None]
 

@@ -8,19 +8,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Graph",
-    "abridged",
-    "check_rows",
-    "counted",
-    "digraph",
-    "first_and_last",
-    "number_text",
-    "quoted",
-    "readable",
-    "table",
-]
-
 Item = TypeVar("Item")
 
 _READABLE = {

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..binding import compare, depends, plain_values
+from ..binding import carries, compare, depends, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import carries, implements
+from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, places
 from ..operations.integers import counted
 from ..operations.primitives import primitive

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..binding import Dual, Var, depends, plain_values
+from ..binding import Dual, Var, carries, depends, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import FUNCTIONS, carries, implements
+from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held, infinite, nans, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along

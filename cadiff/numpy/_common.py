@@ -11,27 +11,10 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from ..binding import Dual, Var, is_real_array, single, structure_of
+from ..binding import Dual, Var, carries, is_real_array, single, structure_of
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import carries
 from ..operations.replayed import Replayed
-
-__all__ = [
-    "Axis",
-    "Number",
-    "along",
-    "as_number",
-    "as_view",
-    "chosen",
-    "existing",
-    "expanded",
-    "is_float",
-    "rearranged",
-    "refuse",
-    "unsupported",
-    "wants_floats",
-]
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 Axis: TypeAlias = int | Sequence[int] | None

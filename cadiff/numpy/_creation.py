@@ -20,12 +20,13 @@ from ..binding import (
     DispatchedFunction,
     Dual,
     array_of_lists,
+    carries,
     holds_complex,
     is_differentiating,
     is_forward,
 )
 from ..operations import arrays
-from ..operations.dispatch import FUNCTIONS, carries, implements
+from ..operations.dispatch import FUNCTIONS, implements
 from ._common import (
     Number,
     as_number,

@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Elementwise
+from ..binding import Elementwise, carries
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import FUNCTIONS, carries, implements, plain
+from ..operations.dispatch import FUNCTIONS, implements, plain
 from ..operations.primitives import primitive
 from ._common import Number, as_number, existing
-
-__all__ = ["elementwise"]
 
 
 def _joined(x: Any) -> Any:

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from ..binding import Dual, Var, depends, indicator
+from ..binding import Dual, Var, carries, depends, indicator
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import carries, implements
+from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive

@@ -10,8 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..binding import MissingRuleError, plain_constants, strip
-from ..operations.dispatch import carries
+from ..binding import MissingRuleError, carries, plain_constants, strip
 
 INSTEAD = "docs/functions.md lists those that do; cadiff.value(x) has no derivative"
 

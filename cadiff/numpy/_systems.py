@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import is_complex_number
+from ..binding import carries, is_complex_number
 from ..binding import strip as value
 from ..operations.arrays import concatenate, reshape, stack, sum
 from ..operations.complexes import imag
-from ..operations.dispatch import carries
 from ..operations.guards import held
 from ._matrices import (
     EPSILON,

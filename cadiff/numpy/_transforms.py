@@ -31,18 +31,6 @@ from .. import binding
 from ..binding import resized
 from ..operations.linear import linear
 
-__all__ = [
-    "EXCHANGED",
-    "Options",
-    "Transform",
-    "half",
-    "of_half",
-    "real_of_spectrum",
-    "resized",
-    "spectrum",
-    "spectrum_of_real",
-]
-
 Real = NDArray[np.float64]
 Parts = tuple[Real, Real]
 Options = tuple[tuple[str, Any], ...]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding import compare, plain_values
+from ..binding import carries, compare, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
-from ..operations.dispatch import METHODS, PLAIN, carries, function_for, store
+from ..operations.dispatch import METHODS, PLAIN, function_for, store
 from ..operations.guards import EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Complex, Dual, Var, is_complex_number, newcomers
+from ..binding import Complex, Dual, Var, carries, is_complex_number, newcomers
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
-from ..operations.dispatch import carries, implements, plain
+from ..operations.dispatch import implements, plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive

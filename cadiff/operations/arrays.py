@@ -18,37 +18,6 @@ from .. import binding
 from ..binding import Complex, Dual, Var
 from .replayed import Replayed, is_number_mask
 
-__all__ = [
-    "array",
-    "as_array",
-    "as_rows",
-    "blank",
-    "broadcast_to",
-    "concatenate",
-    "copy",
-    "cumsum",
-    "diagonal",
-    "expand_dims",
-    "full",
-    "gathered",
-    "lengths_of",
-    "matmul",
-    "moveaxis",
-    "ones",
-    "ravel",
-    "reduced_axes",
-    "relabelled",
-    "reshape",
-    "squeeze",
-    "stack",
-    "sum",
-    "swapaxes",
-    "take",
-    "transpose",
-    "vecdot",
-    "zeros",
-]
-
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 Shape: TypeAlias = tuple[int, ...]
 

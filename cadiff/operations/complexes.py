@@ -24,8 +24,6 @@ from .dispatch import PLAIN, function_for, load, mask_of
 from .guards import EQUAL
 from .pairs import on_pairs
 
-__all__ = ["ELEMENTWISE", "implements_complex", "parts"]
-
 Number = Any  # a real number: a float, an ndarray, a Var, a Dual
 ComplexNumber = Any
 

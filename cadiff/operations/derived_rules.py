@@ -15,15 +15,6 @@ from .. import binding
 from . import arrays
 from .recorded_calls import Number, Operation, as_list
 
-__all__ = [
-    "is_partial",
-    "pull_by_transposing",
-    "pull_partial",
-    "push_by_transposing",
-    "push_partial",
-    "stretches",
-]
-
 
 def stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
     """Whether an array of one shape broadcasts to another."""

@@ -21,19 +21,6 @@ from ..binding import carries
 from . import guards as _guards
 from .replayed import replaced
 
-__all__ = [
-    "FUNCTIONS",
-    "METHODS",
-    "PLAIN",
-    "WHEN_IMPORTED",
-    "carries",
-    "function_for",
-    "implements",
-    "load",
-    "plain",
-    "store",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from .. import binding
 
-__all__ = ["doubt", "report_doubts", "warn_nan"]
-
 
 class _Doubts(threading.local):
     """Warnings held back while a forward differentiation is under way, that of the given tag."""

@@ -14,8 +14,6 @@ from .. import binding
 from .guards import EQUAL, LESS_EQUAL
 from .replayed import Replayed, kind_of, replaced
 
-__all__ = ["EXACT", "are_floats", "as_floats", "bound_of", "stay_exact"]
-
 EXACT = 2**53  # whole numbers below are floats
 
 SUMS = {np.sum, np.mean, np.cumsum, np.prod}

@@ -31,8 +31,6 @@ from .integers import INSTEAD
 from .making import bools_of, made_of
 from .replayed import Replayed, is_mask, is_value, kind_of, masks_in, replaced, unread
 
-__all__ = ["Operand"]
-
 _ORDERS = {np.less, np.less_equal, np.greater, np.greater_equal}
 _COMPARISONS = {
     np.less: (LESS, False),

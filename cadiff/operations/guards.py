@@ -18,24 +18,6 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding import depends, plain_values
 
-__all__ = [
-    "EQUAL",
-    "LESS",
-    "LESS_EQUAL",
-    "NoDerivativeError",
-    "finite",
-    "fixed",
-    "held",
-    "infinite",
-    "nans",
-    "note_kinds",
-    "order",
-    "peaks",
-    "places",
-    "questions",
-    "truths",
-]
-
 LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = range(6)  # as in Python.h
 
 # What has to be noted before a function answers; it may have a better answer, of numbers that a

@@ -20,8 +20,6 @@ from .making import lend, lend_plain, made_of, note_made
 from .primitives import primitive
 from .replayed import Replayed, is_anew, is_mask, kind_of, replaced
 
-__all__ = ["FEW", "added_at", "along", "places_of_true", "taken", "taken_at"]
-
 FEW = 1 << 12  # comparisons, up to which a program makes them all
 MOST_CONSTANTS = 1 << 24  # numbers of an array that a recording keeps for its replays to index
 

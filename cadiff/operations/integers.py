@@ -22,8 +22,6 @@ from .making import made_of
 from .primitives import primitive
 from .replayed import Replayed, is_anew, is_mask, kind_of, replaced, unread
 
-__all__ = ["INSTEAD", "assigned", "counted", "summed_at"]
-
 MOST_REPEATED = 64  # elements of an array for each that is assigned, all of which are chosen anew
 
 

@@ -22,8 +22,6 @@ from .patterns import joined, links_of
 from .primitives import lanes_last, primitive
 from .recorded_calls import Rule
 
-__all__ = ["linear"]
-
 Number = Any  # a Var, a Dual or an ndarray
 Adjoint = tuple["linear", Any]
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from .. import binding
 from .replayed import Replayed, is_value, origins_of
 
-__all__ = ["are_kept", "chooses_anew", "made", "made_of", "value_of"]
-
 
 class _Made(threading.local):
     """What this thread has made that f might not be able to do with."""

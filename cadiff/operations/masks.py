@@ -38,8 +38,6 @@ from .making import (
 from .replayed import Replayed, is_value, masks_in, replaced
 from .scalars import int_of_value
 
-__all__ = ["Mask"]
-
 _METHODS = {
     function.__name__: function
     for function in (

@@ -10,8 +10,6 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["name_for_pickle"]
-
 
 def name_for_pickle(thing: Any, name: str, unfound: str | None = None) -> str | None:
     """The name that a `__reduce__` returns; None if the thing itself is to be pickled.

@@ -28,8 +28,6 @@ from .primitives import primitive
 from .recorded_calls import Rule
 from .replayed import replaced
 
-__all__ = ["on_pairs"]
-
 
 def pair(z: Any) -> Any:
     """A complex array, or a real one, as a real one of both parts."""

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Links", "Pattern", "chained", "entries_of", "joined", "links_of", "over_axes"]
-
 Indices: TypeAlias = NDArray[np.int64]
 Shape: TypeAlias = tuple[int, ...]
 Pairs: TypeAlias = tuple[Indices, Indices]

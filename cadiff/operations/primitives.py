@@ -30,13 +30,6 @@ from .patterns import Pattern
 from .recorded_calls import Number, Rule, as_list, unshared, without_constants
 from .replayed import replaced
 
-__all__ = [
-    "after_lanes",
-    "custom",
-    "lanes_last",
-    "primitive",
-]
-
 LONG_ARRAY = 512  # elements
 
 

@@ -17,8 +17,6 @@ from .. import binding
 from ..binding import Dual, Var
 from .patterns import joined, links_of
 
-__all__ = ["Number", "Operation", "Rule", "as_list", "unshared", "without_constants"]
-
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
 Operation: TypeAlias = Any  # a primitive
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from .. import binding
 
-__all__ = ["Memory", "Replayed", "is_number_mask", "replaced"]
-
 MOST_ORIGINS = 16  # that something has, else a sum of n ints would remember n * n of them
 
 Outcomes = tuple[Any, int, bool]  # a Var, the serial of its recording, whether it is an equality

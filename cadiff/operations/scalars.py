@@ -22,8 +22,6 @@ from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
 from .making import joined, keep_in_mind, note_made, of_integers
 from .replayed import Replayed
 
-__all__ = ["Scalar", "int_of_value", "stand_in"]
-
 MOST_INT = 2**31  # see binding.may_be_input
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MARK", "colors", "ground_of", "is_dark", "new_axes", "ramp"]
-
 # The colours of M. Okabe and K. Ito, which are told apart with colour-blind eyes, too: without
 # yellow on light ground, and without dark blue on dark ground.
 _ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666")

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from ..programs.program import Program
 from ._axes import MARK, is_dark, new_axes, ramp
 
-__all__ = ["contours"]
-
 _MARGIN = 0.25  # around a path, in units of its width, on each side
 _LEVELS = 16
 _ARROWS = 14  # along each axis

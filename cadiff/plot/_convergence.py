@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ._axes import colors, new_axes
 
-__all__ = ["convergence"]
-
 _DASHES = ("-", "--", "-.", ":")
 _FEW = 30  # steps, of which each has a mark
 

@@ -11,8 +11,6 @@ from ..programs.program import Program
 from ._axes import is_dark, new_axes
 from ._layout import Layout, laid_out
 
-__all__ = ["graph"]
-
 _FONT = 9.0  # points
 _CHAR, _LINE = 0.645 * _FONT, 1.35 * _FONT  # of a character, rounded up to whole pixels
 _PADDING = 5.0

@@ -13,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Box", "Layout", "laid_out"]
-
 _GAP = 14.0  # between neighbours in a layer
 _LANE = 10.0  # for an edge that passes
 _ABOVE = 26.0  # between layers

@@ -10,8 +10,6 @@ from ..programs.profiles import Profile
 from ..programs.program import Program
 from ._axes import MARK, colors, is_dark, new_axes
 
-__all__ = ["profile"]
-
 _BAR = 0.36  # inches
 
 

@@ -15,8 +15,6 @@ from ..programs.sparse import SparseMatrix
 from ..transforms import LinearMap
 from ._axes import colors, ground_of, new_axes
 
-__all__ = ["sparsity"]
-
 _CELLS = 40  # rows and columns at most, between which there are lines
 _LARGEST = 50_000_000  # entries of a LinearMap, of which no structure is known
 _EQUAL = 6.0  # how much longer one side may be for entries to be squares

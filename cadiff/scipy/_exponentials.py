@@ -14,8 +14,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-__all__ = ["exponential", "frechet"]
-
 Stack: TypeAlias = NDArray[Any]
 
 # The degrees of approximants, and the largest 1-norms for which each is accurate to double

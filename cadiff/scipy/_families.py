@@ -34,30 +34,6 @@ from ..operations.table import (
 Array = NDArray[np.float64]
 Kernel = Callable[..., Array]
 
-__all__ = [
-    "beta_density",
-    "beta_log_density",
-    "choose",
-    "deviance",
-    "digamma_gap",
-    "either",
-    "erfcx_moment",
-    "exp_over",
-    "floats",
-    "gamma_density",
-    "gamma_log_density",
-    "hypot_ratio",
-    "i0e_moment",
-    "ive_tail",
-    "kve_moment",
-    "log_ratio",
-    "student_density",
-    "student_log_density",
-    "student_tail",
-    "student_tail_scale",
-    "valued",
-]
-
 # B_2k, k = 1 ...
 BERNOULLI = np.array(
     [

@@ -10,8 +10,6 @@ import numpy as np
 from ..operations.arrays import concatenate
 from ..operations.guards import fixed
 
-__all__ = ["blocks", "each", "permutation"]
-
 
 def each(function: Callable[..., Any], *stacks: Any) -> Any:
     """A function of matrices, applied along stacks of them; the result is like the last."""

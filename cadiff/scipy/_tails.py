@@ -34,8 +34,6 @@ from ._values import stdtr
 
 Array = NDArray[np.float64]
 
-__all__ = ["log_betainc", "log_betaincc", "log_gammainc", "log_gammaincc", "log_stdtr"]
-
 TAIL = -9.0  # below this logarithm of a probability its derivative is that of a tail
 UNDERFLOW = 1e-280  # and below this probability its value, too
 

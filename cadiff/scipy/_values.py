@@ -26,30 +26,6 @@ from ._families import (
 
 Array = NDArray[np.float64]
 
-__all__ = [
-    "boxcox",
-    "boxcox1p",
-    "cotdg",
-    "hyp0f1",
-    "hyp1f1",
-    "hyp2f1",
-    "inv_boxcox1p",
-    "iv",
-    "ive",
-    "jv",
-    "kl_div",
-    "kn",
-    "kv",
-    "kve",
-    "owens_t",
-    "powm1",
-    "pseudo_huber",
-    "stdtr",
-    "stdtrit",
-    "tandg",
-    "zeta",
-]
-
 
 def _corrected(
     usual: Callable[..., Any],

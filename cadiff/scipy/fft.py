@@ -18,12 +18,12 @@ import scipy.fft
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import MissingRuleError, carries
+from ..binding import MissingRuleError, carries, resized
 from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
 from ..numpy._common import Axis, Number
 from ..numpy._refusals import INSTEAD, relayed
-from ..numpy._transforms import EXCHANGED, Options, Transform, at, resized
+from ..numpy._transforms import EXCHANGED, Options, Transform, at
 from ..numpy.fft import Lengths, Name, implements_all, one_axis, some_axes
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements

@@ -21,11 +21,12 @@ import numpy as np
 import scipy.special as sp
 
 from .. import nn
+from ..binding import carries
 from ..binding import strip as value
 from ..numpy._refusals import INSTEAD, relayed
 from ..operations.arrays import as_array, broadcast_to, gathered, reshape
 from ..operations.arrays import sum as sum_
-from ..operations.dispatch import FUNCTIONS, carries, implements
+from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive

@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 
-from ..binding import depends, holds_complex, plain_values, shape
+from ..binding import carries, depends, holds_complex, plain_values, shape
 from ..numpy._refusals import INSTEAD, refusing, relayed
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
-from ..operations.dispatch import carries
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import (

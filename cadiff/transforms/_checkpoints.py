@@ -26,8 +26,6 @@ from ..operations.arrays import as_array, concatenate, stack
 from ._base import Function, P, T, Transform, answering, check_function
 from ._generators import Generators, generators_in
 
-__all__ = ["as_it_is_now", "checkpoint", "checkpoint_scan"]
-
 
 @answering
 def checkpoint(f: Callable[P, T]) -> Callable[P, T]:

@@ -19,8 +19,6 @@ from ..binding import FrozenMap
 from ..operations.arrays import concatenate, reshape
 from ..operations.primitives import primitive
 
-__all__ = ["carried", "carried_vector", "joined", "parted"]
-
 Shape = tuple[int, ...]
 
 MOST_ENTRIES = 1 << 28  # of a map whose matrix is computed to find its structure, ...

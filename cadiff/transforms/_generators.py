@@ -13,8 +13,6 @@ import numpy as np
 
 from .. import binding
 
-__all__ = ["Generators", "generator_types", "generators_in"]
-
 MT19937_BYTES = 625 * 4  # 624 words and a position
 
 

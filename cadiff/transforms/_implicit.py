@@ -21,7 +21,6 @@ from ._flat import flatten
 from ._jacobians import jacobian
 from ._outputs import Output
 
-__all__ = ["fixed_point", "root"]
 FloatArray = NDArray[np.float64]
 Solver = Callable[[Callable[[FloatArray], FloatArray], FloatArray], Any]
 

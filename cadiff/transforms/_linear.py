@@ -18,8 +18,6 @@ from ._outputs import Output, handed_out
 from ._pages import page
 from ._reverse import vjp
 
-__all__ = ["LinearMap", "linearize"]
-
 Shape = tuple[int, ...]
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["page"]
-
 _LONGEST = 400  # characters of a cell
 _CELL = "text-align:left;vertical-align:top"
 
