@@ -20,7 +20,7 @@ from ..binding import Complex, is_nothing
 from ..binding import make_complex as paired
 from ..operations.complexes import (
     conjugate,
-    implements_complex,
+    implements_all,
     joined,
     parts,
     whole_parts,
@@ -43,15 +43,6 @@ fftfreq, rfftfreq = _fft.fftfreq, _fft.rfftfreq
 
 Lengths = Sequence[int | None] | None
 Name = str | None
-
-
-def implements_all(*originals: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function the one that differentiates `originals`, by real and by complex numbers."""
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        return implements(*originals)(implements_complex(*originals)(function))
-
-    return decorate
 
 
 # --- any library's -------------------------------------------------------------------------------
@@ -213,131 +204,80 @@ def real_to_symmetric(x: Number, t: Transform) -> Number:
 # --- NumPy's -------------------------------------------------------------------------------------
 
 NUMPY = "numpy.fft"
+REAL = (real_to_half, real_to_symmetric)  # of real numbers alone
 
 
-@implements_all(_fft.fft)
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
-    """The discrete Fourier transform, as `numpy.fft.fft`."""
-    if out is not None:
-        refuse("fft.fft", out=out)
-    return whole(*one_axis(NUMPY, a, n, axis, norm))
+def named(function: Callable[..., Any], original: Any, transform: Any, what: str) -> Any:
+    """A function of a library's, registered for the numbers that its transform takes."""
+    function.__qualname__, function.__doc__ = original.__name__, what
+    return (implements if transform in REAL else implements_all)(original)(function)
 
 
-@implements_all(_fft.ifft)
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
-    """The inverse transform, as `numpy.fft.ifft`."""
-    if out is not None:
-        refuse("fft.ifft", out=out)
-    return whole(*one_axis(NUMPY, a, n, axis, norm), is_inverse=True)
+def _along_one(original: Any, transform: Any, what: str, of_half: bool = False, **way: Any) -> Any:
+    """A function of NumPy's that transforms along one axis."""
+    name = original.__name__
+
+    def function(
+        a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
+    ) -> Any:
+        if out is not None:
+            refuse(f"fft.{name}", out=out)
+        return transform(*one_axis(NUMPY, a, n, axis, norm, of_half), **way)
+
+    return named(function, original, transform, f"{what}, as `numpy.fft.{name}`.")
 
 
-@implements(_fft.rfft)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
-    """The first half of the spectrum of real numbers, as `numpy.fft.rfft`."""
-    if out is not None:
-        refuse("fft.rfft", out=out)
-    return real_to_half(*one_axis(NUMPY, a, n, axis, norm))
-
-
-@implements_all(_fft.irfft)
-def irfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
+def _along_several(
+    original: Any,
+    transform: Any,
+    what: str,
+    default: Axis = None,
+    of_half: bool = False,
+    **way: Any,
 ) -> Any:
-    """The real numbers of half a spectrum, as `numpy.fft.irfft`."""
-    if out is not None:
-        refuse("fft.irfft", out=out)
-    return half_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
+    """A function of NumPy's that transforms along several axes, by default all, or two."""
+    name = original.__name__
+
+    def function(
+        a: Any, s: Lengths = None, axes: Axis = default, norm: Name = None, out: None = None
+    ) -> Any:
+        if out is not None:
+            refuse(f"fft.{name}", out=out)
+        return transform(*some_axes(NUMPY, a, s, axes, norm, of_half), **way)
+
+    return named(function, original, transform, f"{what}, as `numpy.fft.{name}`.")
 
 
-@implements_all(_fft.hfft)
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None) -> Any:
-    """The real spectrum of a symmetric signal, given its half, as `numpy.fft.hfft`."""
-    if out is not None:
-        refuse("fft.hfft", out=out)
-    return symmetric_to_real(*one_axis(NUMPY, a, n, axis, norm, of_half=True))
+TWO = (-2, -1)  # the last axes
 
+fft = _along_one(_fft.fft, whole, "The discrete Fourier transform")
+ifft = _along_one(_fft.ifft, whole, "The inverse transform", is_inverse=True)
+rfft = _along_one(_fft.rfft, real_to_half, "The first half of the spectrum of real numbers")
+irfft = _along_one(_fft.irfft, half_to_real, "The real numbers of half a spectrum", True)
+hfft = _along_one(
+    _fft.hfft, symmetric_to_real, "The real spectrum of a symmetric signal, given its half", True
+)
+ihfft = _along_one(_fft.ihfft, real_to_symmetric, "Half the symmetric signal of a real spectrum")
 
-@implements(_fft.ihfft)
-def ihfft(
-    a: Any, n: int | None = None, axis: int = -1, norm: Name = None, out: None = None
-) -> Any:
-    """Half the symmetric signal of a real spectrum, as `numpy.fft.ihfft`."""
-    if out is not None:
-        refuse("fft.ihfft", out=out)
-    return real_to_symmetric(*one_axis(NUMPY, a, n, axis, norm))
+fftn = _along_several(_fft.fftn, whole, "The transform along several axes")
+ifftn = _along_several(
+    _fft.ifftn, whole, "The inverse transform along several axes", is_inverse=True
+)
+rfftn = _along_several(_fft.rfftn, real_to_half, "The spectrum of real numbers along several axes")
+irfftn = _along_several(
+    _fft.irfftn, half_to_real, "The real numbers of half a spectrum along several axes", None, True
+)
 
-
-@implements_all(_fft.fftn)
-def fftn(a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None) -> Any:
-    """The transform along several axes, as `numpy.fft.fftn`."""
-    if out is not None:
-        refuse("fft.fftn", out=out)
-    return whole(*some_axes(NUMPY, a, s, axes, norm))
-
-
-@implements_all(_fft.ifftn)
-def ifftn(
-    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
-) -> Any:
-    """The inverse transform along several axes, as `numpy.fft.ifftn`."""
-    if out is not None:
-        refuse("fft.ifftn", out=out)
-    return whole(*some_axes(NUMPY, a, s, axes, norm), is_inverse=True)
-
-
-@implements(_fft.rfftn)
-def rfftn(
-    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
-) -> Any:
-    """The spectrum of real numbers along several axes, as `numpy.fft.rfftn`."""
-    if out is not None:
-        refuse("fft.rfftn", out=out)
-    return real_to_half(*some_axes(NUMPY, a, s, axes, norm))
-
-
-@implements_all(_fft.irfftn)
-def irfftn(
-    a: Any, s: Lengths = None, axes: Axis = None, norm: Name = None, out: None = None
-) -> Any:
-    """The real numbers of half a spectrum along several axes, as `numpy.fft.irfftn`."""
-    if out is not None:
-        refuse("fft.irfftn", out=out)
-    return half_to_real(*some_axes(NUMPY, a, s, axes, norm, of_half=True))
-
-
-LAST_TWO = (-2, -1)
-
-
-@implements_all(_fft.fft2)
-def fft2(
-    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
-) -> Any:
-    """The transform along two axes, as `numpy.fft.fft2`."""
-    return fftn(a, s, axes, norm, out)
-
-
-@implements_all(_fft.ifft2)
-def ifft2(
-    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
-) -> Any:
-    """The inverse transform along two axes, as `numpy.fft.ifft2`."""
-    return ifftn(a, s, axes, norm, out)
-
-
-@implements(_fft.rfft2)
-def rfft2(
-    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
-) -> Any:
-    """The spectrum of real numbers along two axes, as `numpy.fft.rfft2`."""
-    return rfftn(a, s, axes, norm, out)
-
-
-@implements_all(_fft.irfft2)
-def irfft2(
-    a: Any, s: Lengths = None, axes: Axis = LAST_TWO, norm: Name = None, out: None = None
-) -> Any:
-    """The real numbers of half a spectrum along two axes, as `numpy.fft.irfft2`."""
-    return irfftn(a, s, axes, norm, out)
+fft2 = _along_several(_fft.fft2, whole, "The transform along two axes", TWO)
+ifft2 = _along_several(
+    _fft.ifft2, whole, "The inverse transform along two axes", TWO, is_inverse=True
+)
+rfft2 = _along_several(
+    _fft.rfft2, real_to_half, "The spectrum of real numbers along two axes", TWO
+)
+irfft2 = _along_several(
+    _fft.irfft2, half_to_real, "The real numbers of half a spectrum along two axes", TWO, True
+)
 
 
 # --- shifts --------------------------------------------------------------------------------------

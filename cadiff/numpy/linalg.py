@@ -18,11 +18,19 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Complex, Dual, Var, carries, is_complex_number, newcomers
+from ..binding import (
+    Complex,
+    DispatchedFunction,
+    Dual,
+    Var,
+    carries,
+    is_complex_number,
+    newcomers,
+)
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
-from ..operations.complexes import conjugate, implements_complex, joined, whole_parts
-from ..operations.dispatch import implements, plain
+from ..operations.complexes import conjugate, implements_all, joined, whole_parts
+from ..operations.dispatch import plain
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
@@ -32,40 +40,6 @@ from . import _systems as systems
 from ._factorizations import of_finite
 from ._matrices import EPSILON, H, T, mirrored
 from ._matrices import cross as cross_product
-
-__all__ = [
-    "LinAlgError",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "inv",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_transpose",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
 
 plain(np.linalg.matrix_rank)
 
@@ -128,7 +102,7 @@ def is_lower(UPLO: str) -> bool:
 # --- systems of equations ------------------------------------------------------------------------
 
 
-@implements(np.linalg.solve)
+@implements_all(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """Solve a @ x = b; a and b may be stacks that broadcast.
 
@@ -152,7 +126,7 @@ def stacked(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape[:-2] == shape else broadcast_to(x, shape + x.shape[-2:])
 
 
-@implements(np.linalg.tensorsolve)
+@implements_all(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     """Solve tensordot(a, x, x.ndim) = b."""
     a, b = number(a), number(b)
@@ -165,13 +139,13 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     return reshape(solve(reshape(a, (b.size, b.size)), reshape(b, (b.size,))), shape)
 
 
-@implements(np.linalg.inv)
+@implements_all(np.linalg.inv)
 def inv(a: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack."""
     return systems.inv(square(a))
 
 
-@implements(np.linalg.tensorinv)
+@implements_all(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse of a, taken as a map from its last dimensions to its first `ind` ones."""
     if ind <= 0:
@@ -181,14 +155,14 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(a, (size, -1))), a.shape[ind:] + a.shape[:ind])
 
 
-@implements(np.linalg.pinv, plainly=of_finite(np.linalg.pinv))
+@implements_all(np.linalg.pinv, plainly=of_finite(np.linalg.pinv))
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = mirrored(square(a)) if hermitian else matrix(a)
     return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
 
 
-@implements(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))
+@implements_all(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, Any]:
     """The least-squares solution, the sums of squared residuals, the rank, the singular values.
 
@@ -226,13 +200,13 @@ def _cutoff(shape: tuple[int, ...], rcond: float | None) -> float:
 # --- determinants and factorisations -------------------------------------------------------------
 
 
-@implements(np.linalg.det)
+@implements_all(np.linalg.det)
 def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
     return systems.det(square(a))
 
 
-@implements(np.linalg.slogdet)
+@implements_all(np.linalg.slogdet)
 def slogdet(a: Any) -> Any:
     """The sign and the logarithm of the determinant's size.
 
@@ -242,13 +216,13 @@ def slogdet(a: Any) -> Any:
     return SlogdetResult(sign_, logarithm)
 
 
-@implements(np.linalg.cholesky)
+@implements_all(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
     return factor.cholesky(square(a), upper=bool(upper))
 
 
-@implements(np.linalg.qr)
+@implements_all(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """The factorisation a = q @ r, of matrices with independent columns.
 
@@ -268,7 +242,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-@implements(np.linalg.eigh)
+@implements_all(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read.
 
@@ -278,7 +252,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
     return EighResult(*factor.eigh(square(a), lower=is_lower(UPLO)))
 
 
-@implements(np.linalg.eigvalsh)
+@implements_all(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of a symmetric matrix, of which one triangle is read.
 
@@ -287,7 +261,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return factor.eigvalsh(square(a), lower=is_lower(UPLO))
 
 
-@implements(np.linalg.eig)
+@implements_all(np.linalg.eig)
 def eig(a: Any) -> Any:
     """Eigenvalues and eigenvectors; of a real matrix real ones, if all eigenvalues are real.
 
@@ -297,13 +271,13 @@ def eig(a: Any) -> Any:
     return EigResult(*factor.eig(square(a)))
 
 
-@implements(np.linalg.eigvals)
+@implements_all(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Eigenvalues; of a real matrix real ones, if all are. For derivatives see `eig`."""
     return factor.eigvals(square(a))
 
 
-@implements(np.linalg.svd, plainly=of_finite(np.linalg.svd))
+@implements_all(np.linalg.svd, plainly=of_finite(np.linalg.svd))
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -339,7 +313,7 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
     return SVDResult(u, s, H(u * signs[..., None, :]))
 
 
-@implements(np.linalg.svdvals)
+@implements_all(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
     return factor.svdvals(matrix(x))
@@ -424,7 +398,7 @@ _p_norm.defjvp(p_norm_push)
 _p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, keepdims))
 
 
-@implements(np.linalg.norm)
+@implements_all(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices, of every order; where it is 0, its derivatives are 0."""
     x = number(x)
@@ -495,13 +469,13 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     return _kept(result, x, axes) if keepdims else result
 
 
-@implements(np.linalg.matrix_norm)
+@implements_all(np.linalg.matrix_norm)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of a matrix, or of each of a stack; see `norm`."""
     return norm(matrix(x), ord, (-2, -1), keepdims)
 
 
-@implements(np.linalg.vector_norm)
+@implements_all(np.linalg.vector_norm)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the elements along one or several axes; see `norm`."""
     x = number(x)
@@ -514,7 +488,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _kept(result, x, axes) if keepdims else result
 
 
-@implements(np.linalg.cond)
+@implements_all(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     """The condition number in a norm; inf, without derivative, where a matrix is singular."""
     x = matrix(x)
@@ -535,13 +509,13 @@ def cond(x: Any, p: Any = None) -> Any:
 # --- products ------------------------------------------------------------------------------------
 
 
-@implements(np.linalg.matmul)
+@implements_all(np.linalg.matmul)
 def matmul(x1: Any, x2: Any, /) -> Any:
     """The product of matrices, or of stacks of them."""
     return number(x1) @ number(x2)
 
 
-@implements(np.linalg.matrix_power)
+@implements_all(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     """A square matrix, or each of a stack, to an integer power, by repeated squaring."""
     a = square(a)
@@ -564,7 +538,7 @@ def matrix_power(a: Any, n: int) -> Any:
         square_ = square_ @ square_
 
 
-@implements(np.linalg.multi_dot)
+@implements_all(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
     """The product of several matrices in the cheapest order; the outer two may be vectors."""
     if out is not None:
@@ -604,7 +578,7 @@ def _chain(items: list[Any]) -> Any:
     return product(0, len(items) - 1)
 
 
-@implements(np.linalg.matrix_transpose)
+@implements_all(np.linalg.matrix_transpose)
 def matrix_transpose(x: Any, /) -> Any:
     """The transposed matrix, or each of a stack."""
     x = number(x)
@@ -613,13 +587,13 @@ def matrix_transpose(x: Any, /) -> Any:
     return T(x)
 
 
-@implements(np.linalg.diagonal)
+@implements_all(np.linalg.diagonal)
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """A diagonal of a matrix, or of each of a stack."""
     return np.diagonal(matrix(x), offset, -2, -1)
 
 
-@implements(np.linalg.trace)
+@implements_all(np.linalg.trace)
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sum of a diagonal of a matrix, or of each of a stack."""
     if dtype is not None:
@@ -627,7 +601,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     return sum(diagonal(x, offset=offset), axis=-1)
 
 
-@implements(np.linalg.outer)
+@implements_all(np.linalg.outer)
 def outer(x1: Any, x2: Any, /) -> Any:
     """The products of all elements of one vector with all of another."""
     x1, x2 = number(x1), number(x2)
@@ -636,7 +610,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return x1[:, None] * x2[None, :]
 
 
-@implements(np.linalg.vecdot)
+@implements_all(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The inner product of vectors along an axis; the other axes broadcast."""
     x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
@@ -644,7 +618,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return (x1[..., None, :] @ x2[..., :, None])[..., 0, 0]
 
 
-@implements(np.linalg.cross)
+@implements_all(np.linalg.cross)
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of three elements along an axis."""
     x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
@@ -653,17 +627,11 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return moveaxis(cross_product(x1, x2), -1, axis)
 
 
-@implements(np.linalg.tensordot)
+@implements_all(np.linalg.tensordot)
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over axes: the last of x1 and the first of x2, or those told."""
     return np.tensordot(x1, x2, axes=axes)
 
 
-# What is done by the same steps for complex numbers.
-_ALIKE: tuple[Any, ...] = (
-    cholesky, cond, cross, det, diagonal, eig, eigh, eigvals, eigvalsh, inv, lstsq, matmul,
-    matrix_norm, matrix_power, matrix_transpose, multi_dot, norm, outer, pinv, qr, slogdet, solve,
-    svd, svdvals, tensordot, tensorinv, tensorsolve, trace, vecdot, vector_norm,
-)  # fmt: skip
-for _function in _ALIKE:
-    implements_complex(getattr(np.linalg, _function.__name__))(_function.__wrapped__)
+__all__ = ["LinAlgError"]
+__all__ += [name for name, item in vars().items() if isinstance(item, DispatchedFunction)]

@@ -20,7 +20,7 @@ from ..binding import Complex, Dual, Var, callers, is_nothing, newcomers, parts_
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
-from .dispatch import PLAIN, function_for, load, mask_of
+from .dispatch import PLAIN, P, R, function_for, implements, load, mask_of
 from .guards import EQUAL
 from .pairs import on_pairs
 
@@ -418,6 +418,18 @@ def implements_complex(*originals: Any) -> Callable[[Callable[..., Any]], Callab
         for original in originals:
             COMPLEX[original] = function
         return function
+
+    return decorate
+
+
+def implements_all(
+    *originals: Any, plainly: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], binding.DispatchedFunction[P, R]]:
+    """Make a function the one that differentiates `originals`, by real and by complex numbers."""
+
+    def decorate(function: Callable[P, R]) -> binding.DispatchedFunction[P, R]:
+        implements_complex(*originals)(function)
+        return implements(*originals, plainly=plainly)(function)
 
     return decorate
 

@@ -24,7 +24,7 @@ from ..numpy import fft as of_numpy
 from ..numpy._common import Axis, Number
 from ..numpy._refusals import INSTEAD, relayed
 from ..numpy._transforms import EXCHANGED, Options, Transform, at
-from ..numpy.fft import Lengths, Name, implements_all, one_axis, some_axes
+from ..numpy.fft import Lengths, Name, named, one_axis, some_axes
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
 from ..operations.linear import linear
@@ -65,14 +65,6 @@ def _several(x: Any, s: Lengths, axes: Axis, norm: Name, of_half: bool, options:
     return x, how
 
 
-def _named(function: Function, original: Function, of_complex: bool = True) -> Any:
-    function.__doc__ = f"As `scipy.fft.{original.__name__}`."
-    return (implements_all if of_complex else implements)(original)(function)
-
-
-REAL = (of_numpy.real_to_half, of_numpy.real_to_symmetric)  # of real numbers alone
-
-
 # --- Fourier transforms --------------------------------------------------------------------------
 
 
@@ -92,7 +84,7 @@ def along_one(original: Function, transform: Function, of_half: bool = False, **
         options = _options(workers, plan)
         return transform(*one_axis(SCIPY, x, n, axis, norm, of_half, options), **way)
 
-    return _named(function, original, transform not in REAL)
+    return named(function, original, transform, f"As `scipy.fft.{original.__name__}`.")
 
 
 def along_several(
@@ -117,13 +109,13 @@ def along_several(
         options = _options(workers, plan)
         return transform(*_several(x, s, axes, norm, of_half, options), **way)
 
-    return _named(function, original, transform not in REAL)
+    return named(function, original, transform, f"As `scipy.fft.{original.__name__}`.")
 
 
 _whole, _from_half = of_numpy.whole, of_numpy.half_to_real
-_to_half, _to_symmetric = REAL
+_to_half, _to_symmetric = of_numpy.REAL
 _from_symmetric = of_numpy.symmetric_to_real
-_TWO = (-2, -1)
+_TWO = of_numpy.TWO
 
 fft = along_one(scipy.fft.fft, _whole)
 ifft = along_one(scipy.fft.ifft, _whole, is_inverse=True)
@@ -263,7 +255,7 @@ def of_one(original: Function) -> Any:
         x, how = one_axis(SCIPY, x, n, axis, norm, options=_options(workers))
         return _trigonometric(original, type, x, how, norm, orthogonalize)
 
-    return _named(function, original)
+    return named(function, original, None, f"As `scipy.fft.{original.__name__}`.")
 
 
 def of_several(original: Function) -> Any:
@@ -283,7 +275,7 @@ def of_several(original: Function) -> Any:
         x, how = _several(x, s, axes, norm, False, _options(workers))
         return _trigonometric(original, type, x, how, norm, orthogonalize)
 
-    return _named(function, original)
+    return named(function, original, None, f"As `scipy.fft.{original.__name__}`.")
 
 
 dct, idct = of_one(scipy.fft.dct), of_one(scipy.fft.idct)

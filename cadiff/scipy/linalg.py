@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from ..binding import is_complex_number
+from ..binding import DispatchedFunction, is_complex_number
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
@@ -42,48 +42,13 @@ from ..numpy._systems import solve_triangle
 from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
-from ..operations.complexes import implements_complex, whole_parts
-from ..operations.dispatch import FUNCTIONS, implements
+from ..operations.complexes import implements_all, whole_parts
+from ..operations.dispatch import FUNCTIONS
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._stacks import permutation
-
-__all__ = [
-    "LinAlgError",
-    "block_diag",
-    "cho_factor",
-    "cho_solve",
-    "cholesky",
-    "circulant",
-    "det",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "expm",
-    "expm_frechet",
-    "hankel",
-    "inv",
-    "logm",
-    "lstsq",
-    "lu",
-    "lu_factor",
-    "lu_solve",
-    "norm",
-    "pinv",
-    "qr",
-    "solve",
-    "solve_continuous_lyapunov",
-    "solve_sylvester",
-    "solve_triangular",
-    "sqrtm",
-    "svd",
-    "svdvals",
-    "toeplitz",
-]
-
 
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
 _DIFFERENTIATED = {"fiedler", "khatri_rao", "solve_circulant"}
@@ -197,7 +162,7 @@ TRANSPOSED = {
 }
 
 
-@implements(scipy.linalg.solve)
+@implements_all(scipy.linalg.solve)
 def solve(
     a: Any,
     b: Any,
@@ -221,7 +186,7 @@ def solve(
     return solved(lambda a, b: _solve(a, b, adjoint=bool(transposed), **options), a, b)
 
 
-@implements(scipy.linalg.solve_triangular)
+@implements_all(scipy.linalg.solve_triangular)
 def solve_triangular(
     a: Any,
     b: Any,
@@ -247,7 +212,7 @@ def _solve_triangle(a: Any, b: Any, trans: int | str = 0, **how: bool) -> Any:
     return solve_triangle(a, b, adjoint=TRANS[trans] == 2, **how)
 
 
-@implements(scipy.linalg.inv)
+@implements_all(scipy.linalg.inv)
 def inv(
     a: Any,
     overwrite_a: bool = False,
@@ -262,13 +227,13 @@ def inv(
     return systems.inv(_as_read(square(a, check_finite), assume_a, lower), by=by)
 
 
-@implements(scipy.linalg.det)
+@implements_all(scipy.linalg.det)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
     return systems.det(square(a, check_finite))
 
 
-@implements(scipy.linalg.lstsq, plainly=of_finite(scipy.linalg.lstsq))
+@implements_all(scipy.linalg.lstsq, plainly=of_finite(scipy.linalg.lstsq))
 def lstsq(
     a: Any,
     b: Any,
@@ -302,7 +267,7 @@ _pinv.defjvp(factor.pinv_push)
 _pinv.defpattern("...ij->...kl")
 
 
-@implements(scipy.linalg.pinv, plainly=of_finite(scipy.linalg.pinv))
+@implements_all(scipy.linalg.pinv, plainly=of_finite(scipy.linalg.pinv))
 def pinv(
     a: Any,
     *,
@@ -322,7 +287,7 @@ def pinv(
 # --- factorisations ------------------------------------------------------------------------------
 
 
-@implements(scipy.linalg.cholesky)
+@implements_all(scipy.linalg.cholesky)
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -330,7 +295,7 @@ def cholesky(
     return factor.cholesky(square(a, check_finite), upper=not lower)
 
 
-@implements(scipy.linalg.cho_factor)
+@implements_all(scipy.linalg.cho_factor)
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
@@ -340,7 +305,7 @@ def cho_factor(
     return where(triangle(a.shape[-1], bool(lower)), found, a), lower
 
 
-@implements(scipy.linalg.cho_solve)
+@implements_all(scipy.linalg.cho_solve)
 def cho_solve(
     c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -389,7 +354,7 @@ _lu_factor.defjvp(_lu_push)
 _lu_factor.defpattern("...ij->...kl,...m")
 
 
-@implements(scipy.linalg.lu_factor)
+@implements_all(scipy.linalg.lu_factor)
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """The factors of one square matrix in one array, and the exchanges of rows."""
     a = square(a, check_finite)
@@ -399,7 +364,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
-@implements(scipy.linalg.lu_solve)
+@implements_all(scipy.linalg.lu_solve)
 def lu_solve(
     lu_and_piv: tuple[Any, Any],
     b: Any,
@@ -419,7 +384,7 @@ def lu_solve(
     return solve_triangle(lu, half, lower=False)
 
 
-@implements(scipy.linalg.lu)
+@implements_all(scipy.linalg.lu)
 def lu(
     a: Any,
     permute_l: bool = False,
@@ -438,7 +403,7 @@ def lu(
     return rows if p_indices else np.eye(n)[rows], lower, upper
 
 
-@implements(scipy.linalg.qr)
+@implements_all(scipy.linalg.qr)
 def qr(
     a: Any,
     overwrite_a: bool = False,
@@ -480,7 +445,7 @@ _eigvals.defjvp(factor.eigvals_push)
 _eigvals.defpattern("...ij->...k")
 
 
-@implements(scipy.linalg.eig)
+@implements_all(scipy.linalg.eig)
 def eig(
     a: Any,
     b: Any = None,
@@ -505,7 +470,7 @@ def eig(
     return w + 0j, v
 
 
-@implements(scipy.linalg.eigvals)
+@implements_all(scipy.linalg.eigvals)
 def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, **options: Any) -> Any:
     """Eigenvalues, which are complex always; see `eig`."""
     return eig(a, b, right=False, **options)
@@ -522,7 +487,7 @@ _eigh.defjvp(factor.eigh_push)
 _eigh.defpattern("...ij->...k,...lm")
 
 
-@implements(scipy.linalg.eigh)
+@implements_all(scipy.linalg.eigh)
 def eigh(
     a: Any,
     b: Any = None,
@@ -570,7 +535,7 @@ def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any,
     return w, v * (turn / np.abs(turn))
 
 
-@implements(scipy.linalg.eigvalsh)
+@implements_all(scipy.linalg.eigvalsh)
 def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
     """Eigenvalues of a symmetric matrix; see `eigh`."""
     return eigh(a, b, eigvals_only=True, **options)
@@ -588,7 +553,7 @@ _svd.defjvp(factor.svd_push)
 _svd.defpattern("...ij->...kl,...m,...no")
 
 
-@implements(scipy.linalg.svd, plainly=of_finite(scipy.linalg.svd))
+@implements_all(scipy.linalg.svd, plainly=of_finite(scipy.linalg.svd))
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -605,7 +570,7 @@ def svd(
     return _svd(a, full=full, driver=lapack_driver)
 
 
-@implements(scipy.linalg.svdvals)
+@implements_all(scipy.linalg.svdvals)
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
     return factor.svdvals(of_numpy.matrix(finite(a, check_finite)))
@@ -614,7 +579,7 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 # --- functions of matrices -----------------------------------------------------------------------
 
 
-@implements(scipy.linalg.expm)
+@implements_all(scipy.linalg.expm)
 def expm(A: Any) -> Any:
     """The exponential of a matrix, or of each of a stack."""
     A = number(A)
@@ -623,7 +588,7 @@ def expm(A: Any) -> Any:
     return functions.expm(of_numpy.square(A))
 
 
-@implements(scipy.linalg.expm_frechet)
+@implements_all(scipy.linalg.expm_frechet)
 def expm_frechet(
     A: Any,
     E: Any,
@@ -639,27 +604,27 @@ def expm_frechet(
     return (functions.expm(A), tangent) if compute_expm else tangent
 
 
-@implements(scipy.linalg.logm)
+@implements_all(scipy.linalg.logm)
 def logm(A: Any, disp: bool = True) -> Any:
     """The principal logarithm of a matrix."""
     supported("logm", disp=(disp, True))
     return functions.logm(square(A))
 
 
-@implements(scipy.linalg.solve_sylvester)
+@implements_all(scipy.linalg.solve_sylvester)
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve a @ x + x @ b = q."""
     return functions.sylvester(square(a), square(b), of_numpy.matrix(q))
 
 
-@implements(scipy.linalg.solve_continuous_lyapunov)
+@implements_all(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
     a = square(a)
     return functions.sylvester(a, H(a), square(q))
 
 
-@implements(scipy.linalg.sqrtm)
+@implements_all(scipy.linalg.sqrtm)
 def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
     """The principal square root of a matrix."""
     supported("sqrtm", disp=(disp, True))
@@ -681,7 +646,7 @@ _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 
 
-@implements(scipy.linalg.norm)
+@implements_all(scipy.linalg.norm)
 def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
@@ -707,7 +672,7 @@ def _arranged(make: Callable[..., Any], *vectors: Any) -> Any:
     return concatenate(vectors)[make(*places)]
 
 
-@implements(scipy.linalg.toeplitz)
+@implements_all(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along diagonals, with first column c and first row r."""
     vectors = [_vector(x, "toeplitz") for x in ((c,) if r is None else (c, r))]
@@ -716,7 +681,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     return _arranged(scipy.linalg.toeplitz, *vectors)
 
 
-@implements(scipy.linalg.hankel)
+@implements_all(scipy.linalg.hankel)
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along antidiagonals, with first column c and last row r."""
     c = _vector(c, "hankel")
@@ -724,13 +689,13 @@ def hankel(c: Any, r: Any = None) -> Any:
     return _arranged(scipy.linalg.hankel, c, r)
 
 
-@implements(scipy.linalg.circulant)
+@implements_all(scipy.linalg.circulant)
 def circulant(c: Any) -> Any:
     """The matrix whose columns are c, shifted around."""
     return _arranged(scipy.linalg.circulant, _vector(c, "circulant"))
 
 
-@implements(scipy.linalg.block_diag)
+@implements_all(scipy.linalg.block_diag)
 def block_diag(*arrs: Any) -> Any:
     """The matrix with the given ones along its diagonal."""
     blocks = [number(block) for block in arrs]
@@ -746,11 +711,5 @@ def block_diag(*arrs: Any) -> Any:
     return concatenate(bands, axis=0)
 
 
-# What is done by the same steps for complex numbers.
-_ALIKE: tuple[Any, ...] = (
-    block_diag, cho_factor, cho_solve, cholesky, circulant, det, eig, eigh, eigvals, eigvalsh,
-    expm, expm_frechet, hankel, inv, logm, lstsq, lu, lu_factor, lu_solve, norm, pinv, qr, solve,
-    solve_continuous_lyapunov, solve_sylvester, solve_triangular, sqrtm, svd, svdvals, toeplitz,
-)  # fmt: skip
-for _function in _ALIKE:
-    implements_complex(getattr(scipy.linalg, _function.__name__))(_function.__wrapped__)
+__all__ = ["LinAlgError"]
+__all__ += [name for name, item in vars().items() if isinstance(item, DispatchedFunction)]
