@@ -28,8 +28,8 @@ from ._common import (
     along,
     as_number,
     existing,
+    refuse,
     unsupported,
-    wants_floats,
 )
 from ._products import vander
 from ._reductions import average
@@ -373,7 +373,7 @@ def cov(
     dtype: Any = None,
 ) -> Number:
     """Covariances of variables, as `numpy.cov`; `aweights` may carry derivatives, too."""
-    wants_floats("cov", dtype)
+    refuse("cov", dtype=dtype)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     x = _observations(m, rowvar)
@@ -451,7 +451,7 @@ def linspace(
     device: None = None,
 ) -> Any:
     """Evenly spaced numbers between two, as `numpy.linspace`."""
-    wants_floats("linspace", dtype)
+    refuse("linspace", dtype=dtype)
     num = index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -478,7 +478,7 @@ def logspace(
     axis: int = 0,
 ) -> Number:
     """Powers of a base with evenly spaced exponents, as `numpy.logspace`."""
-    wants_floats("logspace", dtype)
+    refuse("logspace", dtype=dtype)
     base, start, stop = (as_number(x) for x in (base, start, stop))
     if base.ndim:
         start, stop, base = (
@@ -494,7 +494,7 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Number:
     """Numbers in geometric progression between two, as `numpy.geomspace`."""
-    wants_floats("geomspace", dtype)
+    refuse("geomspace", dtype=dtype)
     start, stop = as_number(start), as_number(stop)
     if np.any(held(start) == 0) or np.any(held(stop) == 0):
         raise ValueError("Geometric sequence cannot include zero")

@@ -31,7 +31,6 @@ from ._common import (
     rearranged,
     refuse,
     unsupported,
-    wants_floats,
 )
 
 # --- by masks ------------------------------------------------------------------------------------
@@ -78,8 +77,7 @@ def clip(
     **kwargs: Any,
 ) -> Number:
     """Limited to an interval, as `numpy.clip`; inside and at its ends the derivative is 1."""
-    refuse("clip", out=out)
-    wants_floats("clip", kwargs.get("dtype"))
+    refuse("clip", out=out, dtype=kwargs.get("dtype"))
     if (a_min is not None or a_max is not None) and (min is not None or max is not None):
         raise ValueError("clip takes either a_min and a_max, or min and max")
     low, high = a_min if min is None else min, a_max if max is None else max

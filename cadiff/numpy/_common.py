@@ -56,17 +56,18 @@ def is_float(dtype: Any) -> bool:
     return bool(np.dtype(dtype).kind == "f")
 
 
-def wants_floats(function: str, dtype: Any) -> None:
-    """Refuse a dtype other than None and floats; floats of all sizes are computed as float64."""
-    if dtype is not None and not is_float(dtype):
-        unsupported(function, f"dtype={np.dtype(dtype)}", INSTEAD["dtype"])
-
-
 def refuse(function: str, **arguments: Any) -> None:
-    """Refuse arguments that numbers with derivatives do not support: all but None."""
+    """Refuse arguments that numbers with derivatives do not support: all but None.
+
+    A dtype may be that of floats; those of all sizes are computed as float64.
+    """
     for name, given in arguments.items():
-        if given is not None:
+        if given is None:
+            continue
+        if name != "dtype":
             unsupported(function, f"{name}=", INSTEAD[name])
+        if not is_float(given):
+            unsupported(function, f"dtype={np.dtype(given)}", INSTEAD["dtype"])
 
 
 def unsupported(function: str, what: str, instead: str) -> NoReturn:

@@ -34,8 +34,8 @@ from ._common import (
     existing,
     is_float,
     rearranged,
+    refuse,
     unsupported,
-    wants_floats,
 )
 
 __all__ = [
@@ -132,7 +132,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # N
     if len(items) < count:
         raise ValueError(f"iterator too short: expected {count} but iterator had {len(items)}")
     if not holds_complex(items) and np.dtype(dtype).kind != "c":
-        wants_floats("fromiter", dtype)
+        refuse("fromiter", dtype=dtype)
         return arrays.array(items)
     if np.dtype(dtype).kind != "c":
         unsupported(
@@ -195,7 +195,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
         made = arrays.opened(np.zeros(shape, complex))
         made[...] = fill_value
         return made
-    wants_floats("full", dtype)
+    refuse("full", dtype=dtype)
     return arrays.full(shape, as_number(fill_value))
 
 
@@ -204,7 +204,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
 
 def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> Any:
     """The shape of an array like the number a."""
-    wants_floats(name, dtype)
+    refuse(name, dtype=dtype)
     if shape is None:
         return as_number(a).shape
     return arrays.lengths_of(shape)
@@ -357,7 +357,7 @@ def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
     """The number, which becomes complex if that is asked for."""
     if dtype is not None and np.dtype(dtype).kind == "c":
         return x.astype(complex)
-    wants_floats(function, dtype)
+    refuse(function, dtype=dtype)
     return x
 
 

@@ -22,7 +22,7 @@ from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
 from ..operations.primitives import primitive
-from ._common import Number, as_number, as_view, existing, refuse, unsupported, wants_floats
+from ._common import Number, as_number, as_view, existing, refuse, unsupported
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
 from .linalg import eigvals
@@ -32,8 +32,7 @@ from .linalg import eigvals
 
 def _refuse_ufunc(name: str, options: dict[str, Any]) -> None:
     """Refuse the options of a ufunc, apart from those that change nothing here."""
-    refuse(name, out=options.pop("out", None))
-    wants_floats(name, options.pop("dtype", None))
+    refuse(name, out=options.pop("out", None), dtype=options.pop("dtype", None))
     for option in set(options) - {"casting", "order", "subok"}:
         unsupported(name, f"{option}=", "move the axes with cadiff.numpy.moveaxis")
 
@@ -181,8 +180,7 @@ def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Number:
     """Sums of diagonals, as `numpy.trace`."""
-    refuse("trace", out=out)
-    wants_floats("trace", dtype)
+    refuse("trace", out=out, dtype=dtype)
     return arrays.sum(diagonal(a, offset, axis1, axis2), -1)
 
 
@@ -390,8 +388,7 @@ def _diagonals(term: str, x: Number) -> tuple[str, Number]:
 @implements(np.einsum)
 def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: Any) -> Number:
     """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
-    refuse("einsum", out=out)
-    wants_floats("einsum", kwargs.get("dtype"))
+    refuse("einsum", out=out, dtype=kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
     whole, result = _spelt_out(text, numbers)
     single = [_diagonals(term, x) for term, x in zip(whole, numbers, strict=True)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -33,13 +34,27 @@ from ._common import (
     expanded,
     refuse,
     unsupported,
-    wants_floats,
 )
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 NoValue: Any = None  # what is missing
 
 
+def _registered(function: F, remark: str, *names: str) -> F:
+    """One of a family of functions, under its names in NumPy."""
+    function.__qualname__ = names[0]
+    function.__doc__ = remark.format(f"as `numpy.{names[0]}`")
+    return cast(F, implements(*existing(*names))(function))
+
+
 # --- sums ----------------------------------------------------------------------------------------
+
+
+def _present(x: Number, where: Any) -> NDArray[np.bool_]:
+    """The elements that are not nan and that `where` lets take part."""
+    found: NDArray[np.bool_] = ~nans(x)
+    return found if where is None else np.logical_and(found, value(where), dtype=bool)
 
 
 def _masked(x: Number, where: Any, neutral: float) -> Number:
@@ -57,39 +72,69 @@ def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
     return np.sum(mask, axis=axis, keepdims=keepdims)
 
 
-@implements(np.sum)
-def sum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Sum along axes, as `numpy.sum`; `where` is a plain mask, `initial` may carry derivatives."""
-    refuse("sum", out=out)
-    wants_floats("sum", dtype)
-    total = arrays.sum(_masked(as_number(a), where, 0.0), axis, keepdims=bool(keepdims))
-    return total if initial is None else total + initial
-
-
-@implements(np.mean)
-def mean(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
+def _fold(
+    name: str,
+    remark: str,
+    along: Callable[..., Number],
+    join: Callable[..., Number],
+    neutral: float,
     *,
-    where: Any = NoValue,
-) -> Number:
-    """Arithmetic mean along axes, as `numpy.mean`; nan if there are no elements."""
-    refuse("mean", out=out)
-    wants_floats("mean", dtype)
-    x = as_number(a)
-    total = sum(x, axis, None, None, keepdims, where=where)
-    return _table.divide(total, _count(x, axis, where, keepdims))
+    skip_nan: bool = False,
+) -> Callable[..., Number]:
+    """Sums or products along axes, of all elements or of those that are not nan."""
+
+    def fold(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = NoValue,
+        where: Any = NoValue,
+    ) -> Number:
+        refuse(name, out=out, dtype=dtype)
+        x = as_number(a)
+        where = _present(x, where) if skip_nan else where
+        folded = along(_masked(x, where, neutral), axis, bool(keepdims))
+        return folded if initial is None else join(folded, initial)
+
+    return _registered(fold, remark, name)
+
+
+_SUMS = arrays.sum, operator.add, 0.0
+sum = _fold(
+    "sum",
+    "Sum along axes, {}; `where` is a plain mask, `initial` may carry derivatives.",
+    *_SUMS,
+)
+nansum = _fold("nansum", "Sum along axes of what is not nan, {}.", *_SUMS, skip_nan=True)
+
+
+def _averaged(name: str, remark: str, *, skip_nan: bool = False) -> Callable[..., Number]:
+    """Means along axes, of all elements or of those that are not nan."""
+
+    def mean(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = NoValue,
+    ) -> Number:
+        refuse(name, out=out, dtype=dtype)
+        x = as_number(a)
+        where = _present(x, where) if skip_nan else where
+        total = sum(x, axis, None, None, keepdims, where=where)
+        return _table.divide(total, _count(x, axis, where, keepdims))
+
+    return _registered(mean, remark, name)
+
+
+mean = _mean = _averaged("mean", "Arithmetic mean along axes, {}; nan if there are no elements.")
+nanmean = _averaged(
+    "nanmean", "Mean along axes of what is not nan, {}; nan if nothing is.", skip_nan=True
+)
 
 
 def _lost(ddof: float, correction: Any) -> Any:
@@ -101,51 +146,49 @@ def _lost(ddof: float, correction: Any) -> Any:
     return ddof.item() if isinstance(ddof, np.integer) else ddof  # which may have few bits
 
 
-@implements(np.var)
-def var(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = NoValue,
-    mean: Any = NoValue,
-    correction: Any = NoValue,
-) -> Number:
-    """Variance along axes, as `numpy.var`: the mean of squared deviations from the mean."""
-    refuse("var", out=out)
-    wants_floats("var", dtype)
-    x = as_number(a)
-    centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
-    squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
-    count = _count(x, axis, where, keepdims) - _lost(ddof, correction)
-    return _table.divide(squares, np.maximum(count, 0))
+def _spreading(
+    name: str, remark: str, *, root: bool = False, skip_nan: bool = False
+) -> Callable[..., Number]:
+    """Means of squared deviations from the mean, or roots of these."""
+
+    def spread(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = NoValue,
+        mean: Any = NoValue,
+        correction: Any = NoValue,
+    ) -> Number:
+        refuse(name, out=out, dtype=dtype)
+        x = as_number(a)
+        where = _present(x, where) if skip_nan else where
+        centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
+        squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
+        freedom = _count(x, axis, where, keepdims) - _lost(ddof, correction)
+        found = _table.divide(squares, np.maximum(freedom, 0))
+        if skip_nan and not np.all(freedom > 0):
+            found = _table.where(freedom > 0, found, np.nan)
+        return _table.sqrt(found) if root else found
+
+    return _registered(spread, remark, name)
 
 
-_mean = mean
-
-
-@implements(np.std)
-def std(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = NoValue,
-    mean: Any = NoValue,
-    correction: Any = NoValue,
-) -> Number:
-    """Standard deviation along axes, as `numpy.std`; where it is 0, so is its derivative."""
-    refuse("std", out=out)
-    wants_floats("std", dtype)
-    return _table.sqrt(
-        var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    )
+var = _spreading("var", "Variance along axes, {}: the mean of squared deviations from the mean.")
+std = _spreading(
+    "std", "Standard deviation along axes, {}; where it is 0, so is its derivative.", root=True
+)
+nanvar = _spreading(
+    "nanvar",
+    "Variance along axes of what is not nan, {}; nan without enough elements.",
+    skip_nan=True,
+)
+nanstd = _spreading(
+    "nanstd", "Standard deviation along axes of what is not nan, {}.", root=True, skip_nan=True
+)
 
 
 @implements(np.average)
@@ -291,21 +334,36 @@ def _flat_axis(a: Any, axis: int | None) -> tuple[Number, int]:
     return x, normalize_axis_index(axis, x.ndim)
 
 
-@implements(np.cumsum)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
-    """Running sums along an axis, as `numpy.cumsum`."""
-    refuse("cumsum", out=out)
-    wants_floats("cumsum", dtype)
-    return arrays.cumsum(*_flat_axis(a, axis))
+def _running(
+    name: str,
+    remark: str,
+    along: Callable[[Number, int], Number],
+    neutral: float | None = None,
+) -> Callable[..., Number]:
+    """Running sums or products, in which nan counts as what is neutral, if that is given."""
+
+    def running(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
+        refuse(name, out=out, dtype=dtype)
+        x, axis = _flat_axis(a, axis)
+        if neutral is not None:
+            x = _masked(x, _present(x, None), neutral)
+        return along(x, axis)
+
+    return _registered(running, remark, name)
 
 
-@implements(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
-    """Running products along an axis, as `numpy.cumprod`; derivatives are right at zeros."""
-    refuse("cumprod", out=out)
-    wants_floats("cumprod", dtype)
-    x, axis = _flat_axis(a, axis)
+def _products(x: Number, axis: int) -> Number:
     return along_first(_running_product, x, axis)
+
+
+cumsum = _running("cumsum", "Running sums along an axis, {}.", arrays.cumsum)
+cumprod = _running(
+    "cumprod", "Running products along an axis, {}; derivatives are right at zeros.", _products
+)
+nancumsum = _running("nancumsum", "Running sums in which nan counts as 0, {}.", arrays.cumsum, 0.0)
+nancumprod = _running(
+    "nancumprod", "Running products in which nan counts as 1, {}.", _products, 1.0
+)
 
 
 def _cumulative(name: str, running: Callable[..., Number], first: float) -> Callable[..., Number]:
@@ -331,17 +389,16 @@ def _cumulative(name: str, running: Callable[..., Number], first: float) -> Call
         shape = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
         return arrays.concatenate([np.full(shape, first), result], axis)
 
-    cumulative.__name__ = name
-    cumulative.__doc__ = f"Along an axis, perhaps after a neutral element, as `numpy.{name}`."
     return cumulative
 
 
-for _name, _running, _first in (
+for _name, _steps_of, _first in (
     ("cumulative_sum", cumsum, 0.0),
     ("cumulative_prod", cumprod, 1.0),
 ):
-    for _original in existing(_name):
-        implements(_original)(_cumulative(_name, _running, _first))
+    if existing(_name):
+        _of_name = _cumulative(_name, _steps_of, _first)
+        _registered(_of_name, "Along an axis, perhaps after a neutral element, {}.", _name)
 
 
 # --- products ------------------------------------------------------------------------------------
@@ -385,23 +442,17 @@ _product.defjvp(lambda g, ans, x, axes, keepdims: arrays.sum(g * _others(x, axes
 _product.defpattern(lambda ans, x, axes, keepdims: over_axes(axes, x.ndim, keepdims))
 
 
-@implements(np.prod)
-def prod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Product along axes, as `numpy.prod`; derivatives are right at zeros, to every order."""
-    refuse("prod", out=out)
-    wants_floats("prod", dtype)
-    x = _masked(as_number(a), where, 1.0)
-    axes = arrays.reduced_axes(axis, x.ndim)
-    product = _product(x, axes, bool(keepdims))
-    return product if initial is None else product * initial
+def _product_along(x: Number, axis: Axis, keepdims: bool) -> Number:
+    return _product(x, arrays.reduced_axes(axis, x.ndim), keepdims)
+
+
+_PRODUCTS = _product_along, operator.mul, 1.0
+prod = _fold(
+    "prod",
+    "Product along axes, {}; derivatives are right at zeros, to every order.",
+    *_PRODUCTS,
+)
+nanprod = _fold("nanprod", "Product along axes of what is not nan, {}.", *_PRODUCTS, skip_nan=True)
 
 
 # --- extremes ------------------------------------------------------------------------------------
@@ -484,49 +535,48 @@ _extreme.defpattern(lambda ans, x, axes, keepdims, _: over_axes(axes, x.ndim, ke
 
 
 def _extremum(
-    ufunc: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
-) -> Number:
-    """Reduction by `numpy.maximum` or `numpy.minimum`."""
-    name = "max" if ufunc is np.maximum else "min"
-    refuse(name, out=out)
-    x = as_number(a)
-    axes = arrays.reduced_axes(axis, x.ndim)
-    if initial is None:
-        if where is not None and where is not True:
-            raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-        return _extreme(x, axes, bool(keepdims), ufunc.reduce)
-    if 0 in x.shape:
-        shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
-        return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
-    masked = _masked(x, where, -np.inf if ufunc is np.maximum else np.inf)
-    extreme = _extreme(masked, axes, bool(keepdims), ufunc.reduce)
-    return (_table.maximum if ufunc is np.maximum else _table.minimum)(extreme, initial)
+    ufunc: np.ufunc, remark: str, *names: str, skip_nan: bool = False
+) -> Callable[..., Number]:
+    """Reductions by `numpy.maximum` or `numpy.minimum`, of all elements or of what is not nan."""
+    largest = ufunc is np.maximum
+    neutral = -np.inf if largest else np.inf
+    name, pairwise = names[0], _table.maximum if largest else _table.minimum
+
+    def extremum(
+        a: Any,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = NoValue,
+        where: Any = NoValue,
+    ) -> Number:
+        refuse(name, out=out)
+        x = as_number(a)
+        axes = arrays.reduced_axes(axis, x.ndim)
+        if skip_nan:
+            present = _present(x, None)
+            x = _table.where(present, x, neutral)
+        if initial is None:
+            if where is not None and where is not True:
+                raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
+            extreme = _extreme(x, axes, bool(keepdims), ufunc.reduce)
+            found = not skip_nan or np.any(present, axis=axes, keepdims=keepdims)
+            return extreme if np.all(found) else _table.where(found, extreme, np.nan)
+        if 0 in x.shape:
+            shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
+            return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
+        extreme = _extreme(_masked(x, where, neutral), axes, bool(keepdims), ufunc.reduce)
+        return pairwise(extreme, initial)
+
+    return _registered(extremum, remark, *names)
 
 
-@implements(*existing("max", "amax"))
-def max(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Maximum along axes, as `numpy.max`; elements that tie share the derivative equally."""
-    return _extremum(np.maximum, a, axis, out, keepdims, initial, where)
-
-
-@implements(*existing("min", "amin"))
-def min(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Minimum along axes, as `numpy.min`; elements that tie share the derivative equally."""
-    return _extremum(np.minimum, a, axis, out, keepdims, initial, where)
+_TIES = "{} along axes, {{}}; elements that tie share the derivative equally."
+_NO_NAN = "{} along axes of what is not nan, {{}}; nan if nothing is."
+max = _extremum(np.maximum, _TIES.format("Maximum"), "max", "amax")
+min = _extremum(np.minimum, _TIES.format("Minimum"), "min", "amin")
+nanmax = _extremum(np.maximum, _NO_NAN.format("Maximum"), "nanmax", skip_nan=True)
+nanmin = _extremum(np.minimum, _NO_NAN.format("Minimum"), "nanmin", skip_nan=True)
 
 
 @implements(np.ptp)
@@ -683,12 +733,12 @@ def _order_statistic(name: str, scale: float, skip_nan: bool) -> Callable[..., N
             as_number(a), share, axis, method, keepdims, skip_nan=skip_nan, weights=weights
         )
 
-    quantile.__name__ = name
-    quantile.__doc__ = (
-        f"Order statistics along axes, as `numpy.{name}`, by every method; `q` may carry\n"
-        "    derivatives. The derivative follows the elements between which the result stands."
+    return _registered(
+        quantile,
+        "Order statistics along axes, {}, by every method; `q` may carry\n"
+        "    derivatives. The derivative follows the elements between which the result stands.",
+        name,
     )
-    return implements(getattr(np, name))(quantile)
 
 
 quantile = _order_statistic("quantile", 1, skip_nan=False)
@@ -697,195 +747,38 @@ nanquantile = _order_statistic("nanquantile", 1, skip_nan=True)
 nanpercentile = _order_statistic("nanpercentile", 100, skip_nan=True)
 
 
-def _median(a: Any, axis: Axis, keepdims: bool, skip_nan: bool) -> Number:
-    """The mean of the two middle elements, or the middle one."""
-    x = as_number(a)
-    axes = arrays.reduced_axes(axis, x.ndim)
-    rows = joined_axes(x, axes)
-    missing = nans(rows)
-    count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
-    if rows.shape[0] == 0:
-        return mean(x, axis, keepdims=keepdims)
-    ordered = _sorted_rows(rows)
-    middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
-    if not np.all(count % 2):
-        other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
-        middle = _table.where(count % 2, middle, (middle + other) / 2.0)
-    if missing.any():
-        lost = count == 0 if skip_nan else missing.any(axis=0)
-        middle = _table.where(lost, np.nan, middle)
-    return expanded(middle, axes) if keepdims else middle
+def _middle(name: str, remark: str, *, skip_nan: bool = False) -> Callable[..., Number]:
+    """Means of the two middle elements, or the middle ones, along axes."""
+
+    def median(
+        a: Any,
+        axis: Axis = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Number:
+        refuse(name, out=out)
+        x = as_number(a)
+        axes = arrays.reduced_axes(axis, x.ndim)
+        rows = joined_axes(x, axes)
+        missing = nans(rows)
+        count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
+        if rows.shape[0] == 0:
+            return mean(x, axis, keepdims=keepdims)
+        ordered = _sorted_rows(rows)
+        middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
+        if not np.all(count % 2):
+            other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
+            middle = _table.where(count % 2, middle, (middle + other) / 2.0)
+        if missing.any():
+            lost = count == 0 if skip_nan else missing.any(axis=0)
+            middle = _table.where(lost, np.nan, middle)
+        return expanded(middle, axes) if keepdims else middle
+
+    return _registered(median, remark, name)
 
 
-@implements(np.median)
-def median(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Number:
-    """Median along axes, as `numpy.median`; of two middle elements each has half the share."""
-    refuse("median", out=out)
-    return _median(a, axis, keepdims, skip_nan=False)
-
-
-@implements(np.nanmedian)
-def nanmedian(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Number:
-    """Median along axes of what is not nan, as `numpy.nanmedian`."""
-    refuse("nanmedian", out=out)
-    return _median(a, axis, keepdims, skip_nan=True)
-
-
-# --- what is not nan -----------------------------------------------------------------------------
-
-
-def _present(x: Number, where: Any) -> NDArray[np.bool_]:
-    """The elements that are not nan and that `where` lets take part."""
-    found: NDArray[np.bool_] = ~nans(x)
-    return found if where is None else np.logical_and(found, value(where), dtype=bool)
-
-
-@implements(np.nansum)
-def nansum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Sum along axes of what is not nan, as `numpy.nansum`."""
-    x = as_number(a)
-    return sum(x, axis, dtype, out, keepdims, initial, _present(x, where))
-
-
-@implements(np.nanprod)
-def nanprod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Product along axes of what is not nan, as `numpy.nanprod`."""
-    x = as_number(a)
-    return prod(x, axis, dtype, out, keepdims, initial, _present(x, where))
-
-
-@implements(np.nanmean)
-def nanmean(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    *,
-    where: Any = NoValue,
-) -> Number:
-    """Mean along axes of what is not nan, as `numpy.nanmean`; nan if nothing is."""
-    x = as_number(a)
-    return mean(x, axis, dtype, out, keepdims, where=_present(x, where))
-
-
-@implements(np.nanvar)
-def nanvar(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = NoValue,
-    mean: Any = NoValue,
-    correction: Any = NoValue,
-) -> Number:
-    """Variance along axes of what is not nan, as `numpy.nanvar`; nan without enough elements."""
-    x = as_number(a)
-    present = _present(x, where)
-    lost = _lost(ddof, correction)
-    result = var(x, axis, dtype, out, lost, keepdims, where=present, mean=mean)
-    enough = _count(x, axis, present, keepdims) > lost
-    return result if np.all(enough) else _table.where(enough, result, np.nan)
-
-
-@implements(np.nanstd)
-def nanstd(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = NoValue,
-    mean: Any = NoValue,
-    correction: Any = NoValue,
-) -> Number:
-    """Standard deviation along axes of what is not nan, as `numpy.nanstd`."""
-    return _table.sqrt(
-        nanvar(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
-    )
-
-
-def _present_extremum(
-    ufunc: Any, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any
-) -> Number:
-    x = as_number(a)
-    present = _present(x, None)
-    found = np.any(present, axis=axis, keepdims=keepdims)  # type: ignore[arg-type]
-    others = _table.where(present, x, -np.inf if ufunc is np.maximum else np.inf)
-    extreme = _extremum(ufunc, others, axis, out, keepdims, initial, where)
-    if initial is not None or np.all(found):
-        return extreme
-    return _table.where(found, extreme, np.nan)
-
-
-@implements(np.nanmax)
-def nanmax(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Maximum along axes of what is not nan, as `numpy.nanmax`; nan if nothing is."""
-    return _present_extremum(np.maximum, a, axis, out, keepdims, initial, where)
-
-
-@implements(np.nanmin)
-def nanmin(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = NoValue,
-    where: Any = NoValue,
-) -> Number:
-    """Minimum along axes of what is not nan, as `numpy.nanmin`; nan if nothing is."""
-    return _present_extremum(np.minimum, a, axis, out, keepdims, initial, where)
-
-
-@implements(np.nancumsum)
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
-    """Running sums in which nan counts as 0, as `numpy.nancumsum`."""
-    x = as_number(a)
-    return cumsum(_masked(x, _present(x, None), 0.0), axis, dtype, out)
-
-
-@implements(np.nancumprod)
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
-    """Running products in which nan counts as 1, as `numpy.nancumprod`."""
-    x = as_number(a)
-    return cumprod(_masked(x, _present(x, None), 1.0), axis, dtype, out)
+median = _middle(
+    "median", "Median along axes, {}; of two middle elements each has half the share."
+)
+nanmedian = _middle("nanmedian", "Median along axes of what is not nan, {}.", skip_nan=True)

@@ -28,7 +28,6 @@ from ._common import (
     existing,
     rearranged,
     refuse,
-    wants_floats,
 )
 
 # --- shapes and views ----------------------------------------------------------------------------
@@ -237,8 +236,7 @@ def concatenate(
     casting: str = "same_kind",
 ) -> Number:
     """Joined along an axis that they have, as `numpy.concatenate`."""
-    refuse("concatenate", out=out)
-    wants_floats("concatenate", dtype)
+    refuse("concatenate", out=out, dtype=dtype)
     return _concatenate(_listed(arrays), axis)
 
 
@@ -258,8 +256,7 @@ def stack(
     casting: str = "same_kind",
 ) -> Number:
     """Joined along a new axis, as `numpy.stack`."""
-    refuse("stack", out=out)
-    wants_floats("stack", dtype)
+    refuse("stack", out=out, dtype=dtype)
     return _stack(_listed(arrays), axis)
 
 
@@ -272,7 +269,7 @@ def _stacking(
     """Define one of the stacking functions: arrays given axes, then joined along one."""
 
     def stacked(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Number:
-        wants_floats(name, dtype)
+        refuse(name, dtype=dtype)
         items = [prepared(item) for item in tup]
         return arrays.concatenate(items, axis(items))
 

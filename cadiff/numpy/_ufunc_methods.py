@@ -25,7 +25,7 @@ from ..operations.patterns import chained
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
 from ._calculus import bincount
-from ._common import Axis, Number, along, as_number, chosen, expanded, wants_floats
+from ._common import Axis, Number, along, as_number, chosen, expanded, refuse
 from ._reductions import (
     along_first,
     cumprod,
@@ -118,7 +118,7 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="ignore"):
             read = value if ufunc in PLAIN else plain_values
             plain = getattr(ufunc, name)(*read(args), **read(kwargs))
-        wants_floats(f"{ufunc.__name__}.{name}", dtype)
+        refuse(f"{ufunc.__name__}.{name}", dtype=dtype)
         result = plain if ufunc in PLAIN else function(ufunc, *args, **kwargs)
         return result if out is None else store(ufunc, out, (result,), True)
 
