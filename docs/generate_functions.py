@@ -202,7 +202,7 @@ def page() -> str:
     plain = sorted({f"`{f.__name__}`" for f in PLAIN})
     parts += ["## Answered from values\n\nThe results of these have no derivatives.\n\n"]
     parts += [", ".join(plain), ".\n"]
-    made = {*_creation.__all__, *(original.__name__ for original in _creation.OPENED)}
+    made = {*_creation.MADE, *(original.__name__ for original in _creation.OPENED)}
     of_lists = {original.__name__ for original in _creation.OPENED_LISTS}
     parts += [
         "\n## Arrays that numbers can be assigned to\n\n",

@@ -70,7 +70,7 @@ globals().update(
         if not _name.startswith("_") and _name not in ("fft", "linalg")
     }
 )
-globals().update({_name: getattr(_creation, _name) for _name in _creation.__all__})
+globals().update(_creation.MADE)
 vectorize = _choices.vectorize
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,33 +38,7 @@ from ._common import (
     unsupported,
 )
 
-__all__ = [
-    "arange",
-    "bartlett",
-    "blackman",
-    "c_",
-    "empty",
-    "empty_like",
-    "eye",
-    "fromfunction",
-    "fromiter",
-    "full",
-    "full_like",
-    "hamming",
-    "hanning",
-    "identity",
-    "indices",
-    "kaiser",
-    "mgrid",
-    "ogrid",
-    "ones",
-    "ones_like",
-    "r_",
-    "tri",
-    "vander",
-    "zeros",
-    "zeros_like",
-]
+F = TypeVar("F", bound=Callable[..., Any])
 
 # --- of a shape ----------------------------------------------------------------------------------
 
@@ -103,24 +77,26 @@ def _open_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     return take
 
 
-arange = _open(np.arange)
-bartlett = _open(np.bartlett)
-blackman = _open(np.blackman)
-eye = _open(np.eye)
-fromfunction = _open(np.fromfunction)
-hamming = _open(np.hamming)
-hanning = _open(np.hanning)
-identity = _open(np.identity)
-indices = _open(np.indices)
-kaiser = _open(np.kaiser)
-ones = _open(np.ones)
-tri = _open(np.tri)
-vander = _open(np.vander)
-zeros = _open(np.zeros)
+# What the namespace has in the place of NumPy's functions that make arrays.
+MADE: dict[str, Any] = {
+    name: _open(getattr(np, name))
+    for name in (
+        "arange", "bartlett", "blackman", "eye", "fromfunction", "hamming", "hanning", "identity",
+        "indices", "kaiser", "ones", "tri", "vander", "zeros",
+    )
+}  # fmt: skip
+
+
+def _made(function: F) -> F:
+    """Have a function in the namespace, under its name."""
+    MADE[function.__name__] = function
+    return function
+
 
 _fromiter = _open(np.fromiter)
 
 
+@_made
 def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # NumPy's names
     """As `numpy.fromiter`, of numbers that may carry derivatives.
 
@@ -166,24 +142,27 @@ def opening(original: Callable[..., Any]) -> Any:
 OPENED = frozenset(
     existing(
         *("append", "array", "block", "broadcast_arrays", "broadcast_to", "column_stack"),
-        *("concat", "concatenate", "copy", "delete", "diag", "diagflat", "dstack", "geomspace"),
-        *("hstack", "insert", "linspace", "logspace", "meshgrid", "pad", "repeat", "resize"),
-        *("roll", "select", "stack", "tile", "tril", "triu", "vstack", "where"),
+        *("concat", "concatenate", "copy", "delete", "diag", "diagflat", "dstack", "empty_like"),
+        *("full_like", "geomspace", "hstack", "insert", "linspace", "logspace", "meshgrid"),
+        *("ones_like", "pad", "repeat", "resize", "roll", "select", "stack", "tile", "tril"),
+        *("triu", "vstack", "where", "zeros_like"),
     )
 )
 # ... and these of lists: arrays they give back as they are.
 OPENED_LISTS = frozenset(existing("asarray", "asanyarray", "ascontiguousarray", "asfortranarray"))
 
 
+@_made
 @functools.wraps(np.empty)
 def empty(*args: Any, **kwargs: Any) -> Any:
     """As `numpy.zeros`: nothing is left to chance, and numbers can be assigned if of floats."""
-    return zeros(*args, **kwargs)
+    return MADE["zeros"](*args, **kwargs)
 
 
 _full = _open(np.full)
 
 
+@_made
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwargs: Any) -> Any:
     """As `numpy.full`, filled with a number that may carry a derivative.
 
@@ -210,8 +189,8 @@ def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> Any:
     return arrays.lengths_of(shape)
 
 
-def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
-    """One of the `_like` functions: dispatched by NumPy, and offered by the namespace."""
+def _like(original: Callable[..., Any], fill: float) -> None:
+    """One of the `_like` functions."""
     name = original.__name__
     plain = _open(original)
 
@@ -232,23 +211,15 @@ def _like(original: Callable[..., Any], fill: float) -> Callable[..., Any]:
         return arrays.full(lengths, fill)
 
     like.__doc__ = plain.__doc__
-    dispatched = implements(original)(like)
-
-    @functools.wraps(original)
-    def create(a: Any, *args: Any, **kwargs: Any) -> Any:
-        return (dispatched if carries(a) else plain)(a, *args, **kwargs)
-
-    create.__doc__ = plain.__doc__
-    create.__module__ = "cadiff.numpy"
-    return create
+    implements(original)(like)
 
 
-zeros_like = _like(np.zeros_like, 0.0)
-ones_like = _like(np.ones_like, 1.0)
-empty_like = _like(np.empty_like, 0.0)
+for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
+    _like(_original, _fill)
 
 
-def _full_like(
+@implements(np.full_like)
+def full_like(
     a: Any,
     fill_value: Any,
     dtype: Any = None,
@@ -261,19 +232,6 @@ def _full_like(
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
     lengths = _prototype("full_like", a, dtype, shape)
     return arrays.full(lengths, as_number(fill_value))
-
-
-_dispatched_full_like = implements(np.full_like)(_full_like)
-
-
-_plain_full_like = _open(np.full_like)
-
-
-@functools.wraps(np.full_like)
-def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
-    """As `numpy.full_like`, filled with a number that may carry a derivative."""
-    fill = _dispatched_full_like if carries(a) or carries(fill_value) else _plain_full_like
-    return fill(a, fill_value, *args, **kwargs)
 
 
 # --- from numbers --------------------------------------------------------------------------------
@@ -413,7 +371,5 @@ class Grid:
         return _opened(made) if is_differentiating() else made
 
 
-r_ = Joiner(np.r_)
-c_ = Joiner(np.c_)
-mgrid = Grid(np.mgrid)
-ogrid = Grid(np.ogrid)
+MADE |= {"r_": Joiner(np.r_), "c_": Joiner(np.c_)}
+MADE |= {"mgrid": Grid(np.mgrid), "ogrid": Grid(np.ogrid)}
