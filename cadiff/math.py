@@ -23,7 +23,11 @@ Function = Callable[..., Any]
 
 # --- one function of the table for one of math ---------------------------------------------------
 
-NAMES = {
+SAME = (
+    "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor",
+    "fmod", "gamma", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+)  # fmt: skip
+NAMES = {name: name for name in SAME} | {
     "acos": "arccos",
     "acosh": "arccosh",
     "asin": "arcsin",
@@ -31,34 +35,12 @@ NAMES = {
     "atan": "arctan",
     "atan2": "arctan2",
     "atanh": "arctanh",
-    "cbrt": "cbrt",
-    "ceil": "ceil",
-    "copysign": "copysign",
-    "cos": "cos",
-    "cosh": "cosh",
     "degrees": "rad2deg",
-    "erf": "erf",
-    "erfc": "erfc",
-    "exp": "exp",
-    "exp2": "exp2",
-    "expm1": "expm1",
     "fabs": "absolute",
-    "floor": "floor",
-    "fmod": "fmod",
-    "gamma": "gamma",
     "lgamma": "gammaln",
-    "log10": "log10",
-    "log1p": "log1p",
-    "log2": "log2",
     "pow": "power",
     "radians": "deg2rad",
     "remainder": "ieee_remainder",
-    "sin": "sin",
-    "sinh": "sinh",
-    "sqrt": "sqrt",
-    "tan": "tan",
-    "tanh": "tanh",
-    "trunc": "trunc",
 }
 
 NUMBERS = (Var, Dual)
