@@ -34,7 +34,7 @@ from weakref import ReferenceType
 
 import numpy as np
 
-from ..binding import WeakMethod, own_attribute
+from ..binding import DispatchedFunction, WeakMethod, own_attribute
 from ..binding.callers import is_class_of_library
 from ..operations.primitives import primitive
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
@@ -290,7 +290,7 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
         walk.is_in_step = former
     elif isinstance(value, WeakMethod):
         _method(walk, value, path)
-    else:
+    elif not isinstance(value, DispatchedFunction):  # which is the package's own
         inner = own_attribute(value, "__wrapped__")
         parts = () if inner is not None else own_attribute(value, "__dict__", {}).values()
         for part in (inner, *parts):
