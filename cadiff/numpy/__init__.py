@@ -26,7 +26,6 @@ from . import (
     _calculus,
     _choices,
     _complex,
-    _complex_polynomials,
     _creation,
     _elementwise,
     _padding,

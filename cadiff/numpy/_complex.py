@@ -142,32 +142,10 @@ by_parts(np.insert, 0, 2)
 by_parts(np.apply_over_axes, 1)
 by_parts(np.interp, 2, 3, 4, names=("fp", "left", "right"))
 by_parts(np.choose, 1)
-
-
-@implements_complex(np.broadcast_arrays)
-def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
-    shape = np.broadcast_shapes(*(binding.shape(joined(x)) for x in args))
-    return tuple(function_of(np.broadcast_to)(x, shape) for x in args)
-
-
-def _at_least(original: Any) -> None:
-    @implements_complex(original)
-    def at_least(*arys: Any) -> Any:
-        made = [by_one(x) for x in arys]
-        return made[0] if len(made) == 1 else tuple(made)
-
-    def by_one(x: Any) -> Any:
-        run = _function(original)
-        if not binding.holds_complex(x):
-            return function_of(original)(x)
-        made = _together(*(run(p) for p in whole_parts(x)))
-        if isinstance(x, Complex):
-            binding.note_view(x, made, run)
-        return made
-
-
-for _original in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
-    _at_least(_original)
+by_parts(np.polyadd, 0, 1)
+by_parts(np.polysub, 0, 1)
+by_parts(np.polyder, 0)
+by_parts(np.polyint, 0, 2, names=("k",))
 
 
 @implements_complex(np.meshgrid)
@@ -261,6 +239,18 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
     def call(a: Any, *args: Any, **kwargs: Any) -> Any:
         z = joined(a)
         return product(ELEMENTWISE["where"](z != z, 1.0, z), *args, **kwargs)
+
+
+# --- alike -------------------------------------------------------------------------------------
+
+# What the functions for real numbers do step by step serves complex ones as well.
+for _name in (
+    "apply_along_axis", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
+    "cumulative_prod", "ndim", "poly", "polydiv", "polymul", "polyval", "ptp", "roots", "shape",
+    "size", "vander",
+):  # fmt: skip
+    for _original in existing(_name):
+        implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
 
 
 # --- products ------------------------------------------------------------------------------------
@@ -393,23 +383,6 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return z if axis is None else np.moveaxis(z, 0, axis)
 
 
-@implements_complex(*existing("cumulative_prod"))
-def cumulative_prod(
-    x: Any, /, *, axis: int | None = None, dtype: Any = None, out: None = None,
-    include_initial: bool = False,
-) -> Any:  # fmt: skip
-    refuse("cumulative_prod", out=out)
-    _refuse_dtype(np.cumprod, dtype)
-    z = joined(x)
-    if axis is None and z.ndim > 1:
-        raise ValueError("For arrays which have more than one dimension `axis` is required.")
-    place = 0 if axis is None else axis
-    if include_initial:
-        z = np.concatenate([np.ones_like(np.moveaxis(z, place, 0)[:1]), np.moveaxis(z, place, 0)])
-        return np.moveaxis(cumprod(z, 0), 0, place)
-    return cumprod(z, place)
-
-
 _product_without_nan(np.nanprod, prod)
 _product_without_nan(np.nancumprod, cumprod)
 
@@ -446,23 +419,6 @@ def clip(
     z = joined(a) if low is not None or high is not None else +joined(a)
     z = z if low is None else ELEMENTWISE["maximum"](z, low)
     return z if high is None else ELEMENTWISE["minimum"](z, high)
-
-
-@implements_complex(np.apply_along_axis)
-def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
-) -> Any:
-    z = joined(arr)
-    rows = np.moveaxis(z, axis, -1)
-    outer = rows.shape[:-1]
-    if 0 in outer:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    results = [joined(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(outer)]
-    inner = binding.shape(results[0])
-    made = np.reshape(function_of(np.stack)(results), (*outer, *inner))
-    place = axis % z.ndim
-    new = range(len(outer), len(outer) + len(inner))
-    return np.moveaxis(made, tuple(new), tuple(range(place, place + len(inner))))
 
 
 @implements_complex(np.piecewise)
@@ -510,24 +466,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     deviation = _table.sqrt(np.real(np.diag(c)))
     c = c / deviation[:, None] / deviation[None, :]
     return paired(_table.clip(np.real(c), -1.0, 1.0), _table.clip(np.imag(c), -1.0, 1.0))
-
-
-# --- shapes --------------------------------------------------------------------------------------
-
-
-@implements_complex(np.shape)
-def shape(a: Any) -> Any:
-    return binding.shape(joined(a))
-
-
-@implements_complex(np.ndim)
-def ndim(a: Any) -> int:
-    return binding.ndim(joined(a))
-
-
-@implements_complex(np.size)
-def size(a: Any, axis: Any = None) -> int:
-    return int(np.size(np.broadcast_to(0.0, shape(a)), axis))
 
 
 # --- what is real --------------------------------------------------------------------------------
@@ -605,13 +543,6 @@ def partition(
     return function_of(np.take_along_axis)(z, places, axis)
 
 
-@implements_complex(np.ptp)
-def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    refuse("ptp", out=out)
-    z = joined(a)
-    return np.max(z, axis=axis, keepdims=keepdims) - np.min(z, axis=axis, keepdims=keepdims)
-
-
 @implements_complex(np.median)
 def median(
     a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False,
@@ -647,16 +578,8 @@ def array(
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
 
 
-@implements_complex(np.asarray)
+@implements_complex(np.asarray, np.asanyarray)
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None,
-    like: Any = None,
-) -> Any:  # fmt: skip
-    return array(a, dtype, copy=copy)
-
-
-@implements_complex(np.asanyarray)
-def asanyarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None,
     like: Any = None,
 ) -> Any:  # fmt: skip

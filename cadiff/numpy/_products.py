@@ -511,7 +511,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = len(x) if N is None else index(N)
     if n == 0:
-        return arrays.zeros((len(x), 0))
+        return arrays.opened(np.zeros((len(x), 0), x.dtype))
     factors = [np.ones((len(x), 1)), arrays.broadcast_to(x[:, None], (len(x), n - 1))]
     powers = cumprod(arrays.concatenate(factors, 1), 1)
     return powers if increasing else powers[:, ::-1]
@@ -577,18 +577,13 @@ def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
         rest = arrays.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
     while len(rest) > 1 and np.allclose(value(rest[0]), 0.0, rtol=1e-14):
         rest = rest[1:]
-    return arrays.stack(quotient or [np.float64(0.0)]), rest
+    return arrays.stack(quotient or [np.zeros((), rest.dtype)[()]]), rest
 
 
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Number:
     """The polynomial with given zeros, or of a matrix with real eigenvalues, as `numpy.poly`."""
-    zeros = as_number(seq_of_zeros)
-    return poly_of(zeros if zeros.ndim else zeros.reshape(1))
-
-
-def poly_of(zeros: Any) -> Any:
-    """The polynomial with zeros, or of a matrix, real or complex."""
+    zeros = _polynomial(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
         zeros = eigvals(zeros)
     elif zeros.ndim != 1:
@@ -606,11 +601,7 @@ def poly_of(zeros: Any) -> Any:
 @implements(np.roots)
 def roots(p: Any) -> Number:
     """The roots of a polynomial, as `numpy.roots`."""
-    return roots_of(_polynomial(p))
-
-
-def roots_of(p: Any) -> Any:
-    """The eigenvalues of the companion matrix of coefficients, real or complex."""
+    p = _polynomial(p)  # they are the eigenvalues of its companion matrix
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     places = np.flatnonzero(np.asarray(value(p)))

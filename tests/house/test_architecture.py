@@ -76,7 +76,6 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_calculus"},
             {"_ufunc_methods"},
             {"_complex"},
-            {"_complex_polynomials"},
             {"__init__"},
         ],
     ),
