@@ -7,6 +7,7 @@ is public in SciPy belongs into `special`, and this module knows nothing of it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -85,15 +86,32 @@ def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
     return result
 
 
+def _kernel(function: Callable[..., Any], orders: int) -> primitive:
+    @functools.wraps(function)
+    def values(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*map(int, args[:orders]), *floats(*args[orders:]))[()]
+
+    return primitive(values)
+
+
+def kernel(function: Callable[..., Any]) -> primitive:
+    """A primitive of a function of float arrays of one shape, without warnings."""
+    return _kernel(function, 0)
+
+
+def kernel_of_order(function: Callable[..., Any]) -> primitive:
+    """The same, but that the first argument is an int: which of a family it is."""
+    return _kernel(function, 1)
+
+
 # --- logarithms and factorials to the last digit -------------------------------------------------
 
 
-@primitive
-def log1p_gap(t: ArrayLike) -> Any:
+@kernel
+def log1p_gap(t: Array) -> Any:
     """The gap t - log1p(t)."""
-    (t,) = floats(t)
-    with np.errstate(all="ignore"):
-        return _log1p_gap(t)[()]
+    return _log1p_gap(t)
 
 
 log1p_gap.defpartials(lambda v, t: t / (1.0 + t))
@@ -158,18 +176,16 @@ def _reciprocal_beta(a: Array, b: Array) -> Array:
 # --- digamma and its derivatives at two near points ----------------------------------------------
 
 
-@primitive
-def digamma_gap(n: int, a: ArrayLike, b: ArrayLike) -> Any:
+@kernel_of_order
+def digamma_gap(n: int, a: Array, b: Array) -> Any:
     """ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a."""
-    a, b = floats(a, b)
-    with np.errstate(all="ignore"):
-        return either(
-            (a > 0.0) & (a + b > 0.0),
-            lambda a, b: _digamma_gap(int(n), a, b),
-            lambda a, b: np.asarray(polygamma(int(n), a + b) - polygamma(int(n), a)),
-            a,
-            b,
-        )[()]
+    return either(
+        (a > 0.0) & (a + b > 0.0),
+        lambda a, b: _digamma_gap(n, a, b),
+        lambda a, b: np.asarray(polygamma(n, a + b) - polygamma(n, a)),
+        a,
+        b,
+    )
 
 
 def _digamma_gap(n: int, a: Array, b: Array) -> Array:
@@ -203,14 +219,12 @@ digamma_gap.defpartials(
 )
 
 
-@primitive
-def digamma_half_gap(n: int, p: ArrayLike) -> Any:
+@kernel_of_order
+def digamma_half_gap(n: int, p: Array) -> Any:
     """The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
 
     For large p by the asymptotic series of both digamma functions (DLMF 5.11.8, differentiated).
     """
-    n = int(n)
-    (p,) = floats(p)
 
     def near(p: Array) -> Array:
         leading = 0.5 * (-1.0) ** n * sp.gamma(n + 1.0) * p ** -(n + 1.0)
@@ -223,8 +237,7 @@ def digamma_half_gap(n: int, p: ArrayLike) -> Any:
             total = total / (p * p) + coefficient * sp.poch(2.0 * k, n)
         return np.asarray((-1.0) ** n * total * p ** -(n + 2.0))
 
-    with np.errstate(all="ignore"):
-        return either(p < 20.0, near, far, p)[()]
+    return either(p < 20.0, near, far, p)
 
 
 digamma_half_gap.defpartials(lambda v, n, p: digamma_half_gap(n + 1, p), argnums=(1,))
@@ -233,13 +246,11 @@ digamma_half_gap.defpartials(lambda v, n, p: digamma_half_gap(n + 1, p), argnums
 # --- densities -----------------------------------------------------------------------------------
 
 
-@primitive
-def gamma_density(a: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def gamma_density(a: Array, x: Array) -> Any:
     """x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension."""
-    a, x = floats(a, x)
-    with np.errstate(all="ignore"):
-        density = either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
-        return np.where((x < 0.0) | np.isnan(x), np.nan, density)[()]
+    density = either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
+    return np.where((x < 0.0) | np.isnan(x), np.nan, density)
 
 
 def _gamma_density_by_powers(a: Array, x: Array) -> Array:
@@ -294,12 +305,10 @@ def _absorbing(x: Any, y: Any) -> Any:
     return choose(np.asarray(held(x) == 0.0), lambda: 0.0 * x, lambda: divide(x, y + 0.0))
 
 
-@primitive
-def gamma_log_density(a: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def gamma_log_density(a: Array, x: Array) -> Any:
     """The logarithm of x**(a-1) exp(-x) / Γ(a) for x ≥ 0, by Loader's method where a is large."""
-    a, x = floats(a, x)
-    with np.errstate(all="ignore"):
-        return either(a < 17.0, _gamma_log_by_powers, _gamma_log_by_stirling, a, x)[()]
+    return either(a < 17.0, _gamma_log_by_powers, _gamma_log_by_stirling, a, x)
 
 
 def _gamma_log_by_powers(a: Array, x: Array) -> Array:
@@ -317,14 +326,12 @@ gamma_log_density.defpartials(
 )
 
 
-@primitive
-def beta_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def beta_density(a: Array, b: Array, x: Array) -> Any:
     """x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive."""
-    a, b, x = floats(a, b, x)
-    with np.errstate(all="ignore"):
-        edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
-        density = either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
-        return np.where((x < 0.0) | (x > 1.0) | np.isnan(x), np.nan, density)[()]
+    edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
+    density = either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
+    return np.where((x < 0.0) | (x > 1.0) | np.isnan(x), np.nan, density)
 
 
 def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
@@ -389,13 +396,11 @@ beta_density.defpartials(
 )
 
 
-@primitive
-def beta_log_density(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def beta_log_density(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of x**(a-1) (1-x)**(b-1) / B(a, b) for 0 ≤ x ≤ 1, by the same methods."""
-    a, b, x = floats(a, b, x)
-    with np.errstate(all="ignore"):
-        edge = (a <= 1.0) | (b <= 1.0)
-        return either(edge, _beta_log_by_powers, _beta_log_by_stirling, a, b, x)[()]
+    edge = (a <= 1.0) | (b <= 1.0)
+    return either(edge, _beta_log_by_powers, _beta_log_by_stirling, a, b, x)
 
 
 def _beta_log_by_powers(a: Array, b: Array, x: Array) -> Array:
@@ -434,18 +439,16 @@ beta_log_density.defpartials(
 )
 
 
-@primitive
-def student_log_density(df: ArrayLike, t: ArrayLike) -> Any:
+@kernel
+def student_log_density(df: Array, t: Array) -> Any:
     """Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t."""
-    df, t = floats(df, t)
-    with np.errstate(all="ignore"):
-        p = 0.5 * df
-        far = np.abs(t) > 1e100
-        large = 2.0 * np.log(np.abs(t)) - np.log(df)
-        fall = (p + 0.5) * np.where(far, large, np.log1p(np.where(far, 0.0, t) ** 2 / df))
-        constant = -p * _log1p_gap(0.5 / p) + _stirling(p + 0.5) - _stirling(p)
-        exponent = np.where(np.isinf(df), -0.5 * t * t, constant - fall)
-        return (exponent - 0.5 * np.log(2.0 * np.pi))[()]
+    p = 0.5 * df
+    far = np.abs(t) > 1e100
+    large = 2.0 * np.log(np.abs(t)) - np.log(df)
+    fall = (p + 0.5) * np.where(far, large, np.log1p(np.where(far, 0.0, t) ** 2 / df))
+    constant = -p * _log1p_gap(0.5 / p) + _stirling(p + 0.5) - _stirling(p)
+    exponent = np.where(np.isinf(df), -0.5 * t * t, constant - fall)
+    return exponent - 0.5 * np.log(2.0 * np.pi)
 
 
 student_log_density.defpartials(
@@ -503,17 +506,14 @@ def student_tail(df: Array, t: Array) -> Array:
 # --- the error function --------------------------------------------------------------------------
 
 
-@primitive
-def erfcx_moment(n: int, z: ArrayLike) -> Any:
+@kernel_of_order
+def erfcx_moment(n: int, z: Array) -> Any:
     """2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives.
 
     It is n! exp(z²) times the repeated integral iⁿerfc(z) (Abramowitz and Stegun 7.2.3). Forward
     recurrence where it is stable, else the continued fraction of Gautschi (1961).
     """
-    n = int(n)
-    (z,) = floats(z)
-    with np.errstate(all="ignore"):
-        return either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)[()]
+    return either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)
 
 
 def _by_recurrence(n: int, z: Array) -> Array:
@@ -538,13 +538,11 @@ def _by_fraction(n: int, z: Array) -> Array:
 erfcx_moment.defpartials(lambda v, n, z: -2.0 * erfcx_moment(n + 1, z), argnums=(1,))
 
 
-@primitive
-def exp_over(n: int, x: ArrayLike) -> Any:
+@kernel_of_order
+def exp_over(n: int, x: Array) -> Any:
     """exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is."""
-    (x,) = floats(x)
-    with np.errstate(all="ignore"):
-        root = np.exp(0.5 * x)
-        return ((root / x if int(n) == 1 else root / x / x) * root)[()]
+    root = np.exp(0.5 * x)
+    return (root / x if n == 1 else root / x / x) * root
 
 
 # One product: of a difference both terms would be infinite where the result is.
@@ -554,69 +552,60 @@ exp_over.defpartials(lambda v, n, x: v * (1.0 - n * reciprocal(x)), argnums=(1,)
 # --- Bessel functions ----------------------------------------------------------------------------
 
 
-@primitive
-def i0e_moment(n: int, x: ArrayLike) -> Any:
+@kernel_of_order
+def i0e_moment(n: int, x: Array) -> Any:
     """1/π ∫ (1 - cos θ)ⁿ exp(-x (1 - cos θ)) dθ over (0, π), x ≥ 0: (-1)ⁿ times i0e⁽ⁿ⁾.
 
     The rule of midpoints, which converges geometrically for a periodic integrand; for large x the
     asymptotic series of Watson's lemma, all of whose terms are positive.
     """
-    n = int(n)
-    (x,) = floats(x)
-    with np.errstate(all="ignore"):
-        angles = (np.arange(40) + 0.5) * (np.pi / 80)
-        heights = 2.0 * np.sin(angles) ** 2
-        near = np.zeros_like(x)
-        for height in heights:
-            near = near + height**n * np.exp(-height * x) / len(heights)
-        term = sp.gamma(n + 0.5) / (np.pi * np.sqrt(2.0)) * x ** -(n + 0.5)
-        far = np.zeros_like(x)
-        for k in range(30):
-            far = far + term
-            term = term * ((2 * k + 1) * (n + k + 0.5) / (4 * (k + 1))) / x
-        return np.where(x < 30.0, near, far)[()]
+    angles = (np.arange(40) + 0.5) * (np.pi / 80)
+    heights = 2.0 * np.sin(angles) ** 2
+    near = np.zeros_like(x)
+    for height in heights:
+        near = near + height**n * np.exp(-height * x) / len(heights)
+    term = sp.gamma(n + 0.5) / (np.pi * np.sqrt(2.0)) * x ** -(n + 0.5)
+    far = np.zeros_like(x)
+    for k in range(30):
+        far = far + term
+        term = term * ((2 * k + 1) * (n + k + 0.5) / (4 * (k + 1))) / x
+    return np.where(x < 30.0, near, far)
 
 
 i0e_moment.defpartials(lambda v, n, x: -i0e_moment(n + 1, x), argnums=(1,))
 
 
-@primitive
-def ive_tail(n: int, v: ArrayLike, x: ArrayLike) -> Any:
+@kernel_of_order
+def ive_tail(n: int, v: Array, x: Array) -> Any:
     """The n-th derivative of ive(v, x) for large x.
 
     Hankel's expansion (Abramowitz and Stegun 9.7.1), differentiated term by term.
     """
-    n = int(n)
-    v, x = floats(v, x)
-    with np.errstate(all="ignore"):
-        term = (-1.0) ** n * sp.poch(0.5, n) * x**-n / np.sqrt(2.0 * np.pi * x)
-        total = np.zeros_like(x)
-        for k in range(36):
-            total = total + term
-            odd = 2 * k + 1
-            term = term * (odd * odd - 4.0 * v * v) / (8 * (k + 1) * x)
-            term = term * ((k + n + 0.5) / (k + 0.5))
-        return total[()]
+    term = (-1.0) ** n * sp.poch(0.5, n) * x**-n / np.sqrt(2.0 * np.pi * x)
+    total = np.zeros_like(x)
+    for k in range(36):
+        total = total + term
+        odd = 2 * k + 1
+        term = term * (odd * odd - 4.0 * v * v) / (8 * (k + 1) * x)
+        term = term * ((k + n + 0.5) / (k + 0.5))
+    return total
 
 
 ive_tail.defpartials(None, lambda ans, n, v, x: ive_tail(n + 1, v, x), argnums=(1, 2))
 
 
-@primitive
-def kve_moment(n: int, v: ArrayLike, x: ArrayLike) -> Any:
+@kernel_of_order
+def kve_moment(n: int, v: Array, x: Array) -> Any:
     """∫ (cosh t - 1)ⁿ cosh(vt) exp(-x (cosh t - 1)) dt over t > 0: (-1)ⁿ times kve⁽ⁿ⁾.
 
     For x > 1 and x > |v|, by the trapezoidal rule, which converges geometrically.
     """
-    n = int(n)
-    v, x = floats(v, x)
-    with np.errstate(all="ignore"):
-        step = np.arcsinh(np.sqrt((30.0 + 5.0 * n) / x)) / 20
-        total = np.where(n == 0, 0.5, np.zeros_like(x))
-        for k in range(1, 41):
-            height = 2.0 * np.sinh(0.5 * k * step) ** 2
-            total = total + height**n * np.cosh(v * k * step) * np.exp(-x * height)
-        return (step * total)[()]
+    step = np.arcsinh(np.sqrt((30.0 + 5.0 * n) / x)) / 20
+    total = np.where(n == 0, 0.5, np.zeros_like(x))
+    for k in range(1, 41):
+        height = 2.0 * np.sinh(0.5 * k * step) ** 2
+        total = total + height**n * np.cosh(v * k * step) * np.exp(-x * height)
+    return step * total
 
 
 kve_moment.defpartials(None, lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(1, 2))
@@ -625,27 +614,23 @@ kve_moment.defpartials(None, lambda ans, n, v, x: -kve_moment(n + 1, v, x), argn
 # --- quotients -----------------------------------------------------------------------------------
 
 
-@primitive
-def log_ratio(x: ArrayLike, y: ArrayLike) -> Any:
+@kernel
+def log_ratio(x: Array, y: Array) -> Any:
     """log(x / y) of positive numbers, also where the quotient overflows or is near 1."""
-    x, y = floats(x, y)
-    with np.errstate(all="ignore"):
-        ratio = x / y
-        usual = np.where((ratio > 0.5) & (ratio < 2.0), np.log1p((x - y) / y), np.log(ratio))
-        extreme = (ratio < 1e-300) | (ratio > 1e300)
-        return np.where(extreme, np.log(x) - np.log(y), usual)[()]
+    ratio = x / y
+    usual = np.where((ratio > 0.5) & (ratio < 2.0), np.log1p((x - y) / y), np.log(ratio))
+    extreme = (ratio < 1e-300) | (ratio > 1e300)
+    return np.where(extreme, np.log(x) - np.log(y), usual)
 
 
 log_ratio.defpartials(lambda v, x, y: reciprocal(x), lambda v, x, y: -reciprocal(y))
 
 
-@primitive
-def hypot_ratio(x: ArrayLike, y: ArrayLike) -> Any:
+@kernel
+def hypot_ratio(x: Array, y: Array) -> Any:
     """X / hypot(x, y), 0 at the origin."""
-    x, y = floats(x, y)
-    with np.errstate(all="ignore"):
-        h = np.hypot(x, y)
-        return np.where(h == 0.0, 0.0, x / h)[()]
+    h = np.hypot(x, y)
+    return np.where(h == 0.0, 0.0, x / h)
 
 
 hypot_ratio.defpartials(

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..operations.guards import held
-from ..operations.primitives import primitive
 from ..operations.table import divide, exp, reciprocal
 from ._families import (
     Kernel,
@@ -24,9 +23,10 @@ from ._families import (
     choose,
     either,
     erfcx_moment,
-    floats,
     gamma_density,
     gamma_log_density,
+    kernel,
+    kernel_of_order,
     student_density,
     student_log_density,
 )
@@ -57,53 +57,47 @@ def _integral(integrand: Kernel, width: Array, *args: Array) -> Array:
     return total
 
 
-@primitive
-def gamma_upper(n: int, a: ArrayLike, x: ArrayLike) -> Any:
+@kernel_of_order
+def gamma_upper(n: int, a: Array, x: Array) -> Any:
     """∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a.
 
     For n = 0 it is Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
     """
-    a, x = floats(a, x)
-    with np.errstate(all="ignore"):
-        width = 1.0 / ((x - a) + np.sqrt(np.abs(a)))
-        return _integral(
-            lambda u, a, x: u**n * np.exp(a * np.log1p(u) - x * u), width, a, x
-        ).reshape(a.shape)[()]
+    width = 1.0 / ((x - a) + np.sqrt(np.abs(a)))
+    return _integral(lambda u, a, x: u**n * np.exp(a * np.log1p(u) - x * u), width, a, x).reshape(
+        a.shape
+    )
 
 
-@primitive
-def gamma_lower(n: int, a: ArrayLike, x: ArrayLike) -> Any:
+@kernel_of_order
+def gamma_lower(n: int, a: Array, x: Array) -> Any:
     """∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a; by the variable -log(1-u).
 
     For n = 0 it is γ(a, x) exp(x) x**-a (DLMF 8.6.3).
     """
-    a, x = floats(a, x)
 
     def integrand(s: Array, a: Array, x: Array) -> Array:
         u = -np.expm1(-s)
         return np.asarray(u**n * np.exp(x * u - a * s))
 
-    with np.errstate(all="ignore"):
-        width = 1.0 / ((a - x) + np.sqrt(x))
-        return _integral(integrand, width, a, x).reshape(a.shape)[()]
+    width = 1.0 / ((a - x) + np.sqrt(x))
+    return _integral(integrand, width, a, x).reshape(a.shape)
 
 
-@primitive
-def beta_lower(n: int, a: ArrayLike, b: ArrayLike, r: ArrayLike) -> Any:
+@kernel_of_order
+def beta_lower(n: int, a: Array, b: Array, r: Array) -> Any:
     """∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a; by the variable -log(1-u).
 
     For n = 0 it is B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
     """
-    a, b, r = floats(a, b, r)
 
     def integrand(s: Array, a: Array, b: Array, r: Array) -> Array:
         u = -np.expm1(-s)
         return np.asarray(u**n * np.exp(b * np.log1p(r * u) - a * s))
 
-    with np.errstate(all="ignore"):
-        curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
-        width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
-        return _integral(integrand, width, a, b, r).reshape(a.shape)[()]
+    curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
+    width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
+    return _integral(integrand, width, a, b, r).reshape(a.shape)
 
 
 gamma_upper.defpartials(lambda v, n, a, x: -gamma_upper(n + 1, a, x), argnums=(2,))
@@ -162,28 +156,24 @@ def _is_beta_tail(v: Any, a: Any, b: Any, r: Any) -> Any:
     return (held(v) < TAIL) & ((np.asarray(b) >= 1.0) | (held(r) <= 1.0 + np.asarray(a)))
 
 
-@primitive
-def log_gammaincc(a: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def log_gammaincc(a: Array, x: Array) -> Any:
     """The logarithm of Γ(a, x) / Γ(a)."""
-    a, x = floats(a, x)
 
     def far(a: Array, x: Array) -> Array:
         return np.asarray(gamma_log_density(a, x) - np.log(_gamma_upper_hazard(a, x)))
 
-    with np.errstate(all="ignore"):
-        return _logarithm(np.asarray(sp.gammaincc(a, x)), sp.gammainc, far, a, x)[()]
+    return _logarithm(np.asarray(sp.gammaincc(a, x)), sp.gammainc, far, a, x)
 
 
-@primitive
-def log_gammainc(a: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def log_gammainc(a: Array, x: Array) -> Any:
     """The logarithm of γ(a, x) / Γ(a)."""
-    a, x = floats(a, x)
 
     def far(a: Array, x: Array) -> Array:
         return np.asarray(gamma_log_density(a + 1.0, x) + np.log(a * gamma_lower(0, a, x)))
 
-    with np.errstate(all="ignore"):
-        return _logarithm(np.asarray(sp.gammainc(a, x)), sp.gammaincc, far, a, x)[()]
+    return _logarithm(np.asarray(sp.gammainc(a, x)), sp.gammaincc, far, a, x)
 
 
 log_gammaincc.defpartials(
@@ -206,30 +196,26 @@ log_gammainc.defpartials(
 )
 
 
-@primitive
-def log_betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def log_betainc(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of the regularized incomplete beta function."""
-    a, b, x = floats(a, b, x)
 
     def far(a: Array, b: Array, x: Array) -> Array:
         hazard = _beta_lower_hazard(a, b, x, 1.0 - x)
         return np.asarray(beta_log_density(a, b, x) - np.log(hazard))
 
-    with np.errstate(all="ignore"):
-        return _logarithm(np.asarray(sp.betainc(a, b, x)), sp.betaincc, far, a, b, x)[()]
+    return _logarithm(np.asarray(sp.betainc(a, b, x)), sp.betaincc, far, a, b, x)
 
 
-@primitive
-def log_betaincc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+@kernel
+def log_betaincc(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of one less the regularized incomplete beta function."""
-    a, b, x = floats(a, b, x)
 
     def far(a: Array, b: Array, x: Array) -> Array:
         hazard = _beta_lower_hazard(b, a, 1.0 - x, x)
         return np.asarray(beta_log_density(a, b, x) - np.log(hazard))
 
-    with np.errstate(all="ignore"):
-        return _logarithm(np.asarray(sp.betaincc(a, b, x)), sp.betainc, far, a, b, x)[()]
+    return _logarithm(np.asarray(sp.betaincc(a, b, x)), sp.betainc, far, a, b, x)
 
 
 log_betainc.defpartials(
@@ -252,18 +238,16 @@ log_betaincc.defpartials(
 )
 
 
-@primitive
-def log_stdtr(df: ArrayLike, t: ArrayLike) -> Any:
+@kernel
+def log_stdtr(df: Array, t: Array) -> Any:
     """The logarithm of the distribution function of Student's t."""
-    df, t = floats(df, t)
 
     def far(df: Array, t: Array) -> Array:
         logarithm = student_log_density(df, t) - np.log(_student_hazard(df, -t))
         return np.asarray(np.where(np.isinf(df), sp.log_ndtr(t), logarithm))
 
-    with np.errstate(all="ignore"):
-        p = np.asarray(stdtr(df, t))
-        return _logarithm(p, lambda df, t: stdtr(df, -t), far, df, t)[()]
+    p = np.asarray(stdtr(df, t))
+    return _logarithm(p, lambda df, t: stdtr(df, -t), far, df, t)
 
 
 log_stdtr.defpartials(

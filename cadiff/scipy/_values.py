@@ -6,6 +6,7 @@ not. NumPy's warnings are off.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,25 +26,31 @@ from ._families import (
 )
 
 Array = NDArray[np.float64]
+Function = Callable[..., Any]
 
 
-def _corrected(
-    usual: Callable[..., Any],
-    wrong: Callable[..., Any],
-    right: Callable[..., Array],
-    *args: ArrayLike,
-) -> Any:
-    """SciPy's values, but those of `right` at the places where its own are `wrong`."""
-    result = usual(*args)
-    if np.iscomplexobj(result):
-        return result
-    at = floats(*args)
-    places = wrong(*at)
-    if not np.any(places):
-        return result
-    result = np.array(result)
-    result[places] = right(*(x[places] for x in at))
-    return result[()]
+def _instead_of(
+    usual: Callable[..., Any], wrong: Callable[..., Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """SciPy's values, but those of a function at the places where its own are `wrong`."""
+
+    def decorate(right: Function) -> Function:
+        @functools.wraps(right)
+        def values(*args: ArrayLike) -> Any:
+            result = usual(*args)
+            if np.iscomplexobj(result):
+                return result
+            at = floats(*args)
+            places = wrong(*at)
+            if not np.any(places):
+                return result
+            result = np.array(result)
+            result[places] = right(*(x[places] for x in at))
+            return result[()]
+
+        return values
+
+    return decorate
 
 
 # --- elementary ----------------------------------------------------------------------------------
@@ -71,11 +78,10 @@ def cotdg(x: ArrayLike) -> Any:
     return np.where(size < 5.0, inner, np.copysign(far, turn))[()]
 
 
-def powm1(x: ArrayLike, y: ArrayLike) -> Any:
+@_instead_of(sp.powm1, lambda x, y: np.isinf(np.power(x, y)))
+def powm1(x: Array, y: Array) -> Any:
     """SciPy's is 0 where it overflows."""
-    return _corrected(
-        sp.powm1, lambda x, y: np.isinf(np.power(x, y)), lambda x, y: np.power(x, y) - 1.0, x, y
-    )
+    return np.power(x, y) - 1.0
 
 
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Any:
@@ -100,38 +106,37 @@ def inv_boxcox1p(y: ArrayLike, lmbda: ArrayLike) -> Any:
 # --- entropies and losses ------------------------------------------------------------------------
 
 
-def kl_div(x: ArrayLike, y: ArrayLike) -> Any:
+def _are_apart(x: Array, y: Array) -> Any:
+    ratio = x / y
+    return np.asarray((ratio < 1e-300) | (ratio > 1e300))
+
+
+def _are_near_or_apart(x: Array, y: Array) -> Any:
+    near = (x > 0.99 * y) & (x < 1.01 * y)
+    return (near | _are_apart(x, y)) & (x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)
+
+
+@_instead_of(sp.kl_div, _are_near_or_apart)
+def kl_div(x: Array, y: Array) -> Any:
     """SciPy's rounds where x and y are near, and overflows or underflows where x / y does."""
-
-    def extreme(x: Array, y: Array) -> Any:
-        ratio = x / y
-        return np.asarray((ratio < 1e-300) | (ratio > 1e300))
-
-    def wrong(x: Array, y: Array) -> Any:
-        near = (x > 0.99 * y) & (x < 1.01 * y)
-        return (near | extreme(x, y)) & (x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)
 
     def apart(x: Array, y: Array) -> Array:
         return np.asarray(x * (np.log(x) - np.log(y)) - x + y)
 
-    return _corrected(
-        sp.kl_div, wrong, lambda x, y: either(extreme(x, y), apart, deviance, x, y), x, y
-    )
+    return either(_are_apart(x, y), apart, deviance, x, y)
 
 
-def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Any:
+def _squares_overflow(delta: Array, r: Array) -> Any:
+    least, most = np.minimum(delta, np.abs(r)), np.maximum(delta, np.abs(r))
+    return (delta > 0.0) & np.isfinite(most) & ((least < 1e-70) | (most > 1e70))
+
+
+@_instead_of(sp.pseudo_huber, _squares_overflow)
+def pseudo_huber(delta: Array, r: Array) -> Any:
     """SciPy's is nan or infinite where the square of r / δ is; here none is taken."""
-
-    def wrong(delta: Array, r: Array) -> Any:
-        least, most = np.minimum(delta, np.abs(r)), np.maximum(delta, np.abs(r))
-        return (delta > 0.0) & np.isfinite(most) & ((least < 1e-70) | (most > 1e70))
-
-    def right(delta: Array, r: Array) -> Array:
-        total = np.hypot(delta, r) + delta
-        near = r * (r * (delta / total))
-        return np.where(np.abs(r) < delta, near, delta * (r * (r / total)))
-
-    return _corrected(sp.pseudo_huber, wrong, right, delta, r)
+    total = np.hypot(delta, r) + delta
+    near = r * (r * (delta / total))
+    return np.where(np.abs(r) < delta, near, delta * (r * (r / total)))
 
 
 # --- distributions and sums ----------------------------------------------------------------------
@@ -139,28 +144,26 @@ def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Any:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-def owens_t(h: ArrayLike, a: ArrayLike) -> Any:
+@_instead_of(sp.owens_t, lambda h, a: np.abs(a) * np.maximum(np.abs(h), 1.0) < 0.01)
+def owens_t(h: Array, a: Array) -> Any:
     """SciPy's has no digits where a is small beside 1 / h; there Gauss's rule has all of them."""
-
-    def right(h: Array, a: Array) -> Array:
-        at = 0.5 * a[..., np.newaxis] * (_NODES + 1.0)
-        heights = np.exp(-0.5 * np.square(h[..., np.newaxis] * at)) / (1.0 + np.square(at))
-        return np.asarray(np.exp(-0.5 * h * h) * a * (heights @ _WEIGHTS) / (4.0 * np.pi))
-
-    return _corrected(
-        sp.owens_t, lambda h, a: np.abs(a) * np.maximum(np.abs(h), 1.0) < 0.01, right, h, a
-    )
+    at = 0.5 * a[..., np.newaxis] * (_NODES + 1.0)
+    heights = np.exp(-0.5 * np.square(h[..., np.newaxis] * at)) / (1.0 + np.square(at))
+    return np.exp(-0.5 * h * h) * a * (heights @ _WEIGHTS) / (4.0 * np.pi)
 
 
-def stdtr(df: ArrayLike, t: ArrayLike) -> Any:
+def _is_near(df: Array, t: Array) -> Any:
+    return np.abs(t) < 1e-4 * np.sqrt(df / (df + 1.0))
+
+
+def _is_near_or_far(df: Array, t: Array) -> Any:
+    far = np.sqrt(df) < 1e-4 * np.abs(t)
+    return (df > 0.0) & np.isfinite(df) & np.isfinite(t) & (_is_near(df, t) | far)
+
+
+@_instead_of(sp.stdtr, _is_near_or_far)
+def stdtr(df: Array, t: Array) -> Any:
     """SciPy's loses digits next to t = 0, and the tail where t² is far beyond df."""
-
-    def is_near(df: Array, t: Array) -> Any:
-        return np.abs(t) < 1e-4 * np.sqrt(df / (df + 1.0))
-
-    def wrong(df: Array, t: Array) -> Any:
-        far = np.sqrt(df) < 1e-4 * np.abs(t)
-        return (df > 0.0) & np.isfinite(df) & np.isfinite(t) & (is_near(df, t) | far)
 
     def near(df: Array, t: Array) -> Array:
         """Two terms of the power series."""
@@ -171,35 +174,26 @@ def stdtr(df: ArrayLike, t: ArrayLike) -> Any:
         tail = student_tail(df, t)
         return np.where(t < 0.0, tail, 1.0 - tail)
 
-    return _corrected(
-        sp.stdtr, wrong, lambda df, t: either(is_near(df, t), near, far, df, t), df, t
-    )
+    return either(_is_near(df, t), near, far, df, t)
 
 
-def stdtrit(df: ArrayLike, p: ArrayLike) -> Any:
+def _tail_ratio(df: Array, p: Array) -> Any:
+    return np.power(student_tail_scale(df) / p, 1.0 / df)
+
+
+@_instead_of(
+    sp.stdtrit,
+    lambda df, p: (df > 0.0) & (df < 1e3) & (p > 0.0) & (p < 0.5) & (_tail_ratio(df, p) > 1e9),
+)
+def stdtrit(df: Array, p: Array) -> Any:
     """SciPy's is infinite of the wrong sign for a tiny p; there the tail is a power of t."""
-
-    def ratio(df: Array, p: Array) -> Any:
-        return np.power(student_tail_scale(df) / p, 1.0 / df)
-
-    return _corrected(
-        sp.stdtrit,
-        lambda df, p: (df > 0.0) & (df < 1e3) & (p > 0.0) & (p < 0.5) & (ratio(df, p) > 1e9),
-        lambda df, p: -np.sqrt(df) * ratio(df, p),
-        df,
-        p,
-    )
+    return -np.sqrt(df) * _tail_ratio(df, p)
 
 
-def zeta(x: ArrayLike, q: ArrayLike) -> Any:
+@_instead_of(sp.zeta, lambda x, q: (x > 1.0) & (x < 1.1) & (q > 0.0) & (q < 1e-10))
+def zeta(x: Array, q: Array) -> Any:
     """SciPy's stops after q**-x where that is large, but near x = 1 the rest is larger."""
-    return _corrected(
-        sp.zeta,
-        lambda x, q: (x > 1.0) & (x < 1.1) & (q > 0.0) & (q < 1e-10),
-        lambda x, q: np.power(q, -x) + sp.zeta(x, q + 1.0),
-        x,
-        q,
-    )
+    return np.power(q, -x) + sp.zeta(x, q + 1.0)
 
 
 # --- Bessel functions ----------------------------------------------------------------------------
@@ -222,74 +216,60 @@ def _nearly_overflows(v: Array, z: Array) -> Any:
     return (z > 690.0) & (z < 1400.0)
 
 
-def jv(v: ArrayLike, z: ArrayLike) -> Any:
+@_instead_of(sp.jv, _is_small)
+def jv(v: Array, z: Array) -> Any:
     """SciPy's is 0 before it underflows."""
-
-    def right(v: Array, z: Array) -> Array:
-        odd = (v < 0.0) & (v == np.floor(v)) & (v % 2.0 == 1.0)
-        return np.where(odd, -1.0, 1.0) * _first_term(v, z)
-
-    return _corrected(sp.jv, _is_small, right, v, z)
+    odd = (v < 0.0) & (v == np.floor(v)) & (v % 2.0 == 1.0)
+    return np.where(odd, -1.0, 1.0) * _first_term(v, z)
 
 
-def iv(v: ArrayLike, z: ArrayLike) -> Any:
+@_instead_of(sp.iv, lambda v, z: _is_small(v, z) | _nearly_overflows(v, z))
+def iv(v: Array, z: Array) -> Any:
     """SciPy's is infinite before it overflows, and 0 before it underflows."""
 
     def large(v: Array, z: Array) -> Array:
         half = np.exp(0.5 * z)
         return np.asarray(sp.ive(v, z) * half * half)
 
-    return _corrected(
-        sp.iv,
-        lambda v, z: _is_small(v, z) | _nearly_overflows(v, z),
-        lambda v, z: either(z > 1.0, large, _first_term, v, z),
-        v,
-        z,
-    )
+    return either(z > 1.0, large, _first_term, v, z)
 
 
-def kn(n: ArrayLike, z: ArrayLike) -> Any:
-    """SciPy's is 0 before it underflows."""
-    return _corrected(sp.kn, _nearly_overflows, _unscaled_kve, n, z)
+def _unscaled_kve(v: Array, z: Array) -> Any:
+    """SciPy's K is 0 before it underflows."""
+    return sp.kve(v, z) * np.exp(-z)
 
 
-def kv(v: ArrayLike, z: ArrayLike) -> Any:
-    """SciPy's is 0 before it underflows."""
-    return _corrected(sp.kv, _nearly_overflows, _unscaled_kve, v, z)
+kn = _instead_of(sp.kn, _nearly_overflows)(_unscaled_kve)
+kv = _instead_of(sp.kv, _nearly_overflows)(_unscaled_kve)
 
 
-def _unscaled_kve(v: Array, z: Array) -> Array:
-    return np.asarray(sp.kve(v, z) * np.exp(-z))
-
-
-def ive(v: ArrayLike, z: ArrayLike) -> Any:
+@_instead_of(sp.ive, lambda v, z: _is_small(v, z) | (z > 1e8 + v * v))
+def ive(v: Array, z: Array) -> Any:
     """SciPy's is nan for a huge z, and 0 before it underflows."""
-    return _corrected(
-        sp.ive,
-        lambda v, z: _is_small(v, z) | (z > 1e8 + v * v),
-        lambda v, z: either(
-            z > 1.0, lambda v, z: np.asarray(ive_tail(0, v, z)), _first_term, v, z
-        ),
-        v,
-        z,
-    )
+    return either(z > 1.0, lambda v, z: np.asarray(ive_tail(0, v, z)), _first_term, v, z)
 
 
-def kve(v: ArrayLike, z: ArrayLike) -> Any:
+@_instead_of(sp.kve, lambda v, z: (z > 1e8) & (z > 2.0 * np.abs(v)))
+def kve(v: Array, z: Array) -> Any:
     """SciPy's is nan for a huge z."""
-    return _corrected(
-        sp.kve,
-        lambda v, z: (z > 1e8) & (z > 2.0 * np.abs(v)),
-        lambda v, z: np.asarray(kve_moment(0, v, z)),
-        v,
-        z,
-    )
+    return kve_moment(0, v, z)
 
 
 # --- hypergeometric functions --------------------------------------------------------------------
 
 
-def hyp0f1(v: ArrayLike, z: ArrayLike) -> Any:
+def _is_beyond(v: ArrayLike, z: ArrayLike) -> Any:
+    large = np.greater(v, 0.0) & np.less(v, 100.0) & np.greater(z, 1e5)
+    return large | (np.greater(v, 100.0) & (np.abs(z) < np.multiply(4.0, v)))
+
+
+def _hyp0f1(v: ArrayLike, z: ArrayLike) -> Any:
+    """SciPy's, not asked where it divides by zero, of which Python would be told."""
+    return sp.hyp0f1(v, z if np.iscomplexobj(z) else np.where(_is_beyond(v, z), 0.0, z))
+
+
+@_instead_of(_hyp0f1, _is_beyond)
+def hyp0f1(v: Array, z: Array) -> Any:
     """SciPy's overflows or rounds for a large v, where the power series has all digits.
 
     For a large z > 0 it may be 0 instead of infinite: √z is that of DLMF 10.39.9.
@@ -307,53 +287,48 @@ def hyp0f1(v: ArrayLike, z: ArrayLike) -> Any:
         growth = sp.gammaln(v) + (1.0 - v) * np.log(root) + 2.0 * root
         return np.asarray(np.exp(growth) * ive(v - 1.0, 2.0 * root))
 
-    def wrong(v: ArrayLike, z: ArrayLike) -> Any:
-        large = np.greater(v, 0.0) & np.less(v, 100.0) & np.greater(z, 1e5)
-        return large | (np.greater(v, 100.0) & (np.abs(z) < np.multiply(4.0, v)))
-
-    def usual(v: ArrayLike, z: ArrayLike) -> Any:
-        """Not asked where it divides by zero, of which Python would be told."""
-        return sp.hyp0f1(v, z if np.iscomplexobj(z) else np.where(wrong(v, z), 0.0, z))
-
-    return _corrected(usual, wrong, lambda v, z: either(v > 100.0, series, by_bessel, v, z), v, z)
+    return either(v > 100.0, series, by_bessel, v, z)
 
 
-def hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+def _hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
+    """SciPy's, not asked where it may not return."""
+    if np.iscomplexobj(x):
+        return sp.hyp1f1(a, b, x)
+    gap = np.subtract(b, a)
+    endless = np.greater(a, 0.0) | np.not_equal(a, np.floor(a))
+    falls = np.less_equal(gap, 0.0) & np.equal(gap, np.floor(gap))
+    x = np.where(endless & np.greater(x, 1e6), 1e6, x)
+    return sp.hyp1f1(a, b, np.where(falls & np.less(x, -1e6), -1e6, x))
+
+
+def _falls_far(a: Array, b: Array, x: Array) -> Any:
+    falls = (b - a <= 0.0) & (b - a == np.floor(b - a))
+    return (np.abs(a) < 50.0) & (np.abs(b) < 50.0) & (x < -1e12) & ~falls
+
+
+def _is_tiny(x: Array) -> Any:
+    return (x < 0.0) & (x > -1e-100)
+
+
+def _loses_digits(a: Array, b: Array, x: Array) -> Any:
+    near = (a > 50.0) & (x >= -1.0) & (a * x < -5.0)
+    return _falls_far(a, b, x) | _is_tiny(x) | near
+
+
+@_instead_of(_hyp1f1, _loses_digits)
+def hyp1f1(a: Array, b: Array, x: Array) -> Any:
     """SciPy's may not return for |x| > 1e6, and loses its digits below and next to x = 0.
 
     Far out all but polynomials are infinite, those times exp(x) are 0, and the rest is the first
     terms of DLMF 13.7.2.
     """
 
-    def usual(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
-        if np.iscomplexobj(x):
-            return sp.hyp1f1(a, b, x)
-        gap = np.subtract(b, a)
-        endless = np.greater(a, 0.0) | np.not_equal(a, np.floor(a))
-        falls = np.less_equal(gap, 0.0) & np.equal(gap, np.floor(gap))
-        x = np.where(endless & np.greater(x, 1e6), 1e6, x)
-        return sp.hyp1f1(a, b, np.where(falls & np.less(x, -1e6), -1e6, x))
-
-    def is_far(a: Array, b: Array, x: Array) -> Any:
-        falls = (b - a <= 0.0) & (b - a == np.floor(b - a))
-        return (np.abs(a) < 50.0) & (np.abs(b) < 50.0) & (x < -1e12) & ~falls
-
-    def is_tiny(x: Array) -> Any:
-        return (x < 0.0) & (x > -1e-100)
-
-    def wrong(a: Array, b: Array, x: Array) -> Any:
-        near = (a > 50.0) & (x >= -1.0) & (a * x < -5.0)
-        return is_far(a, b, x) | is_tiny(x) | near
-
     def far(a: Array, b: Array, x: Array) -> Array:
         scale = sp.gamma(b) * sp.rgamma(b - a)
         return np.asarray(scale * np.power(-x, -a) * (1.0 - a * (a - b + 1.0) / x))
 
-    def right(a: Array, b: Array, x: Array) -> Array:
-        other = either(is_far(a, b, x), far, _hyp1f1_by_recurrence, a, b, x)
-        return np.where(is_tiny(x), 1.0, other)
-
-    return _corrected(usual, wrong, right, a, b, x)
+    other = either(_falls_far(a, b, x), far, _hyp1f1_by_recurrence, a, b, x)
+    return np.where(_is_tiny(x), 1.0, other)
 
 
 def _hyp1f1_by_recurrence(a: Array, b: Array, x: Array) -> Array:
@@ -369,25 +344,24 @@ def _hyp1f1_by_recurrence(a: Array, b: Array, x: Array) -> Array:
     return np.where(a <= 5000.0, last, np.nan)
 
 
-def hyp2f1(a: ArrayLike, b: ArrayLike, c: ArrayLike, z: ArrayLike) -> Any:
+def _is_far(a: Array, b: Array, c: Array, z: Array) -> Any:
+    size = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c)) + 1.0
+    pole = (c <= 0.0) & (c == np.floor(c))
+    return (size < 50.0) & (z < -20.0 * size * size) & ~pole & np.isfinite(z)
+
+
+@_instead_of(
+    sp.hyp2f1,
+    lambda a, b, c, z: _is_far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0)),
+)
+def hyp2f1(a: Array, b: Array, c: Array, z: Array) -> Any:
     """SciPy's loses digits in proportion to -z, and next to z = -2 with c."""
-
-    def far(a: Array, b: Array, c: Array, z: Array) -> Any:
-        size = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c)) + 1.0
-        pole = (c <= 0.0) & (c == np.floor(c))
-        return (size < 50.0) & (z < -20.0 * size * size) & ~pole & np.isfinite(z)
-
-    def wrong(a: Array, b: Array, c: Array, z: Array) -> Any:
-        return far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0))
 
     def pfaff(a: Array, b: Array, c: Array, z: Array) -> Array:
         """DLMF 15.8.1."""
         return np.asarray(np.power(1.0 - z, -a) * sp.hyp2f1(a, c - b, c, z / (z - 1.0)))
 
-    def right(a: Array, b: Array, c: Array, z: Array) -> Array:
-        return either(far(a, b, c, z), _hyp2f1_far, pfaff, a, b, c, z)
-
-    return _corrected(sp.hyp2f1, wrong, right, a, b, c, z)
+    return either(_is_far(a, b, c, z), _hyp2f1_far, pfaff, a, b, c, z)
 
 
 def _hyp2f1_far(a: Array, b: Array, c: Array, z: Array) -> Array:
