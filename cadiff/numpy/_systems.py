@@ -44,6 +44,53 @@ from ._matrices import (
 Pulls = Callable[[Any], tuple[Any, Any]]
 
 
+# --- systems ------------------------------------------------------------------------------------
+
+
+def solves(
+    operation: on_matrices,
+    again: Callable[..., Any],
+    read: Callable[..., Any] = lambda a, **how: a,
+    factors: int = 0,
+    unread: tuple[int, ...] = (1,),
+) -> None:
+    """Define the rules of the solution x of a @ x = b, or of H(a) @ x = b if `adjoint`.
+
+    again: what solves further systems with a, called like the operation. read: the part of a
+    matrix like a that is read. factors: how many further arguments there are, without derivatives.
+    """
+
+    def pulls(ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any) -> Pulls:
+        def both(g: Any) -> tuple[Any, Any]:
+            y = again(a, g, *more, adjoint=not adjoint, **how)
+            return read(outer_product(ans, -y) if adjoint else outer_product(-y, ans), **how), y
+
+        return both
+
+    def pull_b(ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any) -> Any:
+        return lambda g: again(a, g, *more, adjoint=not adjoint, **how)
+
+    def push_a(
+        g: Any, ans: Any, a: Any, b: Any, *more: Any, adjoint: bool = False, **how: Any
+    ) -> Any:
+        change = read(g, **how)
+        right = (H(change) if adjoint else change) @ ans
+        return -again(a, right, *more, adjoint=adjoint, **how)
+
+    nothing = [None] * factors
+    operation.defvjp(
+        lambda ans, *args, **how: lambda g: pulls(ans, *args, **how)(g)[0],
+        pull_b,
+        *nothing,
+        unread=unread,
+    )
+    operation.defjvp(
+        push_a, lambda g, ans, a, b, *more, **how: again(a, g, *more, **how), *nothing
+    )
+    operation.defpattern("...ij->...kl", "...kj->...ij")
+    operation.deftogether(pulls)
+
+
 # --- triangles -----------------------------------------------------------------------------------
 
 
@@ -58,38 +105,11 @@ def solve_triangle(
     return binding.solve_triangle(t, b, lower, unit, adjoint)
 
 
-def _triangle_pulls(
-    ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, adjoint: bool = False
-) -> Pulls:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = solve_triangle(t, g, lower=lower, unit=unit, adjoint=not adjoint)
-        product = outer_product(ans, -y) if adjoint else outer_product(-y, ans)
-        return part(product, triangle(t.shape[-1], lower, strict=unit)), y
-
-    return pulls
+def _triangle(x: Any, lower: bool, unit: bool = False) -> Any:
+    return part(x, triangle(x.shape[-1], lower, strict=unit))
 
 
-def _triangle_push(
-    g: Any, ans: Any, t: Any, b: Any, lower: bool, unit: bool = False, adjoint: bool = False
-) -> Any:
-    change = part(g, triangle(t.shape[-1], lower, strict=unit))
-    change = (H(change) if adjoint else change) @ ans
-    return -solve_triangle(t, change, lower=lower, unit=unit, adjoint=adjoint)
-
-
-solve_triangle.defvjp(
-    lambda ans, *args, **how: lambda g: _triangle_pulls(ans, *args, **how)(g)[0],
-    lambda ans, t, b, lower, unit=False, adjoint=False: (
-        lambda g: solve_triangle(t, g, lower=lower, unit=unit, adjoint=not adjoint)
-    ),
-    unread=(1,),
-)
-solve_triangle.defjvp(
-    _triangle_push,
-    lambda g, ans, t, b, **how: solve_triangle(t, g, **how),
-)
-solve_triangle.defpattern("...ij->...kl", "...kj->...ij")
-solve_triangle.deftogether(_triangle_pulls)
+solves(solve_triangle, solve_triangle, _triangle)
 
 
 @on_matrices
@@ -153,34 +173,8 @@ def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> An
     return binding.solve_factored(lu, order, b, adjoint)
 
 
-def _factored_pulls(ans: Any, a: Any, b: Any, lu: Any, order: Any, adjoint: bool) -> Pulls:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = _solve_factored(a, g, lu, order, adjoint=not adjoint)
-        return outer_product(ans, -y) if adjoint else outer_product(-y, ans), y
-
-    return pulls
-
-
 _solve_factored.called = "solve"
-_solve_factored.defvjp(
-    lambda ans, *args, **how: lambda g: _factored_pulls(ans, *args, **how)(g)[0],
-    lambda ans, a, b, lu, order, adjoint: (
-        lambda g: _solve_factored(a, g, lu, order, adjoint=not adjoint)
-    ),
-    None,
-    None,
-    unread=(0, 1),
-)
-_solve_factored.defjvp(
-    lambda g, ans, a, b, lu, order, adjoint: (
-        -_solve_factored(a, (H(g) if adjoint else g) @ ans, lu, order, adjoint=adjoint)
-    ),
-    lambda g, ans, a, b, *factors, **how: _solve_factored(a, g, *factors, **how),
-    None,
-    None,
-)
-_solve_factored.defpattern("...ij->...kl", "...kj->...ij")
-_solve_factored.deftogether(_factored_pulls)
+solves(_solve_factored, _solve_factored, factors=2, unread=(0, 1))
 
 
 def solve(a: Any, b: Any, adjoint: bool = False) -> Any:

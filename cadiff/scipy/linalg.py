@@ -125,36 +125,14 @@ def _solve(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
 SPARSE = {"lower triangular", "upper triangular", "diagonal", "tridiagonal", "banded"}
 
 
-def _again(a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
+def _again(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
     """The solution of a further system, whose derivatives need no more factors."""
     if options.get("assume_a") in SPARSE and not are_complex(a, b):
         return _solve(a, b, adjoint=adjoint, **options)
     return systems.solve(a, b, adjoint)
 
 
-def _solve_pulls(ans: Any, a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
-    def pulls(g: Any) -> tuple[Any, Any]:
-        y = _again(a, g, not adjoint, **options)
-        return outer_product(ans, -y) if adjoint else outer_product(-y, ans), y
-
-    return pulls
-
-
-def _solve_push_a(g: Any, ans: Any, a: Any, b: Any, adjoint: bool, **options: Any) -> Any:
-    return -_again(a, (H(g) if adjoint else g) @ ans, adjoint, **options)
-
-
-_solve.defvjp(
-    lambda ans, *args, **options: lambda g: _solve_pulls(ans, *args, **options)(g)[0],
-    lambda ans, a, b, adjoint, **options: lambda g: _again(a, g, not adjoint, **options),
-    unread=(1,),
-)
-_solve.defjvp(
-    _solve_push_a,
-    lambda g, ans, a, b, adjoint, **options: _again(a, g, adjoint, **options),
-)
-_solve.defpattern("...ij->...kl", "...kj->...ij")
-_solve.deftogether(_solve_pulls)
+systems.solves(_solve, _again)
 
 TRANSPOSED = {
     "lower triangular": "upper triangular",
