@@ -6,6 +6,7 @@ chosen elements.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -343,6 +344,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     _write_flat(target, np.flatnonzero(marks), val)
 
 
+def _compared(compare: Callable[[Any, Any], Any]) -> Callable[[flatiter, Any], Any]:
+    return lambda self, other: compare(self.base.reshape(-1), other)
+
+
 class flatiter:  # noqa: N801 - NumPy's name
     """The elements of an array in order: what `x.flat` is, as `numpy.flatiter`."""
 
@@ -391,23 +396,12 @@ class flatiter:  # noqa: N801 - NumPy's name
             self.base[...] = numbers
         _write_flat(self.base, places, numbers)
 
-    def __eq__(self, other: Any) -> Any:
-        return self.base.reshape(-1) == other
-
-    def __ne__(self, other: Any) -> Any:
-        return self.base.reshape(-1) != other
-
-    def __lt__(self, other: Any) -> Any:
-        return self.base.reshape(-1) < other
-
-    def __le__(self, other: Any) -> Any:
-        return self.base.reshape(-1) <= other
-
-    def __gt__(self, other: Any) -> Any:
-        return self.base.reshape(-1) > other
-
-    def __ge__(self, other: Any) -> Any:
-        return self.base.reshape(-1) >= other
+    __eq__ = _compared(operator.eq)
+    __ne__ = _compared(operator.ne)
+    __lt__ = _compared(operator.lt)
+    __le__ = _compared(operator.le)
+    __gt__ = _compared(operator.gt)
+    __ge__ = _compared(operator.ge)
 
 
 FUNCTIONS[np.flatiter] = flatiter

@@ -328,15 +328,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Number:
     return x
 
 
+@implements(*existing("astype"))  # which came with NumPy 2.1
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Number:
     """A copy, of floats, of complex numbers, or of ints, which have no derivatives."""
     if not is_float(dtype):
         return as_view(x).astype(dtype)
     return arrays.copy(as_view(x)) if copy or np.dtype(dtype) != np.float64 else as_view(x)
-
-
-for _original in existing("astype"):  # which came with NumPy 2.1
-    implements(_original)(astype)
 
 
 class Joiner:

@@ -72,6 +72,7 @@ class on_matrices:  # noqa: N801 - a decorator
 
         self.of_turning = on_pairs(of_turning, real)
         self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")
+        self._forms = self.of_real, self.of_complex, self.of_turning
         self.called = function.__name__.removeprefix("_")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -95,9 +96,8 @@ class on_matrices:  # noqa: N801 - a decorator
 
     def defvjp(self, *makers: Maker | None, unread: tuple[int, ...] = ()) -> None:
         """Reverse rules, one for each argument, and arguments of which they ask but the shape."""
-        self.of_real.defvjp(*makers)
-        self.of_complex.defvjp(*makers)
-        self.of_turning.defvjp(*makers)
+        for form in self._forms:
+            form.defvjp(*makers)
         self.of_real.unread = self.of_complex.primitive.unread = unread
 
     def deftogether(self, maker: Callable[..., Callable[[Any], Sequence[Any]]]) -> None:
@@ -108,9 +108,8 @@ class on_matrices:  # noqa: N801 - a decorator
 
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """Forward rules, one for each argument."""
-        self.of_real.defjvp(*rules)
-        self.of_complex.defjvp(*rules)
-        self.of_turning.defjvp(*rules)
+        for form in self._forms:
+            form.defjvp(*rules)
 
     def defpattern(self, *patterns: str) -> None:
         """Which numbers of real results depend on which of each argument."""

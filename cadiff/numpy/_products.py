@@ -44,6 +44,7 @@ def matmul(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
     return arrays.matmul(as_number(x1), as_number(x2))
 
 
+@implements(*existing("vecdot"))
 def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: Any) -> Number:
     """Inner products of vectors along an axis, as `numpy.vecdot`."""
     keepdims = options.pop("keepdims", False)
@@ -55,21 +56,18 @@ def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: 
     return arrays.expand_dims(product, axis) if keepdims else product
 
 
+@implements(*existing("matvec"))  # which came with NumPy 2.2
 def matvec(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
     """Products of matrices with vectors, as `numpy.matvec`."""
     _refuse_ufunc("matvec", {"out": out, **options})
     return arrays.matmul(as_number(x1), as_number(x2)[..., :, None])[..., 0]
 
 
+@implements(*existing("vecmat"))
 def vecmat(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
     """Products of vectors with matrices, as `numpy.vecmat`."""
     _refuse_ufunc("vecmat", {"out": out, **options})
     return arrays.matmul(as_number(x1)[..., None, :], as_number(x2))[..., 0, :]
-
-
-for _function in (vecdot, matvec, vecmat):  # matvec and vecmat came with NumPy 2.2
-    for _original in existing(_function.__name__):
-        implements(_original)(_function)
 
 
 @implements(np.dot)

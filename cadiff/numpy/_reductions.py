@@ -392,13 +392,9 @@ def _cumulative(name: str, running: Callable[..., Number], first: float) -> Call
     return cumulative
 
 
-for _name, _steps_of, _first in (
-    ("cumulative_sum", cumsum, 0.0),
-    ("cumulative_prod", cumprod, 1.0),
-):
-    if existing(_name):
-        _of_name = _cumulative(_name, _steps_of, _first)
-        _registered(_of_name, "Along an axis, perhaps after a neutral element, {}.", _name)
+for _name, _sofar, _first in (("cumulative_sum", cumsum, 0.0), ("cumulative_prod", cumprod, 1.0)):
+    _remark = "Along an axis, perhaps after a neutral element, {}."
+    _registered(_cumulative(_name, _sofar, _first), _remark, _name)
 
 
 # --- products ------------------------------------------------------------------------------------

@@ -391,16 +391,13 @@ _splitting("hsplit", 1, lambda n: 0 if n == 1 else 1)
 _splitting("dsplit", 3, lambda n: 2)
 
 
+@implements(*existing("unstack"))  # which came with NumPy 2.1
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Number, ...]:
     """The arrays of which an array is the stack, as `numpy.unstack`."""
     x = as_view(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     return tuple(arrays.moveaxis(x, axis, 0))
-
-
-for _original in existing("unstack"):  # which came with NumPy 2.1
-    implements(_original)(unstack)
 
 
 # --- repeating, removing, rolling ----------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import binding
 from . import arrays
-from .recorded_calls import Number, Operation, as_list
+from .recorded_calls import Number, Numbers, Operation, as_list
 
 
 def stretches(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
@@ -57,12 +57,12 @@ def pull_by_transposing(
 
 def _transposed(
     operation: Operation,
-    linear: Callable[..., list[Number]],
-    point: list[Number],
-    cotangents: list[Number],
+    linear: Callable[..., Numbers],
+    point: Numbers,
+    cotangents: Numbers,
     k: int,
     mode: str,
-) -> list[Number]:
+) -> Numbers:
     """Cotangents pulled back through a linear function, recorded at any point."""
     with binding.Recording(tuple(point), tuple(range(len(point)))) as recording:
         try:

@@ -20,7 +20,7 @@ from ..binding import Dual
 from . import arrays
 from .patterns import joined, links_of
 from .primitives import lanes_last, primitive
-from .recorded_calls import Rule
+from .recorded_calls import Asked, Numbers, Rule
 
 Number = Any  # a Var, a Dual or an ndarray
 Adjoint = tuple["linear", Any]
@@ -60,12 +60,12 @@ class linear(primitive):  # noqa: N801 - a decorator
     def _pushed(
         self,
         which: list[int],
-        tangents: list[Number],
+        tangents: Numbers,
         answer: Any,
-        results: list[Number],
-        inputs: list[Any],
+        results: Numbers,
+        inputs: Numbers,
         kwargs: dict[str, Any],
-    ) -> list[Number]:
+    ) -> Numbers:
         along = [np.zeros(kwargs["shape"])] * len(inputs)
         for k, tangent in zip(which, tangents, strict=True):
             along[k] = tangent
@@ -90,7 +90,7 @@ class _Call(Rule):
 
     goes_over_lanes = True
 
-    def call_lanes(self, operands: list[Any]) -> list[Any]:
+    def call_lanes(self, operands: Numbers) -> Numbers:
         """The results for operands with an axis of points in front."""
         args = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
@@ -98,7 +98,7 @@ class _Call(Rule):
         over = lanes_last(functools.partial(self.operation.function, self.kwargs["how"]))
         return list(over(self.which, *args))
 
-    def links(self, operands: list[Any], results: list[Any]) -> Any:
+    def links(self, operands: Numbers, results: Numbers) -> Any:
         """How results depend on operands: each on all along the axes that are mixed."""
         shape = self.kwargs["shape"]
         letters = [chr(97 + k) for k in range(len(shape))]
@@ -115,12 +115,8 @@ class _Call(Rule):
         return joined(parts, n * len(self.passive))
 
     def pull(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None = None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
+    ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
         adjoint, how = self.operation.adjoint(self.kwargs["how"], self.kwargs["shape"])
         found = adjoint(how, *cotangents)

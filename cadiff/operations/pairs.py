@@ -25,7 +25,7 @@ from ..binding import make_complex as paired
 from . import arrays
 from .patterns import joined, links_of
 from .primitives import primitive
-from .recorded_calls import Rule
+from .recorded_calls import Asked, Numbers, Rule
 from .replayed import replaced
 
 
@@ -187,8 +187,8 @@ class on_pairs:  # noqa: N801 - a decorator
         return self.joined(binding.record_rule(call, [both], results), forms)
 
     def computed(
-        self, values: list[Any], counts: list[int], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], list[int]]:
+        self, values: Numbers, counts: list[int], kwargs: dict[str, Any]
+    ) -> tuple[Numbers, list[int]]:
         """The results, as real numbers, for plain arguments, as real numbers."""
         with binding.WarningsOff():
             return self._results(self.function(*together(values, counts), **kwargs))
@@ -282,22 +282,22 @@ class _Call(Rule):
         self.passive = [False] * len(which)
         self.point = ([], [])
 
-    def _parts(self, operands: list[Any]) -> list[Any]:
+    def _parts(self, operands: Numbers) -> Numbers:
         """All arguments, as real numbers."""
         parts = list(self.args)
         for k, operand in zip(self.which, operands, strict=True):
             parts[k] = operand
         return parts
 
-    def _arguments(self, operands: list[Any]) -> list[Any]:
+    def _arguments(self, operands: Numbers) -> Numbers:
         """All arguments, as rules get them."""
         return together(self._parts(operands), self.counts)
 
-    def call(self, operands: list[Any]) -> list[Any]:
+    def call(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         return self.operation.computed(self._parts(operands), self.counts, self.kwargs)[0]
 
-    def links(self, operands: list[Any], results: list[Any]) -> Any:
+    def links(self, operands: Numbers, results: Numbers) -> Any:
         """How results depend on operands: nothing is stated but that it is elementwise."""
         if not self.operation.is_elementwise:
             return None
@@ -314,12 +314,8 @@ class _Call(Rule):
         return joined(parts, n)
 
     def pull(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None = None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
+    ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
         if self.counts == self.forms == [1]:
             return [self._pull_one(operands[0], outs[0], cotangents[0])]
@@ -345,12 +341,8 @@ class _Call(Rule):
             return pair(pull(unpaired(cotangent)))
 
     def push(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        tangents: list[Any],
-        moving: Sequence[bool] | None = None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, tangents: Numbers, moving: Asked = None
+    ) -> Numbers:
         """A tangent for each result; with `moving` those of other operands are 0."""
         args, ans = self._arguments(operands), self.operation.joined(outs, self.forms)
         moved = self._chosen(moving)
@@ -377,7 +369,7 @@ class _Call(Rule):
             first += count
         return found
 
-    def _chosen(self, asked: Sequence[bool] | None) -> list[int]:
+    def _chosen(self, asked: Asked) -> list[int]:
         """Which parts are not cut off, and are asked for."""
         return [
             place

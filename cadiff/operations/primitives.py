@@ -27,7 +27,7 @@ from .derived_rules import (
 )
 from .naming import name_for_pickle
 from .patterns import Pattern
-from .recorded_calls import Number, Rule, as_list, unshared, without_constants
+from .recorded_calls import Number, Numbers, Rule, as_list, unshared, without_constants
 from .replayed import replaced
 
 LONG_ARRAY = 512  # elements
@@ -240,7 +240,7 @@ class primitive:  # noqa: N801 - a decorator
         results: Sequence[Number],
         args: Sequence[Any],
         kw: dict[str, Any],
-    ) -> list[Number]:
+    ) -> Numbers:
         """The tangents of all results, by the forward rule of an argument."""
         try:
             found = as_list(rule(g, ans, *args, **kw))
@@ -452,12 +452,12 @@ class primitive:  # noqa: N801 - a decorator
     def _pushed(
         self,
         which: list[int],
-        tangents: list[Number],
+        tangents: Numbers,
         answer: Any,
-        results: list[Number],
-        inputs: list[Any],
+        results: Numbers,
+        inputs: Numbers,
         kwargs: dict[str, Any],
-    ) -> list[Number]:
+    ) -> Numbers:
         """The tangents of all results, for those of some arguments."""
 
         def sums() -> list[Number]:

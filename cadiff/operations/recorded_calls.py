@@ -18,6 +18,8 @@ from ..binding import Dual, Var
 from .patterns import joined, links_of
 
 Number: TypeAlias = Any  # a Var, a Dual, a float or an ndarray
+Numbers: TypeAlias = list[Any]
+Asked: TypeAlias = Sequence[bool] | None  # of each operand whether something is
 Operation: TypeAlias = Any  # a primitive
 
 
@@ -31,7 +33,7 @@ class _Point:
         self.ans = binding.ruled(tuple(outs) if call.several else outs[0])
         self._pulls: dict[Any, Any] = {}
 
-    def is_at(self, operands: list[Any], outs: list[Any]) -> bool:
+    def is_at(self, operands: Numbers, outs: Numbers) -> bool:
         """Whether these are the same values."""
         return all(map(_is_same, [*self.operands, *self.outs], [*operands, *outs]))
 
@@ -106,7 +108,7 @@ class Rule:
             if isinstance(arg, np.ndarray):
                 arg.setflags(write=False)  # writing to it raises, and f is run
 
-    def call(self, operands: list[Any]) -> list[Number]:
+    def call(self, operands: Numbers) -> Numbers:
         """The results for other operands."""
         self._kept = None
         args = list(self.args)
@@ -124,7 +126,7 @@ class Rule:
             self.is_exact and self.operation._is_elementwise
         )
 
-    def call_lanes(self, operands: list[Any]) -> list[Any]:
+    def call_lanes(self, operands: Numbers) -> Numbers:
         """The results for operands with an axis of points in front."""
         self._kept = None
         args = list(self.args)
@@ -141,7 +143,7 @@ class Rule:
         return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
 
     def links(
-        self, operands: list[Any], results: list[Any]
+        self, operands: Numbers, results: Numbers
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int] | None:
         """How results depend on operands: see `patterns.joined`. None: it is not stated."""
         operation = self.operation
@@ -167,12 +169,8 @@ class Rule:
     # --- derivatives
 
     def pull(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None = None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
+    ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
 
         def cotangents_of_operands() -> list[Any]:
@@ -183,12 +181,8 @@ class Rule:
         return taken
 
     def _pulled(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        cotangents: list[Any],
-        wanted: Sequence[bool] | None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked
+    ) -> Numbers:
         at = self._point_at(operands, outs)
         g = binding.ruled(tuple(cotangents) if self.several else cotangents[0])
         chosen = [k for i, k in enumerate(self.which) if wanted is None or wanted[i]]
@@ -200,7 +194,7 @@ class Rule:
                 return [found[k] if k in chosen and k < len(found) else None for k in self.which]
             return [self._cotangent(k, at, g) if k in chosen else None for k in self.which]
 
-    def _point_at(self, operands: list[Any], outs: list[Any]) -> _Point:
+    def _point_at(self, operands: Numbers, outs: Numbers) -> _Point:
         """The values: those that are kept, with what was made of them, if they are the same."""
         if not self.keeps_pulls or any(isinstance(x, (Var, Dual)) for x in [*operands, *outs]):
             return _Point(self, operands, outs)
@@ -221,12 +215,8 @@ class Rule:
         return self.operation._pulled(k, pull, g, at.args[k])
 
     def push(
-        self,
-        operands: list[Any],
-        outs: list[Any],
-        tangents: list[Any],
-        moving: Sequence[bool] | None = None,
-    ) -> list[Any]:
+        self, operands: Numbers, outs: Numbers, tangents: Numbers, moving: Asked = None
+    ) -> Numbers:
         """A tangent for each result; with `moving` those of other operands are 0."""
         ans = binding.ruled(tuple(outs) if self.several else outs[0])
         chosen = [
@@ -237,7 +227,7 @@ class Rule:
         pushed: list[Any] = self.operation._pushed(which, along, ans, outs, args, self.kwargs)
         return pushed
 
-    def _inputs(self, operands: list[Any]) -> list[Any]:
+    def _inputs(self, operands: Numbers) -> Numbers:
         """All arguments, as rules get them."""
         return binding.ruled_arguments(self.args, self.which, operands)
 

@@ -162,6 +162,16 @@ def _of_scipy(original: Any) -> Any:
     return found
 
 
+def _public(name: str, what: str) -> Function:
+    """A method of distributions."""
+
+    def method(self: Distribution, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._evaluate(name, x, args, kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, name, what
+    return method
+
+
 class Distribution:
     """A univariate distribution of SciPy's, with derivatives.
 
@@ -209,21 +219,10 @@ class Distribution:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
 
-    def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of a number of at most x."""
-        return self._evaluate("cdf", x, args, kwargs)
-
-    def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `cdf`."""
-        return self._evaluate("logcdf", x, args, kwargs)
-
-    def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The probability of a number greater than x."""
-        return self._evaluate("sf", x, args, kwargs)
-
-    def logsf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `sf`."""
-        return self._evaluate("logsf", x, args, kwargs)
+    cdf = _public("cdf", "The probability of a number of at most x.")
+    logcdf = _public("logcdf", "The logarithm of `cdf`.")
+    sf = _public("sf", "The probability of a number greater than x.")
+    logsf = _public("logsf", "The logarithm of `sf`.")
 
     def _evaluate(self, name: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not (carries(x) or carries(args) or carries(kwargs)):
@@ -309,13 +308,8 @@ class Distribution:
 class Continuous(Distribution):
     """A distribution with a density, a location and a scale."""
 
-    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The density at x."""
-        return self._evaluate("pdf", x, args, kwargs)
-
-    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """The logarithm of `pdf`."""
-        return self._evaluate("logpdf", x, args, kwargs)
+    pdf = _public("pdf", "The density at x.")
+    logpdf = _public("logpdf", "The logarithm of `pdf`.")
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         deviation, unit, width = x - loc, 1.0, held(scale)
