@@ -21,6 +21,7 @@ from ..binding import Dual, Recording
 from ..transforms._base import Transform, answering
 from ..transforms._outputs import Output
 from ..transforms._pages import page
+from .layout import laid_out
 from .texts import (
     Graph,
     abridged,
@@ -718,47 +719,50 @@ def _slice(start: int, length: int, step: int) -> str:
 
 # --- drawing in layers -----------------------------------------------------------------------
 
-_LINE, _CHAR, _MARGIN, _GAP = 16, 7.3, 8, 28  # in pixels
+_LINE, _CHAR, _MARGIN = 16, 7.3, 8  # in pixels
 _APART = 8  # edges between the same boxes
 _MOST_PARALLEL = 3  # of these
-
-
-class _Box(NamedTuple):
-    x: float
-    y: float
-    width: float
-    height: float
-    row_end: float  # the lower end of the highest box beside it
 
 
 def _drawing(
     title: str, nodes: list[tuple[str, list[str]]], edges: dict[tuple[str, str], int]
 ) -> str:
     """An SVG of a graph whose nodes are in an order in which edges lead forwards."""
-    boxes, routes, width, height = _placed(nodes, list(edges))
+    sizes = {
+        node: (_CHAR * max(map(len, label)) + 2 * _MARGIN, _LINE * len(label) + 2.0 * _MARGIN)
+        for node, label in nodes
+    }
+    layout = laid_out(sizes, list(edges))
+    width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="monospace" font-size="12">',
+        f'viewBox="{-_MARGIN} {-_MARGIN} {width:.0f} {height:.0f}" font-family="monospace" '
+        'font-size="12">',
         f"<title>{_clean(title)}</title>",
-        '<rect width="100%" height="100%" fill="white"/>',
+        f'<rect x="{-_MARGIN}" y="{-_MARGIN}" width="100%" height="100%" fill="white"/>',
     ]
-    for edge, number in edges.items():
+    heights: dict[float, float] = {}  # of layers, by their middles
+    for box in layout.boxes.values():
+        heights[box.y] = max(heights.get(box.y, 0.0), box.height)
+    for (edge, number), way in zip(edges.items(), layout.ways, strict=True):
+        ends = [(y, heights[y] / 2) for y in (layout.boxes[node].y for node in edge)]
+        past, before = ends[0][0] + ends[0][1], ends[1][0] - ends[1][1]
+        whole = [way[0], (way[0][0], past), *way[1:-1], (way[-1][0], before), way[-1]]
         for k in range(number):
-            path = _path(
-                boxes[edge[0]], routes[edge], boxes[edge[1]], (k - (number - 1) / 2) * _APART
-            )
+            path = _path(whole, (k - (number - 1) / 2) * _APART)
             parts.append(f'<path d="{path}" fill="none" stroke="#888"/>')
     for node, label in nodes:
-        box = boxes[node]
+        box = layout.boxes[node]
+        left, top = box.x - box.width / 2, box.y - box.height / 2
         fill = "#e8f0fe" if node.startswith("in") else "#f6f6f6"
         parts.append(
-            f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" '
             f'height="{box.height:.1f}" rx="4" fill="{fill}" stroke="#444"/>'
         )
         for k, line in enumerate(label):
-            x, y = box.x + box.width / 2, box.y + _MARGIN + _LINE * (k + 0.75)
+            y = top + _MARGIN + _LINE * (k + 0.75)
             parts.append(
-                f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" fill="black">'
+                f'<text x="{box.x:.1f}" y="{y:.1f}" text-anchor="middle" fill="black">'
                 f"{_clean(line)}</text>"
             )
     return "\n".join([*parts, "</svg>"])
@@ -770,65 +774,16 @@ def _clean(text: str) -> str:
     return escape("".join(c if c.isprintable() else "?" for c in text), quote=False)
 
 
-def _path(above: _Box, passed: list[_Box], below: _Box, shift: float) -> str:
-    """From the lower edge of a box to the upper edge of another one, beside all boxes."""
-    x, y = above.x + above.width / 2 + shift, above.y + above.height
-    path = f"M{x:.1f} {y:.1f} V{above.row_end:.1f}"
-    y = above.row_end
-    for box in (*passed, below):
-        to_x, middle = box.x + box.width / 2 + shift, (y + box.y) / 2
-        path += f" C{x:.1f} {middle:.1f} {to_x:.1f} {middle:.1f} {to_x:.1f} {box.y:.1f}"
-        x, y = to_x, box.row_end
-        if box is not below:
-            path += f" V{y:.1f}"
+def _path(way: Sequence[tuple[float, float]], shift: float) -> str:
+    """Through points, in turn straight down past a layer and by a curve to the next one."""
+    (x, y), *rest = way
+    path = f"M{x + shift:.1f} {y:.1f}"
+    for k, (to_x, to_y) in enumerate(rest):
+        if k % 2 == 0:
+            path += f" V{to_y:.1f}"
+        else:
+            middle = (y + to_y) / 2
+            there = f"{to_x + shift:.1f}"
+            path += f" C{x + shift:.1f} {middle:.1f} {there} {middle:.1f} {there} {to_y:.1f}"
+        x, y = to_x, to_y
     return path
-
-
-def _placed(
-    nodes: list[tuple[str, list[str]]], edges: list[tuple[str, str]]
-) -> tuple[dict[str, _Box], dict[tuple[str, str], list[_Box]], float, float]:
-    """A box for each node, below all that lead to it; what edges pass; the size of the drawing.
-
-    In each layer between both of its ends an edge has a place without width, which it shares with
-    the other edges from there, so that no box hides it.
-    """
-    sources: dict[str, list[str]] = {node: [] for node, _ in nodes}
-    for source, node in edges:
-        sources[node].append(source)
-    layer: dict[str, int] = {}
-    layers: list[dict[Any, list[str]]] = []
-    for node, label in nodes:
-        layer[node] = max((layer[source] + 1 for source in sources[node]), default=0)
-        layers += [{} for _ in range(layer[node] + 1 - len(layers))]
-        layers[layer[node]][node] = label
-    above: dict[Any, list[Any]] = {}
-    for source, node in edges:
-        last: Any = source
-        for k in range(layer[source] + 1, layer[node]):
-            layers[k][source, k], above[source, k] = [], [last]
-            last = source, k
-        above.setdefault(node, []).append(last)
-    boxes: dict[Any, _Box] = {}
-    y = float(_MARGIN)
-    for row in layers:
-        row_end = y + max(_LINE * len(label) + 2 * _MARGIN for label in row.values())
-        middles = {
-            item: sum(boxes[s].x + boxes[s].width / 2 for s in above.get(item, ()))
-            / max(len(above.get(item, ())), 1)
-            for item in row
-        }
-        x = float(_MARGIN)
-        for item in sorted(row, key=lambda item: middles[item]):
-            label = row[item]
-            width = _CHAR * max(map(len, label)) + 2 * _MARGIN if label else 0.0
-            x = max(x, middles[item] - width / 2)
-            height = _LINE * len(label) + 2 * _MARGIN if label else 0.0
-            boxes[item] = _Box(x, y, width, height, row_end)
-            x += width + _GAP
-        y = row_end + _GAP
-    routes = {
-        (source, node): [boxes[source, k] for k in range(layer[source] + 1, layer[node])]
-        for source, node in edges
-    }
-    width = max((box.x + box.width for box in boxes.values()), default=0.0) + _MARGIN
-    return boxes, routes, width, y - _GAP + _MARGIN

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..inspection import Tape, make_tape
+from ..inspection.layout import Layout, laid_out
 from ..inspection.texts import Graph, check_rows
 from ..programs.program import Program
 from ._axes import is_dark, new_axes
-from ._layout import Layout, laid_out
 
 _FONT = 9.0  # points
 _CHAR, _LINE = 0.645 * _FONT, 1.35 * _FONT  # of a character, rounded up to whole pixels

@@ -104,7 +104,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"__init__"},
         ],
     ),
-    ("inspection", [{"texts"}, {"checks", "tape"}, {"__init__"}]),
+    ("inspection", [{"layout", "texts"}, {"checks", "tape"}, {"__init__"}]),
     (
         "programs",
         [
@@ -146,7 +146,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "plot",
         [
-            {"_axes", "_layout"},
+            {"_axes"},
             {"_contours", "_convergence", "_graph", "_profile", "_sparsity"},
             {"__init__"},
         ],

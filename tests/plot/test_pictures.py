@@ -15,8 +15,9 @@ from scipy import sparse
 import cadiff
 import cadiff.numpy as cnp
 from cadiff import plot
+from cadiff.inspection import layout as layouts
 from cadiff.optimize import History, minimize
-from cadiff.plot import _axes, _layout
+from cadiff.plot import _axes
 
 from ..helpers.functions import rosenbrock
 
@@ -387,7 +388,7 @@ def test_edges_lead_round_boxes() -> None:
     sizes = {
         name: (10.0 * max(map(len, lines)), 12.0 * len(lines)) for name, lines, _ in found.nodes
     }
-    layout = _layout.laid_out(sizes, found.edges)
+    layout = layouts.laid_out(sizes, found.edges)
     boxes = np.array([layout.boxes[name] for name, _, _ in found.nodes])
     low, high = boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2
     assert low.min() > -1e-9
@@ -403,7 +404,7 @@ def test_edges_lead_round_boxes() -> None:
             assert not (
                 (low[:, 0] < x) & (x < high[:, 0]) & (low[:, 1] < to_y) & (y < high[:, 1])
             ).any()
-    assert _layout.laid_out({}, []).width == 0.0
+    assert layouts.laid_out({}, []).width == 0.0
 
 
 # --- profiles ------------------------------------------------------------------------------------
