@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..binding import Dual, Var, carries, depends, plain_values
+from ..binding import Complex, Dual, Var, carries, depends, is_complex_number, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -274,7 +274,7 @@ def partition(
 
 
 def _writable(name: str, target: Any) -> Number:
-    if not isinstance(target, (Var, Dual)):
+    if not isinstance(target, (Var, Dual, Complex)):
         raise TypeError(
             f"numpy.{name} cannot write numbers with derivatives into {type(target).__name__}: "
             "make the array with cadiff.numpy.zeros, cadiff.numpy.full or cadiff.numpy.array"
@@ -422,7 +422,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    result = arrays.blank(x.shape, x)
+    if is_complex_number(x):
+        result = arrays.opened(np.zeros(x.shape, complex))
+    else:
+        result = arrays.blank(x.shape, x)
     for condition, piece in zip(conditions, funclist, strict=True):
         if not callable(piece):
             result[condition] = piece

@@ -30,7 +30,8 @@ from ..operations.complexes import (
 )
 from ..operations.dispatch import FUNCTIONS, mask_of
 from ._choices import flatiter
-from ._common import Axis, existing, refuse
+from ._common import Axis, as_number, existing, refuse
+from ._products import spelt_out
 
 # --- by parts ------------------------------------------------------------------------------------
 
@@ -148,15 +149,6 @@ by_parts(np.polyder, 0)
 by_parts(np.polyint, 0, 2, names=("k",))
 
 
-@implements_complex(np.meshgrid)
-def meshgrid(*xi: Any, **kwargs: Any) -> Any:
-    both = [_function(np.meshgrid)(*(whole_parts(x)[k] for x in xi), **kwargs) for k in (0, 1)]
-    return type(both[0])(
-        paired(re, im) if binding.holds_complex(x) else re
-        for x, re, im in zip(xi, *both, strict=True)
-    )
-
-
 def function_of(original: Any) -> Callable[..., Any]:
     """One of NumPy's functions for numbers of any kind."""
 
@@ -246,7 +238,8 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
     "apply_along_axis", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
-    "cumulative_prod", "ndim", "poly", "polydiv", "polymul", "polyval", "ptp", "roots", "shape",
+    "cumulative_prod", "fill_diagonal", "meshgrid", "ndim", "piecewise", "place", "poly",
+    "polydiv", "polymul", "polyval", "ptp", "put", "put_along_axis", "putmask", "roots", "shape",
     "size", "vander",
 ):  # fmt: skip
     for _original in existing(_name):
@@ -298,8 +291,8 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
             f"further arguments, not {subscripts!r} {kwargs or ''}"
         )
     real = _function(np.einsum)
-    terms, result = _spelled(subscripts, operands)
-    numbers = [joined(x) for x in operands]
+    numbers = [as_number(x) for x in operands]
+    terms, result = spelt_out(subscripts.replace(" ", ""), numbers)
     while len(numbers) > 2:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)
@@ -310,29 +303,6 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
     if len(numbers) == 1:
         return paired(*(real(rule, p) for p in whole_parts(numbers[0])))
     return binding.bilinear(partial(real, rule), *numbers)
-
-
-def _spelled(subscripts: str, operands: tuple[Any, ...]) -> tuple[list[str], str]:
-    """The subscripts of operands and result, with letters for what an ellipsis stands for."""
-    terms, _, result = subscripts.replace(" ", "").partition("->")
-    if "->" not in subscripts:
-        letters = terms.replace(",", "").replace("...", "")
-        dots = "..." if "..." in terms else ""
-        result = dots + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    split = terms.split(",")
-    ndims = [binding.ndim(joined(x)) for x in operands]
-    hidden = [
-        n - len(t.replace("...", "")) if "..." in t else 0
-        for t, n in zip(split, ndims, strict=True)
-    ]
-    free = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if c not in subscripts][
-        : max(hidden, default=0)
-    ]
-    most = len(free)
-    spelled = [
-        t.replace("...", "".join(free[most - n :])) for t, n in zip(split, hidden, strict=True)
-    ]
-    return spelled, result.replace("...", "".join(free))
 
 
 def _axes_last(z: Any, axis: Axis) -> tuple[Any, tuple[int, ...]]:
@@ -419,22 +389,6 @@ def clip(
     z = joined(a) if low is not None or high is not None else +joined(a)
     z = z if low is None else ELEMENTWISE["maximum"](z, low)
     return z if high is None else ELEMENTWISE["minimum"](z, high)
-
-
-@implements_complex(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    z = joined(x)
-    conditions = binding.strip(condlist)
-    # The places of each piece, as NumPy finds them from what is given.
-    kinds = np.piecewise(np.zeros(z.shape), conditions, [*range(1, len(funclist) + 1)])
-    made = arrays.opened(np.zeros(z.shape, complex))
-    for k, piece in enumerate(funclist, 1):
-        mask = kinds == k
-        if not callable(piece):
-            made[mask] = piece
-        elif mask.any():
-            made[mask] = piece(z[mask], *args, **kw)
-    return made
 
 
 @implements_complex(np.cov)
@@ -647,28 +601,6 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if not np.can_cast(kind, complex, casting):
         raise TypeError(f"Cannot cast array data from {kind!r} according to the rule {casting!r}")
     dst[...] = src if where is True else ELEMENTWISE["where"](mask_of(where), src, dst)
-
-
-def _written(original: Any, place: int) -> None:
-    """A function that writes numbers, at some place of its arguments, to an array."""
-
-    @implements_complex(original)
-    def write(a: Any, *args: Any, **kwargs: Any) -> None:
-        both = whole_parts(args[place - 1])
-        for part, numbers in zip(binding.open_parts_of(a), both, strict=True):
-            given = (*args[: place - 1], numbers, *args[place:])
-            _function(original)(part, *given, **kwargs)
-
-
-for _original in (np.put, np.place, np.putmask, np.put_along_axis):
-    _written(_original, 2)
-
-
-@implements_complex(np.fill_diagonal)
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    places = np.zeros(a.shape, bool)
-    np.fill_diagonal(places, True, wrap)
-    a[places] = val
 
 
 @implements_complex(np.nan_to_num)

@@ -342,7 +342,7 @@ def _subscripts(args: Sequence[Any]) -> tuple[str, list[Number]]:
     return ",".join(texts) + arrow, [as_number(x) for x in args[0 : 2 * pairs : 2]]
 
 
-def _spelt_out(text: str, operands: Sequence[Number]) -> tuple[list[str], str]:
+def spelt_out(text: str, operands: Sequence[Number]) -> tuple[list[str], str]:
     """Subscripts without ellipses, and the labels of the result, given or implied."""
     given, arrow, result = text.partition("->")
     terms = given.split(",")
@@ -388,7 +388,7 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: An
     """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
     refuse("einsum", out=out, dtype=kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
-    whole, result = _spelt_out(text, numbers)
+    whole, result = spelt_out(text, numbers)
     single = [_diagonals(term, x) for term, x in zip(whole, numbers, strict=True)]
     lengths: dict[str, int] = {}
     for term, x in single:

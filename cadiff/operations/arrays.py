@@ -354,7 +354,7 @@ def _product(
 
 def copy(x: Number) -> Number:
     """A copy, which can be assigned to."""
-    if isinstance(x, (Var, Dual)):
+    if isinstance(x, (Var, Dual, Complex)):
         return x.copy()
     return np.array(x)
 
