@@ -66,41 +66,30 @@ def run_forward(
     """
     atoms, structure = binding.take_apart(args, argnums)
     tangents, lanes = seeds(structure, tangents)
+
+    def run(atoms: Sequence[Any]) -> tuple[Output, list[Any], list[Any], Structure, Any]:
+        with binding.Forward(lanes, (f, args)) as tag:
+            lifted = lift(args, argnums, structure, atoms, tangents, tag)
+            out = f(*lifted, **kwargs)
+            aux = None
+            if has_aux:
+                out, aux = binding.split_aux(out)
+                aux = binding.map_numbers(
+                    aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
+                )
+            output = Output(out)
+            pairs = [binding.split_dual(atom, tag) for atom in output.atoms]
+            report_doubts(chain.from_iterable(pairs))
+        return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
+
     refused = callers.n_refused
     try:
-        return _run(f, args, kwargs, argnums, atoms, structure, tangents, lanes, has_aux)
+        return run(atoms)
     except TypeError:
         if callers.n_refused == refused or not binding.is_differentiating():
             raise
     # Numbers of an outer differentiation were assigned to arrays that are made of plain ones.
-    atoms = [opened(atom) if binding.ndim(atom) else atom for atom in atoms]
-    return _run(f, args, kwargs, argnums, atoms, structure, tangents, lanes, has_aux)
-
-
-def _run(
-    f: Function,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    argnums: tuple[int, ...],
-    atoms: Sequence[Any],
-    structure: Structure,
-    tangents: Sequence[Any],
-    lanes: int,
-    has_aux: bool,
-) -> tuple[Output, list[Any], list[Any], Structure, Any]:
-    with binding.Forward(lanes, (f, args)) as tag:
-        lifted = lift(args, argnums, structure, atoms, tangents, tag)
-        out = f(*lifted, **kwargs)
-        aux = None
-        if has_aux:
-            out, aux = binding.split_aux(out)
-            aux = binding.map_numbers(
-                aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
-            )
-        output = Output(out)
-        pairs = [binding.split_dual(atom, tag) for atom in output.atoms]
-        report_doubts(chain.from_iterable(pairs))
-    return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
+    return run([opened(atom) if binding.ndim(atom) else atom for atom in atoms])
 
 
 @overload
