@@ -109,9 +109,7 @@ def quoted(lines: Sequence[str]) -> str:
 
 
 def digraph(
-    head: str,
-    nodes: Iterable[tuple[str, Sequence[str], bool]],
-    edges: Iterable[tuple[str, str]],
+    head: str, nodes: Iterable[tuple[str, Sequence[str], bool]], edges: Iterable[tuple[str, str]]
 ) -> list[str]:
     """The lines of a graph in the language of Graphviz, or of a part of one.
 

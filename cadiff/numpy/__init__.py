@@ -42,9 +42,7 @@ from ._refusals import refusing as _refusing
 __all__ = _np.__all__
 
 
-_INSTEAD = {
-    "i0": "use cadiff.scipy.special.i0",
-}
+_INSTEAD = {"i0": "use cadiff.scipy.special.i0"}
 
 
 def _offered(name: str, original: _Any) -> _Any:

@@ -22,15 +22,7 @@ from ..operations.guards import EQUAL, LESS, held, nans, places
 from ..operations.integers import counted
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
-from ._common import (
-    Axis,
-    Number,
-    along,
-    as_number,
-    existing,
-    refuse,
-    unsupported,
-)
+from ._common import Axis, Number, along, as_number, existing, refuse, unsupported
 from ._products import vander
 from ._reductions import average
 from ._shapes import diag

@@ -24,15 +24,7 @@ from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
 from ..ops import round as round_number
-from ._common import (
-    Number,
-    as_number,
-    as_view,
-    existing,
-    rearranged,
-    refuse,
-    unsupported,
-)
+from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
 
 # --- by masks ------------------------------------------------------------------------------------
 

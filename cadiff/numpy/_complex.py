@@ -18,16 +18,8 @@ from ..binding import Complex
 from ..binding import make_complex as paired
 from ..operations import arrays, complexes
 from ..operations import table as _table
-from ..operations.complexes import (
-    ELEMENTWISE,
-    conjugate,
-    implements_complex,
-    joined,
-    whole_parts,
-)
-from ..operations.complexes import (
-    angle as _angle,
-)
+from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
+from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
 from ._choices import flatiter
 from ._common import Axis, as_number, existing, refuse

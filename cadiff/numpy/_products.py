@@ -295,12 +295,7 @@ def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
 
 def _contracted_push(k: int) -> Callable[..., Number]:
     def push(
-        g: Number,
-        ans: Number,
-        terms: tuple[str, ...],
-        result: str,
-        how: Any,
-        *operands: Number,
+        g: Number, ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
     ) -> Number:
         return _contracted(terms, result, how, *operands[:k], g, *operands[k + 1 :])
 

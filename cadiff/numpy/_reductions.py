@@ -25,16 +25,7 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive
-from ._common import (
-    Axis,
-    Number,
-    as_number,
-    chosen,
-    existing,
-    expanded,
-    refuse,
-    unsupported,
-)
+from ._common import Axis, Number, as_number, chosen, existing, expanded, refuse, unsupported
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -103,9 +94,7 @@ def _fold(
 
 _SUMS = arrays.sum, operator.add, 0.0
 sum = _fold(
-    "sum",
-    "Sum along axes, {}; `where` is a plain mask, `initial` may carry derivatives.",
-    *_SUMS,
+    "sum", "Sum along axes, {}; `where` is a plain mask, `initial` may carry derivatives.", *_SUMS
 )
 nansum = _fold("nansum", "Sum along axes of what is not nan, {}.", *_SUMS, skip_nan=True)
 
@@ -335,10 +324,7 @@ def _flat_axis(a: Any, axis: int | None) -> tuple[Number, int]:
 
 
 def _running(
-    name: str,
-    remark: str,
-    along: Callable[[Number, int], Number],
-    neutral: float | None = None,
+    name: str, remark: str, along: Callable[[Number, int], Number], neutral: float | None = None
 ) -> Callable[..., Number]:
     """Running sums or products, in which nan counts as what is neutral, if that is given."""
 
@@ -444,9 +430,7 @@ def _product_along(x: Number, axis: Axis, keepdims: bool) -> Number:
 
 _PRODUCTS = _product_along, operator.mul, 1.0
 prod = _fold(
-    "prod",
-    "Product along axes, {}; derivatives are right at zeros, to every order.",
-    *_PRODUCTS,
+    "prod", "Product along axes, {}; derivatives are right at zeros, to every order.", *_PRODUCTS
 )
 nanprod = _fold("nanprod", "Product along axes of what is not nan, {}.", *_PRODUCTS, skip_nan=True)
 

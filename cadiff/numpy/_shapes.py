@@ -19,16 +19,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
-from ._common import (
-    Axis,
-    Number,
-    along,
-    as_number,
-    as_view,
-    existing,
-    rearranged,
-    refuse,
-)
+from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse
 
 # --- shapes and views ----------------------------------------------------------------------------
 
@@ -521,12 +512,7 @@ def triu(m: Any, k: int = 0) -> Number:
 
 @implements(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Any,
-    window_shape: Any,
-    axis: Axis = None,
-    *,
-    subok: bool = False,
-    writeable: bool = False,
+    x: Any, window_shape: Any, axis: Axis = None, *, subok: bool = False, writeable: bool = False
 ) -> Number:
     """All windows of a shape, as `numpy.lib.stride_tricks.sliding_window_view`; a copy."""
     windows: Any = np.lib.stride_tricks.sliding_window_view

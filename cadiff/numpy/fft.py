@@ -18,24 +18,10 @@ from numpy.lib.array_utils import normalize_axis_index
 from .. import binding
 from ..binding import Complex, is_nothing
 from ..binding import make_complex as paired
-from ..operations.complexes import (
-    conjugate,
-    implements_all,
-    joined,
-    parts,
-    whole_parts,
-)
+from ..operations.complexes import conjugate, implements_all, joined, parts, whole_parts
 from ..operations.dispatch import implements
 from ._common import Axis, Number, rearranged, refuse
-from ._transforms import (
-    EXCHANGED,
-    Options,
-    Transform,
-    half,
-    of_half,
-    spectrum,
-    spectrum_of_real,
-)
+from ._transforms import EXCHANGED, Options, Transform, half, of_half, spectrum, spectrum_of_real
 
 __all__ = _fft.__all__
 
@@ -55,11 +41,7 @@ def number(x: Any) -> Number:
 
 @functools.lru_cache(maxsize=256)
 def made(
-    library: str,
-    axes: tuple[int, ...],
-    lengths: tuple[int, ...],
-    norm: Name,
-    options: Options,
+    library: str, axes: tuple[int, ...], lengths: tuple[int, ...], norm: Name, options: Options
 ) -> Transform:
     """The transform with checked arguments."""
     norm = norm or "backward"

@@ -18,15 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import (
-    Complex,
-    DispatchedFunction,
-    Dual,
-    Var,
-    carries,
-    is_complex_number,
-    newcomers,
-)
+from ..binding import Complex, DispatchedFunction, Dual, Var, carries, is_complex_number, newcomers
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts

@@ -27,14 +27,7 @@ from .functions import Operand
 from .guards import NOT_EQUAL
 from .indices import is_basic, taken
 from .integers import assigned
-from .making import (
-    bools_of,
-    check_writable,
-    keep_in_mind,
-    made_of,
-    register_masks,
-    value_of,
-)
+from .making import bools_of, check_writable, keep_in_mind, made_of, register_masks, value_of
 from .replayed import Replayed, is_value, masks_in, replaced
 from .scalars import int_of_value
 

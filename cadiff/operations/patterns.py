@@ -89,11 +89,7 @@ def _by_letters(stated: str, results: Sequence[Shape], shape: Shape) -> list[Lin
 
 
 def _shared(
-    own: Sequence[str | int],
-    shape: Shape,
-    labels: Sequence[str | int],
-    result: Shape,
-    stated: str,
+    own: Sequence[str | int], shape: Shape, labels: Sequence[str | int], result: Shape, stated: str
 ) -> Links:
     """All that have the same index for each label that both have."""
     lengths = {label: length for label, length in zip(labels, result, strict=True) if label in own}

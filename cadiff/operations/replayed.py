@@ -99,12 +99,7 @@ class Replayed:
         return type(self._plain)
 
     def __init__(
-        self,
-        plain: Any,
-        outcomes: Any,
-        serial: int,
-        equality: bool,
-        memory: Memory | None = None,
+        self, plain: Any, outcomes: Any, serial: int, equality: bool, memory: Memory | None = None
     ) -> None:
         self._plain = plain
         self._outcomes = outcomes

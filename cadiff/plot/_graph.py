@@ -109,11 +109,7 @@ def _lines(lines: Sequence[str]) -> list[str]:
 
 
 def _draw(
-    ax: Any,
-    found: Graph,
-    labels: dict[str, list[str]],
-    layout: Layout,
-    size: tuple[float, float],
+    ax: Any, found: Graph, labels: dict[str, list[str]], layout: Layout, size: tuple[float, float]
 ) -> None:
     from matplotlib.patches import FancyBboxPatch
 

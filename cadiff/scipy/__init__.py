@@ -12,6 +12,5 @@ except ModuleNotFoundError as _error:
     if _error.name != "scipy":
         raise
     raise ModuleNotFoundError(
-        "cadiff.scipy needs SciPy, which is not installed: pip install scipy",
-        name="scipy",
+        "cadiff.scipy needs SciPy, which is not installed: pip install scipy", name="scipy"
     ) from None

@@ -351,8 +351,7 @@ def _is_far(a: Array, b: Array, c: Array, z: Array) -> Any:
 
 
 @_instead_of(
-    sp.hyp2f1,
-    lambda a, b, c, z: _is_far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0)),
+    sp.hyp2f1, lambda a, b, c, z: _is_far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0))
 )
 def hyp2f1(a: Array, b: Array, c: Array, z: Array) -> Any:
     """SciPy's loses digits in proportion to -z, and next to z = -2 with c."""

@@ -134,10 +134,7 @@ def _again(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
 
 systems.solves(_solve, _again)
 
-TRANSPOSED = {
-    "lower triangular": "upper triangular",
-    "upper triangular": "lower triangular",
-}
+TRANSPOSED = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}
 
 
 @implements_all(scipy.linalg.solve)
@@ -568,11 +565,7 @@ def expm(A: Any) -> Any:
 
 @implements_all(scipy.linalg.expm_frechet)
 def expm_frechet(
-    A: Any,
-    E: Any,
-    method: str | None = None,
-    compute_expm: bool = True,
-    check_finite: bool = True,
+    A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """The exponential of A, and its derivative along E."""
     A, E = square(A, check_finite), square(E, check_finite)

@@ -171,11 +171,7 @@ class _Rerun:
     _name = "checkpoint"
 
     def __init__(
-        self,
-        f: Function,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        generators: Generators,
+        self, f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], generators: Generators
     ) -> None:
         self._f = f
         # Containers may be changed by their owner before the sweep comes.

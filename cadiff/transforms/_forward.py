@@ -94,11 +94,7 @@ def run_forward(
 
 @overload
 def jvp(
-    f: Function,
-    primals: Sequence[Any],
-    tangents: Sequence[Any],
-    *,
-    has_aux: Literal[False] = ...,
+    f: Function, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: Literal[False] = ...
 ) -> tuple[Any, Any]: ...
 @overload
 def jvp(
