@@ -2,6 +2,6 @@
 
 from ..binding import NonFiniteError
 from .checks import check_grads, nan_check
-from .tape import Tape, make_tape
+from .tape_listing import Tape, make_tape
 
 __all__ = ["NonFiniteError", "Tape", "check_grads", "make_tape", "nan_check"]

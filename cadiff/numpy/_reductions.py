@@ -540,7 +540,9 @@ def _extremum(
             if where is not None and where is not True:
                 raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
             extreme = _extreme(x, axes, bool(keepdims), ufunc.reduce)
-            found = not skip_nan or np.any(present, axis=axes, keepdims=keepdims)
+            if not skip_nan:
+                return extreme
+            found = np.any(present, axis=axes, keepdims=keepdims)
             return extreme if np.all(found) else _table.where(found, extreme, np.nan)
         if 0 in x.shape:
             shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape

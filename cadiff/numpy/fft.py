@@ -1,6 +1,6 @@
 """`numpy.fft` for numbers with derivatives, real and complex: what it redefines is differentiated.
 
-Transforms are linear, so derivatives are transforms again: see `_transforms`. Real numbers are
+Transforms are linear, so derivatives are transforms again: see `_fourier`. Real numbers are
 transformed as such, which is half the work. `transform` and its like are what `cadiff.scipy.fft`
 is made of, too.
 """
@@ -21,7 +21,7 @@ from ..binding import make_complex as paired
 from ..operations.complexes import conjugate, implements_all, joined, parts, whole_parts
 from ..operations.dispatch import implements
 from ._common import Axis, Number, rearranged, refuse
-from ._transforms import EXCHANGED, Options, Transform, half, of_half, spectrum, spectrum_of_real
+from ._fourier import EXCHANGED, Options, Transform, half, of_half, spectrum, spectrum_of_real
 
 __all__ = _fft.__all__
 

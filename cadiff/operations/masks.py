@@ -23,11 +23,11 @@ from .. import binding
 from ..binding import carries
 from . import table as _table
 from .exactness import bound, stay_exact
-from .functions import Operand
 from .guards import NOT_EQUAL
 from .indices import is_basic, taken
 from .integers import assigned
 from .making import bools_of, check_writable, keep_in_mind, made_of, register_masks, value_of
+from .protocols import Operand
 from .replayed import Replayed, is_value, masks_in, replaced
 from .scalars import int_of_value
 

@@ -17,9 +17,9 @@ import numpy as np
 from .. import binding
 from ..binding import carries
 from .exactness import EXACT
-from .functions import Operand
 from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
 from .making import joined, keep_in_mind, note_made, of_integers
+from .protocols import Operand
 from .replayed import Replayed
 
 MOST_INT = 2**31  # see binding.may_be_input

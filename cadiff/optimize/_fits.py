@@ -18,12 +18,12 @@ from ..inspection import make_tape
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
 from ._boxes import check_sides, put_bounds, put_scale
+from ._called_like import called_like
 from ._differences import Differences, relative_steps, steps_of_minpack
 from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress, limit_of
 from ._results import as_result
-from ._signatures import called_like
 from ._solutions import EPSILON, NOT_ESTIMATED, Squares, inverse_of_squares
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 

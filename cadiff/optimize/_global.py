@@ -9,12 +9,12 @@ import numpy as np
 from scipy import optimize
 
 from ._boxes import of_bounds, put_bounds, put_scale, sides_of
+from ._called_like import called_like
 from ._constraints import with_derivatives
 from ._history import History, take_points
 from ._minimize import fill_in, in_containers, method_of, minimize, of_parameters, with_likelihood
 from ._objectives import Objective
 from ._progress import EVALUATIONS, ITERATIONS, Progress, limit_of
-from ._signatures import called_like
 from ._vectors import Parameters
 
 

@@ -12,13 +12,13 @@ from scipy import optimize
 
 from ._barriers import without_early_end
 from ._boxes import put_bounds, put_scales, sides_of
+from ._called_like import called_like
 from ._constraints import are_sparse, has_jacobian, with_derivatives
 from ._differences import steps_of
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective, value_and_gradient
 from ._progress import Progress, limit_of
 from ._results import as_result
-from ._signatures import called_like
 from ._solutions import Likelihood
 from ._vectors import FloatArray, Parameters
 

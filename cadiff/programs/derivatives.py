@@ -24,7 +24,7 @@ from ..binding import (
 from ..transforms import hessian, hvp, jvp, vjp
 from ..transforms._base import Function, check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
-from ..transforms._complex import COMPLEX_RESULT
+from ..transforms._holomorphic import COMPLEX_RESULT
 from ..transforms._outputs import check_real
 from .fallbacks import EAGER, Asked, Eager
 from .recorded import FloatArray, MissedError, Recorded, leaves_of, met

@@ -18,8 +18,8 @@ from .. import binding
 from ..operations.arrays import sum as total_of
 from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
-from ..transforms._axes import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
 from ..transforms._base import Function, P, Transform, answering, is_int
+from ..transforms._mapped import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
 from .rows import MappedBatch, Root, RowProgram, Vectors
 from .traces import is_eager
 

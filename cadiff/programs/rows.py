@@ -23,8 +23,8 @@ from ..binding import CallError, Code, Container, Dual, Var
 from ..operations.arrays import as_array, concatenate, reshape
 from ..operations.replayed import Replayed
 from ..ops import value
-from ..transforms._axes import Form, Rows, is_plain
 from ..transforms._base import Function, Transform
+from ..transforms._mapped import Form, Rows, is_plain
 from ..transforms._outputs import Shape, places
 from .batches import Batch
 from .program import Program

@@ -22,12 +22,12 @@ from ..binding import MissingRuleError, carries, resized
 from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
 from ..numpy._common import Axis, Number
+from ..numpy._fourier import EXCHANGED, Options, Transform, at
 from ..numpy._refusals import INSTEAD, relayed
-from ..numpy._transforms import EXCHANGED, Options, Transform, at
 from ..numpy.fft import Lengths, Name, named, one_axis, some_axes
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
-from ..operations.linear import linear
+from ..operations.linear_maps import linear
 
 __all__ = list(scipy.fft.__all__)
 

@@ -10,7 +10,7 @@ from ._flat import flatten, register_container
 from ._forward import jvp
 from ._implicit import fixed_point, root
 from ._jacobians import jacfwd, jacobian, jacrev
-from ._linear import LinearMap, linearize
+from ._linearize import LinearMap, linearize
 from ._points import check_derivative, derivative, gradient
 from ._reverse import elementwise_grad, grad, value_and_grad, vjp
 from ._second import hessian, hvp

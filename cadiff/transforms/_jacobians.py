@@ -13,8 +13,8 @@ from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
 from ._blocks import blocks_of_matrix, blocks_of_tangents
-from ._complex import COMPLEX_RESULT, AlongReal, check_complex
 from ._forward import run_forward
+from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
 from ._outputs import Output, Shape, as_result
 
 

@@ -11,8 +11,8 @@ from .. import binding
 from ..binding import FrozenMap, Recording
 from ..operations.arrays import sum as total_of
 from ._base import A, Function, P, Transform, answering, check_function, own_derivatives, run_at
-from ._complex import COMPLEX_RESULT, complex_derivative
 from ._frozen import carried
+from ._holomorphic import COMPLEX_RESULT, complex_derivative
 from ._outputs import Output, handed_out, own
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import cadiff
 import cadiff.numpy as np
 import cadiff.scipy.fft
-from cadiff.numpy import _transforms
+from cadiff.numpy import _fourier
 
 from ..helpers import cases_complex as complexes
 
@@ -245,8 +245,8 @@ def test_what_numpy_transforms_by_is_what_its_functions_do(monkeypatch: Any) -> 
         return results
 
     by_ufuncs = found()
-    assert None not in _transforms._ufuncs.values()
-    monkeypatch.setattr(_transforms, "_ufuncs", dict.fromkeys(["fft", "ifft"]))
+    assert None not in _fourier._ufuncs.values()
+    monkeypatch.setattr(_fourier, "_ufuncs", dict.fromkeys(["fft", "ifft"]))
     for one, other in zip(by_ufuncs, found(), strict=True):
         numpy.testing.assert_array_equal(one, other)
 

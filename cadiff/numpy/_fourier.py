@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import resized
-from ..operations.linear import linear
+from ..operations.linear_maps import linear
 
 Real = NDArray[np.float64]
 Parts = tuple[Real, Real]
