@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Complex, DispatchedFunction, Dual, Var, carries, is_complex_number, newcomers
+from ..binding import Complex, Dual, Var, carries, is_complex_number, newcomers
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts
@@ -32,6 +32,13 @@ from . import _systems as systems
 from ._factorizations import of_finite
 from ._matrices import EPSILON, H, T, mirrored
 from ._matrices import cross as cross_product
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
+    "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
+    "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
 
 plain(np.linalg.matrix_rank)
 
@@ -623,7 +630,3 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over axes: the last of x1 and the first of x2, or those told."""
     return np.tensordot(x1, x2, axes=axes)
-
-
-__all__ = ["LinAlgError"]
-__all__ += [name for name, item in vars().items() if isinstance(item, DispatchedFunction)]

@@ -11,7 +11,7 @@ import functools
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +50,12 @@ def implements(
     """Make a function the one that differentiates `originals`; it is called like the first.
 
     The decorated function is called only if an argument carries a derivative. What is called for
-    plain arguments may be something that wraps the first original. Where there is no original,
-    since this version of NumPy lacks it, the function stays what it is.
+    plain arguments may be something that wraps the first original. Where there is none, since this
+    version of NumPy lacks it, the function is registered for nothing.
     """
 
     def decorate(function: Callable[P, R]) -> binding.DispatchedFunction[P, R]:
-        if not originals:
-            return cast(binding.DispatchedFunction[P, R], function)
-        dispatch = _named_as(function, originals[0], plainly)
+        dispatch = _named_as(function, originals[0] if originals else function, plainly)
         for name in originals:
             FUNCTIONS[name] = dispatch
         return dispatch

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from ..binding import DispatchedFunction, is_complex_number
+from ..binding import is_complex_number
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
@@ -49,6 +49,13 @@ from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._stacks import permutation
+
+__all__ = [
+    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eig",
+    "eigh", "eigvals", "eigvalsh", "expm", "expm_frechet", "hankel", "inv", "logm", "lstsq", "lu",
+    "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_continuous_lyapunov",
+    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "toeplitz",
+]  # fmt: skip
 
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
 _DIFFERENTIATED = {"fiedler", "khatri_rao", "solve_circulant"}
@@ -680,7 +687,3 @@ def block_diag(*arrs: Any) -> Any:
         bands.append(concatenate([np.zeros((rows, left)), block, np.zeros((rows, right))], axis=1))
         left += columns
     return concatenate(bands, axis=0)
-
-
-__all__ = ["LinAlgError"]
-__all__ += [name for name, item in vars().items() if isinstance(item, DispatchedFunction)]
