@@ -10,6 +10,7 @@ import gc
 import math
 import random
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -804,3 +805,17 @@ def test_long_recordings_are_called_again_and_again() -> None:
     for _ in range(60):  # what nobody can reach is reclaimed
         last = program(v)
     assert cadiff.value(last) == cadiff.value(program(v))
+
+
+def test_what_a_function_keeps_within_a_derivative_carries_it() -> None:
+    kept: dict[str, Any] = {"last": None}
+
+    def squared(x: Any) -> Any:
+        kept["last"] = 2.0 * x
+        return x * x
+
+    program = cadiff.compile(squared)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which says that it runs as it is
+        slopes = [cadiff.grad(lambda x: program(x) + kept["last"])(x) for x in (3.0, 4.0, 5.0)]
+    assert slopes == [8.0, 10.0, 12.0]
