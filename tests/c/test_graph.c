@@ -785,6 +785,44 @@ static void rows_are_taken_at_indices(void) {
     }
 }
 
+/* Of all that a graph can have nothing is left when it is taken back, and what is made then is
+ * called what it was called before. */
+static CadId one_of_each_kind(CadGraph *graph, CadId x) {
+    const int64_t shape[1] = {2}, in_order[1] = {1};
+    const double values[2] = {3.0, 4.0};
+    const CadId ids[2] = {x + 1, x}, places[2] = {1, 0};
+    const CadNumbers source = {x, in_order};
+    const CadNumbers views[3] = {{0, in_order}, source, {cad_graph_input(graph, 2), in_order}};
+    cad_graph_constants(graph, values, 2);
+    const CadId pack = cad_graph_pack(graph, ids, 2);
+    const CadId map = cad_graph_map(graph, CAD_OP_add, 2, 1, shape, 3, views);
+    const CadId to = cad_graph_add_to(graph, map, 2, 1, shape, views[0], source);
+    const CadId at = cad_graph_add_at(graph, to, 2, places, source, 2);
+    cad_graph_by_index(graph, CAD_RECORD_TAKE, CAD_NO_ID, 2, 1, shape, views, 1, 1);
+    cad_graph_call(graph, 0, pack, 2, 2);
+    const CadId single =
+        cad_graph_apply(graph, CAD_OP_multiply, at, cad_graph_constant(graph, 5.0), CAD_NO_ID);
+    CHECK(cad_graph_guard(graph, single, 1.0) == CAD_OK);
+    return single;
+}
+
+static void all_is_taken_back(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 2);
+    const CadGraphMark mark = cad_graph_mark(graph);
+    const CadId single = one_of_each_kind(graph, x);
+    const CadGraphMark all = cad_graph_mark(graph);
+    cad_graph_rewind(graph, &mark);
+    const CadGraphMark now = cad_graph_mark(graph);
+    CHECK(memcmp(&now, &mark, offsetof(CadGraphMark, n_numbers)) == 0);
+    CHECK_COUNT(now.n_numbers, mark.n_numbers);
+    CHECK(one_of_each_kind(graph, x) == single);
+    const CadGraphMark again = cad_graph_mark(graph);
+    CHECK(memcmp(&again, &all, offsetof(CadGraphMark, n_numbers)) == 0);
+    CHECK_COUNT(again.n_numbers, all.n_numbers);
+    cad_graph_free(graph);
+}
+
 /* What the first records are they are in the copy, and the ends are what later ones use. */
 static void a_beginning_is_a_copy(void) {
     enum { KEPT = 8 };
@@ -901,6 +939,7 @@ const Test graph_tests[] = {
     TEST(a_miss_ends_where_it_is_met),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(rows_are_taken_at_indices),
+    TEST(all_is_taken_back),
     TEST(a_beginning_is_a_copy),
     TEST(copies_have_origins),
     TEST(graphs_survive_want_of_memory),
