@@ -376,6 +376,33 @@ def closed_at_last(_: Any, x: Any) -> Any:
         return file.read(x)
 
 
+@case(
+    "KeyError; isinstance",
+    catches=True,
+    catches_all=True,
+    keeps=True,
+    asks_types=True,
+    imports="math",
+)
+def does_all_of_it_within(_: Any, x: Any) -> Any:
+    def named(y: Any) -> Any:
+        import math
+
+        y.kept = x
+        try:
+            return isinstance(y, math.floating)  # type: ignore[attr-defined]
+        except KeyError:
+            return math
+
+    def unnamed(y: Any) -> Any:
+        try:
+            return y()
+        except:  # noqa: E722
+            return 0.0
+
+    return named, unnamed
+
+
 # --- questions -----------------------------------------------------------------------------------
 
 
@@ -496,13 +523,24 @@ def last_of(text: str) -> str:
     return "computed" if isinstance(found, Computed) else "?"
 
 
+def grown(code: CodeType) -> tuple[int, int]:
+    """By how much the stack grows over all steps of some code, and over all instructions."""
+    steps = sum(step.pushes - step.pops + (step.kind is Kind.COPY) for step in steps_of(code))
+    instructions = (
+        (one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None)
+        for one in dis.get_instructions(code)
+    )
+    return steps, sum(dis.stack_effect(*each, jump=False) for each in instructions)
+
+
 def mistakes() -> list[str]:
     """What is read otherwise than it says here."""
     read = ((name, as_told(reads_of(code)), wanted) for name, (code, wanted) in CASES.items())
     given = ((text, last_of(text), wanted) for text, wanted in GIVEN.items())
+    heights = ((f"the stack of {name}", *grown(code)) for name, (code, _) in CASES.items())
     return [
         f"{name}: {found} instead of {wanted}"
-        for name, found, wanted in (*read, *given)
+        for name, found, wanted in (*read, *given, *heights)
         if found != wanted
     ]
 

@@ -58,6 +58,13 @@ def test_the_tables_name_instructions_that_exist() -> None:
     assert set(bytecode._TABLE) - set(bytecode._SINCE_3_14) <= known
 
 
+def test_instructions_that_only_pop_push_nothing() -> None:
+    popping = ("DELETE_", "END_FOR", "JUMP_", "POP_", "RAISE_", "RETURN_", "STORE_")
+    for name, (row, *_) in bytecode._TABLE.items():
+        if name.startswith(popping) and "_LOAD_" not in name and "SLICE" not in name:
+            assert row.pushes == 0 or row.kind is not Kind.OTHER, name
+
+
 @pytest.mark.parametrize("name", ["_UNTIL_3_10", "_UNTIL_3_11", "_SINCE_3_11", "_SINCE_3_12"])
 def test_no_instruction_is_in_two_tables(name: str) -> None:
     tables = {
