@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import enum
+import gc
 import math
 import pickle
 import random
 import re
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from types import MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -20,6 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
+from cadiff.binding import Watch
+from cadiff.programs.findings import Findings
 
 from ..helpers.programs import runs_of
 from ..helpers.properties import examples
@@ -818,3 +822,21 @@ def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> N
     program = cadiff.compile(lambda x, k: x * remember()[k])
     assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
     assert program.stats()["recordings"] == 2
+
+
+def test_what_a_walk_has_met_lives_as_long_as_the_walk() -> None:
+    """Else another object with its number would be taken for it."""
+
+    class Walk(Findings):
+        def value(self, value: Any, path: str) -> None: ...
+
+        def function(
+            self, function: Any, path: str, owner: Any = None, kind: type | None = None
+        ) -> None: ...
+
+    walk, thing = Walk(Watch()), Walk(Watch())  # any object that can be referred to weakly
+    assert [walk.is_new(thing), walk.is_new(thing), walk.is_new(thing, walk)] == [1, 0, 1]
+    seen = weakref.ref(thing)
+    del thing
+    gc.collect()
+    assert seen() is not None

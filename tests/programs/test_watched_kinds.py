@@ -487,6 +487,11 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "float(len(logging.getLevelName(20)))",
         ("logging.addLevelName(20, 'N')", "logging.addLevelName(20, 'INFO')"),
     ),
+    "attributes of a function that is handed on": (
+        "def g(): return 0.5\ng.part = [0.5]\ndef of(g): return vars(g)['part'][0]",
+        "of(g)",
+        ("g.part[0] = c", "g.part = [c]"),
+    ),
     "whether a lock is held": (
         "import threading\nlock = threading.Lock()",
         "(2.0 if lock.locked() else 0.5)",
