@@ -22,8 +22,10 @@ from .failures import compile_or_fail
 __all__ = [
     "ASKED_ARGS",
     "COMPILE_ARGS",
+    "DEBUGGED",
     "ROOT",
     "Objects",
+    "accepted",
     "compiler_of",
     "objects_of_core",
     "words_of",
@@ -46,6 +48,8 @@ else:
     COMPILE_ARGS += ["-Werror=implicit-function-declaration", "-Werror=int-conversion"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
     COMPILE_ARGS += ["-g0"]
+    # C is not unwound: there is neither an exception in it nor a destructor.
+    COMPILE_ARGS += ["-fno-asynchronous-unwind-tables"]
     # Exact arithmetic is part of the contract: no -ffast-math, and no contraction to fused
     # multiply-adds, which would make results depend on the machine. That nobody watches which
     # exceptions are flagged changes no result, and lets loops with a choice in them be vectorised.
@@ -58,11 +62,22 @@ def words_of(*variables: str) -> list[str]:
 
 
 ASKED_ARGS = words_of("CPPFLAGS", "CFLAGS") + EXACT_ARGS + words_of("CADIFF_CFLAGS")
+DEBUGGED = any(word.startswith("-g") and word != "-g0" for word in ASKED_ARGS)
 
 
 def compiler_of(command: Sequence[str]) -> list[str]:
     """The words before the first option: two of them for `ccache gcc`."""
     return list(takewhile(lambda word: not word.startswith("-"), command))
+
+
+def accepted(compiler: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Those options that a compiler knows: what is asked of gcc's passes others may refuse."""
+    command = [*compiler, "-Werror", "-x", "c", "-fsyntax-only", os.devnull]
+
+    def knows(some: Sequence[str]) -> bool:
+        return subprocess.run([*command, *some], capture_output=True).returncode == 0
+
+    return list(options) if knows(options) else [word for word in options if knows([word])]
 
 
 OPTIONS_OF_PROCESSOR = ("-arch", "-target", "-isysroot")  # whose value is the next word
