@@ -6,7 +6,6 @@ ones. All else is a leaf: this module knows nothing of real numbers.
 """
 
 import copy
-import hashlib
 from dataclasses import fields
 from functools import partial
 from types import FunctionType, MethodType, MappingProxyType
@@ -26,6 +25,8 @@ from .c_python cimport class_attribute, plain_attribute, referent
 from .c_numbers cimport *
 from .parts cimport both_parts
 from .complexes cimport Complex, complex_of, is_complex, parts_of
+
+from .digests import of_contents
 
 
 cdef dict registered = {}  # class: flatten, unflatten
@@ -627,7 +628,7 @@ cdef tuple key_of_array(cnp.ndarray array):
     """Its contents."""
     contents = array.tobytes()
     if len(contents) > LONG:
-        contents = hashlib.blake2b(contents).digest()
+        contents = of_contents(contents)
     return np.ndarray, array.dtype, array.shape, contents
 
 

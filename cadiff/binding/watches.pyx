@@ -7,7 +7,6 @@ there is not what was read, and a recording keeps no object alive. This module d
 places are found.
 """
 
-import hashlib
 import sys
 from collections import deque
 from types import CodeType, MethodType, ModuleType
@@ -29,6 +28,8 @@ from .c_python cimport referent
 from .c_entries cimport CadTape
 from .trees cimport key_of
 from .tape cimport Context
+
+from .digests import of_texts
 
 
 cdef extern from "Python.h":
@@ -757,10 +758,7 @@ cdef class Watch:
 
     def fingerprint(self):
         """A text that is the same in another process, if that reads the same there."""
-        digest = hashlib.sha256()
-        for place in self.places:
-            digest.update((<Place>place).described().encode("utf-8", "surrogatepass"))
-        return digest.hexdigest()
+        return of_texts([(<Place>place).described() for place in self.places])
 
     def name(self, dict holder, str name, str path):
         """A name in a dict, of a module for example; answers its value, MISSING if there is none."""

@@ -35,7 +35,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "binding",
         [
             {"bytecode", "interpreter"},
-            {"callers", "dtype", "newcomers"},
+            {"callers", "digests", "dtype", "newcomers"},
             {"_core"},
             {"loading"},
             set(loading.MODULES),
