@@ -3,7 +3,7 @@
 cimport cython
 
 from .c_sweeps cimport *
-from .c_tape cimport *
+from .c_entries cimport *
 
 
 @cython.final

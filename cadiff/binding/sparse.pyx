@@ -10,7 +10,7 @@ from . cimport c_numpy as cnp
 from .c_graph cimport *
 from .c_numbers cimport *
 from .c_program cimport *
-from .c_entries cimport *
+from .c_tape cimport *
 from .codes cimport carry_out, Code
 from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
 

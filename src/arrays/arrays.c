@@ -1,5 +1,6 @@
 /* See arrays.h: appending entries over arrays. */
 #include "arrays/arrays.h"
+#include "tape/blocks.h"
 
 /* Leave out axes of length 1, and join neighbours along which all views move evenly. Axes from
  * `fixed` on stay as they are. Answers how many axes there are now. */

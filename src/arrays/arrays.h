@@ -3,7 +3,7 @@
 #define CAD_ARRAYS_H
 
 #include "kernels/series.h"
-#include "tape/blocks.h"
+#include "tape/entries.h"
 
 /* Where an operand stands: its first slot, and a stride for each axis of the entry's shape. */
 typedef struct CadPlace {

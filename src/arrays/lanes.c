@@ -1,5 +1,6 @@
 /* See lanes.h. */
 #include "arrays/lanes.h"
+#include "tape/blocks.h"
 
 /* --- memory --- */
 

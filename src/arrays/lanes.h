@@ -6,6 +6,8 @@
 #include "arrays/arrays.h"
 #include "kernels/kernels.h"
 
+#include <string.h>
+
 static inline double *lanes_of(CadLanes lanes, int64_t slot) {
     return lanes.data + (slot - lanes.base) * (int64_t)lanes.count;
 }

@@ -4,6 +4,7 @@
 
 #include "arrays/lanes.h"
 #include "kernels/kernels.h"
+#include "tape/blocks.h"
 
 #include <string.h>
 

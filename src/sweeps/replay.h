@@ -6,7 +6,7 @@
 #ifndef CAD_SWEEPS_REPLAY_H
 #define CAD_SWEEPS_REPLAY_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 typedef struct CadReplay {
     CadTape *tape;     /* as of a run of the function: entries without derivatives are not on it */

@@ -3,6 +3,7 @@
 #include "sweeps/sweeps.h"
 
 #include "table/ops.h"
+#include "tape/blocks.h"
 
 /* Add a contribution to an adjoint. `low` follows the lowest slot that has one: entries whose
  * outputs all lie below it have nothing to hand on, so the loop ends there. The latest sum is kept

@@ -5,6 +5,7 @@
  * numbers of ops_duals.h with x' or y' set to 1; they are then shared by all lanes. */
 #include "table/duals.h"
 #include "sweeps/sweeps.h"
+#include "tape/tape.h"
 
 /* --- the sweep --- */
 

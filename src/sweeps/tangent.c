@@ -2,6 +2,7 @@
 #include "sweeps/sweeps.h"
 
 #include "table/ops.h"
+#include "tape/tape.h"
 
 /* The lanes of a slot. */
 #define LANES_OF(slot) (tangents + (size_t)((slot) - base) * lanes)

@@ -1,5 +1,6 @@
 /* The Taylor sweep: one forward loop that carries the coefficients of power series. */
 #include "sweeps/sweeps.h"
+#include "tape/tape.h"
 
 typedef struct Sweep {
     CadTape *tape;

@@ -2,7 +2,7 @@
 #ifndef CAD_TAPE_ADJOINTS_H
 #define CAD_TAPE_ADJOINTS_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 /* Make all adjoints 0, for a sweep that will write those of the slots [begin, end). */
 CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end);

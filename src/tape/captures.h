@@ -3,7 +3,7 @@
 #ifndef CAD_TAPE_CAPTURES_H
 #define CAD_TAPE_CAPTURES_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. Comparisons
  * do not count, here and below: nothing is computed from their outcomes. */

@@ -3,6 +3,7 @@
 #ifndef CAD_TAPE_ENTRIES_H
 #define CAD_TAPE_ENTRIES_H
 
+#include "memory/memory.h"
 #include "table/codes.h"
 
 #include <stddef.h>
@@ -316,5 +317,43 @@ static inline size_t cad_entry_slots(CadEntry entry) {
     }
     return 1;
 }
+
+/* --- what is told of a tape, and to it --- */
+
+/* What stands on a tape, or on a part of it. */
+typedef struct CadFilled {
+    size_t entries;
+    size_t slots;
+    size_t plan_words;
+    size_t assigned;
+    size_t blocks;
+} CadFilled;
+
+/* Where an entry comes from, in the numbers of the hook on the tape; 0 is unknown. */
+typedef struct CadOrigin {
+    uint32_t place; /* in the program */
+    uint32_t shape; /* of its result, if that is an array */
+} CadOrigin;
+
+/* A hook: functions that are called for what is recorded. Then there is no room in advance: each
+ * entry asks for it, so that tapes without a hook pay nothing. The functions append nothing; they
+ * may be NULL. */
+typedef struct CadHook {
+    void *holder;
+    /* Where the entry that is about to be appended comes from. */
+    uint32_t (*place)(void *holder);
+    /* A single number is about to be appended. */
+    CadStatus (*number)(void *holder, CadOp op, const double *operands, double value);
+    /* A reverse sweep has carried out an entry: then sweeps go entry by entry. */
+    CadStatus (*swept)(void *holder, size_t entry);
+    /* The last entry made an array. */
+    CadStatus (*array)(void *holder, int ndim, const ptrdiff_t *shape);
+} CadHook;
+
+/* Memory for lanes, which serves again. */
+typedef struct CadLaneBuffer {
+    double *data;
+    size_t capacity;
+} CadLaneBuffer;
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef CAD_TAPE_FIND_H
 #define CAD_TAPE_FIND_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 /* Index of the entry that wrote a slot, or n_entries if the slot is a constant. */
 size_t cad_tape_find(const CadTape *tape, CadSlot slot);

@@ -1,5 +1,6 @@
 /* See guards.h. */
 #include "tape/guards.h"
+#include "tape/tape.h"
 
 CadStatus cad_guards_new(CadTape *tape) {
     CadGuards *const guards = cad_memory_zeroed(1, sizeof *guards);

@@ -6,7 +6,7 @@
 #ifndef CAD_TAPE_GUARDS_H
 #define CAD_TAPE_GUARDS_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 /* The outcomes of comparisons, 1.0 or 0.0, that stand on the tape from a slot on. */
 typedef struct CadGuard {

@@ -2,7 +2,7 @@
 #ifndef CAD_TAPE_RECLAIM_H
 #define CAD_TAPE_RECLAIM_H
 
-#include "tape/tape.h"
+#include "tape/entries.h"
 
 typedef struct CadReclaim {
     uint64_t *live;   /* a bit for each slot */

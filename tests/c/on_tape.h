@@ -7,6 +7,7 @@
 #ifndef ON_TAPE_H
 #define ON_TAPE_H
 
+#include "tape/blocks.h"
 #include "tape/captures.h"
 #include "tape/find.h"
 #include "sweeps/sweeps.h"

@@ -35,6 +35,7 @@ static void cad_alternate_term(const CadTerm *term) {
 PROGRAM = """
 #include "arrays/arrays.h"
 #include "sweeps/sweeps.h"
+#include "tape/tape.h"
 
 #include <stdio.h>
 

@@ -6,6 +6,7 @@
 #include "numbers/objects/views.h"
 
 #include "sweeps/sweeps.h"
+#include "tape/blocks.h"
 
 void cad_var_dealloc(CadVar *var) {
     CadTape *tape = var->tape;

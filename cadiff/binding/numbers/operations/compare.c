@@ -8,6 +8,7 @@
 #include "numbers/objects/tape.h"
 
 #include "tape/guards.h"
+#include "tape/tape.h"
 
 /* --- guards --- */
 

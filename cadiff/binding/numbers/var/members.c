@@ -14,6 +14,7 @@
 #include "arrays/arrays.h"
 
 #include "tape/find.h"
+#include "tape/blocks.h"
 
 /* --- text --- */
 

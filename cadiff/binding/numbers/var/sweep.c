@@ -10,6 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "sweeps/sweeps.h"
+#include "tape/blocks.h"
 
 /* --- rules --- */
 
