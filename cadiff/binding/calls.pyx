@@ -349,7 +349,7 @@ def ways_to_take(tuple args):
     """What may come first among the inputs of a plain call, the more likely way first.
 
     Nothing is differentiated there: integers in the first argument are integers, as in any other,
-    unless f cannot do with them, and tables are tables.
+    unless f cannot do with them, tables are tables, and dataclasses have all their attributes.
     """
     cdef Taken taken
     if len(args) > 0 and are_floats(args[0]):
@@ -358,7 +358,7 @@ def ways_to_take(tuple args):
         return ((),)
     taken = Taken()
     node_of(args[0], False, taken)
-    if taken.has_tables:
+    if taken.has_tables or taken.has_attributes:
         return ((),)
     return ((), FIRST) if taken.integers else (FIRST,)
 

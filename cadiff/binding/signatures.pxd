@@ -51,6 +51,7 @@ cdef class Taken:
     cdef bint is_known       # whether nodes know such arguments again
     cdef bint is_refused     # what is to be differentiated by is no number
     cdef bint has_tables     # such as those of pandas
+    cdef bint has_attributes # of dataclasses, which are no fields
 
     cdef int note(self, object item, Py_ssize_t size) except -1
 

@@ -570,6 +570,8 @@ cdef ArgumentNode node_of_parts(ArgumentNode node, object item, Container contai
         taken.note(item, node.size)
         return node
     taken.others.append(container)
+    if container.kind == FIELDS and container.beside:
+        taken.has_attributes = True
     if row == CAD_ROW_OF_DOUBLES and is_sequence:
         node.kind = NODE_ROW
         node.is_of_doubles = True

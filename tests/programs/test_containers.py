@@ -416,3 +416,21 @@ def test_containers_that_f_changes_are_changed(f: Callable[..., Any], method: st
             assert getattr(program, method)(2.0, mine) == eager(2.0, other)
         assert mine == other
         assert any("another container" in text for text in program.stats()["obstacles"])
+
+
+@dataclass
+class Point:
+    a: float
+    b: float
+
+
+def test_attributes_that_are_no_fields_count_in_values() -> None:
+    def energy(point: Any) -> Any:
+        return point.a + point.b**2 + getattr(point, "extra", 0.0) ** 2
+
+    program = cadiff.compile(energy)
+    for extra in (5.0, 7.0, np.float64(7.0), 5.0):
+        point = Point(1.0, 3.0)
+        assert program(point) == energy(point) == 10.0
+        point.extra = extra  # type: ignore[attr-defined]
+        assert program(point) == energy(point) == 10.0 + extra**2
