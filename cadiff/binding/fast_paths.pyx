@@ -26,7 +26,7 @@ from .sparse cimport MatrixPlan
 from .calls cimport Call
 from .signatures cimport (
     node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
-    forget_references, refer, Taken,
+    ask_for_no_more, forget_references, refer, Taken,
 )
 
 from .watches cimport Watch
@@ -202,11 +202,13 @@ cdef class Signature:
     cdef Code referring        # whose inputs are referred to; None: all are copied
 
     @cython.final
-    cdef bint describe(self, Call call, tuple args, object argnums, tuple last) except -1:
+    cdef bint describe(self, Call call, tuple args, object argnums, tuple last,
+                       bint whole) except -1:
         """Take the signature of a call of f by a method; False if no later call can be known by it.
 
         `args` are the positional arguments of the method. Those that `last` names are directions,
-        whose numbers come last among the inputs; the others are f's.
+        whose numbers come last among the inputs; the others are f's. If f gets its arguments `whole`,
+        as for values, it sees all attributes of dataclasses.
         """
         cdef Py_ssize_t k, n = len(args)
         cdef Taken taken = Taken()
@@ -227,6 +229,8 @@ cdef class Signature:
         self.n_args = n
         self.n_names = len(call.names)
         self.nodes = tuple(nodes)
+        if whole:
+            ask_for_no_more(self.nodes)
         self.order = bytes(sorted(range(n), key=lambda k: cost_of(nodes[k])))
         self.n_numbers = taken.numbers
         return True
@@ -603,7 +607,8 @@ cdef class FastPaths:
                 break  # the general path knows the others
         return MISSED
 
-    cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last):
+    cdef Signature signature_of(self, Call call, tuple args, object argnums, tuple last,
+                                bint whole):
         """The signature of a call; None if no later call can be known by it."""
         cdef Signature signature
         cdef object lifted = call.taken.lifted
@@ -611,7 +616,7 @@ cdef class FastPaths:
             if signature.lifted == lifted and signature.fits(args, call.kwargs, argnums):
                 return signature
         signature = Signature.__new__(Signature)
-        if not signature.describe(call, args, argnums, last):
+        if not signature.describe(call, args, argnums, last, whole):
             return None
         signature.paths = []
         signature.backoff = self.backoff
@@ -693,7 +698,7 @@ cdef class ProgramPullback:
 
         def note(program, assemble, outcomes):
             call = Call((self.inputs,), NO_NAMES, ())
-            signature = self.fast_paths.signature_of(call, args, ZERO, (1,))
+            signature = self.fast_paths.signature_of(call, args, ZERO, (1,), False)
             if signature is not None:
                 self.fast_paths.add(signature, program, assemble, None, outcomes, None)
 
@@ -729,8 +734,9 @@ cdef class FastPathTable:
     def add_fallback(self, str what, Call call, tuple args, argnums, tuple last, fallback):
         """From now on fallback(args, kwargs) for calls of a method like this one that no fast path
         serves."""
-        cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(call, args, argnums, last)
+        cdef Method method = METHODS[what]
+        cdef FastPaths own = self.of_methods[<int>method]
+        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
         if signature is not None:
             signature.fallback = fallback
 
@@ -741,8 +747,9 @@ cdef class FastPathTable:
         outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
-        cdef FastPaths own = self.of_methods[<int>METHODS[what]]
-        cdef Signature signature = own.signature_of(call, args, argnums, last)
+        cdef Method method = METHODS[what]
+        cdef FastPaths own = self.of_methods[<int>method]
+        cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
         if signature is None:
             return None
         return own.add(signature, program, assemble, watch, outcomes, pullback)

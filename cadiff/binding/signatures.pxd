@@ -113,6 +113,7 @@ cdef int cost_of(ArgumentNode node)
 cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1
 cdef int forget_references(tuple nodes) except -1
 cdef bint has_names(ArgumentNode node) except -1
+cdef int ask_for_no_more(tuple nodes) except -1
 
 
 cdef enum ResultNodeKind:

@@ -621,6 +621,16 @@ cdef bint has_attributes(kind) except -1:
     return kind is not list and kind is not tuple and kind.__dictoffset__ != 0
 
 
+cdef int ask_for_no_more(tuple nodes) except -1:
+    """Have dataclasses fit only if they have no attributes but their fields."""
+    cdef ArgumentNode node
+    for node in nodes or ():
+        if node.kind == NODE_FIELDS:
+            node.has_only = has_attributes(node.kept)
+        ask_for_no_more(node.children)
+    return 0
+
+
 cdef bint is_complete(Container container) except -1:
     """Whether it is a dataclass that has all its fields, and no other attribute."""
     return (

@@ -114,7 +114,7 @@ class Program(Calls, Generic[P, T]):
         reads = self._reads()
         state = {
             "recordings": self._traces.portable(),
-            "integers": self._traces.integers,
+            "integers": dict(self._traces.integers),
             "reads": None if reads is None else reads.fingerprint(),
         }
         return Program, (self._function, *self._options.values()), state

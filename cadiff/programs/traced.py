@@ -34,6 +34,14 @@ class Integers:
         self._changing: set[int] = set()
         self._constant: frozenset[int] = frozenset()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What others can be made of, while calls go on."""
+        return {
+            "_first": dict(self._first),
+            "_changing": set(self._changing),
+            "_constant": self._constant,
+        }
+
     def inputs(self, items: list[Any]) -> frozenset[int]:
         """Those that are inputs in a call."""
         changed = [k for k, first in self._first.items() if not _are_equal(first, items[k])]

@@ -117,7 +117,7 @@ class Traces:
         """What may be used in another process."""
         found = {
             key: [one for one in traced.recordings if one.is_current and one.is_portable]
-            for key, traced in self._known.items()
+            for key, traced in list(self._known.items())  # calls may go on
             if is_portable(key)  # it may have functions in it
         }
         return {key: kept for key, kept in found.items() if kept}
@@ -391,8 +391,9 @@ class Traces:
 
         Where calls are looked at in vain, none is recorded, nor run, before it came again.
         """
-        if self.is_worth_it(call):
-            return False
+        with Held(self._lock):
+            if self.is_worth_it(call):
+                return False
         self.backoff.note_in_vain()
         return True
 
