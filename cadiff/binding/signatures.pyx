@@ -26,7 +26,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport plain_attribute
+from .c_python cimport class_attribute, plain_attribute
 from .c_entries cimport *
 from .c_numbers cimport *
 from .atoms cimport shape
@@ -411,7 +411,8 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
             differentiable or cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(item))
         ):
             return node_of_joined(node, item, differentiable, taken)
-        taken.has_tables = taken.has_tables or cad_is_listed(item)
+        if class_attribute(kind, "to_numpy") is not None:
+            taken.has_tables = True
     if not differentiable:
         return static_node(node, item, taken)
     if item is None:  # a container of nothing

@@ -91,7 +91,7 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
             _exception(walk, value, path)
         elif not _is_harmless(value, base):
             raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
-        if kind is not base or base is SimpleNamespace:
+        if kind is not base or base is SimpleNamespace or isinstance(value, BaseException):
             of_object(walk, value, path)
 
 

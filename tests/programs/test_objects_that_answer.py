@@ -129,3 +129,27 @@ def test_functions_are_not_asked() -> None:
         assert cadiff.grad(made)(3.0) == 12.0
     assert cadiff.grad(f)(3.0) == 12.0
     assert cadiff.compile(f).hessian(3.0) == 4.0
+
+
+class Noting:
+    """Notes what it is asked for that it has not got."""
+
+    rate = 2.0
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        raise AttributeError(name)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_nobody_is_asked_in_vain(place: int) -> None:
+    noting = Noting()
+    program = cadiff.compile(lambda *args: args[1 - place] * args[place].rate)
+    args = (noting, 3.0) if place == 0 else (3.0, noting)
+    for _ in range(3):
+        assert program(*args) == 6.0
+    assert program.grad(*args, argnums=1 - place) == 2.0
+    assert [name for name in noting.asked if not name.startswith("__")] == []

@@ -261,6 +261,11 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("n[0] = c", "n[0] = c; g.cache_clear()", "g.cache_clear(); g(2); n[0] = c"),
     ),
     "a namespace": ("o = types.SimpleNamespace(n=0.5)", "o.n", ("o.n = c", "vars(o)['n'] = c")),
+    "attributes of an exception": (
+        "o = ValueError('text')",
+        "getattr(o, 'n', 0.5)",
+        ("o.n = c", "vars(o)['n'] = c"),
+    ),
     "a chain of maps": (
         "d = {'n': 0.5}\nm = collections.ChainMap({}, d)",
         "m['n']",

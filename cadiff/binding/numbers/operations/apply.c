@@ -41,8 +41,9 @@ PyObject *cad_single(PyObject *number) {
                                           : Py_NewRef(number);
 }
 
-/* A Series or a DataFrame of pandas', or what else gives its numbers in this way. The name is one
- * object: CPython remembers the names that it was asked for. */
+/* A Series or a DataFrame of pandas', or what else has a method of that name. Its class is asked,
+ * since code of the user's may answer for the object. The name is one string: CPython remembers the
+ * names that it was asked for. */
 static int is_table(PyObject *object) {
     if (PyFloat_Check(object) || CAD_IS_VAR(object) || CAD_IS_DUAL(object) ||
         PyArray_Check(object) || PyType_Check(object)) {
@@ -53,7 +54,7 @@ static int is_table(PyObject *object) {
         PyErr_Clear();
         return 0;
     }
-    return PyObject_HasAttr(object, cad_state.to_numpy);
+    return _PyType_Lookup(Py_TYPE(object), cad_state.to_numpy) != NULL;
 }
 
 int cad_is_listed(PyObject *object) {
