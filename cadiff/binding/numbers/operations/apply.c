@@ -42,8 +42,8 @@ PyObject *cad_single(PyObject *number) {
 }
 
 /* A Series or a DataFrame of pandas', or what else has a method of that name. Its class is asked,
- * since code of the user's may answer for the object. The name is one string: CPython remembers the
- * names that it was asked for. */
+ * since code of the user's may answer for the object. The name is one string: CPython remembers
+ * the names that it was asked for. */
 static int is_table(PyObject *object) {
     if (PyFloat_Check(object) || CAD_IS_VAR(object) || CAD_IS_DUAL(object) ||
         PyArray_Check(object) || PyType_Check(object)) {
