@@ -48,8 +48,6 @@ else:
     COMPILE_ARGS += ["-Werror=implicit-function-declaration", "-Werror=int-conversion"]
     # What debuggers read would be most of the wheel, and a fifth of the time that the build takes.
     COMPILE_ARGS += ["-g0"]
-    # C is not unwound: there is neither an exception in it nor a destructor.
-    COMPILE_ARGS += ["-fno-asynchronous-unwind-tables"]
     # Exact arithmetic is part of the contract: no -ffast-math, and no contraction to fused
     # multiply-adds, which would make results depend on the machine. That nobody watches which
     # exceptions are flagged changes no result, and lets loops with a choice in them be vectorised.
@@ -63,6 +61,9 @@ def words_of(*variables: str) -> list[str]:
 
 ASKED_ARGS = words_of("CPPFLAGS", "CFLAGS") + EXACT_ARGS + words_of("CADIFF_CFLAGS")
 DEBUGGED = any(word.startswith("-g") and word != "-g0" for word in ASKED_ARGS)
+if sys.platform != "win32" and not DEBUGGED:
+    # Nothing in C throws, so that only debuggers and profilers look for who called.
+    COMPILE_ARGS += ["-fno-asynchronous-unwind-tables"]
 
 
 def compiler_of(command: Sequence[str]) -> list[str]:
