@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from cadiff.operations.scalars import stand_in
 from ..helpers.processes import isolated
 from ..helpers.slots import NUMPYS, subscript_of
 from ..helpers.threads import in_thread
+
+ROOT = Path(__file__).parents[2]
 
 Job = Callable[[], Any]
 
@@ -318,4 +321,5 @@ assert subscript_of() == NUMPYS
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_process_that_is_forked_has_the_recordings_of_its_own_thread() -> None:
-    isolated(FORKED)
+    # Where the package is installed elsewhere, tests are found behind it.
+    isolated(f"import sys\nsys.path.append({str(ROOT)!r})\n{FORKED}")

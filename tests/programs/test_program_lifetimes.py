@@ -284,6 +284,7 @@ def test_branches_of_one_signature_take_no_more_memory_than_they_may(
 def test_what_large_calls_took_is_given_back_after_small_ones() -> None:
     output = isolated("""
 import ctypes
+import hashlib  # which programs import when they need it, and which is some MB
 import numpy as np
 import cadiff
 from cadiff import numpy as cnp
