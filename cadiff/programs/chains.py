@@ -173,9 +173,7 @@ class Names(Findings):
             if isinstance(value, ModuleType):
                 value = self._name_of_module(value, name, path)
             else:
-                value, done = self._attribute(value, name, path)
-                if done:
-                    return None
+                value = self._attribute(value, name, path)
             path = f"{path}.{name}"
         self.value(value, path)
         return value
@@ -198,29 +196,29 @@ class Names(Findings):
             )
         return value
 
-    def _attribute(self, owner: Any, name: str, path: str) -> tuple[Any, bool]:
-        """The value of an attribute, and whether all that is read by it was found."""
+    def _attribute(self, owner: Any, name: str, path: str) -> Any:
+        """The value of an attribute; None where all that is read by it was found."""
         kind = owner if isinstance(owner, type) else type(owner)
         if isinstance(owner, FunctionType):
             self.value(owner, path)
-            return self.watch.attribute(owner, name, f"{path}.{name}"), False
+            return self.watch.attribute(owner, name, f"{path}.{name}")
         found = inspect.getattr_static(owner, name, MISSING)
         if is_safe_stream(owner) and name not in ("flush", "write", "writelines"):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
         if kind in CONSTANTS and name in own_attribute(owner, "__dict__", ()):
-            return self.watch.attribute(owner, name, f"{path}.{name}"), False
+            return self.watch.attribute(owner, name, f"{path}.{name}")
         if kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             self.value(owner, path)
-            return None, True
+            return None
         if is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
             if not is_log(found):
                 self.value(owner, path)
-            return None, True
+            return None
         path = f"{path}.{name}"
         if found is MISSING:
-            return self.watch.attribute(owner, name, path), True
+            return self.watch.attribute(owner, name, path)
         if isinstance(found, property):
             self.watch.attribute(kind, name, path)
             if isinstance(owner, type):  # it is the property that is asked for
@@ -228,7 +226,7 @@ class Names(Findings):
             for part in (found.fget, found.fset):
                 if isinstance(part, FunctionType):
                     self.function(part, path, owner)
-            return None, True
+            return None
         if isinstance(found, functools.cached_property):
             if isinstance(owner, type):
                 self.value(found.func, path)
@@ -236,16 +234,16 @@ class Names(Findings):
                 self._name(vars(owner), name, path)
                 if isinstance(found.func, FunctionType):
                     self.function(found.func, path, owner)
-            return None, True
+            return None
         is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
         if is_method and name not in own_attribute(owner, "__dict__", ()):
             self.watch.attribute(owner, name, path)
             self.function(found, path, owner)
-            return None, True
+            return None
         if not is_plain(found):
             self.value(owner, path)
-            return None, True
-        return self.watch.attribute(owner, name, path), False
+            return None
+        return self.watch.attribute(owner, name, path)
 
     def _method_of_library(self, owner: Any, found: Any, path: str) -> None:
         """A method that is no code of the user's, of an object or of a class."""

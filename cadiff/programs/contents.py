@@ -250,12 +250,11 @@ def _wrapped(walk: Findings, value: Any, path: str) -> None:
 
 def _cache(walk: Findings, value: Any, path: str) -> None:
     """What a function that remembers its results has remembered."""
-    walk.value(value.__wrapped__, path)
     for part in gc.get_referents(value):
         if type(part) is dict and part is not vars(value):
             walk.watch.mapping(part, f"results of {path}")
-        elif part is not value.__wrapped__ and not isinstance(part, type):
-            walk.value(part, f"results of {path}")
+        elif not isinstance(part, type):
+            walk.value(part, path if part is value.__wrapped__ else f"results of {path}")
 
 
 def _generator(walk: Findings, value: Any, path: str) -> None:

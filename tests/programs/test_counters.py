@@ -58,6 +58,10 @@ class Model:
         self.n += 1
         return np.sum(halved(self.inner(x)))
 
+    def counts_with_classes(self, x: Any) -> Any:
+        self.n += 1
+        return np.sum(x**2) * float(self.scale)
+
     def inner(self, x: Any) -> Any:
         return x**2 * self.weights
 
@@ -127,7 +131,12 @@ def counter() -> Any:
 
 def test_counters_are_never_recorded() -> None:
     model = Model()
-    for f in (model.counts, model.counts_with_property, model.counts_and_calls):
+    for f in (
+        model.counts,
+        model.counts_with_property,
+        model.counts_with_classes,
+        model.counts_and_calls,
+    ):
         model.n = 0
         program = cadiff.compile(f)
         with pytest.warns(RuntimeWarning, match=r"it changes Model\.n"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import enum
 import gc
@@ -23,7 +24,9 @@ from hypothesis import strategies as st
 
 import cadiff
 from cadiff.binding import Watch
+from cadiff.programs import kinds
 from cadiff.programs.findings import Findings
+from cadiff.programs.walks import watch_call
 
 from ..helpers.programs import runs_of
 from ..helpers.properties import examples
@@ -822,6 +825,36 @@ def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> N
     program = cadiff.compile(lambda x, k: x * remember()[k])
     assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
     assert program.stats()["recordings"] == 2
+
+
+def test_records_of_numbers_are_watched() -> None:
+    record = np.array([(0.5, 2)], dtype=[("rate", float), ("n", int)])[0]
+    program = cadiff.compile(lambda x: x * float(record["rate"]))
+    assert program(2.0) == 1.0
+    record["rate"] = 3.0
+    assert program(2.0) == 6.0
+    assert program.stats()["obstacles"] == []
+
+
+COUNTED = collections.Counter(a=2, b=1)
+
+
+def test_owners_of_methods_are_called_by_their_names() -> None:
+    program = cadiff.compile(lambda x: x * COUNTED.most_common(1)[0][1])
+    assert program(1.5) == 3.0
+    assert any(place.endswith(".COUNTED") for place in program.stats()["watched"])
+    COUNTED["b"] = 4
+    assert program(1.5) == 6.0
+
+
+def test_a_watch_knows_how_much_of_libraries_is_followed() -> None:
+    before = watch_call(halved, []).n_followed
+    kinds.follow(compile("0.0", "a library", "eval"))
+    assert watch_call(halved, []).n_followed == kinds.n_followed() == before + 1
+
+
+def halved(x: Any) -> Any:
+    return 0.5 * x
 
 
 def test_what_a_walk_has_met_lives_as_long_as_the_walk() -> None:

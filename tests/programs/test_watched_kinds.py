@@ -135,6 +135,11 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "(2.0 if isinstance(b, numbers.Real) else 0.5)",
         ("numbers.Real.register(B)",),
     ),
+    "the context of decimals that are made": (
+        "import decimal",
+        "float(decimal.Decimal(1) / 3)",
+        ("decimal.getcontext().prec = int(3 + 9 * c)", "decimal.getcontext().prec = 28"),
+    ),
     "the context of decimals": (
         "import decimal\nd = decimal.Decimal(1)",
         "float(d / 3)",
@@ -178,6 +183,23 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "class A(metaclass=M): pass",
         "A.rate",
         ("M.n = c", "M.rate = property(lambda cls: c)", "A.n = c"),
+    ),
+    "how a metaclass makes objects": (
+        "class M(type):\n    n = 0.5\n    def __call__(cls): return cls.n\n"
+        "class A(metaclass=M): pass\ndef of(kind): return kind()",
+        "of(A)",
+        ("M.n = c", "M.__call__ = lambda cls: 2.0 * c"),
+    ),
+    "the function of a property that is handed on": (
+        "rates = [0.5]\np = property(lambda self: rates[0])\ndef of(p): return p.fget(None)",
+        "of(p)",
+        ("rates[0] = c",),
+    ),
+    "the function behind remembered results": (
+        "import functools\nrates = [0.5]\n@functools.lru_cache\ndef n(): return rates[0]\n"
+        "def of(n): return n.__wrapped__()",
+        "of(n)",
+        ("rates[0] = c",),
     ),
     "a descriptor": (
         "class D:\n    n = 0.5\n    def __get__(self, o, kind): return self.n\n"
@@ -560,7 +582,7 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "def read():\n    with Guard():\n        return float(np.exp(np.log(zeros))[0])\n"
         "    return 2.0",
         "read()",
-        ("np.seterr(divide='raise')", "np.seterr(**state)"),
+        ("np.seterr(divide='ignore')", "np.seterr(divide='raise')", "np.seterr(**state)"),
     ),
     "errors of special functions": (
         "from scipy import special\nstate = special.geterr()\ndef read():\n"
@@ -841,3 +863,19 @@ def test_no_kind_of_state_is_stale(kind: str) -> None:
         except (NameError, AttributeError):  # it is deleted already
             continue
         check()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "how a metaclass makes objects",
+        "the function of a property that is handed on",
+        "the function behind remembered results",
+    ],
+)
+def test_what_is_called_through_objects_is_watched(kind: str) -> None:
+    """So that f need not run as it is, which what really runs would show."""
+    setup, expression, _ = KINDS[kind]
+    program = cadiff.compile(module_of(setup, expression).f)
+    program(np.array([1.5, 0.5]))
+    assert program.stats()["obstacles"] == []
