@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import datetime
 import enum
 import gc
 import math
@@ -825,6 +826,12 @@ def test_integers_are_inputs_once_a_function_has_remembered_what_it_needs() -> N
     program = cadiff.compile(lambda x, k: x * remember()[k])
     assert [program(2.0, k) for k in range(9)] == [2.0 * k for k in range(9)]
     assert program.stats()["recordings"] == 2
+
+
+def test_methods_of_classes_of_c_are_found_where_they_are_named() -> None:
+    program = cadiff.compile(lambda x: x * datetime.datetime.today().year)
+    with pytest.warns(RuntimeWarning, match=r"it calls datetime\.datetime\.today.*\(line \d+ of"):
+        program(1.5)
 
 
 def test_records_of_numbers_are_watched() -> None:

@@ -201,6 +201,22 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "of(n)",
         ("rates[0] = c",),
     ),
+    "a method of a dict that a class has": (
+        "d = {'a': 0.5}\nclass A:\n    get = d.get",
+        "A.get('a')",
+        ("d['a'] = c",),
+    ),
+    "a property that is computed once": (
+        "import functools\nrates = [0.5]\nclass A:\n    @functools.cached_property\n"
+        "    def rate(self): return rates[0]\na = A()",
+        "a.rate",
+        ("a = A(); rates[0] = c",),
+    ),
+    "numbers in an array of C": (
+        "import ctypes\na = (ctypes.c_double * 2)(0.5, 2.0)",
+        "a[1]",
+        ("a[1] = c",),
+    ),
     "a descriptor": (
         "class D:\n    n = 0.5\n    def __get__(self, o, kind): return self.n\n"
         "class A:\n    d = D()\na = A()",
@@ -871,6 +887,9 @@ def test_no_kind_of_state_is_stale(kind: str) -> None:
         "how a metaclass makes objects",
         "the function of a property that is handed on",
         "the function behind remembered results",
+        "a method of a dict that a class has",
+        "a property that is computed once",
+        "numbers in an array of C",
     ],
 )
 def test_what_is_called_through_objects_is_watched(kind: str) -> None:
