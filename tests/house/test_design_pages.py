@@ -10,7 +10,7 @@ import pytest
 from benchmarks import table
 from cadiff.binding import loading
 
-from .sources import PACKAGE, ROOT
+from .sources import COMPILED, MODULES, PACKAGE, ROOT
 
 PAGES = ROOT / "docs" / "design"
 TEXTS = {path.name: path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.md"))}
@@ -68,3 +68,14 @@ def test_commands_on_pages_are_there(page: str) -> None:
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), module
         if only := re.search(r"--only (\S+)", options):
             assert any(re.search(only[1], part) for part in table.PARTS), only[0]
+
+
+def test_the_glossary_is_in_order_and_names_classes_that_are_there() -> None:
+    rows = re.findall(r"^\| (\w[^|]*) \|", TEXTS["glossary.md"], re.MULTILINE)[1:]
+    words = [re.split(r"[,;(]", row)[0].strip() for row in rows]
+    assert words == sorted(words)
+    sources = [*MODULES.values(), *COMPILED.values()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    classes = re.findall(r"`(\w+)`", " ".join(row.partition("(")[2] for row in rows))
+    assert classes
+    assert [name for name in classes if not re.search(rf"class {name}\b", text)] == []
