@@ -1,7 +1,7 @@
 """Arguments of users' functions: taken apart into atoms, and put together again.
 
-What surrounds the atoms are containers. As long as all atoms are plain, their numbers stand side by
-side in one buffer. This module does not know what is done with them.
+Containers surround the atoms. As long as all atoms are plain, their numbers stand side by side in
+one buffer. This module does not know what is done with them.
 """
 
 import inspect

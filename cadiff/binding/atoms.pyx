@@ -1,8 +1,8 @@
 """Atoms, and containers of them.
 
 An atom is a number or an array, with or without derivatives: a float, an array, a Var, or a Dual
-of such. They are taken apart into components here, and put together; object arrays are containers
-of them, too. Nothing is known of functions that are run.
+of such. This module takes atoms apart into components, and puts them together; arrays of objects
+are containers of atoms. It knows nothing of functions that are run.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Calls of functions that are recorded: their arguments taken apart, what f gets in their place, and
 what f has changed.
 
-A call is told from others by its key: the containers of its arguments, the shapes of arrays, and
-everything that is no float or array. What has the same key differs in its inputs alone, a vector of
-numbers. This module does not know what is recorded, nor what serves a call.
+The key of a call tells it from others: it has the containers of the arguments, the shapes of
+arrays, and everything that is no float or array. Calls of one key differ in their inputs alone, a
+vector of numbers. This module does not know what is recorded, nor what serves a call.
 """
 
 from types import FunctionType

@@ -1,8 +1,9 @@
 """What a recording depends on beside its arguments.
 
-Captures are numbers that it reads and that were on the tape before it began. Derivatives by these
-are for parts of a computation that leave a rule on the tape instead of all their entries. A
-Guarded recording may have none, since it is to be replayed; its choices by values are its guards.
+Captures are numbers that it reads and that were on the tape before it began. A part of a
+computation that leaves one rule on the tape, instead of all its entries, needs the derivatives by
+them. A Guarded recording must have none, since it is to be replayed; it notes choices by values as
+guards.
 """
 
 from math import prod

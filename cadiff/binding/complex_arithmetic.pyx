@@ -1,7 +1,7 @@
 """Arithmetic of complex numbers with derivatives: sums, products, quotients and comparisons.
 
-Each is some operations on the parts, or one on the array in which both parts stand. The operators of
-the type Complex, which is known here, call these functions by their names in C.
+Each is some operations on the parts, or one on the array in which both parts stand. The operators
+of the type Complex call these functions by their names in C.
 """
 
 from operator import matmul

@@ -1,10 +1,9 @@
 """Complex numbers with derivatives: two real numbers side by side.
 
-Whatever computes with real numbers knows nothing of these: an operation on a complex number is some
-operations on its parts, each a float, an array of floats, a Var or a Dual. A part that is a float 0.0
-is exactly zero, whatever shape the other one has; it absorbs in products. What operators do stands in
-complex_arithmetic.pyx; what is no operator, NumPy's functions and protocols, is registered here by
-the modules that know it.
+Code for real numbers knows nothing of these: an operation on a complex number is some operations on
+its parts, each a float, an array of floats, a Var or a Dual. A part that is a float 0.0 is exactly
+zero, whatever shape the other one has; it absorbs in products. complex_arithmetic.pyx has the
+operators. Modules that know NumPy's functions and protocols register these here.
 """
 
 from weakref import ref as weak_reference

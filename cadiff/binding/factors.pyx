@@ -1,8 +1,8 @@
 """Triangles, LU factors and the derivatives of Cholesky factors, for stacks of plain matrices.
 
-What is computed is the business of src/kernels/factors.h; here are the arrays. Those of one call have
-the same leading axes, and nobody has asked yet whether they are arrays of floats. Complex ones are
-taken apart: a stack of real parts, and behind it one of imaginary parts.
+src/kernels/factors.h computes; this module prepares the arrays. Those of one call have the same
+leading axes, and need not be arrays of floats yet. Complex ones are taken apart into a stack of
+real parts and, behind it, one of imaginary parts.
 """
 
 from numpy.linalg import LinAlgError

@@ -2,7 +2,7 @@
 
 A Signature is what calls of a method have in common. It has a FastPath for each recording: code, and
 how a result is made of its numbers. A run that meets another outcome than was recorded tells which
-of the others may serve. Where none does, and none is to be made, f is run as it is.
+of the other paths may serve. If none does, and nothing is to be recorded, f is run as it is.
 """
 
 cimport cython

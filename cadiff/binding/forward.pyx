@@ -1,4 +1,4 @@
-"""Forward differentiations under way: each has a tag, by which its Duals are told from others."""
+"""Forward differentiations under way: each has a tag, which tells its Duals from others."""
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Functions as the namespaces offer them: NumPy's and SciPy's own, unless there is a number with
 derivatives among the arguments. Most programs consist of calls of these, so they are found by
-way of the vectorcall protocol, which makes neither tuples nor dicts.
+way of the vectorcall protocol, which makes neither tuples nor dicts. Programs as
+methods stand here, too: they do not keep their objects alive.
 """
 
 import inspect

@@ -1,7 +1,7 @@
 """What is pulled back through a recording: gradients, and cotangents of any kind.
 
-Results are plain where outputs and seeds are and depend on nothing outside the recording; else they
-can be differentiated again. No formula stands here: the sweeps have them.
+Results are plain if outputs and seeds are plain and depend on nothing outside of the recording;
+else they can be differentiated again. The sweeps have all formulas; none stands here.
 """
 
 from math import prod

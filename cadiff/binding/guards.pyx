@@ -1,7 +1,7 @@
-"""Recordings that are to be replayed without their program.
+"""Guards: what a replay has to meet again, since it runs without the user's code.
 
-Here is what begins and ends the noting of guards, and what notes readings of values by the package
-and by its users. This module does not know which recording it is for: guards are on the tape.
+This module begins and ends the noting of guards, and notes where the package or its users read
+values. It does not know which recording the guards are for: they are on the tape.
 """
 
 import os

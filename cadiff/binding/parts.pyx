@@ -1,7 +1,8 @@
-"""Parts of complex numbers, each a float, an array of floats, a Var or a Dual: arithmetic in which
-an exact zero absorbs, plain arrays taken apart and put together, and parts that stand in one array.
+"""Parts of complex numbers, each a float, an array of floats, a Var or a Dual.
 
-A part that is a float 0.0 is exactly zero, whatever shape the other one has.
+Here is arithmetic in which an exact zero absorbs; plain arrays are taken apart and put together,
+and so are parts that stand in one array. A part that is a float 0.0 is exactly zero, whatever shape
+the other one has.
 """
 
 from operator import matmul

@@ -1,6 +1,6 @@
 """The reverse sweep, recorded, where arrays or rules take part: its results can be differentiated.
 
-It knows a stretch of the tape, but not which recording that belongs to.
+It knows a stretch of the tape, but not the recording that the stretch belongs to.
 """
 
 from math import prod

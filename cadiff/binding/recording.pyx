@@ -1,7 +1,7 @@
 """One run of a function on Vars: what it lifts onto the tape, which entries are its own, and how
 long they live.
 
-The derivatives of what was recorded are computed in gradients.pyx and jacobians.pyx; here are the
+gradients.pyx and jacobians.pyx compute the derivatives of what was recorded; this module has the
 plain sweeps that both make.
 """
 

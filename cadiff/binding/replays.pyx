@@ -1,7 +1,7 @@
 """Replays: what a function recorded, computed again for other inputs on a tape of its own.
 
-Gradient functions take a Replay for the function: what they record is what it has just computed,
-entries that are there already.
+A gradient function takes a Replay in place of the function. Its entries are on the tape already;
+the Replay computes their values anew.
 """
 
 cimport cython

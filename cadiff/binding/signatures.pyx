@@ -1,9 +1,8 @@
-"""What calls of one signature have in common: a tree definition of their arguments, and one of the
-result.
+"""What calls of one signature have in common: nodes of their arguments, and of the result.
 
-Arguments are taken apart by one walk (`node_of`). It gives their numbers, what tells them from the
-arguments of other calls, and an ArgumentNode for each of them: by that a later call is known again,
-and its numbers are read, without making objects. A node fits an argument only if the walk would
+One walk takes arguments apart (`node_of`). It gives their numbers, what tells them from the
+arguments of other calls, and an ArgumentNode for each of them. A later call is known again by its
+nodes, which read its numbers without making objects. A node fits an argument only if the walk would
 find the same in it, and if derivatives by it would be of the same types.
 """
 

@@ -1,4 +1,4 @@
-"""Jacobians and Hessians of graphs as matrices, mostly sparse: the structure is found once."""
+"""Jacobians and Hessians of graphs as matrices, mostly sparse, whose structure is found once."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """What stands on the tape, as Python sees it: views of numbers, and what entries say.
 
-An array Var is a view of slots. This module makes views, tells what they are of, and reads
-entries, their plans and calls of rules; it knows arrays and single numbers, but no containers and
+An array Var is a view of slots. This module makes views, tells what they are views of, and reads
+entries, their plans and calls of rules. It knows arrays and single numbers, but no containers and
 no Duals.
 """
 

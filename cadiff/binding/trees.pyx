@@ -1,8 +1,8 @@
 """Containers: taken apart, and put together again around other things.
 
-A container is a list, a tuple or a dict, of a class derived from these too, a dataclass, None, or
-of a class that was registered; and a complex number with derivatives, which consists of two real
-ones. All else is a leaf: this module knows nothing of real numbers.
+A container is a list, a tuple, a dict, an object of a class derived from these, a dataclass, None,
+an object of a class that was registered, or a complex number with derivatives, which consists of
+two real ones. All else is a leaf: this module knows nothing of real numbers.
 """
 
 import copy

@@ -1,10 +1,9 @@
 """What a recording has read beside its arguments, and whether all of it is as it was.
 
 A Watch looks at places one by one, in some nanoseconds each: names of modules, cells of closures,
-attributes, what is in containers; arrays are read as a whole. What was there is compared by
-identity, numbers and strings by value. Objects and functions are held weakly: what is no longer
-there is not what was read, and a recording keeps no object alive. This module does not know how
-places are found.
+attributes, what is in containers. It reads arrays as a whole. It compares numbers and strings by
+value, all else by identity. It holds objects and functions weakly: one that is gone is not what was
+read, and a recording keeps no object alive. This module does not know how places are found.
 """
 
 import sys

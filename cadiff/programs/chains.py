@@ -1,8 +1,8 @@
-"""Follows the chains of names that are in the code of functions to what they stand for.
+"""Follows the chains of names in the code of functions, such as `settings.rate`, to their values.
 
-As far as nothing of the user's has to be run for that: what a property gives, or a class that
-answers for its attributes, is looked into as a whole. Everything that is passed on the way is a
-place of the Watch. This module does not know what values hold.
+It runs no code of the user's. Where a property or a `__getattr__` would have to run, it looks into
+the whole object instead. Each value that a chain passes becomes a place of the Watch. This module
+does not know what values hold.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What classes hold, and their objects by them: attributes, slots, methods, fields, bases.
+"""What classes and their objects hold: attributes, slots, methods, fields, bases.
 
-Of classes of libraries as far as it is known that nothing in them changes.
+A class of the standard library is refused unless it is known what its objects depend on.
 """
 
 from __future__ import annotations

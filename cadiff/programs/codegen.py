@@ -1,8 +1,8 @@
 """Programs as text: a file of C that computes what a recorded function computes, and its gradient.
 
-This module knows the instructions of programs (src/program/program.h) and how C is written. What
-operations compute it takes from the table, and the functions that these call from
-src/table/special.c, as text.
+This module knows the instructions of programs (src/program/program.h) and how C is written. It
+takes the formulas of operations from the table, and the text of the functions in them from
+src/table/special.c.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The entrance: `compile`, and what it promises of a function that is recorded and replayed."""
+"""The entrance: `compile` makes a program of a function, and says what that promises."""
 
 from __future__ import annotations
 

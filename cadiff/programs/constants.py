@@ -1,8 +1,8 @@
-"""f as it is, with what f may do where it is recorded: its constant arrays are numbers, too.
+"""Runs f as it is, but lets it do what it may do in a recording: assign to arrays of constants.
 
-In a recording all floats of the arguments are numbers, and f may assign numbers with derivatives
-to what it computes of them. Where f is differentiated as it is, arrays by which nothing is
-differentiated are NumPy's, to whose copies nothing with a derivative can be assigned.
+In a recording all floats of the arguments are numbers, and so are the arrays that f computes of
+them: f may assign numbers with derivatives to these. Without a recording, arguments that are not
+differentiated by stay arrays of NumPy's, which cannot hold such numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What values hold, by what they are: containers, arrays, wrappers, loggers, random generators.
 
 Each function adds the places of one kind of value to a Watch, and has the walk go on with what is
-in it. Of what is in none of the tables here it is not known what it holds.
+in it. A value that is in none of the tables here may hold anything.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Functions that count their calls, which is found without recording them.
+"""Finds functions that count their calls, without recording them.
 
-No recording of theirs would serve a second call. Only what is certain counts as counting here: an
-addition of a constant before any branch, in a function that keeps nothing else and runs, beside
-libraries, only functions that keep nothing. Of all others the first recording finds it.
+A recording of such a function would not serve a second call. Here a function counts if it adds a
+constant to something it keeps, before any branch, keeps nothing else, and calls nothing that
+keeps anything, but for libraries. The first recording finds all other functions that count.
 """
 
 from __future__ import annotations

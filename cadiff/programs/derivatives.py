@@ -1,4 +1,4 @@
-"""Values and derivatives: what is asked for, computed by recordings, and given f's own shape."""
+"""Values and derivatives of f, computed by its recordings and returned in f's own containers."""
 
 from __future__ import annotations
 

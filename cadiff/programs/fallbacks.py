@@ -1,6 +1,6 @@
-"""f as it is: within other derivatives, and for calls that no recording serves.
+"""Runs f as it is: within other derivatives, and for calls that no recording serves.
 
-None is made for these at once; but how f chooses may be noted, for one later.
+Nothing is recorded at once for such calls. A fallback may note how f chose, for a later recording.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a walk over the objects that f reads has found, and what it asks of these at last.
+"""What a walk has found that f reads, and the questions that it asks of that at the end.
 
-The kinds of objects (contents.py, classes.py) and names (names.py) add to it; they know of the
-walk itself no more than is said here.
+The modules of kinds of objects (contents.py, classes.py) and of names (chains.py, named.py) add to
+the findings. They know no more of the walk than stands here.
 """
 
 from __future__ import annotations

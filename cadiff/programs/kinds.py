@@ -1,10 +1,10 @@
-"""What is known of types and of functions of libraries: what they hold, and rest on.
+"""What is known of types and of functions of libraries: what they hold, and what they rest on.
 
-Whatever is not named here may hold anything, and a function that reads it is run as it is. So an
-entry says that something is safe: that nothing in a value can change, or that a function gives the
-same for the same arguments. No list of dangers is ever complete; but a module that is known as a
-whole names those of its functions that are none of this. What a function answers that gets nothing
-is state of the process or of the thread.
+An entry here says that something is safe: that nothing in a value can change, or that a function
+gives the same for the same arguments. What is not named may hold anything: a function that reads
+it is run as it is. No list of dangers is ever complete; but of a module that is known as a whole
+the functions are listed that are not safe. A function without arguments answers from the state of
+the process or of the thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Programs as text: their instructions in words, and as graphs of what reads what.
 
-Of long programs the first and the last instructions are shown, and no others are put in words.
+Of a long program only the first and the last instructions are put in words.
 """
 
 from __future__ import annotations

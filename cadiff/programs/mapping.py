@@ -1,8 +1,8 @@
 """`vmap`: a function of one row, mapped over all rows of its arguments.
 
-Rows are computed by a program where one serves them, else by the function, one after the other.
-Within another derivative all rows that a program serves are one operation, whose derivatives are
-functions mapped over rows in their turn.
+A program computes the rows that it serves; the function computes all others, one after the other.
+Within another derivative all rows that a program serves are one operation. Its derivatives are
+mapped functions in their turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What names in the code of a function stand for, as far as that is known without running any.
 
-Such as whether that may be an argument, of which it is asked whether it is another object.
+It tells whether a question of identity, such as `a is b`, may be about an argument.
 """
 
 from __future__ import annotations

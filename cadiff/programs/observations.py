@@ -1,8 +1,8 @@
-"""What f really ran when it was recorded, where its names do not lead.
+"""Notes what f runs while it is recorded, where names have not led the walk.
 
-Names are followed before f runs (see walks.py). What runs nevertheless was found through what has
-no name: the subclasses of a class, a pickle, a text. No watch looks there, so f is run as it is.
-Code of libraries of which nothing is known is followed once it was seen to run.
+The walk follows names before f runs (see walks.py). Other code is reached by what has no name: the
+subclasses of a class, a pickle, a text. No Watch looks there, so f is run as it is. Code of a
+library of which nothing is known is walked once it was seen to run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether another recording is worth its time: one rule, whatever keeps others from serving.
 
-That may be a signature, what f reads beside its arguments, or the outcomes that a call meets: here
-all of them are numbers that tell one thing from another.
+The reason may be a signature, a change of what f reads, or other outcomes. Here each of these is a
+number that tells one thing from another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compiled programs: a function is recorded once, and replayed in C.
 
-A Program as an object: how it is made, bound to instances, pickled and cleared. What its methods
-do stands in the modules of its parts.
+A Program as an object: how it is made, bound to instances, pickled and cleared. The modules of its
+parts have what its methods do.
 """
 
 from __future__ import annotations

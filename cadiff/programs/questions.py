@@ -1,6 +1,6 @@
-"""What code asks by the names that it has: attributes and methods, and texts.
+"""What code asks, by the names in it: attributes, methods and texts.
 
-Nothing else tells what is asked of frames, clocks and loggers. This module looks at names alone.
+Only names tell what code asks of frames, clocks and loggers. This module looks at nothing else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What the code of a function reads, changes, keeps and asks beside its arguments.
 
-The steps of the code (see binding/bytecode.py) are followed once, with what is known of each
-value on the stack: that it is a chain of names such as `settings.rate`, a constant, or a part of
-another value. Functions that are written within it are read in their turn. This module looks at
-code alone, without running it; what its names come to is for others to find.
+A reader follows the steps of the code (see binding/bytecode.py) once. It knows of each value on
+the stack whether that is a chain of names such as `settings.rate`, a constant, or a part of
+another value. It reads functions that are written within the code in their turn. This module runs
+nothing, and does not know what names stand for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why f runs as it is: what it reads or asks that no recording can watch."""
+"""Reasons why f runs as it is: it reads or asks what no recording can watch."""
 
 from __future__ import annotations
 

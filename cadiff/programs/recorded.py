@@ -1,6 +1,6 @@
-"""What f did in one call, as a graph, and what is made of it: codes, matrices, results.
+"""A recording as a graph, and what is made of it: codes, matrices, results.
 
-How calls are taken apart, and which recording serves one, is not known here.
+This module does not know how calls are taken apart, nor which recording serves one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How a call of a function is recorded: f runs once on stand-ins of its arguments.
+"""Records a call of a function: f runs once on stand-ins of its arguments.
 
-What comes of it is a recording, or a reason why no replay could do what f did. What f has changed
-meanwhile is there once in the end, whichever way the call takes. Which recordings there are, and
-which of them serves a call, is not known here.
+The result is a recording, or a reason why no replay could do what f did. Either way the changes
+that f has made are there once in the end. This module does not know which recordings there are,
+nor which of them serves a call.
 """
 
 from __future__ import annotations

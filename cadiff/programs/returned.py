@@ -1,4 +1,4 @@
-"""What a function returned when it was recorded, and what replays return in its place."""
+"""What f returned when it was recorded, and what replays return in its place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Rows that a function is mapped over, as points of a program.
 
-A row is one vector, its numbers side by side; what rows share is another vector. What a program
-gives is believed where f, run as it is on two of the rows, gives the same: so what f draws at
-random, or asks of the types of its arguments, costs the speed of programs and nothing else.
+A row is one vector, its numbers side by side; what rows share is another vector. A recording is
+believed if f, run as it is on two of the rows, gives the same. So a function that draws at random,
+or asks for the types of its arguments, loses the speed of programs and nothing else.
 """
 
 from __future__ import annotations

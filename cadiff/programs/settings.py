@@ -1,7 +1,7 @@
-"""What is set for a whole process or a thread, and read by functions of libraries.
+"""Settings of a whole process or thread that functions of libraries read.
 
-Each function here answers with what a Watch compares: numbers, texts, and tuples of them. This
-module does not know who asks.
+Each function here gives what a Watch compares: numbers, texts, and tuples of them. This module
+does not know who asks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a recording has left where it stays: numbers with derivatives become plain ones.
+"""Settles what f has kept of a recording: numbers with derivatives become plain ones.
 
-A list to which f appends holds what f was given, and in a call of a program that is plain numbers.
-Arrays of objects, as NumPy makes of such numbers, become arrays of floats.
+A list to which f appends has to hold what a plain call would put there. Arrays of objects, which
+NumPy makes of numbers with derivatives, become arrays of floats.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is known of the calls of one signature: recordings, and which of the integers change.
 
-Which signatures there are, and when another recording is made, is not known here.
+This module does not know which signatures there are, nor when another recording is made.
 """
 
 from __future__ import annotations

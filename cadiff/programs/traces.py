@@ -1,7 +1,7 @@
 """The recordings of a program: which of them serves a call, and when another is made.
 
-A Program has one Traces. How calls are taken apart, and what is made of recordings, is not known
-here.
+A Program has one Traces. This module does not know how calls are taken apart, nor what is made of
+recordings.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a function reads beside its arguments: names of modules, closures, attributes, containers.
+"""Finds what a function reads beside its arguments: globals, closures, attributes, containers.
 
-The names that its code has (reads.py) are followed to what they stand for, and from there on
-(chains.py); what they come to is looked into as a whole (contents.py, classes.py), and functions
-in it are read in their turn. Code of libraries is not, unless it was seen to run and nothing is
-known of its library (observations.py). A `Watch` keeps what everything that is met holds; or f is
-run as it is. This module does not know what is recorded.
+A walk takes the names in the code (reads.py) and follows them to their values (chains.py). It
+looks into each value as a whole (contents.py, classes.py), and reads the functions in it in their
+turn. It leaves out the code of libraries, unless that was seen to run and nothing is known of the
+library (observations.py). A `Watch` keeps what the walk has met; if it cannot, f is run as it is.
+This module does not know what is recorded.
 """
 
 from __future__ import annotations
