@@ -4,6 +4,7 @@ figures have the day on which they were written down."""
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,17 @@ FIGURE = re.compile(
 )
 DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 FOLLOWED = TEXTS["following_a_call.md"]
-# A file, and what of it is named behind a colon: `a.py`: `b`, `C.d`
-PLACES = re.findall(r"(`[\w/.]+\.(?:pyx|py|c|h)`(?:, )?)+(?:: ((?:`[\w.]+`(?:, )?)+))?", FOLLOWED)
+FILE = r"`([\w/]+\.(?:pyx|py|c|h))`"
+# A file and what of it is named: `a.py`: `b`, `C.d`; or `b` in `a.c`
+PLACES = [
+    *(
+        (path, name)
+        for path, names in re.findall(FILE + r": ((?:`[\w.]+`(?:, )?)+)", FOLLOWED)
+        for name in re.findall(r"`([\w.]+)`", names)
+    ),
+    *((path, name) for name, path in re.findall(r"`(\w+)` in " + FILE, FOLLOWED)),
+]
+BASES = PACKAGE, ROOT, PACKAGE / "binding" / "numbers", PACKAGE / "programs"
 
 
 def test_the_page_of_the_binding_lists_all_modules_in_order() -> None:
@@ -34,20 +44,25 @@ def test_the_page_of_the_binding_lists_all_modules_in_order() -> None:
     assert [name for row in rows[2:] for name in row.split(", ")] == [*loading.MODULES]
 
 
-@pytest.mark.parametrize(("path", "names"), PLACES, ids=[path for path, _ in PLACES])
-def test_what_follows_a_call_is_there(path: str, names: str) -> None:
-    name = path.strip("`, ")
-    found = [
-        file
-        for base in (PACKAGE, ROOT, PACKAGE / "binding" / "numbers", PACKAGE / "programs")
-        if (file := base / name).exists()
-    ]
-    assert found, name
-    text = found[0].read_text(encoding="utf-8")
-    for each in re.findall(r"`([\w.]+)`", names):
-        last = each.rpartition(".")[2]
-        pasted = f"{last.rpartition('_')[0]}_##"  # by a macro that makes one for each operation
-        assert re.search(rf"\b{last}\b", text) or pasted in text, f"{name} has no {each}"
+def file_of(path: str) -> Path:
+    found = [base / path for base in BASES if (base / path).exists()]
+    assert found, path
+    return found[0]
+
+
+def test_files_that_a_call_passes_are_there() -> None:
+    for path in re.findall(FILE, FOLLOWED):
+        file_of(path)
+
+
+@pytest.mark.parametrize(("path", "name"), PLACES)
+def test_functions_that_a_call_passes_are_there(path: str, name: str) -> None:
+    text = file_of(path).read_text(encoding="utf-8")
+    owner, _, last = name.rpartition(".")
+    assert not owner or re.search(rf"^(?:cdef )?class {owner}\b", text, re.MULTILINE)
+    made = rf"^ *(?:def|class|c?p?def)\b.*\b{last}\b|^\w[\w *]*\b{last}\("
+    pasted = f"{last.rpartition('_')[0]}_##"  # by a macro that makes one for each operation
+    assert re.search(made, text, re.MULTILINE) or pasted in text
 
 
 @pytest.mark.parametrize("page", TEXTS)
