@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator
-from enum import Enum, auto
+from enum import Enum
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -19,28 +19,28 @@ __all__ = ["Kind", "Step", "kind_at", "steps_of"]
 class Kind(Enum):
     """What a step does."""
 
-    NAME = auto()  # pushes a variable; `where` of the step says where that lives
-    CONSTANT = auto()
-    ATTRIBUTE = auto()
-    ITEM = auto()
-    ARITHMETIC = auto()  # with two operands
-    IS = auto()
-    CALL = auto()  # `argument` of the step is how many are given
-    COPY = auto()  # and here which one from the top of the stack, from 1 on
-    SWAP = auto()
-    IMPORT = auto()
-    IMPORT_FROM = auto()
-    STORE = auto()  # into a variable
-    STORE_ATTRIBUTE = auto()  # pops the value, then what it is stored in
-    STORE_ITEM = auto()
-    DELETE = auto()
-    DELETE_ATTRIBUTE = auto()
-    DELETE_ITEM = auto()
-    HANDLER = auto()  # here comes what is raised
-    MATCH = auto()  # asks whether that is of a class
-    RERAISE = auto()  # or whether it goes on, as the end of `with` does
-    NOTHING = auto()  # or marks what is called by methods and functions in their own ways
-    OTHER = auto()
+    NAME = 1  # pushes a variable; `where` of the step says where that lives
+    CONSTANT = 2
+    ATTRIBUTE = 3
+    ITEM = 4
+    ARITHMETIC = 5  # with two operands
+    IS = 6
+    CALL = 7  # `argument` of the step is how many are given
+    COPY = 8  # and here which one from the top of the stack, from 1 on
+    SWAP = 9
+    IMPORT = 10
+    IMPORT_FROM = 11
+    STORE = 12  # into a variable
+    STORE_ATTRIBUTE = 13  # pops the value, then what it is stored in
+    STORE_ITEM = 14
+    DELETE = 15
+    DELETE_ATTRIBUTE = 16
+    DELETE_ITEM = 17
+    HANDLER = 18  # here comes what is raised
+    MATCH = 19  # asks whether that is of a class
+    RERAISE = 20  # or whether it goes on, as the end of `with` does
+    NOTHING = 21  # or marks what is called by methods and functions in their own ways
+    OTHER = 22
 
 
 class Step(NamedTuple):
