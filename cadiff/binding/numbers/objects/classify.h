@@ -44,8 +44,8 @@ PyObject *cad_innermost(PyObject *number);
 /* The number of axes of an array, with or without derivatives; 0 for anything else. */
 int cad_ndim(PyObject *object);
 
-/* What all items of a list or a tuple are: floats, float64 of NumPy's, or single numbers of any kind
- * of which some are Vars or Duals. */
+/* What all items of a list or a tuple are: floats, float64 of NumPy's, or single numbers of any
+ * kind of which some are Vars or Duals. */
 typedef enum { CAD_NO_ROW, CAD_ROW_OF_FLOATS, CAD_ROW_OF_DOUBLES, CAD_ROW_OF_NUMBERS } CadRow;
 CadRow cad_row_of(PyObject *items);
 
