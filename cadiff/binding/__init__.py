@@ -69,7 +69,6 @@ from .calls import (
     Contents,
     StandIns,
     first_argument,
-    is_differentiable,
     ways_to_take,
 )
 from .captures import (

@@ -101,7 +101,6 @@ cdef class Call:
 
     cdef tuple nodes_of_its_own(self):
         """The nodes of its arguments, for a Signature that changes them."""
-        cdef tuple nodes
         if self.is_described:
             self.take(self.taken.lifted)
         self.is_described = True
@@ -313,15 +312,6 @@ cdef class StandIns(Filling):
 # --- what may come first --------------------------------------------------------------------------
 
 
-def is_differentiable(tree):
-    """Whether a tree consists of real or complex numbers."""
-    try:
-        structure_of((tree,), (0,))
-    except TypeError:
-        return False
-    return True
-
-
 cdef bint are_floats(object item) except -1:
     """Whether all numbers in it are told at once to be floats, or to carry derivatives."""
     kind = type(item)
@@ -341,8 +331,13 @@ def first_argument(tuple args):
         return ()
     if are_floats(args[0]):  # as they mostly are
         return FIRST
-    is_int = isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool)
-    return FIRST if not is_int and is_differentiable(args[0]) else ()
+    if isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool):
+        return ()
+    try:
+        structure_of(args, FIRST)
+    except TypeError:
+        return ()
+    return FIRST
 
 
 def ways_to_take(tuple args):

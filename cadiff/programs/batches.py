@@ -177,7 +177,7 @@ class Batches:
             tried.append(recorded)
             recorded.use()
             try:
-                with self._traces.lock:
+                with self._traces.lock():
                     if not batch.prepare(recorded):
                         return False
                 batch.run(threads, None if serves_many else 1)

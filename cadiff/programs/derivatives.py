@@ -182,7 +182,7 @@ class Derivatives:
         yield from recorded.replays
         if len(recorded.replays) < MOST_REPLAYS:
             self._traces.met(call, recorded)
-            with self._traces.lock:
+            with self._traces.lock():
                 again = record(self._traces.function, call, False, True)
             if again.recorded is not None:
                 recorded.replays += again.recorded.replays
@@ -273,7 +273,7 @@ class Derivatives:
     ) -> Any:
         """What is made of a matrix with a row for each output."""
         call = asked.call
-        with self._traces.lock:
+        with self._traces.lock():
             plan = recorded.plan(asked.what, call.ranges)
         shape = (height, call.n_variables)
         return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))

@@ -265,7 +265,7 @@ class SparseMatrices:
         n = sum(end - begin for begin, end in call.ranges)
         m = n if request.what == "hessian" else recorded.graph.n_outputs
         layout = "columns" if request.format == "csc" else "rows"
-        with self._traces.lock:
+        with self._traces.lock():
             plan = recorded.plan(
                 request.what, call.ranges, layout, request, lambda: request.pattern((m, n))
             )

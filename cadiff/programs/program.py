@@ -161,7 +161,7 @@ class Program(Calls, Generic[P, T]):
 
     def clear(self) -> None:
         """Forget all recordings, and why f was run as it is."""
-        with self._traces.lock:
+        with self._traces.lock():
             self._traces.clear()
             self._forget_objects()
             for part in (self._eager, self._matrices, self._batches):

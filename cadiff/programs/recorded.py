@@ -49,16 +49,6 @@ Range = tuple[int, int]
 class MissedError(Exception):
     """A replay met another outcome than was recorded: at which guard (-1: unknown), and which."""
 
-    @property
-    def guard(self) -> int:
-        guard: int = self.args[0]
-        return guard
-
-    @property
-    def outcome(self) -> float:
-        outcome: float = self.args[1]
-        return outcome
-
 
 def met(found: Any) -> FloatArray:
     """The results of a run; an exception if a guard does not hold."""

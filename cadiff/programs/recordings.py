@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from numpy.typing import NDArray
@@ -236,7 +237,7 @@ class _Trial:
             del args, kwargs, contents
             output = Returned(out)
             del out
-            for setting in sorted(observed.settings, key=_name_of_setting):
+            for setting in sorted(observed.settings, key=itemgetter(1)):
                 watch.answer(*setting)
                 watch.was_observed = True  # and is no more known from the code alone
             attempt = Attempt()
@@ -315,8 +316,3 @@ class _Trial:
             self._watch,
             binding.are_views_of_one(output.atoms),
         )
-
-
-def _name_of_setting(setting: Any) -> str:
-    name: str = setting[1]
-    return name

@@ -43,7 +43,7 @@ class Report:
 
     def stats(self) -> dict[str, Any]:
         """What there is, and what happened: see Program.stats."""
-        with self._traces.lock:
+        with self._traces.lock():
             traces = [
                 {
                     "inputs": recorded.graph.n_inputs,
@@ -68,7 +68,7 @@ class Report:
 
     def _programs(self) -> Iterator[tuple[str, list[tuple[str, Code]]]]:
         """For each recording at hand a title, and its programs with theirs."""
-        with self._traces.lock:
+        with self._traces.lock():
             recordings = [
                 (recorded.graph, list(recorded.codes.items())) for recorded in self._traces
             ]
@@ -119,7 +119,7 @@ class Report:
         if what in _CODES:
             ranges = () if what == "value" else call.ranges
             return self._traces.code(recorded, _CODES[what], ranges)
-        with self._traces.lock:
+        with self._traces.lock():
             plan = recorded.plan(what, call.ranges)
         if plan.point is not None:
             parts = '"hvp"' if what == "hessian" else '"vjp"' if plan.is_backward else '"jvp"'
@@ -200,7 +200,7 @@ class Report:
             recorded = every[0]
         if name is None:
             name = name_in_c(self._traces.function)
-        with self._traces.lock:
+        with self._traces.lock():
             text: str = to_c(recorded.graph, recorded.ranges, name)
         return text
 

@@ -6,6 +6,7 @@ recordings.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -73,7 +74,8 @@ class Traces:
         self.on_branch_change = on_branch_change
         self.optimize = optimize
         self.max_traces = max_traces
-        self._lock = threading.RLock()
+        # Held in `with lock():`, so that one thread at a time changes what there is.
+        self.lock = functools.partial(Held, threading.RLock())
         self._fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
@@ -96,11 +98,6 @@ class Traces:
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
         self._unchecked = 0  # bytes
-
-    @property
-    def lock(self) -> binding.Held:
-        """Held in `with`: one thread at a time changes what there is."""
-        return binding.Held(self._lock)
 
     # --- what there is
 
@@ -164,7 +161,7 @@ class Traces:
         """A call, whose integers are inputs or constants as those before have shown."""
         call = Call(args, kwargs, argnums)
         if call.integers and self.optimize:
-            with self.lock:
+            with self.lock():
                 known = self.integers.get(call.form)
                 if known is None:
                     while len(self.integers) >= MOST_SIGNATURES:
@@ -189,7 +186,7 @@ class Traces:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], first: tuple[int, ...]
     ) -> None:
         """Take calls like this one that way from now on."""
-        with self.lock:
+        with self.lock():
             while len(self._preferred) >= MOST_SIGNATURES:
                 del self._preferred[next(iter(self._preferred))]
             self._preferred[Call(args, kwargs, ()).form] = first
@@ -221,7 +218,7 @@ class Traces:
                 recorded = traced.another(miss)
             is_first = is_fresh = False
             if recorded is None:
-                with Held(self._lock):
+                with self.lock():
                     traced = self._known.get(call.key)
                     if traced is not None and traced.recordings is not seen:
                         recorded = traced.untried(tried, miss)  # of another thread, meanwhile
@@ -270,8 +267,7 @@ class Traces:
         if done or result is None or result.once is None:
             return done, result
         attempt: Attempt = result
-        recorded, inputs = attempt.once or (None, frozenset())
-        assert recorded is not None
+        recorded, inputs = result.once
         lifted = call.lifted
         call.lift(inputs)
         try:
@@ -322,14 +318,14 @@ class Traces:
 
         None if there can be none, or if the recording was forgotten meanwhile.
         """
-        with Held(self._lock):
+        with self.lock():
             traced = self._known.get(call.key)
             if traced is None or recorded not in traced.recordings:
                 return None
             return self._fast_paths.add(what, call, *path)
 
     def code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
-        with Held(self._lock):
+        with self.lock():
             return recorded.code(what, ranges)
 
     def met(self, call: Call, recorded: Recorded) -> Recorded:
@@ -391,7 +387,7 @@ class Traces:
 
         Where calls are looked at in vain, none is recorded, nor run, before it came again.
         """
-        with Held(self._lock):
+        with self.lock():
             if self.is_worth_it(call):
                 return False
         self.backoff.note_in_vain()
@@ -413,7 +409,7 @@ class Traces:
 
         If that is worth a recording now: the one whose place it is to take.
         """
-        with self.lock:
+        with self.lock():
             traced = self._known.get(key)
             if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
                 return None
@@ -427,7 +423,7 @@ class Traces:
 
     def replace(self, useless: Recorded, call: Call) -> None:
         """Record a call in the place of a recording."""
-        with self.lock:
+        with self.lock():
             self._remove(call, useless)
             self.pace.spend()
             self._made(call)
@@ -509,14 +505,14 @@ class Traces:
             known.fix(which)
 
     def _bring_to_front(self, call: Call, recorded: Recorded) -> None:
-        with self.lock:
+        with self.lock():
             traced = self._known.get(call.key)
             if traced is not None and recorded in traced.recordings:
                 others = [known for known in traced.recordings if known is not recorded]
                 traced.recordings = [recorded, *others]
 
     def _remove(self, call: Call, recorded: Recorded) -> None:
-        with self.lock:
+        with self.lock():
             traced = self._traced(call.key)
             traced.recordings = [known for known in traced.recordings if known is not recorded]
             self._fast_paths.forget(recorded.codes.values())
@@ -622,7 +618,7 @@ _alive: weakref.WeakSet[Traces] = weakref.WeakSet()
 def _have_fresh_locks() -> None:
     """In a process that was forked: the threads that held locks do not exist there."""
     for traces in list(_alive):
-        traces._lock = threading.RLock()
+        traces.lock = functools.partial(Held, threading.RLock())
 
 
 if hasattr(os, "register_at_fork"):

@@ -239,6 +239,39 @@ static void find_of_running(Finder *f, const CadMade *made) {
     } while (goes_on(f) && next_step(&steps));
 }
 
+/* A kind that tells no more: all results depend on all operands that have the same place outside
+ * of its core, through one number for each such place. Which partials these are is not known. */
+static void find_of_core(Finder *f, const CadMade *made) {
+    const int outer = made->ndim - cad_entry_kinds[made->op].core;
+    int is_active = 0;
+    for (int k = 1; k < made->n_views; k++) {
+        is_active |= sees_active(f, made, made->views[k]);
+    }
+    if (!is_active) {
+        return;
+    }
+    note_call(f);
+    Steps places = {.ndim = outer, .shape = made->shape, .n_views = made->n_views};
+    for (int k = 0; k < made->n_views; k++) {
+        places.strides[k] = made->strides[k];
+        places.at[k] = made->views[k].first + (k == 0 ? (int64_t)made->first : 0);
+    }
+    do {
+        const size_t between = add_numbers(f, 1);
+        for (int k = made->n_views - 1; k >= 0 && goes_on(f); k--) { /* the results last */
+            Steps core = {.ndim = made->ndim - outer,
+                          .shape = made->shape + outer,
+                          .n_views = 1,
+                          .strides = {made->strides[k] + outer},
+                          .at = {places.at[k]}};
+            do {
+                const size_t at = (size_t)core.at[0];
+                add_link(f, k > 0 ? between : at, k > 0 ? at : between, f->one);
+            } while (goes_on(f) && next_step(&core));
+        }
+    } while (goes_on(f) && next_step(&places));
+}
+
 /* What is added to goes on into each element. */
 static void find_of_former(Finder *f, const CadMade *made) {
     for (uint32_t k = 0; made->former != CAD_NO_ID && k < made->size && goes_on(f); k++) {
@@ -395,9 +428,10 @@ static void find_of_record(Finder *f, size_t i) {
         find_of_call(f, &made);
         break;
     default:
-        (cad_op_is_row(made.op)    ? find_of_row
-         : cad_op_sums_up(made.op) ? find_of_terms
-                                   : find_of_running)(f, &made);
+        (cad_op_is_row(made.op)                              ? find_of_row
+         : cad_op_sums_up(made.op)                           ? find_of_terms
+         : (cad_entry_kinds[made.op].traits & CAD_RUNS) != 0 ? find_of_running
+                                                             : find_of_core)(f, &made);
     }
 }
 

@@ -117,7 +117,7 @@ typedef enum CadFormer {
 } CadFormer;
 
 /* Of kinds: see table/kinds.def. */
-enum { CAD_ADDS = 1, CAD_MULTIPLIES = 2, CAD_BACKWARDS = 4, CAD_G = 0 };
+enum { CAD_ADDS = 1, CAD_MULTIPLIES = 2, CAD_RUNS = 4, CAD_BACKWARDS = 8, CAD_G = 0 };
 
 /* A request of a kind: the adjoint of an operand += an operation of kind `op` on views `of`, which
  * are operands, or (CAD_G) the adjoint of the result. The axes of its core are those of the

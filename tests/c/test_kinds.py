@@ -34,6 +34,8 @@ static void cad_alternate_term(const CadTerm *term) {
 # f(x) = sum of w alternate(x^2): its gradient, and its Hessian times e_1 + 2 e_2 + 3 e_3.
 PROGRAM = """
 #include "arrays/arrays.h"
+#include "graph/edges.h"
+#include "graph/sparsity.h"
 #include "sweeps/sweeps.h"
 #include "tape/tape.h"
 
@@ -69,6 +71,28 @@ int main(void) {
         printf("%g %g\\n", tape->adjoints[leaf + i], second[i]);
     }
     cad_tape_free(tape);
+
+    /* Two rows of three as numbers of a graph: no entries, and a pattern of blocks. */
+    CadGraph *graph = cad_graph_new(1);
+    const int64_t shape[2] = {2, 3}, in_order[2] = {3, 1};
+    const CadId inputs = cad_graph_input(graph, 6);
+    const CadNumbers views[2] = {{0, in_order}, {inputs, in_order}};
+    const CadId results = cad_graph_map(graph, CAD_OP_ALTERNATE, 6, 2, shape, 2, views);
+    CadId wrt[6], outputs[6], *entries = NULL;
+    for (uint32_t i = 0; i < 6; i++) {
+        wrt[i] = inputs + i;
+        outputs[i] = results + i;
+    }
+    CadPattern pattern = {0};
+    cad_graph_jacobian(graph, wrt, 6, outputs, 6, &pattern, &entries);
+    printf("%d %d\\n", entries == NULL, (int)graph->status);
+    cad_sparsity(graph, wrt, 6, outputs, 6, &pattern);
+    for (int i = 0; i < 6; i++) {
+        const int32_t *row = pattern.columns + pattern.starts[i];
+        printf("%d %d\\n", (int)(pattern.starts[i + 1] - pattern.starts[i]), row[0]);
+    }
+    cad_pattern_free(&pattern);
+    cad_graph_free(graph);
     return 0;
 }
 """
@@ -93,7 +117,7 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_row_and_a_kernel_are_a_kind(core: Path) -> None:
     (core / "main.c").write_text(PROGRAM, encoding="utf-8")
-    folders = ("memory", "table", "kernels", "tape", "arrays", "sweeps")
+    folders = ("memory", "table", "kernels", "tape", "arrays", "sweeps", "graph")
     sources = [core / "main.c", *(path for f in folders for path in (core / f).glob("*.c"))]
 
     def compiled(source: Path) -> Path:
@@ -110,6 +134,8 @@ def test_a_row_and_a_kernel_are_a_kind(core: Path) -> None:
     assert numbers == [
         *([4.0, 4.0], [-9.0, -12.0], [25.0, 30.0]),  # values and their tangents
         *([4.0, 2.0], [-60.0, -40.0], [1000.0, 600.0]),  # gradient, Hessian times direction
+        [1.0, 0.0],  # no entries: which they are is not known
+        *([[3.0, 0.0]] * 3 + [[3.0, 3.0]] * 3),  # of each row how many, and the first of them
     ]
 
 
