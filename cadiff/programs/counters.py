@@ -20,6 +20,7 @@ from .reads import Operand, reads_of
 __all__ = ["counter_of", "keeps_nothing"]
 
 _MISSING = object()
+_OWN = __name__.partition(".")[0] + "."
 _FIRST = Operand("first", ())
 _PLAIN: tuple[Any, ...] = (
     *(bool, int, float, complex, str, bytes, type(None), np.ndarray, ModuleType),
@@ -28,6 +29,8 @@ _PLAIN: tuple[Any, ...] = (
 
 def counter_of(f: Any) -> str:
     """What f adds a constant to in each call, by name; "" if it may do something else, too."""
+    if type(f) is FunctionType and hasattr(f, "__wrapped__"):
+        f = _unwrapped(f)
     if type(f) not in (FunctionType, MethodType):
         return ""
     counted = reads_of(f.__code__).counted if isinstance(f.__code__, CodeType) else ""
@@ -44,7 +47,7 @@ def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
 
     `args` are what it takes besides.
     """
-    function, owner = _taken_apart(f)
+    function, owner = _taken_apart(_unwrapped(f))
     if function is None:
         return False
     given = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *args)
@@ -54,10 +57,21 @@ def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
     )
 
 
+def _unwrapped(f: Any) -> Any:
+    """What is behind wrappers of this package."""
+    while type(f) is FunctionType and hasattr(f, "__wrapped__") and _is_own(f):
+        f = f.__wrapped__
+    return f
+
+
 def _taken_apart(f: Any) -> tuple[FunctionType | None, Any]:
     """A function, and what it is a method of."""
     function, owner = (f.__func__, f.__self__) if type(f) is MethodType else (f, _MISSING)
     return (function, owner) if type(function) is FunctionType else (None, owner)
+
+
+def _is_own(function: FunctionType) -> bool:
+    return str(function.__globals__.get("__name__")).startswith(_OWN)
 
 
 def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
