@@ -192,7 +192,7 @@ def main() -> int:
     print("| what | measured |\n|---|---|")
     for what, measured in figures():
         moved = what in known and has_moved(known[what], measured)
-        print(f"| {what} | {measured} |", f" was {known[what]}" * moved, flush=True)
+        print(f"| {what} | {measured} |" + (f" was {known[what]}" if moved else ""), flush=True)
     return 0
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks import building as figures_of_builds
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -80,3 +82,17 @@ def test_pythons_of_other_kinds(
         monkeypatch.setattr(failures.sys.implementation, "name", word)
     with pytest.raises(SystemExit, match=r"needs CPython|needs the GIL"):
         failures.check_python()
+
+
+@pytest.mark.parametrize("words", [[], ["moved"]])
+def test_figures_are_printed_and_compared_where_that_is_asked(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = [("wheel", "9000.0 MB"), ("a figure that is not on the page", "1")]
+    monkeypatch.setattr(figures_of_builds, "figures", lambda: iter(measured))
+    monkeypatch.setattr(sys, "argv", ["building", *words])
+    assert figures_of_builds.main() == 0
+    *_, wheel, other = capsys.readouterr().out.splitlines()
+    assert wheel.startswith("| wheel | 9000.0 MB |")
+    assert (" was " in wheel) == bool(words)
+    assert other == "| a figure that is not on the page | 1 |"
