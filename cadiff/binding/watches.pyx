@@ -39,6 +39,8 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_CODE(PyObject *function)
     PyObject *PyFunction_GET_DEFAULTS(PyObject *function)
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
+    ctypedef struct PyFunctionObject:
+        PyObject *func_dict
     object PyObject_GenericGetDict(object item, void *context)
 
 
@@ -49,7 +51,7 @@ cdef enum PlaceKind:
     NAME        # of a dict, that of a module for example
     CELL
     ATTRIBUTE
-    FUNCTION    # code and defaults
+    FUNCTION    # code, defaults, and that there are no attributes
     SEQUENCE    # the items of a list
     MEMBERS     # of a set, or of something else that can be iterated over
     MAPPING     # keys and values of a dict
@@ -191,6 +193,11 @@ cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
     return digest
 
 
+cdef inline bint has_attributes(PyObject *function) except -1:
+    cdef PyObject *names = (<PyFunctionObject *>function).func_dict
+    return names != NULL and PyDict_Size(<object>names) > 0
+
+
 @cython.final
 @cython.freelist(8)
 cdef class Place:
@@ -284,6 +291,7 @@ cdef class Place:
                     PyFunction_GET_CODE(holder) == PyTuple_GET_ITEM(self.kept, 0)
                     and PyFunction_GET_DEFAULTS(holder) == NULL
                     and PyFunction_GET_KW_DEFAULTS(holder) == NULL
+                    and not has_attributes(holder)
                 )
             found = self.in_cell(<object>holder)
         elif self.kind == NAME:
@@ -309,6 +317,7 @@ cdef class Place:
                     or_none(PyFunction_GET_DEFAULTS(<PyObject *>holder)), self.kept[1]
                 )
                 and or_none(PyFunction_GET_KW_DEFAULTS(<PyObject *>holder)) is self.kept[2]
+                and (self.kept[3] or not has_attributes(<PyObject *>holder))
             )
         if self.kind == SEQUENCE:
             return self.has_items(holder)
@@ -776,10 +785,12 @@ cdef class Watch:
         return add_value(self, ATTRIBUTE, holder, name, path)
 
     def function(self, function, str path):
-        """Code and defaults of a function of Python's."""
+        """Code and defaults of a function of Python's; answers whether it has attributes."""
         cdef Place place = add_place(self, FUNCTION, function, None, path)
         defaults = held(function.__defaults__, self.released)
-        place.kept = (function.__code__, defaults, function.__kwdefaults__)
+        has_some = has_attributes(<PyObject *>function)
+        place.kept = (function.__code__, defaults, function.__kwdefaults__, has_some)
+        return has_some
 
     def sequence(self, list items, str path):
         """The items of a list."""

@@ -238,8 +238,7 @@ def _partial(walk: Findings, value: Any, path: str) -> None:
     for name in ("func", "args", "keywords"):
         text = f"{path}.{name}"
         walk.value(walk.watch.attribute(value, name, text), text)
-    if vars(value):
-        walk.items(walk.watch.namespace(value, path), path)
+    walk.items(walk.watch.namespace(value, path), path)
 
 
 def _wrapped(walk: Findings, value: Any, path: str) -> None:

@@ -59,8 +59,7 @@ class _Walk(Names):
         self.codes.append(function.__code__)
         if reads.has_functions:
             self._note_codes_in(function.__code__)
-        self.watch.function(function, f"code of {path}")
-        if function.__dict__:
+        if self.watch.function(function, f"code of {path}"):
             self.items(self.watch.namespace(function, f"attributes of {path}"), path)
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:

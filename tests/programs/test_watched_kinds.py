@@ -535,6 +535,16 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "of(g)",
         ("g.part[0] = c", "g.part = [c]"),
     ),
+    "attributes that a function does not have yet": (
+        "def g(): return 0.5",
+        "getattr(g, 'n', 0.5)",
+        ("g.n = c", "g.n = c; del g.n; g.n = 2 * c"),
+    ),
+    "attributes that a partial function does not have yet": (
+        "g = functools.partial(max, 1.0)",
+        "getattr(g, 'n', 0.5)",
+        ("g.n = c", "g.n = c; del g.n; g.n = 2 * c"),
+    ),
     "whether a lock is held": (
         "import threading\nlock = threading.Lock()",
         "(2.0 if lock.locked() else 0.5)",
