@@ -27,10 +27,10 @@ from ..operations.table import (
     reciprocal,
     sqrt,
     square,
-    where,
     xlog1py,
     xlogy,
 )
+from ._formulas import choose
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Array]
@@ -50,23 +50,6 @@ BERNOULLI = np.array(
         -174611 / 330,
     ]
 )
-
-
-def choose(condition: Any, special: Any, usual: Any) -> Any:
-    """`special()` where the condition holds, a plain bool array, and `usual()` elsewhere.
-
-    Most often it holds nowhere, or everywhere, and one of the two need not be computed.
-    """
-    if not np.any(condition):
-        return usual()
-    if np.all(condition):
-        return special()
-    return where(condition, special(), usual())
-
-
-def valued(result: Any, value: Any) -> Any:
-    """The result with all its derivatives, but of a value that was found otherwise."""
-    return result - held(result) + value
 
 
 def floats(*args: ArrayLike) -> list[Array]:

@@ -20,7 +20,6 @@ from ._families import (
     Kernel,
     beta_density,
     beta_log_density,
-    choose,
     either,
     erfcx_moment,
     gamma_density,
@@ -30,6 +29,7 @@ from ._families import (
     student_density,
     student_log_density,
 )
+from ._formulas import choose
 from ._values import stdtr
 
 Array = NDArray[np.float64]

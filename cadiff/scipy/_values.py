@@ -64,6 +64,14 @@ def _nearest_turn(x: ArrayLike) -> Array:
     return np.asarray(np.where(np.abs(rest) > 90.0, rest - np.copysign(180.0, rest), rest))
 
 
+def sindg(x: ArrayLike) -> Any:
+    return sp.sindg(np.fmod(x, 360.0))
+
+
+def cosdg(x: ArrayLike) -> Any:
+    return sp.cosdg(np.fmod(x, 360.0))
+
+
 def tandg(x: ArrayLike) -> Any:
     turn = _nearest_turn(x)
     beside = np.copysign(1.0, turn) / sp.tandg(90.0 - np.abs(turn))

@@ -5,15 +5,16 @@ SciPy's ufuncs and have one partial for each argument here; an argument without 
 shape parameter) must be a plain number. All of them broadcast. At the end of a domain the
 derivative is the one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
 
-A partial is written so that neither it nor its own derivatives cancel: see `_families`.
+A partial is a formula, written so that neither it nor its own derivatives cancel: see `_formulas`
+and `_families`.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -30,27 +31,10 @@ from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
-from ..operations.table import (
-    absolute,
-    clip,
-    cos,
-    divide,
-    exp,
-    hypot,
-    log,
-    power,
-    reciprocal,
-    relu,
-    rint,
-    sign,
-    sin,
-    sqrt,
-    square,
-    where,
-)
 
-# For others, too, as checkers of types take it.
+# What is taken "as" itself is for others, too, as checkers of types have it.
 from ..operations.table import cbrt as cbrt
+from ..operations.table import cos, exp, hypot, rint, sin, square, where
 from ..operations.table import digamma as digamma
 from ..operations.table import entr as entr
 from ..operations.table import erf as erf
@@ -66,25 +50,9 @@ from ..operations.table import polygamma as polygamma
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
-from . import _values
-from ._families import (
-    beta_density,
-    beta_log_density,
-    choose,
-    digamma_gap,
-    erfcx_moment,
-    exp_over,
-    gamma_density,
-    gamma_log_density,
-    hypot_ratio,
-    i0e_moment,
-    ive_tail,
-    kve_moment,
-    log_ratio,
-    student_density,
-    student_log_density,
-    valued,
-)
+from . import _families, _values
+from ._families import digamma_gap
+from ._formulas import choose, formulas_of
 
 Function = Callable[..., Any]
 
@@ -96,6 +64,7 @@ ROOT2 = math.sqrt(2.0)
 TINY = 1e-100  # next to 0 a function is the first term of its series
 ROOT_PI = math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2.0 * math.pi)
+ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 DEGREE = math.pi / 180.0
 
 
@@ -110,6 +79,8 @@ UFUNCS |= {sp.psi: digamma, sp.xlogy: xlogy, sp.xlog1py: xlog1py, sp.round: rint
 
 
 # --- one row for each ufunc ----------------------------------------------------------------------
+
+formula = formulas_of(globals(), _families)
 
 
 def _refusal(name: str, argument: str) -> Function:
@@ -131,17 +102,27 @@ class _Elementwise(primitive):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(gathered, args), **kwargs)
 
+    def by(self, parameters: str, **partials: str) -> None:
+        """Partials as formulas of `ans`, the value, and parameters; others are refused."""
+        self.defpartials(
+            *(
+                formula(f"ans, {parameters}", partials[each])
+                if each in partials
+                else _refusal(self.called or self.function.__name__, each)
+                for each in parameters.split(", ")
+            )
+        )
 
-def _ufunc(head: str, /, values: Function | None = None, **partials: Function) -> Function:
+
+def _ufunc(head: str, /, **partials: str) -> Function:
     """The primitive of a ufunc of SciPy's.
 
-    `head` is its name and arguments; a partial is called with the value and the arguments. An
-    argument without a partial is refused if it carries a derivative. `values` are right where
-    SciPy's are not; they are called with what the ufunc takes.
+    `head` is its name and arguments; a partial is a formula of the value, `ans`, and the
+    arguments. An argument without a partial is refused if it carries a derivative. Values are
+    those of `_values` where it has some, which are right where SciPy's are not.
     """
     name, _, arguments = head.rstrip(")").partition("(")
-    names = arguments.split(", ")
-    original = getattr(sp, name)
+    original, values = getattr(sp, name), getattr(_values, name, None)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         if values is None or kwargs:
@@ -151,12 +132,11 @@ def _ufunc(head: str, /, values: Function | None = None, **partials: Function) -
 
     evaluate.__name__ = evaluate.__qualname__ = name
     evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
-    evaluate.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in names]
+    evaluate.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(each, Parameter.POSITIONAL_ONLY) for each in arguments.split(", ")]
     )
-    function = _Elementwise(evaluate)
-    function.defpartials(*(partials.get(each) or _refusal(name, each) for each in names))
-    UFUNCS[original] = function
+    function = UFUNCS[original] = _Elementwise(evaluate)
+    function.by(arguments, **partials)
     return function
 
 
@@ -168,168 +148,101 @@ def _inside(v: Any, partial: Any) -> Any:
 
 # --- error functions and the normal distribution -------------------------------------------------
 
-erfi = _ufunc("erfi(z)", z=lambda v, z: 2.0 / ROOT_PI * exp(square(z)))
-erfcx: Function = _ufunc("erfcx(x)", x=lambda v, x: -2.0 * erfcx_moment(1, x))
-dawsn: Function = _ufunc("dawsn(x)", x=lambda v, x: hyp1f1(1.0, 0.5, -square(x)))
-erfinv = _ufunc("erfinv(y)", y=lambda v, y: 0.5 * ROOT_PI * exp(square(v)))
+erfi = _ufunc("erfi(z)", z="2.0 / ROOT_PI * exp(square(z))")
+erfcx = _ufunc("erfcx(x)", x="-2.0 * erfcx_moment(1, x)")
+dawsn = _ufunc("dawsn(x)", x="hyp1f1(1.0, 0.5, -square(x))")
+erfinv = _ufunc("erfinv(y)", y="0.5 * ROOT_PI * exp(square(ans))")
 erfcinv = _ufunc(
     "erfcinv(y)",
-    y=lambda v, y: choose(
-        np.abs(held(v)) < 1.0,
-        lambda: -0.5 * ROOT_PI * exp(square(v)),
-        lambda: -0.5 * ROOT_PI * _tail_ratio(v, y),
-    ),
+    y="-0.5 * ROOT_PI * (exp(square(ans)) if abs(ans) < 1.0 else _tail_ratio(ans, y))",
 )
-ndtr: Function = _ufunc("ndtr(x)", x=lambda v, x: _normal_density(x))
+ndtr = _ufunc("ndtr(x)", x="_normal_density(x)")
 ndtri = _ufunc(
     "ndtri(y)",
-    y=lambda v, y: choose(
-        np.abs(held(v)) < 1.5,
-        lambda: ROOT_2PI * exp(0.5 * square(v)),
-        lambda: math.sqrt(0.5 * math.pi) * _tail_ratio(v * (-1.0 / ROOT2), y),
-    ),
+    y="ROOT_2PI * exp(0.5 * square(ans)) if abs(ans) < 1.5 else "
+    "ROOT_HALF_PI * _tail_ratio(ans * (-1.0 / ROOT2), y)",
 )
-log_ndtr: Function = _ufunc(
+log_ndtr = _ufunc(  # far out asymptotically, then by Mills' ratio
     "log_ndtr(x)",
-    x=lambda v, x: choose(
-        held(x) > 0.0,
-        lambda: _normal_density(x) / ndtr(x),
-        lambda: choose(
-            held(x) < -1e6,
-            lambda: -x - reciprocal(x) * (1.0 - 2.0 * square(reciprocal(x))),  # asymptotically
-            lambda: math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2))),
-        ),  # Mills' ratio
-    ),
+    x="_normal_density(x) / ndtr(x) if x > 0.0 else "
+    "-x - reciprocal(x) * (1.0 - 2.0 * square(reciprocal(x))) if x < -1e6 else "
+    "math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2)))",
 )
-ndtri_exp = _ufunc(
-    "ndtri_exp(y)", y=lambda v, y: math.sqrt(0.5 * math.pi) * erfcx(v * (-1.0 / ROOT2))
-)
-owens_t = _ufunc(
+ndtri_exp = _ufunc("ndtri_exp(y)", y="ROOT_HALF_PI * erfcx(ans * (-1.0 / ROOT2))")
+owens_t = _ufunc(  # far out exp is 0, and the squares may overflow
     "owens_t(h, a)",
-    values=_values.owens_t,
-    h=lambda v, h, a: -0.5 * _normal_density(h) * erf(a * h / ROOT2),
-    a=lambda v, h, a: choose(
-        np.hypot(held(h), held(h) * held(a)) > 40.0,  # exp is 0, and the squares may overflow
-        lambda: 0.0,
-        lambda: exp(-0.5 * (square(h) + square(h * a))) / (1.0 + square(a)) / math.tau,
-    ),
+    h="-0.5 * _normal_density(h) * erf(a * h / ROOT2)",
+    a="0.0 if np.hypot(h, h * a) > 40.0 else "
+    "exp(-0.5 * (square(h) + square(h * a))) / (1.0 + square(a)) / math.tau",
 )
 
-
-def _tail_ratio(v: Any, y: Any) -> Any:
-    """The quotient erfcx(v) / y: exp(v²) if y is erfc(v), without the error of v times v.
-
-    Far out that is much; near v = 0 it is nothing, and the derivative of this form would cancel.
-    """
-
-    def ratio() -> Any:
-        found = erfcx(v) / y
-        return choose(held(y) < TINY, lambda: valued(exp(square(v)), held(found)), lambda: found)
-
-    return choose(held(y) == 0.0, lambda: math.inf, ratio)
-
-
-def _normal_density(x: Any) -> Any:
-    return exp(-0.5 * square(x)) / ROOT_2PI
+# The quotient erfcx(v) / y: exp(v²) if y is erfc(v), without the error of v times v. Far out that
+# is much; near v = 0 it is nothing, and the derivative of this form would cancel.
+_tail_ratio = formula(
+    "v, y",
+    "math.inf if y == 0.0 else "
+    "valued(exp(square(v)), held(erfcx(v) / y)) if y < TINY else erfcx(v) / y",
+)
+_normal_density = formula("x", "exp(-0.5 * square(x)) / ROOT_2PI")
 
 
 # --- elementary ----------------------------------------------------------------------------------
 
-logit = _ufunc("logit(x)", x=lambda v, x: _inside(v, reciprocal(x) + reciprocal(1.0 - x)))
-exp10 = _ufunc("exp10(x)", x=lambda v, x: LN10 * v)
-cosm1 = _ufunc("cosm1(x)", x=lambda v, x: -sin(x))
-exprel = _ufunc("exprel(x)", x=lambda v, x: _exprel_slope(x))
-
-
-sindg: Function = _ufunc(
-    "sindg(x)", values=lambda x: sp.sindg(np.fmod(x, 360.0)), x=lambda v, x: DEGREE * cosdg(x)
-)
-cosdg: Function = _ufunc(
-    "cosdg(x)", values=lambda x: sp.cosdg(np.fmod(x, 360.0)), x=lambda v, x: -DEGREE * sindg(x)
-)
-tandg = _ufunc("tandg(x)", values=_values.tandg, x=lambda v, x: DEGREE * (1.0 + square(v)))
-cotdg = _ufunc("cotdg(x)", values=_values.cotdg, x=lambda v, x: -DEGREE * (1.0 + square(v)))
+logit = _ufunc("logit(x)", x="_inside(ans, reciprocal(x) + reciprocal(1.0 - x))")
+exp10 = _ufunc("exp10(x)", x="LN10 * ans")
+cosm1 = _ufunc("cosm1(x)", x="-sin(x)")
+exprel = _ufunc("exprel(x)", x="_exprel_slope(x)")
+sindg = _ufunc("sindg(x)", x="DEGREE * cosdg(x)")
+cosdg = _ufunc("cosdg(x)", x="-DEGREE * sindg(x)")
+tandg = _ufunc("tandg(x)", x="DEGREE * (1.0 + square(ans))")
+cotdg = _ufunc("cotdg(x)", x="-DEGREE * (1.0 + square(ans))")
 powm1 = _ufunc(
     "powm1(x, y)",
-    values=_values.powm1,
-    x=lambda v, x, y: choose(
-        (held(x) == 0.0) & (held(y) == 0.0), lambda: 0.0, lambda: y * power(x, y - 1.0)
-    ),
-    y=lambda v, x, y: choose(
-        (held(x) == 0.0) & (held(y) >= 0.0), lambda: 0.0, lambda: power(x, y) * log(x)
-    ),
+    x="0.0 if x == 0.0 and y == 0.0 else y * power(x, y - 1.0)",
+    y="0.0 if x == 0.0 and y >= 0.0 else power(x, y) * log(x)",
 )
 boxcox = _ufunc(
     "boxcox(x, lmbda)",
-    values=_values.boxcox,
-    x=lambda v, x, lmbda: _inside(v, power(x, lmbda - 1.0)),
-    lmbda=lambda v, x, lmbda: choose(
-        held(x) == 0.0,
-        lambda: square(reciprocal(lmbda)),
-        lambda: square(log(x)) * _exprel_slope(lmbda * log(x)),
-    ),
+    x="_inside(ans, power(x, lmbda - 1.0))",
+    lmbda="square(reciprocal(lmbda)) if x == 0.0 else "
+    "square(log(x)) * _exprel_slope(lmbda * log(x))",
 )
 boxcox1p = _ufunc(
     "boxcox1p(x, lmbda)",
-    values=_values.boxcox1p,
-    x=lambda v, x, lmbda: _inside(
-        v,
-        choose(
-            np.abs(held(x)) < 0.5,
-            lambda: exp(xlog1py(lmbda - 1.0, x)),
-            lambda: power(1.0 + x, lmbda - 1.0),
-        ),
-    ),
-    lmbda=lambda v, x, lmbda: choose(
-        held(x) == -1.0,
-        lambda: square(reciprocal(lmbda)),
-        lambda: square(log1p(x)) * _exprel_slope(lmbda * log1p(x)),
-    ),
+    x="_inside(ans, "
+    "exp(xlog1py(lmbda - 1.0, x)) if abs(x) < 0.5 else power(1.0 + x, lmbda - 1.0))",
+    lmbda="square(reciprocal(lmbda)) if x == -1.0 else "
+    "square(log1p(x)) * _exprel_slope(lmbda * log1p(x))",
 )
 inv_boxcox = _ufunc(
     "inv_boxcox(y, lmbda)",
-    y=lambda v, y, lmbda: _inv_boxcox_slope(v, y, lmbda),
-    lmbda=lambda v, y, lmbda: _inv_boxcox_bend(v, y, lmbda),
+    y="_inv_boxcox_slope(ans, y, lmbda)",
+    lmbda="_inv_boxcox_bend(ans, y, lmbda)",
 )
 inv_boxcox1p = _ufunc(
     "inv_boxcox1p(y, lmbda)",
-    values=_values.inv_boxcox1p,
-    y=lambda v, y, lmbda: _inv_boxcox_slope(inv_boxcox(y, lmbda), y, lmbda),
-    lmbda=lambda v, y, lmbda: _inv_boxcox_bend(inv_boxcox(y, lmbda), y, lmbda),
+    y="_inv_boxcox_slope(inv_boxcox(y, lmbda), y, lmbda)",
+    lmbda="_inv_boxcox_bend(inv_boxcox(y, lmbda), y, lmbda)",
 )
 
-
-def _inv_boxcox_slope(x: Any, y: Any, lmbda: Any) -> Any:
-    """x**(1 - λ) where λ y = x**λ - 1."""
-    return choose(
-        (held(lmbda) * held(y) <= -1.0) | np.isinf(held(x)),
-        lambda: power(x, 1.0 - lmbda),
-        lambda: x / (1.0 + lmbda * y),
-    )
-
-
-def _inv_boxcox_bend(x: Any, y: Any, lmbda: Any) -> Any:
-    """The derivative by λ, x times that of log1p(λ y) / λ; y² is not taken, it may overflow."""
-    z = held(lmbda) * held(y)
-    return choose(
-        (z > 2.0) | (z < -0.5),
-        lambda: x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda),
-        lambda: x * y * (y * _log1prel_slope(lmbda * y)),
-    )
-
-
-def _exprel_slope(x: Any) -> Any:
-    """The derivative of (exp(x) - 1) / x."""
-
-    def far() -> Any:
-        return exp_over(2, x) * (x - 1.0) + square(reciprocal(x))
-
-    return choose(np.abs(held(x)) > 40.0, far, lambda: 0.5 * hyp1f1(2.0, 3.0, x))
-
-
-def _log1prel_slope(x: Any) -> Any:
-    """The derivative of log1p(x) / x, for x between -½ and 2."""
-    return -0.5 * hyp2f1(2.0, 2.0, 3.0, -x)
+# x**(1 - λ) where λ y = x**λ - 1.
+_inv_boxcox_slope = formula(
+    "x, y, lmbda",
+    "power(x, 1.0 - lmbda) if lmbda * y <= -1.0 or np.isinf(x) else x / (1.0 + lmbda * y)",
+)
+# The derivative by λ, x times that of log1p(λ y) / λ; y² is not taken, it may overflow.
+_inv_boxcox_bend = formula(
+    "x, y, lmbda",
+    "x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda) "
+    "if lmbda * y > 2.0 or lmbda * y < -0.5 else x * y * (y * _log1prel_slope(lmbda * y))",
+)
+# The derivatives of (exp(x) - 1) / x, and of log1p(x) / x for x between -½ and 2.
+_exprel_slope = formula(
+    "x",
+    "exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else "
+    "0.5 * hyp1f1(2.0, 3.0, x)",
+)
+_log1prel_slope = formula("x", "-0.5 * hyp2f1(2.0, 2.0, 3.0, -x)")
 
 
 # --- entropies and losses ------------------------------------------------------------------------
@@ -340,50 +253,29 @@ def _positive(x: Any, y: Any, partial: Any) -> Any:
     return where((held(x) < 0.0) | (held(y) < 0.0), math.nan, partial)
 
 
-def _at_origin(x: Any, y: Any) -> Any:
-    return (held(x) == 0.0) & (held(y) == 0.0)
-
-
-def _one_less_ratio(x: Any, y: Any) -> Any:
-    """1 - x / y, so that neither it nor its derivative cancels."""
-    return choose(held(x) < 0.5 * held(y), lambda: 1.0 - divide(x, y), lambda: divide(y - x, y))
-
+# 1 - x / y, so that neither it nor its derivative cancels.
+_one_less_ratio = formula("x, y", "1.0 - divide(x, y) if x < 0.5 * y else divide(y - x, y)")
 
 kl_div = _ufunc(
     "kl_div(x, y)",
-    values=_values.kl_div,
-    x=lambda v, x, y: log_ratio(x, y),
-    y=lambda v, x, y: _positive(
-        x, y, choose(_at_origin(x, y), lambda: 1.0, lambda: _one_less_ratio(x, y))
-    ),
+    x="log_ratio(x, y)",
+    y="_positive(x, y, 1.0 if x == 0.0 and y == 0.0 else _one_less_ratio(x, y))",
 )
 rel_entr = _ufunc(
     "rel_entr(x, y)",
-    x=lambda v, x, y: 1.0 + log_ratio(x, y),
-    y=lambda v, x, y: _positive(
-        x, y, choose(_at_origin(x, y), lambda: 0.0, lambda: -divide(x, y))
-    ),
+    x="1.0 + log_ratio(x, y)",
+    y="_positive(x, y, 0.0 if x == 0.0 and y == 0.0 else -divide(x, y))",
 )
 huber = _ufunc(
     "huber(delta, r)",
-    delta=lambda v, delta, r: _positive(delta, 0.0, relu(absolute(r) - delta)),
-    r=lambda v, delta, r: _positive(delta, 0.0, clip(r, -delta, delta)),
+    delta="_positive(delta, 0.0, relu(absolute(r) - delta))",
+    r="_positive(delta, 0.0, clip(r, -delta, delta))",
 )
 pseudo_huber = _ufunc(
     "pseudo_huber(delta, r)",
-    values=_values.pseudo_huber,
-    delta=lambda v, delta, r: _positive(delta, 0.0, _pseudo_huber_by_delta(delta, r)),
-    r=lambda v, delta, r: _positive(
-        delta,
-        0.0,
-        choose(
-            np.abs(held(r)) < held(delta),
-            lambda: r / hypot(1.0, r / delta),
-            lambda: choose(
-                _at_origin(delta, r), lambda: 0.0, lambda: delta * hypot_ratio(r, delta)
-            ),
-        ),
-    ),
+    delta="_positive(delta, 0.0, _pseudo_huber_by_delta(delta, r))",
+    r="_positive(delta, 0.0, r / hypot(1.0, r / delta) if abs(r) < delta else "
+    "0.0 if delta == 0.0 and r == 0.0 else delta * hypot_ratio(r, delta))",
 )
 
 
@@ -395,7 +287,7 @@ def _pseudo_huber_by_delta(delta: Any, r: Any) -> Any:
         excess = r * (r / (h + delta))  # h - δ
         return excess * (excess / h)
 
-    return choose(_at_origin(delta, r), lambda: 0.0, slope)
+    return choose((held(delta) == 0.0) & (held(r) == 0.0), lambda: 0.0, slope)
 
 
 # --- gamma and its relatives ---------------------------------------------------------------------
@@ -422,92 +314,59 @@ def _whole(x: Any) -> Any:
     return np.abs(held(x) - np.floor(held(x))) <= 0.0
 
 
-def _rgamma_slope(v: Any, x: Any) -> Any:
-    """-v ψ(x), and below ½ by reflection, since the poles of digamma are none of 1/Γ."""
-
-    def reflected() -> Any:
-        return gamma(1.0 - x) * (_cos_pi(x) - _sin_pi(x) / math.pi * digamma(1.0 - x))
-
-    return choose(
-        held(x) < 0.5,
-        reflected,
-        lambda: choose(held(v) == 0.0, lambda: 0.0, lambda: -v * digamma(x)),
-    )
-
-
-loggamma = _ufunc("loggamma(z)", z=lambda v, z: _inside(v, digamma(z)))
-rgamma = _ufunc("rgamma(z)", z=_rgamma_slope)
-gammasgn = _ufunc("gammasgn(x)", x=lambda v, x: 0.0)
-
-
-def _digamma_gap(a: Any, b: Any) -> Any:
-    """ψ(a + b) - ψ(a), also where both are reflected."""
-    ends = np.asarray(held(a)), np.asarray(held(a) + held(b))
-    low = (np.minimum(*ends) <= 0.0) & (np.maximum(*ends) < 0.5)
-    return choose(
-        low,
-        lambda: (
-            math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)) - digamma_gap(0, 1.0 - a - b, b)
-        ),
-        lambda: digamma_gap(0, a, b),
-    )
-
-
-def _beta_slope(v: Any, a: Any, b: Any) -> Any:
-    """The derivative of beta by a; B(a, b) = B(b, 1 - a - b) sin π(a+b) / sin πa below ½."""
-    low = np.asarray(held(a) + held(b) < 0.25)
-    # Where b is small reflecting it would cancel.
-    first = (held(a) < 0.5) & ((np.abs(held(b)) <= np.abs(held(a))) | (held(b) >= 0.5))
-
-    def reflect_a() -> Any:
-        c = 1.0 - a - b
-        turn = where(_whole(a) & _whole(b), _cos_pi(b), _sin_pi(a + b) / _sin_pi(a))
-        twist = where(_whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
-        return beta(b, c) * (_digamma_gap(c, b) * turn - twist)
-
-    def reflect_b() -> Any:
-        c = 1.0 - a - b
-        turn = _sin_pi(a + b) * (digamma(a) - digamma(c)) + math.pi * _cos_pi(a + b)
-        return beta(a, c) * turn / _sin_pi(b)
-
-    return choose(
-        low,
-        lambda: choose(np.asarray(first), reflect_a, reflect_b),
-        lambda: -v * _digamma_gap(a, b),
-    )
-
-
-beta = _ufunc(
-    "beta(a, b)",
-    a=lambda v, a, b: _beta_slope(v, a, b),
-    b=lambda v, a, b: _beta_slope(v, b, a),
+# By reflection below ½, since the poles of digamma are none of 1/Γ.
+loggamma = _ufunc("loggamma(z)", z="_inside(ans, digamma(z))")
+rgamma = _ufunc(
+    "rgamma(z)",
+    z="gamma(1.0 - z) * (_cos_pi(z) - _sin_pi(z) / math.pi * digamma(1.0 - z)) if z < 0.5 else "
+    "0.0 if ans == 0.0 else -ans * digamma(z)",
 )
-betaln = _ufunc(
-    "betaln(a, b)",
-    a=lambda v, a, b: -_digamma_gap(a, b),
-    b=lambda v, a, b: -_digamma_gap(b, a),
+gammasgn = _ufunc("gammasgn(x)", x="0.0")
+beta = _ufunc("beta(a, b)", a="_beta_slope(ans, a, b)", b="_beta_slope(ans, b, a)")
+betaln = _ufunc("betaln(a, b)", a="-_digamma_gap(a, b)", b="-_digamma_gap(b, a)")
+poch = _ufunc("poch(z, m)", z="_poch_by_z(ans, z, m)", m="_poch_by_m(ans, z, m)")
+binom = _ufunc("binom(x, y)", x="_binom_by_x(ans, x, y)", y="_binom_by_y(ans, x, y)")
+
+# ψ(a + b) - ψ(a), also where both are reflected.
+_digamma_gap = formula(
+    "a, b",
+    "math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)) - digamma_gap(0, 1.0 - a - b, b) "
+    "if np.minimum(a, a + b) <= 0.0 and np.maximum(a, a + b) < 0.5 else digamma_gap(0, a, b)",
+)
+
+# The derivative of beta by a; B(a, b) = B(b, 1 - a - b) sin π(a+b) / sin πa below ½. Where b is
+# small reflecting it would cancel.
+_beta_slope = formula(
+    "ans, a, b",
+    "(_beta_reflect_a(a, b, 1.0 - a - b) if a < 0.5 and (abs(b) <= abs(a) or b >= 0.5) else "
+    "_beta_reflect_b(a, b, 1.0 - a - b)) if a + b < 0.25 else -ans * _digamma_gap(a, b)",
 )
 
 
-def _poch_by_z(v: Any, z: Any, m: Any) -> Any:
-    """Γ(z+m) / Γ(z) is Γ(1-z) / Γ(1-z-m) sin πz / sin π(z+m), or Γ(z+m) Γ(1-z) sin πz / π."""
-    low, end = np.asarray(held(z) < 0.25), np.asarray(held(z) + held(m) < 0.5)
+def _beta_reflect_a(a: Any, b: Any, c: Any) -> Any:
+    turn = where(_whole(a) & _whole(b), _cos_pi(b), _sin_pi(a + b) / _sin_pi(a))
+    twist = where(_whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
+    return beta(b, c) * (_digamma_gap(c, b) * turn - twist)
 
-    def reflect_both() -> Any:
-        c = 1.0 - z - m
-        turn = where(_whole(z) & _whole(m), _cos_pi(m), _sin_pi(z) / _sin_pi(z + m))
-        twist = where(_whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
-        return poch(c, m) * (twist - digamma_gap(0, c, m) * turn)
 
-    def reflect_z() -> Any:
-        gap = digamma_gap(0, 1.0 - z, 2.0 * z + m - 1.0)
-        return gamma(z + m) * gamma(1.0 - z) * (gap * _sin_pi(z) / math.pi + _cos_pi(z))
+def _beta_reflect_b(a: Any, b: Any, c: Any) -> Any:
+    turn = _sin_pi(a + b) * (digamma(a) - digamma(c)) + math.pi * _cos_pi(a + b)
+    return beta(a, c) * turn / _sin_pi(b)
 
-    return choose(
-        low,
-        lambda: choose(end, reflect_both, reflect_z),
-        lambda: v * _digamma_gap(z, m),
-    )
+
+# Γ(z+m) / Γ(z) is Γ(1-z) / Γ(1-z-m) sin πz / sin π(z+m), or Γ(z+m) Γ(1-z) sin πz / π.
+_poch_by_z = formula(
+    "ans, z, m",
+    "(_poch_reflected(z, m, 1.0 - z - m) if z + m < 0.5 else gamma(z + m) * gamma(1.0 - z) "
+    "* (digamma_gap(0, 1.0 - z, 2.0 * z + m - 1.0) * _sin_pi(z) / math.pi + _cos_pi(z))) "
+    "if z < 0.25 else ans * _digamma_gap(z, m)",
+)
+
+
+def _poch_reflected(z: Any, m: Any, c: Any) -> Any:
+    turn = where(_whole(z) & _whole(m), _cos_pi(m), _sin_pi(z) / _sin_pi(z + m))
+    twist = where(_whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
+    return poch(c, m) * (twist - digamma_gap(0, c, m) * turn)
 
 
 def _poch_by_m(v: Any, z: Any, m: Any) -> Any:
@@ -516,29 +375,18 @@ def _poch_by_m(v: Any, z: Any, m: Any) -> Any:
     return where(jumps, math.nan, v * digamma(z + m))
 
 
-poch: Function = _ufunc("poch(z, m)", z=_poch_by_z, m=_poch_by_m)
+_binom_by_x = formula(
+    "ans, x, y",
+    "(beta(x + 1.0, y - x) * ((digamma(x + 1.0) - digamma(y - x)) * _sin_pi(y - x) / math.pi "
+    "- _cos_pi(y - x)) if x > -0.5 else _binom_by_x_reflected(x, y, y - x)) "
+    "if x - y < -0.75 else -ans * _digamma_gap(x + 1.0, -y)",
+)
 
 
-def _binom_by_x(v: Any, x: Any, y: Any) -> Any:
-    """The derivative of binom by x; see `_binom_by_y`."""
-    high = np.asarray(held(x) > -0.5)
-
-    def reflected() -> Any:
-        w = y - x
-        gap = digamma(x + 1.0) - digamma(w)
-        return beta(x + 1.0, w) * (gap * _sin_pi(w) / math.pi - _cos_pi(w))
-
-    def both_reflected() -> Any:
-        w = y - x
-        turn = _sin_pi(w) / _sin_pi(x + 1.0)
-        twist = -math.pi * _sin_pi(y) / square(_sin_pi(x + 1.0))
-        return -binom(w - 1.0, y) * (_digamma_gap(-x, y) * turn + twist)
-
-    return choose(
-        np.asarray(held(x) - held(y) < -0.75),
-        lambda: choose(high, reflected, both_reflected),
-        lambda: -v * _digamma_gap(x + 1.0, -y),
-    )
+def _binom_by_x_reflected(x: Any, y: Any, w: Any) -> Any:
+    turn = _sin_pi(w) / _sin_pi(x + 1.0)
+    twist = -math.pi * _sin_pi(y) / square(_sin_pi(x + 1.0))
+    return -binom(w - 1.0, y) * (_digamma_gap(-x, y) * turn + twist)
 
 
 def _binom_by_y(v: Any, x: Any, y: Any) -> Any:
@@ -547,33 +395,29 @@ def _binom_by_y(v: Any, x: Any, y: Any) -> Any:
     For y > x + ¾ the function is B(x+1, y-x) sin π(y-x) / π, and, if x + 1 < ½, too, the one of
     y - x - 1 and y times sin π(y-x) / sin π(x+1). For y < -½ it is the one of x and x - y.
     """
-    swap = np.asarray((held(y) < -0.5) & (held(x) - held(y) >= -0.75))
-    sign = where(swap, -1.0, 1.0)
-    y = where(swap, x - y, y)
-    high = np.asarray(held(x) > -0.5)
-
-    def reflected() -> Any:
-        w = y - x
-        return beta(x + 1.0, w) * (_cos_pi(w) - digamma_gap(0, w, x + 1.0) * _sin_pi(w) / math.pi)
-
-    def both_reflected() -> Any:
-        w = y - x
-        mirrored = binom(w - 1.0, y)  # at a fixed x
-        slope = choose(
-            np.asarray(held(y) < -0.5),
-            lambda: beta(w, -y) * -(digamma_gap(0, -y, w + y) * _sin_pi(y) / math.pi + _cos_pi(y)),
-            lambda: mirrored * digamma_gap(0, y + 1.0, -x - 1.0),
-        )
-        return (slope * _sin_pi(w) + mirrored * math.pi * _cos_pi(w)) / _sin_pi(x + 1.0)
-
-    return sign * choose(
-        np.asarray(held(x) - held(y) < -0.75),
-        lambda: choose(high, reflected, both_reflected),
-        lambda: v * _digamma_gap(y + 1.0, x - 2.0 * y),
-    )
+    swap = (held(y) < -0.5) & (held(x) - held(y) >= -0.75)
+    return where(swap, -1.0, 1.0) * _binom_by_higher_y(v, x, where(swap, x - y, y))
 
 
-binom: Function = _ufunc("binom(x, y)", x=_binom_by_x, y=_binom_by_y)
+_binom_by_higher_y = formula(
+    "ans, x, y",
+    "(beta(x + 1.0, y - x) * (_cos_pi(y - x) - digamma_gap(0, y - x, x + 1.0) * _sin_pi(y - x) "
+    "/ math.pi) if x > -0.5 else _binom_by_y_reflected(x, y, y - x)) "
+    "if x - y < -0.75 else ans * _digamma_gap(y + 1.0, x - 2.0 * y)",
+)
+
+
+def _binom_by_y_reflected(x: Any, y: Any, w: Any) -> Any:
+    mirrored = binom(w - 1.0, y)  # at a fixed x
+    slope = _binom_mirrored_slope(mirrored, x, y, w)
+    return (slope * _sin_pi(w) + mirrored * math.pi * _cos_pi(w)) / _sin_pi(x + 1.0)
+
+
+_binom_mirrored_slope = formula(
+    "ans, x, y, w",
+    "beta(w, -y) * -(digamma_gap(0, -y, w + y) * _sin_pi(y) / math.pi + _cos_pi(y)) "
+    "if y < -0.5 else ans * digamma_gap(0, y + 1.0, -x - 1.0)",
+)
 
 
 def multigammaln(a: Any, d: int) -> Any:
@@ -595,7 +439,7 @@ def _zeta(x: Any, q: Any) -> Any:
 
 
 _zeta.called = "zeta"
-_zeta.defpartials(_refusal("zeta", "x"), lambda v, x, q: -x * _zeta(x + 1.0, q))
+_zeta.by("x, q", q="-x * _zeta(x + 1.0, q)")
 
 
 @implements(sp.zeta)
@@ -608,80 +452,47 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
 
 # --- incomplete gamma and beta functions, and distributions --------------------------------------
 
-gammainc = _ufunc("gammainc(a, x)", x=lambda v, a, x: gamma_density(a, x))
-gammaincc = _ufunc("gammaincc(a, x)", x=lambda v, a, x: -gamma_density(a, x))
+# The reciprocals of densities; next to 0 by the logarithm, whose slope does not overflow.
+_gamma_width = formula(
+    "a, x",
+    "exp(-gamma_log_density(a, x)) if 0.0 < x < 1e-60 else reciprocal(gamma_density(a, x))",
+)
+_beta_width = formula(
+    "a, b, x",
+    "exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))",
+)
 
-
-def _gamma_width(a: Any, x: Any) -> Any:
-    """The reciprocal of the density; next to 0 by its logarithm, whose slope does not overflow."""
-    return choose(
-        (held(x) > 0.0) & (held(x) < 1e-60),
-        lambda: exp(-gamma_log_density(a, x)),
-        lambda: reciprocal(gamma_density(a, x)),
-    )
-
-
-def _beta_width(a: Any, b: Any, x: Any) -> Any:
-    return choose(
-        (held(x) > 0.0) & (held(x) < 1e-60),
-        lambda: exp(-beta_log_density(a, b, x)),
-        lambda: reciprocal(beta_density(a, b, x)),
-    )
-
-
-gammaincinv = _ufunc("gammaincinv(a, y)", y=lambda v, a, y: _gamma_width(a, v))
-gammainccinv = _ufunc("gammainccinv(a, y)", y=lambda v, a, y: -_gamma_width(a, v))
-betainc = _ufunc("betainc(a, b, x)", x=lambda v, a, b, x: beta_density(a, b, x))
-betaincc = _ufunc("betaincc(a, b, x)", x=lambda v, a, b, x: -beta_density(a, b, x))
-betaincinv: Function = _ufunc(
+gammainc = _ufunc("gammainc(a, x)", x="gamma_density(a, x)")
+gammaincc = _ufunc("gammaincc(a, x)", x="-gamma_density(a, x)")
+gammaincinv = _ufunc("gammaincinv(a, y)", y="_gamma_width(a, ans)")
+gammainccinv = _ufunc("gammainccinv(a, y)", y="-_gamma_width(a, ans)")
+betainc = _ufunc("betainc(a, b, x)", x="beta_density(a, b, x)")
+betaincc = _ufunc("betaincc(a, b, x)", x="-beta_density(a, b, x)")
+betaincinv = _ufunc(  # beyond ½ at 1 - ans, to all digits
     "betaincinv(a, b, y)",
-    y=lambda v, a, b, y: choose(
-        held(v) <= 0.5,
-        lambda: _beta_width(a, b, v),
-        lambda: _beta_width(b, a, betainccinv(b, a, y)),  # at 1 - v, to all digits
-    ),
+    y="_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betainccinv(b, a, y))",
 )
-betainccinv: Function = _ufunc(
+betainccinv = _ufunc(
     "betainccinv(a, b, y)",
-    y=lambda v, a, b, y: choose(
-        held(v) <= 0.5,
-        lambda: -_beta_width(a, b, v),
-        lambda: -_beta_width(b, a, betaincinv(b, a, y)),
-    ),
+    y="-(_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betaincinv(b, a, y)))",
 )
-stdtr = _ufunc("stdtr(df, t)", values=_values.stdtr, t=lambda v, df, t: student_density(df, t))
-stdtrit = _ufunc(
-    "stdtrit(df, p)",
-    values=_values.stdtrit,
-    p=lambda v, df, p: exp(-student_log_density(df, v)),
-)
-chdtr = _ufunc("chdtr(v, x)", x=lambda ans, v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x))
-chdtrc = _ufunc("chdtrc(v, x)", x=lambda ans, v, x: -0.5 * gamma_density(0.5 * v, 0.5 * x))
-chdtri = _ufunc(
-    "chdtri(v, p)", p=lambda ans, v, p: -2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))
-)
-gdtr = _ufunc(
-    "gdtr(a, b, x)",
-    a=lambda v, a, b, x: x * gamma_density(b, a * x),
-    x=lambda v, a, b, x: a * gamma_density(b, a * x),
-)
+stdtr = _ufunc("stdtr(df, t)", t="student_density(df, t)")
+stdtrit = _ufunc("stdtrit(df, p)", p="exp(-student_log_density(df, ans))")
+chdtr = _ufunc("chdtr(v, x)", x="0.5 * gamma_density(0.5 * v, 0.5 * x)")
+chdtrc = _ufunc("chdtrc(v, x)", x="-0.5 * gamma_density(0.5 * v, 0.5 * x)")
+chdtri = _ufunc("chdtri(v, p)", p="-2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))")
+gdtr = _ufunc("gdtr(a, b, x)", a="x * gamma_density(b, a * x)", x="a * gamma_density(b, a * x)")
 gdtrc = _ufunc(
-    "gdtrc(a, b, x)",
-    a=lambda v, a, b, x: -x * gamma_density(b, a * x),
-    x=lambda v, a, b, x: -a * gamma_density(b, a * x),
+    "gdtrc(a, b, x)", a="-x * gamma_density(b, a * x)", x="-a * gamma_density(b, a * x)"
 )
-fdtr = _ufunc("fdtr(dfn, dfd, x)", x=lambda v, dfn, dfd, x: _f_density(dfn, dfd, x))
-fdtrc = _ufunc("fdtrc(dfn, dfd, x)", x=lambda v, dfn, dfd, x: -_f_density(dfn, dfd, x))
-pdtr = _ufunc("pdtr(k, m)", m=lambda v, k, m: -gamma_density(np.floor(k) + 1.0, m))
-pdtrc = _ufunc("pdtrc(k, m)", m=lambda v, k, m: gamma_density(np.floor(k) + 1.0, m))
-bdtr = _ufunc(
-    "bdtr(k, n, p)", p=lambda v, k, n, p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-)
-bdtrc = _ufunc(
-    "bdtrc(k, n, p)", p=lambda v, k, n, p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-)
-nbdtr = _ufunc("nbdtr(k, n, p)", p=lambda v, k, n, p: beta_density(n, np.floor(k) + 1.0, p))
-nbdtrc = _ufunc("nbdtrc(k, n, p)", p=lambda v, k, n, p: -beta_density(n, np.floor(k) + 1.0, p))
+fdtr = _ufunc("fdtr(dfn, dfd, x)", x="_f_density(dfn, dfd, x)")
+fdtrc = _ufunc("fdtrc(dfn, dfd, x)", x="-_f_density(dfn, dfd, x)")
+pdtr = _ufunc("pdtr(k, m)", m="-gamma_density(np.floor(k) + 1.0, m)")
+pdtrc = _ufunc("pdtrc(k, m)", m="gamma_density(np.floor(k) + 1.0, m)")
+bdtr = _ufunc("bdtr(k, n, p)", p="-beta_density(np.floor(k) + 1.0, n - np.floor(k), p)")
+bdtrc = _ufunc("bdtrc(k, n, p)", p="beta_density(np.floor(k) + 1.0, n - np.floor(k), p)")
+nbdtr = _ufunc("nbdtr(k, n, p)", p="beta_density(n, np.floor(k) + 1.0, p)")
+nbdtrc = _ufunc("nbdtrc(k, n, p)", p="-beta_density(n, np.floor(k) + 1.0, p)")
 
 
 def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -691,12 +502,14 @@ def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
     """
     dfn, dfd = np.minimum(dfn, 1e60), np.minimum(dfd, 1e60)
     total = dfn * x + dfd
-    density = choose(
-        np.asarray(dfn * held(x) < dfd),
-        lambda: beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total),
-        lambda: beta_density(0.5 * dfd, 0.5 * dfn, dfd / total),
-    )
-    return density * (dfn / total) * (dfd / total)
+    return _of_beta(dfn, dfd, x, total) * (dfn / total) * (dfd / total)
+
+
+_of_beta = formula(
+    "dfn, dfd, x, total",
+    "beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total) if dfn * x < dfd else "
+    "beta_density(0.5 * dfd, 0.5 * dfn, dfd / total)",
+)
 
 
 # --- Bessel functions ----------------------------------------------------------------------------
@@ -708,120 +521,56 @@ def _next_to_zero(v: Any, z: Any) -> Any:
     return np.asarray((np.abs(v) < 0.5) & np.not_equal(v, 0.0) & (size > 0.0) & (size < 30.0))
 
 
-j0: Function = _ufunc("j0(x)", x=lambda v, x: -j1(x))
-j1: Function = _ufunc("j1(x)", x=lambda v, x: 0.5 * (j0(x) - jv(2, x)))
-jv: Function = _ufunc(
+j0 = _ufunc("j0(x)", x="-j1(x)")
+j1 = _ufunc("j1(x)", x="0.5 * (j0(x) - jv(2, x))")
+jv = _ufunc(
     "jv(v, z)",
-    values=_values.jv,
-    z=lambda ans, v, z: choose(
-        _next_to_zero(v, z),
-        lambda: v / z * ans - jv(v + 1, z),
-        lambda: 0.5 * (jv(v - 1, z) - jv(v + 1, z)),
-    ),
+    z="v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))",
 )
 jn = jv
-y0: Function = _ufunc("y0(x)", x=lambda v, x: -y1(x))
-y1: Function = _ufunc("y1(x)", x=lambda v, x: _y_slope(v, 1, x))
-yn: Function = _ufunc("yn(n, x)", x=lambda v, n, x: _y_slope(v, n, x))
-yv: Function = _ufunc("yv(v, z)", z=lambda ans, v, z: _y_slope(ans, v, z))
-
-
-def _y_slope(ans: Any, v: Any, z: Any) -> Any:
-    """The derivative of Y; next to 0 it is a power of z, where both of its terms are infinite."""
-    is_power = np.greater_equal(v, 0.5) | (np.less(v, 0.0) & np.equal(v, np.floor(v)))
-    return choose(
-        is_power & (held(z) < TINY * np.maximum(1.0, np.abs(v))),
-        lambda: -(np.abs(v) / z) * ans,
-        lambda: 0.5 * (yv(v - 1, z) - yv(v + 1, z)),
-    )
-
-
-i0: Function = _ufunc("i0(x)", x=lambda v, x: i1(x))
-i1: Function = _ufunc("i1(x)", x=lambda v, x: 0.5 * (i0(x) + iv(2, x)))
-iv: Function = _ufunc(
+y0 = _ufunc("y0(x)", x="-y1(x)")
+y1 = _ufunc("y1(x)", x="_y_slope(ans, 1, x)")
+yn = _ufunc("yn(n, x)", x="_y_slope(ans, n, x)")
+yv = _ufunc("yv(v, z)", z="_y_slope(ans, v, z)")
+i0 = _ufunc("i0(x)", x="i1(x)")
+i1 = _ufunc("i1(x)", x="0.5 * (i0(x) + iv(2, x))")
+iv = _ufunc(
     "iv(v, z)",
-    values=_values.iv,
-    z=lambda ans, v, z: choose(
-        _next_to_zero(v, z),
-        lambda: v / z * ans + iv(v + 1, z),
-        lambda: 0.5 * (iv(v - 1, z) + iv(v + 1, z)),
-    ),
+    z="v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))",
 )
-k0: Function = _ufunc("k0(x)", x=lambda v, x: -k1(x))
-k1: Function = _ufunc("k1(x)", x=lambda v, x: -0.5 * (k0(x) + kn(2, x)))
-kn: Function = _ufunc(
-    "kn(n, x)", values=_values.kn, x=lambda v, n, x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
-)
-kv: Function = _ufunc(
-    "kv(v, z)", values=_values.kv, z=lambda ans, v, z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
-)
-i0e = _ufunc("i0e(x)", x=lambda v, x: -sign(x) * i0e_moment(1, absolute(x)))
-i1e = _ufunc("i1e(x)", x=lambda v, x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x)))
-ive: Function = _ufunc(
+k0 = _ufunc("k0(x)", x="-k1(x)")
+k1 = _ufunc("k1(x)", x="-0.5 * (k0(x) + kn(2, x))")
+kn = _ufunc("kn(n, x)", x="-0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))")
+kv = _ufunc("kv(v, z)", z="-0.5 * (kv(v - 1, z) + kv(v + 1, z))")
+i0e = _ufunc("i0e(x)", x="-sign(x) * i0e_moment(1, absolute(x))")
+i1e = _ufunc("i1e(x)", x="i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))")
+ive = _ufunc(  # at 0 SciPy's has no infinities
     "ive(v, z)",
-    values=_values.ive,
-    z=lambda ans, v, z: choose(
-        held(z) > 18.0 + 0.5 * np.square(v),
-        lambda: ive_tail(1, v, z),
-        lambda: choose(
-            _next_to_zero(v, z),
-            lambda: (v / z - sign(z)) * ans + ive(v + 1, z),
-            lambda: choose(
-                held(z) == 0.0,  # where SciPy has no infinities
-                lambda: 0.5 * (iv(v - 1, z) + iv(v + 1, z)),
-                lambda: 0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans,
-            ),
-        ),
-    ),
+    z="ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else "
+    "(v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else "
+    "0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else "
+    "0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans",
 )
-k0e = _ufunc("k0e(x)", x=lambda v, x: _kve_slope(v, 0, x))
-k1e = _ufunc("k1e(x)", x=lambda v, x: _kve_slope(v, 1, x))
-kve: Function = _ufunc("kve(v, z)", values=_values.kve, z=lambda ans, v, z: _kve_slope(ans, v, z))
+k0e = _ufunc("k0e(x)", x="_kve_slope(ans, 0, x)")
+k1e = _ufunc("k1e(x)", x="_kve_slope(ans, 1, x)")
+kve = _ufunc("kve(v, z)", z="_kve_slope(ans, v, z)")
 
-
-def _kve_slope(ans: Any, v: Any, z: Any) -> Any:
-    """The derivative of exp(z) K; next to 0 that of the exponential is nothing beside it."""
-
-    def near() -> Any:
-        slope = -0.5 * (kve(v - 1, z) + kve(v + 1, z))
-        return choose(held(z) < TINY, lambda: slope, lambda: ans + slope)
-
-    return choose(held(z) > np.maximum(1.0, np.abs(v)), lambda: -kve_moment(1, v, z), near)
+# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite, and that of
+# exp(z) in exp(z) K is nothing beside the other.
+_y_slope = formula(
+    "ans, v, z",
+    "-(np.abs(v) / z) * ans "
+    "if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else "
+    "0.5 * (yv(v - 1, z) - yv(v + 1, z))",
+)
+_kve_slope = formula(
+    "ans, v, z",
+    "-kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else "
+    "(0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))",
+)
 
 
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
-
-exp1 = _ufunc("exp1(z)", z=lambda v, z: _inside(v, -divide(exp(-z), z)))
-expi = _ufunc("expi(x)", x=lambda v, x: exp_over(1, x))
-expn: Function = _ufunc(
-    "expn(n, x)",
-    x=lambda v, n, x: choose(
-        np.equal(n, 0),
-        lambda: -v * (1.0 + reciprocal(x)),
-        lambda: -expn(np.maximum(n - 1, 0), x),
-    ),
-)
-spence = _ufunc(
-    "spence(z)",
-    z=lambda v, z: choose(
-        (held(z) < 0.5) | (held(z) > 3.0),
-        lambda: choose(held(z) < TINY, lambda: log(z), lambda: log(z) / (1.0 - z)),
-        lambda: -hyp2f1(1.0, 1.0, 2.0, 1.0 - z),
-    ),
-)
-hyp0f1: Function = _ufunc(
-    "hyp0f1(v, z)", values=_values.hyp0f1, z=lambda ans, v, z: hyp0f1(v + 1.0, z) / v
-)
-hyp1f1: Function = _ufunc(
-    "hyp1f1(a, b, x)",
-    values=_values.hyp1f1,
-    x=lambda v, a, b, x: a / b * hyp1f1(a + 1.0, b + 1.0, x),
-)
-hyp2f1: Function = _ufunc(
-    "hyp2f1(a, b, c, z)",
-    values=_values.hyp2f1,
-    z=lambda v, a, b, c, z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z),
-)
 
 
 def _by_integrals(p: Any) -> Any:
@@ -829,21 +578,38 @@ def _by_integrals(p: Any) -> Any:
     return (p > 3.0) | ((p > 0.0) & (p < 0.5))
 
 
-ellipk: Function = _ufunc(
-    "ellipk(m)",
-    m=lambda v, m: choose(
-        _by_integrals(1.0 - held(m)),
-        lambda: 0.5 * (ellipe(m) / (1.0 - m) - v) / m,
-        lambda: math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m),
-    ),
+exp1 = _ufunc("exp1(z)", z="_inside(ans, -divide(exp(-z), z))")
+expi = _ufunc("expi(x)", x="exp_over(1, x)")
+expn = _ufunc(
+    "expn(n, x)", x="-ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)"
 )
-ellipe: Function = _ufunc(
+spence = _ufunc(
+    "spence(z)",
+    z="log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else "
+    "-hyp2f1(1.0, 1.0, 2.0, 1.0 - z)",
+)
+hyp0f1 = _ufunc("hyp0f1(v, z)", z="hyp0f1(v + 1.0, z) / v")
+hyp1f1 = _ufunc("hyp1f1(a, b, x)", x="a / b * hyp1f1(a + 1.0, b + 1.0, x)")
+hyp2f1 = _ufunc("hyp2f1(a, b, c, z)", z="a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)")
+ellipk = _ufunc(
+    "ellipk(m)",
+    m="0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else "
+    "math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m)",
+)
+ellipe = _ufunc(
     "ellipe(m)",
-    m=lambda v, m: choose(
-        _by_integrals(1.0 - held(m)),
-        lambda: 0.5 * (v - ellipk(m)) / m,
-        lambda: -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m),
-    ),
+    m="0.5 * (ans - ellipk(m)) / m if _by_integrals(1.0 - m) else "
+    "-math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m)",
+)
+ellipkm1 = _ufunc(
+    "ellipkm1(p)",
+    p="0.5 * (_ellipem1(p) / p - ans) / (p - 1.0) if _by_integrals(p) else "
+    "-math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p",
+)
+ellipkinc = _ufunc("ellipkinc(phi, m)", phi="reciprocal(sqrt(1.0 - m * square(sin(phi))))")
+ellipeinc = _ufunc("ellipeinc(phi, m)", phi="sqrt(1.0 - m * square(sin(phi)))")
+wrightomega = _ufunc(
+    "wrightomega(z)", z="1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)"
 )
 
 
@@ -853,31 +619,10 @@ def _ellipem1(p: Any) -> Any:
     return sp.ellipe(1.0 - p)
 
 
-ellipkm1: Function = _ufunc(
-    "ellipkm1(p)",
-    p=lambda v, p: choose(
-        _by_integrals(held(p)),
-        lambda: 0.5 * (_ellipem1(p) / p - v) / (p - 1.0),
-        lambda: -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p,
-    ),
-)
-
-_ellipem1.defpartials(
-    lambda v, p: choose(
-        _by_integrals(held(p)),
-        lambda: 0.5 * (v - ellipkm1(p)) / (p - 1.0),
-        lambda: math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p),
-    )
-)
-ellipkinc = _ufunc(
-    "ellipkinc(phi, m)", phi=lambda v, phi, m: reciprocal(sqrt(1.0 - m * square(sin(phi))))
-)
-ellipeinc = _ufunc("ellipeinc(phi, m)", phi=lambda v, phi, m: sqrt(1.0 - m * square(sin(phi))))
-wrightomega = _ufunc(
-    "wrightomega(z)",
-    z=lambda v, z: choose(
-        held(v) > 1.0, lambda: 1.0 - reciprocal(1.0 + v), lambda: divide(v, 1.0 + v)
-    ),
+_ellipem1.by(
+    "p",
+    p="0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
+    "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)",
 )
 
 
@@ -888,10 +633,9 @@ def _lambertw(z: Any, k: Any, tol: Any) -> Any:
 
 _lambertw.called = "lambertw"
 _lambertw.defpartials(
-    lambda v, z, k, tol: choose(
-        np.abs(held(v)) < 1.0,
-        lambda: divide(exp(-v), 1.0 + v),
-        lambda: divide(v, z * (1.0 + v)),
+    formula(
+        "ans, z, k, tol",
+        "divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))",
     )
 )
 

@@ -56,13 +56,12 @@ from . import special
 from ._families import (
     beta_density,
     beta_log_density,
-    choose,
     gamma_density,
     gamma_log_density,
     log_ratio,
     student_log_density,
-    valued,
 )
+from ._formulas import choose, valued
 from ._tails import log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr
 
 Function = Callable[..., Any]

@@ -1,0 +1,104 @@
+"""Formulas as they stand in a table: expressions, with `a if condition else b` where they change.
+
+A condition is asked of plain values, and for each element. Most often it holds nowhere, or
+everywhere, and then one of the two alternatives is not computed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, reduce
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..operations import table
+from ..operations.guards import held
+from ..operations.table import where
+
+
+def choose(condition: Any, special: Any, usual: Any) -> Any:
+    """`special()` where the condition holds, a plain bool array, and `usual()` elsewhere."""
+    if not np.any(condition):
+        return usual()
+    if np.all(condition):
+        return special()
+    return where(condition, special(), usual())
+
+
+def valued(result: Any, value: Any) -> Any:
+    """The result with all its derivatives, but of a value that was found otherwise."""
+    return result - held(result) + value
+
+
+class Formula:
+    """A function of named parameters that an expression states.
+
+    Names that are no parameters are those of some modules, the last of which is the one that it
+    stands in, as they are when the formula is first computed.
+    """
+
+    def __init__(self, parameters: str, text: str, *names: Mapping[str, Any]) -> None:
+        self._parameters, self._text, self._names = parameters, text, names
+
+    def __call__(self, *args: Any) -> Any:
+        return self._function(*args)
+
+    @cached_property
+    def _function(self) -> Callable[..., Any]:
+        parameters = self._parameters.split(", ")
+        tree = _Choices(parameters).visit(ast.parse(self._text, mode="eval"))
+        text = f"lambda {self._parameters}: {ast.unparse(tree)}"
+        names = {name: item for some in self._names for name, item in some.items()}
+        function: Callable[..., Any] = eval(compile(text, __file__, "eval"), names)
+        return function
+
+
+def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, str], Formula]:
+    """What makes formulas, of parameters and an expression, for a module of these names.
+
+    They may use the operations of the table, and what is in further modules.
+    """
+    known = (vars(table), globals(), *map(vars, modules), names)
+    return lambda parameters, text: Formula(parameters, text, *known)
+
+
+class _Choices(ast.NodeTransformer):
+    """Conditional expressions as calls of `choose`, whose conditions are of plain values."""
+
+    def __init__(self, parameters: list[str]) -> None:
+        self._parameters = parameters
+        self._is_in_condition = False
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self._is_in_condition = True
+        condition = self.visit(node.test)
+        self._is_in_condition = False
+        return _call("choose", condition, *map(_later, map(self.visit, (node.body, node.orelse))))
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        is_read = self._is_in_condition and node.id in self._parameters
+        return _call("held", node) if is_read else node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        sign = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        return _folded(sign, map(self.visit, node.values))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        items = [self.visit(item) for item in (node.left, *node.comparators)]
+        parts = map(lambda x, sign, y: ast.Compare(x, [sign], [y]), items, node.ops, items[1:])
+        return _folded(ast.BitAnd(), parts)
+
+
+def _folded(sign: ast.operator, parts: Iterable[ast.expr]) -> ast.expr:
+    return reduce(lambda x, y: ast.BinOp(x, sign, y), parts)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.expr:
+    return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
+
+
+def _later(body: ast.expr) -> ast.expr:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
