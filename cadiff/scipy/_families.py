@@ -2,12 +2,14 @@
 
 Each of them is closed under differentiation, within its family or with SciPy's functions, so that
 derivatives of any order come from formulas without cancellation. The values are plain NumPy; what
-is public in SciPy belongs into `special`, and this module knows nothing of it.
+is public in SciPy belongs into `special`, and this module knows nothing of it. Partials are
+formulas: see `_formulas`.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,25 +17,13 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..operations.guards import held
-from ..operations.primitives import primitive
-from ..operations.table import (
-    divide,
-    exp,
-    hypot,
-    log,
-    log1p,
-    polygamma,
-    reciprocal,
-    sqrt,
-    square,
-    xlog1py,
-    xlogy,
-)
-from ._formulas import choose
+from ..operations.table import exp, polygamma, sqrt, square
+from ._formulas import Tabulated, formulas_of
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Array]
+
+formula = formulas_of(globals())
 
 # B_2k, k = 1 ...
 BERNOULLI = np.array(
@@ -69,35 +59,33 @@ def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
     return result
 
 
-def _kernel(function: Callable[..., Any], orders: int) -> primitive:
-    @functools.wraps(function)
-    def values(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return function(*map(int, args[:orders]), *floats(*args[orders:]))[()]
+def kernel(**partials: str) -> Callable[[Callable[..., Any]], Tabulated]:
+    """A primitive of a function of float arrays of one shape, without warnings.
 
-    return primitive(values)
+    What is annotated as an int comes first, and says which of a family it is. Partials are
+    formulas; by an argument without one nobody differentiates.
+    """
 
+    def decorate(function: Callable[..., Any]) -> Tabulated:
+        orders = list(function.__annotations__.values()).count("int")
 
-def kernel(function: Callable[..., Any]) -> primitive:
-    """A primitive of a function of float arrays of one shape, without warnings."""
-    return _kernel(function, 0)
+        @functools.wraps(function)
+        def values(*args: Any) -> Any:
+            with np.errstate(all="ignore"):
+                return function(*map(int, args[:orders]), *floats(*args[orders:]))[()]
 
+        return Tabulated(values, partials, sys.modules[__name__])
 
-def kernel_of_order(function: Callable[..., Any]) -> primitive:
-    """The same, but that the first argument is an int: which of a family it is."""
-    return _kernel(function, 1)
+    return decorate
 
 
 # --- logarithms and factorials to the last digit -------------------------------------------------
 
 
-@kernel
+@kernel(t="t / (1.0 + t)")
 def log1p_gap(t: Array) -> Any:
     """The gap t - log1p(t)."""
     return _log1p_gap(t)
-
-
-log1p_gap.defpartials(lambda v, t: t / (1.0 + t))
 
 
 def _log1p_gap(t: Array) -> Array:
@@ -159,7 +147,7 @@ def _reciprocal_beta(a: Array, b: Array) -> Array:
 # --- digamma and its derivatives at two near points ----------------------------------------------
 
 
-@kernel_of_order
+@kernel(a="digamma_gap(n + 1, a, b)", b="polygamma(n + 1, a + b)")
 def digamma_gap(n: int, a: Array, b: Array) -> Any:
     """ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a."""
     return either(
@@ -195,14 +183,7 @@ def _digamma_gap(n: int, a: Array, b: Array) -> Array:
     return np.asarray(sign * (total + leading))
 
 
-digamma_gap.defpartials(
-    lambda v, n, a, b: digamma_gap(n + 1, a, b),
-    lambda v, n, a, b: polygamma(n + 1, a + b),
-    argnums=(1, 2),
-)
-
-
-@kernel_of_order
+@kernel(p="digamma_half_gap(n + 1, p)")
 def digamma_half_gap(n: int, p: Array) -> Any:
     """The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
 
@@ -223,13 +204,15 @@ def digamma_half_gap(n: int, p: Array) -> Any:
     return either(p < 20.0, near, far, p)
 
 
-digamma_half_gap.defpartials(lambda v, n, p: digamma_half_gap(n + 1, p), argnums=(1,))
-
-
 # --- densities -----------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(
+    a="ans * (log(x) - polygamma(0, a + 1.0)) + gamma_density(a + 1.0, x) / x "
+    "if _small_shape(a, x) else xlogy(ans, x) - ans * polygamma(0, a)",
+    x="gamma_density(a - 1.0, x) - ans if x <= 0.5 * abs(a - 1.0) and _keeps_digits(a) else "
+    "ans * _gamma_score(a, x)",
+)
 def gamma_density(a: Array, x: Array) -> Any:
     """x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension."""
     density = either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
@@ -249,46 +232,25 @@ def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
     return np.where(np.isinf(a) | np.isinf(x), 0.0, density)
 
 
-gamma_density.defpartials(
-    lambda v, a, x: choose(
-        _small_shape(a, x),
-        lambda: v * (log(x) - polygamma(0, a + 1.0)) + gamma_density(a + 1.0, x) / x,
-        lambda: xlogy(v, x) - v * polygamma(0, a),
-    ),
-    lambda v, a, x: choose(
-        (held(x) <= 0.5 * np.abs(held(a) - 1.0)) & _keeps_digits(a),
-        lambda: gamma_density(a - 1.0, x) - v,
-        lambda: v * _gamma_score(a, x),
-    ),
-)
-
-
 def _small_shape(a: Any, x: Any) -> Any:
     """Where ψ(a) is nearly -1/a: that times the density is a density of a + 1 over x."""
-    return np.asarray((held(a) > 0.0) & (held(a) < 0.01) & (held(x) > 0.0))
+    return (a > 0.0) & (a < 0.01) & (x > 0.0)
 
 
 def _keeps_digits(a: Any) -> Any:
-    """Whether a - 1 does: a plain bool array."""
-    return np.asarray((np.abs(held(a)) > 0.1) | (held(a) == 0.0))
+    """Whether a - 1 does."""
+    return (np.abs(a) > 0.1) | (a == 0.0)
 
 
-def _gamma_score(a: Any, x: Any) -> Any:
-    """(a-1)/x - 1, so that neither it nor its derivative cancels."""
-    excess = held(a) - 1.0 - held(x)
-    return choose(
-        np.asarray(np.abs(excess) < 0.5 * held(x)),
-        lambda: (a - 1.0 - x) / x,
-        lambda: _absorbing(a - 1.0, x) - 1.0,
-    )
+# (a-1)/x - 1, so that neither it nor its derivative cancels.
+_gamma_score = formula(
+    "a, x", "(a - 1.0 - x) / x if abs(a - 1.0 - x) < 0.5 * x else _absorbing(a - 1.0, x) - 1.0"
+)
+# The quotient x / y of y ≥ 0, but 0 wherever x is.
+_absorbing = formula("x, y", "0.0 * x if x == 0.0 else divide(x, y + 0.0)")
 
 
-def _absorbing(x: Any, y: Any) -> Any:
-    """The quotient x / y of y ≥ 0, but 0 wherever x is."""
-    return choose(np.asarray(held(x) == 0.0), lambda: 0.0 * x, lambda: divide(x, y + 0.0))
-
-
-@kernel
+@kernel(a="log(x) - polygamma(0, a)", x="_gamma_score(a, x)")
 def gamma_log_density(a: Array, x: Array) -> Any:
     """The logarithm of x**(a-1) exp(-x) / Γ(a) for x ≥ 0, by Loader's method where a is large."""
     return either(a < 17.0, _gamma_log_by_powers, _gamma_log_by_stirling, a, x)
@@ -303,13 +265,11 @@ def _gamma_log_by_stirling(a: Array, x: Array) -> Array:
     return np.asarray(-_stirling(k) - deviance(k, x) - 0.5 * np.log(2.0 * np.pi * k))
 
 
-gamma_log_density.defpartials(
-    lambda v, a, x: log(x) - polygamma(0, a),
-    lambda v, a, x: _gamma_score(a, x),
+@kernel(
+    a="_beta_density_by_a(ans, a, b, x)",
+    b="_beta_density_by_b(ans, a, b, x)",
+    x="_beta_density_slope(ans, a, b, x)",
 )
-
-
-@kernel
 def beta_density(a: Array, b: Array, x: Array) -> Any:
     """x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive."""
     edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
@@ -327,59 +287,39 @@ def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
     return np.asarray((a + b - 1.0) * np.exp(_log_binomial(a - 1.0, b - 1.0, x)))
 
 
-def _beta_density_slope(v: Any, a: Any, b: Any, x: Any) -> Any:
-    """By the densities of lower parameters, unless they cancel."""
-    at = held(x)
-    exact = _keeps_digits(a) & _keeps_digits(b)
-    lower = (held(a) + held(b) > 1.5) & ~_near_mode(a, b, x)
-    edge = (at == 0.0) | (at == 1.0)
-    nothing = (held(a) == 0.0) | (held(b) == 0.0)  # 1 / B(a, b) has a zero
-    return choose(
-        (lower | edge) & exact & ~nothing,
-        lambda: (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)),
-        lambda: choose(
-            nothing | np.zeros_like(edge), lambda: 0.0, lambda: v * _beta_score(a, b, x)
-        ),
-    )
-
-
-def _near_mode(a: Any, b: Any, x: Any) -> Any:
-    """Whether (a-1)/x and (b-1)/(1-x) cancel, a plain bool array."""
-    rise = (held(a) - 1.0) * (1.0 - held(x))
-    fall = (held(b) - 1.0) * held(x)
-    return np.asarray(np.abs(rise - fall) < 0.5 * np.abs(rise))
-
-
-def _beta_density_by_a(v: Any, a: Any, b: Any, x: Any) -> Any:
-    return choose(
-        _small_shape(a, x) & (held(b) > 0.1),
-        lambda: (
-            v * (log(x) + digamma_gap(0, a + 1.0, b - 1.0))
-            + beta_density(a + 1.0, b, x) / ((a + b) * x)
-        ),
-        lambda: xlogy(v, x) + v * digamma_gap(0, a, b),
-    )
-
-
-def _beta_density_by_b(v: Any, a: Any, b: Any, x: Any) -> Any:
-    return choose(
-        _small_shape(b, 1.0 - held(x)) & (held(a) > 0.1),
-        lambda: (
-            v * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0))
-            + beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x))
-        ),
-        lambda: xlog1py(v, -x) + v * digamma_gap(0, b, a),
-    )
-
-
-beta_density.defpartials(
-    _beta_density_by_a,
-    _beta_density_by_b,
-    _beta_density_slope,
+# By the densities of lower parameters, unless they cancel; 1 / B(a, b) has a zero where one is 0.
+_beta_density_slope = formula(
+    "ans, a, b, x",
+    "(a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)) "
+    "if (a + b > 1.5 and ~_near_mode(a, b, x) or x == 0.0 or x == 1.0) "
+    "and _keeps_digits(a) and _keeps_digits(b) and a != 0.0 and b != 0.0 else "
+    "0.0 if a == 0.0 or b == 0.0 else ans * _beta_score(a, b, x)",
+)
+_beta_density_by_a = formula(
+    "ans, a, b, x",
+    "ans * (log(x) + digamma_gap(0, a + 1.0, b - 1.0)) "
+    "+ beta_density(a + 1.0, b, x) / ((a + b) * x) if _small_shape(a, x) and b > 0.1 else "
+    "xlogy(ans, x) + ans * digamma_gap(0, a, b)",
+)
+_beta_density_by_b = formula(
+    "ans, a, b, x",
+    "ans * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0)) + "
+    "beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x)) "
+    "if _small_shape(b, 1.0 - x) and a > 0.1 else xlog1py(ans, -x) + ans * digamma_gap(0, b, a)",
 )
 
 
-@kernel
+def _near_mode(a: Any, b: Any, x: Any) -> Any:
+    """Whether (a-1)/x and (b-1)/(1-x) cancel."""
+    rise, fall = (a - 1.0) * (1.0 - x), (b - 1.0) * x
+    return np.abs(rise - fall) < 0.5 * np.abs(rise)
+
+
+@kernel(
+    a="log(x) + digamma_gap(0, a, b)",
+    b="log1p(-x) + digamma_gap(0, b, a)",
+    x="_beta_score(a, b, x)",
+)
 def beta_log_density(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of x**(a-1) (1-x)**(b-1) / B(a, b) for 0 ≤ x ≤ 1, by the same methods."""
     edge = (a <= 1.0) | (b <= 1.0)
@@ -406,23 +346,18 @@ def _log_binomial(k: Array, m: Array, p: Array) -> Array:
     return np.asarray(exponent + 0.5 * np.log(n / (2.0 * np.pi * k * m)))
 
 
-def _beta_score(a: Any, b: Any, x: Any) -> Any:
-    """(a-1)/x - (b-1)/(1-x), so that neither it nor its derivative cancels."""
-    return choose(
-        _near_mode(a, b, x),
-        lambda: ((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)),
-        lambda: _absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x),
-    )
-
-
-beta_log_density.defpartials(
-    lambda v, a, b, x: log(x) + digamma_gap(0, a, b),
-    lambda v, a, b, x: log1p(-x) + digamma_gap(0, b, a),
-    lambda v, a, b, x: _beta_score(a, b, x),
+# (a-1)/x - (b-1)/(1-x), so that neither it nor its derivative cancels.
+_beta_score = formula(
+    "a, b, x",
+    "((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)) if _near_mode(a, b, x) else "
+    "_absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x)",
 )
 
 
-@kernel
+@kernel(
+    df="0.0 if np.isinf(df) else _student_slope(df, t)",
+    t="-t if np.isinf(df) else _student_score(df, t)",
+)
 def student_log_density(df: Array, t: Array) -> Any:
     """Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t."""
     p = 0.5 * df
@@ -434,12 +369,6 @@ def student_log_density(df: Array, t: Array) -> Any:
     return exponent - 0.5 * np.log(2.0 * np.pi)
 
 
-student_log_density.defpartials(
-    lambda v, df, t: choose(np.isinf(held(df)), lambda: 0.0, lambda: _student_slope(df, t)),
-    lambda v, df, t: choose(np.isinf(held(df)), lambda: -t, lambda: _student_score(df, t)),
-)
-
-
 def _student_slope(df: Any, t: Any) -> Any:
     """The derivative by df, of which all terms shrink like df**-2.
 
@@ -448,22 +377,20 @@ def _student_slope(df: Any, t: Any) -> Any:
     """
     root = sqrt(df)
     w = square(hypot_ratio(t, root))
-    spread = choose(
-        np.abs(held(t)) < np.sqrt(held(df)),
-        lambda: log1p_gap(-w),
-        lambda: 2.0 * log(hypot(t, root)) - log(df) - w,
-    )
+    spread = _student_spread(df, t, root, w)
     return 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
 
 
-def _student_score(df: Any, t: Any) -> Any:
-    """The derivative by t, -(df+1) t / (df + t²), where no square overflows."""
-    root = sqrt(df)
-    return choose(
-        np.abs(held(t)) <= np.sqrt(held(df)),
-        lambda: -(1.0 + reciprocal(df)) * (t / (1.0 + square(t / root))),
-        lambda: -((df + 1.0) / t) / (1.0 + square(root / t)),
-    )
+_student_spread = formula(
+    "df, t, root, w",
+    "log1p_gap(-w) if abs(t) < np.sqrt(df) else 2.0 * log(hypot(t, root)) - log(df) - w",
+)
+# The derivative by t, -(df+1) t / (df + t²), where no square overflows.
+_student_score = formula(
+    "df, t",
+    "-(1.0 + reciprocal(df)) * (t / (1.0 + square(t / sqrt(df)))) if abs(t) <= np.sqrt(df) else "
+    "-((df + 1.0) / t) / (1.0 + square(sqrt(df) / t))",
+)
 
 
 def student_density(df: Any, t: Any) -> Any:
@@ -489,7 +416,7 @@ def student_tail(df: Array, t: Array) -> Array:
 # --- the error function --------------------------------------------------------------------------
 
 
-@kernel_of_order
+@kernel(z="-2.0 * erfcx_moment(n + 1, z)")
 def erfcx_moment(n: int, z: Array) -> Any:
     """2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives.
 
@@ -518,24 +445,17 @@ def _by_fraction(n: int, z: Array) -> Array:
     return product
 
 
-erfcx_moment.defpartials(lambda v, n, z: -2.0 * erfcx_moment(n + 1, z), argnums=(1,))
-
-
-@kernel_of_order
+@kernel(x="ans * (1.0 - n * reciprocal(x))")  # of a difference both terms might be infinite
 def exp_over(n: int, x: Array) -> Any:
     """exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is."""
     root = np.exp(0.5 * x)
     return (root / x if n == 1 else root / x / x) * root
 
 
-# One product: of a difference both terms would be infinite where the result is.
-exp_over.defpartials(lambda v, n, x: v * (1.0 - n * reciprocal(x)), argnums=(1,))
-
-
 # --- Bessel functions ----------------------------------------------------------------------------
 
 
-@kernel_of_order
+@kernel(x="-i0e_moment(n + 1, x)")
 def i0e_moment(n: int, x: Array) -> Any:
     """1/π ∫ (1 - cos θ)ⁿ exp(-x (1 - cos θ)) dθ over (0, π), x ≥ 0: (-1)ⁿ times i0e⁽ⁿ⁾.
 
@@ -555,10 +475,7 @@ def i0e_moment(n: int, x: Array) -> Any:
     return np.where(x < 30.0, near, far)
 
 
-i0e_moment.defpartials(lambda v, n, x: -i0e_moment(n + 1, x), argnums=(1,))
-
-
-@kernel_of_order
+@kernel(x="ive_tail(n + 1, v, x)")
 def ive_tail(n: int, v: Array, x: Array) -> Any:
     """The n-th derivative of ive(v, x) for large x.
 
@@ -574,10 +491,7 @@ def ive_tail(n: int, v: Array, x: Array) -> Any:
     return total
 
 
-ive_tail.defpartials(None, lambda ans, n, v, x: ive_tail(n + 1, v, x), argnums=(1, 2))
-
-
-@kernel_of_order
+@kernel(x="-kve_moment(n + 1, v, x)")
 def kve_moment(n: int, v: Array, x: Array) -> Any:
     """∫ (cosh t - 1)ⁿ cosh(vt) exp(-x (cosh t - 1)) dt over t > 0: (-1)ⁿ times kve⁽ⁿ⁾.
 
@@ -591,13 +505,10 @@ def kve_moment(n: int, v: Array, x: Array) -> Any:
     return step * total
 
 
-kve_moment.defpartials(None, lambda ans, n, v, x: -kve_moment(n + 1, v, x), argnums=(1, 2))
-
-
 # --- quotients -----------------------------------------------------------------------------------
 
 
-@kernel
+@kernel(x="reciprocal(x)", y="-reciprocal(y)")
 def log_ratio(x: Array, y: Array) -> Any:
     """log(x / y) of positive numbers, also where the quotient overflows or is near 1."""
     ratio = x / y
@@ -606,17 +517,11 @@ def log_ratio(x: Array, y: Array) -> Any:
     return np.where(extreme, np.log(x) - np.log(y), usual)
 
 
-log_ratio.defpartials(lambda v, x, y: reciprocal(x), lambda v, x, y: -reciprocal(y))
-
-
-@kernel
+@kernel(
+    x="divide(square(hypot_ratio(y, x)), hypot(x, y))",
+    y="-ans * divide(hypot_ratio(y, x), hypot(x, y))",
+)
 def hypot_ratio(x: Array, y: Array) -> Any:
     """X / hypot(x, y), 0 at the origin."""
     h = np.hypot(x, y)
     return np.where(h == 0.0, 0.0, x / h)
-
-
-hypot_ratio.defpartials(
-    lambda v, x, y: divide(square(hypot_ratio(y, x)), hypot(x, y)),
-    lambda v, x, y: -v * divide(hypot_ratio(y, x), hypot(x, y)),
-)

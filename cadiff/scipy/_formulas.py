@@ -7,6 +7,7 @@ everywhere, and then one of the two alternatives is not computed.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, reduce
 from types import ModuleType
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..operations import table
 from ..operations.guards import held
+from ..operations.primitives import primitive
 from ..operations.table import where
 
 
@@ -63,6 +65,27 @@ def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, s
     """
     known = (vars(table), globals(), *map(vars, modules), names)
     return lambda parameters, text: Formula(parameters, text, *known)
+
+
+class Tabulated(primitive):
+    """A primitive whose partials are formulas of its value, `ans`, and of its arguments.
+
+    By an argument without a formula the derivative is what `otherwise` makes of its name, or 0.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        partials: Mapping[str, str],
+        *modules: ModuleType,
+        otherwise: Callable[[str], Any] = lambda argument: None,
+    ) -> None:
+        super().__init__(function)
+        parameters = list(inspect.signature(function).parameters)
+        formula = formulas_of(inspect.unwrap(function).__globals__, *modules)
+        head = ", ".join(["ans", *parameters])
+        rules = {name: formula(head, text) for name, text in partials.items()}
+        self.defpartials(*(rules.get(each) or otherwise(each) for each in parameters))
 
 
 class _Choices(ast.NodeTransformer):

@@ -14,22 +14,16 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import NDArray
 
-from ..operations.guards import held
-from ..operations.table import divide, exp, reciprocal
+from ..operations.table import divide, reciprocal
 from ._families import (
     Kernel,
-    beta_density,
     beta_log_density,
     either,
     erfcx_moment,
-    gamma_density,
     gamma_log_density,
     kernel,
-    kernel_of_order,
-    student_density,
     student_log_density,
 )
-from ._formulas import choose
 from ._values import stdtr
 
 Array = NDArray[np.float64]
@@ -57,7 +51,7 @@ def _integral(integrand: Kernel, width: Array, *args: Array) -> Array:
     return total
 
 
-@kernel_of_order
+@kernel(x="-gamma_upper(n + 1, a, x)")
 def gamma_upper(n: int, a: Array, x: Array) -> Any:
     """∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a.
 
@@ -69,7 +63,7 @@ def gamma_upper(n: int, a: Array, x: Array) -> Any:
     )
 
 
-@kernel_of_order
+@kernel(x="gamma_lower(n + 1, a, x)")
 def gamma_lower(n: int, a: Array, x: Array) -> Any:
     """∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a; by the variable -log(1-u).
 
@@ -84,7 +78,7 @@ def gamma_lower(n: int, a: Array, x: Array) -> Any:
     return _integral(integrand, width, a, x).reshape(a.shape)
 
 
-@kernel_of_order
+@kernel(r="b * beta_lower(n + 1, a, b - 1.0, r)")
 def beta_lower(n: int, a: Array, b: Array, r: Array) -> Any:
     """∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a; by the variable -log(1-u).
 
@@ -98,11 +92,6 @@ def beta_lower(n: int, a: Array, b: Array, r: Array) -> Any:
     curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
     width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
     return _integral(integrand, width, a, b, r).reshape(a.shape)
-
-
-gamma_upper.defpartials(lambda v, n, a, x: -gamma_upper(n + 1, a, x), argnums=(2,))
-gamma_lower.defpartials(lambda v, n, a, x: gamma_lower(n + 1, a, x), argnums=(2,))
-beta_lower.defpartials(lambda v, n, a, b, r: b * beta_lower(n + 1, a, b - 1.0, r), argnums=(3,))
 
 
 # --- hazards -------------------------------------------------------------------------------------
@@ -153,10 +142,16 @@ def _logarithm(p: Array, complement: Kernel, far: Kernel, *args: Array) -> Array
 
 def _is_beta_tail(v: Any, a: Any, b: Any, r: Any) -> Any:
     """For b < 1 the integrand has a pole, which has to keep away from its width."""
-    return (held(v) < TAIL) & ((np.asarray(b) >= 1.0) | (held(r) <= 1.0 + np.asarray(a)))
+    return (v < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
 
 
-@kernel
+# By their shapes there are no derivatives in closed form, and distributions refuse to give them.
+
+
+@kernel(
+    x="-(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else "
+    "gamma_density(a, x) * exp(-ans))"
+)
 def log_gammaincc(a: Array, x: Array) -> Any:
     """The logarithm of Γ(a, x) / Γ(a)."""
 
@@ -166,7 +161,7 @@ def log_gammaincc(a: Array, x: Array) -> Any:
     return _logarithm(np.asarray(sp.gammaincc(a, x)), sp.gammainc, far, a, x)
 
 
-@kernel
+@kernel(x="_gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)")
 def log_gammainc(a: Array, x: Array) -> Any:
     """The logarithm of γ(a, x) / Γ(a)."""
 
@@ -176,27 +171,10 @@ def log_gammainc(a: Array, x: Array) -> Any:
     return _logarithm(np.asarray(sp.gammainc(a, x)), sp.gammaincc, far, a, x)
 
 
-log_gammaincc.defpartials(
-    lambda v, a, x: (
-        -choose(
-            (held(v) < TAIL) & (held(x) >= 1.0),
-            lambda: _gamma_upper_hazard(a, x),
-            lambda: gamma_density(a, x) * exp(-v),
-        )
-    ),
-    argnums=(1,),
+@kernel(
+    x="_beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x)) "
+    "else beta_density(a, b, x) * exp(-ans)"
 )
-log_gammainc.defpartials(
-    lambda v, a, x: choose(
-        held(v) < TAIL,
-        lambda: _gamma_lower_hazard(a, x),
-        lambda: gamma_density(a, x) * exp(-v),
-    ),
-    argnums=(1,),
-)
-
-
-@kernel
 def log_betainc(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of the regularized incomplete beta function."""
 
@@ -207,7 +185,10 @@ def log_betainc(a: Array, b: Array, x: Array) -> Any:
     return _logarithm(np.asarray(sp.betainc(a, b, x)), sp.betaincc, far, a, b, x)
 
 
-@kernel
+@kernel(
+    x="-(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x)) "
+    "else beta_density(a, b, x) * exp(-ans))"
+)
 def log_betaincc(a: Array, b: Array, x: Array) -> Any:
     """The logarithm of one less the regularized incomplete beta function."""
 
@@ -218,27 +199,10 @@ def log_betaincc(a: Array, b: Array, x: Array) -> Any:
     return _logarithm(np.asarray(sp.betaincc(a, b, x)), sp.betainc, far, a, b, x)
 
 
-log_betainc.defpartials(
-    lambda v, a, b, x: choose(
-        _is_beta_tail(v, a, b, divide(x, 1.0 - x)),
-        lambda: _beta_lower_hazard(a, b, x, 1.0 - x),
-        lambda: beta_density(a, b, x) * exp(-v),
-    ),
-    argnums=(2,),
+@kernel(
+    t="(_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t)) "
+    "if ans < TAIL else student_density(df, t) * exp(-ans)"
 )
-log_betaincc.defpartials(
-    lambda v, a, b, x: (
-        -choose(
-            _is_beta_tail(v, b, a, divide(1.0 - x, x)),
-            lambda: _beta_lower_hazard(b, a, 1.0 - x, x),
-            lambda: beta_density(a, b, x) * exp(-v),
-        )
-    ),
-    argnums=(2,),
-)
-
-
-@kernel
 def log_stdtr(df: Array, t: Array) -> Any:
     """The logarithm of the distribution function of Student's t."""
 
@@ -248,26 +212,3 @@ def log_stdtr(df: Array, t: Array) -> Any:
 
     p = np.asarray(stdtr(df, t))
     return _logarithm(p, lambda df, t: stdtr(df, -t), far, df, t)
-
-
-log_stdtr.defpartials(
-    lambda v, df, t: choose(
-        held(v) < TAIL,
-        lambda: choose(
-            np.isinf(held(df)) & (held(t) < 0.0),
-            lambda: _normal_hazard(-t),
-            lambda: _student_hazard(df, -t),
-        ),
-        lambda: student_density(df, t) * exp(-v),
-    ),
-    argnums=(1,),
-)
-
-# By their shapes there are no derivatives in closed form, and distributions refuse to give them.
-for _function in (log_gammainc, log_gammaincc, log_stdtr):
-    _function.defpartials(None, argnums=0)
-for _function in (log_betainc, log_betaincc):
-    _function.defpartials(None, None)
-for _function in (gamma_lower, gamma_upper):
-    _function.defpartials(None, argnums=1)
-beta_lower.defpartials(None, None, argnums=(1, 2))

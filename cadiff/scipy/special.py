@@ -52,7 +52,7 @@ from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families, _values
 from ._families import digamma_gap
-from ._formulas import choose, formulas_of
+from ._formulas import Tabulated, choose, formulas_of
 
 Function = Callable[..., Any]
 
@@ -96,22 +96,16 @@ def _refusal(name: str, argument: str) -> Function:
     return refuse
 
 
-class _Elementwise(primitive):
-    """A primitive of numbers and arrays: lists beside them are arrays, too."""
+class _Elementwise(Tabulated):
+    """A function of numbers and arrays: lists beside them are arrays, too."""
+
+    def __init__(self, function: Function, name: str, **partials: str) -> None:
+        refuse = functools.partial(_refusal, name)
+        super().__init__(function, partials, _families, otherwise=refuse)
+        self.called = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(gathered, args), **kwargs)
-
-    def by(self, parameters: str, **partials: str) -> None:
-        """Partials as formulas of `ans`, the value, and parameters; others are refused."""
-        self.defpartials(
-            *(
-                formula(f"ans, {parameters}", partials[each])
-                if each in partials
-                else _refusal(self.called or self.function.__name__, each)
-                for each in parameters.split(", ")
-            )
-        )
 
 
 def _ufunc(head: str, /, **partials: str) -> Function:
@@ -135,8 +129,7 @@ def _ufunc(head: str, /, **partials: str) -> Function:
     evaluate.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(each, Parameter.POSITIONAL_ONLY) for each in arguments.split(", ")]
     )
-    function = UFUNCS[original] = _Elementwise(evaluate)
-    function.by(arguments, **partials)
+    function = UFUNCS[original] = _Elementwise(evaluate, name, **partials)
     return function
 
 
@@ -433,13 +426,9 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-@_Elementwise
+@functools.partial(_Elementwise, name="zeta", q="-x * _zeta(x + 1.0, q)")
 def _zeta(x: Any, q: Any) -> Any:
     return _values.zeta(x, q)
-
-
-_zeta.called = "zeta"
-_zeta.by("x, q", q="-x * _zeta(x + 1.0, q)")
 
 
 @implements(sp.zeta)
@@ -613,31 +602,24 @@ wrightomega = _ufunc(
 )
 
 
-@_Elementwise
+@functools.partial(
+    _Elementwise,
+    name="_ellipem1",
+    p="0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
+    "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)",
+)
 def _ellipem1(p: Any) -> Any:
     """E of 1 - p."""
     return sp.ellipe(1.0 - p)
 
 
-_ellipem1.by(
-    "p",
-    p="0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
-    "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)",
+@functools.partial(
+    _Elementwise,
+    name="lambertw",
+    z="divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))",
 )
-
-
-@_Elementwise
 def _lambertw(z: Any, k: Any, tol: Any) -> Any:
     return _real_branch(sp.lambertw(z, k, tol))
-
-
-_lambertw.called = "lambertw"
-_lambertw.defpartials(
-    formula(
-        "ans, z, k, tol",
-        "divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))",
-    )
-)
 
 
 def _real_branch(w: Any) -> Any:
