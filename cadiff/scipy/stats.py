@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.stats as st
@@ -31,39 +31,23 @@ from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import (
     absolute,
-    arctan2,
-    cosh,
     divide,
     exp,
     exp2,
-    expit,
-    expm1,
     floor,
     gammaln,
-    hypot,
     log,
     log1p,
     log2,
-    log_expit,
     power,
     rint,
-    square,
     where,
-    xlog1py,
     xlogy,
 )
-from . import special
-from ._families import (
-    beta_density,
-    beta_log_density,
-    gamma_density,
-    gamma_log_density,
-    log_ratio,
-    student_log_density,
-)
-from ._formulas import choose, valued
-from ._tails import log_betainc, log_betaincc, log_gammainc, log_gammaincc, log_stdtr
+from . import _families, _tails, special
+from ._formulas import choose, formulas_of, valued
 
+formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
 
 INF = math.inf
@@ -181,29 +165,37 @@ class Distribution:
     ends : (low, high), or a function of the shape parameters
         Of the support of the standard distribution, both included. At infinity all functions are
         constants, so that such ends are the largest doubles.
-    valid : function of the shape parameters
-        Whether they are in their domain: bools.
+    valid : formula of the shape parameters
+        Whether they are in their domain; if it is left out they all have to be positive.
     fixed : names
         Shape parameters by which the distribution function has no derivative.
-    formulas : functions of (z, *shapes)
-        The standard distribution, by the names of the methods. What is missing is the exponential
-        or the logarithm of another.
+    is_even : bool
+        Whether the standard distribution is the same on both sides of 0.
+    formulas : formulas of `variables` and the shape parameters
+        The standard distribution, by the names of the methods. What is missing follows by
+        symmetry, or is the exponential or the logarithm of another.
     """
+
+    variables: ClassVar[tuple[str, ...]] = ("z",)
 
     def __init__(
         self,
         original: Any,
         ends: tuple[float, float] | Function = (-LARGEST, LARGEST),
-        valid: Function = lambda *shapes: np.True_,
+        valid: str | None = None,
         fixed: Sequence[str] = (),
-        **formulas: Function,
+        is_even: bool = False,
+        **formulas: str,
     ) -> None:
         self.original = original
         self.ends = ends
-        self.valid = valid
         self.fixed = fixed
-        self.formulas = formulas
+        self.is_even = is_even
         self.shapes = original.shapes.split(", ") if original.shapes else []
+        positive = " and ".join(["True", *(f"{name} > 0.0" for name in self.shapes)])
+        self.valid = formula(", ".join(self.shapes), valid or positive)
+        head = ", ".join((*self.variables, *self.shapes))
+        self.formulas = {name: formula(head, text) for name, text in formulas.items()}
         self.__doc__ = f"As `scipy.stats.{original.name}`."
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
@@ -283,6 +275,8 @@ class Distribution:
         low, high = self._ends(name, [held(shape) for shape in shapes])
         somewhere = np.minimum(0.5 * low + 0.5 * high, 1.0)  # where all derivatives are finite
         z = _fill((held(z) < low) | (held(z) > high), somewhere, z)
+        if self.is_even and name.endswith("sf"):
+            name, z = name.replace("sf", "cdf"), -z
         if name in self.formulas:
             return self.formulas[name](z, *shapes)
         if name in LOGARITHMS:
@@ -367,6 +361,8 @@ class Unscaled(Continuous):
     Where a tail is a whole power of the scale the derivatives by way of the quotient cancel.
     """
 
+    variables = ("z", "scale")
+
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         deviation = x - loc
         spread = np.isinf(held(scale)) & name.endswith("pdf")  # so wide that no density is left
@@ -377,6 +373,8 @@ class Unscaled(Continuous):
 
 class Discrete(Distribution):
     """A distribution over whole numbers, differentiable by its parameters."""
+
+    variables = ("k",)
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of k."""
@@ -440,126 +438,104 @@ class Frozen:
 
 norm = Continuous(
     st.norm,
-    logpdf=lambda z: -square(z) / 2.0 - LOG_ROOT_2PI,
-    cdf=special.ndtr,
-    logcdf=special.log_ndtr,
-    sf=lambda z: special.ndtr(-z),
-    logsf=lambda z: special.log_ndtr(-z),
+    is_even=True,
+    logpdf="-square(z) / 2.0 - LOG_ROOT_2PI",
+    cdf="ndtr(z)",
+    logcdf="log_ndtr(z)",
 )
 t = Continuous(
     st.t,
-    valid=lambda df: np.greater(df, 0.0),
     fixed=["df"],
-    logpdf=lambda z, df: student_log_density(df, z),
-    cdf=lambda z, df: special.stdtr(df, z),
-    logcdf=lambda z, df: log_stdtr(df, z),
-    sf=lambda z, df: special.stdtr(df, -z),
-    logsf=lambda z, df: log_stdtr(df, -z),
+    is_even=True,
+    logpdf="student_log_density(df, z)",
+    cdf="stdtr(df, z)",
+    logcdf="log_stdtr(df, z)",
 )
 gamma = Continuous(
     st.gamma,
     ends=(0.0, LARGEST),
-    valid=lambda a: np.greater(a, 0.0),
     fixed=["a"],
-    pdf=lambda z, a: gamma_density(a, z),
-    logpdf=lambda z, a: gamma_log_density(a, z),
-    cdf=lambda z, a: special.gammainc(a, z),
-    logcdf=lambda z, a: log_gammainc(a, z),
-    sf=lambda z, a: special.gammaincc(a, z),
-    logsf=lambda z, a: log_gammaincc(a, z),
+    pdf="gamma_density(a, z)",
+    logpdf="gamma_log_density(a, z)",
+    cdf="gammainc(a, z)",
+    logcdf="log_gammainc(a, z)",
+    sf="gammaincc(a, z)",
+    logsf="log_gammaincc(a, z)",
 )
 chi2 = Continuous(
     st.chi2,
     ends=(0.0, LARGEST),
-    valid=lambda df: np.greater(df, 0.0),
     fixed=["df"],
-    pdf=lambda z, df: 0.5 * gamma_density(0.5 * df, 0.5 * z),
-    logpdf=lambda z, df: gamma_log_density(0.5 * df, 0.5 * z) - LOG2,
-    cdf=lambda z, df: special.chdtr(df, z),
-    logcdf=lambda z, df: log_gammainc(0.5 * df, 0.5 * z),
-    sf=lambda z, df: special.chdtrc(df, z),
-    logsf=lambda z, df: log_gammaincc(0.5 * df, 0.5 * z),
+    pdf="0.5 * gamma_density(0.5 * df, 0.5 * z)",
+    logpdf="gamma_log_density(0.5 * df, 0.5 * z) - LOG2",
+    cdf="chdtr(df, z)",
+    logcdf="log_gammainc(0.5 * df, 0.5 * z)",
+    sf="chdtrc(df, z)",
+    logsf="log_gammaincc(0.5 * df, 0.5 * z)",
 )
 beta = Continuous(
     st.beta,
     ends=(0.0, 1.0),
-    valid=lambda a, b: (np.greater(a, 0.0)) & (np.greater(b, 0.0)),
     fixed=["a", "b"],
-    pdf=lambda z, a, b: beta_density(a, b, z),
-    logpdf=lambda z, a, b: beta_log_density(a, b, z),
-    cdf=lambda z, a, b: special.betainc(a, b, z),
-    logcdf=lambda z, a, b: log_betainc(a, b, z),
-    sf=lambda z, a, b: special.betaincc(a, b, z),
-    logsf=lambda z, a, b: log_betaincc(a, b, z),
+    pdf="beta_density(a, b, z)",
+    logpdf="beta_log_density(a, b, z)",
+    cdf="betainc(a, b, z)",
+    logcdf="log_betainc(a, b, z)",
+    sf="betaincc(a, b, z)",
+    logsf="log_betaincc(a, b, z)",
 )
 uniform = Continuous(
-    st.uniform,
-    ends=(0.0, 1.0),
-    logpdf=lambda z: 0.0 * z,
-    cdf=lambda z: z,
-    sf=lambda z: 1.0 - z,
-    logsf=lambda z: log1p(-z),
+    st.uniform, ends=(0.0, 1.0), logpdf="0.0 * z", cdf="z", sf="1.0 - z", logsf="log1p(-z)"
 )
 expon = Continuous(
     st.expon,
     ends=(0.0, LARGEST),
-    logpdf=lambda z: -z,
-    cdf=lambda z: -expm1(-z),
-    logcdf=lambda z: choose(held(z) < LOG2, lambda: log(-expm1(-z)), lambda: log1p(-exp(-z))),
-    logsf=lambda z: -z,
+    logpdf="-z",
+    cdf="-expm1(-z)",
+    logcdf="log(-expm1(-z)) if z < LOG2 else log1p(-exp(-z))",
+    logsf="-z",
 )
 laplace = Continuous(
     st.laplace,
-    logpdf=lambda z: -absolute(z) - LOG2,
-    cdf=lambda z: exp(_laplace_logcdf(z)),
-    logcdf=lambda z: _laplace_logcdf(z),
-    sf=lambda z: exp(_laplace_logcdf(-z)),
-    logsf=lambda z: _laplace_logcdf(-z),
+    is_even=True,
+    logpdf="-absolute(z) - LOG2",
+    cdf="exp(_laplace_logcdf(z))",
+    logcdf="_laplace_logcdf(z)",
 )
 logistic = Continuous(
     st.logistic,
-    logpdf=lambda z: choose(
-        absolute(held(z)) < 1.0,
-        lambda: -2.0 * log(2.0 * cosh(0.5 * z)),
-        lambda: log_expit(z) + log_expit(-z),
-    ),
-    cdf=expit,
-    logcdf=log_expit,
-    sf=lambda z: expit(-z),
-    logsf=lambda z: log_expit(-z),
+    is_even=True,
+    logpdf="-2.0 * log(2.0 * cosh(0.5 * z)) if absolute(z) < 1.0 else "
+    "log_expit(z) + log_expit(-z)",
+    cdf="expit(z)",
+    logcdf="log_expit(z)",
 )
 lognorm = Continuous(
     st.lognorm,
     ends=(SMALLEST, LARGEST),  # at 0 all is as it is below
-    valid=lambda s: np.greater(s, 0.0),
-    logpdf=lambda z, s: -square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI,
-    cdf=lambda z, s: special.ndtr(log(z) / s),
-    logcdf=lambda z, s: special.log_ndtr(log(z) / s),
-    sf=lambda z, s: special.ndtr(-log(z) / s),
-    logsf=lambda z, s: special.log_ndtr(-log(z) / s),
+    logpdf="-square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI",
+    cdf="ndtr(log(z) / s)",
+    logcdf="log_ndtr(log(z) / s)",
+    sf="ndtr(-log(z) / s)",
+    logsf="log_ndtr(-log(z) / s)",
 )
 cauchy = Unscaled(
     st.cauchy,
-    pdf=lambda d, s: divide(divide(s, hypot(d, s)), hypot(d, s)) / math.pi,
-    logpdf=lambda d, s: log(s) - 2.0 * log(hypot(d, s)) - LOG_PI,
-    cdf=lambda d, s: arctan2(s, -d) / math.pi,
-    logcdf=lambda d, s: _cauchy_logcdf(d, s),
-    sf=lambda d, s: arctan2(s, d) / math.pi,
-    logsf=lambda d, s: _cauchy_logcdf(-d, s),
+    is_even=True,
+    pdf="divide(divide(scale, hypot(z, scale)), hypot(z, scale)) / math.pi",
+    logpdf="log(scale) - 2.0 * log(hypot(z, scale)) - LOG_PI",
+    cdf="arctan2(scale, -z) / math.pi",
+    logcdf="_cauchy_tail(scale, z) if z < -scale else "
+    "log1p(-arctan2(scale, z) / math.pi) if z > 0.0 else log(arctan2(scale, -z) / math.pi)",
 )
 weibull_min = Continuous(
     st.weibull_min,
     ends=(0.0, LARGEST),
-    valid=lambda c: np.greater(c, 0.0),
-    pdf=lambda z, c: choose(
-        held(z) < 1.0,
-        lambda: c * power(z, c - 1.0) * exp(-power(z, c)),
-        lambda: exp(_weibull_logpdf(z, c)),
-    ),
-    logpdf=lambda z, c: _weibull_logpdf(z, c),
-    cdf=lambda z, c: -expm1(-power(z, c)),
-    logcdf=lambda z, c: _weibull_logcdf(z, c),
-    logsf=lambda z, c: -power(z, c),
+    pdf="c * power(z, c - 1.0) * exp(-power(z, c)) if z < 1.0 else exp(_weibull_logpdf(z, c))",
+    logpdf="_weibull_logpdf(z, c)",
+    cdf="-expm1(-power(z, c))",
+    logcdf="_weibull_logcdf(z, c, power(z, c))",
+    logsf="-power(z, c)",
 )
 
 
@@ -570,93 +546,58 @@ def _laplace_logcdf(z: Any) -> Any:
     return where(below, tail, log1p(-exp(tail)))
 
 
-def _cauchy_logcdf(d: Any, s: Any) -> Any:
-    """In the tail the logarithm of arctan(-s/d) / π, split so that no square underflows."""
-
-    def tail() -> Any:
-        return log(special.hyp2f1(0.5, 1.0, 1.5, -square(s / d))) + log_ratio(s, -d) - LOG_PI
-
-    def above() -> Any:
-        return log1p(-arctan2(s, d) / math.pi)
-
-    def near() -> Any:
-        return choose(held(d) > 0.0, above, lambda: log(arctan2(s, -d) / math.pi))
-
-    return choose(held(d) < -held(s), tail, near)
-
-
-def _weibull_logpdf(z: Any, c: Any) -> Any:
-    return log(c) + xlogy(c - 1.0, z) - power(z, c)
-
-
-def _weibull_logcdf(z: Any, c: Any) -> Any:
-    """log(1 - exp(-y)) of y = zᶜ, which may underflow."""
-    y = power(z, c)
-    return choose(
-        held(y) < LOG2,
-        lambda: c * log(z) + log(special.exprel(-y)),
-        lambda: log1p(-exp(-y)),
-    )
+# The logarithm of arctan(-s/d) / π, split so that no square underflows.
+_cauchy_tail = formula(
+    "s, d",
+    "log(hyp2f1(0.5, 1.0, 1.5, -square(s / d))) + log_ratio(s, -d) - LOG_PI",
+)
+_weibull_logpdf = formula("z, c", "log(c) + xlogy(c - 1.0, z) - power(z, c)")
+# log(1 - exp(-y)) of y = zᶜ, which may underflow.
+_weibull_logcdf = formula(
+    "z, c, y", "c * log(z) + log(exprel(-y)) if y < LOG2 else log1p(-exp(-y))"
+)
 
 
 # --- discrete ------------------------------------------------------------------------------------
 
-
-def _probability(p: Any) -> Any:
-    return np.greater_equal(p, 0.0) & np.less_equal(p, 1.0)
-
-
 poisson = Discrete(
     st.poisson,
     ends=(0.0, LARGEST),
-    valid=lambda mu: np.greater_equal(mu, 0.0),
-    pmf=lambda k, mu: gamma_density(k + 1.0, mu),
-    logpmf=lambda k, mu: gamma_log_density(k + 1.0, mu),
-    cdf=lambda k, mu: special.pdtr(k, mu),
-    logcdf=lambda k, mu: choose(k == 0.0, lambda: -mu, lambda: log_gammaincc(k + 1.0, mu)),
-    sf=lambda k, mu: special.pdtrc(k, mu),
-    logsf=lambda k, mu: log_gammainc(k + 1.0, mu),
+    valid="mu >= 0.0",
+    pmf="gamma_density(k + 1.0, mu)",
+    logpmf="gamma_log_density(k + 1.0, mu)",
+    cdf="pdtr(k, mu)",
+    logcdf="-mu if k == 0.0 else log_gammaincc(k + 1.0, mu)",
+    sf="pdtrc(k, mu)",
+    logsf="log_gammainc(k + 1.0, mu)",
 )
+# Where all or none fail the probability may be nearly certain, and its logarithm near 0; of all
+# but none second derivatives cancel in what is nearly 1.
 binom = Discrete(
     st.binom,
     ends=lambda n, p: (0.0, n),
-    valid=lambda n, p: np.greater_equal(n, 0.0) & np.equal(np.floor(n), n) & _probability(p),
+    valid="n >= 0.0 and np.floor(n) == n and 0.0 <= p <= 1.0",
     fixed=["n"],
-    pmf=lambda k, n, p: beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0),
-    logpmf=lambda k, n, p: _binom_logpmf(k, n, p),
-    cdf=lambda k, n, p: special.betaincc(k + 1.0, n - k, p),
-    logcdf=lambda k, n, p: choose(  # all but none: in what is nearly 1 second derivatives cancel
-        k == 0.0, lambda: xlog1py(n, -p), lambda: log_betaincc(k + 1.0, n - k, p)
-    ),
-    sf=lambda k, n, p: special.betainc(k + 1.0, n - k, p),
-    logsf=lambda k, n, p: choose(
-        k == held(n) - 1.0, lambda: xlogy(n, p), lambda: log_betainc(k + 1.0, n - k, p)
-    ),
+    pmf="beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0)",
+    logpmf="gammaln(n + 1.0) - (gammaln(k + 1.0) + gammaln(n - k + 1.0)) "
+    "+ xlogy(k, p) + xlog1py(n - k, -p) if k == 0.0 or k == n else "
+    "beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)",
+    cdf="betaincc(k + 1.0, n - k, p)",
+    logcdf="xlog1py(n, -p) if k == 0.0 else log_betaincc(k + 1.0, n - k, p)",
+    sf="betainc(k + 1.0, n - k, p)",
+    logsf="xlogy(n, p) if k == n - 1.0 else log_betainc(k + 1.0, n - k, p)",
 )
 bernoulli = Discrete(
     st.bernoulli,
     ends=(0.0, 1.0),
-    valid=_probability,
-    pmf=lambda k, p: where(k == 1.0, p, 1.0 - p),
-    logpmf=lambda k, p: where(k == 1.0, log(p), log1p(-p)),
-    cdf=lambda k, p: 1.0 - p,
-    logcdf=lambda k, p: log1p(-p),
-    sf=lambda k, p: p,
-    logsf=lambda k, p: log(p),
+    valid="0.0 <= p <= 1.0",
+    pmf="where(k == 1.0, p, 1.0 - p)",
+    logpmf="where(k == 1.0, log(p), log1p(-p))",
+    cdf="1.0 - p",
+    logcdf="log1p(-p)",
+    sf="p",
+    logsf="log(p)",
 )
-
-
-def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
-    """All failures or all successes may be nearly certain, and then the logarithm is near 0."""
-
-    def alike() -> Any:
-        ways = gammaln(n + 1.0) - (gammaln(k + 1.0) + gammaln(n - k + 1.0))
-        return ways + xlogy(k, p) + xlog1py(n - k, -p)
-
-    def mixed() -> Any:
-        return beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)
-
-    return choose(np.equal(k, 0.0) | np.equal(k, held(n)), alike, mixed)
 
 
 # --- multivariate --------------------------------------------------------------------------------
