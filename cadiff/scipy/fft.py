@@ -8,6 +8,7 @@ it registers itself as a backend of SciPy's, which leaves all plain arrays to Sc
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -21,13 +22,14 @@ from .. import binding
 from ..binding import MissingRuleError, carries, resized
 from ..binding import make_complex as paired
 from ..numpy import fft as of_numpy
-from ..numpy._common import Axis, Number
+from ..numpy._common import Number
 from ..numpy._fourier import EXCHANGED, Options, Transform, at
 from ..numpy._refusals import INSTEAD, relayed
-from ..numpy.fft import Lengths, Name, named, one_axis, some_axes
+from ..numpy.fft import named, one_axis, some_axes
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
 from ..operations.linear_maps import linear
+from ._signatures import arguments_of
 
 __all__ = list(scipy.fft.__all__)
 
@@ -49,94 +51,52 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *dir(scipy.fft)})
 
 
-# --- arguments -----------------------------------------------------------------------------------
-
-
-def _options(workers: int | None, plan: Any = None) -> Options:
-    if plan is not None:
-        raise NotImplementedError("a precomputed plan is not supported, nor is it by SciPy")
-    return () if workers is None else (("workers", workers),)
-
-
-def _several(x: Any, s: Lengths, axes: Axis, norm: Name, of_half: bool, options: Options) -> Any:
-    x, how = some_axes(SCIPY, x, s, axes, norm, of_half, options)
-    if len(set(how.axes)) != len(how.axes):
-        raise ValueError("all axes must be unique")
-    return x, how
-
-
 # --- Fourier transforms --------------------------------------------------------------------------
 
 
-def along_one(original: Function, transform: Function, of_half: bool = False, **way: Any) -> Any:
-    """A function of SciPy's that transforms along one axis."""
+def along(original: Function, transform: Function, of_half: bool = False, **way: Any) -> Any:
+    """A function of SciPy's that transforms along one axis, or along several."""
+    arguments = arguments_of(original)
+    more = arguments((None,), {}).keys() & {"type", "orthogonalize"}
 
-    def function(
-        x: Any,
-        n: int | None = None,
-        axis: int = -1,
-        norm: Name = None,
-        overwrite_x: bool = False,
-        workers: int | None = None,
-        *,
-        plan: None = None,
-    ) -> Any:
-        options = _options(workers, plan)
-        return transform(*one_axis(SCIPY, x, n, axis, norm, of_half, options), **way)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = arguments(args, kwargs)
+        if given.get("plan") is not None:
+            raise NotImplementedError("a precomputed plan is not supported, nor is it by SciPy")
+        x, norm, workers = given["x"], given["norm"], given["workers"]
+        options: Options = () if workers is None else (("workers", workers),)
+        if "axis" in given:
+            x, how = one_axis(SCIPY, x, given["n"], given["axis"], norm, of_half, options)
+        else:
+            x, how = some_axes(SCIPY, x, given["s"], given["axes"], norm, of_half, options)
+            if len(set(how.axes)) != len(how.axes):
+                raise ValueError("all axes must be unique")
+        return transform(x, how, **way, **{name: given[name] for name in more})
 
-    return named(function, original, transform, f"As `scipy.fft.{original.__name__}`.")
-
-
-def along_several(
-    original: Function,
-    transform: Function,
-    of_half: bool = False,
-    default: Axis = None,
-    **way: Any,
-) -> Any:
-    """A function of SciPy's that transforms along several axes, by default all, or two."""
-
-    def function(
-        x: Any,
-        s: Lengths = None,
-        axes: Axis = default,
-        norm: Name = None,
-        overwrite_x: bool = False,
-        workers: int | None = None,
-        *,
-        plan: None = None,
-    ) -> Any:
-        options = _options(workers, plan)
-        return transform(*_several(x, s, axes, norm, of_half, options), **way)
-
+    function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     return named(function, original, transform, f"As `scipy.fft.{original.__name__}`.")
 
 
 _whole, _from_half = of_numpy.whole, of_numpy.half_to_real
 _to_half, _to_symmetric = of_numpy.REAL
 _from_symmetric = of_numpy.symmetric_to_real
-_TWO = of_numpy.TWO
 
-fft = along_one(scipy.fft.fft, _whole)
-ifft = along_one(scipy.fft.ifft, _whole, is_inverse=True)
-rfft = along_one(scipy.fft.rfft, _to_half)
-irfft = along_one(scipy.fft.irfft, _from_half, True)
-hfft = along_one(scipy.fft.hfft, _from_symmetric, True)
-ihfft = along_one(scipy.fft.ihfft, _to_symmetric)
-
-fftn = along_several(scipy.fft.fftn, _whole)
-ifftn = along_several(scipy.fft.ifftn, _whole, is_inverse=True)
-rfftn = along_several(scipy.fft.rfftn, _to_half)
-irfftn = along_several(scipy.fft.irfftn, _from_half, True)
-hfftn = along_several(scipy.fft.hfftn, _from_symmetric, True)
-ihfftn = along_several(scipy.fft.ihfftn, _to_symmetric)
-
-fft2 = along_several(scipy.fft.fft2, _whole, default=_TWO)
-ifft2 = along_several(scipy.fft.ifft2, _whole, default=_TWO, is_inverse=True)
-rfft2 = along_several(scipy.fft.rfft2, _to_half, default=_TWO)
-irfft2 = along_several(scipy.fft.irfft2, _from_half, True, _TWO)
-hfft2 = along_several(scipy.fft.hfft2, _from_symmetric, True, _TWO)
-ihfft2 = along_several(scipy.fft.ihfft2, _to_symmetric, default=_TWO)
+fft, fft2, fftn = (along(f, _whole) for f in (scipy.fft.fft, scipy.fft.fft2, scipy.fft.fftn))
+ifft, ifft2, ifftn = (
+    along(f, _whole, is_inverse=True) for f in (scipy.fft.ifft, scipy.fft.ifft2, scipy.fft.ifftn)
+)
+rfft, rfft2, rfftn = (
+    along(f, _to_half) for f in (scipy.fft.rfft, scipy.fft.rfft2, scipy.fft.rfftn)
+)
+irfft, irfft2, irfftn = (
+    along(f, _from_half, True) for f in (scipy.fft.irfft, scipy.fft.irfft2, scipy.fft.irfftn)
+)
+hfft, hfft2, hfftn = (
+    along(f, _from_symmetric, True) for f in (scipy.fft.hfft, scipy.fft.hfft2, scipy.fft.hfftn)
+)
+ihfft, ihfft2, ihfftn = (
+    along(f, _to_symmetric) for f in (scipy.fft.ihfft, scipy.fft.ihfft2, scipy.fft.ihfftn)
+)
 
 
 # --- cosine and sine transforms ------------------------------------------------------------------
@@ -218,70 +178,29 @@ def _by_parts(change: Function, x: Number) -> Number:
     return paired(*map(change, whole_parts(x)))
 
 
-def _trigonometric(
-    original: Function,
-    type: int,
-    x: Number,
-    how: Transform,
-    norm: Name,
-    orthogonalize: bool | None,
-) -> Number:
-    name = original.__name__.rstrip("n")
-    if type not in INVERSE:
-        raise ValueError(f"Invalid type specified: {type}; it is 1, 2, 3 or 4")
-    is_orthogonal = norm == "ortho" if orthogonalize is None else bool(orthogonalize)
-    if not how.axes:
-        return x
-    direction = how.norm
-    if name[0] == "i":
-        name, type, direction = name[1:], INVERSE[type], EXCHANGED[direction]
-    t = Trigonometric(name, type, how.axes, how.lengths, direction, is_orthogonal, how.options)
-    return _by_parts(lambda x: trigonometric(t, x)[0], x)
+def _trigonometric(original: Function) -> Any:
+    """A cosine or sine transform along one axis, or along several."""
+
+    def transform(x: Number, how: Transform, type: int, orthogonalize: bool | None) -> Number:
+        name = original.__name__.rstrip("n")
+        if type not in INVERSE:
+            raise ValueError(f"Invalid type specified: {type}; it is 1, 2, 3 or 4")
+        is_orthogonal = how.norm == "ortho" if orthogonalize is None else bool(orthogonalize)
+        if not how.axes:
+            return x
+        direction = how.norm
+        if name[0] == "i":
+            name, type, direction = name[1:], INVERSE[type], EXCHANGED[direction]
+        t = Trigonometric(name, type, how.axes, how.lengths, direction, is_orthogonal, how.options)
+        return _by_parts(lambda x: trigonometric(t, x)[0], x)
+
+    return along(original, transform)
 
 
-def of_one(original: Function) -> Any:
-    """A cosine or sine transform along one axis."""
-
-    def function(
-        x: Any,
-        type: int = 2,
-        n: int | None = None,
-        axis: int = -1,
-        norm: Name = None,
-        overwrite_x: bool = False,
-        workers: int | None = None,
-        orthogonalize: bool | None = None,
-    ) -> Any:
-        x, how = one_axis(SCIPY, x, n, axis, norm, options=_options(workers))
-        return _trigonometric(original, type, x, how, norm, orthogonalize)
-
-    return named(function, original, None, f"As `scipy.fft.{original.__name__}`.")
-
-
-def of_several(original: Function) -> Any:
-    """A cosine or sine transform along several axes."""
-
-    def function(
-        x: Any,
-        type: int = 2,
-        s: Lengths = None,
-        axes: Axis = None,
-        norm: Name = None,
-        overwrite_x: bool = False,
-        workers: int | None = None,
-        *,
-        orthogonalize: bool | None = None,
-    ) -> Any:
-        x, how = _several(x, s, axes, norm, False, _options(workers))
-        return _trigonometric(original, type, x, how, norm, orthogonalize)
-
-    return named(function, original, None, f"As `scipy.fft.{original.__name__}`.")
-
-
-dct, idct = of_one(scipy.fft.dct), of_one(scipy.fft.idct)
-dst, idst = of_one(scipy.fft.dst), of_one(scipy.fft.idst)
-dctn, idctn = of_several(scipy.fft.dctn), of_several(scipy.fft.idctn)
-dstn, idstn = of_several(scipy.fft.dstn), of_several(scipy.fft.idstn)
+dct, idct = _trigonometric(scipy.fft.dct), _trigonometric(scipy.fft.idct)
+dst, idst = _trigonometric(scipy.fft.dst), _trigonometric(scipy.fft.idst)
+dctn, idctn = _trigonometric(scipy.fft.dctn), _trigonometric(scipy.fft.idctn)
+dstn, idstn = _trigonometric(scipy.fft.dstn), _trigonometric(scipy.fft.idstn)
 
 
 # --- Hankel transforms ---------------------------------------------------------------------------

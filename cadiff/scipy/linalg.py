@@ -48,6 +48,7 @@ from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _matrix_functions as functions
+from ._signatures import called_as
 from ._stacks import permutation
 
 __all__ = [
@@ -87,6 +88,11 @@ def finite(x: Any, check_finite: bool = True) -> Any:
 def square(x: Any, check_finite: bool = True) -> Any:
     """An argument that is a square matrix or a stack of them."""
     return of_numpy.square(finite(x, check_finite))
+
+
+def matrix(x: Any, check_finite: bool = True) -> Any:
+    """An argument that is a matrix or a stack of them."""
+    return of_numpy.matrix(finite(x, check_finite))
 
 
 def are_complex(*args: Any) -> bool:
@@ -144,19 +150,9 @@ systems.solves(_solve, _again)
 TRANSPOSED = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}
 
 
-@implements_all(scipy.linalg.solve)
-def solve(
-    a: Any,
-    b: Any,
-    lower: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    assume_a: str | None = None,
-    transposed: bool = False,
-) -> Any:
+@called_as(scipy.linalg.solve, a=square, b=finite)
+def solve(a: Any, b: Any, lower: bool, assume_a: str | None, transposed: bool) -> Any:
     """Solve a @ x = b; only what `assume_a` lets SciPy read of a is read."""
-    a, b = square(a, check_finite), finite(b, check_finite)
     a = _as_read(a, assume_a, lower)
     options: dict[str, Any] = {"lower": lower}
     if assume_a is not None:
@@ -168,19 +164,10 @@ def solve(
     return solved(lambda a, b: _solve(a, b, adjoint=bool(transposed), **options), a, b)
 
 
-@implements_all(scipy.linalg.solve_triangular)
-def solve_triangular(
-    a: Any,
-    b: Any,
-    trans: int | str = 0,
-    lower: bool = False,
-    unit_diagonal: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@called_as(scipy.linalg.solve_triangular, a=square, b=finite)
+def solve_triangular(a: Any, b: Any, trans: int | str, lower: bool, unit_diagonal: bool) -> Any:
     """Solve a @ x = b, or a.T @ x = b, for a triangle a."""
     how = {"lower": bool(lower), "unit": bool(unit_diagonal)}
-    a, b = square(a, check_finite), finite(b, check_finite)
     return solved(lambda a, b: _solve_triangle(a, b, trans, **how), a, b)
 
 
@@ -194,36 +181,23 @@ def _solve_triangle(a: Any, b: Any, trans: int | str = 0, **how: bool) -> Any:
     return solve_triangle(a, b, adjoint=TRANS[trans] == 2, **how)
 
 
-@implements_all(scipy.linalg.inv)
-def inv(
-    a: Any,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    *,
-    assume_a: str | None = None,
-    lower: bool = False,
-) -> Any:
+@called_as(scipy.linalg.inv, a=square)
+def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
     options = {} if assume_a is None else {"assume_a": assume_a, "lower": lower}
     by = partial(scipy.linalg.inv, check_finite=False, **options)
-    return systems.inv(_as_read(square(a, check_finite), assume_a, lower), by=by)
+    return systems.inv(_as_read(a, assume_a, lower), by=by)
 
 
-@implements_all(scipy.linalg.det)
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@called_as(scipy.linalg.det, a=square)
+def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
-    return systems.det(square(a, check_finite))
+    return systems.det(a)
 
 
-@implements_all(scipy.linalg.lstsq, plainly=of_finite(scipy.linalg.lstsq))
+@called_as(scipy.linalg.lstsq, of_finite(scipy.linalg.lstsq), a=finite, b=finite)
 def lstsq(
-    a: Any,
-    b: Any,
-    cond: float | None = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str | None = None,
+    a: Any, b: Any, cond: float | None, lapack_driver: str | None
 ) -> tuple[Any, Any, int, Any]:
     """The least-squares solution, squared residuals, rank and singular values.
 
@@ -231,7 +205,6 @@ def lstsq(
     """
     if lapack_driver == "gelsy":
         raise TypeError('lstsq has derivatives with lapack_driver="gelsd" or "gelss", not "gelsy"')
-    a, b = finite(a, check_finite), finite(b, check_finite)
     x, residuals, rank, s = of_numpy.lstsq(a, b, EPSILON if cond is None else cond)
     if b.ndim == 1 and np.size(residuals):
         residuals = residuals[0]
@@ -249,17 +222,9 @@ _pinv.defjvp(factor.pinv_push)
 _pinv.defpattern("...ij->...kl")
 
 
-@implements_all(scipy.linalg.pinv, plainly=of_finite(scipy.linalg.pinv))
-def pinv(
-    a: Any,
-    *,
-    atol: float | None = None,
-    rtol: float | None = None,
-    return_rank: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), a=matrix)
+def pinv(a: Any, atol: float | None, rtol: float | None, return_rank: bool) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
-    a = of_numpy.matrix(finite(a, check_finite))
     result = _pinv(a, atol=atol, rtol=rtol)
     if not return_rank:
         return result
@@ -269,32 +234,24 @@ def pinv(
 # --- factorisations ------------------------------------------------------------------------------
 
 
-@implements_all(scipy.linalg.cholesky)
-def cholesky(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> Any:
+@called_as(scipy.linalg.cholesky, a=square)
+def cholesky(a: Any, lower: bool) -> Any:
     """The triangle of a Cholesky factorisation; only that triangle of a is read."""
-    return factor.cholesky(square(a, check_finite), upper=not lower)
+    return factor.cholesky(a, upper=not lower)
 
 
-@implements_all(scipy.linalg.cho_factor)
-def cho_factor(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
+@called_as(scipy.linalg.cho_factor, a=square)
+def cho_factor(a: Any, lower: bool) -> tuple[Any, bool]:
     """The triangle of a Cholesky factorisation, for `cho_solve`; the other one is that of a."""
-    a = square(a, check_finite)
-    found = cholesky(a, lower, check_finite=False)
+    found = factor.cholesky(a, upper=not lower)
     return where(triangle(a.shape[-1], bool(lower)), found, a), lower
 
 
-@implements_all(scipy.linalg.cho_solve)
-def cho_solve(
-    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
-) -> Any:
+@called_as(scipy.linalg.cho_solve, b=finite)
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, check_finite: bool) -> Any:
     """Solve a @ x = b, given the Cholesky factorisation of a."""
     c, lower = c_and_lower
     c, lower = square(c, check_finite), bool(lower)
-    b = finite(b, check_finite)
     return solved(lambda c, b: systems.cho_solve(c, b, lower=lower), c, b)
 
 
@@ -336,27 +293,19 @@ _lu_factor.defjvp(_lu_push)
 _lu_factor.defpattern("...ij->...kl,...m")
 
 
-@implements_all(scipy.linalg.lu_factor)
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+@called_as(scipy.linalg.lu_factor, a=square)
+def lu_factor(a: Any) -> tuple[Any, Any]:
     """The factors of one square matrix in one array, and the exchanges of rows."""
-    a = square(a, check_finite)
     if a.ndim != 2:
         raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
     lu, pivots = _lu_factor(a)
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
-@implements_all(scipy.linalg.lu_solve)
-def lu_solve(
-    lu_and_piv: tuple[Any, Any],
-    b: Any,
-    trans: int = 0,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@called_as(scipy.linalg.lu_solve, b=finite)
+def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int, check_finite: bool) -> Any:
     """Solve a @ x = b, or a.T @ x = b, given the factors of a."""
     lu, order = square(lu_and_piv[0], check_finite), permutation(np.asarray(lu_and_piv[1]))
-    b = finite(b, check_finite)
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
     if trans:
@@ -366,14 +315,8 @@ def lu_solve(
     return solve_triangle(lu, half, lower=False)
 
 
-@implements_all(scipy.linalg.lu)
-def lu(
-    a: Any,
-    permute_l: bool = False,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    p_indices: bool = False,
-) -> tuple[Any, ...]:
+@called_as(scipy.linalg.lu)
+def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[Any, ...]:
     """The factors p, l, u of a square matrix; the permutation p has no derivative."""
     packed, pivots = lu_factor(a, check_finite=check_finite)
     n = len(packed)
@@ -385,17 +328,9 @@ def lu(
     return rows if p_indices else np.eye(n)[rows], lower, upper
 
 
-@implements_all(scipy.linalg.qr)
-def qr(
-    a: Any,
-    overwrite_a: bool = False,
-    lwork: Any = None,
-    mode: str = "full",
-    pivoting: bool = False,
-    check_finite: bool = True,
-) -> Any:
+@called_as(scipy.linalg.qr, a=matrix)
+def qr(a: Any, mode: str, pivoting: bool) -> Any:
     """The factorisation a = q @ r; see `cadiff.numpy.linalg.qr`. Mode "raw" is not supported."""
-    a = of_numpy.matrix(finite(a, check_finite))
     modes = {"full": "complete", "r": "complete", "economic": "reduced"}
     if mode not in modes:
         raise TypeError(f'qr has derivatives in modes "full", "r", "economic", not {mode!r}')
@@ -427,17 +362,8 @@ _eigvals.defjvp(factor.eigvals_push)
 _eigvals.defpattern("...ij->...k")
 
 
-@implements_all(scipy.linalg.eig)
-def eig(
-    a: Any,
-    b: Any = None,
-    left: bool = False,
-    right: bool = True,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-    homogeneous_eigvals: bool = False,
-) -> Any:
+@called_as(scipy.linalg.eig, a=square)
+def eig(a: Any, b: Any, left: bool, right: bool, homogeneous_eigvals: bool) -> Any:
     """Eigenvalues, which are complex always, and eigenvectors; see `cadiff.numpy.linalg.eig`."""
     supported("eig", left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
     if b is not None:
@@ -445,7 +371,6 @@ def eig(
             "eig of two matrices has no derivatives: give it cadiff.numpy.linalg.solve(b, a), "
             "which has the same eigenvalues"
         )
-    a = square(a, check_finite)
     if not right:
         return _eigvals(a) + 0j
     w, v = _eig(a)
@@ -469,27 +394,24 @@ _eigh.defjvp(factor.eigh_push)
 _eigh.defpattern("...ij->...k,...lm")
 
 
-@implements_all(scipy.linalg.eigh)
+@called_as(scipy.linalg.eigh, a=square)
 def eigh(
     a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    type: int = 1,
-    check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    driver: str | None = None,
+    b: Any,
+    lower: bool,
+    eigvals_only: bool,
+    type: int,
+    check_finite: bool,
+    subset_by_index: Any,
+    subset_by_value: Any,
+    driver: str | None,
 ) -> Any:
     """Eigenvalues and eigenvectors of a symmetric matrix; see `cadiff.numpy.linalg.eigh`.
 
     A positive definite b makes it the problem a @ v = w * (b @ v), of type 1.
     """
     supported("eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
-    a, lower = square(a, check_finite), bool(lower)
+    lower = bool(lower)
     first, last = (0, a.shape[-1] - 1) if subset_by_index is None else subset_by_index
     chosen = slice(first, last + 1)
     if b is not None:
@@ -535,27 +457,19 @@ _svd.defjvp(factor.svd_push)
 _svd.defpattern("...ij->...kl,...m,...no")
 
 
-@implements_all(scipy.linalg.svd, plainly=of_finite(scipy.linalg.svd))
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
+@called_as(scipy.linalg.svd, of_finite(scipy.linalg.svd), a=matrix)
+def svd(a: Any, full_matrices: bool, compute_uv: bool, lapack_driver: str) -> Any:
     """Singular values and vectors; see `cadiff.numpy.linalg.svd`."""
-    a = of_numpy.matrix(finite(a, check_finite))
     if not compute_uv:
         return factor.svdvals(a)
     full = bool(full_matrices) and a.shape[-2] != a.shape[-1]
     return _svd(a, full=full, driver=lapack_driver)
 
 
-@implements_all(scipy.linalg.svdvals)
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+@called_as(scipy.linalg.svdvals, a=matrix)
+def svdvals(a: Any) -> Any:
     """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
-    return factor.svdvals(of_numpy.matrix(finite(a, check_finite)))
+    return factor.svdvals(a)
 
 
 # --- functions of matrices -----------------------------------------------------------------------
@@ -570,12 +484,9 @@ def expm(A: Any) -> Any:
     return functions.expm(of_numpy.square(A))
 
 
-@implements_all(scipy.linalg.expm_frechet)
-def expm_frechet(
-    A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
-) -> Any:
+@called_as(scipy.linalg.expm_frechet, A=square, E=square)
+def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
     """The exponential of A, and its derivative along E."""
-    A, E = square(A, check_finite), square(E, check_finite)
     if A.shape != E.shape:
         raise ValueError("expected A and E to be the same shape")
     tangent = functions.frechet(A, E)
@@ -624,12 +535,9 @@ _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))
 
 
-@implements_all(scipy.linalg.norm)
-def norm(
-    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
-) -> Any:
+@called_as(scipy.linalg.norm, a=finite)
+def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     """The norm of vectors or matrices; see `cadiff.numpy.linalg.norm`."""
-    a = finite(a, check_finite)
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
     if axis is None and ord in orders.get(a.ndim, ()) and not are_complex(a):
         return _euclidean(a, 2, None, keepdims)

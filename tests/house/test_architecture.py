@@ -82,7 +82,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_exponentials", "_formulas", "_stacks"},
+            {"_exponentials", "_formulas", "_signatures", "_stacks"},
             {"_matrix_functions"},
             {"_families", "fft", "linalg"},
             {"_values"},
