@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from types import ModuleType
 from typing import Any
@@ -38,8 +39,9 @@ def valued(result: Any, value: Any) -> Any:
 class Formula:
     """A function of named parameters that an expression states.
 
-    Names that are no parameters are those of some modules, the last of which is the one that it
-    stands in, as they are when the formula is first computed.
+    Lines "where name = expression" may follow, of what is computed once, beforehand. Names that
+    are no parameters are those of some modules, the last of which is the one that it stands in, as
+    they are when the formula is first computed.
     """
 
     def __init__(self, parameters: str, text: str, *names: Mapping[str, Any]) -> None:
@@ -50,11 +52,16 @@ class Formula:
 
     @cached_property
     def _function(self) -> Callable[..., Any]:
-        parameters = self._parameters.split(", ")
-        tree = _Choices(parameters).visit(ast.parse(self._text, mode="eval"))
-        text = f"lambda {self._parameters}: {ast.unparse(tree)}"
+        text, *others = self._text.split("\nwhere ")
+        parts = [other.split(" = ", 1) for other in others]
+        read = _Choices([*self._parameters.split(", "), *(name for name, _ in parts)])
+        text = ast.unparse(read.visit(ast.parse(f"({text})", mode="eval")))
+        for name, part in reversed(parts):
+            part = ast.unparse(read.visit(ast.parse(f"({part})", mode="eval")))
+            text = f"(lambda {name}: {text})({part})"
         names = {name: item for some in self._names for name, item in some.items()}
-        function: Callable[..., Any] = eval(compile(text, __file__, "eval"), names)
+        code = compile(f"lambda {self._parameters}: {text}", __file__, "eval")
+        function: Callable[..., Any] = eval(code, names)
         return function
 
 
@@ -65,6 +72,22 @@ def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, s
     """
     known = (vars(table), globals(), *map(vars, modules), names)
     return lambda parameters, text: Formula(parameters, text, *known)
+
+
+def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
+    """Name, parameters, and what follows them, of the rows of a table.
+
+    That is a formula behind "=", or one for each of some parameters, behind its name and a colon.
+    What is indented continues a row; rows may be apart, with comments between them.
+    """
+    for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
+        head, _, rest = re.sub(r"\n +", "\n", row).partition(")")
+        name, _, parameters = head.partition("(")
+        if rest.startswith(" ="):
+            yield name, parameters, rest[2:]
+        else:
+            parts = re.split(rf"\s({'|'.join(parameters.split(', '))}): ", rest)
+            yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 class Tabulated(primitive):

@@ -34,11 +34,11 @@ from ..operations.primitives import after_lanes, primitive
 
 # What is taken "as" itself is for others, too, as checkers of types have it.
 from ..operations.table import cbrt as cbrt
-from ..operations.table import cos, exp, hypot, rint, sin, square, where
 from ..operations.table import digamma as digamma
 from ..operations.table import entr as entr
 from ..operations.table import erf as erf
 from ..operations.table import erfc as erfc
+from ..operations.table import exp, rint, where
 from ..operations.table import exp2 as exp2
 from ..operations.table import expit as expit
 from ..operations.table import expm1 as expm1
@@ -51,8 +51,7 @@ from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families, _values
-from ._families import digamma_gap
-from ._formulas import Tabulated, choose, formulas_of
+from ._formulas import Tabulated, choose, formulas_of, rows_of
 
 Function = Callable[..., Any]
 
@@ -78,9 +77,7 @@ for _function in (cbrt, entr, erf, erfc, exp2, expit, expm1, gamma, gammaln, log
 UFUNCS |= {sp.psi: digamma, sp.xlogy: xlogy, sp.xlog1py: xlog1py, sp.round: rint}
 
 
-# --- one row for each ufunc ----------------------------------------------------------------------
-
-formula = formulas_of(globals(), _families)
+# --- ufuncs --------------------------------------------------------------------------------------
 
 
 def _refusal(name: str, argument: str) -> Function:
@@ -108,14 +105,11 @@ class _Elementwise(Tabulated):
         return super().__call__(*map(gathered, args), **kwargs)
 
 
-def _ufunc(head: str, /, **partials: str) -> Function:
+def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's.
 
-    `head` is its name and arguments; a partial is a formula of the value, `ans`, and the
-    arguments. An argument without a partial is refused if it carries a derivative. Values are
-    those of `_values` where it has some, which are right where SciPy's are not.
+    Values are those of `_values` where it has some, which are right where SciPy's are not.
     """
-    name, _, arguments = head.rstrip(")").partition("(")
     original, values = getattr(sp, name), getattr(_values, name, None)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
@@ -133,284 +127,327 @@ def _ufunc(head: str, /, **partials: str) -> Function:
     return function
 
 
-def _inside(v: Any, partial: Any) -> Any:
-    """The partial, but nan where the value is nan: outside the domain."""
-    plain = held(v)
-    return where(plain != plain, math.nan, partial)
-
+# A row is a ufunc of SciPy's with its partials, formulas of the value, `ans`, and the arguments;
+# an argument without one is refused if it carries a derivative. Or it is a formula for others.
+TABLE = """
+# The partial, but nan where the value is nan: outside the domain.
+_inside(ans, partial) = where(held(ans) != held(ans), math.nan, partial)
 
 # --- error functions and the normal distribution -------------------------------------------------
 
-erfi = _ufunc("erfi(z)", z="2.0 / ROOT_PI * exp(square(z))")
-erfcx = _ufunc("erfcx(x)", x="-2.0 * erfcx_moment(1, x)")
-dawsn = _ufunc("dawsn(x)", x="hyp1f1(1.0, 0.5, -square(x))")
-erfinv = _ufunc("erfinv(y)", y="0.5 * ROOT_PI * exp(square(ans))")
-erfcinv = _ufunc(
-    "erfcinv(y)",
-    y="-0.5 * ROOT_PI * (exp(square(ans)) if abs(ans) < 1.0 else _tail_ratio(ans, y))",
-)
-ndtr = _ufunc("ndtr(x)", x="_normal_density(x)")
-ndtri = _ufunc(
-    "ndtri(y)",
-    y="ROOT_2PI * exp(0.5 * square(ans)) if abs(ans) < 1.5 else "
-    "ROOT_HALF_PI * _tail_ratio(ans * (-1.0 / ROOT2), y)",
-)
-log_ndtr = _ufunc(  # far out asymptotically, then by Mills' ratio
-    "log_ndtr(x)",
-    x="_normal_density(x) / ndtr(x) if x > 0.0 else "
-    "-x - reciprocal(x) * (1.0 - 2.0 * square(reciprocal(x))) if x < -1e6 else "
-    "math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2)))",
-)
-ndtri_exp = _ufunc("ndtri_exp(y)", y="ROOT_HALF_PI * erfcx(ans * (-1.0 / ROOT2))")
-owens_t = _ufunc(  # far out exp is 0, and the squares may overflow
-    "owens_t(h, a)",
-    h="-0.5 * _normal_density(h) * erf(a * h / ROOT2)",
-    a="0.0 if np.hypot(h, h * a) > 40.0 else "
-    "exp(-0.5 * (square(h) + square(h * a))) / (1.0 + square(a)) / math.tau",
-)
+erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
+erfcx(x)              x: -2.0 * erfcx_moment(1, x)
+dawsn(x)              x: hyp1f1(1.0, 0.5, -square(x))
+erfinv(y)             y: 0.5 * ROOT_PI * exp(square(ans))
+erfcinv(y)
+    y: -0.5 * ROOT_PI * (exp(square(ans)) if abs(ans) < 1.0 else _tail_ratio(ans, y))
+ndtr(x)               x: _normal_density(x)
+ndtri(y)
+    y: ROOT_2PI * exp(0.5 * square(ans)) if abs(ans) < 1.5 else
+        ROOT_HALF_PI * _tail_ratio(ans * (-1.0 / ROOT2), y)
+log_ndtr(x)
+    x: _normal_density(x) / ndtr(x) if x > 0.0 else
+        -x - reciprocal(x) * (1.0 - 2.0 * square(reciprocal(x))) if x < -1e6 else
+        math.sqrt(2.0 / math.pi) * reciprocal(erfcx(x * (-1.0 / ROOT2)))
+ndtri_exp(y)          y: ROOT_HALF_PI * erfcx(ans * (-1.0 / ROOT2))
+owens_t(h, a)
+    h: -0.5 * _normal_density(h) * erf(a * h / ROOT2)
+    a: 0.0 if np.hypot(h, h * a) > 40.0 else
+        exp(-0.5 * (square(h) + square(h * a))) / (1.0 + square(a)) / math.tau
 
 # The quotient erfcx(v) / y: exp(v²) if y is erfc(v), without the error of v times v. Far out that
 # is much; near v = 0 it is nothing, and the derivative of this form would cancel.
-_tail_ratio = formula(
-    "v, y",
-    "math.inf if y == 0.0 else "
-    "valued(exp(square(v)), held(erfcx(v) / y)) if y < TINY else erfcx(v) / y",
-)
-_normal_density = formula("x", "exp(-0.5 * square(x)) / ROOT_2PI")
-
+_tail_ratio(v, y) =
+    math.inf if y == 0.0 else
+    valued(exp(square(v)), held(erfcx(v) / y)) if y < TINY else erfcx(v) / y
+_normal_density(x) = exp(-0.5 * square(x)) / ROOT_2PI
 
 # --- elementary ----------------------------------------------------------------------------------
 
-logit = _ufunc("logit(x)", x="_inside(ans, reciprocal(x) + reciprocal(1.0 - x))")
-exp10 = _ufunc("exp10(x)", x="LN10 * ans")
-cosm1 = _ufunc("cosm1(x)", x="-sin(x)")
-exprel = _ufunc("exprel(x)", x="_exprel_slope(x)")
-sindg = _ufunc("sindg(x)", x="DEGREE * cosdg(x)")
-cosdg = _ufunc("cosdg(x)", x="-DEGREE * sindg(x)")
-tandg = _ufunc("tandg(x)", x="DEGREE * (1.0 + square(ans))")
-cotdg = _ufunc("cotdg(x)", x="-DEGREE * (1.0 + square(ans))")
-powm1 = _ufunc(
-    "powm1(x, y)",
-    x="0.0 if x == 0.0 and y == 0.0 else y * power(x, y - 1.0)",
-    y="0.0 if x == 0.0 and y >= 0.0 else power(x, y) * log(x)",
-)
-boxcox = _ufunc(
-    "boxcox(x, lmbda)",
-    x="_inside(ans, power(x, lmbda - 1.0))",
-    lmbda="square(reciprocal(lmbda)) if x == 0.0 else "
-    "square(log(x)) * _exprel_slope(lmbda * log(x))",
-)
-boxcox1p = _ufunc(
-    "boxcox1p(x, lmbda)",
-    x="_inside(ans, "
-    "exp(xlog1py(lmbda - 1.0, x)) if abs(x) < 0.5 else power(1.0 + x, lmbda - 1.0))",
-    lmbda="square(reciprocal(lmbda)) if x == -1.0 else "
-    "square(log1p(x)) * _exprel_slope(lmbda * log1p(x))",
-)
-inv_boxcox = _ufunc(
-    "inv_boxcox(y, lmbda)",
-    y="_inv_boxcox_slope(ans, y, lmbda)",
-    lmbda="_inv_boxcox_bend(ans, y, lmbda)",
-)
-inv_boxcox1p = _ufunc(
-    "inv_boxcox1p(y, lmbda)",
-    y="_inv_boxcox_slope(inv_boxcox(y, lmbda), y, lmbda)",
-    lmbda="_inv_boxcox_bend(inv_boxcox(y, lmbda), y, lmbda)",
-)
+logit(x)              x: _inside(ans, reciprocal(x) + reciprocal(1.0 - x))
+exp10(x)              x: LN10 * ans
+cosm1(x)              x: -sin(x)
+exprel(x)             x: _exprel_slope(x)
+sindg(x)              x: DEGREE * cosdg(x)
+cosdg(x)              x: -DEGREE * sindg(x)
+tandg(x)              x: DEGREE * (1.0 + square(ans))
+cotdg(x)              x: -DEGREE * (1.0 + square(ans))
+powm1(x, y)
+    x: 0.0 if x == 0.0 and y == 0.0 else y * power(x, y - 1.0)
+    y: 0.0 if x == 0.0 and y >= 0.0 else power(x, y) * log(x)
+boxcox(x, lmbda)
+    x: _inside(ans, power(x, lmbda - 1.0))
+    lmbda: square(reciprocal(lmbda)) if x == 0.0 else
+        square(log(x)) * _exprel_slope(lmbda * log(x))
+boxcox1p(x, lmbda)
+    x: _inside(ans,
+        exp(xlog1py(lmbda - 1.0, x)) if abs(x) < 0.5 else power(1.0 + x, lmbda - 1.0))
+    lmbda: square(reciprocal(lmbda)) if x == -1.0 else
+        square(log1p(x)) * _exprel_slope(lmbda * log1p(x))
+inv_boxcox(y, lmbda)
+    y: _inv_boxcox_slope(ans, y, lmbda)
+    lmbda: _inv_boxcox_bend(ans, y, lmbda)
+inv_boxcox1p(y, lmbda)
+    y: _inv_boxcox_slope(inv_boxcox(y, lmbda), y, lmbda)
+    lmbda: _inv_boxcox_bend(inv_boxcox(y, lmbda), y, lmbda)
 
 # x**(1 - λ) where λ y = x**λ - 1.
-_inv_boxcox_slope = formula(
-    "x, y, lmbda",
-    "power(x, 1.0 - lmbda) if lmbda * y <= -1.0 or np.isinf(x) else x / (1.0 + lmbda * y)",
-)
+_inv_boxcox_slope(x, y, lmbda) =
+    power(x, 1.0 - lmbda) if lmbda * y <= -1.0 or np.isinf(x) else x / (1.0 + lmbda * y)
 # The derivative by λ, x times that of log1p(λ y) / λ; y² is not taken, it may overflow.
-_inv_boxcox_bend = formula(
-    "x, y, lmbda",
-    "x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda) "
-    "if lmbda * y > 2.0 or lmbda * y < -0.5 else x * y * (y * _log1prel_slope(lmbda * y))",
-)
+_inv_boxcox_bend(x, y, lmbda) =
+    x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda)
+    if lmbda * y > 2.0 or lmbda * y < -0.5 else x * y * (y * _log1prel_slope(lmbda * y))
 # The derivatives of (exp(x) - 1) / x, and of log1p(x) / x for x between -½ and 2.
-_exprel_slope = formula(
-    "x",
-    "exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else "
-    "0.5 * hyp1f1(2.0, 3.0, x)",
-)
-_log1prel_slope = formula("x", "-0.5 * hyp2f1(2.0, 2.0, 3.0, -x)")
-
+_exprel_slope(x) =
+    exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else
+    0.5 * hyp1f1(2.0, 3.0, x)
+_log1prel_slope(x) = -0.5 * hyp2f1(2.0, 2.0, 3.0, -x)
 
 # --- entropies and losses ------------------------------------------------------------------------
 
-
-def _positive(x: Any, y: Any, partial: Any) -> Any:
-    """The partial, but nan where x or y is negative."""
-    return where((held(x) < 0.0) | (held(y) < 0.0), math.nan, partial)
-
-
+# The partial, but nan where x or y is negative.
+_positive(x, y, partial) = where((held(x) < 0.0) | (held(y) < 0.0), math.nan, partial)
 # 1 - x / y, so that neither it nor its derivative cancels.
-_one_less_ratio = formula("x, y", "1.0 - divide(x, y) if x < 0.5 * y else divide(y - x, y)")
+_one_less_ratio(x, y) = 1.0 - divide(x, y) if x < 0.5 * y else divide(y - x, y)
+kl_div(x, y)
+    x: log_ratio(x, y)
+    y: _positive(x, y, 1.0 if x == 0.0 and y == 0.0 else _one_less_ratio(x, y))
+rel_entr(x, y)
+    x: 1.0 + log_ratio(x, y)
+    y: _positive(x, y, 0.0 if x == 0.0 and y == 0.0 else -divide(x, y))
+huber(delta, r)
+    delta: _positive(delta, 0.0, relu(absolute(r) - delta))
+    r: _positive(delta, 0.0, clip(r, -delta, delta))
+pseudo_huber(delta, r)
+    delta: _positive(delta, 0.0, _pseudo_huber_by_delta(delta, r))
+    r: _positive(delta, 0.0, r / hypot(1.0, r / delta) if abs(r) < delta else
+        0.0 if delta == 0.0 and r == 0.0 else delta * hypot_ratio(r, delta))
 
-kl_div = _ufunc(
-    "kl_div(x, y)",
-    x="log_ratio(x, y)",
-    y="_positive(x, y, 1.0 if x == 0.0 and y == 0.0 else _one_less_ratio(x, y))",
-)
-rel_entr = _ufunc(
-    "rel_entr(x, y)",
-    x="1.0 + log_ratio(x, y)",
-    y="_positive(x, y, 0.0 if x == 0.0 and y == 0.0 else -divide(x, y))",
-)
-huber = _ufunc(
-    "huber(delta, r)",
-    delta="_positive(delta, 0.0, relu(absolute(r) - delta))",
-    r="_positive(delta, 0.0, clip(r, -delta, delta))",
-)
-pseudo_huber = _ufunc(
-    "pseudo_huber(delta, r)",
-    delta="_positive(delta, 0.0, _pseudo_huber_by_delta(delta, r))",
-    r="_positive(delta, 0.0, r / hypot(1.0, r / delta) if abs(r) < delta else "
-    "0.0 if delta == 0.0 and r == 0.0 else delta * hypot_ratio(r, delta))",
-)
-
-
-def _pseudo_huber_by_delta(delta: Any, r: Any) -> Any:
-    """δ (s - 1)² / s with s = √(1 + (r/δ)²), and the limit |r| at δ = 0."""
-    h = hypot(delta, r)
-
-    def slope() -> Any:
-        excess = r * (r / (h + delta))  # h - δ
-        return excess * (excess / h)
-
-    return choose((held(delta) == 0.0) & (held(r) == 0.0), lambda: 0.0, slope)
-
+# δ (s - 1)² / s with s = √(1 + (r/δ)²), and the limit |r| at δ = 0; the excess is h - δ.
+_pseudo_huber_by_delta(delta, r) =
+    0.0 if delta == 0.0 and r == 0.0 else excess * (excess / h)
+    where h = hypot(delta, r)
+    where excess = r * (r / (h + delta))
 
 # --- gamma and its relatives ---------------------------------------------------------------------
-
 
 # Next to a pole of digamma a derivative of beta, poch or binom is a product of zero and infinity.
 # There gamma functions of arguments below ½ are reflected, Γ(x) Γ(1 - x) = π / sin πx (Abramowitz
 # and Stegun 6.1.17): that leaves gamma functions without poles, times a quotient of sines.
 
-
-def _sin_pi(x: Any) -> Any:
-    """The sine of πx, to all digits next to its zeros."""
-    k = rint(x)
-    return (1.0 - 2.0 * (k % 2.0)) * sin(math.pi * (x - k))
-
-
-def _cos_pi(x: Any) -> Any:
-    k = rint(x)
-    return (1.0 - 2.0 * (k % 2.0)) * cos(math.pi * (x - k))
-
-
-def _whole(x: Any) -> Any:
-    """Where x is a whole number; written without an equality, of which programs would warn."""
-    return np.abs(held(x) - np.floor(held(x))) <= 0.0
-
+# Sine and cosine of πx, to all digits next to their zeros. Whether x is a whole number is asked
+# without an equality, of which programs would warn.
+_sin_pi(x) = (1.0 - 2.0 * (k % 2.0)) * sin(math.pi * (x - k))
+    where k = rint(x)
+_cos_pi(x) = (1.0 - 2.0 * (k % 2.0)) * cos(math.pi * (x - k))
+    where k = rint(x)
+_whole(x) = np.abs(held(x) - np.floor(held(x))) <= 0.0
 
 # By reflection below ½, since the poles of digamma are none of 1/Γ.
-loggamma = _ufunc("loggamma(z)", z="_inside(ans, digamma(z))")
-rgamma = _ufunc(
-    "rgamma(z)",
-    z="gamma(1.0 - z) * (_cos_pi(z) - _sin_pi(z) / math.pi * digamma(1.0 - z)) if z < 0.5 else "
-    "0.0 if ans == 0.0 else -ans * digamma(z)",
-)
-gammasgn = _ufunc("gammasgn(x)", x="0.0")
-beta = _ufunc("beta(a, b)", a="_beta_slope(ans, a, b)", b="_beta_slope(ans, b, a)")
-betaln = _ufunc("betaln(a, b)", a="-_digamma_gap(a, b)", b="-_digamma_gap(b, a)")
-poch = _ufunc("poch(z, m)", z="_poch_by_z(ans, z, m)", m="_poch_by_m(ans, z, m)")
-binom = _ufunc("binom(x, y)", x="_binom_by_x(ans, x, y)", y="_binom_by_y(ans, x, y)")
+loggamma(z)           z: _inside(ans, digamma(z))
+rgamma(z)
+    z: gamma(1.0 - z) * (_cos_pi(z) - _sin_pi(z) / math.pi * digamma(1.0 - z)) if z < 0.5 else
+        0.0 if ans == 0.0 else -ans * digamma(z)
+gammasgn(x)           x: 0.0
+beta(a, b)
+    a: _beta_slope(ans, a, b)
+    b: _beta_slope(ans, b, a)
+betaln(a, b)
+    a: -_digamma_gap(a, b)
+    b: -_digamma_gap(b, a)
+poch(z, m)
+    z: _poch_by_z(ans, z, m)
+    m: _poch_by_m(ans, z, m)
+binom(x, y)
+    x: _binom_by_x(ans, x, y)
+    y: _binom_by_y(ans, x, y)
 
 # ψ(a + b) - ψ(a), also where both are reflected.
-_digamma_gap = formula(
-    "a, b",
-    "math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)) - digamma_gap(0, 1.0 - a - b, b) "
-    "if np.minimum(a, a + b) <= 0.0 and np.maximum(a, a + b) < 0.5 else digamma_gap(0, a, b)",
-)
+_digamma_gap(a, b) =
+    math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)) - digamma_gap(0, 1.0 - a - b, b)
+    if np.minimum(a, a + b) <= 0.0 and np.maximum(a, a + b) < 0.5 else digamma_gap(0, a, b)
 
 # The derivative of beta by a; B(a, b) = B(b, 1 - a - b) sin π(a+b) / sin πa below ½. Where b is
 # small reflecting it would cancel.
-_beta_slope = formula(
-    "ans, a, b",
-    "(_beta_reflect_a(a, b, 1.0 - a - b) if a < 0.5 and (abs(b) <= abs(a) or b >= 0.5) else "
-    "_beta_reflect_b(a, b, 1.0 - a - b)) if a + b < 0.25 else -ans * _digamma_gap(a, b)",
-)
+_beta_slope(ans, a, b) =
+    (_beta_reflect_a(a, b) if a < 0.5 and (abs(b) <= abs(a) or b >= 0.5) else
+    _beta_reflect_b(a, b)) if a + b < 0.25 else -ans * _digamma_gap(a, b)
+_beta_reflect_a(a, b) = beta(b, c) * (_digamma_gap(c, b) * turn - twist)
+    where c = 1.0 - a - b
+    where turn = where(_whole(a) & _whole(b), _cos_pi(b), _sin_pi(a + b) / _sin_pi(a))
+    where twist = where(_whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
+_beta_reflect_b(a, b) = beta(a, c) * turn / _sin_pi(b)
+    where c = 1.0 - a - b
+    where turn = _sin_pi(a + b) * (digamma(a) - digamma(c)) + math.pi * _cos_pi(a + b)
+
+# Γ(z+m) / Γ(z) is Γ(1-z) / Γ(1-z-m) sin πz / sin π(z+m), or Γ(z+m) Γ(1-z) sin πz / π. By m there
+# is no derivative where the function jumps, between two poles.
+_poch_by_z(ans, z, m) =
+    (_poch_reflect_both(z, m) if z + m < 0.5 else _poch_reflect_z(z, m))
+    if z < 0.25 else ans * _digamma_gap(z, m)
+_poch_reflect_both(z, m) = poch(c, m) * (twist - digamma_gap(0, c, m) * turn)
+    where c = 1.0 - z - m
+    where turn = where(_whole(z) & _whole(m), _cos_pi(m), _sin_pi(z) / _sin_pi(z + m))
+    where twist = where(_whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
+_poch_reflect_z(z, m) =
+    gamma(z + m) * gamma(1.0 - z) * (gap * _sin_pi(z) / math.pi + _cos_pi(z))
+    where gap = digamma_gap(0, 1.0 - z, 2.0 * z + m - 1.0)
+_poch_by_m(ans, z, m) = where(jumps, math.nan, ans * digamma(z + m))
+    where jumps = _whole(z) & _whole(m) & (held(z) <= 0.0) & (held(z) + held(m) <= 0.0)
+
+# For y > x + ¾ binom is B(x+1, y-x) sin π(y-x) / π, and, if x + 1 < ½, too, the one of y - x - 1
+# and y times sin π(y-x) / sin π(x+1). For y < -½ it is the one of x and x - y.
+_binom_by_x(ans, x, y) =
+    (_binom_reflect(x, y, y - x) if x > -0.5 else _binom_reflect_both(x, y, y - x))
+    if x - y < -0.75 else -ans * _digamma_gap(x + 1.0, -y)
+_binom_reflect(x, y, w) = beta(x + 1.0, w) * (gap * _sin_pi(w) / math.pi - _cos_pi(w))
+    where gap = digamma(x + 1.0) - digamma(w)
+_binom_reflect_both(x, y, w) = -binom(w - 1.0, y) * (_digamma_gap(-x, y) * turn + twist)
+    where turn = _sin_pi(w) / _sin_pi(x + 1.0)
+    where twist = -math.pi * _sin_pi(y) / square(_sin_pi(x + 1.0))
+_binom_by_y(ans, x, y) = where(swap, -1.0, 1.0) * _binom_by_more(ans, x, where(swap, x - y, y))
+    where swap = (held(y) < -0.5) & (held(x) - held(y) >= -0.75)
+_binom_by_more(ans, x, y) =
+    (_binom_by_more_reflect(x, y - x) if x > -0.5 else _binom_by_more_reflect_both(x, y, y - x))
+    if x - y < -0.75 else ans * _digamma_gap(y + 1.0, x - 2.0 * y)
+_binom_by_more_reflect(x, w) =
+    beta(x + 1.0, w) * (_cos_pi(w) - digamma_gap(0, w, x + 1.0) * _sin_pi(w) / math.pi)
+_binom_by_more_reflect_both(x, y, w) =
+    (slope * _sin_pi(w) + mirrored * math.pi * _cos_pi(w)) / _sin_pi(x + 1.0)
+    where mirrored = binom(w - 1.0, y)
+    where slope = _binom_mirrored_slope(mirrored, x, y, w)
+_binom_mirrored_slope(ans, x, y, w) =
+    beta(w, -y) * -(digamma_gap(0, -y, w + y) * _sin_pi(y) / math.pi + _cos_pi(y))
+    if y < -0.5 else ans * digamma_gap(0, y + 1.0, -x - 1.0)
+
+# --- incomplete gamma and beta functions, and distributions --------------------------------------
+
+# The reciprocals of densities; next to 0 by the logarithm, whose slope does not overflow.
+_gamma_width(a, x) =
+    exp(-gamma_log_density(a, x)) if 0.0 < x < 1e-60 else reciprocal(gamma_density(a, x))
+_beta_width(a, b, x) =
+    exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
+
+gammainc(a, x)        x: gamma_density(a, x)
+gammaincc(a, x)       x: -gamma_density(a, x)
+gammaincinv(a, y)     y: _gamma_width(a, ans)
+gammainccinv(a, y)    y: -_gamma_width(a, ans)
+betainc(a, b, x)      x: beta_density(a, b, x)
+betaincc(a, b, x)     x: -beta_density(a, b, x)
+betaincinv(a, b, y)
+    y: _beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betainccinv(b, a, y))
+betainccinv(a, b, y)
+    y: -(_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betaincinv(b, a, y)))
+stdtr(df, t)          t: student_density(df, t)
+stdtrit(df, p)        p: exp(-student_log_density(df, ans))
+chdtr(v, x)           x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
+chdtrc(v, x)          x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
+chdtri(v, p)          p: -2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))
+gdtr(a, b, x)
+    a: x * gamma_density(b, a * x)
+    x: a * gamma_density(b, a * x)
+gdtrc(a, b, x)
+    a: -x * gamma_density(b, a * x)
+    x: -a * gamma_density(b, a * x)
+fdtr(dfn, dfd, x)     x: _f_density(dfn, dfd, x)
+fdtrc(dfn, dfd, x)    x: -_f_density(dfn, dfd, x)
+pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
+pdtrc(k, m)           m: gamma_density(np.floor(k) + 1.0, m)
+bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+bdtrc(k, n, p)        p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+nbdtr(k, n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
+nbdtrc(k, n, p)       p: -beta_density(n, np.floor(k) + 1.0, p)
+
+# The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½. Beyond 1e60
+# degrees of freedom it no longer depends on them, and their squares overflow.
+_f_density(dfn, dfd, x) = _f_of_total(few, many, x, few * x + many)
+    where few = np.minimum(dfn, 1e60)
+    where many = np.minimum(dfd, 1e60)
+_f_of_total(dfn, dfd, x, total) = density * (dfn / total) * (dfd / total)
+    where density = beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total) if dfn * x < dfd else
+        beta_density(0.5 * dfd, 0.5 * dfn, dfd / total)
+
+# --- Bessel functions ----------------------------------------------------------------------------
+
+# Orders that v - 1 would round away; far out that does not matter.
+_next_to_zero(v, z) = (np.abs(v) < 0.5) & (v != 0.0) & (np.abs(z) > 0.0) & (np.abs(z) < 30.0)
+
+j0(x)                 x: -j1(x)
+j1(x)                 x: 0.5 * (j0(x) - jv(2, x))
+jv(v, z)
+    z: v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))
+y0(x)                 x: -y1(x)
+y1(x)                 x: _y_slope(ans, 1, x)
+yn(n, x)              x: _y_slope(ans, n, x)
+yv(v, z)              z: _y_slope(ans, v, z)
+i0(x)                 x: i1(x)
+i1(x)                 x: 0.5 * (i0(x) + iv(2, x))
+iv(v, z)
+    z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+k0(x)                 x: -k1(x)
+k1(x)                 x: -0.5 * (k0(x) + kn(2, x))
+kn(n, x)              x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
+kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
+i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
+i1e(x)                x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))
+ive(v, z)
+    z: ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else
+        (v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else
+        0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else
+        0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans
+k0e(x)                x: _kve_slope(ans, 0, x)
+k1e(x)                x: _kve_slope(ans, 1, x)
+kve(v, z)             z: _kve_slope(ans, v, z)
+
+# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite, and that of
+# exp(z) in exp(z) K is nothing beside the other.
+_y_slope(ans, v, z) =
+    -(np.abs(v) / z) * ans
+    if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else
+    0.5 * (yv(v - 1, z) - yv(v + 1, z))
+_kve_slope(ans, v, z) =
+    -kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else
+    (0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
+
+# --- integrals, hypergeometric and elliptic functions --------------------------------------------
+
+# Where formulas in E and K of 1 - p do not cancel; at p = 0 they miss the limit.
+_by_integrals(p) = (p > 3.0) | ((p > 0.0) & (p < 0.5))
+
+exp1(z)               z: _inside(ans, -divide(exp(-z), z))
+expi(x)               x: exp_over(1, x)
+expn(n, x)            x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
+spence(z)
+    z: log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else
+        -hyp2f1(1.0, 1.0, 2.0, 1.0 - z)
+hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
+hyp1f1(a, b, x)       x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
+hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+ellipk(m)
+    m: 0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else
+        math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m)
+ellipe(m)
+    m: 0.5 * (ans - ellipk(m)) / m if _by_integrals(1.0 - m) else
+        -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m)
+ellipkm1(p)
+    p: 0.5 * (_ellipem1(p) / p - ans) / (p - 1.0) if _by_integrals(p) else
+        -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p
+ellipkinc(phi, m)     phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
+ellipeinc(phi, m)     phi: sqrt(1.0 - m * square(sin(phi)))
+wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
+"""
 
 
-def _beta_reflect_a(a: Any, b: Any, c: Any) -> Any:
-    turn = where(_whole(a) & _whole(b), _cos_pi(b), _sin_pi(a + b) / _sin_pi(a))
-    twist = where(_whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
-    return beta(b, c) * (_digamma_gap(c, b) * turn - twist)
+for _name, _parameters, _text in rows_of(TABLE):
+    if isinstance(_text, str):
+        globals()[_name] = formulas_of(globals(), _families)(_parameters, _text)
+    else:
+        globals()[_name] = _ufunc(_name, _parameters, _text)
+jn = UFUNCS[sp.jv]
 
 
-def _beta_reflect_b(a: Any, b: Any, c: Any) -> Any:
-    turn = _sin_pi(a + b) * (digamma(a) - digamma(c)) + math.pi * _cos_pi(a + b)
-    return beta(a, c) * turn / _sin_pi(b)
-
-
-# Γ(z+m) / Γ(z) is Γ(1-z) / Γ(1-z-m) sin πz / sin π(z+m), or Γ(z+m) Γ(1-z) sin πz / π.
-_poch_by_z = formula(
-    "ans, z, m",
-    "(_poch_reflected(z, m, 1.0 - z - m) if z + m < 0.5 else gamma(z + m) * gamma(1.0 - z) "
-    "* (digamma_gap(0, 1.0 - z, 2.0 * z + m - 1.0) * _sin_pi(z) / math.pi + _cos_pi(z))) "
-    "if z < 0.25 else ans * _digamma_gap(z, m)",
-)
-
-
-def _poch_reflected(z: Any, m: Any, c: Any) -> Any:
-    turn = where(_whole(z) & _whole(m), _cos_pi(m), _sin_pi(z) / _sin_pi(z + m))
-    twist = where(_whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
-    return poch(c, m) * (twist - digamma_gap(0, c, m) * turn)
-
-
-def _poch_by_m(v: Any, z: Any, m: Any) -> Any:
-    """There is none where the function jumps, between two poles."""
-    jumps = _whole(z) & _whole(m) & (held(z) <= 0.0) & (held(z) + held(m) <= 0.0)
-    return where(jumps, math.nan, v * digamma(z + m))
-
-
-_binom_by_x = formula(
-    "ans, x, y",
-    "(beta(x + 1.0, y - x) * ((digamma(x + 1.0) - digamma(y - x)) * _sin_pi(y - x) / math.pi "
-    "- _cos_pi(y - x)) if x > -0.5 else _binom_by_x_reflected(x, y, y - x)) "
-    "if x - y < -0.75 else -ans * _digamma_gap(x + 1.0, -y)",
-)
-
-
-def _binom_by_x_reflected(x: Any, y: Any, w: Any) -> Any:
-    turn = _sin_pi(w) / _sin_pi(x + 1.0)
-    twist = -math.pi * _sin_pi(y) / square(_sin_pi(x + 1.0))
-    return -binom(w - 1.0, y) * (_digamma_gap(-x, y) * turn + twist)
-
-
-def _binom_by_y(v: Any, x: Any, y: Any) -> Any:
-    """The derivative of binom by y.
-
-    For y > x + ¾ the function is B(x+1, y-x) sin π(y-x) / π, and, if x + 1 < ½, too, the one of
-    y - x - 1 and y times sin π(y-x) / sin π(x+1). For y < -½ it is the one of x and x - y.
-    """
-    swap = (held(y) < -0.5) & (held(x) - held(y) >= -0.75)
-    return where(swap, -1.0, 1.0) * _binom_by_higher_y(v, x, where(swap, x - y, y))
-
-
-_binom_by_higher_y = formula(
-    "ans, x, y",
-    "(beta(x + 1.0, y - x) * (_cos_pi(y - x) - digamma_gap(0, y - x, x + 1.0) * _sin_pi(y - x) "
-    "/ math.pi) if x > -0.5 else _binom_by_y_reflected(x, y, y - x)) "
-    "if x - y < -0.75 else ans * _digamma_gap(y + 1.0, x - 2.0 * y)",
-)
-
-
-def _binom_by_y_reflected(x: Any, y: Any, w: Any) -> Any:
-    mirrored = binom(w - 1.0, y)  # at a fixed x
-    slope = _binom_mirrored_slope(mirrored, x, y, w)
-    return (slope * _sin_pi(w) + mirrored * math.pi * _cos_pi(w)) / _sin_pi(x + 1.0)
-
-
-_binom_mirrored_slope = formula(
-    "ans, x, y, w",
-    "beta(w, -y) * -(digamma_gap(0, -y, w + y) * _sin_pi(y) / math.pi + _cos_pi(y)) "
-    "if y < -0.5 else ans * digamma_gap(0, y + 1.0, -x - 1.0)",
-)
+# --- functions with more to say ------------------------------------------------------------------
 
 
 def multigammaln(a: Any, d: int) -> Any:
@@ -437,169 +474,6 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
     if out is not None:
         raise TypeError("zeta of numbers with derivatives takes no out=: assign the result")
     return _zeta(x, 1.0 if q is None else q)
-
-
-# --- incomplete gamma and beta functions, and distributions --------------------------------------
-
-# The reciprocals of densities; next to 0 by the logarithm, whose slope does not overflow.
-_gamma_width = formula(
-    "a, x",
-    "exp(-gamma_log_density(a, x)) if 0.0 < x < 1e-60 else reciprocal(gamma_density(a, x))",
-)
-_beta_width = formula(
-    "a, b, x",
-    "exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))",
-)
-
-gammainc = _ufunc("gammainc(a, x)", x="gamma_density(a, x)")
-gammaincc = _ufunc("gammaincc(a, x)", x="-gamma_density(a, x)")
-gammaincinv = _ufunc("gammaincinv(a, y)", y="_gamma_width(a, ans)")
-gammainccinv = _ufunc("gammainccinv(a, y)", y="-_gamma_width(a, ans)")
-betainc = _ufunc("betainc(a, b, x)", x="beta_density(a, b, x)")
-betaincc = _ufunc("betaincc(a, b, x)", x="-beta_density(a, b, x)")
-betaincinv = _ufunc(  # beyond ½ at 1 - ans, to all digits
-    "betaincinv(a, b, y)",
-    y="_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betainccinv(b, a, y))",
-)
-betainccinv = _ufunc(
-    "betainccinv(a, b, y)",
-    y="-(_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betaincinv(b, a, y)))",
-)
-stdtr = _ufunc("stdtr(df, t)", t="student_density(df, t)")
-stdtrit = _ufunc("stdtrit(df, p)", p="exp(-student_log_density(df, ans))")
-chdtr = _ufunc("chdtr(v, x)", x="0.5 * gamma_density(0.5 * v, 0.5 * x)")
-chdtrc = _ufunc("chdtrc(v, x)", x="-0.5 * gamma_density(0.5 * v, 0.5 * x)")
-chdtri = _ufunc("chdtri(v, p)", p="-2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))")
-gdtr = _ufunc("gdtr(a, b, x)", a="x * gamma_density(b, a * x)", x="a * gamma_density(b, a * x)")
-gdtrc = _ufunc(
-    "gdtrc(a, b, x)", a="-x * gamma_density(b, a * x)", x="-a * gamma_density(b, a * x)"
-)
-fdtr = _ufunc("fdtr(dfn, dfd, x)", x="_f_density(dfn, dfd, x)")
-fdtrc = _ufunc("fdtrc(dfn, dfd, x)", x="-_f_density(dfn, dfd, x)")
-pdtr = _ufunc("pdtr(k, m)", m="-gamma_density(np.floor(k) + 1.0, m)")
-pdtrc = _ufunc("pdtrc(k, m)", m="gamma_density(np.floor(k) + 1.0, m)")
-bdtr = _ufunc("bdtr(k, n, p)", p="-beta_density(np.floor(k) + 1.0, n - np.floor(k), p)")
-bdtrc = _ufunc("bdtrc(k, n, p)", p="beta_density(np.floor(k) + 1.0, n - np.floor(k), p)")
-nbdtr = _ufunc("nbdtr(k, n, p)", p="beta_density(n, np.floor(k) + 1.0, p)")
-nbdtrc = _ufunc("nbdtrc(k, n, p)", p="-beta_density(n, np.floor(k) + 1.0, p)")
-
-
-def _f_density(dfn: Any, dfd: Any, x: Any) -> Any:
-    """The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½.
-
-    Beyond 1e60 degrees of freedom it no longer depends on them, and their squares overflow.
-    """
-    dfn, dfd = np.minimum(dfn, 1e60), np.minimum(dfd, 1e60)
-    total = dfn * x + dfd
-    return _of_beta(dfn, dfd, x, total) * (dfn / total) * (dfd / total)
-
-
-_of_beta = formula(
-    "dfn, dfd, x, total",
-    "beta_density(0.5 * dfn, 0.5 * dfd, dfn * x / total) if dfn * x < dfd else "
-    "beta_density(0.5 * dfd, 0.5 * dfn, dfd / total)",
-)
-
-
-# --- Bessel functions ----------------------------------------------------------------------------
-
-
-def _next_to_zero(v: Any, z: Any) -> Any:
-    """Orders that v - 1 would round away; far out that does not matter."""
-    size = np.abs(held(z))
-    return np.asarray((np.abs(v) < 0.5) & np.not_equal(v, 0.0) & (size > 0.0) & (size < 30.0))
-
-
-j0 = _ufunc("j0(x)", x="-j1(x)")
-j1 = _ufunc("j1(x)", x="0.5 * (j0(x) - jv(2, x))")
-jv = _ufunc(
-    "jv(v, z)",
-    z="v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))",
-)
-jn = jv
-y0 = _ufunc("y0(x)", x="-y1(x)")
-y1 = _ufunc("y1(x)", x="_y_slope(ans, 1, x)")
-yn = _ufunc("yn(n, x)", x="_y_slope(ans, n, x)")
-yv = _ufunc("yv(v, z)", z="_y_slope(ans, v, z)")
-i0 = _ufunc("i0(x)", x="i1(x)")
-i1 = _ufunc("i1(x)", x="0.5 * (i0(x) + iv(2, x))")
-iv = _ufunc(
-    "iv(v, z)",
-    z="v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))",
-)
-k0 = _ufunc("k0(x)", x="-k1(x)")
-k1 = _ufunc("k1(x)", x="-0.5 * (k0(x) + kn(2, x))")
-kn = _ufunc("kn(n, x)", x="-0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))")
-kv = _ufunc("kv(v, z)", z="-0.5 * (kv(v - 1, z) + kv(v + 1, z))")
-i0e = _ufunc("i0e(x)", x="-sign(x) * i0e_moment(1, absolute(x))")
-i1e = _ufunc("i1e(x)", x="i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))")
-ive = _ufunc(  # at 0 SciPy's has no infinities
-    "ive(v, z)",
-    z="ive_tail(1, v, z) if z > 18.0 + 0.5 * np.square(v) else "
-    "(v / z - sign(z)) * ans + ive(v + 1, z) if _next_to_zero(v, z) else "
-    "0.5 * (iv(v - 1, z) + iv(v + 1, z)) if z == 0.0 else "
-    "0.5 * (ive(v - 1, z) + ive(v + 1, z)) - sign(z) * ans",
-)
-k0e = _ufunc("k0e(x)", x="_kve_slope(ans, 0, x)")
-k1e = _ufunc("k1e(x)", x="_kve_slope(ans, 1, x)")
-kve = _ufunc("kve(v, z)", z="_kve_slope(ans, v, z)")
-
-# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite, and that of
-# exp(z) in exp(z) K is nothing beside the other.
-_y_slope = formula(
-    "ans, v, z",
-    "-(np.abs(v) / z) * ans "
-    "if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else "
-    "0.5 * (yv(v - 1, z) - yv(v + 1, z))",
-)
-_kve_slope = formula(
-    "ans, v, z",
-    "-kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else "
-    "(0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))",
-)
-
-
-# --- integrals, hypergeometric and elliptic functions --------------------------------------------
-
-
-def _by_integrals(p: Any) -> Any:
-    """Where formulas in E and K of 1 - p do not cancel; at p = 0 they miss the limit."""
-    return (p > 3.0) | ((p > 0.0) & (p < 0.5))
-
-
-exp1 = _ufunc("exp1(z)", z="_inside(ans, -divide(exp(-z), z))")
-expi = _ufunc("expi(x)", x="exp_over(1, x)")
-expn = _ufunc(
-    "expn(n, x)", x="-ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)"
-)
-spence = _ufunc(
-    "spence(z)",
-    z="log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else "
-    "-hyp2f1(1.0, 1.0, 2.0, 1.0 - z)",
-)
-hyp0f1 = _ufunc("hyp0f1(v, z)", z="hyp0f1(v + 1.0, z) / v")
-hyp1f1 = _ufunc("hyp1f1(a, b, x)", x="a / b * hyp1f1(a + 1.0, b + 1.0, x)")
-hyp2f1 = _ufunc("hyp2f1(a, b, c, z)", z="a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)")
-ellipk = _ufunc(
-    "ellipk(m)",
-    m="0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else "
-    "math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m)",
-)
-ellipe = _ufunc(
-    "ellipe(m)",
-    m="0.5 * (ans - ellipk(m)) / m if _by_integrals(1.0 - m) else "
-    "-math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m)",
-)
-ellipkm1 = _ufunc(
-    "ellipkm1(p)",
-    p="0.5 * (_ellipem1(p) / p - ans) / (p - 1.0) if _by_integrals(p) else "
-    "-math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p",
-)
-ellipkinc = _ufunc("ellipkinc(phi, m)", phi="reciprocal(sqrt(1.0 - m * square(sin(phi))))")
-ellipeinc = _ufunc("ellipeinc(phi, m)", phi="sqrt(1.0 - m * square(sin(phi)))")
-wrightomega = _ufunc(
-    "wrightomega(z)", z="1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)"
-)
 
 
 @functools.partial(
