@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from scipy import optimize
+
+from ._progress import takes_result
 
 TOLERANCE = 1e-8  # SciPy's gtol and barrier_tol
 BY_GTOL = "`gtol` termination condition is satisfied."
@@ -35,9 +36,7 @@ class Ending:
         self.barrier_tol = self.options.get("barrier_tol", tolerance)
         self._by_gtol = False
         self._callback = given.get("callback")
-        self._takes_result = self._callback is not None and (
-            set(inspect.signature(self._callback).parameters) == {"intermediate_result"}
-        )
+        self._takes_result = takes_result(self._callback)
 
     def at(self, x: Any, state: Any) -> bool:
         if self._callback is not None:

@@ -24,7 +24,7 @@ from ._minimize import in_containers
 from ._objectives import FEW_VARIABLES, Derivatives, program_of
 from ._progress import Progress, limit_of
 from ._results import as_result
-from ._solutions import EPSILON, NOT_ESTIMATED, Squares, inverse_of_squares
+from ._solutions import EPSILON, NOT_ESTIMATED, inverse_of_squares, of_squares
 from ._vectors import FloatArray, Parameters, check_plain, flat_results
 
 LARGEST_REFINEMENT = 1e-2  # of the residuals: what changes more was no minimum
@@ -153,8 +153,7 @@ def least_squares(given: dict[str, Any], progress: bool) -> Any:
     bounds = given.get("bounds")
     if bounds is not None and not isinstance(bounds, optimize.Bounds):
         bounds = optimize.Bounds(*bounds)
-    solution = Squares(parameters, result, bounds)
-    return in_containers(as_result(result, solution), parameters)
+    return in_containers(as_result(result, of_squares(parameters, result, bounds)), parameters)
 
 
 def _sides(bounds: Any) -> tuple[Any, Any]:
@@ -198,25 +197,18 @@ class _Residuals(Derivatives):
 
     def __init__(self, f: Callable[..., Any], *others: Any) -> None:
         super().__init__(f, *others)
-        is_recorded = self.n >= FEW_VARIABLES or isinstance(f, Program)
-        self._eager = 0 if is_recorded else 1  # so many Jacobians; more if there are long arrays
-        self._jacobians = 0
+        self._is_open = self.n < FEW_VARIABLES and not isinstance(f, Program)
         self._size = 0
 
     def value(self, x: FloatArray) -> Any:
-        if self._jacobians >= self._eager:
-            return super().value(x)
-        result = self.plain_value(x)
+        result = super().value(x)
         self._size = np.size(result)
         return result
 
     def matrix(self, what: str, x: FloatArray, may_be_sparse: bool = True) -> Any:
-        if self._eager and not self._jacobians:
-            self._eager = EAGER_JACOBIANS if self._is_of_arrays(x) else 0
-        self._jacobians += 1
-        if self._jacobians > self._eager:
-            return super().matrix(what, x, may_be_sparse)
-        return self.eager_jacobian(x)
+        if self._is_open:
+            self._is_open, self.eager = False, EAGER_JACOBIANS * self._is_of_arrays(x)
+        return super().matrix(what, x, may_be_sparse)
 
     def _is_of_arrays(self, x: FloatArray) -> bool:
         """Whether f has few operations, on long arrays."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,9 @@ from ._constraints import are_sparse, has_jacobian, with_derivatives
 from ._differences import steps_of
 from ._history import History
 from ._objectives import LARGE_HESSIAN, Objective, value_and_gradient
-from ._progress import Progress, limit_of
+from ._progress import Progress, limit_of, takes_result
 from ._results import as_result
-from ._solutions import Likelihood
+from ._solutions import Solution, of_likelihood
 from ._vectors import FloatArray, Parameters
 
 # Which derivatives SciPy's methods use.
@@ -244,7 +244,7 @@ def _of_vector(
 
 def of_parameters(callback: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
     """A callback that gets parameters as they were given; SciPy goes by the names it takes."""
-    if list(inspect.signature(callback).parameters) == ["intermediate_result"]:
+    if takes_result(callback):
 
         def with_result(intermediate_result: Any) -> Any:
             result = optimize.OptimizeResult(intermediate_result)
@@ -280,13 +280,13 @@ def with_likelihood(result: Any, objective: Objective, given: dict[str, Any]) ->
     if "x" not in result:
         return result  # of a method of the user's
     jac, hess = given.get("jac"), given.get("hess")
-    solution = Likelihood(
+    solution = Solution(
         objective.parameters,
         np.asarray(result.x),
         given.get("bounds"),
         jac if callable(jac) else objective.gradient,
         hess if callable(hess) else objective.hessian,
-        bool(np.size(given.get("constraints", ()))),
+        partial(of_likelihood, bool(np.size(given.get("constraints", ())))),
     )
     return as_result(result, solution)
 

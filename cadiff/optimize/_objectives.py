@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
@@ -56,6 +56,7 @@ class Derivatives:
         self._is_recorded = False  # and so computes values faster than f itself
         self.differences = Differences(name, self.plain_value, self._may_keep)
         self._is_sparse: dict[str, bool] = {}
+        self.eager = 0  # so many first derivatives are still by f itself, which is not recorded
 
     @cached_property
     def program(self) -> Program[..., Any]:
@@ -105,11 +106,10 @@ class Derivatives:
         """The value by f itself, of plain numbers or others."""
         return self._function(x, *self.args)
 
-    def eager_jacobian(self, x: FloatArray) -> NDArray[Any]:
-        """The Jacobian of f itself, which is recorded for this point alone."""
-        return self.first(  # type: ignore[no-any-return]
-            lambda x: self.timed(self._eager_jacobian, x), x
-        )
+    def is_eager(self) -> bool:
+        """Whether the next first derivative is by f itself."""
+        self.eager -= 1
+        return self.eager >= 0
 
     def first(self, derivative: Callable[[FloatArray], Any], x: FloatArray) -> Any:
         """A first derivative, or differences where there is none."""
@@ -120,22 +120,19 @@ class Derivatives:
 
         return self.differences.unless(counted, x)
 
-    def _eager_jacobian(self, x: FloatArray, *args: Any) -> Any:
-        return self.as_it_is("jacobian", x, *args)
-
-    def _eager_gradient(self, x: FloatArray, *args: Any) -> Any:
-        return self.as_it_is("value_and_grad", x, *args)
-
-    def timed(self, method: Callable[..., Any], *args: Any) -> Any:
+    def timed(self, name: str, *args: Any, eagerly: bool = False) -> Any:
+        """What a method of the program answers, or f itself."""
         begun = perf_counter()
+        method = partial(self.as_it_is, name) if eagerly else getattr(self.program, name)
         result = method(*args, *self.args)
-        if method.__name__ in self._begun:
+        kind = f"{name}, eagerly" if eagerly else name
+        if kind in self._begun:
             self.seconds += perf_counter() - begun
             self.calls += 1
         elif self.has_program:
             counts = self.program.stats()
             self._is_recorded = counts["recordings"] > 0 and counts["eager"] == 0
-        self._begun.add(method.__name__)
+        self._begun.add(kind)
         return result
 
     def is_sparse(self, what: str, x: FloatArray) -> bool:
@@ -155,8 +152,10 @@ class Derivatives:
         """The Jacobian or Hessian at x."""
 
         def exact(x: FloatArray) -> Any:
+            if what == "jacobian" and self.is_eager():
+                return self.timed(what, x, eagerly=True)
             sparse = may_be_sparse and self.is_sparse(what, x)
-            return self.timed(getattr(self.program, f"sparse_{what}" if sparse else what), x)
+            return self.timed(f"sparse_{what}" if sparse else what, x)
 
         return exact(x) if what == "hessian" else self.first(exact, x)
 
@@ -251,7 +250,7 @@ class Objective(Derivatives):
         self._point = b""  # the numbers of the last one
         self._value = 0.0
         self._gradient: FloatArray = np.empty(0)
-        self._eager = EAGER_GRADIENTS
+        self.eager = EAGER_GRADIENTS
         self._failed: tuple[bytes, Exception] = (b"", Exception())  # where there was no gradient
         self._alone: tuple[bytes, Any] = (b"", None)  # a point, and the value that f has there
 
@@ -269,10 +268,8 @@ class Objective(Derivatives):
             self._point = point
 
     def _differentiated(self, x: FloatArray) -> FloatArray:
-        is_eager = self._eager > 0 and not self.has_program
-        self._eager -= is_eager
-        differentiate = self._eager_gradient if is_eager else self.program.value_and_grad
-        self._value, gradient = self.timed(differentiate, x)
+        eagerly = not self.has_program and self.is_eager()
+        self._value, gradient = self.timed("value_and_grad", x, eagerly=eagerly)
         check_plain(self._value, self.name)
         self._progress.show(self._value, gradient)
         return np.full(self.n, np.nan) if np.isnan(self._value) else gradient
@@ -318,13 +315,13 @@ class Objective(Derivatives):
         return np.array(self._gradient)
 
     def hessian(self, x: FloatArray) -> NDArray[Any]:
-        return self._second(self.program.hessian, x)  # type: ignore[no-any-return]
+        return self._second("hessian", x)  # type: ignore[no-any-return]
 
     def product(self, x: FloatArray, p: FloatArray) -> FloatArray:
         """The Hessian times a vector."""
-        return self._second(self.program.hvp, x, p)  # type: ignore[no-any-return]
+        return self._second("hvp", x, p)  # type: ignore[no-any-return]
 
-    def _second(self, method: Callable[..., Any], x: FloatArray, *vectors: FloatArray) -> Any:
+    def _second(self, name: str, x: FloatArray, *vectors: FloatArray) -> Any:
         """Second derivatives, which differences of differences would not be."""
         if self.differences.cause is not None:
             raise TypeError(
@@ -332,4 +329,4 @@ class Objective(Derivatives):
                 "with plain numbers alone: choose BFGS, L-BFGS-B, SLSQP or trust-constr, or pass "
                 "jac and hess"
             ) from self.differences.cause
-        return self.timed(method, x, *vectors)
+        return self.timed(name, x, *vectors)

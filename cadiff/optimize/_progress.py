@@ -10,7 +10,6 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -80,6 +79,13 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes:02d}:{seconds:02d}"
 
 
+def takes_result(callback: Callable[..., Any] | None) -> bool:
+    """Whether SciPy gives a callback a result, which it tells by the names of its arguments."""
+    if callback is None:
+        return False
+    return set(inspect.signature(callback).parameters) == {"intermediate_result"}
+
+
 class Progress:
     """Shows nothing unless it is asked for; `total` are so many of the unit, if that is known."""
 
@@ -128,20 +134,12 @@ class Progress:
         def after_result(intermediate_result: Any) -> Any:
             return after(intermediate_result=intermediate_result)
 
-        if callback is None:
-            return after
-        names = set(inspect.signature(callback).parameters)  # SciPy goes by these
-        return after_result if names == {"intermediate_result"} else after
+        return after_result if takes_result(callback) else after
 
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
             self._bar = None

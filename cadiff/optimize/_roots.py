@@ -23,7 +23,7 @@ from ._vectors import ArgumentError, FloatArray, Parameters, check_plain, flat_r
 WITH_JACOBIAN = ("hybr", "lm")
 MANY = 100  # unknowns, from which on sparse steps are worth looking for
 LARGEST_DENSE = 500  # unknowns, for which dense steps take no more than seconds
-EAGER_JACOBIANS = 8  # beyond which it is worth recording; "hybr" takes one or two
+EAGER_JACOBIANS = 7  # beyond which it is worth recording; "hybr" takes one or two
 
 
 @called_like(optimize.root)
@@ -74,13 +74,9 @@ def root(given: dict[str, Any], progress: bool) -> Any:
             plain = Parameters(parameters.vector, "root")
             derivatives = Derivatives(of_vector, plain, args, "root")
             derivatives.differences.steps = steps_of_minpack(options.get("eps"))
-            jacobians = 0
 
             def values(x: FloatArray) -> Any:
-                value = (
-                    derivatives.plain_value if jacobians < EAGER_JACOBIANS else derivatives.value
-                )
-                result = np.asarray(value(x))
+                result = np.asarray(derivatives.value(x))
                 if result.size != len(x) and (method != "lm" or result.size < len(x)):
                     raise ArgumentError(
                         f"root solves as many equations as there are unknowns, {len(x)}, but fun "
@@ -90,10 +86,6 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                 return result
 
             def jacobian(x: FloatArray) -> Any:
-                nonlocal jacobians
-                jacobians += 1
-                if jacobians < EAGER_JACOBIANS:
-                    return np.reshape(derivatives.eager_jacobian(x), (-1, len(x)))
                 matrix = derivatives.matrix("jacobian", x, may_be_sparse=False)
                 return np.reshape(matrix, (-1, len(x)))
 
@@ -103,7 +95,7 @@ def root(given: dict[str, Any], progress: bool) -> Any:
                 result = _by_newton(derivatives, parameters, given, bar)
             if result is None:
                 if method in WITH_JACOBIAN:
-                    given["jac"] = jacobian
+                    given["jac"], derivatives.eager = jacobian, EAGER_JACOBIANS
                 result = optimize.root(values, parameters.vector, **given)
                 result.nfev += derivatives.runs
         else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,40 +18,50 @@ EPSILON = float(np.finfo(np.float64).eps)
 NOT_ESTIMATED = "Covariance of the parameters could not be estimated"  # as SciPy says
 
 
-class Solution(ABC):
-    """A point that an optimiser found, with the matrices that belong to it."""
+class Solution:
+    """A point that an optimiser found, with the matrices that belong to it.
 
-    def __init__(self, parameters: Parameters, x: FloatArray, bounds: Any) -> None:
+    Parameters
+    ----------
+    parameters, x, bounds
+        The point as a vector, and what it was searched for in.
+    gradient, hessian : functions of the point
+        The derivatives of what was minimised.
+    covariance : function of (solution, free, absolute_sigma)
+        That of the parameters that are free; None where it cannot be estimated.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        x: FloatArray,
+        bounds: Any,
+        gradient: Callable[[FloatArray], Any],
+        hessian: Callable[[FloatArray], Any],
+        covariance: Callable[[Solution, NDArray[np.bool_], bool | None], Any],
+    ) -> None:
         self.parameters = parameters
         self.x = np.array(x)
         self._bounds = bounds
-        self._hessian: FloatArray | None = None
+        self._gradient, self._second, self._covariance = gradient, hessian, covariance
 
-    @property
+    @cached_property
     def hessian(self) -> FloatArray:
         """The second derivatives of what was minimised, (n, n)."""
-        if self._hessian is None:
-            matrix = self._second_derivatives()
-            matrix = matrix.toarray() if hasattr(matrix, "nnz") else np.asarray(matrix)
-            self._hessian = 0.5 * (matrix + matrix.T)
-        return self._hessian
+        matrix = self._second(self.x)
+        matrix = matrix.toarray() if hasattr(matrix, "nnz") else np.asarray(matrix)
+        return np.asarray(0.5 * (matrix + matrix.T))
 
-    @abstractmethod
-    def _second_derivatives(self) -> Any: ...
-
-    @abstractmethod
-    def _gradient(self) -> FloatArray: ...
-
-    @abstractmethod
-    def _covariance(self, free: NDArray[np.bool_], absolute_sigma: bool | None) -> Any:
-        """Covariance of the parameters that are free; None where it cannot be estimated."""
+    def hessian_by(self, free: NDArray[np.bool_]) -> FloatArray:
+        """The second derivatives by the parameters that are free."""
+        return self.hessian[np.ix_(free, free)]
 
     def covariance(self, absolute_sigma: bool | None) -> FloatArray:
         """The covariance of the vector, nan in rows and columns of what is at a bound."""
         n = len(self.x)
         free = ~self._at_bounds()
         result = np.full((n, n), np.nan)
-        found = self._covariance(free, absolute_sigma) if free.any() else np.empty((0, 0))
+        found = self._covariance(self, free, absolute_sigma) if free.any() else np.empty((0, 0))
         if found is None:
             warn_caller(NOT_ESTIMATED, optimize.OptimizeWarning)
             found = np.inf
@@ -69,72 +79,54 @@ class Solution(ABC):
         at = (below <= 0.0) | (above <= 0.0)
         if np.all(np.isinf(below) & np.isinf(above)):
             return at
-        gradient, curvature = self._gradient(), np.diag(self.hessian)
+        gradient = np.asarray(self._gradient(self.x), dtype=np.float64)
+        curvature = np.diag(self.hessian)
         with np.errstate(all="ignore"):
             step = -gradient / curvature
         at |= (curvature > 0.0) & ((step <= -below) | (step >= above))
         return at
 
 
-class Likelihood(Solution):
-    """The minimum of a function that stands for a negative logarithm of a likelihood."""
-
-    def __init__(
-        self,
-        parameters: Parameters,
-        x: FloatArray,
-        bounds: Any,
-        gradient: Callable[[FloatArray], Any],
-        hessian: Callable[[FloatArray], Any],
-        has_constraints: bool,
-    ) -> None:
-        super().__init__(parameters, x, bounds)
-        self._gradient_at, self._hessian_at = gradient, hessian
-        self._has_constraints = has_constraints
-
-    def _second_derivatives(self) -> Any:
-        return self._hessian_at(self.x)
-
-    def _gradient(self) -> FloatArray:
-        return np.asarray(self._gradient_at(self.x), dtype=np.float64)
-
-    def _covariance(self, free: NDArray[np.bool_], absolute_sigma: bool | None) -> Any:
-        if absolute_sigma is not None:
-            raise TypeError(
-                "absolute_sigma is for sums of squares, by least_squares; what was minimised here "
-                "is taken for a negative log-likelihood, which has all scales"
-            )
-        if self._has_constraints:
-            raise ValueError(
-                "the inverse Hessian is no covariance of parameters that have constraints: "
-                "result.hessian() is the Hessian of the objective alone"
-            )
-        return inverse_of_definite(self.hessian[np.ix_(free, free)])
+def of_likelihood(
+    has_constraints: bool, solution: Solution, free: NDArray[np.bool_], absolute_sigma: Any
+) -> FloatArray | None:
+    """The covariance where the function stands for a negative logarithm of a likelihood."""
+    if absolute_sigma is not None:
+        raise TypeError(
+            "absolute_sigma is for sums of squares, by least_squares; what was minimised here "
+            "is taken for a negative log-likelihood, which has all scales"
+        )
+    if has_constraints:
+        raise ValueError(
+            "the inverse Hessian is no covariance of parameters that have constraints: "
+            "result.hessian() is the Hessian of the objective alone"
+        )
+    return inverse_of_definite(solution.hessian_by(free))
 
 
-class Squares(Solution):
+def of_squares(parameters: Parameters, result: Any, bounds: Any) -> Solution:
     """The minimum of a sum of squares."""
+    jacobian, squares = result.jac, 2.0 * float(result.cost)
 
-    def __init__(self, parameters: Parameters, result: Any, bounds: Any) -> None:
-        super().__init__(parameters, result.x, bounds)
-        self._jacobian, self._squares = result.jac, 2.0 * float(result.cost)
-        self._grad = np.asarray(result.grad)
-
-    def _second_derivatives(self) -> Any:
-        return self._jacobian.T @ self._jacobian
-
-    def _gradient(self) -> FloatArray:
-        return self._grad
-
-    def _covariance(self, free: NDArray[np.bool_], absolute_sigma: bool | None) -> Any:
-        if hasattr(self._jacobian, "nnz"):
-            found = inverse_of_definite(self.hessian[np.ix_(free, free)])
+    def covariance(solution: Solution, free: NDArray[np.bool_], absolute_sigma: Any) -> Any:
+        if hasattr(jacobian, "nnz"):
+            found = inverse_of_definite(solution.hessian_by(free))
         else:
-            found = inverse_of_squares(np.asarray(self._jacobian)[:, free])
+            found = inverse_of_squares(np.asarray(jacobian)[:, free])
         if found is None or absolute_sigma:
             return found
-        degrees = self._jacobian.shape[0] - int(free.sum())
-        return self._squares / degrees * found if degrees > 0 else None
+        degrees = jacobian.shape[0] - int(free.sum())
+        return squares / degrees * found if degrees > 0 else None
+
+    gradient = np.asarray(result.grad)
+    return Solution(
+        parameters,
+        result.x,
+        bounds,
+        lambda x: gradient,
+        lambda x: jacobian.T @ jacobian,
+        covariance,
+    )
 
 
 def inverse_of_definite(matrix: FloatArray) -> FloatArray | None:
