@@ -15,13 +15,10 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..operations.table import exp, polygamma, sqrt, square
-from ._formulas import Tabulated, formulas_of
-
-Array = NDArray[np.float64]
-Kernel = Callable[..., Array]
+from ._formulas import Array, Tabulated, either, formulas_of
 
 formula = formulas_of(globals())
 
@@ -45,18 +42,6 @@ BERNOULLI = np.array(
 def floats(*args: ArrayLike) -> list[Array]:
     """The arguments as float arrays of their common shape."""
     return list(np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in args)))
-
-
-def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
-    """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
-    if np.all(condition):
-        return f(*args)
-    if not np.any(condition):
-        return g(*args)
-    result = np.empty(condition.shape)
-    for places, function in ((condition, f), (~condition, g)):
-        result[places] = function(*(x[places] for x in args))
-    return result
 
 
 def kernel(**partials: str) -> Callable[[Callable[..., Any]], Tabulated]:

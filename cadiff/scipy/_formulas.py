@@ -15,11 +15,15 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
 from ..operations.table import where
+
+Array = NDArray[np.float64]
+Kernel = Callable[..., Array]
 
 
 def choose(condition: Any, special: Any, usual: Any) -> Any:
@@ -36,6 +40,18 @@ def valued(result: Any, value: Any) -> Any:
     return result - held(result) + value
 
 
+def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
+    """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
+    if np.all(condition):
+        return f(*args)
+    if not np.any(condition):
+        return g(*args)
+    result = np.empty(condition.shape)
+    for places, function in ((condition, f), (~condition, g)):
+        result[places] = function(*(x[places] for x in args))
+    return result
+
+
 class Formula:
     """A function of named parameters that an expression states.
 
@@ -44,8 +60,11 @@ class Formula:
     they are when the formula is first computed.
     """
 
-    def __init__(self, parameters: str, text: str, *names: Mapping[str, Any]) -> None:
+    def __init__(
+        self, parameters: str, text: str, *names: Mapping[str, Any], of_arrays: bool = False
+    ) -> None:
         self._parameters, self._text, self._names = parameters, text, names
+        self._of_arrays = of_arrays
 
     def __call__(self, *args: Any) -> Any:
         return self._function(*args)
@@ -54,30 +73,38 @@ class Formula:
     def _function(self) -> Callable[..., Any]:
         text, *others = self._text.split("\nwhere ")
         parts = [other.split(" = ", 1) for other in others]
-        read = _Choices([*self._parameters.split(", "), *(name for name, _ in parts)])
-        text = ast.unparse(read.visit(ast.parse(f"({text})", mode="eval")))
+        scope = [*self._parameters.split(", "), *(name for name, _ in parts)]
+        text = self._with_choices(text, scope)
         for name, part in reversed(parts):
-            part = ast.unparse(read.visit(ast.parse(f"({part})", mode="eval")))
-            text = f"(lambda {name}: {text})({part})"
+            scope.remove(name)
+            text = f"(lambda {name}: {text})({self._with_choices(part, scope)})"
         names = {name: item for some in self._names for name, item in some.items()}
         code = compile(f"lambda {self._parameters}: {text}", __file__, "eval")
         function: Callable[..., Any] = eval(code, names)
         return function
 
+    def _with_choices(self, text: str, scope: list[str]) -> str:
+        tree = ast.parse(f"({text})", mode="eval")
+        return ast.unparse(_Choices(scope, self._of_arrays).visit(tree))
 
-def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, str], Formula]:
+
+def formulas_of(
+    names: dict[str, Any], *modules: ModuleType, of_arrays: bool = False
+) -> Callable[[str, str], Formula]:
     """What makes formulas, of parameters and an expression, for a module of these names.
 
-    They may use the operations of the table, and what is in further modules.
+    They may use the operations of the table, and what is in further modules; or they are of float
+    arrays of one shape alone, and then the two alternatives are each computed where they hold.
     """
     known = (vars(table), globals(), *map(vars, modules), names)
-    return lambda parameters, text: Formula(parameters, text, *known)
+    return lambda parameters, text: Formula(parameters, text, *known, of_arrays=of_arrays)
 
 
-def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
+def rows_of(text: str, keys: str = "") -> Iterator[tuple[str, str, str | dict[str, str]]]:
     """Name, parameters, and what follows them, of the rows of a table.
 
-    That is a formula behind "=", or one for each of some parameters, behind its name and a colon.
+    That is a formula behind "=", or one for each of some keys, which are parameters unless told,
+    behind its name and a colon.
     What is indented continues a row; rows may be apart, with comments between them.
     """
     for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
@@ -86,7 +113,7 @@ def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
         if rest.startswith(" ="):
             yield name, parameters, rest[2:]
         else:
-            parts = re.split(rf"\s({'|'.join(parameters.split(', '))}): ", rest)
+            parts = re.split(rf"\s({(keys or parameters).replace(', ', '|')}): ", rest)
             yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
@@ -114,18 +141,21 @@ class Tabulated(primitive):
 class _Choices(ast.NodeTransformer):
     """Conditional expressions as calls of `choose`, whose conditions are of plain values."""
 
-    def __init__(self, parameters: list[str]) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: list[str], of_arrays: bool) -> None:
+        self._parameters, self._of_arrays = list(parameters), of_arrays
         self._is_in_condition = False
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self._is_in_condition = True
         condition = self.visit(node.test)
         self._is_in_condition = False
-        return _call("choose", condition, *map(_later, map(self.visit, (node.body, node.orelse))))
+        names = self._parameters if self._of_arrays else []
+        both = (_later(names, self.visit(each)) for each in (node.body, node.orelse))
+        given = (ast.Name(name, ast.Load()) for name in names)
+        return _call("either" if self._of_arrays else "choose", condition, *both, *given)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        is_read = self._is_in_condition and node.id in self._parameters
+        is_read = self._is_in_condition and not self._of_arrays and node.id in self._parameters
         return _call("held", node) if is_read else node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
@@ -146,5 +176,6 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
 
 
-def _later(body: ast.expr) -> ast.expr:
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+def _later(names: list[str], body: ast.expr) -> ast.expr:
+    arguments = [ast.arg(name) for name in names]
+    return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), body)

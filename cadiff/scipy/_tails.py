@@ -12,21 +12,19 @@ from typing import Any
 
 import numpy as np
 import scipy.special as sp
-from numpy.typing import NDArray
 
 from ..operations.table import divide, reciprocal
 from ._families import (
-    Kernel,
     beta_log_density,
-    either,
     erfcx_moment,
     gamma_log_density,
     kernel,
     student_log_density,
 )
-from ._values import stdtr
+from ._formulas import Array, Kernel, either
+from ._values import VALUES
 
-Array = NDArray[np.float64]
+stdtr = VALUES["stdtr"]
 
 TAIL = -9.0  # below this logarithm of a probability its derivative is that of a tail
 UNDERFLOW = 1e-280  # and below this probability its value, too

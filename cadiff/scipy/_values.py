@@ -6,51 +6,36 @@ not. NumPy's warnings are off.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ._families import (
-    deviance,
-    either,
-    floats,
-    ive_tail,
-    kve_moment,
-    student_log_density,
-    student_tail,
-    student_tail_scale,
-)
+from . import _families
+from ._families import floats
+from ._formulas import Array, formulas_of, rows_of
 
-Array = NDArray[np.float64]
 Function = Callable[..., Any]
 
 
-def _instead_of(
-    usual: Callable[..., Any], wrong: Callable[..., Any]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _instead_of(usual: Function, wrong: Function, right: Function) -> Function:
     """SciPy's values, but those of a function at the places where its own are `wrong`."""
 
-    def decorate(right: Function) -> Function:
-        @functools.wraps(right)
-        def values(*args: ArrayLike) -> Any:
-            result = usual(*args)
-            if np.iscomplexobj(result):
-                return result
-            at = floats(*args)
-            places = wrong(*at)
-            if not np.any(places):
-                return result
-            result = np.array(result)
-            result[places] = right(*(x[places] for x in at))
-            return result[()]
+    def values(*args: ArrayLike) -> Any:
+        result = usual(*args)
+        if np.iscomplexobj(result):
+            return result
+        at = floats(*args)
+        places = wrong(*at)
+        if not np.any(places):
+            return result
+        result = np.array(result)
+        result[places] = right(*(x[places] for x in at))
+        return result[()]
 
-        return values
-
-    return decorate
+    return values
 
 
 # --- elementary ----------------------------------------------------------------------------------
@@ -86,12 +71,6 @@ def cotdg(x: ArrayLike) -> Any:
     return np.where(size < 5.0, inner, np.copysign(far, turn))[()]
 
 
-@_instead_of(sp.powm1, lambda x, y: np.isinf(np.power(x, y)))
-def powm1(x: Array, y: Array) -> Any:
-    """SciPy's is 0 where it overflows."""
-    return np.power(x, y) - 1.0
-
-
 def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Any:
     return _with_end(sp.boxcox(x, lmbda), np.equal(x, 0.0), lmbda)
 
@@ -111,159 +90,15 @@ def inv_boxcox1p(y: ArrayLike, lmbda: ArrayLike) -> Any:
     return np.where(tiny, np.expm1(y), sp.inv_boxcox1p(y, lmbda))[()]
 
 
-# --- entropies and losses ------------------------------------------------------------------------
-
-
-def _are_apart(x: Array, y: Array) -> Any:
-    ratio = x / y
-    return np.asarray((ratio < 1e-300) | (ratio > 1e300))
-
-
-def _are_near_or_apart(x: Array, y: Array) -> Any:
-    near = (x > 0.99 * y) & (x < 1.01 * y)
-    return (near | _are_apart(x, y)) & (x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)
-
-
-@_instead_of(sp.kl_div, _are_near_or_apart)
-def kl_div(x: Array, y: Array) -> Any:
-    """SciPy's rounds where x and y are near, and overflows or underflows where x / y does."""
-
-    def apart(x: Array, y: Array) -> Array:
-        return np.asarray(x * (np.log(x) - np.log(y)) - x + y)
-
-    return either(_are_apart(x, y), apart, deviance, x, y)
-
-
-def _squares_overflow(delta: Array, r: Array) -> Any:
-    least, most = np.minimum(delta, np.abs(r)), np.maximum(delta, np.abs(r))
-    return (delta > 0.0) & np.isfinite(most) & ((least < 1e-70) | (most > 1e70))
-
-
-@_instead_of(sp.pseudo_huber, _squares_overflow)
-def pseudo_huber(delta: Array, r: Array) -> Any:
-    """SciPy's is nan or infinite where the square of r / δ is; here none is taken."""
-    total = np.hypot(delta, r) + delta
-    near = r * (r * (delta / total))
-    return np.where(np.abs(r) < delta, near, delta * (r * (r / total)))
-
-
-# --- distributions and sums ----------------------------------------------------------------------
+# --- what takes a loop or a rule -----------------------------------------------------------------
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-@_instead_of(sp.owens_t, lambda h, a: np.abs(a) * np.maximum(np.abs(h), 1.0) < 0.01)
-def owens_t(h: Array, a: Array) -> Any:
-    """SciPy's has no digits where a is small beside 1 / h; there Gauss's rule has all of them."""
+def _owens_t_by_gauss(h: Array, a: Array) -> Any:
     at = 0.5 * a[..., np.newaxis] * (_NODES + 1.0)
     heights = np.exp(-0.5 * np.square(h[..., np.newaxis] * at)) / (1.0 + np.square(at))
     return np.exp(-0.5 * h * h) * a * (heights @ _WEIGHTS) / (4.0 * np.pi)
-
-
-def _is_near(df: Array, t: Array) -> Any:
-    return np.abs(t) < 1e-4 * np.sqrt(df / (df + 1.0))
-
-
-def _is_near_or_far(df: Array, t: Array) -> Any:
-    far = np.sqrt(df) < 1e-4 * np.abs(t)
-    return (df > 0.0) & np.isfinite(df) & np.isfinite(t) & (_is_near(df, t) | far)
-
-
-@_instead_of(sp.stdtr, _is_near_or_far)
-def stdtr(df: Array, t: Array) -> Any:
-    """SciPy's loses digits next to t = 0, and the tail where t² is far beyond df."""
-
-    def near(df: Array, t: Array) -> Array:
-        """Two terms of the power series."""
-        slope = np.exp(student_log_density(df, 0.0))
-        return np.asarray(0.5 + t * slope * (1.0 - (1.0 + 1.0 / df) * t * t / 6.0))
-
-    def far(df: Array, t: Array) -> Array:
-        tail = student_tail(df, t)
-        return np.where(t < 0.0, tail, 1.0 - tail)
-
-    return either(_is_near(df, t), near, far, df, t)
-
-
-def _tail_ratio(df: Array, p: Array) -> Any:
-    return np.power(student_tail_scale(df) / p, 1.0 / df)
-
-
-@_instead_of(
-    sp.stdtrit,
-    lambda df, p: (df > 0.0) & (df < 1e3) & (p > 0.0) & (p < 0.5) & (_tail_ratio(df, p) > 1e9),
-)
-def stdtrit(df: Array, p: Array) -> Any:
-    """SciPy's is infinite of the wrong sign for a tiny p; there the tail is a power of t."""
-    return -np.sqrt(df) * _tail_ratio(df, p)
-
-
-@_instead_of(sp.zeta, lambda x, q: (x > 1.0) & (x < 1.1) & (q > 0.0) & (q < 1e-10))
-def zeta(x: Array, q: Array) -> Any:
-    """SciPy's stops after q**-x where that is large, but near x = 1 the rest is larger."""
-    return np.power(q, -x) + sp.zeta(x, q + 1.0)
-
-
-# --- Bessel functions ----------------------------------------------------------------------------
-
-
-SMALL = 1e-140  # below it a Bessel function is the first term of its series
-
-
-def _first_term(v: Array, z: Array) -> Array:
-    """The first term of I_v and, but for its sign, of J_v (DLMF 10.25.2)."""
-    v = np.where(v == np.floor(v), np.abs(v), v)
-    return np.asarray(np.power(0.5 * z, v) * sp.rgamma(v + 1.0))
-
-
-def _is_small(v: Array, z: Array) -> Any:
-    return (z >= 0.0) & (z < SMALL)
-
-
-def _nearly_overflows(v: Array, z: Array) -> Any:
-    return (z > 690.0) & (z < 1400.0)
-
-
-@_instead_of(sp.jv, _is_small)
-def jv(v: Array, z: Array) -> Any:
-    """SciPy's is 0 before it underflows."""
-    odd = (v < 0.0) & (v == np.floor(v)) & (v % 2.0 == 1.0)
-    return np.where(odd, -1.0, 1.0) * _first_term(v, z)
-
-
-@_instead_of(sp.iv, lambda v, z: _is_small(v, z) | _nearly_overflows(v, z))
-def iv(v: Array, z: Array) -> Any:
-    """SciPy's is infinite before it overflows, and 0 before it underflows."""
-
-    def large(v: Array, z: Array) -> Array:
-        half = np.exp(0.5 * z)
-        return np.asarray(sp.ive(v, z) * half * half)
-
-    return either(z > 1.0, large, _first_term, v, z)
-
-
-def _unscaled_kve(v: Array, z: Array) -> Any:
-    """SciPy's K is 0 before it underflows."""
-    return sp.kve(v, z) * np.exp(-z)
-
-
-kn = _instead_of(sp.kn, _nearly_overflows)(_unscaled_kve)
-kv = _instead_of(sp.kv, _nearly_overflows)(_unscaled_kve)
-
-
-@_instead_of(sp.ive, lambda v, z: _is_small(v, z) | (z > 1e8 + v * v))
-def ive(v: Array, z: Array) -> Any:
-    """SciPy's is nan for a huge z, and 0 before it underflows."""
-    return either(z > 1.0, lambda v, z: np.asarray(ive_tail(0, v, z)), _first_term, v, z)
-
-
-@_instead_of(sp.kve, lambda v, z: (z > 1e8) & (z > 2.0 * np.abs(v)))
-def kve(v: Array, z: Array) -> Any:
-    """SciPy's is nan for a huge z."""
-    return kve_moment(0, v, z)
-
-
-# --- hypergeometric functions --------------------------------------------------------------------
 
 
 def _is_beyond(v: ArrayLike, z: ArrayLike) -> Any:
@@ -276,26 +111,12 @@ def _hyp0f1(v: ArrayLike, z: ArrayLike) -> Any:
     return sp.hyp0f1(v, z if np.iscomplexobj(z) else np.where(_is_beyond(v, z), 0.0, z))
 
 
-@_instead_of(_hyp0f1, _is_beyond)
-def hyp0f1(v: Array, z: Array) -> Any:
-    """SciPy's overflows or rounds for a large v, where the power series has all digits.
-
-    For a large z > 0 it may be 0 instead of infinite: √z is that of DLMF 10.39.9.
-    """
-
-    def series(v: Array, z: Array) -> Array:
-        total = term = np.ones_like(z)
-        for k in range(40):
-            term = term * z / ((v + k) * (k + 1.0))
-            total = total + term
-        return np.asarray(total)
-
-    def by_bessel(v: Array, z: Array) -> Array:
-        root = np.sqrt(z)
-        growth = sp.gammaln(v) + (1.0 - v) * np.log(root) + 2.0 * root
-        return np.asarray(np.exp(growth) * ive(v - 1.0, 2.0 * root))
-
-    return either(v > 100.0, series, by_bessel, v, z)
+def _hyp0f1_series(v: Array, z: Array) -> Array:
+    total = term = np.ones_like(z)
+    for k in range(40):
+        term = term * z / ((v + k) * (k + 1.0))
+        total = total + term
+    return np.asarray(total)
 
 
 def _hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
@@ -309,36 +130,6 @@ def _hyp1f1(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
     return sp.hyp1f1(a, b, np.where(falls & np.less(x, -1e6), -1e6, x))
 
 
-def _falls_far(a: Array, b: Array, x: Array) -> Any:
-    falls = (b - a <= 0.0) & (b - a == np.floor(b - a))
-    return (np.abs(a) < 50.0) & (np.abs(b) < 50.0) & (x < -1e12) & ~falls
-
-
-def _is_tiny(x: Array) -> Any:
-    return (x < 0.0) & (x > -1e-100)
-
-
-def _loses_digits(a: Array, b: Array, x: Array) -> Any:
-    near = (a > 50.0) & (x >= -1.0) & (a * x < -5.0)
-    return _falls_far(a, b, x) | _is_tiny(x) | near
-
-
-@_instead_of(_hyp1f1, _loses_digits)
-def hyp1f1(a: Array, b: Array, x: Array) -> Any:
-    """SciPy's may not return for |x| > 1e6, and loses its digits below and next to x = 0.
-
-    Far out all but polynomials are infinite, those times exp(x) are 0, and the rest is the first
-    terms of DLMF 13.7.2.
-    """
-
-    def far(a: Array, b: Array, x: Array) -> Array:
-        scale = sp.gamma(b) * sp.rgamma(b - a)
-        return np.asarray(scale * np.power(-x, -a) * (1.0 - a * (a - b + 1.0) / x))
-
-    other = either(_falls_far(a, b, x), far, _hyp1f1_by_recurrence, a, b, x)
-    return np.where(_is_tiny(x), 1.0, other)
-
-
 def _hyp1f1_by_recurrence(a: Array, b: Array, x: Array) -> Array:
     """Upwards in a (DLMF 13.3.1) from where SciPy is right; nan for more than 5000 steps."""
     at = a - np.floor(a) + 1.0
@@ -350,25 +141,6 @@ def _hyp1f1_by_recurrence(a: Array, b: Array, x: Array) -> Array:
         at = at + moves
         moves = moves & (at < a - 0.5)
     return np.where(a <= 5000.0, last, np.nan)
-
-
-def _is_far(a: Array, b: Array, c: Array, z: Array) -> Any:
-    size = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c)) + 1.0
-    pole = (c <= 0.0) & (c == np.floor(c))
-    return (size < 50.0) & (z < -20.0 * size * size) & ~pole & np.isfinite(z)
-
-
-@_instead_of(
-    sp.hyp2f1, lambda a, b, c, z: _is_far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0))
-)
-def hyp2f1(a: Array, b: Array, c: Array, z: Array) -> Any:
-    """SciPy's loses digits in proportion to -z, and next to z = -2 with c."""
-
-    def pfaff(a: Array, b: Array, c: Array, z: Array) -> Array:
-        """DLMF 15.8.1."""
-        return np.asarray(np.power(1.0 - z, -a) * sp.hyp2f1(a, c - b, c, z / (z - 1.0)))
-
-    return either(_is_far(a, b, c, z), _hyp2f1_far, pfaff, a, b, c, z)
 
 
 def _hyp2f1_far(a: Array, b: Array, c: Array, z: Array) -> Array:
@@ -393,3 +165,138 @@ def _hyp2f1_far(a: Array, b: Array, c: Array, z: Array) -> Array:
         return np.asarray(scale * np.power(-z, -a) * total)
 
     return np.asarray((half(a, b) + half(b, a)).real.mean(axis=-1))
+
+
+# --- ufuncs --------------------------------------------------------------------------------------
+
+SMALL = 1e-140  # below it a Bessel function is the first term of its series
+
+# Where SciPy's values are wrong, and what is right there; or a formula for others.
+TABLE = """
+# SciPy's is 0 where it overflows.
+powm1(x, y)
+    wrong: np.isinf(np.power(x, y))
+    right: np.power(x, y) - 1.0
+
+# SciPy's rounds where x and y are near, and overflows or underflows where x / y does.
+kl_div(x, y)
+    wrong: ((x > 0.99 * y) & (x < 1.01 * y) | _are_apart(x, y))
+        & (x > 0.0) & (y > 0.0) & np.isfinite(x) & np.isfinite(y)
+    right: x * (np.log(x) - np.log(y)) - x + y if _are_apart(x, y) else deviance(x, y)
+_are_apart(x, y) = (x / y < 1e-300) | (x / y > 1e300)
+
+# SciPy's is nan or infinite where the square of r / δ is; here none is taken.
+pseudo_huber(delta, r)
+    wrong: (delta > 0.0) & np.isfinite(most) & ((least < 1e-70) | (most > 1e70))
+        where least = np.minimum(delta, np.abs(r))
+        where most = np.maximum(delta, np.abs(r))
+    right: r * (r * (delta / total)) if np.abs(r) < delta else delta * (r * (r / total))
+        where total = np.hypot(delta, r) + delta
+
+# SciPy's has no digits where a is small beside 1 / h; there Gauss's rule has all of them.
+owens_t(h, a)
+    wrong: np.abs(a) * np.maximum(np.abs(h), 1.0) < 0.01
+    right: _owens_t_by_gauss(h, a)
+
+# SciPy's loses digits next to t = 0, where two terms of the power series have all, and the tail
+# where t² is far beyond df.
+stdtr(df, t)
+    wrong: (df > 0.0) & np.isfinite(df) & np.isfinite(t)
+        & (_is_near(df, t) | (np.sqrt(df) < 1e-4 * np.abs(t)))
+    right: 0.5 + t * np.exp(student_log_density(df, 0.0)) * (1.0 - (1.0 + 1.0 / df) * t * t / 6.0)
+        if _is_near(df, t) else
+        student_tail(df, t) if t < 0.0 else 1.0 - student_tail(df, t)
+_is_near(df, t) = np.abs(t) < 1e-4 * np.sqrt(df / (df + 1.0))
+
+# SciPy's is infinite of the wrong sign for a tiny p; there the tail is a power of t.
+stdtrit(df, p)
+    wrong: (df > 0.0) & (df < 1e3) & (p > 0.0) & (p < 0.5) & (_tail_ratio(df, p) > 1e9)
+    right: -np.sqrt(df) * _tail_ratio(df, p)
+_tail_ratio(df, p) = np.power(student_tail_scale(df) / p, 1.0 / df)
+
+# SciPy's stops after q**-x where that is large, but near x = 1 the rest is larger.
+zeta(x, q)
+    wrong: (x > 1.0) & (x < 1.1) & (q > 0.0) & (q < 1e-10)
+    right: np.power(q, -x) + sp.zeta(x, q + 1.0)
+
+# SciPy's J and I are 0 before they underflow, and its I is infinite before it overflows. The first
+# term is that of I_v and, but for its sign, of J_v (DLMF 10.25.2).
+jv(v, z)
+    wrong: _is_small(v, z)
+    right: (-1.0 if (v < 0.0) & (v == np.floor(v)) & (v % 2.0 == 1.0) else 1.0) * _first_term(v, z)
+iv(v, z)
+    wrong: _is_small(v, z) | _nearly_overflows(v, z)
+    right: sp.ive(v, z) * np.exp(0.5 * z) * np.exp(0.5 * z) if z > 1.0 else _first_term(v, z)
+_is_small(v, z) = (z >= 0.0) & (z < SMALL)
+_nearly_overflows(v, z) = (z > 690.0) & (z < 1400.0)
+_first_term(v, z) = np.power(0.5 * z, order) * sp.rgamma(order + 1.0)
+    where order = np.abs(v) if v == np.floor(v) else v
+
+# SciPy's K is 0 before it underflows.
+kn(v, z)
+    wrong: _nearly_overflows(v, z)
+    right: sp.kve(v, z) * np.exp(-z)
+kv(v, z)
+    wrong: _nearly_overflows(v, z)
+    right: sp.kve(v, z) * np.exp(-z)
+
+# SciPy's scaled ones are nan for a huge z, and its ive is 0 before it underflows.
+ive(v, z)
+    wrong: _is_small(v, z) | (z > 1e8 + v * v)
+    right: ive_tail(0, v, z) if z > 1.0 else _first_term(v, z)
+kve(v, z)
+    wrong: (z > 1e8) & (z > 2.0 * np.abs(v))
+    right: kve_moment(0, v, z)
+
+# SciPy's overflows or rounds for a large v, where the power series has all digits. For a large
+# z > 0 it may be 0 instead of infinite: √z is that of DLMF 10.39.9.
+hyp0f1(v, z)
+    wrong: _is_beyond(v, z)
+    right: _hyp0f1_series(v, z) if v > 100.0 else
+        np.exp(sp.gammaln(v) + (1.0 - v) * np.log(root) + 2.0 * root)
+        * VALUES["ive"](v - 1.0, 2.0 * root)
+        where root = np.sqrt(z)
+
+# SciPy's may not return for |x| > 1e6, and loses its digits below and next to x = 0. Far out all
+# but polynomials are infinite, those times exp(x) are 0, and the rest is the first terms of DLMF
+# 13.7.2.
+hyp1f1(a, b, x)
+    wrong: _falls_far(a, b, x) | _is_tiny(x) | (a > 50.0) & (x >= -1.0) & (a * x < -5.0)
+    right: 1.0 if _is_tiny(x) else
+        sp.gamma(b) * sp.rgamma(b - a) * np.power(-x, -a) * (1.0 - a * (a - b + 1.0) / x)
+        if _falls_far(a, b, x) else _hyp1f1_by_recurrence(a, b, x)
+_is_tiny(x) = (x < 0.0) & (x > -1e-100)
+_falls_far(a, b, x) = (np.abs(a) < 50.0) & (np.abs(b) < 50.0) & (x < -1e12)
+    & ~((b - a <= 0.0) & (b - a == np.floor(b - a)))
+
+# SciPy's loses digits in proportion to -z, and next to z = -2 with c; there by DLMF 15.8.1.
+hyp2f1(a, b, c, z)
+    wrong: _is_far(a, b, c, z) | ((c > 12.0) & (z > -20.0) & (z < -2.0))
+    right: _hyp2f1_far(a, b, c, z) if _is_far(a, b, c, z) else
+        np.power(1.0 - z, -a) * sp.hyp2f1(a, c - b, c, z / (z - 1.0))
+_is_far(a, b, c, z) = (size < 50.0) & (z < -20.0 * size * size)
+    & ~((c <= 0.0) & (c == np.floor(c))) & np.isfinite(z)
+    where size = np.maximum(np.maximum(np.abs(a), np.abs(b)), np.abs(c)) + 1.0
+"""
+
+# The values that are ours, by the names of SciPy's ufuncs.
+VALUES: dict[str, Function] = {
+    f.__name__: f for f in (sindg, cosdg, tandg, cotdg, boxcox, boxcox1p, inv_boxcox1p)
+}
+ASKED: dict[str, Function] = {
+    "hyp0f1": _hyp0f1,
+    "hyp1f1": _hyp1f1,
+}  # SciPy's, but for where it fails
+
+
+def _fill_in() -> None:
+    formula = formulas_of(globals(), _families, of_arrays=True)
+    for name, parameters, text in rows_of(TABLE, "wrong, right"):
+        if isinstance(text, str):
+            globals()[name] = formula(parameters, text)
+        else:
+            wrong, right = (formula(parameters, text[key]) for key in ("wrong", "right"))
+            VALUES[name] = _instead_of(ASKED.get(name, getattr(sp, name)), wrong, right)
+
+
+_fill_in()

@@ -50,8 +50,9 @@ from ..operations.table import polygamma as polygamma
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
-from . import _families, _values
+from . import _families
 from ._formulas import Tabulated, choose, formulas_of, rows_of
+from ._values import VALUES
 
 Function = Callable[..., Any]
 
@@ -108,9 +109,9 @@ class _Elementwise(Tabulated):
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's.
 
-    Values are those of `_values` where it has some, which are right where SciPy's are not.
+    Values are those of `VALUES` where it has some, which are right where SciPy's are not.
     """
-    original, values = getattr(sp, name), getattr(_values, name, None)
+    original, values = getattr(sp, name), VALUES.get(name)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         if values is None or kwargs:
@@ -465,7 +466,7 @@ def multigammaln(a: Any, d: int) -> Any:
 
 @functools.partial(_Elementwise, name="zeta", q="-x * _zeta(x + 1.0, q)")
 def _zeta(x: Any, q: Any) -> Any:
-    return _values.zeta(x, q)
+    return VALUES["zeta"](x, q)
 
 
 @implements(sp.zeta)

@@ -18,8 +18,7 @@ from .. import binding
 from ..binding import FrozenMap
 from ..operations.arrays import concatenate, reshape
 from ..operations.primitives import primitive
-
-Shape = tuple[int, ...]
+from ._outputs import Shape
 
 MOST_ENTRIES = 1 << 28  # of a map whose matrix is computed to find its structure, ...
 COLUMNS = 64  # ... so many at a time

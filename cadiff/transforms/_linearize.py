@@ -14,11 +14,9 @@ from ..binding import FrozenMap, Recording, Structure
 from ..operations.arrays import stack
 from ._base import check_function, run_at
 from ._frozen import carried, joined, parted
-from ._outputs import Output, handed_out
+from ._outputs import Output, Shape, handed_out
 from ._pages import page
 from ._reverse import vjp
-
-Shape = tuple[int, ...]
 
 
 class _Frozen:

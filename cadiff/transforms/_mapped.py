@@ -18,8 +18,8 @@ from ..binding import Dual, Tree, Var
 from ..operations import arrays
 from ..operations.replayed import Replayed
 from ._base import Function, is_int
+from ._outputs import Shape
 
-Shape = tuple[int, ...]
 Axes = Any  # an int or None, or a container of such: a prefix of that of an argument
 
 _FLOAT = np.dtype(np.float64)

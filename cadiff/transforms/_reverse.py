@@ -16,7 +16,9 @@ from ._holomorphic import COMPLEX_RESULT, complex_derivative
 from ._outputs import Output, handed_out, own
 
 
-class ValueAndGrad(Transform):
+class Grad(Transform):
+    _gives_value = False
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._own is not None or kwargs:
             found = self._by_function(args, kwargs)
@@ -26,20 +28,13 @@ class ValueAndGrad(Transform):
         value, gradient, aux = differentiate(
             self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
         )
-        return ((value, aux), gradient) if self._has_aux else (value, gradient)
-
-
-class Grad(Transform):
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if self._own is not None or kwargs:
-            found = self._by_function(args, kwargs)
-            if found is not NotImplemented:
-                return found
-        differentiate = complex_derivative if self._holomorphic else binding.value_and_grad
-        _, gradient, aux = differentiate(
-            self._function, self._argnums, self._single, self._has_aux, args, kwargs, self._name
-        )
+        if self._gives_value:
+            return ((value, aux), gradient) if self._has_aux else (value, gradient)
         return (gradient, aux) if self._has_aux else gradient
+
+
+class ValueAndGrad(Grad):
+    _gives_value = True
 
 
 @overload

@@ -95,8 +95,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "transforms",
         [
-            {"_base", "_generators", "_outputs", "_frozen", "_pages"},
-            {"_holomorphic"},
+            {"_base", "_generators", "_outputs", "_pages"},
+            {"_frozen", "_holomorphic"},
             {"_blocks", "_flat", "_forward", "_mapped", "_reverse"},
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linearize"},
