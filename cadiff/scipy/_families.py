@@ -8,7 +8,7 @@ formulas: see `_formulas`.
 
 from __future__ import annotations
 
-import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -17,10 +17,10 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike
 
-from ..operations.table import exp, polygamma, sqrt, square
-from ._formulas import Array, Tabulated, either, formulas_of
+from ..operations.table import polygamma
+from ._formulas import Array, Tabulated, either, formulas_of, rows_of
 
-formula = formulas_of(globals())
+Function = Callable[..., Any]
 
 # B_2k, k = 1 ...
 BERNOULLI = np.array(
@@ -44,38 +44,51 @@ def floats(*args: ArrayLike) -> list[Array]:
     return list(np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in args)))
 
 
-def kernel(**partials: str) -> Callable[[Callable[..., Any]], Tabulated]:
+def _kernel(
+    name: str, parameters: str, of: Function, partials: dict[str, str], names: dict[str, Any]
+) -> Tabulated:
     """A primitive of a function of float arrays of one shape, without warnings.
 
-    What is annotated as an int comes first, and says which of a family it is. Partials are
-    formulas; by an argument without one nobody differentiates.
+    A parameter n is an int, and says which of a family it is. Partials are formulas; by a
+    parameter without one nobody differentiates.
     """
+    orders = parameters.split(", ").count("n")
 
-    def decorate(function: Callable[..., Any]) -> Tabulated:
-        orders = list(function.__annotations__.values()).count("int")
+    def values(*args: Any) -> Any:
+        at = floats(*args[orders:])
+        with np.errstate(all="ignore"):
+            result = np.asarray(of(*map(int, args[:orders]), *at))
+        return (result if result.shape == at[0].shape else np.full(at[0].shape, result))[()]
 
-        @functools.wraps(function)
-        def values(*args: Any) -> Any:
-            with np.errstate(all="ignore"):
-                return function(*map(int, args[:orders]), *floats(*args[orders:]))[()]
+    values.__module__ = names["__name__"]
+    return Tabulated(name, parameters, values, partials, formulas_of(names, sys.modules[__name__]))
 
-        return Tabulated(values, partials, sys.modules[__name__])
+
+def kernel(**partials: str) -> Callable[[Function], Tabulated]:
+    """A kernel whose values are those of the function that is decorated."""
+
+    def decorate(function: Function) -> Tabulated:
+        parameters = ", ".join(inspect.signature(function).parameters)
+        names = inspect.unwrap(function).__globals__
+        return _kernel(function.__name__, parameters, function, partials, names)
 
     return decorate
 
 
-# --- logarithms and factorials to the last digit -------------------------------------------------
+def kernels_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
+    """The kernels of a table, whose rows have a value and partials, and formulas for others."""
+    made: dict[str, Any] = {}
+    module = sys.modules[__name__]
+    for name, parameters, row in rows_of(text, "value"):
+        if isinstance(row, str):
+            made[name] = formulas_of(names, module)(parameters, row)
+        else:
+            value = formulas_of(names, module, of_arrays=True)(parameters, row.pop("value"))
+            made[name] = _kernel(name, parameters, value, row, names)
+    return made
 
 
-@kernel(t="t / (1.0 + t)")
-def log1p_gap(t: Array) -> Any:
-    """The gap t - log1p(t)."""
-    return _log1p_gap(t)
-
-
-def _log1p_gap(t: Array) -> Array:
-    """By the series of atanh(t / (2 + t)) where the gap would cancel."""
-    return either((t > -0.6) & (t < 1.5), _log1p_gap_series, lambda t: t - np.log1p(t), t)
+# --- series --------------------------------------------------------------------------------------
 
 
 def _log1p_gap_series(t: Array) -> Array:
@@ -85,15 +98,6 @@ def _log1p_gap_series(t: Array) -> Array:
     for k in range(24, -1, -1):
         series = series * square_of_r + 1.0 / (2 * k + 3)
     return np.asarray(r * (t - 2.0 * square_of_r * series))
-
-
-def deviance(k: Array, m: Array) -> Array:
-    """The deviance k log(k/m) + m - k for k > 0.
-
-    It is `bd0` of C. Loader (2000), Fast and accurate computation of binomial probabilities.
-    """
-    t = (m - k) / k
-    return np.asarray(k * np.where(t < -0.5, t - np.log(m / k), _log1p_gap(t)))
 
 
 def _stirling(a: Array) -> Array:
@@ -121,12 +125,53 @@ def _stirling_by_recurrence(a: Array) -> Array:
     return np.asarray(total + series.sum(axis=-1))
 
 
-def _reciprocal_beta(a: Array, b: Array) -> Array:
-    """1 / B(a, b) for a of moderate size and b > 0: Γ(a+b) / Γ(b) by Stirling's formula."""
-    power = a * np.log(a + b) - a
-    exponent = (b - 0.5) * np.log1p(a / b) + power + _stirling(a + b) - _stirling(b)
-    usual = sp.rgamma(a) * np.exp(exponent)
-    return np.asarray(np.where((b > 0.0) & (a + b > 0.0), usual, 1.0 / sp.beta(a, b)))
+# --- formulas of float arrays --------------------------------------------------------------------
+
+ARRAYS = """
+# The gap t - log1p(t), by the series of atanh(t / (2 + t)) where it would cancel.
+_log1p_gap(t) = _log1p_gap_series(t) if (t > -0.6) & (t < 1.5) else t - np.log1p(t)
+
+# The deviance k log(k/m) + m - k for k > 0: `bd0` of C. Loader (2000), Fast and accurate
+# computation of binomial probabilities.
+deviance(k, m) = k * (t - np.log(m / k) if t < -0.5 else _log1p_gap(t))
+    where t = (m - k) / k
+
+# 1 / B(a, b) for a of moderate size and b > 0: Γ(a+b) / Γ(b) by Stirling's formula.
+_reciprocal_beta(a, b) =
+    sp.rgamma(a) * np.exp(exponent) if (b > 0.0) & (a + b > 0.0) else 1.0 / sp.beta(a, b)
+    where power = a * np.log(a + b) - a
+    where exponent = (b - 0.5) * np.log1p(a / b) + power + _stirling(a + b) - _stirling(b)
+
+_gamma_by_powers(a, x) =
+    0.0 if (scale == 0.0) | (x > 1500.0) else half * (np.power(x, a - 1.0) * scale) * half
+    where half = np.exp(-0.5 * x)
+    where scale = sp.rgamma(a)
+_gamma_by_stirling(k, x) = 0.0 if np.isinf(k) | np.isinf(x) else
+    np.exp(-_stirling(k) - deviance(k, x)) / np.sqrt(2.0 * np.pi * k)
+
+_beta_by_powers(a, b, x) = 0.0 if (scale == 0.0) | (powers == 0.0) else powers * scale
+    where scale = _reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
+    where powers = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x))
+_beta_log_by_powers(a, b, x) = sp.xlogy(a - 1.0, x) + sp.xlog1py(b - 1.0, -x)
+    + _log_reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
+_log_reciprocal_beta(a, b) = np.log(a) if b == 1.0 else ratio - sp.gammaln(a)
+    where ratio = (b - 0.5) * np.log1p(a / b) + a * np.log(a + b) - a + _stirling(a + b)
+        - _stirling(b)
+
+# The logarithm of the probability of k successes and m failures, both positive.
+_log_binomial(k, m, p) = exponent - deviance(k, n * p) - deviance(m, n * (1.0 - p))
+    + 0.5 * np.log(n / (2.0 * np.pi * k * m))
+    where n = k + m
+    where exponent = _stirling(n) - _stirling(k) - _stirling(m)
+
+# The probability beyond ±t is the scale times (√df / t)**df in the limit. Where x = df / (df + t²)
+# is tiny, these are two terms of DLMF 8.17.7.
+student_tail_scale(df) = _reciprocal_beta(np.full_like(df, 0.5), 0.5 * df) / df
+student_tail(df, t) =
+    student_tail_scale(df) * np.power(root, df) * (1.0 + 0.5 * p / (p + 1.0) * root * root)
+    where root = np.sqrt(df) / np.hypot(np.sqrt(df), t)
+    where p = 0.5 * df
+"""
 
 
 # --- digamma and its derivatives at two near points ----------------------------------------------
@@ -189,218 +234,6 @@ def digamma_half_gap(n: int, p: Array) -> Any:
     return either(p < 20.0, near, far, p)
 
 
-# --- densities -----------------------------------------------------------------------------------
-
-
-@kernel(
-    a="ans * (log(x) - polygamma(0, a + 1.0)) + gamma_density(a + 1.0, x) / x "
-    "if _small_shape(a, x) else xlogy(ans, x) - ans * polygamma(0, a)",
-    x="gamma_density(a - 1.0, x) - ans if x <= 0.5 * abs(a - 1.0) and _keeps_digits(a) else "
-    "ans * _gamma_score(a, x)",
-)
-def gamma_density(a: Array, x: Array) -> Any:
-    """x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension."""
-    density = either(a < 17.0, _gamma_density_by_powers, _gamma_density_by_stirling, a, x)
-    return np.where((x < 0.0) | np.isnan(x), np.nan, density)
-
-
-def _gamma_density_by_powers(a: Array, x: Array) -> Array:
-    half = np.exp(-0.5 * x)
-    scale = sp.rgamma(a)
-    density = half * (np.power(x, a - 1.0) * scale) * half
-    return np.where((scale == 0.0) | (x > 1500.0), 0.0, density)
-
-
-def _gamma_density_by_stirling(a: Array, x: Array) -> Array:
-    k = a - 1.0
-    density = np.exp(-_stirling(k) - deviance(k, x)) / np.sqrt(2.0 * np.pi * k)
-    return np.where(np.isinf(a) | np.isinf(x), 0.0, density)
-
-
-def _small_shape(a: Any, x: Any) -> Any:
-    """Where ψ(a) is nearly -1/a: that times the density is a density of a + 1 over x."""
-    return (a > 0.0) & (a < 0.01) & (x > 0.0)
-
-
-def _keeps_digits(a: Any) -> Any:
-    """Whether a - 1 does."""
-    return (np.abs(a) > 0.1) | (a == 0.0)
-
-
-# (a-1)/x - 1, so that neither it nor its derivative cancels.
-_gamma_score = formula(
-    "a, x", "(a - 1.0 - x) / x if abs(a - 1.0 - x) < 0.5 * x else _absorbing(a - 1.0, x) - 1.0"
-)
-# The quotient x / y of y ≥ 0, but 0 wherever x is.
-_absorbing = formula("x, y", "0.0 * x if x == 0.0 else divide(x, y + 0.0)")
-
-
-@kernel(a="log(x) - polygamma(0, a)", x="_gamma_score(a, x)")
-def gamma_log_density(a: Array, x: Array) -> Any:
-    """The logarithm of x**(a-1) exp(-x) / Γ(a) for x ≥ 0, by Loader's method where a is large."""
-    return either(a < 17.0, _gamma_log_by_powers, _gamma_log_by_stirling, a, x)
-
-
-def _gamma_log_by_powers(a: Array, x: Array) -> Array:
-    return np.asarray(sp.xlogy(a - 1.0, x) - x - sp.gammaln(a))
-
-
-def _gamma_log_by_stirling(a: Array, x: Array) -> Array:
-    k = a - 1.0
-    return np.asarray(-_stirling(k) - deviance(k, x) - 0.5 * np.log(2.0 * np.pi * k))
-
-
-@kernel(
-    a="_beta_density_by_a(ans, a, b, x)",
-    b="_beta_density_by_b(ans, a, b, x)",
-    x="_beta_density_slope(ans, a, b, x)",
-)
-def beta_density(a: Array, b: Array, x: Array) -> Any:
-    """x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive."""
-    edge = (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0)
-    density = either(edge, _beta_density_by_powers, _beta_density_by_stirling, a, b, x)
-    return np.where((x < 0.0) | (x > 1.0) | np.isnan(x), np.nan, density)
-
-
-def _beta_density_by_powers(a: Array, b: Array, x: Array) -> Array:
-    scale = _reciprocal_beta(np.minimum(a, b), np.maximum(a, b))
-    powers = np.power(x, a - 1.0) * np.exp(sp.xlog1py(b - 1.0, -x))
-    return np.where((scale == 0.0) | (powers == 0.0), 0.0, powers * scale)
-
-
-def _beta_density_by_stirling(a: Array, b: Array, x: Array) -> Array:
-    return np.asarray((a + b - 1.0) * np.exp(_log_binomial(a - 1.0, b - 1.0, x)))
-
-
-# By the densities of lower parameters, unless they cancel; 1 / B(a, b) has a zero where one is 0.
-_beta_density_slope = formula(
-    "ans, a, b, x",
-    "(a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x)) "
-    "if (a + b > 1.5 and ~_near_mode(a, b, x) or x == 0.0 or x == 1.0) "
-    "and _keeps_digits(a) and _keeps_digits(b) and a != 0.0 and b != 0.0 else "
-    "0.0 if a == 0.0 or b == 0.0 else ans * _beta_score(a, b, x)",
-)
-_beta_density_by_a = formula(
-    "ans, a, b, x",
-    "ans * (log(x) + digamma_gap(0, a + 1.0, b - 1.0)) "
-    "+ beta_density(a + 1.0, b, x) / ((a + b) * x) if _small_shape(a, x) and b > 0.1 else "
-    "xlogy(ans, x) + ans * digamma_gap(0, a, b)",
-)
-_beta_density_by_b = formula(
-    "ans, a, b, x",
-    "ans * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0)) + "
-    "beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x)) "
-    "if _small_shape(b, 1.0 - x) and a > 0.1 else xlog1py(ans, -x) + ans * digamma_gap(0, b, a)",
-)
-
-
-def _near_mode(a: Any, b: Any, x: Any) -> Any:
-    """Whether (a-1)/x and (b-1)/(1-x) cancel."""
-    rise, fall = (a - 1.0) * (1.0 - x), (b - 1.0) * x
-    return np.abs(rise - fall) < 0.5 * np.abs(rise)
-
-
-@kernel(
-    a="log(x) + digamma_gap(0, a, b)",
-    b="log1p(-x) + digamma_gap(0, b, a)",
-    x="_beta_score(a, b, x)",
-)
-def beta_log_density(a: Array, b: Array, x: Array) -> Any:
-    """The logarithm of x**(a-1) (1-x)**(b-1) / B(a, b) for 0 ≤ x ≤ 1, by the same methods."""
-    edge = (a <= 1.0) | (b <= 1.0)
-    return either(edge, _beta_log_by_powers, _beta_log_by_stirling, a, b, x)
-
-
-def _beta_log_by_powers(a: Array, b: Array, x: Array) -> Array:
-    """Γ(a+b) / Γ(b), of which b is the larger, by Stirling's formula."""
-    powers = sp.xlogy(a - 1.0, x) + sp.xlog1py(b - 1.0, -x)
-    a, b = np.minimum(a, b), np.maximum(a, b)
-    ratio = (b - 0.5) * np.log1p(a / b) + a * np.log(a + b) - a + _stirling(a + b) - _stirling(b)
-    return np.asarray(powers + np.where(b == 1.0, np.log(a), ratio - sp.gammaln(a)))
-
-
-def _beta_log_by_stirling(a: Array, b: Array, x: Array) -> Array:
-    return np.asarray(np.log(a + b - 1.0) + _log_binomial(a - 1.0, b - 1.0, x))
-
-
-def _log_binomial(k: Array, m: Array, p: Array) -> Array:
-    """The logarithm of the probability of k successes and m failures, both positive."""
-    n = k + m
-    exponent = _stirling(n) - _stirling(k) - _stirling(m)
-    exponent = exponent - deviance(k, n * p) - deviance(m, n * (1.0 - p))
-    return np.asarray(exponent + 0.5 * np.log(n / (2.0 * np.pi * k * m)))
-
-
-# (a-1)/x - (b-1)/(1-x), so that neither it nor its derivative cancels.
-_beta_score = formula(
-    "a, b, x",
-    "((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)) if _near_mode(a, b, x) else "
-    "_absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x)",
-)
-
-
-@kernel(
-    df="0.0 if np.isinf(df) else _student_slope(df, t)",
-    t="-t if np.isinf(df) else _student_score(df, t)",
-)
-def student_log_density(df: Array, t: Array) -> Any:
-    """Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t."""
-    p = 0.5 * df
-    far = np.abs(t) > 1e100
-    large = 2.0 * np.log(np.abs(t)) - np.log(df)
-    fall = (p + 0.5) * np.where(far, large, np.log1p(np.where(far, 0.0, t) ** 2 / df))
-    constant = -p * _log1p_gap(0.5 / p) + _stirling(p + 0.5) - _stirling(p)
-    exponent = np.where(np.isinf(df), -0.5 * t * t, constant - fall)
-    return exponent - 0.5 * np.log(2.0 * np.pi)
-
-
-def _student_slope(df: Any, t: Any) -> Any:
-    """The derivative by df, of which all terms shrink like df**-2.
-
-    With w = t² / (df + t²), u = t² / df and p = df / 2 it is half of
-    (ψ(p+½) - ψ(p) - 1/df) + w/df - (log1p(u) - w).
-    """
-    root = sqrt(df)
-    w = square(hypot_ratio(t, root))
-    spread = _student_spread(df, t, root, w)
-    return 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
-
-
-_student_spread = formula(
-    "df, t, root, w",
-    "log1p_gap(-w) if abs(t) < np.sqrt(df) else 2.0 * log(hypot(t, root)) - log(df) - w",
-)
-# The derivative by t, -(df+1) t / (df + t²), where no square overflows.
-_student_score = formula(
-    "df, t",
-    "-(1.0 + reciprocal(df)) * (t / (1.0 + square(t / sqrt(df)))) if abs(t) <= np.sqrt(df) else "
-    "-((df + 1.0) / t) / (1.0 + square(sqrt(df) / t))",
-)
-
-
-def student_density(df: Any, t: Any) -> Any:
-    """The density of Student's t."""
-    return exp(student_log_density(df, t))
-
-
-def student_tail_scale(df: Array) -> Array:
-    """What the probability beyond ±t is times (√df / t)**df in the limit."""
-    p = 0.5 * df
-    return np.asarray(_reciprocal_beta(np.full_like(p, 0.5), p) / df)
-
-
-def student_tail(df: Array, t: Array) -> Array:
-    """The probability beyond ±t where x = df / (df + t²) is tiny: two terms of DLMF 8.17.7."""
-    root = np.sqrt(df) / np.hypot(np.sqrt(df), t)
-    p = 0.5 * df
-    return np.asarray(
-        student_tail_scale(df) * np.power(root, df) * (1.0 + 0.5 * p / (p + 1.0) * root * root)
-    )
-
-
-# --- the error function --------------------------------------------------------------------------
-
-
 @kernel(z="-2.0 * erfcx_moment(n + 1, z)")
 def erfcx_moment(n: int, z: Array) -> Any:
     """2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives.
@@ -428,13 +261,6 @@ def _by_fraction(n: int, z: Array) -> Array:
         if k <= n:
             product = product * ratio
     return product
-
-
-@kernel(x="ans * (1.0 - n * reciprocal(x))")  # of a difference both terms might be infinite
-def exp_over(n: int, x: Array) -> Any:
-    """exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is."""
-    root = np.exp(0.5 * x)
-    return (root / x if n == 1 else root / x / x) * root
 
 
 # --- Bessel functions ----------------------------------------------------------------------------
@@ -490,23 +316,123 @@ def kve_moment(n: int, v: Array, x: Array) -> Any:
     return step * total
 
 
-# --- quotients -----------------------------------------------------------------------------------
+# --- kernels with formulas for values ------------------------------------------------------------
 
+KERNELS = """
+# The gap t - log1p(t).
+log1p_gap(t)
+    value: _log1p_gap(t)
+    t: t / (1.0 + t)
 
-@kernel(x="reciprocal(x)", y="-reciprocal(y)")
-def log_ratio(x: Array, y: Array) -> Any:
-    """log(x / y) of positive numbers, also where the quotient overflows or is near 1."""
-    ratio = x / y
-    usual = np.where((ratio > 0.5) & (ratio < 2.0), np.log1p((x - y) / y), np.log(ratio))
-    extreme = (ratio < 1e-300) | (ratio > 1e300)
-    return np.where(extreme, np.log(x) - np.log(y), usual)
+# x**(a-1) exp(-x) / Γ(a); nan for x < 0, of which the density is not an extension.
+gamma_density(a, x)
+    value: np.nan if (x < 0.0) | np.isnan(x) else
+        _gamma_by_powers(a, x) if a < 17.0 else _gamma_by_stirling(a - 1.0, x)
+    a: ans * (log(x) - polygamma(0, a + 1.0)) + gamma_density(a + 1.0, x) / x
+        if _small_shape(a, x) else xlogy(ans, x) - ans * polygamma(0, a)
+    x: gamma_density(a - 1.0, x) - ans if x <= 0.5 * abs(a - 1.0) and _keeps_digits(a) else
+        ans * _gamma_score(a, x)
 
+# Its logarithm for x ≥ 0, by Loader's method where a is large.
+gamma_log_density(a, x)
+    value: sp.xlogy(a - 1.0, x) - x - sp.gammaln(a) if a < 17.0 else
+        -_stirling(a - 1.0) - deviance(a - 1.0, x) - 0.5 * np.log(2.0 * np.pi * (a - 1.0))
+    a: log(x) - polygamma(0, a)
+    x: _gamma_score(a, x)
 
-@kernel(
-    x="divide(square(hypot_ratio(y, x)), hypot(x, y))",
-    y="-ans * divide(hypot_ratio(y, x), hypot(x, y))",
-)
-def hypot_ratio(x: Array, y: Array) -> Any:
-    """X / hypot(x, y), 0 at the origin."""
-    h = np.hypot(x, y)
-    return np.where(h == 0.0, 0.0, x / h)
+# x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive.
+beta_density(a, b, x)
+    value: np.nan if (x < 0.0) | (x > 1.0) | np.isnan(x) else _beta_by_powers(a, b, x)
+        if (a <= 1.0) | (b <= 1.0) | (x <= 0.0) | (x >= 1.0) else
+        (a + b - 1.0) * np.exp(_log_binomial(a - 1.0, b - 1.0, x))
+    a: _beta_density_by_a(ans, a, b, x)
+    b: _beta_density_by_b(ans, a, b, x)
+    x: _beta_density_slope(ans, a, b, x)
+
+# Its logarithm for 0 ≤ x ≤ 1, by the same methods.
+beta_log_density(a, b, x)
+    value: _beta_log_by_powers(a, b, x) if (a <= 1.0) | (b <= 1.0) else
+        np.log(a + b - 1.0) + _log_binomial(a - 1.0, b - 1.0, x)
+    a: log(x) + digamma_gap(0, a, b)
+    b: log1p(-x) + digamma_gap(0, b, a)
+    x: _beta_score(a, b, x)
+
+# Where ψ(a) is nearly -1/a: that times the density is a density of a + 1 over x.
+_small_shape(a, x) = (a > 0.0) & (a < 0.01) & (x > 0.0)
+# Whether a - 1 keeps the digits of a.
+_keeps_digits(a) = (np.abs(a) > 0.1) | (a == 0.0)
+# (a-1)/x - 1, so that neither it nor its derivative cancels.
+_gamma_score(a, x) =
+    (a - 1.0 - x) / x if abs(a - 1.0 - x) < 0.5 * x else _absorbing(a - 1.0, x) - 1.0
+# The quotient x / y of y ≥ 0, but 0 wherever x is.
+_absorbing(x, y) = 0.0 * x if x == 0.0 else divide(x, y + 0.0)
+# By the densities of lower parameters, unless they cancel; 1 / B(a, b) has a zero where one is 0.
+_beta_density_slope(ans, a, b, x) =
+    (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x))
+    if (a + b > 1.5 and ~_near_mode(a, b, x) or x == 0.0 or x == 1.0)
+    and _keeps_digits(a) and _keeps_digits(b) and a != 0.0 and b != 0.0 else
+    0.0 if a == 0.0 or b == 0.0 else ans * _beta_score(a, b, x)
+_beta_density_by_a(ans, a, b, x) =
+    ans * (log(x) + digamma_gap(0, a + 1.0, b - 1.0))
+    + beta_density(a + 1.0, b, x) / ((a + b) * x) if _small_shape(a, x) and b > 0.1 else
+    xlogy(ans, x) + ans * digamma_gap(0, a, b)
+_beta_density_by_b(ans, a, b, x) =
+    ans * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0))
+    + beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x))
+    if _small_shape(b, 1.0 - x) and a > 0.1 else xlog1py(ans, -x) + ans * digamma_gap(0, b, a)
+# Whether (a-1)/x and (b-1)/(1-x) cancel, and their difference, so that nothing does.
+_near_mode(a, b, x) = np.abs(rise - fall) < 0.5 * np.abs(rise)
+    where rise = (a - 1.0) * (1.0 - x)
+    where fall = (b - 1.0) * x
+_beta_score(a, b, x) =
+    ((a - 1.0) * (1.0 - x) - (b - 1.0) * x) / (x * (1.0 - x)) if _near_mode(a, b, x) else
+    _absorbing(a - 1.0, x) - _absorbing(b - 1.0, 1.0 - x)
+
+# Log of Γ((df+1)/2) / (√(π df) Γ(df/2)) (1 + t²/df)**(-(df+1)/2), Student's t.
+student_log_density(df, t)
+    value: (-0.5 * t * t if np.isinf(df) else constant - fall) - 0.5 * np.log(2.0 * np.pi)
+        where p = 0.5 * df
+        where fall = (p + 0.5) * (2.0 * np.log(np.abs(t)) - np.log(df) if np.abs(t) > 1e100 else
+            np.log1p(t**2 / df))
+        where constant = -p * _log1p_gap(0.5 / p) + _stirling(p + 0.5) - _stirling(p)
+    df: 0.0 if np.isinf(df) else _student_slope(df, t)
+    t: -t if np.isinf(df) else _student_score(df, t)
+student_density(df, t) = exp(student_log_density(df, t))
+# The derivative by df, of which all terms shrink like df**-2. With w = t² / (df + t²), u = t² / df
+# and p = df / 2 it is half of (ψ(p+½) - ψ(p) - 1/df) + w/df - (log1p(u) - w).
+_student_slope(df, t) = 0.5 * (digamma_half_gap(0, 0.5 * df) + w / df - spread)
+    where root = sqrt(df)
+    where w = square(hypot_ratio(t, root))
+    where spread = log1p_gap(-w) if abs(t) < np.sqrt(df) else
+        2.0 * log(hypot(t, root)) - log(df) - w
+# The derivative by t, -(df+1) t / (df + t²), where no square overflows.
+_student_score(df, t) =
+    -(1.0 + reciprocal(df)) * (t / (1.0 + square(t / sqrt(df)))) if abs(t) <= np.sqrt(df) else
+    -((df + 1.0) / t) / (1.0 + square(sqrt(df) / t))
+
+# exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is. The partial is one product: of a
+# difference both terms would be infinite where the result is.
+exp_over(n, x)
+    value: (root / x if n == 1 else root / x / x) * root
+        where root = np.exp(0.5 * x)
+    x: ans * (1.0 - n * reciprocal(x))
+
+# log(x / y) of positive numbers, also where the quotient overflows or is near 1.
+log_ratio(x, y)
+    value: np.log(x) - np.log(y) if (ratio < 1e-300) | (ratio > 1e300) else
+        np.log1p((x - y) / y) if (ratio > 0.5) & (ratio < 2.0) else np.log(ratio)
+        where ratio = x / y
+    x: reciprocal(x)
+    y: -reciprocal(y)
+
+# x / hypot(x, y), 0 at the origin.
+hypot_ratio(x, y)
+    value: 0.0 if h == 0.0 else x / h
+        where h = np.hypot(x, y)
+    x: divide(square(hypot_ratio(y, x)), hypot(x, y))
+    y: -ans * divide(hypot_ratio(y, x), hypot(x, y))
+"""
+
+for _name, _parameters, _text in rows_of(ARRAYS):
+    globals()[_name] = formulas_of(globals(), of_arrays=True)(_parameters, str(_text))
+globals().update(kernels_of(KERNELS, globals()))

@@ -7,10 +7,10 @@ everywhere, and then one of the two alternatives is not computed.
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
+from inspect import Parameter, Signature
 from types import ModuleType
 from typing import Any
 
@@ -100,11 +100,11 @@ def formulas_of(
     return lambda parameters, text: Formula(parameters, text, *known, of_arrays=of_arrays)
 
 
-def rows_of(text: str, keys: str = "") -> Iterator[tuple[str, str, str | dict[str, str]]]:
+def rows_of(text: str, *more: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
     """Name, parameters, and what follows them, of the rows of a table.
 
-    That is a formula behind "=", or one for each of some keys, which are parameters unless told,
-    behind its name and a colon.
+    That is a formula behind "=", or one for each of some parameters, and of `more`, behind its
+    name and a colon.
     What is indented continues a row; rows may be apart, with comments between them.
     """
     for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
@@ -113,29 +113,34 @@ def rows_of(text: str, keys: str = "") -> Iterator[tuple[str, str, str | dict[st
         if rest.startswith(" ="):
             yield name, parameters, rest[2:]
         else:
-            parts = re.split(rf"\s({(keys or parameters).replace(', ', '|')}): ", rest)
+            keys = "|".join([*parameters.split(", "), *more])
+            parts = re.split(rf"\s({keys}): ", rest)
             yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 class Tabulated(primitive):
-    """A primitive whose partials are formulas of its value, `ans`, and of its arguments.
+    """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
-    By an argument without a formula the derivative is what `otherwise` makes of its name, or 0.
+    By one without a formula the derivative is what `otherwise` makes of its name, or 0.
     """
 
     def __init__(
         self,
+        name: str,
+        parameters: str,
         function: Callable[..., Any],
         partials: Mapping[str, str],
-        *modules: ModuleType,
-        otherwise: Callable[[str], Any] = lambda argument: None,
+        formula: Callable[[str, str], Formula],
+        otherwise: Callable[[str], Any] = lambda parameter: None,
     ) -> None:
+        function.__name__ = function.__qualname__ = name
+        names = parameters.split(", ")
+        function.__signature__ = Signature(  # type: ignore[attr-defined]
+            [Parameter(each, Parameter.POSITIONAL_ONLY) for each in names]
+        )
         super().__init__(function)
-        parameters = list(inspect.signature(function).parameters)
-        formula = formulas_of(inspect.unwrap(function).__globals__, *modules)
-        head = ", ".join(["ans", *parameters])
-        rules = {name: formula(head, text) for name, text in partials.items()}
-        self.defpartials(*(rules.get(each) or otherwise(each) for each in parameters))
+        rules = {each: formula(f"ans, {parameters}", text) for each, text in partials.items()}
+        self.defpartials(*(rules.get(each) or otherwise(each) for each in names))
 
 
 class _Choices(ast.NodeTransformer):

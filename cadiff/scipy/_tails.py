@@ -11,20 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special as sp
 
-from ..operations.table import divide, reciprocal
-from ._families import (
-    beta_log_density,
-    erfcx_moment,
-    gamma_log_density,
-    kernel,
-    student_log_density,
-)
-from ._formulas import Array, Kernel, either
-from ._values import VALUES
-
-stdtr = VALUES["stdtr"]
+from ._families import kernel, kernels_of
+from ._formulas import Array, Kernel
+from ._values import VALUES as VALUES
 
 TAIL = -9.0  # below this logarithm of a probability its derivative is that of a tail
 UNDERFLOW = 1e-280  # and below this probability its value, too
@@ -92,121 +82,59 @@ def beta_lower(n: int, a: Array, b: Array, r: Array) -> Any:
     return _integral(integrand, width, a, b, r).reshape(a.shape)
 
 
-# --- hazards -------------------------------------------------------------------------------------
+# --- hazards and logarithms ----------------------------------------------------------------------
 
+# The log of p is by its complement where p is nearly 1, by the hazard where it underflows. By
+# their shapes there are no derivatives in closed form, and distributions refuse to give them.
+KERNELS = """
+# The density at x divided by Γ(a, x) / Γ(a), where the integral is taken by parts once; and by the
+# probability below x, where y is 1 - x.
+_gamma_upper_hazard(a, x) = reciprocal(1.0 + (a - 1.0) * gamma_upper(0, a - 2.0, x))
+_gamma_lower_hazard(a, x) = reciprocal(x * gamma_lower(0, a, x))
+_beta_lower_hazard(a, b, x, y) = reciprocal(x * beta_lower(0, a, b - 1.0, divide(x, y)))
+# The density at t > 0 divided by the probability above: twice the tail is one of beta.
+_student_hazard(df, t) = 2.0 * reciprocal(t * ((1.0 + r) * beta_lower(0, 0.5 * df, -0.5, r)))
+    where r = df / t / t
+# The reciprocal of Mills' ratio.
+_normal_hazard(t) = np.sqrt(2.0 / np.pi) * reciprocal(erfcx_moment(0, t * np.sqrt(0.5)))
+# For b < 1 the integrand has a pole, which has to keep away from its width.
+_is_beta_tail(ans, a, b, r) = (ans < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
 
-def _gamma_upper_hazard(a: Any, x: Any) -> Any:
-    """The density at x divided by Γ(a, x) / Γ(a); the integral is taken by parts once."""
-    return reciprocal(1.0 + (a - 1.0) * gamma_upper(0, a - 2.0, x))
+# The logarithms of Γ(a, x) / Γ(a) and of γ(a, x) / Γ(a).
+log_gammaincc(a, x)
+    value: gamma_log_density(a, x) - np.log(_gamma_upper_hazard(a, x)) if p < UNDERFLOW else
+        np.log1p(-sp.gammainc(a, x)) if p > 0.5 else np.log(p)
+        where p = sp.gammaincc(a, x)
+    x: -(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else
+        gamma_density(a, x) * exp(-ans))
+log_gammainc(a, x)
+    value: gamma_log_density(a + 1.0, x) + np.log(a * gamma_lower(0, a, x)) if p < UNDERFLOW else
+        np.log1p(-sp.gammaincc(a, x)) if p > 0.5 else np.log(p)
+        where p = sp.gammainc(a, x)
+    x: _gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)
 
+# The logarithms of the regularized incomplete beta function, and of one less that.
+log_betainc(a, b, x)
+    value: beta_log_density(a, b, x) - np.log(_beta_lower_hazard(a, b, x, 1.0 - x))
+        if p < UNDERFLOW else np.log1p(-sp.betaincc(a, b, x)) if p > 0.5 else np.log(p)
+        where p = sp.betainc(a, b, x)
+    x: _beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x))
+        else beta_density(a, b, x) * exp(-ans)
+log_betaincc(a, b, x)
+    value: beta_log_density(a, b, x) - np.log(_beta_lower_hazard(b, a, 1.0 - x, x))
+        if p < UNDERFLOW else np.log1p(-sp.betainc(a, b, x)) if p > 0.5 else np.log(p)
+        where p = sp.betaincc(a, b, x)
+    x: -(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x))
+        else beta_density(a, b, x) * exp(-ans))
 
-def _gamma_lower_hazard(a: Any, x: Any) -> Any:
-    return reciprocal(x * gamma_lower(0, a, x))
+# The logarithm of the distribution function of Student's t.
+log_stdtr(df, t)
+    value: (sp.log_ndtr(t) if np.isinf(df) else
+        student_log_density(df, t) - np.log(_student_hazard(df, -t))) if p < UNDERFLOW else
+        np.log1p(-VALUES["stdtr"](df, -t)) if p > 0.5 else np.log(p)
+        where p = VALUES["stdtr"](df, t)
+    t: (_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t))
+        if ans < TAIL else student_density(df, t) * exp(-ans)
+"""
 
-
-def _beta_lower_hazard(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """The density at x divided by the probability below x, where y is 1 - x."""
-    return reciprocal(x * beta_lower(0, a, b - 1.0, divide(x, y)))
-
-
-def _student_hazard(df: Any, t: Any) -> Any:
-    """The density at t > 0 divided by the probability above: twice the tail is one of beta."""
-    r = df / t / t
-    return 2.0 * reciprocal(t * ((1.0 + r) * beta_lower(0, 0.5 * df, -0.5, r)))
-
-
-def _normal_hazard(t: Any) -> Any:
-    """The reciprocal of Mills' ratio."""
-    return np.sqrt(2.0 / np.pi) * reciprocal(erfcx_moment(0, t * np.sqrt(0.5)))
-
-
-# --- logarithms ----------------------------------------------------------------------------------
-
-
-def _logarithm(p: Array, complement: Kernel, far: Kernel, *args: Array) -> Array:
-    """Log p: by its complement where p is nearly 1, by far(*args) where it underflows."""
-
-    def usual(p: Array, *args: Array) -> Array:
-        return either(
-            p > 0.5,
-            lambda p, *args: np.log1p(-complement(*args)),
-            lambda p, *_: np.log(p),
-            p,
-            *args,
-        )
-
-    return either(p < UNDERFLOW, lambda p, *args: far(*args), usual, p, *args)
-
-
-def _is_beta_tail(v: Any, a: Any, b: Any, r: Any) -> Any:
-    """For b < 1 the integrand has a pole, which has to keep away from its width."""
-    return (v < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
-
-
-# By their shapes there are no derivatives in closed form, and distributions refuse to give them.
-
-
-@kernel(
-    x="-(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else "
-    "gamma_density(a, x) * exp(-ans))"
-)
-def log_gammaincc(a: Array, x: Array) -> Any:
-    """The logarithm of Γ(a, x) / Γ(a)."""
-
-    def far(a: Array, x: Array) -> Array:
-        return np.asarray(gamma_log_density(a, x) - np.log(_gamma_upper_hazard(a, x)))
-
-    return _logarithm(np.asarray(sp.gammaincc(a, x)), sp.gammainc, far, a, x)
-
-
-@kernel(x="_gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)")
-def log_gammainc(a: Array, x: Array) -> Any:
-    """The logarithm of γ(a, x) / Γ(a)."""
-
-    def far(a: Array, x: Array) -> Array:
-        return np.asarray(gamma_log_density(a + 1.0, x) + np.log(a * gamma_lower(0, a, x)))
-
-    return _logarithm(np.asarray(sp.gammainc(a, x)), sp.gammaincc, far, a, x)
-
-
-@kernel(
-    x="_beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x)) "
-    "else beta_density(a, b, x) * exp(-ans)"
-)
-def log_betainc(a: Array, b: Array, x: Array) -> Any:
-    """The logarithm of the regularized incomplete beta function."""
-
-    def far(a: Array, b: Array, x: Array) -> Array:
-        hazard = _beta_lower_hazard(a, b, x, 1.0 - x)
-        return np.asarray(beta_log_density(a, b, x) - np.log(hazard))
-
-    return _logarithm(np.asarray(sp.betainc(a, b, x)), sp.betaincc, far, a, b, x)
-
-
-@kernel(
-    x="-(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x)) "
-    "else beta_density(a, b, x) * exp(-ans))"
-)
-def log_betaincc(a: Array, b: Array, x: Array) -> Any:
-    """The logarithm of one less the regularized incomplete beta function."""
-
-    def far(a: Array, b: Array, x: Array) -> Array:
-        hazard = _beta_lower_hazard(b, a, 1.0 - x, x)
-        return np.asarray(beta_log_density(a, b, x) - np.log(hazard))
-
-    return _logarithm(np.asarray(sp.betaincc(a, b, x)), sp.betainc, far, a, b, x)
-
-
-@kernel(
-    t="(_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t)) "
-    "if ans < TAIL else student_density(df, t) * exp(-ans)"
-)
-def log_stdtr(df: Array, t: Array) -> Any:
-    """The logarithm of the distribution function of Student's t."""
-
-    def far(df: Array, t: Array) -> Array:
-        logarithm = student_log_density(df, t) - np.log(_student_hazard(df, -t))
-        return np.asarray(np.where(np.isinf(df), sp.log_ndtr(t), logarithm))
-
-    p = np.asarray(stdtr(df, t))
-    return _logarithm(p, lambda df, t: stdtr(df, -t), far, df, t)
+globals().update(kernels_of(KERNELS, globals()))

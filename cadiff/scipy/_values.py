@@ -291,7 +291,7 @@ ASKED: dict[str, Function] = {
 
 def _fill_in() -> None:
     formula = formulas_of(globals(), _families, of_arrays=True)
-    for name, parameters, text in rows_of(TABLE, "wrong, right"):
+    for name, parameters, text in rows_of(TABLE, "wrong", "right"):
         if isinstance(text, str):
             globals()[name] = formula(parameters, text)
         else:

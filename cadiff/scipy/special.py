@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -78,6 +77,8 @@ for _function in (cbrt, entr, erf, erfc, exp2, expit, expm1, gamma, gammaln, log
 UFUNCS |= {sp.psi: digamma, sp.xlogy: xlogy, sp.xlog1py: xlog1py, sp.round: rint}
 
 
+formula = formulas_of(globals(), _families)
+
 # --- ufuncs --------------------------------------------------------------------------------------
 
 
@@ -97,10 +98,12 @@ def _refusal(name: str, argument: str) -> Function:
 class _Elementwise(Tabulated):
     """A function of numbers and arrays: lists beside them are arrays, too."""
 
-    def __init__(self, function: Function, name: str, **partials: str) -> None:
-        refuse = functools.partial(_refusal, name)
-        super().__init__(function, partials, _families, otherwise=refuse)
-        self.called = name
+    def __init__(
+        self, name: str, parameters: str, function: Function, partials: dict[str, str]
+    ) -> None:
+        self.called = name.lstrip("_")
+        refuse = functools.partial(_refusal, self.called)
+        super().__init__(name, parameters, function, partials, formula, refuse)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(gathered, args), **kwargs)
@@ -119,12 +122,8 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
         with np.errstate(all="ignore"):
             return values(*args)
 
-    evaluate.__name__ = evaluate.__qualname__ = name
     evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
-    evaluate.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(each, Parameter.POSITIONAL_ONLY) for each in arguments.split(", ")]
-    )
-    function = UFUNCS[original] = _Elementwise(evaluate, name, **partials)
+    function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials)
     return function
 
 
@@ -440,11 +439,11 @@ wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(an
 """
 
 
-for _name, _parameters, _text in rows_of(TABLE):
-    if isinstance(_text, str):
-        globals()[_name] = formulas_of(globals(), _families)(_parameters, _text)
+for _name, _parameters, _row in rows_of(TABLE):
+    if isinstance(_row, str):
+        globals()[_name] = formula(_parameters, _row)
     else:
-        globals()[_name] = _ufunc(_name, _parameters, _text)
+        globals()[_name] = _ufunc(_name, _parameters, _row)
 jn = UFUNCS[sp.jv]
 
 
@@ -464,9 +463,7 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-@functools.partial(_Elementwise, name="zeta", q="-x * _zeta(x + 1.0, q)")
-def _zeta(x: Any, q: Any) -> Any:
-    return VALUES["zeta"](x, q)
+_zeta = _Elementwise("_zeta", "x, q", VALUES["zeta"], {"q": "-x * _zeta(x + 1.0, q)"})
 
 
 @implements(sp.zeta)
@@ -477,24 +474,21 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
     return _zeta(x, 1.0 if q is None else q)
 
 
-@functools.partial(
-    _Elementwise,
-    name="_ellipem1",
-    p="0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
-    "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)",
+_ellipem1 = _Elementwise(  # E of 1 - p
+    "_ellipem1",
+    "p",
+    lambda p: sp.ellipe(1.0 - p),
+    {
+        "p": "0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
+        "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)"
+    },
 )
-def _ellipem1(p: Any) -> Any:
-    """E of 1 - p."""
-    return sp.ellipe(1.0 - p)
-
-
-@functools.partial(
-    _Elementwise,
-    name="lambertw",
-    z="divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))",
+_lambertw = _Elementwise(
+    "_lambertw",
+    "z, k, tol",
+    lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)),
+    {"z": "divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))"},
 )
-def _lambertw(z: Any, k: Any, tol: Any) -> Any:
-    return _real_branch(sp.lambertw(z, k, tol))
 
 
 def _real_branch(w: Any) -> Any:
