@@ -42,10 +42,9 @@ def valued(result: Any, value: Any) -> Any:
 
 def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
     """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
-    if np.all(condition):
-        return f(*args)
-    if not np.any(condition):
-        return g(*args)
+    count = np.count_nonzero(condition)
+    if count in (0, np.size(condition)):
+        return f(*args) if count else g(*args)
     result = np.empty(condition.shape)
     for places, function in ((condition, f), (~condition, g)):
         result[places] = function(*(x[places] for x in args))
@@ -74,18 +73,20 @@ class Formula:
         text, *others = self._text.split("\nwhere ")
         parts = [other.split(" = ", 1) for other in others]
         scope = [*self._parameters.split(", "), *(name for name, _ in parts)]
-        text = self._with_choices(text, scope)
+        body = self._with_choices(text, scope)
         for name, part in reversed(parts):
             scope.remove(name)
-            text = f"(lambda {name}: {text})({self._with_choices(part, scope)})"
-        names = {name: item for some in self._names for name, item in some.items()}
-        code = compile(f"lambda {self._parameters}: {text}", __file__, "eval")
-        function: Callable[..., Any] = eval(code, names)
+            body = ast.Call(_function(name, body), [self._with_choices(part, scope)], [])
+        tree = ast.fix_missing_locations(ast.Expression(_function(self._parameters, body)))
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        names = {name: some[name] for some in self._names for name in used & some.keys()}
+        names["__name__"] = __name__  # by which programs know what belongs to the package
+        function: Callable[..., Any] = eval(compile(tree, __file__, "eval"), names)
         return function
 
-    def _with_choices(self, text: str, scope: list[str]) -> str:
-        tree = ast.parse(f"({text})", mode="eval")
-        return ast.unparse(_Choices(scope, self._of_arrays).visit(tree))
+    def _with_choices(self, text: str, scope: list[str]) -> ast.expr:
+        found: ast.expr = ast.parse(f"({text})", mode="eval").body
+        return _Choices(scope, self._of_arrays).visit(found)  # type: ignore[no-any-return]
 
 
 def formulas_of(
@@ -155,7 +156,7 @@ class _Choices(ast.NodeTransformer):
         condition = self.visit(node.test)
         self._is_in_condition = False
         names = self._parameters if self._of_arrays else []
-        both = (_later(names, self.visit(each)) for each in (node.body, node.orelse))
+        both = (_function(", ".join(names), self.visit(x)) for x in (node.body, node.orelse))
         given = (ast.Name(name, ast.Load()) for name in names)
         return _call("either" if self._of_arrays else "choose", condition, *both, *given)
 
@@ -181,6 +182,8 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [*arguments], [])
 
 
-def _later(names: list[str], body: ast.expr) -> ast.expr:
-    arguments = [ast.arg(name) for name in names]
-    return ast.Lambda(ast.arguments([], arguments, None, [], [], None, []), body)
+def _function(parameters: str, body: ast.expr) -> ast.expr:
+    function = ast.parse(f"lambda {parameters}: 0", mode="eval").body
+    assert isinstance(function, ast.Lambda)
+    function.body = body
+    return function
