@@ -17,7 +17,6 @@ import numpy as np
 import scipy.special as sp
 from numpy.typing import ArrayLike
 
-from ..operations.table import polygamma
 from ._formulas import Array, Tabulated, either, formulas_of, rows_of
 
 Function = Callable[..., Any]
@@ -177,18 +176,6 @@ student_tail(df, t) =
 # --- digamma and its derivatives at two near points ----------------------------------------------
 
 
-@kernel(a="digamma_gap(n + 1, a, b)", b="polygamma(n + 1, a + b)")
-def digamma_gap(n: int, a: Array, b: Array) -> Any:
-    """ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a."""
-    return either(
-        (a > 0.0) & (a + b > 0.0),
-        lambda a, b: _digamma_gap(n, a, b),
-        lambda a, b: np.asarray(polygamma(n, a + b) - polygamma(n, a)),
-        a,
-        b,
-    )
-
-
 def _digamma_gap(n: int, a: Array, b: Array) -> Array:
     """Recurrence upwards, then the asymptotic series (Abramowitz and Stegun 6.4.6, 6.4.11).
 
@@ -213,35 +200,16 @@ def _digamma_gap(n: int, a: Array, b: Array) -> Array:
     return np.asarray(sign * (total + leading))
 
 
-@kernel(p="digamma_half_gap(n + 1, p)")
-def digamma_half_gap(n: int, p: Array) -> Any:
-    """The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
-
-    For large p by the asymptotic series of both digamma functions (DLMF 5.11.8, differentiated).
-    """
-
-    def near(p: Array) -> Array:
-        leading = 0.5 * (-1.0) ** n * sp.gamma(n + 1.0) * p ** -(n + 1.0)
-        return np.asarray(digamma_gap(n, p, 0.5) - leading)
-
-    def far(p: Array) -> Array:
-        total = np.zeros_like(p)
-        for k, bernoulli in reversed(list(enumerate(BERNOULLI, 1))):
-            coefficient = bernoulli * (2.0 - 0.5 ** (2 * k - 1)) / (2 * k)
-            total = total / (p * p) + coefficient * sp.poch(2.0 * k, n)
-        return np.asarray((-1.0) ** n * total * p ** -(n + 2.0))
-
-    return either(p < 20.0, near, far, p)
+def _digamma_half_gap_far(n: int, p: Array) -> Array:
+    """By the asymptotic series of both digamma functions (DLMF 5.11.8, differentiated)."""
+    total = np.zeros_like(p)
+    for k, bernoulli in reversed(list(enumerate(BERNOULLI, 1))):
+        coefficient = bernoulli * (2.0 - 0.5 ** (2 * k - 1)) / (2 * k)
+        total = total / (p * p) + coefficient * sp.poch(2.0 * k, n)
+    return np.asarray((-1.0) ** n * total * p ** -(n + 2.0))
 
 
-@kernel(z="-2.0 * erfcx_moment(n + 1, z)")
-def erfcx_moment(n: int, z: Array) -> Any:
-    """2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives.
-
-    It is n! exp(z²) times the repeated integral iⁿerfc(z) (Abramowitz and Stegun 7.2.3). Forward
-    recurrence where it is stable, else the continued fraction of Gautschi (1961).
-    """
-    return either(z < 1.2, lambda z: _by_recurrence(n, z), lambda z: _by_fraction(n, z), z)
+# --- the error function --------------------------------------------------------------------------
 
 
 def _by_recurrence(n: int, z: Array) -> Array:
@@ -319,6 +287,26 @@ def kve_moment(n: int, v: Array, x: Array) -> Any:
 # --- kernels with formulas for values ------------------------------------------------------------
 
 KERNELS = """
+# ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a.
+digamma_gap(n, a, b)
+    value: _digamma_gap(n, a, b) if (a > 0.0) & (a + b > 0.0) else
+        polygamma(n, a + b) - polygamma(n, a)
+    a: digamma_gap(n + 1, a, b)
+    b: polygamma(n + 1, a + b)
+
+# The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
+digamma_half_gap(n, p)
+    value: digamma_gap(n, p, 0.5) - 0.5 * (-1.0) ** n * sp.gamma(n + 1.0) * p ** -(n + 1.0)
+        if p < 20.0 else _digamma_half_gap_far(n, p)
+    p: digamma_half_gap(n + 1, p)
+
+# 2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives. It is
+# n! exp(z²) times the repeated integral iⁿerfc(z) (Abramowitz and Stegun 7.2.3). By forward
+# recurrence where it is stable, else the continued fraction of Gautschi (1961).
+erfcx_moment(n, z)
+    value: _by_recurrence(n, z) if z < 1.2 else _by_fraction(n, z)
+    z: -2.0 * erfcx_moment(n + 1, z)
+
 # The gap t - log1p(t).
 log1p_gap(t)
     value: _log1p_gap(t)

@@ -47,7 +47,7 @@ def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
         return f(*args) if count else g(*args)
     result = np.empty(condition.shape)
     for places, function in ((condition, f), (~condition, g)):
-        result[places] = function(*(x[places] for x in args))
+        result[places] = function(*(x[places] if np.ndim(x) else x for x in args))
     return result
 
 

@@ -8,13 +8,11 @@ are integrals of the same kind. Where a probability is no tail it is SciPy's.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ._families import kernel, kernels_of
+from ._families import kernels_of
 from ._formulas import Array, Kernel
-from ._values import VALUES as VALUES
+from ._values import VALUES as VALUES  # which formulas name
 
 TAIL = -9.0  # below this logarithm of a probability its derivative is that of a tail
 UNDERFLOW = 1e-280  # and below this probability its value, too
@@ -27,59 +25,47 @@ WEIGHTS = 0.0625 * NODES * (1.0 + np.exp(-_STEPS))
 BLOCK = 1000  # points at a time: a megabyte of nodes
 
 
-def _integral(integrand: Kernel, width: Array, *args: Array) -> Array:
-    """∫ integrand(s, *args) ds over s > 0, where it falls off within some widths."""
+def _integral(integrand: Kernel, width: Array, n: int, *args: Array) -> Array:
+    """∫ integrand(s, n, *args) ds over s > 0, where it falls off within some widths."""
     widths, *rest = (np.ravel(x) for x in np.broadcast_arrays(width, *args))
     total = np.empty(widths.shape)
     for start in range(0, len(widths), BLOCK):
         part = slice(start, start + BLOCK)
         at = widths[part, np.newaxis] * NODES
-        heights = integrand(at, *(x[part, np.newaxis] for x in rest))
+        heights = integrand(at, n, *(x[part, np.newaxis] for x in rest))
         total[part] = widths[part] * (heights @ WEIGHTS)
-    return total
+    return total.reshape(np.broadcast(width, *args).shape)
 
 
-@kernel(x="-gamma_upper(n + 1, a, x)")
-def gamma_upper(n: int, a: Array, x: Array) -> Any:
-    """∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a.
+# --- integrals -----------------------------------------------------------------------------------
 
-    For n = 0 it is Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
-    """
-    width = 1.0 / ((x - a) + np.sqrt(np.abs(a)))
-    return _integral(lambda u, a, x: u**n * np.exp(a * np.log1p(u) - x * u), width, a, x).reshape(
-        a.shape
-    )
+INTEGRALS = """
+# ∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a: for n = 0 it is
+# Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
+gamma_upper(n, a, x)
+    value: _integral(_gamma_upper_height, 1.0 / ((x - a) + np.sqrt(np.abs(a))), n, a, x)
+    x: -gamma_upper(n + 1, a, x)
+_gamma_upper_height(u, n, a, x) = u**n * np.exp(a * np.log1p(u) - x * u)
 
+# The others go by the variable s = -log(1-u).
+# ∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a: for n = 0 it is γ(a, x) exp(x) x**-a
+# (DLMF 8.6.3).
+gamma_lower(n, a, x)
+    value: _integral(_gamma_lower_height, 1.0 / ((a - x) + np.sqrt(x)), n, a, x)
+    x: gamma_lower(n + 1, a, x)
+_gamma_lower_height(s, n, a, x) = u**n * np.exp(x * u - a * s)
+    where u = -np.expm1(-s)
 
-@kernel(x="gamma_lower(n + 1, a, x)")
-def gamma_lower(n: int, a: Array, x: Array) -> Any:
-    """∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a; by the variable -log(1-u).
-
-    For n = 0 it is γ(a, x) exp(x) x**-a (DLMF 8.6.3).
-    """
-
-    def integrand(s: Array, a: Array, x: Array) -> Array:
-        u = -np.expm1(-s)
-        return np.asarray(u**n * np.exp(x * u - a * s))
-
-    width = 1.0 / ((a - x) + np.sqrt(x))
-    return _integral(integrand, width, a, x).reshape(a.shape)
-
-
-@kernel(r="b * beta_lower(n + 1, a, b - 1.0, r)")
-def beta_lower(n: int, a: Array, b: Array, r: Array) -> Any:
-    """∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a; by the variable -log(1-u).
-
-    For n = 0 it is B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
-    """
-
-    def integrand(s: Array, a: Array, b: Array, r: Array) -> Array:
-        u = -np.expm1(-s)
-        return np.asarray(u**n * np.exp(b * np.log1p(r * u) - a * s))
-
-    curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
-    width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
-    return _integral(integrand, width, a, b, r).reshape(a.shape)
+# ∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a: for n = 0 it is
+# B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
+beta_lower(n, a, b, r)
+    value: _integral(_beta_lower_height, width, n, a, b, r)
+        where curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
+        where width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
+    r: b * beta_lower(n + 1, a, b - 1.0, r)
+_beta_lower_height(s, n, a, b, r) = u**n * np.exp(b * np.log1p(r * u) - a * s)
+    where u = -np.expm1(-s)
+"""
 
 
 # --- hazards and logarithms ----------------------------------------------------------------------
@@ -137,4 +123,4 @@ log_stdtr(df, t)
         if ans < TAIL else student_density(df, t) * exp(-ans)
 """
 
-globals().update(kernels_of(KERNELS, globals()))
+globals().update(kernels_of(INTEGRALS + KERNELS, globals()))

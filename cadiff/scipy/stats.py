@@ -37,7 +37,6 @@ from ..operations.table import (
     floor,
     gammaln,
     log,
-    log1p,
     log2,
     power,
     rint,
@@ -539,13 +538,12 @@ weibull_min = Continuous(
 )
 
 
-def _laplace_logcdf(z: Any) -> Any:
-    """At 0 the two tails meet with one slope."""
-    below = held(z) < 0.0
-    tail = where(below, z, -z) - LOG2
-    return where(below, tail, log1p(-exp(tail)))
-
-
+# At 0 the two tails meet with one slope.
+_laplace_logcdf = formula(
+    "z",
+    "where(held(z) < 0.0, tail, log1p(-exp(tail)))"
+    "\nwhere tail = where(held(z) < 0.0, z, -z) - LOG2",
+)
 # The logarithm of arctan(-s/d) / π, split so that no square underflows.
 _cauchy_tail = formula(
     "s, d",
