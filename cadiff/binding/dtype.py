@@ -18,11 +18,12 @@ class Float64:
 
     dtype = FLOAT64
 
-    @staticmethod
-    def type(number: Any = 0.0) -> Any:
-        """A number with a derivative as it is, anything else as a `numpy.float64`."""
-        carries = isinstance(getattr(number, "dtype", None), Float64)
-        return number if carries else np.float64(number)
+    class type(np.float64):  # noqa: N801 - NumPy's name
+        """What makes a `numpy.float64` of anything but of a number with a derivative."""
+
+        def __new__(cls, number: Any = 0.0) -> Any:  # type: ignore[misc]
+            carries = isinstance(getattr(number, "dtype", None), Float64)
+            return number if carries else np.float64(number)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(FLOAT64, name)

@@ -28,6 +28,7 @@ from . import (
     _complex,
     _creation,
     _elementwise,
+    _own,
     _padding,
     _plain,
     _products,
@@ -69,6 +70,7 @@ globals().update(
 )
 globals().update(_creation.MADE)
 vectorize = _choices.vectorize
+_own.furnish(globals())
 
 
 def __getattr__(name: str) -> _Any:

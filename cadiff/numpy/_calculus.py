@@ -6,92 +6,35 @@ many turns of a phase), so does this module, and differentiates what was chosen.
 
 from __future__ import annotations
 
-import warnings
 from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 
-from ..binding import carries, compare, depends, plain_values
+from ..binding import carries, compare, depends, is_complex_number, make_complex, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
+from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, places
 from ..operations.integers import counted
 from ..operations.primitives import primitive
-from ..operations.replayed import is_mask
-from ._common import Axis, Number, along, as_number, existing, refuse, unsupported
-from ._products import vander
-from ._reductions import average
-from ._shapes import diag
-from .linalg import inv, lstsq
+from ._common import Axis, Number, as_number, refuse, unsupported
 
 # --- differences and integrals -------------------------------------------------------------------
-
-
-def _ends(x: Number, extra: Any, axis: int) -> Number:
-    """What diff puts before or after: a scalar stands for a slice of it."""
-    extra = as_number(extra)
-    if extra.ndim:
-        return extra
-    return arrays.broadcast_to(extra, tuple(1 if k == axis else n for k, n in enumerate(x.shape)))
-
-
-@implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Number:
-    """Differences of neighbours along an axis, n times, as `numpy.diff`."""
-    if n == 0:
-        return a
-    if n < 0:
-        raise ValueError(f"order must be non-negative but got {n!r}")
-    x = as_number(a)
-    if x.ndim == 0:
-        raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis_index(axis, x.ndim)
-    before = [] if prepend is None else [_ends(x, prepend, axis)]
-    after = [] if append is None else [_ends(x, append, axis)]
-    if before or after:
-        x = arrays.concatenate([*before, x, *after], axis)
-    later, earlier = along(axis, x.ndim, slice(1, None), slice(None, -1))
-    for _ in range(n):
-        x = x[later] - x[earlier]
-    return x
 
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
     """Differences of neighbours of the flat array between given ends, as `numpy.ediff1d`."""
-    parts = [diff(as_number(ary).reshape(-1))]
+    parts = [np.diff(as_number(ary).reshape(-1))]
     if to_begin is not None:
         parts.insert(0, as_number(to_begin).reshape(-1))
     if to_end is not None:
         parts.append(as_number(to_end).reshape(-1))
     return arrays.concatenate(parts) if len(parts) > 1 else parts[0]
-
-
-@implements(*existing("trapezoid", "trapz"))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Number:
-    """Integral along an axis by trapezia, as `numpy.trapezoid`; x and dx may carry derivatives."""
-    y, x = _without_bools(y), _without_bools(x)
-    of_y = normalize_axis_index(axis, y.ndim)
-    if x is None:
-        steps = dx
-    elif x.ndim == 1:
-        steps = diff(x).reshape(tuple(-1 if k == of_y else 1 for k in range(y.ndim)))
-    else:
-        steps = diff(x, axis=axis)
-    later, earlier = along(of_y, y.ndim, slice(1, None), slice(None, -1))
-    areas = steps * (y[later] + y[earlier]) / 2.0
-    return arrays.sum(areas, normalize_axis_index(axis, areas.ndim))
-
-
-def _without_bools(x: Any) -> Any:
-    """A number, or None; a mask as the bools that it stands for, whose sums are bools."""
-    if is_mask(x) and x.dtype == bool:
-        return x.read_values
-    return None if x is None else as_number(x)
 
 
 def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Number]:
@@ -113,7 +56,7 @@ def _spacing(points: Number, n: int) -> Number:
         raise ValueError("distances must be either scalars or 1d")
     if len(points) != n:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-    steps = diff(points + 0.0)
+    steps = np.diff(points + 0.0)
     if not carries(steps) and (steps == steps[0]).all():
         return steps[0]  # as NumPy does, whose formula for even spacing rounds otherwise
     return steps
@@ -271,134 +214,19 @@ def unwrap(
     return p + _turns(held(p), held(period), value(discont), axis) * period
 
 
-@implements(np.polyfit)
-def polyfit(
-    x: Any,
-    y: Any,
-    deg: Any,
-    rcond: float | None = None,
-    full: bool = False,
-    w: Any = None,
-    cov: Any = False,
-) -> Any:
-    """The polynomial of a degree nearest to points, as `numpy.polyfit`; all points may vary.
-
-    With `full` and `cov` the residuals, singular values and covariances have derivatives, too.
-    """
-    if np.ndim(deg):
-        unsupported("polyfit", "a list of degrees", "solve lstsq with the columns of vander")
-    order = int(deg) + 1
-    x, y = as_number(x) + 0.0, as_number(y) + 0.0
-    if order < 1:
-        raise ValueError("expected deg >= 0")
-    if x.ndim != 1 or x.size == 0:
-        raise TypeError("expected non-empty 1D vector for x")
-    if y.ndim not in (1, 2):
-        raise TypeError("expected 1D or 2D array for y")
-    if len(y) != len(x):
-        raise TypeError("expected x and y to have same length")
-    columns = vander(x, order)
-    if w is not None:
-        weights = as_number(w) + 0.0
-        if weights.ndim != 1:
-            raise TypeError("expected a 1-d array for weights")
-        if len(weights) != len(y):
-            raise TypeError("expected w and y to have the same length")
-        columns = columns * weights[:, None]
-        y = y * (weights[:, None] if y.ndim == 2 else weights)
-    scale = _table.sqrt(arrays.sum(_table.square(columns if full else held(columns)), 0))
-    columns = columns / scale  # any constant would do: it cancels, but for the singular values
-    small = len(x) * np.finfo(float).eps if rcond is None else rcond
-    solution, residuals, rank, singular = lstsq(columns, y, small)
-    solution = solution / (scale[:, None] if y.ndim == 2 else scale)
-    if full:
-        return solution, residuals, rank, singular, small
-    if rank != order:
-        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
-    if not cov:
-        return solution
-    base = inv(arrays.matmul(arrays.transpose(columns), columns)) / (scale[:, None] * scale)
-    base = base[:, :, None] if y.ndim == 2 else base
-    if isinstance(cov, str) and cov == "unscaled":
-        return solution, base
-    if len(x) <= order:
-        raise ValueError(
-            "the number of data points must exceed order to scale the covariance matrix"
-        )
-    return solution, base * (residuals / (len(x) - order))
-
-
 # --- statistics of several variables -------------------------------------------------------------
-
-
-def _observations(m: Any, rowvar: bool) -> Number:
-    """Variables in rows, observations in columns."""
-    x = as_number(m)
-    if x.ndim > 2:
-        raise ValueError("m has more than 2 dimensions")
-    if x.ndim < 2:
-        return x.reshape((1, -1))
-    return x if rowvar else arrays.transpose(x)
-
-
-def _observation_weights(fweights: Any, aweights: Any) -> Number | None:
-    if fweights is None:
-        return None if aweights is None else as_number(aweights)
-    frequencies = np.asarray(value(fweights), dtype=float)
-    if not np.all(frequencies == np.around(frequencies)):
-        raise TypeError("fweights must be integer")
-    if np.any(frequencies < 0):
-        raise ValueError("fweights cannot be negative")
-    return frequencies if aweights is None else frequencies * as_number(aweights)
-
-
-@implements(np.cov)
-def cov(
-    m: Any,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Number:
-    """Covariances of variables, as `numpy.cov`; `aweights` may carry derivatives, too."""
-    refuse("cov", dtype=dtype)
-    if ddof is not None and ddof != int(ddof):
-        raise ValueError("ddof must be integer")
-    x = _observations(m, rowvar)
-    if x.shape[0] == 0:
-        return np.zeros((0, 0))
-    if y is not None:
-        second = as_number(y)
-        x = arrays.concatenate([x, _observations(y, rowvar or second.shape[:1] == (1,))], 0)
-    lost = (0 if bias else 1) if ddof is None else int(ddof)
-    w = _observation_weights(fweights, aweights)
-    if w is not None and np.any(held(w) < 0):
-        raise ValueError("aweights cannot be negative")
-    total = x.shape[1] if w is None else arrays.sum(w)
-    if w is None or lost == 0 or aweights is None:
-        freedom = total - lost
-    else:
-        freedom = total - lost * arrays.sum(w * as_number(aweights)) / total
-    if held(freedom) <= 0:
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
-        freedom = freedom * 0.0
-    x = x - average(x, 1, w, keepdims=True)
-    products = arrays.matmul(x, arrays.transpose(x if w is None else x * w))
-    return arrays.squeeze(products * _table.divide(1.0, freedom))
 
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Number:
     """Correlation coefficients of variables, as `numpy.corrcoef`."""
-    c = cov(x, y, rowvar, dtype=dtype)
+    c = np.cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
-    deviation = _table.sqrt(diag(c))
-    return _table.clip(c / deviation[:, None] / deviation[None, :], -1.0, 1.0)
+    deviation = _table.sqrt(np.real(np.diag(c)))
+    c = c / deviation[:, None] / deviation[None, :]
+    bounded = [_table.clip(part, -1.0, 1.0) for part in whole_parts(c)]
+    return make_complex(*bounded) if is_complex_number(c) else bounded[0]
 
 
 @primitive
@@ -457,44 +285,3 @@ def linspace(
         result = arrays.concatenate([result[:-1], arrays.broadcast_to(stop, width.shape)[None]])
     result = arrays.moveaxis(result, 0, axis) if axis else result
     return (result, step) if retstep else result
-
-
-@implements(np.logspace)
-def logspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Number:
-    """Powers of a base with evenly spaced exponents, as `numpy.logspace`."""
-    refuse("logspace", dtype=dtype)
-    base, start, stop = (as_number(x) for x in (base, start, stop))
-    if base.ndim:
-        start, stop, base = (
-            arrays.broadcast_to(x, np.broadcast_shapes(start.shape, stop.shape, base.shape))
-            for x in (start, stop, base)
-        )
-        base = arrays.expand_dims(base, axis)
-    return _table.power(base, linspace(start, stop, num, endpoint, axis=axis))
-
-
-@implements(np.geomspace)
-def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Number:
-    """Numbers in geometric progression between two, as `numpy.geomspace`."""
-    refuse("geomspace", dtype=dtype)
-    start, stop = as_number(start), as_number(stop)
-    if np.any(held(start) == 0) or np.any(held(stop) == 0):
-        raise ValueError("Geometric sequence cannot include zero")
-    sign = np.sign(held(start))
-    first, last = _table.log10(sign * start), _table.log10(sign * stop)
-    powers = sign * logspace(first, last, num, endpoint)
-    start, stop = (arrays.broadcast_to(x, powers.shape[1:])[None] for x in (start, stop))
-    if num > 0:
-        ends = [stop] if endpoint and num > 1 else []
-        powers = arrays.concatenate([start, powers[1 : num - len(ends)], *ends])
-    return arrays.moveaxis(powers, 0, axis) if axis else powers

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding import Complex, Dual, Var, carries, depends, is_complex_number, plain_values
+from ..binding import Complex, Dual, Var, carries, depends, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.guards import held, infinite, nans, truths
+from ..operations.guards import held, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
 from ..ops import round as round_number
-from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
+from ._common import Number, as_number, existing, rearranged, refuse, unsupported
 
 # --- by masks ------------------------------------------------------------------------------------
 
@@ -79,22 +79,6 @@ def clip(
         -np.inf if low is None else as_number(low),
         np.inf if high is None else as_number(high),
     )
-
-
-@implements(np.nan_to_num)
-def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
-) -> Number:
-    """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
-    given, x = as_view(x), as_number(x)
-    largest = np.finfo(float).max
-    result = _table.where(nans(x), as_number(nan), x)
-    result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
-    result = _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
-    if copy or not given.ndim:
-        return result
-    given[...] = result
-    return given
 
 
 @implements(*existing("round", "around"))
@@ -168,12 +152,6 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
     return rearranged(lambda x: np.compress(value(condition), x, axis), a)
 
 
-@implements(np.extract)
-def extract(condition: Any, arr: Any) -> Number:
-    """The elements where a condition holds, as `numpy.extract`."""
-    return rearranged(lambda x: np.extract(value(condition), x), arr)
-
-
 @implements(np.unique)
 def unique(
     ar: Any,
@@ -203,35 +181,6 @@ def unique_counts(x: Any, /) -> Any:
     """The different elements in order, and how often each occurs, as `numpy.unique_counts`."""
     form: Any = type(np.unique_counts(()))
     return form(*unique(x, return_counts=True, equal_nan=False))
-
-
-@implements(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Number:
-    """The elements of two arrays in order, as `numpy.union1d`; of equal ones the first."""
-    return unique(arrays.concatenate([as_number(ar1).reshape(-1), as_number(ar2).reshape(-1)]))
-
-
-@implements(np.intersect1d)
-def intersect1d(
-    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
-) -> Any:
-    """The elements of ar1 that are in ar2, too, in order, as `numpy.intersect1d`."""
-    _, first, second = np.intersect1d(value(ar1), value(ar2), assume_unique, return_indices=True)
-    common = as_number(ar1).reshape(-1)[first]
-    return (common, first, second) if return_indices else common
-
-
-@implements(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Number:
-    """The elements of ar1 that are not in ar2, in order, as `numpy.setdiff1d`."""
-    x = as_number(ar1).reshape(-1) if assume_unique else unique(ar1)
-    return x[~np.isin(np.asarray(value(x)), value(ar2))]
-
-
-@implements(np.setxor1d)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Number:
-    """The elements that are in one of two arrays only, in order, as `numpy.setxor1d`."""
-    return union1d(setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique))
 
 
 # --- by order ------------------------------------------------------------------------------------
@@ -402,30 +351,6 @@ FUNCTIONS[np.flatiter] = flatiter
 # --- piece by piece ------------------------------------------------------------------------------
 
 
-@implements(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Number:
-    """A function given by pieces, each applied to its own elements, as `numpy.piecewise`."""
-    x = as_number(x)
-    given = value(condlist)
-    alone = np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim > 0)
-    conditions = np.asarray([given] if alone else given, dtype=bool)
-    n = len(conditions)
-    if len(funclist) == n + 1:
-        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
-    elif len(funclist) != n:
-        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    if is_complex_number(x):
-        result = arrays.opened(np.zeros(x.shape, complex))
-    else:
-        result = arrays.blank(x.shape, x)
-    for condition, piece in zip(conditions, funclist, strict=True):
-        if not callable(piece):
-            result[condition] = piece
-        elif np.any(condition):
-            result[condition] = piece(x[condition], *args, **kw)
-    return result
-
-
 @implements(np.apply_along_axis)
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
@@ -442,16 +367,6 @@ def apply_along_axis(
     joined = arrays.stack(results).reshape((*outer, *inner))
     new = range(len(outer), len(outer) + len(inner))
     return arrays.moveaxis(joined, tuple(new), range(axis, axis + len(inner)))
-
-
-@implements(np.apply_over_axes)
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Number:
-    """A function applied over several axes in turn, as `numpy.apply_over_axes`."""
-    x = as_number(a)
-    for axis in normalize_axis_tuple(axes, x.ndim):
-        result = as_number(func(x, axis))
-        x = result if result.ndim == x.ndim else arrays.expand_dims(result, axis)
-    return x
 
 
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name

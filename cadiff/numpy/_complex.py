@@ -21,6 +21,7 @@ from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
 from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
+from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
 from ._common import Axis, as_number, existing, refuse
 from ._products import spelt_out
@@ -71,9 +72,8 @@ def _refuse_dtype(original: Any, dtype: Any) -> None:
 
 # What can be written through to the array that it was taken of.
 VIEWS = {
-    "array_split", "dsplit", "expand_dims", "flip", "fliplr", "flipud", "hsplit",
-    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90",
-    "split", "squeeze", "swapaxes", "transpose", "unstack", "vsplit",
+    "array_split", "expand_dims", "moveaxis", "permute_dims", "ravel", "reshape", "split",
+    "squeeze", "swapaxes", "transpose",
 }  # fmt: skip
 
 
@@ -100,45 +100,26 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
 
 for _name in (
-    "array_split", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat", "diagonal",
-    "dsplit", "expand_dims", "flip", "fliplr", "flipud", "gradient", "hsplit",
-    "matrix_transpose", "mean", "moveaxis", "permute_dims", "ravel", "repeat", "reshape",
-    "resize", "roll", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "take",
-    "take_along_axis", "tile", "trace", "transpose", "tril", "triu", "unstack", "vsplit",
-    "around", "round", "cumulative_sum",
+    "array_split", "around", "broadcast_to", "copy", "cumsum", "delete", "diag", "diagflat",
+    "diagonal", "expand_dims", "gradient", "mean", "moveaxis", "permute_dims", "ravel", "repeat",
+    "reshape", "round", "split", "squeeze", "swapaxes", "take", "take_along_axis", "tile",
+    "trace", "transpose",
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
-by_parts(np.diff, 0, 3, 4, names=("a", "prepend", "append"))
 by_parts(np.ediff1d, 0, 1, 2, names=("ary", "to_begin", "to_end"))
 by_parts(np.sum, 0, 5, names=("a", "initial"))
 by_parts(np.linspace, 0, 1, names=("start", "stop"))
-by_parts(np.trapezoid, 0, names=("y",))
-for _name in (
-    "concatenate",
-    "concat",
-    "stack",
-    "hstack",
-    "vstack",
-    "dstack",
-    "column_stack",
-    "block",
-):
+for _name in ("concatenate", "concat", "stack", "block"):
     for _original in existing(_name):
         by_parts(_original, 0)
 by_parts(np.append, 0, 1)
 by_parts(np.where, 1, 2)
 by_parts(np.select, 1, 2, names=("default",))
-by_parts(np.extract, 1)
 by_parts(np.compress, 1)
 by_parts(np.insert, 0, 2)
-by_parts(np.apply_over_axes, 1)
 by_parts(np.interp, 2, 3, 4, names=("fp", "left", "right"))
 by_parts(np.choose, 1)
-by_parts(np.polyadd, 0, 1)
-by_parts(np.polysub, 0, 1)
-by_parts(np.polyder, 0)
-by_parts(np.polyint, 0, 2, names=("k",))
 
 
 def function_of(original: Any) -> Callable[..., Any]:
@@ -169,17 +150,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
             for part, end in zip(whole_parts(array), ends, strict=True)
         )
     )
-
-
-@implements_complex(np.average)
-def average(
-    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, **kwargs: Any
-) -> Any:
-    if _holds(weights):
-        raise TypeError("numpy.average with derivatives takes real weights: write the quotient")
-    run = _function(np.average)
-    (re, scale), (im, _) = (run(p, axis, weights, True, **kwargs) for p in whole_parts(a))
-    return (paired(re, im), scale) if returned else paired(re, im)
 
 
 def _of_sums(
@@ -229,10 +199,9 @@ def _product_without_nan(original: Any, product: Callable[..., Any]) -> None:
 
 # What the functions for real numbers do step by step serves complex ones as well.
 for _name in (
-    "apply_along_axis", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays",
-    "cumulative_prod", "fill_diagonal", "meshgrid", "ndim", "piecewise", "place", "poly",
-    "polydiv", "polymul", "polyval", "ptp", "put", "put_along_axis", "putmask", "roots", "shape",
-    "size", "vander",
+    "apply_along_axis", "average", "broadcast_arrays", "corrcoef", "fill_diagonal", "meshgrid",
+    "ndim", "place", "polydiv", "polymul", "ptp", "put", "put_along_axis", "putmask", "roots",
+    "shape", "size", "vander",
 ):  # fmt: skip
     for _original in existing(_name):
         implements_complex(_original)(FUNCTIONS[_original].__wrapped__)  # type: ignore[attr-defined]
@@ -259,7 +228,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     call.__name__ = original.__name__
 
 
-for _name in ("dot", "matmul", "inner", "outer", "tensordot", "kron", "cross", "convolve"):
+for _name in ("dot", "matmul", "inner", "outer", "kron", "cross", "convolve"):
     product_of(getattr(np, _name))
 for _name, _which in (
     ("vdot", 0),
@@ -383,37 +352,6 @@ def clip(
     return z if high is None else ELEMENTWISE["minimum"](z, high)
 
 
-@implements_complex(np.cov)
-def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None,
-    fweights: None = None, aweights: None = None, *, dtype: Any = None,
-) -> Any:  # fmt: skip
-    """Covariances: those of the rows, or columns, with the conjugates of others."""
-    _refuse_dtype(np.cov, dtype)
-    if fweights is not None or aweights is not None:
-        raise TypeError("numpy.cov of complex numbers with derivatives takes no weights")
-
-    def observed(x: Any) -> Any:
-        x = joined(x)
-        rows = x.T if not rowvar and x.ndim == 2 and x.shape[0] != 1 else x
-        return rows if x.ndim == 2 else np.reshape(x, (1, -1))
-
-    z = observed(m) if y is None else np.concatenate([observed(m), observed(y)])
-    z = z - np.mean(z, 1, keepdims=True)
-    freedom = z.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
-    return np.squeeze(z @ np.conj(z).T / max(freedom, 0))
-
-
-@implements_complex(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    c = cov(x, y, rowvar, dtype=dtype)
-    if c.ndim == 0:
-        return c / c
-    deviation = _table.sqrt(np.real(np.diag(c)))
-    c = c / deviation[:, None] / deviation[None, :]
-    return paired(_table.clip(np.real(c), -1.0, 1.0), _table.clip(np.imag(c), -1.0, 1.0))
-
-
 # --- what is real --------------------------------------------------------------------------------
 
 
@@ -431,13 +369,6 @@ def imag(val: Any) -> Any:
 def angle(z: Any, deg: bool = False) -> Any:
     found = _angle(z)
     return found * (180.0 / np.pi) if deg else found
-
-
-@implements_complex(*existing("real_if_close"))
-def real_if_close(a: Any, tol: float = 100) -> Any:
-    z = joined(a)
-    bound = tol * np.finfo(float).eps if tol > 1 else tol
-    return z.real if np.all(abs(z.imag) < bound) else z
 
 
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
@@ -593,8 +524,3 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if not np.can_cast(kind, complex, casting):
         raise TypeError(f"Cannot cast array data from {kind!r} according to the rule {casting!r}")
     dst[...] = src if where is True else ELEMENTWISE["where"](mask_of(where), src, dst)
-
-
-@implements_complex(np.nan_to_num)
-def nan_to_num(x: Any, *args: Any, **kwargs: Any) -> Any:
-    return _together(*(_function(np.nan_to_num)(p, *args, **kwargs) for p in whole_parts(x)))

@@ -14,7 +14,6 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
 
 from .. import binding
 from ..binding import plain_values
@@ -79,7 +78,7 @@ def dot(a: Any, b: Any, out: None = None) -> Number:
         return x * y
     if x.ndim <= 2 and y.ndim <= 2:
         return arrays.matmul(x, y)
-    return _tensordot(x, y, (x.ndim - 1,), (max(y.ndim - 2, 0),))
+    return np.tensordot(x, y, (-1, max(y.ndim - 2, 0)))
 
 
 @implements(np.vdot)
@@ -97,7 +96,7 @@ def inner(a: Any, b: Any, /) -> Number:
     x, y = as_number(a), as_number(b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
-    return _tensordot(x, y, (x.ndim - 1,), (y.ndim - 1,))
+    return np.tensordot(x, y, (-1, -1))
 
 
 @implements(np.outer)
@@ -105,33 +104,6 @@ def outer(a: Any, b: Any, out: None = None) -> Number:
     """All products of an element of a and one of b, as `numpy.outer`."""
     refuse("outer", out=out)
     return ravel(a)[:, None] * ravel(b)[None, :]
-
-
-def _tensordot(x: Number, y: Number, of_x: Sequence[int], of_y: Sequence[int]) -> Number:
-    """Sum over pairs of axes: one matrix product."""
-    if [x.shape[k] for k in of_x] != [y.shape[k] for k in of_y]:
-        raise ValueError(
-            f"shape-mismatch for sum: axes {tuple(of_x)} of shape {x.shape}, "
-            f"axes {tuple(of_y)} of shape {y.shape}"
-        )
-    kept_x = [k for k in range(x.ndim) if k not in of_x]
-    kept_y = [k for k in range(y.ndim) if k not in of_y]
-    rows, columns = [x.shape[k] for k in kept_x], [y.shape[k] for k in kept_y]
-    summed = math.prod(x.shape[k] for k in of_x)
-    left = arrays.transpose(x, (*kept_x, *of_x)).reshape((math.prod(rows), summed))
-    right = arrays.transpose(y, (*of_y, *kept_y)).reshape((summed, math.prod(columns)))
-    return arrays.matmul(left, right).reshape((*rows, *columns))
-
-
-@implements(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Number:
-    """Sum over pairs of axes, as `numpy.tensordot`."""
-    x, y = as_number(a), as_number(b)
-    if np.ndim(axes) == 0:
-        n = index(axes)
-        return _tensordot(x, y, range(x.ndim - n, x.ndim), range(n))
-    of_x, of_y = (normalize_axis_tuple(k, z.ndim) for k, z in zip(axes, (x, y), strict=True))
-    return _tensordot(x, y, of_x, of_y)
 
 
 @implements(np.kron)
@@ -510,44 +482,9 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
     return powers if increasing else powers[:, ::-1]
 
 
-@implements(np.polyval)
-def polyval(p: Any, x: Any) -> Number:
-    """A polynomial, highest power first, by Horner's rule, as `numpy.polyval`."""
-    x = as_number(x)
-    y = np.zeros(x.shape)
-    for coefficient in as_number(p):
-        y = y * x + coefficient
-    return y
-
-
 def _polynomial(a: Any) -> Number:
     x = as_number(a)
     return x.reshape((1,)) if x.ndim == 0 else x
-
-
-def _polynomials(a: Any, b: Any) -> tuple[Number, Number]:
-    """Two polynomials with as many coefficients."""
-    p, q = _polynomial(a), _polynomial(b)
-    n = max(len(p), len(q))
-    return _led_by_zeros(p, n), _led_by_zeros(q, n)
-
-
-def _led_by_zeros(p: Number, n: int) -> Number:
-    return arrays.concatenate([np.zeros(n - len(p)), p]) if len(p) < n else p
-
-
-@implements(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Number:
-    """The sum of two polynomials, as `numpy.polyadd`."""
-    p, q = _polynomials(a1, a2)
-    return p + q
-
-
-@implements(np.polysub)
-def polysub(a1: Any, a2: Any) -> Number:
-    """The difference of two polynomials, as `numpy.polysub`."""
-    p, q = _polynomials(a1, a2)
-    return p - q
 
 
 @implements(np.polymul)
@@ -573,24 +510,6 @@ def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
     return arrays.stack(quotient or [np.zeros((), rest.dtype)[()]]), rest
 
 
-@implements(np.poly)
-def poly(seq_of_zeros: Any) -> Number:
-    """The polynomial with given zeros, or of a matrix with real eigenvalues, as `numpy.poly`."""
-    zeros = _polynomial(seq_of_zeros)
-    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] != 0:
-        zeros = eigvals(zeros)
-    elif zeros.ndim != 1:
-        raise ValueError("input must be 1d or non-empty square 2d array.")
-    result: Any = np.ones(1)
-    for zero in zeros:
-        result = np.convolve(result, np.stack([np.float64(1.0), -zero]))
-    if binding.is_complex_number(result):
-        plain = value(zeros)
-        if np.all(np.sort(plain) == np.sort(plain.conj())):  # in pairs
-            return complexes.real(result)
-    return result
-
-
 @implements(np.roots)
 def roots(p: Any) -> Number:
     """The roots of a polynomial, as `numpy.roots`."""
@@ -607,32 +526,3 @@ def roots(p: Any) -> Number:
     divide = complexes.quotient if binding.is_complex_number(p) else np.divide
     companion = np.concatenate([divide(-p[1:], p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
     return np.concatenate([eigvals(companion), at_zero])  # which may be complex
-
-
-@implements(np.polyder)
-def polyder(p: Any, m: int = 1) -> Number:
-    """The m-th derivative of a polynomial, as `numpy.polyder`."""
-    m = int(m)
-    if m < 0:
-        raise ValueError("Order of derivative must be positive (see polyint)")
-    p = _polynomial(p)
-    for _ in range(m):
-        p = p[:-1] * np.arange(len(p) - 1, 0, -1.0)
-    return p
-
-
-@implements(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Number:
-    """The m-th antiderivative of a polynomial with constants k, as `numpy.polyint`."""
-    m = int(m)
-    if m < 0:
-        raise ValueError("Order of integral must be positive (see polyder)")
-    constants = _polynomial(0.0 if k is None else k)
-    if len(constants) == 1 < m:
-        constants = arrays.broadcast_to(constants, (m,))
-    if len(constants) < m:
-        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
-    p = _polynomial(p)
-    for step in range(m):
-        p = arrays.concatenate([p / np.arange(len(p), 0, -1.0), constants[step : step + 1]])
-    return p

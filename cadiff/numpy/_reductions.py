@@ -352,37 +352,6 @@ nancumprod = _running(
 )
 
 
-def _cumulative(name: str, running: Callable[..., Number], first: float) -> Callable[..., Number]:
-    def cumulative(
-        x: Any,
-        /,
-        *,
-        axis: int | None = None,
-        dtype: Any = None,
-        out: None = None,
-        include_initial: bool = False,
-    ) -> Number:
-        refuse(name, out=out)
-        x = as_number(x)
-        if axis is None:
-            if x.ndim > 1:
-                raise ValueError("For arrays which have more than one dimension axis is required.")
-            axis = 0
-        result = running(arrays.expand_dims(x, 0) if x.ndim == 0 else x, axis, dtype)
-        if not include_initial:
-            return result
-        axis = normalize_axis_index(axis, result.ndim)
-        shape = (*result.shape[:axis], 1, *result.shape[axis + 1 :])
-        return arrays.concatenate([np.full(shape, first), result], axis)
-
-    return cumulative
-
-
-for _name, _sofar, _first in (("cumulative_sum", cumsum, 0.0), ("cumulative_prod", cumprod, 1.0)):
-    _remark = "Along an axis, perhaps after a neutral element, {}."
-    _registered(_cumulative(_name, _sofar, _first), _remark, _name)
-
-
 # --- products ------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,6 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..binding import strip as value
 from ..operations import arrays
-from ..operations import table as _table
 from ..operations.dispatch import implements
 from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse
 
@@ -85,15 +84,6 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Number:
     return arrays.transpose(as_view(a), axes)
 
 
-@implements(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Number:
-    """The last two axes exchanged, as `numpy.matrix_transpose`."""
-    x = as_number(x)
-    if x.ndim < 2:
-        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
-    return arrays.swapaxes(x, -1, -2)
-
-
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Number:
     """Two axes exchanged, as `numpy.swapaxes`."""
@@ -104,14 +94,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Number:
 def moveaxis(a: Any, source: Any, destination: Any) -> Number:
     """Axes moved to other places, as `numpy.moveaxis`."""
     return arrays.moveaxis(as_view(a), source, destination)
-
-
-@implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Number:
-    """One axis moved before another, as `numpy.rollaxis`."""
-    x = as_view(a)
-    order = np.rollaxis(np.empty(range(x.ndim)), axis, start).shape
-    return arrays.transpose(x, order)
 
 
 @implements(np.expand_dims)
@@ -138,66 +120,6 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Number, ...]:
     numbers = [as_view(x) for x in args]
     common = np.broadcast_shapes(*(x.shape for x in numbers))
     return tuple(arrays.broadcast_to(x, common) for x in numbers)
-
-
-def _at_least(arrays_given: tuple[Any, ...], key: Callable[[int], Any]) -> Any:
-    results = [x[key(x.ndim)] if key(x.ndim) else x for x in map(as_view, arrays_given)]
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-@implements(np.atleast_1d)
-def atleast_1d(*arys: Any) -> Any:
-    """With one axis or more, as `numpy.atleast_1d`."""
-    return _at_least(arys, {0: (None,)}.get)
-
-
-@implements(np.atleast_2d)
-def atleast_2d(*arys: Any) -> Any:
-    """With two axes or more, as `numpy.atleast_2d`: new ones in front."""
-    return _at_least(arys, {0: (None, None), 1: (None,)}.get)
-
-
-@implements(np.atleast_3d)
-def atleast_3d(*arys: Any) -> Any:
-    """With three axes or more, as `numpy.atleast_3d`: new ones on both sides."""
-    return _at_least(arys, {0: (None,) * 3, 1: (None, ..., None), 2: (..., None)}.get)
-
-
-@implements(np.flip)
-def flip(m: Any, axis: Axis = None) -> Number:
-    """Order along axes reversed, as `numpy.flip`."""
-    x = as_view(m)
-    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    backwards = slice(None, None, -1)
-    return x[tuple(backwards if k in axes else slice(None) for k in range(x.ndim))]
-
-
-@implements(np.fliplr)
-def fliplr(m: Any) -> Number:
-    """Order along the second axis reversed, as `numpy.fliplr`."""
-    if ndim(m) < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flip(m, 1)
-
-
-@implements(np.flipud)
-def flipud(m: Any) -> Number:
-    """Order along the first axis reversed, as `numpy.flipud`."""
-    if ndim(m) < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flip(m, 0)
-
-
-@implements(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Number:
-    """Turned in the plane of two axes by right angles, as `numpy.rot90`."""
-    x = as_view(m)
-    if len(axes) != 2:
-        raise ValueError("len(axes) must be 2.")
-    first, second = normalize_axis_tuple(axes, x.ndim)
-    turned = {1: (second,), 2: (first, second), 3: (first,)}.get(k % 4, ())
-    x = flip(x, turned) if turned else x
-    return arrays.swapaxes(x, first, second) if k % 2 else x
 
 
 @implements(np.copy)
@@ -252,42 +174,6 @@ def stack(
 
 
 _stack = arrays.stack
-
-
-def _stacking(
-    name: str, prepared: Callable[[Any], Number], axis: Callable[[list[Number]], int]
-) -> None:
-    """Define one of the stacking functions: arrays given axes, then joined along one."""
-
-    def stacked(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Number:
-        refuse(name, dtype=dtype)
-        items = [prepared(item) for item in tup]
-        return arrays.concatenate(items, axis(items))
-
-    stacked.__name__ = name
-    stacked.__doc__ = f"Joined as `numpy.{name}` does it."
-    implements(*existing(*((name, "row_stack") if name == "vstack" else (name,))))(stacked)
-
-
-def _as_column(a: Any) -> Number:
-    x = as_view(a)
-    return x if x.ndim >= 2 else x.reshape((-1, 1))
-
-
-_stacking("vstack", atleast_2d, lambda items: 0)
-_stacking("hstack", atleast_1d, lambda items: 0 if items and items[0].ndim == 1 else 1)
-
-
-@implements(np.dstack)
-def dstack(tup: Any) -> Number:
-    """Joined as `numpy.dstack` does it."""
-    return arrays.concatenate([atleast_3d(item) for item in tup], 2)
-
-
-@implements(np.column_stack)
-def column_stack(tup: Any) -> Number:
-    """Vectors as the columns of a matrix, as `numpy.column_stack`."""
-    return arrays.concatenate([_as_column(item) for item in tup], 1)
 
 
 @implements(np.append)
@@ -366,31 +252,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Numbe
     return _split(np.array_split, ary, indices_or_sections, axis)
 
 
-def _splitting(name: str, least: int, axis: Callable[[int], int]) -> None:
-    def splitted(ary: Any, indices_or_sections: Any) -> list[Number]:
-        if ndim(ary) < least:
-            raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
-        return split(ary, indices_or_sections, axis(ndim(ary)))
-
-    splitted.__name__ = name
-    splitted.__doc__ = f"Parts along an axis, as `numpy.{name}`."
-    implements(getattr(np, name))(splitted)
-
-
-_splitting("vsplit", 2, lambda n: 0)
-_splitting("hsplit", 1, lambda n: 0 if n == 1 else 1)
-_splitting("dsplit", 3, lambda n: 2)
-
-
-@implements(*existing("unstack"))  # which came with NumPy 2.1
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Number, ...]:
-    """The arrays of which an array is the stack, as `numpy.unstack`."""
-    x = as_view(x)
-    if x.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
-    return tuple(arrays.moveaxis(x, axis, 0))
-
-
 # --- repeating, removing, rolling ----------------------------------------------------------------
 
 
@@ -419,42 +280,6 @@ def tile(A: Any, reps: Any) -> Number:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Number:
     """Without the elements at some indices, as `numpy.delete`."""
     return rearranged(lambda x: np.delete(x, value(obj), axis), arr)
-
-
-@implements(np.resize)
-def resize(a: Any, new_shape: Any) -> Number:
-    """As many elements as a shape takes, repeated in order, as `numpy.resize`."""
-    if size(a) == 0:
-        return arrays.zeros(new_shape)
-    return rearranged(lambda x: np.resize(x, arrays.lengths_of(new_shape)), a)
-
-
-@implements(np.roll)
-def roll(a: Any, shift: Any, axis: Axis = None) -> Number:
-    """Shifted along axes, round about, as `numpy.roll`."""
-    x = as_number(a)
-    if axis is None:
-        return roll(x.reshape(-1), shift, 0).reshape(x.shape)
-    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    for places, k in np.broadcast(value(shift), axes):
-        steps = int(places) % max(x.shape[k], 1)
-        if steps:
-            end, start = along(k, x.ndim, slice(-steps, None), slice(None, -steps))
-            x = arrays.concatenate([x[end], x[start]], k)
-    return x if x is not a else arrays.copy(x)
-
-
-@implements(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Number:
-    """Without the zeros at both ends, as `numpy.trim_zeros`."""
-    x = as_view(filt)
-    places = np.argwhere(np.asarray(value(x)) != 0)
-    key = [slice(None)] * x.ndim
-    for k in range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim):
-        first, last = (places[:, k].min(), places[:, k].max()) if len(places) else (0, -1)
-        front, back = "f" in trim.lower(), "b" in trim.lower()
-        key[k] = slice(int(first) if front else None, int(last) + 1 if back else None)
-    return x[tuple(key)] if len(places) else x[tuple(slice(0) for _ in key)]
 
 
 # --- diagonals and triangles ---------------------------------------------------------------------
@@ -486,28 +311,6 @@ def diag(v: Any, k: int = 0) -> Number:
 def diagflat(v: Any, k: int = 0) -> Number:
     """A matrix with all elements in its diagonal, as `numpy.diagflat`."""
     return diag(as_number(v).reshape(-1), k)
-
-
-def _triangle(m: Any, k: int, *, upper: bool) -> Number:
-    x = as_number(m)
-    if x.ndim == 1:  # a vector becomes a matrix of equal rows
-        x = arrays.broadcast_to(x, (x.size, x.size))
-    rows, columns = x.shape[-2:]
-    k = index(k)
-    below = np.tri(rows, columns, k - 1 if upper else k, dtype=bool)
-    return _table.where(~below if upper else below, x, 0.0)
-
-
-@implements(np.tril)
-def tril(m: Any, k: int = 0) -> Number:
-    """The lower triangle, zeros above, as `numpy.tril`."""
-    return _triangle(m, k, upper=False)
-
-
-@implements(np.triu)
-def triu(m: Any, k: int = 0) -> Number:
-    """The upper triangle, zeros below, as `numpy.triu`."""
-    return _triangle(m, k, upper=True)
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)

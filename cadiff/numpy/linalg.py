@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -30,15 +29,10 @@ from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _systems as systems
 from ._factorizations import of_finite
-from ._matrices import EPSILON, H, T, mirrored
-from ._matrices import cross as cross_product
+from ._matrices import EPSILON, H, mirrored
+from ._own import own
 
-__all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_transpose",
-    "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot",
-    "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
-]  # fmt: skip
+__all__ = np.linalg.__all__
 
 plain(np.linalg.matrix_rank)
 
@@ -142,16 +136,6 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 def inv(a: Any) -> Any:
     """The inverse of a square matrix, or of each of a stack."""
     return systems.inv(square(a))
-
-
-@implements_all(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse of a, taken as a map from its last dimensions to its first `ind` ones."""
-    if ind <= 0:
-        raise ValueError("Invalid ind argument.")
-    a = number(a)
-    size = math.prod(a.shape[ind:])
-    return reshape(inv(reshape(a, (size, -1))), a.shape[ind:] + a.shape[:ind])
 
 
 @implements_all(np.linalg.pinv, plainly=of_finite(np.linalg.pinv))
@@ -312,12 +296,6 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
     return SVDResult(u, s, H(u * signs[..., None, :]))
 
 
-@implements_all(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
-    """Singular values, from the largest to the smallest; at 0 their derivatives are 0."""
-    return factor.svdvals(matrix(x))
-
-
 # --- norms ---------------------------------------------------------------------------------------
 
 
@@ -468,25 +446,6 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     return _kept(result, x, axes) if keepdims else result
 
 
-@implements_all(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of a matrix, or of each of a stack; see `norm`."""
-    return norm(matrix(x), ord, (-2, -1), keepdims)
-
-
-@implements_all(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of the elements along one or several axes; see `norm`."""
-    x = number(x)
-    if isinstance(axis, int):
-        return norm(x, ord, axis, keepdims)
-    axes = tuple(k % x.ndim for k in (range(x.ndim) if axis is None else axis))
-    rest = [k for k in range(x.ndim) if k not in axes]
-    rows = reshape(transpose(x, rest + list(axes)), (*(x.shape[k] for k in rest), -1))
-    result = norm(rows, ord, -1)
-    return _kept(result, x, axes) if keepdims else result
-
-
 @implements_all(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     """The condition number in a norm; inf, without derivative, where a matrix is singular."""
@@ -508,107 +467,6 @@ def cond(x: Any, p: Any = None) -> Any:
 # --- products ------------------------------------------------------------------------------------
 
 
-@implements_all(np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /) -> Any:
-    """The product of matrices, or of stacks of them."""
-    return number(x1) @ number(x2)
-
-
-@implements_all(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix, or each of a stack, to an integer power, by repeated squaring."""
-    a = square(a)
-    if not isinstance(n, (int, np.integer)):
-        raise TypeError("exponent must be an integer")
-    n = index(n)
-    if n < 0:
-        a, n = inv(a), -n
-    if n == 0:
-        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
-    if n == 3:
-        return (a @ a) @ a  # as NumPy, which otherwise squares first
-    result, square_ = None, a
-    while True:
-        n, odd = divmod(n, 2)
-        if odd:
-            result = square_ if result is None else result @ square_
-        if not n:
-            return result
-        square_ = square_ @ square_
-
-
-@implements_all(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:
-    """The product of several matrices in the cheapest order; the outer two may be vectors."""
-    if out is not None:
-        raise TypeError("multi_dot of numbers with derivatives takes no out=; use what it returns")
-    if len(arrays) < 2:
-        raise ValueError("Expecting at least two arrays.")
-    items = [number(item) for item in arrays]
-    row, column = items[0].ndim == 1, items[-1].ndim == 1
-    items[0] = items[0][None, :] if row else items[0]
-    items[-1] = items[-1][:, None] if column else items[-1]
-    if any(item.ndim != 2 for item in items):
-        raise LinAlgError("multi_dot takes matrices; the first and the last may be vectors")
-    product = _chain(items)
-    product = product[:, 0] if column else product
-    return product[0] if row else product
-
-
-def _chain(items: list[Any]) -> Any:
-    """The product in the order that takes the fewest multiplications.
-
-    By dynamic programming: Cormen et al., Introduction to Algorithms, section 15.2.
-    """
-    sizes = [item.shape[0] for item in items] + [items[-1].shape[1]]
-    cost = {(k, k): (0, k) for k in range(len(items))}
-    for length in range(1, len(items)):
-        for i in range(len(items) - length):
-            j = i + length
-            cost[i, j] = min(
-                (cost[i, k][0] + cost[k + 1, j][0] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
-                for k in range(i, j)
-            )
-
-    def product(i: int, j: int) -> Any:
-        k = cost[i, j][1]
-        return items[i] if i == j else product(i, k) @ product(k + 1, j)
-
-    return product(0, len(items) - 1)
-
-
-@implements_all(np.linalg.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
-    """The transposed matrix, or each of a stack."""
-    x = number(x)
-    if x.ndim < 2:
-        raise ValueError(f"matrix_transpose takes arrays of at least 2 dimensions, not {x.ndim}")
-    return T(x)
-
-
-@implements_all(np.linalg.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """A diagonal of a matrix, or of each of a stack."""
-    return np.diagonal(matrix(x), offset, -2, -1)
-
-
-@implements_all(np.linalg.trace)
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sum of a diagonal of a matrix, or of each of a stack."""
-    if dtype is not None:
-        raise TypeError("trace of numbers with derivatives takes no dtype=; they are float64")
-    return sum(diagonal(x, offset=offset), axis=-1)
-
-
-@implements_all(np.linalg.outer)
-def outer(x1: Any, x2: Any, /) -> Any:
-    """The products of all elements of one vector with all of another."""
-    x1, x2 = number(x1), number(x2)
-    if x1.ndim != 1 or x2.ndim != 1:
-        raise ValueError(f"outer takes two vectors, not arrays of {x1.ndim} and {x2.ndim} axes")
-    return x1[:, None] * x2[None, :]
-
-
 @implements_all(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The inner product of vectors along an axis; the other axes broadcast."""
@@ -617,16 +475,10 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return (x1[..., None, :] @ x2[..., :, None])[..., 0, 0]
 
 
-@implements_all(np.linalg.cross)
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross product of vectors of three elements along an axis."""
-    x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
-    if x1.shape[-1] != 3 or x2.shape[-1] != 3:
-        raise ValueError("cross takes vectors of 3 elements: write an axis of that length")
-    return moveaxis(cross_product(x1, x2), -1, axis)
-
-
-@implements_all(np.linalg.tensordot)
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The sum of products over axes: the last of x1 and the first of x2, or those told."""
-    return np.tensordot(x1, x2, axes=axes)
+globals().update(
+    own(
+        np.linalg,
+        *("cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose"),
+        *("multi_dot", "outer", "svdvals", "tensordot", "tensorinv", "trace", "vector_norm"),
+    )
+)

@@ -68,6 +68,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "numpy",
         [
             {"_common", "_refusals", "_matrices", "_fourier"},
+            {"_own"},
             {"_systems"},
             {"_factorizations"},
             {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions"},

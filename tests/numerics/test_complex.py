@@ -107,6 +107,14 @@ def test_holomorphic() -> None:
     assert twice(z) == pytest.approx(12 * z**2, rel=1e-14)
 
 
+def test_an_average_by_complex_weights() -> None:
+    z, w = numpy.array([1 + 2j, 3 - 1j, 2j]), numpy.array([2j, 1.0, 1 - 1j])
+    found = cadiff.grad(lambda z, w: np.average(z, weights=w), (0, 1), holomorphic=True)(z, w)
+    total = w.sum()
+    numpy.testing.assert_allclose(found[0], w / total, rtol=1e-14)
+    numpy.testing.assert_allclose(found[1], (z - z @ w / total) / total, rtol=1e-14)
+
+
 def test_containers_have_complex_leaves() -> None:
     tree = {"a": 2j, "b": [1.0, numpy.array([1 + 1j, 3])]}
     gradient = cadiff.grad(lambda t: abs(t["a"] * t["b"][0]) ** 2 + np.sum(np.imag(t["b"][1])))(
@@ -597,7 +605,6 @@ def test_questions_and_positions_are_of_the_values() -> None:
     ("f", "words"),
     [
         (lambda z: np.pad(z, 1, mode="minimum"), "not linear"),
-        (lambda z: np.average(z, weights=z), "real weights"),
         (lambda z: setattr(z[0], "real", 1.0), "z.real \\+ 1j"),
         (lambda z: setattr(z.copy(), "real", 1j), "complex"),
         (lambda z: complex(z[0].real), "v \\+ 0j" if TELLS_COLUMNS else "plain number"),

@@ -576,37 +576,6 @@ def test_the_condition_of_a_stack_with_a_singular_matrix() -> None:
         assert cadiff.value(var)[1] > 1e15
 
 
-class Sized:
-    """A matrix that has a shape only, and the number of multiplications that went into it."""
-
-    def __init__(self, shape: tuple[int, int], work: int = 0) -> None:
-        self.shape, self.work = shape, work
-
-    def __matmul__(self, other: Sized) -> Sized:
-        (rows, middle), columns = self.shape, other.shape[1]
-        return Sized((rows, columns), self.work + other.work + rows * middle * columns)
-
-
-def all_orders(items: list[Sized]) -> list[Sized]:
-    if len(items) == 1:
-        return items
-    return [
-        x @ y
-        for k in range(1, len(items))
-        for x in all_orders(items[:k])
-        for y in all_orders(items[k:])
-    ]
-
-
-def test_multi_dot_takes_the_cheapest_order() -> None:
-    rng = np.random.default_rng(6)
-    for length in range(2, 7):
-        sizes = rng.integers(1, 20, length + 1).tolist()
-        items = [Sized(shape) for shape in itertools.pairwise(sizes)]
-        best = min(product.work for product in all_orders(items))
-        assert cadiff.numpy.linalg._chain(items).work == best
-
-
 @pytest.mark.parametrize("rcond", [None, 0.0, -1, 1e-3])
 def test_the_rank_that_least_squares_finds(rcond: float | None) -> None:
     b = np.arange(4.0)

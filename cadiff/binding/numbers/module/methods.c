@@ -290,7 +290,8 @@ static PyObject *array_sum(PyObject *self, PyObject *args, PyObject *kwargs) {
 static PyObject *one_or_many(PyObject *args) {
     if (PyTuple_GET_SIZE(args) == 1) {
         PyObject *only = PyTuple_GET_ITEM(args, 0);
-        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) || PyLong_Check(only)) {
+        if (only == Py_None || PyTuple_Check(only) || PyList_Check(only) || PyLong_Check(only) ||
+            (PyArray_Check(only) && PyArray_NDIM((PyArrayObject *)only) > 0)) {
             return Py_NewRef(only);
         }
     }

@@ -1,0 +1,127 @@
+"""Functions of NumPy that are written in Python, as they stand, over numbers with derivatives.
+
+What such a function calls, it finds among the globals of its module. A copy of it has globals in
+which each function of NumPy's is the package's, and so computes with numbers with derivatives. It
+follows NumPy, whichever version it is, to the last bit and in the words of errors. Not every
+function can be taken so: it must not ask how elements stand in memory, nor ask for values where a
+replay is to choose anew, and what it writes numbers into has to be made by functions that the
+package has.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..operations.complexes import implements_all
+from ..operations.dispatch import FUNCTIONS, implements
+from ..operations.replayed import is_mask
+from ._common import Number, as_view
+
+# By the names of NumPy's modules: globals of the copies of their functions.
+_globals: dict[str, dict[str, Any]] = {}
+
+
+def own(
+    namespace: ModuleType, *names: str, register: Callable[..., Any] = implements_all
+) -> dict[str, Callable[..., Any]]:
+    """Register NumPy's functions of these names that this version has; in a dict by name."""
+    found = {name: getattr(namespace, name) for name in names if hasattr(namespace, name)}
+    return {name: register(each)(_entered(each.__wrapped__)) for name, each in found.items()}
+
+
+def _entered(function: FunctionType) -> Callable[..., Any]:
+    """A function that takes sizes of any type: NumPy's integers of few bits would wrap around."""
+    copy = _copied(function)
+
+    @functools.wraps(copy)
+    def enter(*args: Any, **kwargs: Any) -> Any:
+        return copy(*map(_whole, args), **{name: _whole(x) for name, x in kwargs.items()})
+
+    return enter
+
+
+def _whole(x: Any) -> Any:
+    if type(x) is tuple:
+        return tuple(map(_whole, x))
+    return int(x) if isinstance(x, np.integer) else x
+
+
+def _copied(function: FunctionType) -> FunctionType:
+    """A function whose globals are those of the package, once these are known."""
+    known = _globals.setdefault(function.__module__, {"__builtins__": builtins})
+    copy = FunctionType(
+        function.__code__, known, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+    return copy
+
+
+class _Instead(ModuleType):
+    """A module of NumPy's, with the package's functions in the place of its own."""
+
+    def __init__(self, module: ModuleType, offered: dict[int, Any]) -> None:
+        super().__init__(module.__name__)
+        self._module, self._offered = module, offered
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        found = self._offered.get(id(found), found)
+        setattr(self, name, found)
+        return found
+
+
+def _as_given(x: Any) -> Number:
+    """An array of numbers; a mask as the bools that it stands for, whose sums are bools."""
+    return x.read_values if is_mask(x) and x.dtype == bool else as_view(x)
+
+
+def furnish(namespace: dict[str, Any]) -> None:
+    """Let the functions find what the package offers under NumPy's names.
+
+    Those of numpy.linalg write no numbers into arrays: what they make of a shape stays plain.
+    """
+    names = vars(np).keys() & namespace.keys()
+    offered = {id(vars(np)[name]): namespace[name] for name in names}
+    for original in (np.array, np.asarray):  # plain lists stay plain, too
+        offered[id(original)] = FUNCTIONS[original]
+    offered[id(np.asanyarray)] = _as_given
+    dispatched = {id(original): function for original, function in FUNCTIONS.items()}
+    dispatched[id(np.asanyarray)] = _as_given
+    for name, known in _globals.items():
+        found = dispatched if name.startswith("numpy.linalg") else offered
+        for key, thing in vars(sys.modules[name]).items():
+            if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
+                known[key] = _Instead(thing, found)
+            elif isinstance(thing, FunctionType) and thing.__module__ == name:
+                known[key] = _copied(thing)
+            elif key not in known:
+                known[key] = found.get(id(thing), thing)
+
+
+own(
+    np,
+    # pieces of arrays
+    *("apply_over_axes", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack"),
+    *("dsplit", "dstack", "extract", "flip", "fliplr", "flipud", "hsplit", "hstack"),
+    *("matrix_transpose", "piecewise", "resize", "roll", "rollaxis", "rot90", "tril", "triu"),
+    *("unstack", "vsplit", "vstack"),
+    # sums and differences
+    *("cov", "cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
+    # polynomials
+    *("poly", "polyadd", "polyder", "polyint", "polysub", "polyval"),
+    # by values
+    *("nan_to_num", "real_if_close"),
+)
+own(
+    np,
+    *("geomspace", "intersect1d", "logspace", "polyfit", "setdiff1d", "setxor1d", "trim_zeros"),
+    "union1d",
+    register=implements,
+)
