@@ -21,7 +21,7 @@ class Float64:
     class type(np.float64):  # noqa: N801 - NumPy's name
         """What makes a `numpy.float64` of anything but of a number with a derivative."""
 
-        def __new__(cls, number: Any = 0.0) -> Any:  # type: ignore[misc]
+        def __new__(cls, number: Any = 0.0) -> Any:
             carries = isinstance(getattr(number, "dtype", None), Float64)
             return number if carries else np.float64(number)
 

@@ -33,12 +33,12 @@ def own(
 ) -> dict[str, Callable[..., Any]]:
     """Register NumPy's functions of these names that this version has; in a dict by name."""
     found = {name: getattr(namespace, name) for name in names if hasattr(namespace, name)}
-    return {name: register(each)(_entered(each.__wrapped__)) for name, each in found.items()}
+    return {name: register(each)(copied(each)) for name, each in found.items()}
 
 
-def _entered(function: FunctionType) -> Callable[..., Any]:
-    """A function that takes sizes of any type: NumPy's integers of few bits would wrap around."""
-    copy = _copied(function)
+def copied(original: Any) -> Callable[..., Any]:
+    """One of NumPy's functions, without its integers of few bits: as sizes these wrap around."""
+    copy = _copied(original.__wrapped__)
 
     @functools.wraps(copy)
     def enter(*args: Any, **kwargs: Any) -> Any:

@@ -30,7 +30,7 @@ from . import _factorizations as factor
 from . import _systems as systems
 from ._factorizations import of_finite
 from ._matrices import EPSILON, H, mirrored
-from ._own import own
+from ._own import copied, own
 
 __all__ = np.linalg.__all__
 
@@ -379,19 +379,21 @@ _p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, kee
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices, of every order; where it is 0, its derivatives are 0."""
     x = number(x)
-    if axis is None:
-        flat = ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)
-        if flat and not x.ndim:
-            return abs(x)
-        if flat:
-            return _two_norm(x, tuple(range(x.ndim)), keepdims)
-        axis = tuple(range(x.ndim))
-    axes = axis if isinstance(axis, tuple) else (int(axis),)
-    if len(axes) == 1:
-        return _vector_norm(x, ord, axes[0], keepdims)
-    if len(axes) == 2:
-        return _matrix_norm(x, ord, axes, keepdims)
-    raise ValueError("Improper number of dimensions to norm.")
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    axes = axes if isinstance(axes, tuple) else (int(axes),)
+    n = len(axes)
+    if ord is None and axis is None and not n:
+        return abs(x)
+    is_two = (ord == 2 and n == 1) or (ord in ("f", "fro") and n == 2)
+    is_two = is_two or (ord is None and (axis is None or 0 < n < 3))
+    if is_two and len({k % max(x.ndim, 1) for k in axes}) == n:
+        return _two_norm(x, axes, keepdims)
+    if n == 1 and not isinstance(ord, str) and ord not in (0, 1, np.inf, -np.inf):
+        return _p_norm(abs(x) if is_complex_number(x) else x, ord, axes[0], keepdims)
+    return _other_norm(x, ord, axis, keepdims)
+
+
+_other_norm = copied(np.linalg.norm)
 
 
 def _two_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -405,45 +407,6 @@ def _two_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     rows = reshape(transpose(x, [*rest, *axes]), (*(x.shape[k] for k in rest), size))
     norm = _p_norm(concatenate(whole_parts(rows), axis=-1), 2, len(rest), False)
     return _kept(norm, x, axes) if keepdims else norm
-
-
-def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
-    if ord in (None, 2):
-        return _two_norm(x, (axis,), keepdims)
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    if ord == 0:
-        return np.linalg.norm(value(x), 0, axis, keepdims)
-    if ord == 1:
-        return sum(abs(x), axis=axis, keepdims=keepdims)
-    if ord in (np.inf, -np.inf):
-        return _extreme(abs(x), ord, axis, keepdims)
-    return _p_norm(abs(x) if is_complex_number(x) else x, ord, axis, keepdims)
-
-
-def _extreme(x: Any, ord: float, axis: int, keepdims: bool = False) -> Any:
-    if ord > 0 and x.shape[axis] == 0:
-        return sum(x, axis=axis, keepdims=keepdims)
-    return (np.max if ord > 0 else np.min)(x, axis=axis, keepdims=keepdims)
-
-
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
-    axes = (axes[0] % x.ndim, axes[1] % x.ndim)
-    if axes[0] == axes[1]:
-        raise ValueError("Duplicate axes given.")
-    if ord in (None, "fro", "f"):
-        return _two_norm(x, axes, keepdims)
-    matrices = moveaxis(x, axes, (-2, -1))
-    if ord == "nuc":
-        result = sum(factor.svdvals(matrices), axis=-1)
-    elif ord in (2, -2):
-        result = _extreme(factor.svdvals(matrices), ord, -1)
-    elif ord in (1, -1, np.inf, -np.inf):
-        along = -2 if abs(ord) == 1 else -1
-        result = _extreme(sum(abs(matrices), axis=along), ord, -1)
-    else:
-        raise ValueError("Invalid norm order for matrices.")
-    return _kept(result, x, axes) if keepdims else result
 
 
 @implements_all(np.linalg.cond)
