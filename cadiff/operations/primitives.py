@@ -60,6 +60,9 @@ class primitive:  # noqa: N801 - a decorator
     # with, and in C how an element x goes into the result r.
     fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
 
+    # How a tape keeps a call.
+    rule: type[Rule] = Rule
+
     # For rows of an array at an index, "take" or "add": what programs do by themselves.
     by_index: str | None = None
 
@@ -85,6 +88,8 @@ class primitive:  # noqa: N801 - a decorator
         if not hasattr(function, "__module__"):  # NumPy's ufuncs say so from 2.2 on
             self.__module__ = type(function).__module__
         self.function = function
+        # Whether the package itself has written the rules.
+        self._is_own = str(getattr(function, "__module__", "")).startswith("cadiff.")
         self.pulls: dict[int, Callable[..., Any] | None] = {}
         self.pushes: dict[int, Callable[..., Any] | None] = {}
         self.patterns: dict[int, Pattern] = {}
@@ -474,11 +479,6 @@ class primitive:  # noqa: N801 - a decorator
 
         return self._taken([*tangents, *results, *inputs], sums)
 
-    @property
-    def _is_own(self) -> bool:
-        """Whether the package itself has written the rules."""
-        return str(getattr(self.function, "__module__", "")).startswith("cadiff.")
-
     def _taken(
         self, given: list[Any], compute: Callable[[], list[Any]], is_inner: bool = False
     ) -> list[Any]:
@@ -516,7 +516,7 @@ class primitive:  # noqa: N801 - a decorator
             arg.copy() if isinstance(arg, np.ndarray) else None if k in which else values[k]
             for k, arg in enumerate(args)
         ]
-        call = Rule(self, kept, kwargs, which, isinstance(ans, tuple))
+        call = self.rule(self, kept, kwargs, which, isinstance(ans, tuple))
         results = self._results(ans)
         if is_step:
             call.note_point([values[k] for k in which], results, [k not in active for k in which])

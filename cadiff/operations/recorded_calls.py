@@ -172,6 +172,8 @@ class Rule:
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
     ) -> Numbers:
         """A cotangent for each operand; None for those that are not wanted."""
+        if self.operation._is_own:
+            return self._pulled(operands, outs, cotangents, wanted)
 
         def cotangents_of_operands() -> list[Any]:
             return self._pulled(operands, outs, cotangents, wanted)
