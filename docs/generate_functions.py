@@ -44,8 +44,8 @@ have `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 In all functions numbers are float64, so `dtype=` may name floats only. There is no `out=`: assign
 to an array made by `cadiff.numpy.zeros`. `where=` and `initial=` work. Functions that look at
 values (to order or select elements, or to find the interval of a table) choose as NumPy does, and
-the derivative is that of the choice. Where a line is NumPy's own, so is the code: it runs over
-numbers with derivatives, which all of its arguments may be that are numbers.
+the derivative is that of the choice. Where a line is NumPy's own, nothing is special:
+arguments that are numbers may carry derivatives, those that are indices and sizes have none.
 """
 
 CONVENTIONS = """\

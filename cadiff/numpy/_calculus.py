@@ -28,7 +28,6 @@ from ._common import Axis, Number, as_number, refuse, unsupported
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
-    """Differences of neighbours of the flat array between given ends, as `numpy.ediff1d`."""
     parts = [np.diff(as_number(ary).reshape(-1))]
     if to_begin is not None:
         parts.insert(0, as_number(to_begin).reshape(-1))
@@ -219,7 +218,6 @@ def unwrap(
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Number:
-    """Correlation coefficients of variables, as `numpy.corrcoef`."""
     c = np.cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -270,7 +268,6 @@ def linspace(
     *,
     device: None = None,
 ) -> Any:
-    """Evenly spaced numbers between two, as `numpy.linspace`."""
     refuse("linspace", dtype=dtype)
     num = index(num)
     if num < 0:

@@ -47,7 +47,6 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 @implements(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Number:
-    """For each element the first choice whose condition holds, as `numpy.select`."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -123,7 +122,6 @@ def take(
 
 @implements(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Number:
-    """One element for each index along an axis, as `numpy.take_along_axis`."""
     if is_mask(indices) and axis is not None:
         x = as_number(arr)
         key: list[Any] = [
@@ -139,7 +137,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Number:
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Number:
-    """Each element from the array that an index names, as `numpy.choose`."""
     refuse("choose", out=out)
     index = value(a)
     return rearranged(lambda *places: np.choose(index, places, mode=mode), *choices)  # type: ignore[call-overload]
@@ -147,7 +144,6 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Numbe
 
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Number:
-    """Slices along an axis where a condition holds, as `numpy.compress`."""
     refuse("compress", out=out)
     return rearranged(lambda x: np.compress(value(condition), x, axis), a)
 
@@ -172,13 +168,11 @@ def unique(
 
 @implements(*existing("unique_values"))
 def unique_values(x: Any, /) -> Number:
-    """The different elements in order, as `numpy.unique_values`."""
     return unique(x, equal_nan=False)
 
 
 @implements(*existing("unique_counts"))
 def unique_counts(x: Any, /) -> Any:
-    """The different elements in order, and how often each occurs, as `numpy.unique_counts`."""
     form: Any = type(np.unique_counts(()))
     return form(*unique(x, return_counts=True, equal_nan=False))
 
@@ -201,7 +195,6 @@ def sort(
 def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: None = None
 ) -> Number:
-    """With the kth element in its place along an axis, as `numpy.partition`."""
     refuse("partition", order=order)
     x = as_number(a)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
@@ -246,21 +239,18 @@ def _write_flat(target: Number, places: Any, numbers: Any) -> None:
 
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write to places counted through the whole array, as `numpy.put`."""
     target = _writable("put", a)
     _write_flat(target, np.take(np.arange(target.size), value(ind), mode=mode), v)  # type: ignore[call-overload]
 
 
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write numbers in order where a mask holds, as `numpy.place`."""
     target = _writable("place", arr)
     _write_flat(target, np.flatnonzero(value(mask)), vals)
 
 
 @implements(np.putmask)
 def putmask(a: Any, mask: Any, values: Any) -> None:
-    """Write the elements at the same places where a mask holds, as `numpy.putmask`."""
     target = _writable("putmask", a)
     places = np.flatnonzero(value(mask))
     source = as_number(values).reshape(-1)
@@ -269,7 +259,6 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 @implements(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
-    """Write one element for each index along an axis, as `numpy.put_along_axis`."""
     target = _writable("put_along_axis", arr)
     positions = np.arange(target.size).reshape(target.shape)
     places = np.take_along_axis(positions, value(indices), axis)
@@ -278,7 +267,6 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 @implements(np.fill_diagonal)
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """Write into the main diagonal, as `numpy.fill_diagonal`."""
     target = _writable("fill_diagonal", a)
     marks = np.zeros(target.shape, dtype=bool)
     np.fill_diagonal(marks, True, wrap)
@@ -355,7 +343,6 @@ FUNCTIONS[np.flatiter] = flatiter
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Number:
-    """A function applied to each row along an axis, as `numpy.apply_along_axis`."""
     x = as_number(arr)
     axis = normalize_axis_index(axis, x.ndim)
     rows = arrays.moveaxis(x, axis, -1)

@@ -420,23 +420,6 @@ def partition(
     return function_of(np.take_along_axis)(z, places, axis)
 
 
-@implements_complex(np.median)
-def median(
-    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """The middle element, or the mean of the middle two."""
-    refuse("median", out=out)
-    z, axes = _axes_last(joined(a), axis)
-    n = z.shape[-1]
-    z = sort(z)
-    last = z[..., -1]
-    missing = np.isnan(binding.strip(last))  # a nan comes last
-    middle = (z[..., (n - 1) // 2] + z[..., n // 2]) / 2.0
-    middle = function_of(np.where)(missing, last, middle)
-    return np.expand_dims(middle, axes) if keepdims else middle
-
-
 # --- making --------------------------------------------------------------------------------------
 
 

@@ -277,7 +277,6 @@ def asarray(
 
 @implements(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
-    """An array whose elements stand in C order, as `numpy.ascontiguousarray`."""
     return _of_axes(asarray(a, dtype, "C"))
 
 
@@ -288,13 +287,11 @@ def _of_axes(x: Any) -> Any:
 
 @implements(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
-    """An array whose elements stand in Fortran's order, as `numpy.asfortranarray`."""
     return _of_axes(asarray(a, dtype, "F"))
 
 
 @implements(np.require)
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Number:
-    """An array whose elements stand in a given order, as `numpy.require`."""
     wanted = {each.upper()[0] for each in requirements or ()}
     if "O" in wanted:
         unsupported("require", "the requirement 'OWNDATA'", "take a copy, x.copy()")

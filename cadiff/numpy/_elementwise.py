@@ -68,7 +68,6 @@ plain(
 
 @implements(np.float_power)
 def float_power(x: Any, y: Any, /) -> Number:
-    """The power of x to the exponent y, as `numpy.float_power`."""
     return _table.power(as_number(x), as_number(y))
 
 
@@ -80,14 +79,12 @@ def conjugate(x: Any, /) -> Number:
 
 @implements(np.divmod)
 def divmod(x: Any, y: Any, /) -> tuple[Number, Number]:
-    """Whole quotient and remainder, as `numpy.divmod`."""
     x, y = as_number(x), as_number(y)
     return _table.floor_divide(x, y), _table.mod(x, y)
 
 
 @implements(np.modf)
 def modf(x: Any, /) -> tuple[Number, Number]:
-    """Fractional and whole part, both with the sign of x, as `numpy.modf`."""
     x = as_number(x)
     fraction = _table.where(np.isinf(x), _table.copysign(0.0, x), _table.fmod(x, 1.0))
     return fraction, _table.trunc(x)

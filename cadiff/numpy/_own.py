@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..operations.complexes import implements_all
+from ..operations.complexes import implements_all, implements_complex
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.replayed import is_mask
 from ._common import Number, as_view
@@ -125,3 +125,4 @@ own(
     "union1d",
     register=implements,
 )
+own(np, "median", register=implements_complex)

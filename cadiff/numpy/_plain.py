@@ -37,7 +37,6 @@ plain(
 
 @implements(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
-    """Whether what two arrays reach over overlaps, as `numpy.may_share_memory`."""
     x, y = innermost(a), innermost(b)
     if isinstance(x, Var) and isinstance(y, Var):
         return x.size > 0 and y.size > 0 and bool(share_memory(x, y))
@@ -47,7 +46,6 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
 
 @implements(np.shares_memory)
 def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
-    """Whether two arrays have an element in common, as `numpy.shares_memory`."""
     x, y = innermost(a), innermost(b)
     if isinstance(x, Var) and isinstance(y, Var):
         return bool(share_numbers(x, y))

@@ -38,14 +38,12 @@ def _refuse_ufunc(name: str, options: dict[str, Any]) -> None:
 
 @implements(np.matmul)
 def matmul(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
-    """Matrix products, broadcast over leading axes, as `numpy.matmul`."""
     _refuse_ufunc("matmul", {"out": out, **options})
     return arrays.matmul(as_number(x1), as_number(x2))
 
 
 @implements(*existing("vecdot"))
 def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: Any) -> Number:
-    """Inner products of vectors along an axis, as `numpy.vecdot`."""
     keepdims = options.pop("keepdims", False)
     _refuse_ufunc("vecdot", {"out": out, **options})
     x, y = (arrays.moveaxis(as_number(x), axis, -1) for x in (x1, x2))
@@ -57,21 +55,18 @@ def vecdot(x1: Any, x2: Any, /, out: None = None, *, axis: int = -1, **options: 
 
 @implements(*existing("matvec"))  # which came with NumPy 2.2
 def matvec(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
-    """Products of matrices with vectors, as `numpy.matvec`."""
     _refuse_ufunc("matvec", {"out": out, **options})
     return arrays.matmul(as_number(x1), as_number(x2)[..., :, None])[..., 0]
 
 
 @implements(*existing("vecmat"))
 def vecmat(x1: Any, x2: Any, /, out: None = None, **options: Any) -> Number:
-    """Products of vectors with matrices, as `numpy.vecmat`."""
     _refuse_ufunc("vecmat", {"out": out, **options})
     return arrays.matmul(as_number(x1)[..., None, :], as_number(x2))[..., 0, :]
 
 
 @implements(np.dot)
 def dot(a: Any, b: Any, out: None = None) -> Number:
-    """Sum over the last axis of a and the last but one of b, as `numpy.dot`."""
     refuse("dot", out=out)
     x, y = as_number(a), as_number(b)
     if x.ndim == 0 or y.ndim == 0:
@@ -83,7 +78,6 @@ def dot(a: Any, b: Any, out: None = None) -> Number:
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Number:
-    """Inner product of all elements, as `numpy.vdot`."""
     x, y = as_view(a), as_view(b)
     if x.ndim != 1 or y.ndim != 1:
         x, y = arrays.ravel(x), arrays.ravel(y)
@@ -92,7 +86,6 @@ def vdot(a: Any, b: Any, /) -> Number:
 
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Number:
-    """Sum over the last axis of both, as `numpy.inner`."""
     x, y = as_number(a), as_number(b)
     if x.ndim == 0 or y.ndim == 0:
         return x * y
@@ -101,7 +94,6 @@ def inner(a: Any, b: Any, /) -> Number:
 
 @implements(np.outer)
 def outer(a: Any, b: Any, out: None = None) -> Number:
-    """All products of an element of a and one of b, as `numpy.outer`."""
     refuse("outer", out=out)
     return ravel(a)[:, None] * ravel(b)[None, :]
 
@@ -122,7 +114,6 @@ def kron(a: Any, b: Any) -> Number:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Number:
-    """Vector products of vectors in two or three dimensions, as `numpy.cross`."""
     if axis is not None:
         axisa = axisb = axisc = axis
     x = arrays.moveaxis(as_number(a), axisa, -1)
@@ -149,7 +140,6 @@ def _components(x: Number) -> tuple[Number, Number, Number]:
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Number:
-    """Sums of diagonals, as `numpy.trace`."""
     refuse("trace", out=out, dtype=dtype)
     return arrays.sum(diagonal(a, offset, axis1, axis2), -1)
 
@@ -434,7 +424,6 @@ MODES = ("full", "same", "valid")
 
 @implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Number:
-    """Convolution of two sequences, as `numpy.convolve`."""
     x, y = _sequence(a), _sequence(v)
     if mode not in MODES:
         raise ValueError(f"mode must be one of {', '.join(MODES)} (got {mode!r})")
@@ -458,7 +447,6 @@ def _sequence(a: Any) -> Number:
 
 @implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Number:
-    """Cross-correlation of two sequences, as `numpy.correlate`."""
     x, y = _sequence(a), _sequence(v)
     if len(y) > len(x):
         return convolve(x[::-1], y, mode)[::-1]
@@ -470,7 +458,6 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Number:
 
 @implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
-    """Powers of the elements of a vector as columns, as `numpy.vander`."""
     x = as_number(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
@@ -495,7 +482,6 @@ def polymul(a1: Any, a2: Any) -> Number:
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
-    """Quotient and remainder of two polynomials, as `numpy.polydiv`."""
     rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
     scale = 1.0 / divisor[0]
     steps = len(rest) - len(divisor) + 1
@@ -512,7 +498,6 @@ def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
 
 @implements(np.roots)
 def roots(p: Any) -> Number:
-    """The roots of a polynomial, as `numpy.roots`."""
     p = _polynomial(p)  # they are the eigenvalues of its companion matrix
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")

@@ -532,7 +532,6 @@ nanmin = _extremum(np.minimum, _NO_NAN.format("Minimum"), "nanmin", skip_nan=Tru
 
 @implements(np.ptp)
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Number:
-    """Maximum minus minimum along axes, as `numpy.ptp`."""
     refuse("ptp", out=out)
     return max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims)
 

@@ -25,19 +25,16 @@ from ._common import Axis, Number, along, as_number, as_view, existing, rearrang
 
 @implements(np.shape)
 def shape(a: Any) -> tuple[int, ...]:
-    """The shape, as `numpy.shape`."""
     return tuple(as_view(a).shape)
 
 
 @implements(np.ndim)
 def ndim(a: Any) -> int:
-    """The number of axes, as `numpy.ndim`."""
     return len(shape(a))
 
 
 @implements(np.size)
 def size(a: Any, axis: Axis = None) -> int:
-    """The number of elements, in all or along axes, as `numpy.size`."""
     lengths = shape(a)
     if axis is None:
         return math.prod(lengths)
@@ -80,43 +77,36 @@ def ravel(a: Any, order: str = "C") -> Number:
 
 @implements(*existing("transpose", "permute_dims"))
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Number:
-    """Axes in another order, reversed if none is given, as `numpy.transpose`."""
     return arrays.transpose(as_view(a), axes)
 
 
 @implements(np.swapaxes)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Number:
-    """Two axes exchanged, as `numpy.swapaxes`."""
     return arrays.swapaxes(as_view(a), axis1, axis2)
 
 
 @implements(np.moveaxis)
 def moveaxis(a: Any, source: Any, destination: Any) -> Number:
-    """Axes moved to other places, as `numpy.moveaxis`."""
     return arrays.moveaxis(as_view(a), source, destination)
 
 
 @implements(np.expand_dims)
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Number:
-    """New axes of length 1, as `numpy.expand_dims`."""
     return arrays.expand_dims(as_view(a), axis)
 
 
 @implements(np.squeeze)
 def squeeze(a: Any, axis: Axis = None) -> Number:
-    """Axes of length 1 removed, as `numpy.squeeze`."""
     return arrays.squeeze(as_view(a), axis)
 
 
 @implements(np.broadcast_to)
 def broadcast_to(array: Any, shape: int | Sequence[int], subok: bool = False) -> Number:
-    """Stretched to a shape, as `numpy.broadcast_to`."""
     return arrays.broadcast_to(as_view(array), shape)
 
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Number, ...]:
-    """Stretched to one common shape, as `numpy.broadcast_arrays`."""
     numbers = [as_view(x) for x in args]
     common = np.broadcast_shapes(*(x.shape for x in numbers))
     return tuple(arrays.broadcast_to(x, common) for x in numbers)
@@ -148,7 +138,6 @@ def concatenate(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Number:
-    """Joined along an axis that they have, as `numpy.concatenate`."""
     refuse("concatenate", out=out, dtype=dtype)
     return _concatenate(_listed(arrays), axis)
 
@@ -168,7 +157,6 @@ def stack(
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Number:
-    """Joined along a new axis, as `numpy.stack`."""
     refuse("stack", out=out, dtype=dtype)
     return _stack(_listed(arrays), axis)
 
@@ -178,13 +166,11 @@ _stack = arrays.stack
 
 @implements(np.append)
 def append(arr: Any, values: Any, axis: int | None = None) -> Number:
-    """Values at the end, as `numpy.append`."""
     return _concatenate([as_number(arr), as_number(values)], axis)
 
 
 @implements(np.block)
 def block(arrays: Any) -> Number:  # NumPy's name for it
-    """Assembled from nested lists of blocks, as `numpy.block`."""
     blocks: list[Any] = []
 
     def numbered(tree: Any) -> Any:
@@ -204,7 +190,6 @@ def block(arrays: Any) -> Number:  # NumPy's name for it
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Number:
-    """Values put in before indices, as `numpy.insert`."""
     return rearranged(lambda x, v: np.insert(x, value(obj), v, axis), arr, values)
 
 
@@ -212,7 +197,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Number:
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Number, ...]:
-    """Coordinate matrices from coordinate vectors, as `numpy.meshgrid`."""
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     n = len(xi)
@@ -242,13 +226,11 @@ def _split(original: Callable[..., Any], ary: Any, sections: Any, axis: int) -> 
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Number]:
-    """Parts of equal length, or between indices, as `numpy.split`."""
     return _split(np.split, ary, indices_or_sections, axis)
 
 
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Number]:
-    """Parts of nearly equal length, or between indices, as `numpy.array_split`."""
     return _split(np.array_split, ary, indices_or_sections, axis)
 
 
@@ -257,13 +239,11 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Numbe
 
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Number:
-    """Each element several times, as `numpy.repeat`."""
     return rearranged(lambda x: np.repeat(x, value(repeats), axis), a)
 
 
 @implements(np.tile)
 def tile(A: Any, reps: Any) -> Number:
-    """The whole array several times along its axes, as `numpy.tile`."""
     x = as_number(A)
     counts = value(reps)
     times = [*map(index, counts if np.iterable(counts) else (counts,))]
@@ -278,7 +258,6 @@ def tile(A: Any, reps: Any) -> Number:
 
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Number:
-    """Without the elements at some indices, as `numpy.delete`."""
     return rearranged(lambda x: np.delete(x, value(obj), axis), arr)
 
 
@@ -293,7 +272,6 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Number:
 
 @implements(np.diag)
 def diag(v: Any, k: int = 0) -> Number:
-    """The diagonal of a matrix, or a matrix with a given diagonal, as `numpy.diag`."""
     x = as_view(v)
     if x.ndim == 2:
         return diagonal(x, k)
@@ -309,7 +287,6 @@ def diag(v: Any, k: int = 0) -> Number:
 
 @implements(np.diagflat)
 def diagflat(v: Any, k: int = 0) -> Number:
-    """A matrix with all elements in its diagonal, as `numpy.diagflat`."""
     return diag(as_number(v).reshape(-1), k)
 
 

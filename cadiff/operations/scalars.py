@@ -55,6 +55,10 @@ def _operator(op: Operation) -> tuple[Any, Any]:
     return forward, reflected
 
 
+def _comparison(op: Operation) -> Any:
+    return lambda self, other: _compared(op, self, other)
+
+
 class Scalar(Operand):
     """An int or float of Python's; `bound`: no replay finds an int of this size or beyond."""
 
@@ -160,23 +164,12 @@ class Scalar(Operand):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __eq__(self, other: Any) -> Any:
-        return _compared(operator.eq, self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return _compared(operator.ne, self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return _compared(operator.lt, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compared(operator.le, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compared(operator.gt, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compared(operator.ge, self, other)
+    __eq__ = _comparison(operator.eq)
+    __ne__ = _comparison(operator.ne)
+    __lt__ = _comparison(operator.lt)
+    __le__ = _comparison(operator.le)
+    __gt__ = _comparison(operator.gt)
+    __ge__ = _comparison(operator.ge)
 
 
 def _is_int(x: Any) -> bool:
