@@ -93,38 +93,25 @@ class Recorded:
         self.replays = [*replays]  # of an exact program; not pickled: it is recorded again
         self.exact: dict[Any, Function] = {}  # what was made of them
         self._uses = 0  # besides those of its codes
-        self._codes: dict[Any, Code] = {}
-        self._plans: dict[Any, MatrixPlan] = {}
-        self._failures: dict[Any, ObstacleError | PointError] = {}
+        self._codes: dict[Any, Code | MatrixPlan | ObstacleError | PointError] = {}
 
     def __getstate__(self) -> Any:
         return {
-            "watch": None,
-            "_may_enter": self._may_enter,
-            "_shapes": self._shapes,
-            "_tape_program": None,
             "graph": self.graph,
-            "outcomes": self.outcomes,
             "output": self.output,
             "ranges": self.ranges,
-            "replays": [],
-            "exact": {},
-            "_uses": 0,
-            "_codes": {},
-            "_plans": {},
-            "_failures": {},
+            "shapes": self._shapes,
+            "returns_views": not self._may_enter,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self.is_number = self.graph.n_outputs == 1 and self.output.is_leaf
+        Recorded.__init__(self, **state)
         given, made = (sum(map(prod, shapes)) for shapes in (self._shapes, self.output.shapes))
         n = self.graph.n_inputs
         if (
             (given, made) != (n, self.graph.n_outputs)
             or min(chain(*self._shapes, *self.output.shapes), default=0) < 0
             or any(not 0 <= begin <= end <= n for begin, end in self.ranges)
-            or self.outcomes != self.graph.outcomes
         ):
             raise ValueError(
                 "this is no program that was pickled: its recording takes "
@@ -161,25 +148,32 @@ class Recorded:
         """Of each guard whether it rests on equality."""
         return self.graph.guards
 
+    def _made(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
+        """What make(*args) answers, or why it cannot, found out once."""
+        made = self._codes.get(key)
+        if made is None:
+            try:
+                made = make(*args)
+            except (ObstacleError, PointError) as error:
+                made = error.with_traceback(None)
+            self._codes[key] = made
+        if isinstance(made, Exception):
+            raise made
+        return made
+
     def code(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
         """The program for something, made when it is first wanted."""
-        key = (what, ranges)
-        code = self._codes.get(key)
-        if code is None:
-            make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
-            code = self._codes[key] = self._made(key, make, *() if what == "value" else (ranges,))
+        make: Callable[..., Code] = getattr(self.graph, f"{what}_code")
+        code: Code = self._made((what, ranges), make, *() if what == "value" else (ranges,))
         return code
 
-    def _made(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
-        """What make(*args) answers; that it cannot be made is found out once."""
-        failure = self._failures.get(key)
-        if failure is not None:
-            raise failure
-        try:
-            return make(*args)
-        except (ObstacleError, PointError) as error:
-            self._failures[key] = error.with_traceback(None)
-            raise
+    def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
+        """The code that computes a value or a derivative at many points at once."""
+        which = () if what == "value" else (ranges,)
+        code: Code = self._made(
+            (f"{what} of points", ranges), self.graph.code_for_points, what, *which
+        )
+        return code
 
     def plan(
         self,
@@ -192,30 +186,17 @@ class Recorded:
     ) -> MatrixPlan:
         """The plan for a matrix, of the entries that `sparsity` stands for."""
         key = (f"{layout} {what}{' of points' if for_points else ''}", (ranges, sparsity))
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._made(
-                key,
-                lambda: binding.plan_matrix(
-                    self.graph, what, ranges, pattern(), layout, for_points
-                ),
-            )
-            self._plans[key] = plan
-        return plan
 
-    def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
-        """The code that computes a value or a derivative at many points at once."""
-        key = (f"{what} of points", ranges)
-        code = self._codes.get(key)
-        if code is None:
-            which = () if what == "value" else (ranges,)
-            code = self._made(key, self.graph.code_for_points, what, *which)
-            self._codes[key] = code
-        return code
+        def make() -> MatrixPlan:
+            return binding.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points)
+
+        plan: MatrixPlan = self._made(key, make)
+        return plan
 
     @property
     def codes(self) -> dict[Any, Code | MatrixPlan]:
-        return {**self._codes, **self._plans}
+        made = self._codes.copy()
+        return {key: one for key, one in made.items() if not isinstance(one, Exception)}
 
     @property
     def nbytes(self) -> int:
@@ -230,12 +211,8 @@ class Recorded:
     @property
     def uses(self) -> int:
         """How many calls it has served, besides the first one."""
-        uses = self._uses
-        for code in [*self._codes.values()]:
-            uses += code.uses
-        for plan in [*self._plans.values()]:
-            uses += plan.code.uses
-        return uses
+        codes = self.codes.values()
+        return self._uses + sum(getattr(code, "code", code).uses for code in codes)
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, in floats, given all its numbers in a row."""
