@@ -98,7 +98,7 @@ def _matrix_of(
         if not args:
             raise TypeError("sparsity takes the point behind a function: sparsity(f, x)")
         program = f if isinstance(f, Program) else Program(f)
-        found, plan = program.planned(Request(what, None, "csr"), args, kwargs)
+        found, plan = program.matrices.planned(Request(what, None, "csr"), args, kwargs)
     else:
         return _places_of(f), None, "matrix"
     return _places_of(found), plan, what.capitalize()

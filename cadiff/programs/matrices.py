@@ -211,15 +211,6 @@ class SparseMatrices:
     ) -> tuple[Any, MatrixPlan | None]:
         """The matrix that is requested, and how it was computed; None if f was run as it is."""
         numbers, _ = checked_argnums(argnums)
-        return self._sparse(request, args, dict(kwargs), numbers)
-
-    def _sparse(
-        self,
-        request: Request,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        numbers: tuple[int, ...],
-    ) -> tuple[Any, MatrixPlan | None]:
         if carries_derivatives(args, kwargs):
             raise TypeError(
                 f"sparse_{request.what} gives a matrix of floats, so it cannot be differentiated; "

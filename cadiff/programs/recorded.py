@@ -211,8 +211,10 @@ class Recorded:
     @property
     def uses(self) -> int:
         """How many calls it has served, besides the first one."""
-        codes = self.codes.values()
-        return self._uses + sum(getattr(code, "code", code).uses for code in codes)
+        uses = self._uses
+        for code in self.codes.values():
+            uses += code.code.uses if isinstance(code, MatrixPlan) else code.uses
+        return uses
 
     def filled(self, numbers: FloatArray) -> Any:
         """What f returns, in floats, given all its numbers in a row."""

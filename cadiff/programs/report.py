@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,13 +36,26 @@ _MOST_SHOWN = 10  # recordings, and programs of each, in notebooks
 
 
 class Report:
-    """What a Program tells of its recordings, which `traces` has, and of their code."""
+    """What a Program tells of its recordings, which `_traces` has, and of their code."""
 
-    def __init__(self, traces: Traces) -> None:
-        self._traces = traces
+    _traces: Traces
 
     def stats(self) -> dict[str, Any]:
-        """What there is, and what happened: see Program.stats."""
+        """What there is, and what happened.
+
+        Returns
+        -------
+        dict
+            "recordings": how often f was recorded. "branch_changes": how often a replay met
+            another outcome of a comparison than all its recordings had. "eager": how often f was
+            run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
+            names of what is looked at besides arguments to how it changed last before f was
+            recorded again, a str, or None. "traces": for each recording at hand a dict of "inputs"
+            and "outputs" (numbers), "operations" recorded, "guards", "watched": what f has read
+            beside its arguments, a list of str, "changed": what of this is not as it was, and
+            "programs": for each derivative that was asked for the number of its operations and its
+            bytes.
+        """
         with self._traces.lock():
             traces = [
                 {
@@ -87,8 +100,35 @@ class Report:
             ]
             yield f"recording {k}: {', '.join(counts)}", programs
 
-    def profile(self, args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Profile:
-        """Which operations take the time: see Program.profile."""
+    def profile(self, /, *args: Any, what: str = "value_and_grad", **kwargs: Any) -> Profile:
+        """Which operations of a program take the time, at some arguments.
+
+        Each instruction is timed by itself, in C, in some replays; so are single operations, that
+        a run of them may be divided among its kinds. Replays that are not profiled do not ask for
+        any of this.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by.
+        what : {"value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian"}
+            Which program. A matrix that is made of products is none: ask for these.
+
+        Returns
+        -------
+        Profile
+            A named tuple of `what`, the `seconds` of a replay, and `costs`: for each kind of
+            operation its name, how many numbers it computes, seconds, and the files and lines in
+            which f has it.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: (cadiff.exp(x) * x).sum())
+        >>> profile = program.profile(np.ones(100_000), what="value")
+        >>> sorted((cost.operation, cost.numbers) for cost in profile.costs)
+        [('exp', 100000), ('multiply', 100000), ('sum', 100000)]
+        """
         if what not in _CODES and what not in _MATRICES:
             raise ValueError(f"what is one of {[*_CODES, *_MATRICES]}, not {what!r}")
         call = Call(args, kwargs, first_argument(args))
@@ -105,13 +145,17 @@ class Report:
             lines = lines_of(self._traces.function, call)
             return measured(what, code, np.concatenate([inputs, along]), lines)
 
-        done, profile = self._traces.replayed(call, profiled)
+        found: Profile = self._replayed(call, profiled)
+        return found
+
+    def _replayed(self, call: Call, action: Callable[[Recorded], Any]) -> Any:
+        """What action(recorded) answers for the recording of a call."""
+        done, found = self._traces.replayed(call, action)
         if not done:
             why = self._traces.obstacle(call) or "there are max_traces others"
             raise ValueError(
                 f"{self._traces!r} has no recording of this call, which is run as it is: {why}"
             )
-        found: Profile = profile
         return found
 
     def _code_for(self, what: str, call: Call, recorded: Recorded) -> Code:
@@ -129,7 +173,7 @@ class Report:
             )
         return plan.code
 
-    def to_html(self) -> str:
+    def _repr_html_(self) -> str:
         """For notebooks: a table of the recordings, and of what was made of them."""
         stats = self.stats()
         rows = [(name.replace("_", " "), str(stats[name])) for name in _COUNTS if stats[name]]
@@ -142,8 +186,39 @@ class Report:
                 rows.append((what, f"{operations}, {counted(code.nbytes, 'byte')}"))
         return page(repr(self._traces).strip("<>"), rows)
 
-    def to_text(self, max_rows: int) -> str:
-        """The programs that were made so far, line by line: see Program.to_text."""
+    def to_text(self, max_rows: int = 200) -> str:
+        """The programs that were made so far, instruction by instruction.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many lines of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            Each recording at hand; and for each derivative that was asked for, its program: a
+            line for each instruction. w[k] is the number at place k; the inputs come first.
+            Constants are at places below 0; where they are read by themselves, their values are
+            written.
+
+        Examples
+        --------
+        >>> import cadiff, cadiff.numpy as cnp, numpy as np
+        >>> f = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) * x))
+        >>> f(np.zeros(99))
+        0.0
+        >>> print(f.to_text())
+        <cadiff.Program of <lambda>, 1 recording>
+        <BLANKLINE>
+        recording 0: 99 inputs, 1 output, 3 operations, 0 guards
+        <BLANKLINE>
+        value: 99 inputs, 1 result, 297 operations, 3 instructions, 298 places
+        #0  vector  99 × sin       w[99..197] = sin(w[0..98])
+        #1  vector  99 × multiply  w[198..296] = w[99..197] * w[0..98]
+        #2  sum     (99,)          w[297] = sum of w[198 + i0]
+            result  1 number       w[297]
+        """
         check_rows(max_rows)
         lines = [repr(self._traces)]
         for title, programs in self._programs():
@@ -156,8 +231,22 @@ class Report:
             lines.append("nothing was recorded yet: call it, or one of its methods")
         return "\n".join(lines)
 
-    def to_graph(self, what: str | None, max_rows: int) -> Graph:
-        """One of the programs as a graph: see Program.to_graph."""
+    def to_graph(self, what: str | None = None, max_rows: int = 100) -> Graph:
+        """One of the programs that were made so far as a graph: see `cadiff.plot.graph`.
+
+        Parameters
+        ----------
+        what : str, optional
+            How `to_text` calls it, or how that begins: "value", "gradient" ... The first one of
+            the recording that was used last unless told.
+        max_rows : int
+            How many instructions are in it at most: the first and the last ones.
+
+        Returns
+        -------
+        Graph
+            As from `Tape.to_graph`.
+        """
         titles = []
         for _, programs in self._programs():
             for title, code in programs:
@@ -172,8 +261,42 @@ class Report:
             )
         raise ValueError(f"{self._traces!r} has no program that is called {what!r}, but {titles}")
 
-    def to_dot(self, max_rows: int) -> str:
-        """The programs in the language of Graphviz: see Program.to_dot."""
+    def to_dot(self, max_rows: int = 100) -> str:
+        r"""The programs that were made so far as a graph in the language of Graphviz.
+
+        Parameters
+        ----------
+        max_rows : int
+            How many instructions of a program are shown at most: the first and the last ones.
+
+        Returns
+        -------
+        str
+            A frame for each program, as `to_text` has them. Nodes are instructions; edges lead to
+            them from those that wrote what they read.
+
+        Examples
+        --------
+        >>> import cadiff
+        >>> f = cadiff.compile(lambda x: cadiff.sin(x) * x)
+        >>> f(0.0)
+        0.0
+        >>> print(f.to_dot())
+        digraph "<cadiff.Program of <lambda>, 1 recording>" {
+          subgraph cluster_0 {
+            label="recording 0, value";
+            node [shape=box, fontname="monospace"];
+            p0_inputs [label="inputs\nw[0]", style=rounded];
+            p0_op0 [label="#0.0 sin\nw[1] = sin(w[0])"];
+            p0_op1 [label="#0.1 multiply\nw[2] = w[1] * w[0]"];
+            p0_results [label="1 result", style=rounded];
+            p0_inputs -> p0_op0;
+            p0_inputs -> p0_op1;
+            p0_op0 -> p0_op1;
+            p0_op1 -> p0_results;
+          }
+        }
+        """
         codes = [
             (f"recording {k}, {what}", code)
             for k, (_, programs) in enumerate(self._programs())
@@ -181,16 +304,34 @@ class Report:
         ]
         return listings.to_dot(codes, repr(self._traces), max_rows)
 
-    def to_c(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str | None) -> str:
-        """A file of C99: see Program.to_c."""
+    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
+        """A file of C99 with value and gradient, which needs nothing but the C library.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            Arguments of f, of which the first is differentiated by: they choose the recording, and
+            make it if need be. Without any, it is the only one that there is.
+        name : str, optional
+            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+
+        Returns
+        -------
+        str
+            The comment at its head says how to call them. A call that meets another outcome of a
+            comparison than the recording did returns the number of that guard, and no result.
+
+        Examples
+        --------
+        >>> import cadiff, numpy as np
+        >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
+        >>> text = program.to_c(np.ones(2), name="wave")
+        >>> "int wave_value_and_grad(const double *x" in text
+        True
+        """
         if args or kwargs:
             call = Call(args, kwargs, first_argument(args))
-            done, recorded = self._traces.replayed(call, functools.partial(self._traces.met, call))
-            if not done:
-                why = self._traces.obstacle(call) or "there are max_traces others"
-                raise ValueError(
-                    f"{self._traces!r} has no recording of this call, which is run as it is: {why}"
-                )
+            recorded = self._replayed(call, functools.partial(self._traces.met, call))
         else:
             every = list(self._traces)
             if len(every) != 1:
@@ -201,8 +342,7 @@ class Report:
         if name is None:
             name = name_in_c(self._traces.function)
         with self._traces.lock():
-            text: str = to_c(recorded.graph, recorded.ranges, name)
-        return text
+            return to_c(recorded.graph, recorded.ranges, name)
 
 
 def _title(what: str, ranges: Any) -> str:

@@ -277,7 +277,7 @@ class RowProgram:
         """Compute rows of plain numbers; those in its `rest` are left. None: all are."""
         batch = MappedBatch(self, vectors)
         with contextlib.suppress(Exception):  # f itself raises what there is to raise
-            self._program.run_batch(batch, None)
+            self._program.batches.run(batch, None)
         if batch.forms and not batch.is_refused:
             self._n_failures = 0
             return batch

@@ -29,7 +29,7 @@ class SparseMatrix(Transform):
 
     def __call__(self, x: Any, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._program.sparse(self._request, (x, *args), kwargs)
+            return self._program.matrices.sparse(self._request, (x, *args), kwargs)
         except Exception as error:
             raise callers.shortened(error)  # noqa: B904
 
@@ -40,7 +40,7 @@ class SparseMatrix(Transform):
 
     def planned(self, *args: Any, **kwargs: Any) -> tuple[Any, MatrixPlan | None]:
         """The matrix, and how it was computed; None if f was run as it is."""
-        return self._program.planned(self._request, args, kwargs)
+        return self._program.matrices.planned(self._request, args, kwargs)
 
 
 def sparse_jacobian(
