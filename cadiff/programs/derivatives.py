@@ -21,8 +21,8 @@ from ..binding import (
     Replay,
     callers,
 )
-from ..transforms import hessian, hvp, jvp, vjp
-from ..transforms._base import Function, check_keywords, checked_argnums, is_int
+from ..transforms import hvp, jvp, vjp
+from ..transforms._base import check_keywords, checked_argnums, is_int
 from ..transforms._blocks import blocks_of_matrix
 from ..transforms._holomorphic import COMPLEX_RESULT
 from ..transforms._outputs import check_real
@@ -66,47 +66,23 @@ class Derivatives:
 
         `missed` is where it parts from a recording, if that is known.
         """
+        traces = self._traces
         try:
-            return self._found(what, args, kwargs, argnums, missed)
+            if is_eager(args, kwargs):
+                if what == "value":
+                    return self._eager.within(*args, **kwargs)
+                return EAGER[what](self._eager.here(args, kwargs), argnums)(*args, **kwargs)
+            if traces.backoff.passes():
+                return traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
+            if what == "value":
+                return self._any_way(args, kwargs, missed)
+            if kwargs:
+                check_keywords(what, traces.function, kwargs)
+            numbers, _ = checked_argnums(argnums)
+            call = traces.call(args, kwargs, numbers)
+            return self._served(Asked(what, call, args, argnums), missed)
         except Exception as error:
             raise callers.shortened(error)  # noqa: B904
-
-    def _found(
-        self,
-        what: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        argnums: Any,
-        missed: Missed | None,
-    ) -> Any:
-        if is_eager(args, kwargs):
-            if what == "value":
-                return self._eager.within(*args, **kwargs)
-            return EAGER[what](self._eager.here(args, kwargs), argnums)(*args, **kwargs)
-        if self._traces.backoff.passes():
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
-        if what == "value":
-            return self._any_way(args, kwargs, missed)
-        if kwargs:
-            check_keywords(what, self._traces.function, kwargs)
-        numbers, _ = checked_argnums(argnums)
-        call = self._traces.call(args, kwargs, numbers)
-        if self._traces.backoff.is_in_vain and self._traces.passes(call):
-            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
-        asked = Asked(what, call, args, argnums)
-        if self._traces.optimize:
-            action = functools.partial(self._actions[what], self, asked)
-            done, result = self._traces.replayed_once(call, action, missed)
-        else:
-            done, result = self._exactly(
-                (what, is_int(argnums)),
-                lambda f: EAGER[what](f, argnums),
-                lambda transform: transform(*args, **kwargs),
-                call,
-            )
-        if done:
-            return result
-        return self._eager.fall_back(asked, self._eager.as_it_is(what, argnums), result)
 
     def _any_way(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: Missed | None
@@ -114,68 +90,54 @@ class Derivatives:
         """What f returns; where it raises, integers that come first are taken another way."""
         ways = self._traces.ways(args, kwargs)
         call = self._traces.call(args, kwargs, ways[0])
-        if self._traces.backoff.is_in_vain and self._traces.passes(call):
-            return self._traces.run(self._eager.run_once, args, kwargs)
         try:
-            return self._plainly(call, missed)
+            return self._served(Asked("value", call, args, 0), missed)
         except Exception as error:
             # A forbidden branch is no failure of f.
             if not ways[1:] or self._traces.on_branch_change == "raise":
                 raise
             try:
-                result = self._plainly(self._traces.call(args, kwargs, ways[1]))
+                call = self._traces.call(args, kwargs, ways[1])
+                result = self._served(Asked("value", call, args, 0))
             except Exception:
                 raise error from None
         self._traces.prefer(args, kwargs, ways[1])
         return result
 
-    def _plainly(self, call: Call, missed: Missed | None = None) -> Any:
-        args, kwargs, first = call.args, call.kwargs, call.argnums
-        asked = Asked("value", call, args, 0)
-        if self._traces.optimize:
-            action = functools.partial(self._value, asked)
-            done, result = self._traces.replayed(call, action, missed)
-        else:
-            done, result = self._exactly(
-                "",
-                _itself,
-                lambda f: f.value() if type(f) is Replay else run(f, args, kwargs, first),
-                call,
-            )
-        return result if done else self._eager.fall_back(asked, self._eager.run_once, result)
+    def _served(self, asked: Asked, missed: Missed | None = None) -> Any:
+        """What a recording makes of a call, or f where none serves."""
+        what, call, args, argnums, *_ = asked
+        if self._traces.backoff.is_in_vain and self._traces.passes(call):
+            return self._traces.run(self._eager.as_it_is(what, argnums), args, call.kwargs)
+        action = self._actions[what] if self._traces.optimize else Derivatives._exactly
+        replayed = self._traces.replayed if what == "value" else self._traces.replayed_once
+        done, result = replayed(call, functools.partial(action, self, asked), missed)
+        return result if done else self._eager.fall_back(asked, result)
 
     # --- to the last bit
 
-    def _exactly(
-        self,
-        what: Any,
-        make: Callable[[Function], Function],
-        use: Callable[[Any], Any],
-        call: Call,
-    ) -> tuple[bool, Any]:
-        """use(make(f)) of a replay in the place of f: gradient functions give the same of both.
-
-        `what` tells `make` from others; for values it is "".
-        """
-
-        def derivative(recorded: Recorded) -> Any:
-            for replay in self._replays(call, recorded):
-                held = replay.start(call.vector(), call.args, call.argnums if what else ())
-                if held is NotImplemented:
-                    raise CallError
-                if held is False:
-                    raise MissedError(-1, 0.0)  # guards are counted in another way there
-                if held is not None:  # no other call has it
-                    made = recorded.exact.get((what, replay))
-                    if made is None:
-                        made = recorded.exact[what, replay] = make(replay)
-                    return use(made)
-            self._traces.counts["eager"] += 1
-            return use(make(self._traces.function))
-
-        if not what:
-            return self._traces.replayed(call, derivative)
-        return self._traces.replayed_once(call, derivative)
+    def _exactly(self, asked: Asked, recorded: Recorded) -> Any:
+        """A gradient function of a replay in the place of f, which gives the same."""
+        what, call, args, argnums, *_ = asked
+        for replay in self._replays(call, recorded):
+            held = replay.start(call.vector(), call.args, () if what == "value" else call.argnums)
+            if held is NotImplemented:
+                raise CallError
+            if held is False:
+                raise MissedError(-1, 0.0)  # guards are counted in another way there
+            if held is None:  # another call has it
+                continue
+            if what == "value":
+                return replay.value()
+            key = (what, is_int(argnums), replay)
+            made = recorded.exact.get(key)
+            if made is None:
+                made = recorded.exact[key] = EAGER[what](replay, argnums)
+            return made(*args, **call.kwargs)
+        self._traces.counts["eager"] += 1
+        if what == "value":
+            return run(self._traces.function, args, call.kwargs, call.argnums)
+        return EAGER[what](self._traces.function, argnums)(*args, **call.kwargs)
 
     def _replays(self, call: Call, recorded: Recorded) -> Iterator[Replay]:
         """Those there are, then one more: pullbacks keep theirs, and those of pickles are none."""
@@ -196,18 +158,17 @@ class Derivatives:
         recorded: Recorded,
         program: Code | MatrixPlan,
         assemble: Callable[[FloatArray], Any],
-        along: Sequence[Any] = (),
         pullback: ProgramPullback | None = None,
     ) -> Any:
         """What `assemble` makes of the results; from now on such calls take the fast path.
 
-        `along` are the atoms of the last arguments; with `pullback` further calls have one, too.
+        With `pullback` further calls have one, too.
         """
         if asked.what != "value" and not recorded.output.is_differentiable:
             raise CallError  # so gradient functions say what is wrong
         inputs = asked.call.vector()
         if asked.last:
-            inputs = np.concatenate([inputs, *map(np.ravel, along)])
+            inputs = np.concatenate([inputs, *map(np.ravel, asked.along)])
         numbers = met(program.run(inputs))
         path = self._traces.add_path(
             recorded, asked.what, asked.call, asked.args, asked.argnums, asked.last, program,
@@ -222,8 +183,8 @@ class Derivatives:
     def _gradient(self, asked: Asked, recorded: Recorded) -> Any:
         """The gradient; value and gradient, if that is asked for."""
         call = asked.call
-        if not recorded.is_number:  # says what is wrong
-            EAGER[asked.what](recorded.sample, call.argnums)(*call.args, **call.kwargs)
+        if not recorded.is_number:
+            _refuse(asked, recorded)
         structure = call.structure
         shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
         with_value = asked.what == "value_and_grad"
@@ -251,8 +212,8 @@ class Derivatives:
 
     def _hessian(self, asked: Asked, recorded: Recorded) -> Any:
         call = asked.call
-        if not recorded.is_number:  # says what is wrong
-            hessian(recorded.sample, call.argnums)(*call.args, **call.kwargs)
+        if not recorded.is_number:
+            _refuse(asked, recorded)
         structure = call.structure
         check_real("hessian", structure)
         shapes, single = structure.shapes, not isinstance(asked.argnums, (tuple, list))
@@ -278,61 +239,51 @@ class Derivatives:
         shape = (height, call.n_variables)
         return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
 
-    _actions: ClassVar[dict[str, Callable[..., Any]]] = {
-        "value": _value,
-        "grad": _gradient,
-        "value_and_grad": _gradient,
-        "jacobian": _jacobian,
-        "hessian": _hessian,
-    }
-
     def hvp(
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
     ) -> Any:
-        args = (first, *others)
+        args = (first, v, *others)
         if kwargs:
             check_keywords("hvp", self._traces.function, kwargs)
         if not is_int(argnums):
             hvp(self._traces.function, argnums)  # says what is wrong
         k = int(argnums)
-        if not is_eager((*args, v), kwargs) and -len(args) <= k < len(args):
-            if self._traces.backoff.passes():
-                return self._traces.run(hvp(self._traces.function, k), (first, v, *others), kwargs)
-            call = self._traces.call(args, kwargs, (k,))
-            if self._traces.backoff.is_in_vain and self._traces.passes(call):
-                return self._traces.run(hvp(self._traces.function, k), (first, v, *others), kwargs)
-            structure = call.structure
-            check_real("hvp", structure)
-            direction = structure.match((v,), ["the direction v"])
-            asked = Asked("hvp", call, (first, v, *others), argnums, (1,))
+        if is_eager(args, kwargs) or not -len(args) < k < len(args) - 1:
+            return hvp(self._eager.here(args, kwargs), k)(*args, **kwargs)
+        return self._along("hvp", args, kwargs, k, (k,), {1: "the direction v"})
 
-            def assemble(numbers: FloatArray) -> Any:
-                return structure.fill(0, leaves_of(numbers, structure.shapes))
+    def _along(
+        self,
+        what: str,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        argnums: int,
+        numbers: tuple[int, ...],
+        names: dict[int, str],
+    ) -> Any:
+        """A method that takes directions, by their places among the arguments."""
+        if self._traces.backoff.passes():
+            return self._traces.run(self._eager.as_it_is(what, argnums), args, kwargs)
+        own = tuple(x for k, x in enumerate(args) if k not in names)
+        call = self._traces.call(own, kwargs, numbers)
+        if what == "hvp":
+            check_real(what, call.structure)
+        along = call.structure.match(tuple(args[k] for k in names), [*names.values()])
+        return self._served(Asked(what, call, args, argnums, tuple(names), along))
 
-            def product(recorded: Recorded) -> Any:
-                if not recorded.is_number:  # says what is wrong
-                    hvp(recorded.sample, k)(first, v, *others, **kwargs)
-                code = self._traces.code(recorded, "second", call.ranges)
-                return self._computed(asked, recorded, code, assemble, direction)
+    def _product(self, asked: Asked, recorded: Recorded) -> Any:
+        call = asked.call
+        structure = call.structure
+        if not recorded.is_number:
+            _refuse(asked, recorded)
 
-            if self._traces.optimize:
-                done, result = self._traces.replayed_once(call, product)
-            else:
-                done, result = self._exactly(
-                    "hvp",
-                    lambda f: hvp(f, k),
-                    lambda transform: transform(first, v, *others, **kwargs),
-                    call,
-                )
-            return (
-                result
-                if done
-                else self._eager.fall_back(asked, hvp(self._eager.assignable, k), result)
-            )
-        f = self._eager.here((*args, v), kwargs)
-        return hvp(f, k)(first, v, *others, **kwargs)
+        def assemble(numbers: FloatArray) -> Any:
+            return structure.fill(0, leaves_of(numbers, structure.shapes))
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        code = self._traces.code(recorded, "second", call.ranges)
+        return self._computed(asked, recorded, code, assemble)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         if (
             self._traces.optimize  # or it is exact, as by numbers that carry tangents along
             and isinstance(primals, (tuple, list))
@@ -340,55 +291,27 @@ class Derivatives:
             and len(primals) == len(tangents)
             and not is_eager((*primals, *tangents), {})
         ):
-            args = tuple(primals)
-            n = len(args)
-            call = Call(args, {}, tuple(range(n)))
-            names = [f"tangents[{k}]" for k in range(n)]
-            direction = call.structure.match(tuple(tangents), names)
-            given = (*args, *tangents)
-            asked = Asked("jvp", call, given, 0, tuple(range(n, 2 * n)))
+            n = len(primals)
+            names = {n + k: f"tangents[{k}]" for k in range(n)}
+            return self._along("jvp", (*primals, *tangents), {}, 0, tuple(range(n)), names)
+        return jvp(self._eager.here((primals, tangents), {}), primals, tangents)
 
-            def pushed(recorded: Recorded) -> Any:
-                m = recorded.graph.n_outputs
-                code = self._traces.code(recorded, "push", call.ranges)
+    def _pushed(self, asked: Asked, recorded: Recorded) -> Any:
+        m = recorded.graph.n_outputs
 
-                def assemble(numbers: FloatArray) -> Any:
-                    return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
+        def assemble(numbers: FloatArray) -> Any:
+            return recorded.filled(numbers[:m]), recorded.filled(numbers[m:])
 
-                return self._computed(asked, recorded, code, assemble, direction)
+        code = self._traces.code(recorded, "push", asked.call.ranges)
+        return self._computed(asked, recorded, code, assemble)
 
-            done, result = self._traces.replayed_once(call, pushed)
-            if not done:
-                own = self._eager.assignable
-                result = self._eager.fall_back(
-                    asked, lambda *both: jvp(own, both[:n], both[n:]), result
-                )
-            pair: tuple[Any, Any] = result
-            return pair
-        f = self._eager.here((primals, tangents), {})
-        eager: tuple[Any, Any] = jvp(f, primals, tangents)
-        return eager
+    def vjp(self, primals: tuple[Any, ...]) -> Any:
+        if is_eager(primals, {}):
+            return vjp(self._eager.here(primals, {}), *primals)
+        return self._along("vjp", primals, {}, 0, tuple(range(len(primals))), {})
 
-    def vjp(self, primals: tuple[Any, ...]) -> tuple[Any, Callable[[Any], Any]]:
-        if not is_eager(primals, {}):
-            call = Call(primals, {}, tuple(range(len(primals))))
-            if self._traces.optimize:
-                pulled = functools.partial(self._pullback, call)
-                done, result = self._traces.replayed_once(call, pulled)
-            else:
-                done, result = self._exactly("vjp", _itself, lambda f: vjp(f, *primals), call)
-            if not done:
-                asked = Asked("vjp", call, primals, 0)
-                result = self._eager.fall_back(
-                    asked, functools.partial(vjp, self._eager.assignable), result
-                )
-            pair: tuple[Any, Callable[[Any], Any]] = result
-            return pair
-        f = self._eager.here(primals, {})
-        eager: tuple[Any, Callable[[Any], Any]] = vjp(f, *primals)
-        return eager
-
-    def _pullback(self, call: Call, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
+    def _pullback(self, asked: Asked, recorded: Recorded) -> tuple[Any, Callable[[Any], Any]]:
+        call = asked.call
         structure = call.structure.bare()
         shapes = structure.shapes
         argnums, ranges = call.argnums, call.ranges
@@ -431,10 +354,21 @@ class Derivatives:
 
         inputs = call.vector()
         pullback = ProgramPullback(pull, inputs)
-        asked = Asked("vjp", call, call.args, 0)
         code = self._traces.code(recorded, "value")
-        return self._computed(asked, recorded, code, recorded.filled, pullback=pullback), pullback
+        return self._computed(asked, recorded, code, recorded.filled, pullback), pullback
+
+    _actions: ClassVar[dict[str, Callable[..., Any]]] = {
+        "value": _value,
+        "grad": _gradient,
+        "value_and_grad": _gradient,
+        "jacobian": _jacobian,
+        "hessian": _hessian,
+        "hvp": _product,
+        "jvp": _pushed,
+        "vjp": _pullback,
+    }
 
 
-def _itself(f: Function) -> Function:
-    return f
+def _refuse(asked: Asked, recorded: Recorded) -> None:
+    """Have the gradient function say what is wrong with what f returns."""
+    EAGER[asked.what](recorded.sample, asked.argnums)(*asked.args, **asked.call.kwargs)

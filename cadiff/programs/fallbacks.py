@@ -14,7 +14,7 @@ import numpy as np
 from .. import binding
 from ..binding import Call, FastPathTable
 from ..operations.guards import NoDerivativeError
-from ..transforms import grad, hessian, jacobian, value_and_grad
+from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function
 from .constants import Assignable
 from .counters import keeps_nothing
@@ -26,15 +26,31 @@ from .traces import Traces, is_eager, watch_of
 
 __all__ = ["EAGER", "AsItIs", "Asked", "Eager", "Fallback", "run_once"]
 
-EAGER: dict[str, Callable[..., Any]] = {
+
+def _jvp(f: Function, _argnums: int) -> Function:
+    """Of primals, then as many tangents."""
+
+    def of_both(*args: Any, **kwargs: Any) -> Any:
+        n = len(args) // 2
+        return jvp(f, args[:n], args[n:])
+
+    return of_both
+
+
+# By methods, the gradient function made of f and argnums.
+EAGER: dict[str, Callable[[Function, Any], Function]] = {
     "grad": grad,
     "value_and_grad": value_and_grad,
     "jacobian": jacobian,
     "hessian": hessian,
+    "hvp": hvp,
+    "jvp": _jvp,
+    "vjp": lambda f, argnums: functools.partial(vjp, f),
 }
 
-
-_TEMPLATES = {name: transform(lambda x: x) for name, transform in EAGER.items()}
+_TEMPLATES: dict[str, Any] = {
+    name: EAGER[name](lambda x: x, 0) for name in ("grad", "value_and_grad", "jacobian", "hessian")
+}
 
 
 class AsItIs:
@@ -68,7 +84,8 @@ class Asked(NamedTuple):
     call: Call  # of f
     args: tuple[Any, ...]
     argnums: int | Sequence[int]
-    last: tuple[int, ...] = ()  # those of args that are directions
+    last: tuple[int, ...] = ()  # those of args that are directions, ...
+    along: Sequence[Any] = ()  # ... and their atoms
 
 
 class Fallback:
@@ -153,7 +170,7 @@ class Eager:
         self._transforms = {}
 
     def as_it_is(self, what: str, argnums: Any) -> Function:
-        """A method that is called like f, as f does it."""
+        """What computes a method by f."""
         if what == "value":
             once: Function = self.run_once
             return once
@@ -170,18 +187,19 @@ class Eager:
         ways = self._traces.ways(args, kwargs)
         return run_once(self._traces.function, args, kwargs, ways, self._traces)
 
-    def fall_back(self, asked: Asked, eager: Callable[..., Any], attempt: Attempt | None) -> Any:
-        """eager(*args, **kwargs), for a call of a method that no recording serves.
+    def fall_back(self, asked: Asked, attempt: Attempt | None) -> Any:
+        """What a method gives for a call that no recording serves.
 
         From now on such calls take this path directly, until there is another recording. `attempt`
         is what came of recording this one.
         """
-        what, call, args, numbers, last = asked
+        what, call, args, argnums, last, _ = asked
+        eager = self.as_it_is(what, argnums)
         fallback = self._fallback_of(call, last, eager)
         if fallback is None:
             self._traces.backoff.note_in_vain()
         else:
-            self._fast_paths.add_fallback(what, call, args, numbers, last, fallback)
+            self._fast_paths.add_fallback(what, call, args, argnums, last, fallback)
         # f may have run already, to be recorded, and may have changed what it reads.
         if what == "value" and attempt is not None and attempt.ran:
             self._traces.change_arguments(call, attempt)
