@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Call, CallError, Code, ObstacleError, PointError, Tree
+from ..binding import Call, CallError, Code, ObstacleError, PointError, Tree, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
 from .recorded import Recorded
-from .traces import Traces, is_eager
-
-__all__ = ["Batches", "Points"]
+from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 

@@ -45,8 +45,6 @@ from .questions import asks_by_name
 from .reads import Chain, Operand, Reads
 from .reasons import OUTSIDE, UNKNOWN, UnwatchableError
 
-__all__ = ["Names"]
-
 
 class Names(Findings):
     """A walk, as far as it follows names."""

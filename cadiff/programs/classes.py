@@ -27,8 +27,6 @@ from .kinds import (
 from .reasons import UNKNOWN, UnwatchableError
 from .settings import decimal_context
 
-__all__ = ["OF_EVERY_CLASS", "of_class", "of_decimals", "of_object"]
-
 # What deals with exceptions of others than those that are named beside it, and with which.
 _HANDLING: dict[type, type[BaseException]] = {
     contextlib.ExitStack: BaseException,

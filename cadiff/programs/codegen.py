@@ -26,8 +26,6 @@ from .instructions import (
     views,
 )
 
-__all__ = ["name_in_c", "to_c"]
-
 _KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline
     int long register restrict return short signed sizeof static struct switch typedef union

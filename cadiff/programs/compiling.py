@@ -10,8 +10,6 @@ from ..transforms._base import Function, P, T, answering
 from .program import Program
 from .traces import OnBranchChange
 
-__all__ = ["compile"]
-
 
 @overload
 def compile(

@@ -16,8 +16,6 @@ from ..binding import callers
 from ..operations.arrays import array
 from ..transforms._base import Function, show_as
 
-__all__ = ["Assignable"]
-
 
 class Assignable:
     """f, which is run again, with numbers in place of plain arrays, if these refused one."""

@@ -54,8 +54,6 @@ from .kinds import (
 )
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, AsGiven, UnwatchableError
 
-__all__ = ["of_value"]
-
 
 def of_value(walk: Findings, value: Any, path: str) -> None:
     """All that is in a value."""

@@ -17,8 +17,6 @@ import numpy as np
 from ..binding.callers import is_class_of_library, is_of_library
 from .reads import Operand, reads_of
 
-__all__ = ["counter_of", "keeps_nothing"]
-
 _MISSING = object()
 _OWN = __name__.partition(".")[0] + "."
 _FIRST = Operand("first", ())

@@ -20,6 +20,7 @@ from ..binding import (
     ProgramPullback,
     Replay,
     callers,
+    is_eager,
 )
 from ..transforms import hvp, jvp, vjp
 from ..transforms._base import check_keywords, checked_argnums, is_int
@@ -29,9 +30,7 @@ from ..transforms._outputs import check_real
 from .fallbacks import EAGER, Asked, Eager
 from .recorded import FloatArray, MissedError, Recorded, leaves_of, met
 from .recordings import carries_derivatives, record, run
-from .traces import Traces, is_eager
-
-__all__ = ["Derivatives"]
+from .traces import Traces
 
 MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Call, FastPathTable
+from ..binding import Call, FastPathTable, is_eager
 from ..operations.guards import NoDerivativeError
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function
@@ -22,9 +22,7 @@ from .inner import InnerCalls
 from .reasons import AsGiven
 from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
-from .traces import Traces, is_eager, watch_of
-
-__all__ = ["EAGER", "AsItIs", "Asked", "Eager", "Fallback", "run_once"]
+from .traces import Traces, watch_of
 
 
 def _jvp(f: Function, _argnums: int) -> Function:

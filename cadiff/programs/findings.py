@@ -17,8 +17,6 @@ from .questions import OF_CLASSES, OF_LOCKS, UNWATCHED, asks_state, asks_unwatch
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
 from .settings import seen_by
 
-__all__ = ["Findings"]
-
 MOST_PLACES = 20_000
 
 

@@ -15,8 +15,6 @@ from ..transforms._base import Function
 from .recorded import NOT_ENTERED, MissedError, Recorded
 from .traces import Traces
 
-__all__ = ["InnerCalls"]
-
 
 class InnerCalls:
     """Calls of a function whose arguments carry derivatives."""

@@ -10,17 +10,6 @@ from numpy.typing import NDArray
 
 from .. import binding
 
-__all__ = [
-    "Instruction",
-    "InstructionKind",
-    "instruction",
-    "place_text",
-    "result_places",
-    "single_operations",
-    "views",
-    "written_by",
-]
-
 Shape = tuple[int, ...]
 
 

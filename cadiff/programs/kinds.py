@@ -29,36 +29,6 @@ import numpy as np
 from ..binding import Dual, Var, own_attribute
 from ..binding.callers import is_of_library
 
-__all__ = [
-    "CONSTANTS",
-    "DESCRIPTORS",
-    "HARMLESS_BUILTINS",
-    "base_in_c",
-    "behind",
-    "follow",
-    "holds_numbers",
-    "is_class_read",
-    "is_fixed",
-    "is_generated",
-    "is_log",
-    "is_of_logging",
-    "is_of_python",
-    "is_of_state",
-    "is_opaque",
-    "is_plain",
-    "is_random",
-    "is_read",
-    "is_safe_class",
-    "is_safe_stream",
-    "is_structure",
-    "is_table",
-    "n_followed",
-    "named_kind",
-    "slots",
-    "unsafe",
-    "unsafe_code",
-]
-
 _NUMBERS = {np.dtype(code).type for code in "?bBhHiIlLqQefdgFDGSUmM"}
 
 # Of what objects of C show

@@ -35,8 +35,6 @@ from .instructions import (
     written_by,
 )
 
-__all__ = ["graph", "to_dot", "to_text"]
-
 Places = NDArray[np.int64]
 
 _NAMES, _ARITIES = binding.operation_names()

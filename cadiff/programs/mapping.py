@@ -15,15 +15,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import binding
+from ..binding import is_eager
 from ..operations.arrays import sum as total_of
 from ..operations.primitives import primitive
 from ..transforms import jvp, vjp
 from ..transforms._base import Function, P, Transform, answering, is_int
 from ..transforms._mapped import Axes, Form, Rows, check_axes, is_plain, rows_of, stacked
 from .rows import MappedBatch, Root, RowProgram, Vectors
-from .traces import is_eager
-
-__all__ = ["vmap"]
 
 MOST_LAYOUTS = 64  # of which programs are kept
 MOST_BYTES = 1 << 20  # in arrays of the closure of a function that others may take the place of

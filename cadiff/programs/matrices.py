@@ -23,8 +23,6 @@ from .traces import Traces, warn_caller
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Format", "Request", "SparseMatrices", "requested"]
-
 Format = Literal["csr", "csc", "coo"]
 
 _KINDS = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}

@@ -17,8 +17,6 @@ from ..binding import MISSING, Dual, Var, are_opened, opened
 from .kinds import DESCRIPTORS
 from .reads import Identity, Operand
 
-__all__ = ["needs_arguments"]
-
 
 def cell(function: FunctionType, name: str) -> CellType:
     cells = function.__closure__ or ()

@@ -24,8 +24,6 @@ from .reads import Computed, Constant, Operand, last_argument
 from .reasons import OUTSIDE
 from .settings import Setting, read_by
 
-__all__ = ["AGAIN", "DRAWS", "Observation"]
-
 AGAIN = "it runs code of a library that was not seen to run before"
 DRAWS = (
     "it draws random numbers ({name}), other ones in every call: draw them outside, and pass them "

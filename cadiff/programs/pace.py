@@ -10,8 +10,6 @@ import weakref
 from collections import deque
 from typing import Any, Protocol
 
-__all__ = ["Pace"]
-
 
 class Used(Protocol):
     """A recording, as far as it matters here."""

@@ -18,8 +18,6 @@ from ..operations.scalars import stand_in
 from .instructions import InstructionKind, views
 from .recorded import met
 
-__all__ = ["Cost", "Profile", "lines_of", "measured"]
-
 FloatArray = NDArray[np.float64]
 
 _NAMES, _ = binding.operation_names()

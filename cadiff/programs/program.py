@@ -15,6 +15,7 @@ from ..binding import (
     Watch,
     WeakMethod,
     callers,
+    is_eager,
     newcomers,
     ways_to_take,
 )
@@ -26,11 +27,8 @@ from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, SparseMatrices, requested
 from .reasons import UnwatchableError
 from .report import Report
-from .traces import OnBranchChange, Traces, is_eager
+from .traces import OnBranchChange, Traces
 from .walks import watch_call
-
-__all__ = ["Program"]
-
 
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 

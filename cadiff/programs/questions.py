@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-__all__ = ["OF_CLASSES", "OF_LOCKS", "UNWATCHED", "asks_by_name", "asks_state", "asks_unwatched"]
-
 # What reads attributes by names that are computed.
 _BY_NAME = frozenset(
     (

@@ -16,17 +16,6 @@ from typing import Any, NamedTuple
 
 from ..binding.bytecode import Kind, Step, steps_of
 
-__all__ = [
-    "Chain",
-    "Computed",
-    "Constant",
-    "Identity",
-    "Operand",
-    "Reads",
-    "last_argument",
-    "reads_of",
-]
-
 Chain = tuple[str, ...]
 
 

@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "IDENTITY",
-    "OUTSIDE",
-    "UNKNOWN",
-    "AsGiven",
-    "NestedTooDeepError",
-    "UnwatchableError",
-]
-
 IDENTITY = (
     "it asks whether objects are the same (`{what}` in {where}), which numbers, arrays and "
     "containers in the place of arguments are not: compare what they hold, or pass a bool or a "

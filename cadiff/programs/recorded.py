@@ -30,16 +30,6 @@ from ..transforms._base import Function
 from ..transforms._outputs import places
 from .returned import Returned
 
-__all__ = [
-    "NOT_ENTERED",
-    "FloatArray",
-    "MissedError",
-    "Recorded",
-    "is_portable",
-    "leaves_of",
-    "met",
-]
-
 NOT_ENTERED: Any = object()  # a function is no entry, and has to be run
 
 FloatArray = NDArray[np.float64]

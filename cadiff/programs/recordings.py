@@ -33,7 +33,7 @@ from ..transforms._base import Function
 from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
-from .observations import AGAIN, DRAWS, Observation
+from .observations import DRAWS, Observation
 from .reasons import AsGiven, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
@@ -55,17 +55,6 @@ KEPT = (
 SET = "it changes an argument, a set, in place: pass a copy"
 
 Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
-
-__all__ = [
-    "AGAIN",
-    "CHANGED",
-    "OUTER",
-    "Attempt",
-    "Changes",
-    "carries_derivatives",
-    "record",
-    "run",
-]
 
 
 def carries_derivatives(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

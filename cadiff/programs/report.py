@@ -17,8 +17,6 @@ from .profiles import Profile, lines_of, measured
 from .recorded import Recorded
 from .traces import Traces
 
-__all__ = ["Report"]
-
 # What is profiled, by names of methods and of codes.
 _CODES = {
     "value": "value",

@@ -13,8 +13,6 @@ from ..binding import Container, Dual, Var
 from ..operations.replayed import kind_of_whole
 from ..transforms._outputs import Output, is_vector, restored, unmasked
 
-__all__ = ["Returned"]
-
 _NOT_MADE = (
     "it returns a {}, which a replay cannot make anew: return numbers, arrays, strings, or "
     "containers of them"

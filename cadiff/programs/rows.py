@@ -30,8 +30,6 @@ from .batches import Batch
 from .program import Program
 from .recorded import FloatArray, Recorded
 
-__all__ = ["MappedBatch", "Root", "RowProgram", "Vectors"]
-
 ENOUGH_ROWS = 256  # so that a recording may be worth its time
 MOST_FAILURES = 4  # calls of which no row was served; then most calls run f at once
 PERIOD = 16

@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Setting", "decimal_context", "read_by", "seen_by"]
-
 Setting = tuple[Callable[[], Any], str]  # what answers, and what that is called
 
 

@@ -17,8 +17,6 @@ from ..binding import Dual, Var
 from ..binding.callers import is_class_of_library
 from ..operations.replayed import Replayed
 
-__all__ = ["settled"]
-
 
 def settled(value: Any) -> Any:
     """The same with plain numbers: containers and objects are changed in place."""

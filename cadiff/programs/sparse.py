@@ -10,8 +10,6 @@ from ..transforms._base import Function, P, Transform
 from .matrices import Format, Request
 from .program import Program
 
-__all__ = ["sparse_hessian", "sparse_jacobian"]
-
 
 class SparseMatrix(Transform):
     def __init__(self, name: str, function: Function, request: Request) -> None:

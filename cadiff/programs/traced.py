@@ -14,8 +14,6 @@ from .. import binding
 from ..binding import Missed
 from .recorded import Recorded
 
-__all__ = ["Integers", "Traced"]
-
 PERIOD = 64  # calls that no recording serves, within which uses of recordings are compared
 
 

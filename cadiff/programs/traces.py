@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from .. import binding
 from ..binding import (
+    OUTER,
     Call,
     CallError,
     Code,
@@ -26,20 +27,18 @@ from ..binding import (
     ObstacleError,
     PointError,
     Watch,
-    is_eager,
     ways_to_take,
 )
 from ..transforms._base import Function
 from .kinds import n_followed
+from .observations import AGAIN
 from .pace import Pace
 from .reasons import AsGiven, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
-from .recordings import AGAIN, OUTER, WRITES, Attempt, Changes, record
+from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
 from .traced import Integers, Traced
 from .walks import watch_call
-
-__all__ = ["OnBranchChange", "Traces", "is_eager", "warn_caller", "watch_of"]
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
 MOST_BYTES = 1 << 30  # in all recordings but one

@@ -23,8 +23,6 @@ from .named import needs_arguments
 from .reads import reads_of
 from .reasons import IDENTITY, OUTSIDE, NestedTooDeepError, UnwatchableError
 
-__all__ = ["watch_call"]
-
 
 class _Walk(Names):
     def value(self, value: Any, path: str) -> None:
