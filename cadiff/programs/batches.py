@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Call, CallError, Code, ObstacleError, PointError, Tree, is_eager
+from ..binding import Call, CallError, ObstacleError, PointError, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
+from ..transforms._mapped import Form
 from ..transforms._outputs import Output, places
 from .fallbacks import Eager
 from .recorded import Recorded
@@ -24,48 +25,6 @@ WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
 ENOUGH = 400_000  # operations, which a thread of its own is worth
-
-
-class Points:
-    """Rows of inputs, and what a code makes of them.
-
-    Parameters
-    ----------
-    code : Code
-    own : ndarray, shape (points, n)
-        The first n inputs of each point; contiguous, float64.
-    shared : ndarray
-        The other inputs, which all points share.
-    heads : int
-        How many results stand apart from the others.
-
-    Attributes
-    ----------
-    heads, tails : ndarrays, shape (points, k)
-        The first results, and the others.
-    missed : ndarray of uint8, shape (points,)
-        Whether a point met another outcome than the recording did: then it has no results.
-    """
-
-    def __init__(
-        self, code: Code, own: NDArray[np.float64], shared: NDArray[np.float64], heads: int
-    ) -> None:
-        self._code = code
-        self._own = own
-        self._shared = shared
-        self.heads = np.empty((len(own), heads))
-        self.tails = np.empty((len(own), code.n_results - heads))
-        self.missed = np.zeros(len(own), dtype=np.uint8)
-
-    def run(self, threads: int | None) -> None:
-        """Compute all rows; with None, by as many threads as there are cores and work for them."""
-        n = len(self._own)
-        if threads is None:
-            threads = min(_cores(), self._code.n_operations * n // ENOUGH)
-        threads = max(1, min(threads, n))
-        self._code.run_points(
-            self._own, self._shared, self.heads, self.tails, self.missed, threads
-        )
 
 
 def _cores() -> int:
@@ -171,18 +130,6 @@ class Batches:
         tried: list[Recorded] = []
         serves_many = True
 
-        def compute(recorded: Recorded) -> bool:
-            tried.append(recorded)
-            recorded.use()
-            try:
-                with self._traces.lock():
-                    if not batch.prepare(recorded):
-                        return False
-                batch.run(threads, None if serves_many else 1)
-            except (CallError, ObstacleError, PointError):
-                return False  # f itself will raise what there is to raise
-            return True
-
         def serves_first(call: Call, recorded: Recorded) -> Recorded:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
@@ -196,12 +143,19 @@ class Batches:
             if not done or recorded in tried:
                 break
             # What f has just done that cannot be replayed is the result of this point alone.
-            serves_many = recorded.is_current and self._traces.has(call, recorded)
-            if not compute(recorded):
-                return False
-            while len(batch.rest) > 0 and (other := self._traces.untried(call, tried)) is not None:
-                if not compute(other):
-                    return False
+            known = self._traces.known(call.key)
+            serves_many = recorded.is_current and recorded in known.recordings
+            while recorded is not None and len(batch.rest) > 0:
+                tried.append(recorded)
+                recorded.use()
+                try:
+                    with self._traces.lock():
+                        if not batch.prepare(recorded):
+                            return False
+                    batch.run(threads, None if serves_many else 1)
+                except (CallError, ObstacleError, PointError):
+                    return False  # f itself will raise what there is to raise
+                recorded = known.untried(tried, None)
         batch.is_of_one = len(batch.rest) == 0 and len(tried) == 1 and serves_many
         return len(tried) > 0
 
@@ -283,17 +237,24 @@ class Batch:
         are_all = len(chosen) == len(self.X)
         rows = np.ascontiguousarray(self.X if are_all else self.X[chosen])
         rows = rows.reshape(len(rows), -1)
-        points = Points(self._code, rows, self._shared, int(self.kind == "gradient"))
-        points.run(threads)
-        tails = points.tails if self._plan is None else self._plan.spread(points.tails)
-        served = points.missed == 0
+        n, code = len(rows), self._code
+        n_heads = int(self.kind == "gradient")
+        heads, tails = np.empty((n, n_heads)), np.empty((n, code.n_results - n_heads))
+        missed = np.zeros(n, dtype=np.uint8)
+        if threads is None:
+            threads = min(_cores(), code.n_operations * n // ENOUGH)
+        threads = max(1, min(threads, n))
+        code.run_points(rows, self._shared, heads, tails, missed, threads)
+        if self._plan is not None:
+            tails = self._plan.spread(tails)
+        served = missed == 0
         if are_all:
-            self.heads, self.tails = points.heads, tails
+            self.heads, self.tails = heads, tails
         else:
             if is_first:
-                self.heads = np.empty((len(self.X), points.heads.shape[1]))
+                self.heads = np.empty((len(self.X), n_heads))
                 self.tails = np.empty((len(self.X), tails.shape[1]))
-            self.heads[chosen[served]] = points.heads[served]
+            self.heads[chosen[served]] = heads[served]
             self.tails[chosen[served]] = tails[served]
         self.rest = np.concatenate((chosen[~served], self.rest[len(chosen) :]))
 
@@ -406,63 +367,22 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
 def _put(into: Any, indices: NDArray[np.intp], items: list[Any], what: str) -> None:
     """Results for some of several points in their places."""
     leaves, tree = binding.flattened(into)
-    columns = _columns(items, what, indices, tree, [leaf.shape[1:] for leaf in leaves])
+    form = Form(tree, [leaf.shape[1:] for leaf in leaves], [])
+    columns = _columns(form, items, what, indices)
     for all_points, column in zip(leaves, columns, strict=True):
         all_points[indices] = np.array(column)
 
 
 def _stacked(items: list[Any], what: str, count: int | None = None) -> Any:
     """Results for several points (or for `count` of them) as one, with one axis more."""
-    leaves, tree = binding.flattened(_with_vectors(items[0], what))
-    columns = _columns(items, what, range(len(items)), tree, [*map(binding.shape, leaves)])
-    return tree.fill([np.array(column)[:count] for column in columns])
+    form = Form.of(_with_vectors(items[0], what))
+    columns = _columns(form, items, what, range(len(items)))
+    return form.tree.fill([np.array(column)[:count] for column in columns])
 
 
-def _columns(
-    items: list[Any],
-    what: str,
-    indices: Iterable[int],
-    tree: Tree,
-    shapes: Sequence[tuple[int, ...]],
-) -> list[list[Any]]:
-    """For each leaf of a tree what stands in its place in the results for these points.
-
-    They have to be of the structure and the shapes that the first point's are of.
-    """
-    if tree.container is None and all(_is_plain(item, shapes[0]) for item in items):
-        return [items]
-    columns: list[list[Any]] = [[] for _ in shapes]
-    differs = "what f returns differs from point to point: at point"
+def _columns(form: Form, items: list[Any], what: str, indices: Iterable[int]) -> list[list[Any]]:
     name = "what f returns" if what == "value" else f"the {what}"
-    for i, item in zip(indices, items, strict=True):
-        item = _with_vectors(item, what)
-        try:
-            parts = tree.parts(item, name, "the first point's")
-        except ValueError as error:
-            raise ValueError(f"{differs} {i} {error}") from None
-        for column, (path, part), shape in zip(columns, parts, shapes, strict=True):
-            if binding.opened(part) is not None or binding.shape(part) != shape:
-                raise ValueError(
-                    f"{differs} {i} {path} is {_form(part)}, at the first one of shape {shape}"
-                )
-            column.append(part)
-    return columns
-
-
-def _is_plain(item: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a result is a float or an array of them, of a shape, as it mostly is."""
-    if type(item) is float:
-        return shape == ()
-    return type(item) is np.ndarray and item.dtype == np.float64 and item.shape == shape
-
-
-def _form(part: Any) -> str:
-    """The shape of a leaf, or which container it is, in words."""
-    found = binding.opened(part)
-    if found is None:
-        return f"of shape {binding.shape(part)}"
-    container, inner = found
-    return container.describe(len(inner))
+    return form.columns([_with_vectors(x, what) for x in items], indices, "point", name)
 
 
 def _with_vectors(item: Any, what: str) -> Any:

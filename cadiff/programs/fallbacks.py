@@ -127,9 +127,9 @@ class Choosing(Fallback):
         traces.counts["branch_changes"] += 1
         choosing = functools.partial(binding.choices_of, self._eager)
         result, choices = traces.run(choosing, (args, kwargs), {})
-        useless = traces.superseded(self._key, choices)
-        if useless is not None:
-            traces.replace(useless, self._call(args, kwargs))
+        own = tuple(x for k, x in enumerate(args) if k not in self._last)
+        called = functools.partial(Call, own, kwargs, self._argnums, self._lifted)
+        traces.note_choices(self._key, choices, called)
         return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,10 +139,6 @@ class Choosing(Fallback):
     def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
         self._traces.counts["branch_changes"] += len(calls)
         return super().run_all(calls)
-
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        own = tuple(x for k, x in enumerate(args) if k not in self._last)
-        return Call(own, kwargs, self._argnums, self._lifted)
 
 
 class Eager:
@@ -214,7 +210,7 @@ class Eager:
         traces = self._traces
         if traces.on_branch_change != "retrace" or not traces.optimize:
             return None
-        if traces.obstacle(call):
+        if traces.known(call.key).obstacle:
             return Fallback(traces, eager)
         return Choosing(traces, eager, call, last) if traces.is_full(call) else None
 

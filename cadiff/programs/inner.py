@@ -71,9 +71,7 @@ class InnerCalls:
         if call is None or traces.on_branch_change != "retrace" or not traces.is_full(call):
             return self._function(*args, **kwargs)
         result, choices = binding.choices_of(self._function, args, kwargs)
-        useless = traces.superseded(call.key, choices)
-        if useless is not None:
-            traces.replace(useless, call)
+        traces.note_choices(call.key, choices, lambda: call)
         return result
 
 

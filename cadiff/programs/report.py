@@ -150,7 +150,7 @@ class Report:
         """What action(recorded) answers for the recording of a call."""
         done, found = self._traces.replayed(call, action)
         if not done:
-            why = self._traces.obstacle(call) or "there are max_traces others"
+            why = self._traces.known(call.key).obstacle or "there are max_traces others"
             raise ValueError(
                 f"{self._traces!r} has no recording of this call, which is run as it is: {why}"
             )

@@ -95,13 +95,13 @@ class Traced:
                 found = one
         return found
 
-    def another(self, miss: Missed | None) -> Recorded | None:
+    def another(self, miss: Missed) -> Recorded | None:
         """The recording that was used last, unless it is the one that was missed.
 
         It may serve although it has not the outcomes: they do not tell all guards apart.
         """
         for one in self.recordings[:1]:
-            if miss is not None and one.outcomes is not miss.outcomes and one.is_current:
+            if one.outcomes is not miss.outcomes and one.is_current:
                 return one
         return None
 

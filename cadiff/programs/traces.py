@@ -127,15 +127,12 @@ class Traces:
 
     def latest(self, key: Any) -> Recorded | None:
         """The recording that served a call last, if what it has read is as it was."""
-        traced = self._known.get(key)
-        if traced is None or not traced.recordings or not traced.recordings[0].is_current:
-            return None
-        return traced.recordings[0]
+        latest = self._known.get(key, _NOTHING).recordings[:1]
+        return latest[0] if latest and latest[0].is_current else None
 
-    def obstacle(self, call: Call) -> str:
-        """Why f is run as it is for such calls, or ""."""
-        traced = self._known.get(call.key)
-        return "" if traced is None else traced.obstacle
+    def known(self, key: Any) -> Traced:
+        """What is known of a signature, to be read."""
+        return self._known.get(key, _NOTHING)
 
     @property
     def obstacles(self) -> list[str]:
@@ -148,11 +145,6 @@ class Traces:
         """What is looked at beside arguments, and how it changed before f was recorded again."""
         paths = [path for one in self if one.watch is not None for path in one.watch.paths]
         return {path: self._changes.get(path) for path in paths}
-
-    def has(self, call: Call, recorded: Recorded) -> bool:
-        """Whether it is there: it may have been forgotten."""
-        traced = self._known.get(call.key)
-        return traced is not None and recorded in traced.recordings
 
     def call(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], argnums: tuple[int, ...]
@@ -208,23 +200,23 @@ class Traces:
         tried: list[Recorded] = []
         is_first = True
         while True:
-            traced = self._known.get(call.key)
-            if traced is not None and traced.obstacle:
+            traced = self._known.get(call.key, _NOTHING)
+            if traced.obstacle:
                 return False, None
-            seen = [] if traced is None else traced.recordings
-            recorded = None if traced is None else traced.untried(tried, miss)
-            if is_first and traced is not None and recorded is None:
+            seen = traced.recordings
+            recorded = traced.untried(tried, miss) if seen else None
+            if is_first and recorded is None and miss is not None:
                 recorded = traced.another(miss)
             is_first = is_fresh = False
             if recorded is None:
                 with self.lock():
-                    traced = self._known.get(call.key)
-                    if traced is not None and traced.recordings is not seen:
+                    traced = self._known.get(call.key, _NOTHING)
+                    if traced.recordings is not seen:
                         recorded = traced.untried(tried, miss)  # of another thread, meanwhile
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
-                        attempt = self._record(call, traced, within)
+                        attempt = self._record(call, within)
                         if attempt is None or attempt.recorded is None:
                             return False, attempt
                         recorded, is_fresh = attempt.recorded, True
@@ -289,11 +281,6 @@ class Traces:
         if changes:
             call.assign(changes, of_derivative)
 
-    def untried(self, call: Call, tried: list[Recorded]) -> Recorded | None:
-        """A recording that may serve a call, besides those that were tried."""
-        traced = self._known.get(call.key)
-        return None if traced is None else traced.untried(tried, None)
-
     def _miss_of(
         self, call: Call, recorded: Recorded, error: MissedError | PointError
     ) -> Missed | None:
@@ -318,8 +305,7 @@ class Traces:
         None if there can be none, or if the recording was forgotten meanwhile.
         """
         with self.lock():
-            traced = self._known.get(call.key)
-            if traced is None or recorded not in traced.recordings:
+            if recorded not in self._known.get(call.key, _NOTHING).recordings:
                 return None
             return self._fast_paths.add(what, call, *path)
 
@@ -361,17 +347,17 @@ class Traces:
 
     # --- whether another one is worth its time
 
-    def _record(self, call: Call, traced: Traced | None, within: bool) -> Attempt | None:
+    def _record(self, call: Call, within: bool) -> Attempt | None:
         """What comes of recording a call; None if f has to be run as it is.
 
         Within another derivative, where f raises something, it will do so again, or not, there.
         """
-        if traced is not None and len(traced.recordings) == self.max_traces:
+        traced = self._known.get(call.key, _NOTHING)
+        if len(traced.recordings) == self.max_traces:
             return None
-        if traced is None or not 0 < traced.made < self.max_traces:
-            image = 0 if traced is None else _image(traced.recordings)
-            if not self.pace.is_free and not self.is_worth_it(call, image):
-                return None
+        must_pay = not 0 < traced.made < self.max_traces and not self.pace.is_free
+        if must_pay and not self.is_worth_it(call, _image(traced.recordings)):
+            return None
         try:
             return self._made(call, within)
         except Exception as error:
@@ -400,38 +386,35 @@ class Traces:
 
     def is_full(self, call: Call) -> bool:
         """Whether calls of its signature that no recording serves are not recorded at once."""
-        traced = self._known.get(call.key)
-        return traced is not None and len(traced.recordings) >= self.max_traces
+        return len(self._known.get(call.key, _NOTHING).recordings) >= self.max_traces
 
-    def superseded(self, key: Any, choices: int) -> Recorded | None:
+    def note_choices(self, key: Any, choices: int, called: Callable[[], Call]) -> None:
         """Note how f chose when it was run as it is.
 
-        If that is worth a recording now: the one whose place it is to take.
+        If that is worth a recording now, the call is recorded in the place of another.
         """
         with self.lock():
-            traced = self._known.get(key)
-            if traced is None or traced.obstacle or len(traced.recordings) < self.max_traces:
-                return None
+            traced = self._known.get(key, _NOTHING)
+            if traced.obstacle or len(traced.recordings) < self.max_traces:
+                return
             what = hash((hash(key), choices, _image(traced.recordings)))
             traced.note_in_vain()
             rate = self.pace.rate(what)
             if rate == 0.0:
-                return None
+                return
             self.pace.forget(what)
-            return traced.superseded_by(rate)
-
-    def replace(self, useless: Recorded, call: Call) -> None:
-        """Record a call in the place of a recording."""
-        with self.lock():
-            self._remove(call, useless)
-            self.pace.spend()
-            self._made(call)
+            useless = traced.superseded_by(rate)
+            if useless is not None:
+                call = called()
+                self._remove(call, useless)
+                self.pace.spend()
+                self._made(call)
 
     # --- making and forgetting them
 
     def _made(self, call: Call, within: bool = False) -> Attempt:
-        traced = self._known.get(call.key)
-        known = None if traced is None else self._current_watch(call, traced)
+        recordings = self._known.get(call.key, _NOTHING).recordings
+        known = self._current_watch(call, recordings) if recordings else None
         key, lifted = call.key, call.lifted
         try:
             attempt = record(self.function, call, self.optimize, not self.optimize, within, known)
@@ -443,7 +426,7 @@ class Traces:
         if recorded is not None and lifted:
             constant = (lifted - call.lifted) | attempt.read
             self._fix(call, constant)
-            if constant and traced is not None and not traced.recordings:  # no such calls come
+            if constant and not self._known.get(key, _NOTHING).recordings:  # no such calls come
                 self._known.pop(key, None)
             if attempt.read:
                 return attempt  # of this call alone: others are told apart by what it has read
@@ -473,7 +456,7 @@ class Traces:
         self._fast_paths.forget_fallbacks()
         return attempt
 
-    def _current_watch(self, call: Call, traced: Traced) -> Watch | None:
+    def _current_watch(self, call: Call, recordings: list[Recorded]) -> Watch | None:
         """What f reads in such calls, if one of their recordings tells.
 
         It is noted what is not as it was when f was recorded last; and recordings go that can
@@ -481,7 +464,7 @@ class Traces:
         """
         known: Watch | None = None
         is_noted = False
-        for recorded in traced.recordings:
+        for recorded in recordings:
             watch = recorded.watch
             if watch is None:
                 continue
@@ -505,8 +488,8 @@ class Traces:
 
     def _bring_to_front(self, call: Call, recorded: Recorded) -> None:
         with self.lock():
-            traced = self._known.get(call.key)
-            if traced is not None and recorded in traced.recordings:
+            traced = self._known.get(call.key, _NOTHING)
+            if recorded in traced.recordings:
                 others = [known for known in traced.recordings if known is not recorded]
                 traced.recordings = [recorded, *others]
 
@@ -611,6 +594,7 @@ def _image(recordings: list[Recorded]) -> int:
     return 0 if watch is None else watch.image()
 
 
+_NOTHING = Traced()  # is known of what was never called
 _alive: weakref.WeakSet[Traces] = weakref.WeakSet()
 
 

@@ -294,18 +294,25 @@ class Form(NamedTuple):
         dtypes = map(np.result_type, self.dtypes, other.dtypes)
         return self._replace(dtypes=[*dtypes])
 
-    def columns(self, results: Sequence[Any], indices: Iterable[int]) -> list[list[Any]]:
+    def columns(
+        self,
+        results: Sequence[Any],
+        indices: Iterable[int],
+        one: str = "row",
+        name: str = "what f returns",
+    ) -> list[list[Any]]:
         """For each leaf what stands in its place in the results for some rows.
 
-        They have to be of this structure and of these shapes, those of the first row.
+        They have to be of this structure and of these shapes, those of the first row. `one` is
+        what errors call a row, and `name` what is in the results.
         """
         if self.shapes == [()] and all(type(x) in (float, np.float64) for x in results):
             return [[*results]]  # as they mostly are
         columns: list[list[Any]] = [[] for _ in self.shapes]
-        differs = "what f returns differs from row to row: at row"
+        differs = f"what f returns differs from {one} to {one}: at {one}"
         for i, result in zip(indices, results, strict=True):
             try:
-                parts = self.tree.parts(result, "what f returns", "the first row's")
+                parts = self.tree.parts(result, name, f"the first {one}'s")
             except ValueError as error:
                 raise ValueError(f"{differs} {i} {error}") from None
             for column, (path, part), shape in zip(columns, parts, self.shapes, strict=True):
