@@ -183,32 +183,44 @@ def _differentiable(program: RowProgram, batch: MappedBatch, vectors: Vectors) -
     shared, statics = vectors.shared, vectors.statics
     values = batch.tails[batch.served]
 
-    def mapped(name: str) -> Mapped:
-        return _derivative(program, name, len(shared) + len(statics))
+    def mapped(is_push: bool, k: int) -> Mapped:
+        return _derivative(program, is_push, k, len(shared) + len(statics))
 
     @primitive
     def vmap(points: Any, *shared: Any) -> Any:
         return values
 
     vmap.defvjp(
-        lambda ans, p, *s: lambda g: mapped("pull")(p, g, *s, *statics),
-        lambda ans, p, s: lambda g: _summed(mapped("pull_shared"), p, g, s, statics),
+        lambda ans, p, *s: lambda g: mapped(False, 0)(p, g, *s, *statics),
+        lambda ans, p, s: lambda g: _summed(mapped(False, 1), p, g, s, statics),
     )
     vmap.defjvp(
-        lambda g, ans, p, *s: mapped("push")(p, g, *s, *statics),
-        lambda g, ans, p, s: mapped("push_shared")(p, g, s, *statics),
+        lambda g, ans, p, *s: mapped(True, 0)(p, g, *s, *statics),
+        lambda g, ans, p, s: mapped(True, 1)(p, g, s, *statics),
     )
     return vmap(points, *shared)
 
 
-def _derivative(program: RowProgram, name: str, n_given: int) -> Mapped:
-    """A derivative of the function of a row, mapped over rows."""
-    found: Mapped | None = program.derivatives.get(name)
-    if found is None:
-        direction = None if name == "push_shared" else 0
-        axes = (0, direction, *(None,) * n_given)
-        derivative = _DERIVATIVES[name](program.of_row)
-        found = program.derivatives[name] = Mapped(derivative, axes, programs={})
+def _derivative(program: RowProgram, is_push: bool, k: int, n_given: int) -> Mapped:
+    """The derivative of the function of a row by its k-th argument, mapped over rows.
+
+    It takes what it is along, or the cotangent, behind the point.
+    """
+    found: Mapped | None = program.derivatives.get((is_push, k))
+    if found is not None:
+        return found
+    row = program.of_row
+
+    def derivative(point: Any, g: Any, *given: Any) -> Any:
+        args = (point, *given)
+
+        def by_one(x: Any) -> Any:
+            return row(*args[:k], x, *args[k + 1 :])
+
+        return jvp(by_one, (args[k],), (g,))[1] if is_push else vjp(by_one, args[k])[1](g)
+
+    axes = (0, None if is_push and k == 1 else 0, *(None,) * n_given)
+    found = program.derivatives[is_push, k] = Mapped(derivative, axes, programs={})
     return found
 
 
@@ -222,42 +234,6 @@ def _summed(pull: Mapped, points: Any, g: Any, shared: Any, statics: tuple[Any, 
         part = slice(begin, begin + step)
         total += pull(points[part], g[part], shared, *statics).sum(axis=0)
     return total
-
-
-def _pull(row: Function) -> Function:
-    def pull(point: Any, g: Any, *given: Any) -> Any:
-        return vjp(lambda point: row(point, *given), point)[1](g)
-
-    return pull
-
-
-def _pull_shared(row: Function) -> Function:
-    def pull(point: Any, g: Any, shared: Any, *statics: Any) -> Any:
-        return vjp(lambda shared: row(point, shared, *statics), shared)[1](g)
-
-    return pull
-
-
-def _push(row: Function) -> Function:
-    def push(point: Any, along: Any, *given: Any) -> Any:
-        return jvp(lambda point: row(point, *given), (point,), (along,))[1]
-
-    return push
-
-
-def _push_shared(row: Function) -> Function:
-    def push(point: Any, along: Any, shared: Any, *statics: Any) -> Any:
-        return jvp(lambda shared: row(point, shared, *statics), (shared,), (along,))[1]
-
-    return push
-
-
-_DERIVATIVES: dict[str, Callable[[Function], Function]] = {
-    "pull": _pull,
-    "pull_shared": _pull_shared,
-    "push": _push,
-    "push_shared": _push_shared,
-}
 
 
 @overload  # which may be called with arrays, beside the numbers that its first signature has

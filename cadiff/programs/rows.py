@@ -254,7 +254,7 @@ class RowProgram:
 
     def __init__(self, vectors: Vectors) -> None:
         self.of_row = vectors.function()
-        self.derivatives: dict[str, Any] = {}  # what was made of `of_row`
+        self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
         self._program: Program[..., Any] = Program(self.of_row)
         self._program.be_quiet()
         self._n_seen = 0
