@@ -17,7 +17,7 @@ from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
 from ..transforms._outputs import Output, places
-from .fallbacks import Eager
+from .fallbacks import Asked, Eager
 from .recorded import Recorded
 from .traces import Traces
 
@@ -115,12 +115,13 @@ class Batches:
 
     def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
         """What f gives for points that no recording serves; [] if one of them may be recorded."""
-        fallback = self._eager.fallback(batch.what, batch.call(batch.rest[0]), argnums)
+        call = batch.call(batch.rest[0])
+        fallback = self._eager.fallback(Asked(batch.what, call, call.args, argnums))
         if fallback is None:
             return []
         calls = [((_point(x), *batch.others), batch.kwargs) for x in batch.X[batch.rest]]
-        first = [fallback(*call) for call in calls[:NOTED]]
-        return first + fallback.run_all(calls[NOTED:])
+        first = [fallback(*one) for one in calls[:NOTED]]
+        return first + [fallback.run(*one) for one in calls[NOTED:]]
 
     def run(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.

@@ -1,6 +1,7 @@
-"""Runs f as it is: within other derivatives, and for calls that no recording serves.
+"""Runs f as it is for calls that no recording serves, and programs within other derivatives.
 
-Nothing is recorded at once for such calls. A fallback may note how f chose, for a later recording.
+Nothing is recorded at once for calls that fall back. A fallback may note how f chose, for a later
+recording.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import Call, FastPathTable, is_eager
+from ..binding import Call, Dual, FastPathTable, Var, is_eager, own_attribute, ways_to_take
 from ..operations.guards import NoDerivativeError
+from ..operations.replayed import Replayed
 from ..transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 from ..transforms._base import Function
 from .constants import Assignable
 from .counters import keeps_nothing
-from .inner import InnerCalls
 from .reasons import AsGiven
+from .recorded import NOT_ENTERED, MissedError, Recorded
 from .recordings import Attempt, carries_derivatives, run
 from .settling import settled
 from .traces import Traces, watch_of
@@ -87,43 +89,30 @@ class Asked(NamedTuple):
 
 
 class Fallback:
-    """Runs f as it is for calls of one signature, of which it keeps no argument alive."""
+    """Runs f as it is for calls of one signature, of which it keeps no argument alive.
 
-    def __init__(self, traces: Traces, eager: Callable[..., Any]) -> None:
-        self._traces = traces
-        self._eager = eager
-
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not self._traces.backoff.passes():
-            self._traces.backoff.note_in_vain()
-        return self.run(args, kwargs)
-
-    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call of which nothing is noted but that it was."""
-        return self._traces.run(self._eager, args, kwargs)
-
-    def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
-        """Calls of which nothing is noted but that they were."""
-        return [self._traces.run(self._eager, args, kwargs) for args, kwargs in calls]
-
-
-class Choosing(Fallback):
-    """Notes how f chose, too: what it chooses again and again is worth a recording."""
+    Where the signature has as many recordings as it may have, it notes how f chooses: what that
+    chooses again and again is worth a recording.
+    """
 
     def __init__(
-        self, traces: Traces, eager: Callable[..., Any], call: Call, last: tuple[int, ...]
+        self, traces: Traces, asked: Asked, eager: Callable[..., Any], is_choosing: bool
     ) -> None:
-        super().__init__(traces, eager)
-        self._key = call.key
-        self._argnums = call.argnums
-        self._lifted = call.lifted
-        self._last = last
+        self._traces = traces
+        self._eager = eager
+        self._is_choosing = is_choosing
+        self._key = asked.call.key
+        self._argnums = asked.call.argnums
+        self._lifted = asked.call.lifted
+        self._last = asked.last
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         traces = self._traces
         if traces.backoff.passes():
             return self.run(args, kwargs)
         traces.backoff.note_in_vain()
+        if not self._is_choosing:
+            return self.run(args, kwargs)
         traces.counts["branch_changes"] += 1
         choosing = functools.partial(binding.choices_of, self._eager)
         result, choices = traces.run(choosing, (args, kwargs), {})
@@ -133,12 +122,9 @@ class Choosing(Fallback):
         return result
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._traces.counts["branch_changes"] += 1
-        return super().run(args, kwargs)
-
-    def run_all(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> list[Any]:
-        self._traces.counts["branch_changes"] += len(calls)
-        return super().run_all(calls)
+        """A call of which nothing is noted but that it was."""
+        self._traces.counts["branch_changes"] += self._is_choosing
+        return self._traces.run(self._eager, args, kwargs)
 
 
 class Eager:
@@ -156,7 +142,9 @@ class Eager:
         self.assignable = Assignable(traces.function)
         self._traces = traces
         self._fast_paths = fast_paths
-        self._inner = InnerCalls(self.assignable, traces)
+        self._name = str(
+            own_attribute(self.assignable, "__qualname__", type(self.assignable).__name__)
+        )
         self._transforms: dict[tuple[str, int], Function] = {}  # of f
 
     def clear(self) -> None:
@@ -188,8 +176,7 @@ class Eager:
         is what came of recording this one.
         """
         what, call, args, argnums, last, _ = asked
-        eager = self.as_it_is(what, argnums)
-        fallback = self._fallback_of(call, last, eager)
+        fallback = self.fallback(asked)
         if fallback is None:
             self._traces.backoff.note_in_vain()
         else:
@@ -200,23 +187,18 @@ class Eager:
             self._traces.counts["eager"] += 1
             return attempt.ran[0]
         if fallback is None:
-            return self._traces.run(eager, args, call.kwargs)
+            return self._traces.run(self.as_it_is(what, argnums), args, call.kwargs)
         return fallback(args, call.kwargs)
 
-    def _fallback_of(
-        self, call: Call, last: tuple[int, ...], eager: Callable[..., Any]
-    ) -> Fallback | None:
-        """What runs f for calls like this one, if none of them is to be recorded at once."""
-        traces = self._traces
+    def fallback(self, asked: Asked) -> Fallback | None:
+        """What runs f for such calls, if none of them is to be recorded at once."""
+        traces, call = self._traces, asked.call
         if traces.on_branch_change != "retrace" or not traces.optimize:
             return None
-        if traces.known(call.key).obstacle:
-            return Fallback(traces, eager)
-        return Choosing(traces, eager, call, last) if traces.is_full(call) else None
-
-    def fallback(self, what: str, call: Call, argnums: Any) -> Fallback | None:
-        """The same for a method that is called like f."""
-        return self._fallback_of(call, (), self.as_it_is(what, argnums))
+        is_choosing = not traces.known(call.key).obstacle
+        if is_choosing and not traces.is_full(call):
+            return None
+        return Fallback(traces, asked, self.as_it_is(asked.what, asked.argnums), is_choosing)
 
     def here(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """What a gradient function is to run instead of a replay for a call of a method."""
@@ -226,11 +208,66 @@ class Eager:
         return self._traces.function
 
     def within(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What f returns within another derivative, or where programs run their functions."""
+        """What f returns within another derivative, or where programs run their functions.
+
+        There a call is one entry of the tape, or one step of the other program, unless no
+        recording serves.
+        """
+        traces = self._traces
         if binding.is_opened() and not carries_derivatives(args, kwargs):
-            self._traces.counts["eager"] += 1
+            traces.counts["eager"] += 1
             return self.run_once(*args, **kwargs)
-        return self._inner.call(args, kwargs)
+        call: Call | None = None
+        if (
+            traces.optimize
+            and binding.takes_entries()  # or a program is what f does itself
+            and not traces.backoff.passes()
+            and not _hold_stand_ins(args, kwargs)
+        ):
+            call = traces.call(args, kwargs, ways_to_take(args)[0])
+            result = self._entered(call)
+            if result is not NOT_ENTERED:
+                return result
+            traces.backoff.note_in_vain()
+        traces.counts["eager"] += 1
+        if call is None or traces.on_branch_change != "retrace" or not traces.is_full(call):
+            return self.assignable(*args, **kwargs)
+        known = call
+        result, choices = binding.choices_of(self.assignable, args, kwargs)
+        traces.note_choices(known.key, choices, lambda: known)
+        return result
+
+    def _entered(self, call: Call) -> Any:
+        """By any recording that there is, or one that is made now."""
+        latest = self._traces.latest(call.key)
+        if latest is not None:  # mostly it serves
+            try:
+                result = latest.entered(self._name, call.atoms)
+            except MissedError:
+                pass
+            else:
+                if result is not NOT_ENTERED:
+                    self._traces.backoff.note_served()
+                    latest.use()
+                return result
+        if not any(isinstance(x, (Var, Dual)) for x in call.atoms):
+            return NOT_ENTERED
+
+        def enter(recorded: Recorded) -> Any:
+            return recorded.entered(self._name, call.atoms)
+
+        done, result = self._traces.replayed_once(call, enter, within=True)
+        return result if done else NOT_ENTERED
+
+
+def _hold_stand_ins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether integers or masks are among them that the outer program has as inputs.
+
+    An entry of the tape has floats alone as inputs, and would make constants of them.
+    """
+    return binding.is_guarding() and any(
+        isinstance(arg, Replayed) for arg in (*args, *kwargs.values())
+    )
 
 
 def run_once(

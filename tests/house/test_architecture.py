@@ -118,7 +118,6 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"walks"},
             {"codegen", "listings", "recordings", "traced"},
             {"traces"},
-            {"inner"},
             {"fallbacks"},
             {"batches", "derivatives", "matrices", "profiles"},
             {"report"},
