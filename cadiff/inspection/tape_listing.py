@@ -209,21 +209,13 @@ class Tape:
         >>> cadiff.make_tape(lambda x: x * x * x)(2.0).stats()["by_operation"]
         {'multiply': 2}
         """
-        positions = self._operations
-        ops, numbers = np.unique(self._ops[positions], return_counts=True)
-        counts: dict[str, int] = {}
-        for op, number in zip(ops.tolist(), numbers.tolist(), strict=True):
-            if op != _RULE:
-                name = readable(_NAMES[op])
-                counts[name] = counts.get(name, 0) + number
-        for name, _ in self._rules.values():
-            counts[name] = counts.get(name, 0) + 1
+        counts = {name: count for name, (count, _) in self.numbers_by_operation().items()}
         ordered = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
         return {
             "operations": len(self),
             "by_operation": ordered,
             "most_frequent": list(ordered)[:5],
-            "array_operations": int(np.sum(self._entries[positions, 0] >= _ARRAY_BIT)),
+            "array_operations": int(np.sum(self._entries[self._operations, 0] >= _ARRAY_BIT)),
             "inputs": self._n_inputs,
             "outputs": self._n_outputs,
             "numbers": len(self._values),

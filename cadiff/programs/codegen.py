@@ -66,22 +66,7 @@ def name_in_c(function: object) -> str:
 
 
 def to_c(graph: Any, which: Sequence[Any], name: str) -> str:
-    """A file of C99 with the value of a recorded function, and its gradient.
-
-    Parameters
-    ----------
-    graph : Graph
-        What f computed.
-    which
-        The inputs to differentiate by, as `graph.gradient_code` takes them.
-    name : str
-        What the names of the functions begin with: an identifier of C.
-
-    Returns
-    -------
-    str
-        The text of the file, which explains itself in its first lines.
-    """
+    """A file of C99 with value and gradient by some inputs of a graph: see Program.to_c."""
     if not isinstance(name, str) or not _is_identifier(name):
         raise ValueError(f"name must be an identifier of C, such as 'f', not {name!r}")
     if name in _KEYWORDS.split():

@@ -38,14 +38,7 @@ MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 class Derivatives:
     """The methods of a Program that are called like gradient functions, where no fast path is.
 
-    Parameters
-    ----------
-    traces : Traces
-        The recordings of f.
-    eager : Eager
-        f as it is.
-    fast_paths : FastPathTable
-        Where further calls of the same signature go.
+    Further calls of the same signature go by `fast_paths`; `eager` is f as it is.
     """
 
     def __init__(self, traces: Traces, eager: Eager, fast_paths: FastPathTable) -> None:

@@ -130,21 +130,15 @@ class Fallback:
 class Eager:
     """f as it is, for what no recording serves.
 
-    Parameters
-    ----------
-    traces : Traces
-        The recordings of f.
-    fast_paths : FastPathTable
-        Where calls go directly of which it is known that none serves them.
+    Calls of which that is known go directly by `fast_paths`.
     """
 
     def __init__(self, traces: Traces, fast_paths: FastPathTable) -> None:
         self.assignable = Assignable(traces.function)
         self._traces = traces
         self._fast_paths = fast_paths
-        self._name = str(
-            own_attribute(self.assignable, "__qualname__", type(self.assignable).__name__)
-        )
+        kind = type(traces.function).__name__
+        self._name = str(own_attribute(self.assignable, "__qualname__", kind))
         self._transforms: dict[tuple[str, int], Function] = {}  # of f
 
     def clear(self) -> None:

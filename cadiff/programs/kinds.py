@@ -16,6 +16,7 @@ import functools
 import inspect
 import io
 import operator
+import pathlib
 import re
 import struct
 import sys
@@ -201,16 +202,8 @@ _FUNCTIONS = {
     "threading": ("Lock", "RLock"),
     "time": ("sleep",),
 }
-# Of these the methods of their classes, too.
-_METHODS = {
-    "pathlib": (  # those that compute with paths, and read no files
-        *("anchor", "as_posix", "as_uri", "drive", "full_match", "is_absolute", "is_relative_to"),
-        *("is_reserved", "joinpath", "match", "name", "parent", "parents", "parts", "relative_to"),
-        *("root", "stem", "suffix", "suffixes", "with_name", "with_stem", "with_suffix"),
-        *("__bytes__", "__eq__", "__fspath__", "__ge__", "__getitem__", "__gt__", "__hash__"),
-        *("__le__", "__len__", "__lt__", "__repr__", "__rtruediv__", "__str__", "__truediv__"),
-    ),
-}
+# Of these the methods of their classes, too: those that compute with paths, and read no files.
+_METHODS = {"pathlib": frozenset((*vars(pathlib.PurePath), "__getitem__", "__len__"))}
 # Functions of NumPy, SciPy and pandas that read files, or what others have set, or that set it.
 _OF_NUMBERS = frozenset(
     (

@@ -331,24 +331,7 @@ def _reads_of_singles(singles: Any) -> Places:
 
 
 def to_text(code: Code, title: str, max_rows: int = 200) -> str:
-    """The instructions of a program, a line each.
-
-    Parameters
-    ----------
-    code : Code
-        The program.
-    title : str
-        What the first line begins with.
-    max_rows : int
-        How many instructions, guards and stretches of results are shown at most: the first and
-        the last ones.
-
-    Returns
-    -------
-    str
-        w[k] is the number at place k; the inputs come first. Constants are at places below 0;
-        where they are read by themselves, their values are written.
-    """
+    """The instructions of a program, a line each: see Program.to_text."""
     check_rows(max_rows)
     listing = _Listing(code)
     parts = listing.parts
@@ -366,22 +349,7 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
 
 
 def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) -> str:
-    """Programs as one graph in the language of Graphviz, each in a frame of its own.
-
-    Parameters
-    ----------
-    codes : iterable of (str, Code)
-        Programs, and their titles.
-    name : str
-        What the graph is called.
-    max_rows : int
-        How many instructions of each program are shown at most: the first and the last ones.
-
-    Returns
-    -------
-    str
-        Nodes are instructions; edges lead to them from those that wrote what they read.
-    """
+    """Programs, with their titles, as one graph for Graphviz: see Program.to_dot."""
     check_rows(max_rows)
     lines = [f"digraph {quoted([name])} {{"]
     for k, (title, code) in enumerate(codes):

@@ -50,15 +50,9 @@ _NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
 
 
 class Traces:
-    """All recordings of a function.
+    """All recordings of a function, with the options of `compile`.
 
-    Parameters
-    ----------
-    function : callable
-    on_branch_change, optimize, max_traces
-        As for `compile`.
-    fast_paths : FastPathTable
-        Where calls go that need not ask here.
+    `fast_paths` are where calls go that need not ask here.
     """
 
     def __init__(
