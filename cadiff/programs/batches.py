@@ -135,7 +135,7 @@ class Batches:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
                 wrong(self._traces.function, batch.numbers)(*call.args, **call.kwargs)
-            return self._traces.met(call, recorded) if recorded.guards else recorded
+            return self._traces.met(call, recorded) if recorded.graph.guards else recorded
 
         while len(batch.rest) > 0:
             call = batch.call(batch.rest[0])
@@ -210,15 +210,11 @@ class Batch:
 
     def prepare(self, recorded: Recorded) -> bool:
         """Whether a recording has a code for many points, and results of the same structure."""
-        if not recorded.is_differentiable:
+        if not recorded.output.is_differentiable:
             return False  # so gradient functions, or those that stack values, say what is wrong
-        if (
-            self._recorded is not None
-            and recorded.output.structure != self._recorded.output.structure
-        ):
+        former = self._recorded
+        if former is not None and recorded.output.structure != former.output.structure:
             return False
-        if self.kind == "value" and not recorded.output.is_differentiable:
-            return False  # what is no number is returned point by point
         self._recorded = recorded
         self._plan = None
         if self.kind in ("jacobian", "hessian"):

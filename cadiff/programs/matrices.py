@@ -226,7 +226,7 @@ class SparseMatrices:
                 )
             if request.what == "hessian" and not recorded.is_number:  # says what is wrong
                 hessian(recorded.sample, numbers)(*args, **kwargs)
-            if not recorded.is_differentiable:
+            if not recorded.output.is_differentiable:
                 jacobian(recorded.sample, numbers)(*args, **kwargs)
             plan = self._plan(request, call, recorded)
             data = met(plan.run(call.vector()))

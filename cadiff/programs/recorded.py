@@ -110,11 +110,6 @@ class Recorded:
             )
 
     @property
-    def is_differentiable(self) -> bool:
-        """Whether gradient functions take what f returned."""
-        return self.output.is_differentiable
-
-    @property
     def is_portable(self) -> bool:
         """Whether it can be pickled: its steps, or classes of results, may not.
 
@@ -127,16 +122,6 @@ class Recorded:
     def is_current(self) -> bool:
         """Whether what f has read beside its arguments is as it was."""
         return self.watch is None or self.watch.holds()
-
-    @property
-    def n_outcomes(self) -> int:
-        """How many outcomes the guards of f have."""
-        return len(self.outcomes) // 8
-
-    @property
-    def guards(self) -> tuple[bool, ...]:
-        """Of each guard whether it rests on equality."""
-        return self.graph.guards
 
     def _made(self, key: Any, make: Callable[..., Any], *args: Any) -> Any:
         """What make(*args) answers, or why it cannot, found out once."""

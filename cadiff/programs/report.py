@@ -60,7 +60,7 @@ class Report:
                     "inputs": recorded.graph.n_inputs,
                     "outputs": recorded.graph.n_outputs,
                     "operations": recorded.graph.n_recorded,
-                    "guards": len(recorded.guards),
+                    "guards": len(recorded.graph.guards),
                     "watched": [] if recorded.watch is None else recorded.watch.paths,
                     "changed": [] if recorded.watch is None else recorded.watch.changed,
                     "programs": {

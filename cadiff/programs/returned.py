@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -53,8 +53,9 @@ class Returned(Output):
 
     def _note(self, constant: Any, are_numbers: bool) -> None:
         """Note what does not depend on numbers."""
-        self._has_constants = self._has_constants or _is_known(constant)
-        self.has_whole_numbers = self.has_whole_numbers or _is_whole(constant)
+        known, _ = binding.flattened(constant)  # of a vector: those that are no numbers
+        self._has_constants = self._has_constants or len(known) > 0
+        self.has_whole_numbers |= any(isinstance(one, _Whole) for one in known)
         is_lasting = isinstance(constant, _LASTING) or _is_plain(constant)
         if not (are_numbers or is_lasting or self.obstacle):
             self.obstacle = _NOT_MADE.format(type(constant).__name__)
@@ -75,10 +76,11 @@ class Returned(Output):
         return self._tree.fill(leaves)
 
 
-class _Whole(NamedTuple):
+class _Whole:
     """The place of integers that replays compute anew."""
 
-    kind: Any
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
 
 
 def _is_vector_of_numbers(container: Container, parts: tuple[Any, ...]) -> bool:
@@ -107,22 +109,6 @@ def _constant(leaf: Any) -> Any:
         return None if leaf.dtype == object and _are_numbers(leaf) else _own(leaf)
     found = binding.opened(leaf)
     return leaf if found is None else found[0].make([_constant(x) for x in found[1]])
-
-
-def _is_known(constant: Any) -> bool:
-    """Whether something of a leaf is constant."""
-    if isinstance(constant, _Whole):
-        return True
-    found = binding.opened(constant)
-    return constant is not None and (found is None or any(map(_is_known, found[1])))
-
-
-def _is_whole(constant: Any) -> bool:
-    """Whether something of a leaf is an integer that replays compute anew."""
-    if isinstance(constant, _Whole):
-        return True
-    found = binding.opened(constant)
-    return found is not None and any(map(_is_whole, found[1]))
 
 
 def _merged(numbers: Any, constant: Any, within: bool) -> Any:

@@ -289,7 +289,7 @@ class Traces:
                 guard, outcome = known.args
             except CallError:
                 return None
-        if not 0 <= guard < recorded.n_outcomes:
+        if not 0 <= guard < len(recorded.outcomes) // 8:  # which are float64
             return None
         return Missed(recorded.outcomes, guard, outcome)
 
