@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from math import prod
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 from .. import binding
 from ..transforms import jvp, vjp
 from ..transforms._base import answering, check_function
-from ..transforms._outputs import Output
+from ..transforms._outputs import Output, places
+from .texts import table
 
 FloatArray = NDArray[np.float64]
 
@@ -357,7 +357,7 @@ class _Check:
         self, wrong: list[tuple[float, str, int, int, float, float]], looked_at: int
     ) -> str:
         wrong.sort(key=lambda line: line[0] if line[0] == line[0] else np.inf, reverse=True)
-        lines = [
+        lines: list[tuple[str, ...] | str] = [
             ("mode", "order", "argument", "output", "cadiff", "difference quotient", "difference")
         ]
         order = len(self.before) + 1
@@ -373,7 +373,6 @@ class _Check:
             )
             for off, mode, row, column, found, value in wrong[:_SHOWN]
         ]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         total = self.f.point.size * self.f.value.size * len(self.settings.modes)
         of_all = "" if looked_at == total else f" looked at, of {total} in all,"
         rest = [] if len(wrong) <= _SHOWN else [f"... and {len(wrong) - _SHOWN} more"]
@@ -381,7 +380,7 @@ class _Check:
             [
                 f"{len(wrong)} of {looked_at} derivatives of order {order}{of_all} disagree with "
                 "central differences:",
-                *("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines),
+                *table(lines),
                 *rest,
                 f"tolerance: {self.settings.atol:g} + {self.settings.rtol:g} * size + what the "
                 "differences leave open",
@@ -467,11 +466,9 @@ def _joined(atoms: Sequence[Any]) -> FloatArray:
 
 def _split(vector: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     """A vector as atoms of the shapes given."""
-    ends = np.cumsum([prod(shape) for shape in shapes])
-    parts = np.split(vector, ends[:-1]) if shapes else []
     return [
-        part.reshape(shape) if shape else part.item()
-        for part, shape in zip(parts, shapes, strict=True)
+        vector[part].reshape(shape) if shape else vector[part].item()
+        for part, shape in places(shapes)
     ]
 
 

@@ -400,7 +400,11 @@ class Tape:
         node, name, first, size, whole = self._owner(low)
         count = prod(n for n, _ in moves)
         if node is None:
-            return Operand(self._constant(slot, shape, strides))
+            view = self._view(slot, shape, strides)
+            is_one = not any(strides)
+            return Operand(
+                number_text(float(self._values[slot - self._base])) if is_one else abridged(view)
+            )
         if count == size:
             return Operand(name, node, low)
         assert whole is not None
@@ -412,14 +416,11 @@ class Tape:
             name += "[...]"
         return Operand(name, node, low)
 
-    def _constant(self, slot: int, shape: Shape, strides: Sequence[int]) -> str:
+    def _view(self, slot: int, shape: Shape, strides: Sequence[int]) -> NDArray[np.float64]:
+        """The values that a view sees."""
         place = self._values[slot - self._base :]
-        if not shape or not any(strides):
-            return number_text(float(place[0]))
-        view = np.lib.stride_tricks.as_strided(
-            place, shape, [8 * stride for stride in strides], writeable=False
-        )
-        return abridged(view)
+        steps = [8 * stride for stride in strides]
+        return np.lib.stride_tricks.as_strided(place, shape, steps, writeable=False)
 
     def _indexed(self, first: int, indices: NDArray[np.int64]) -> Operand:
         """The elements that offsets name, counted from a slot."""
@@ -525,7 +526,8 @@ class Tape:
         elif index in self._joins:
             name, adjoint = "_assign", ""
             shape, views, _, _, _ = self._plan(index)
-            value = self._shown_at(*views[0], shape)
+            first, strides = views[0]
+            value = _with_shape(self._view(first, shape, strides))
         else:
             shape = self._shape_of(index)
             value = self._shown(self._values, out, size, shape)
@@ -542,20 +544,7 @@ class Tape:
         )
 
     def _shown(self, buffer: NDArray[Any], slot: int, size: int, shape: Shape) -> str:
-        numbers = self._numbers_at(buffer, slot, size)
-        if shape == ():
-            return number_text(float(numbers[0]))
-        return f"{shape} {abridged(numbers.reshape(shape))}"
-
-    def _shown_at(self, slot: int, strides: Shape, shape: Shape) -> str:
-        """The values of a view."""
-        places = np.full(shape, slot - self._base)
-        for axis, stride in enumerate(strides):
-            steps = stride * np.arange(shape[axis])
-            places += steps.reshape((-1, *(1,) * (len(shape) - axis - 1)))
-        if shape == ():
-            return number_text(float(self._values[places]))
-        return f"{shape} {abridged(self._values[places])}"
+        return _with_shape(self._numbers_at(buffer, slot, size).reshape(shape))
 
     def _note(self, slot: int, size: int) -> str:
         """Which outputs stand among so many numbers."""
@@ -698,6 +687,10 @@ class Tape:
 
 
 _MOST_DRAWN = 40
+
+
+def _with_shape(numbers: NDArray[Any]) -> str:
+    return f"{numbers.shape} {abridged(numbers)}" if numbers.ndim else number_text(float(numbers))
 
 
 def _joined(row: Row) -> str:

@@ -205,13 +205,10 @@ class Names(Findings):
             raise UnwatchableError(UNKNOWN.format(path=f"{path}.{name}", what="of a stream"))
         if kind in CONSTANTS and name in own_attribute(owner, "__dict__", ()):
             return self.watch.attribute(owner, name, f"{path}.{name}")
-        if kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind):
+        is_whole = kind in CONSTANTS or is_opaque(type(owner)) or not is_of_python(kind)
+        if is_whole or is_class_of_library(kind):
             self._method_of_library(owner, found, f"{path}.{name}")
-            self.value(owner, path)
-            return None
-        if is_class_of_library(kind):
-            self._method_of_library(owner, found, f"{path}.{name}")
-            if not is_log(found):
+            if is_whole or not is_log(found):
                 self.value(owner, path)
             return None
         path = f"{path}.{name}"

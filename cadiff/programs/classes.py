@@ -48,8 +48,7 @@ def of_object(walk: Findings, value: Any, path: str) -> None:
     kind = type(value)
     walk.items(walk.watch.namespace(value, path), path)
     for name in slots(kind):
-        part = walk.watch.attribute(value, name, f"{path}.{name}")
-        walk.value(part, f"{path}.{name}")
+        walk.attribute(value, name, f"{path}.{name}")
     walk.value(kind, kind.__qualname__)
 
 

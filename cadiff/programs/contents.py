@@ -161,7 +161,7 @@ def _mapping(walk: Findings, value: Any, path: str) -> None:
     walk.watch.mapping(value, path)
     walk.items([*dict.keys(value), *dict.values(value)], path)
     if isinstance(value, defaultdict):
-        walk.value(walk.watch.attribute(value, "default_factory", path), path)
+        walk.attribute(value, "default_factory", path)
 
 
 def _ordered(walk: Findings, value: Any, path: str) -> None:
@@ -234,8 +234,7 @@ def _neighbours(walk: Findings, value: Any, path: str) -> None:
 
 def _partial(walk: Findings, value: Any, path: str) -> None:
     for name in ("func", "args", "keywords"):
-        text = f"{path}.{name}"
-        walk.value(walk.watch.attribute(value, name, text), text)
+        walk.attribute(value, name, f"{path}.{name}")
     walk.items(walk.watch.namespace(value, path), path)
 
 

@@ -65,6 +65,10 @@ class Findings(ABC):
             if type(item) not in CONSTANTS:
                 self.value(item, path)
 
+    def attribute(self, owner: Any, name: str, path: str) -> None:
+        """An attribute of an object of C, or a slot, and all that is in it."""
+        self.value(self.watch.attribute(owner, name, path), path)
+
     def is_new(self, *what: Any) -> bool:
         """Whether the walk comes to some objects for the first time."""
         key = tuple(map(id, what))

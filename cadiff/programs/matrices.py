@@ -115,42 +115,36 @@ class Assembler:
     """Makes matrices of one structure.
 
     SciPy's constructors look at all indices each time; a matrix made here is a copy of one that
-    went through them, as `copy.copy` makes it, with data and indices of its own: what changes a
-    matrix in place (`sum_duplicates`, `eliminate_zeros`) changes no other.
+    went through them, with data and indices of its own: what changes a matrix in place
+    (`sum_duplicates`, `eliminate_zeros`) changes no other.
     """
 
     def __init__(self, pattern: Pattern, format: str) -> None:
-        sparse = _scipy_sparse()
-        self._kind = getattr(sparse, _KINDS[format])
+        kind = getattr(_scipy_sparse(), _KINDS[format])
         shape = pattern.shape
-        fits = max(*shape, pattern.count) <= _LARGEST_INDEX
-        dtype = np.int32 if fits else np.int64
+        dtype = np.int32 if max(*shape, pattern.count) <= _LARGEST_INDEX else np.int64
+        if format == "csc":
+            pattern = pattern.transposed()
+        indices = pattern.indices.astype(dtype)
         data = np.zeros(pattern.count)
         if format == "coo":
-            coords = (pattern.rows().astype(dtype), pattern.indices.astype(dtype))
-            matrix = self._kind((data, coords), shape=shape)
-            matrix.has_canonical_format = True
-            self._names: tuple[str, ...] = ()
+            matrix = kind((data, (pattern.rows().astype(dtype), indices)), shape=shape)
         else:
-            if format == "csc":
-                pattern = pattern.transposed()
-            indices = pattern.indices.astype(dtype), pattern.indptr.astype(dtype)
-            matrix = self._kind((data, *indices), shape=shape)
+            matrix = kind((data, indices, pattern.indptr.astype(dtype)), shape=shape)
             matrix.has_sorted_indices = True
-            matrix.has_canonical_format = True
-            self._names = ("indices", "indptr")
+        matrix.has_canonical_format = True
+        self._kind = kind
         self._state = dict(vars(matrix))
-        self._arrays = [getattr(matrix, name) for name in self._names]
 
     def __call__(self, data: NDArray[Any]) -> Any:
         matrix = self._kind.__new__(self._kind)
         state = vars(matrix)
         state.update(self._state)
         state["data"] = data
-        if self._names:
-            state["indices"] = self._arrays[0].copy()
-            state["indptr"] = self._arrays[1].copy()
-        else:
+        for name in ("indices", "indptr"):
+            if name in state:
+                state[name] = state[name].copy()
+        if "coords" in state:
             state["coords"] = tuple([indices.copy() for indices in state["coords"]])
         return matrix
 
