@@ -1,9 +1,8 @@
 """Compiled programs: functions recorded once and replayed, alone, in batches, as matrices."""
 
 from .. import numpy as _numpy  # noqa: F401 - its import is no part of what is recorded
-from .compiling import compile
 from .mapping import vmap
-from .program import Program
+from .program import Program, compile
 from .sparse import sparse_hessian, sparse_jacobian
 
 __all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian", "vmap"]

@@ -7,17 +7,17 @@ keeps anything, but for libraries. The first recording finds all other functions
 
 from __future__ import annotations
 
-import builtins
 import inspect
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..binding import MISSING
 from ..binding.callers import is_class_of_library, is_of_library
+from .named import begun
 from .reads import Operand, reads_of
 
-_MISSING = object()
 _OWN = __name__.partition(".")[0] + "."
 _FIRST = Operand("first", ())
 _PLAIN: tuple[Any, ...] = (
@@ -37,7 +37,7 @@ def counter_of(f: Any) -> str:
     function, owner = _taken_apart(f)
     if function is None or not _keeps_nothing(function, owner, set()):
         return ""
-    return counted if owner is _MISSING else f"{type(owner).__name__}.{counted}"
+    return counted if owner is None else f"{type(owner).__name__}.{counted}"
 
 
 def keeps_nothing(f: Any, args: tuple[Any, ...] = ()) -> bool:
@@ -64,7 +64,7 @@ def _unwrapped(f: Any) -> Any:
 
 def _taken_apart(f: Any) -> tuple[FunctionType | None, Any]:
     """A function, and what it is a method of."""
-    function, owner = (f.__func__, f.__self__) if type(f) is MethodType else (f, _MISSING)
+    function, owner = (f.__func__, f.__self__) if type(f) is MethodType else (f, None)
     return (function, owner) if type(function) is FunctionType else (None, owner)
 
 
@@ -81,23 +81,13 @@ def _keeps_nothing(function: FunctionType, owner: Any, seen: set[int]) -> bool:
     reads = reads_of(code)
     if reads.may_keep or reads.imports:
         return False
-    if owner is not _MISSING and _FIRST in reads.handed:
+    if owner is not None and _FIRST in reads.handed:
         return False
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    for where, (name, *rest) in ((one.where, one.chain) for one in reads.chains if one.chain):
-        if where == "globals":
-            value = function.__globals__.get(name, getattr(builtins, name, _MISSING))
-        elif where == "cells":
-            try:
-                value = cells[name].cell_contents
-            except (KeyError, ValueError):  # of a function within, or not assigned yet
+    for operand in reads.chains:
+        if operand.where != "first" or (operand.chain and owner is not None):
+            value, rest = begun(function, owner, operand)
+            if value is MISSING or not _is_harmless(value, rest, seen):
                 return False
-        elif owner is _MISSING:
-            continue
-        else:
-            value, rest = owner, [name, *rest]
-        if not _is_harmless(value, rest, seen):
-            return False
     return True
 
 
@@ -106,13 +96,13 @@ def _is_harmless(value: Any, chain: Any, seen: set[int]) -> bool:
     for name in chain:
         if type(value) in _PLAIN and type(value) is not ModuleType:
             return True
-        owner, value = value, inspect.getattr_static(value, name, _MISSING)
+        owner, value = value, inspect.getattr_static(value, name, MISSING)
         if isinstance(value, property):
             return type(value.fget) is FunctionType and _keeps_nothing(value.fget, owner, seen)
         if type(value) is FunctionType and not isinstance(owner, (ModuleType, type)):
             return _keeps_nothing(value, owner, seen)
     if type(value) is FunctionType:
-        return _keeps_nothing(value, _MISSING, seen)
+        return _keeps_nothing(value, None, seen)
     if isinstance(value, type):
         return is_class_of_library(value)
     if isinstance(value, BuiltinFunctionType):  # the method of an object may keep what it is given

@@ -6,21 +6,35 @@ It tells whether a question of identity, such as `a is b`, may be about an argum
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import inspect
-from types import CellType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding import MISSING, Dual, Var, are_opened, opened
 from .kinds import DESCRIPTORS
-from .reads import Identity, Operand
+from .reads import Chain, Identity, Operand
 
 
-def cell(function: FunctionType, name: str) -> CellType:
-    cells = function.__closure__ or ()
-    return cells[function.__code__.co_freevars.index(name)]
+def begun(function: FunctionType, owner: Any, operand: Operand) -> tuple[Any, Chain]:
+    """What the first name of a chain in a function stands for, and the attributes behind it.
+
+    MISSING if that is not known. `owner` is the first argument, or None.
+    """
+    where, chain = operand
+    if where == "first":
+        return MISSING if owner is None else owner, chain
+    value = MISSING
+    if where == "globals":
+        value = function.__globals__.get(chain[0], getattr(builtins, chain[0], MISSING))
+    elif where == "cells":
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
+        with contextlib.suppress(KeyError, ValueError):  # of a function within; or it is empty
+            value = cells[chain[0]].cell_contents
+    return value, chain[1:]
 
 
 def static(value: Any, name: str) -> Any:
@@ -46,17 +60,8 @@ def needs_arguments(
 
 def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
     """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
-    value, chain = owner, operand.chain
-    if operand.where == "results" or (operand.where == "first" and owner is None):
-        return MISSING
-    if operand.where == "globals":
-        value = function.__globals__.get(chain[0], getattr(builtins, chain[0], MISSING))
-    elif operand.where == "cells":
-        try:
-            value = cell(function, chain[0]).cell_contents
-        except ValueError:  # it is empty
-            return MISSING
-    for name in chain if operand.where == "first" else chain[1:]:
+    value, chain = begun(function, owner, operand)
+    for name in chain:
         is_plain = not isinstance(value, ModuleType)
         value = static(value, name) if is_plain else getattr(value, name, MISSING)
         if isinstance(value, (property, functools.cached_property)):

@@ -112,20 +112,16 @@ class Root:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        settings = []
+        self._shells = []  # the transforms, of no function
         while isinstance(f, Transform):
-            settings.append(f.settings)
+            self._shells.append(f.applied_to(None))
             f = f._function
         self.function = f
-        self.key = tuple(settings)
+        self.key = tuple(shell.settings for shell in self._shells)
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
-        shells = []
-        f = self.f
-        while isinstance(f, Transform):
-            shells.append(f.applied_to(None))
-            f = f._function
+        shells = self._shells
 
         def apply(function: Function) -> Function:
             for shell in reversed(shells):

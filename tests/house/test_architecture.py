@@ -109,7 +109,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"constants", "instructions", "kinds", "pace", "questions", "reads", "returned"},
+            {"instructions", "kinds", "pace", "questions", "reads", "returned"},
             {"reasons", "recorded", "settings", "settling"},
             {"findings", "named", "observations"},
             {"classes", "counters"},
@@ -122,7 +122,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"batches", "derivatives", "matrices", "profiles"},
             {"report"},
             {"program"},
-            {"compiling", "rows", "sparse"},
+            {"rows", "sparse"},
             {"mapping"},
             {"__init__"},
         ],
