@@ -86,7 +86,7 @@ def of_class(walk: Findings, kind: type, path: str) -> None:
             if name in OF_EVERY_CLASS or isinstance(part, DESCRIPTORS):
                 continue
             if "__dataclass_fields__" in vars(base) and is_generated(name, part):
-                walk.codes.append(part.__code__)
+                walk.watch.codes.append(part.__code__)
                 if part.__defaults__ or part.__kwdefaults__:
                     walk.watch.function(part, f"defaults of {base.__qualname__}.{name}")
                 continue

@@ -256,7 +256,7 @@ def _cache(walk: Findings, value: Any, path: str) -> None:
 def _generator(walk: Findings, value: Any, path: str) -> None:
     if isinstance(value, random.SystemRandom):
         raise UnwatchableError(OUTSIDE.format(name="random.SystemRandom"))
-    walk.generators.append((path, value))
+    walk.watch.generators.append((path, value))
 
 
 def _table(walk: Findings, value: Any, path: str) -> None:
@@ -281,7 +281,7 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
         try:
             walk.value(value.function, path)
         except UnwatchableError as error:  # which does no harm where replays run it
-            walk.unwatched_steps[id(value)] = error.reason
+            walk.watch.unwatched_steps[id(value)] = error.reason
         walk.is_in_step = former
     elif isinstance(value, WeakMethod):
         _method(walk, value, path)

@@ -57,10 +57,6 @@ EAGER: dict[str, Callable[[Function, Any], Function]] = {
     "vjp": lambda f, argnums: functools.partial(vjp, f),
 }
 
-_TEMPLATES: dict[str, Any] = {
-    name: EAGER[name](lambda x: x, 0) for name in ("grad", "value_and_grad", "jacobian", "hessian")
-}
-
 
 class Assignable:
     """f, which is run again, with numbers in place of plain arrays, if these refused one.
@@ -128,7 +124,7 @@ class AsItIs:
         if self._kept is not None and self._kept.is_over:  # f has replaced what it keeps
             self._kept = watch_of(self._function, self._args)
         try:
-            return _TEMPLATES[what].applied_to(self._assignable)(x, *args)
+            return EAGER[what](self._assignable, 0)(x, *args)
         finally:
             if self._kept is not None:
                 self._kept.settle(settled)

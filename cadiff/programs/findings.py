@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..binding import Watch
@@ -25,11 +25,11 @@ class Findings(ABC):
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.asks_types = False  # whether the user's code looks at types
-        self.codes: list[CodeType] = []  # of the user's, whose names were followed
+        watch.asks_types = False  # whether the user's code looks at types
+        watch.codes = []  # of the user's, whose names were followed
         # Why what the functions of primitives give is no constant, by the primitive's number
-        self.unwatched_steps: dict[int, str] = {}
-        self.generators: list[tuple[str, Any]] = []  # of random numbers, and what they are called
+        watch.unwatched_steps = {}
+        watch.generators = []  # of random numbers, and what they are called
         self.is_in_step = False  # of which replays run the code, with all that it changes
         self.locks: list[tuple[str, Any]] = []
         self.classes: list[type] = []  # of the user's
@@ -112,5 +112,6 @@ class Findings(ABC):
         if self.asked:
             self.check_identities()
         # A generator's state may be read without drawing.
-        if self.generators and (asked := asks_state(self.names)):
-            raise UnwatchableError(OUTSIDE.format(name=f"{self.generators[0][0]}.{asked}"))
+        generators = self.watch.generators
+        if generators and (asked := asks_state(self.names)):
+            raise UnwatchableError(OUTSIDE.format(name=f"{generators[0][0]}.{asked}"))

@@ -41,25 +41,6 @@ LARGEST = 2.0**31  # of integers, of which programs take smaller ones alone
 # --- rows as vectors -------------------------------------------------------------------------
 
 
-class _Lazy:
-    """What is computed when it is first asked for.
-
-    That of functools has, in Python 3.10 and 3.11, one lock for all instances: threads wait for
-    each other there, and where a process is forked meanwhile, the new one waits for ever.
-    """
-
-    def __init__(self, compute: Callable[[Any], Any]) -> None:
-        self._compute = compute
-        self.__doc__ = compute.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        found = instance.__dict__[self._name] = self._compute(instance)
-        return found
-
-
 class Piece(NamedTuple):
     """What a vector has of one leaf: where its numbers stand, and what they are for f."""
 
@@ -67,11 +48,6 @@ class Piece(NamedTuple):
     shape: Shape
     dtype: str
     container: Container | None = None  # if they are a list of floats
-
-    @property
-    def kind(self) -> type | None:
-        """The class of that list."""
-        return None if self.container is None else self.container.type
 
     def of(self, vector: Any) -> Any:
         """As f is to have it; in arrays of floats it may write."""
@@ -134,13 +110,7 @@ class Root:
 class Vectors:
     """The numbers of some rows: those of each row side by side, and those that all rows share.
 
-    Attributes
-    ----------
-    points : (rows, k) matrix
-    shared : tuple
-        A vector of the numbers that all rows share, if there are any.
-    statics : tuple
-        What else they share, and the function at the root last.
+    `statics` are what else they share, and the function at the root last.
     """
 
     def __init__(self, rows: Rows, root: Root) -> None:
@@ -164,20 +134,25 @@ class Vectors:
     @property
     def key(self) -> Any:
         """What tells apart calls for which f is another function of vectors."""
-        pieces = [(p.shape, p.dtype, p.kind) for p in (*self._own, *self._beside)]
+        pieces = [
+            (p.shape, p.dtype, None if p.container is None else p.container.type)
+            for p in (*self._own, *self._beside)
+        ]
         tree = binding.key_of(self._tree)
         return self.root.key, self.rows.layout.key, tuple(pieces), tree, self._are_numbers
 
-    @_Lazy
+    @property
     def points(self) -> Any:
+        """Each row in a row."""
         parts = [
             reshape(_as_floats(leaf), (self.rows.n, prod(piece.shape)))
             for leaf, piece in zip(self.rows.leaves, self._own, strict=True)
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
 
-    @_Lazy
+    @property
     def shared(self) -> tuple[Any, ...]:
+        """A vector of the numbers that all rows share, if there are any."""
         if not self._is_sharing:
             return ()
         return (concatenate([reshape(as_array(leaf), -1) for leaf in self._shared]),)
@@ -348,7 +323,7 @@ class MappedBatch(Batch):
         first, last = forms
         return first.joined(last) if first.is_like(last) else None
 
-    @_Lazy
+    @property
     def form(self) -> Form:
         """The form of all rows that were computed."""
         return functools.reduce(Form.joined, self.forms)

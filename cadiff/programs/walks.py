@@ -54,7 +54,7 @@ class _Walk(Names):
                 self.value(owner, path.rpartition(".")[0] or path)
             return
         reads = reads_of(function.__code__)
-        self.codes.append(function.__code__)
+        self.watch.codes.append(function.__code__)
         if reads.has_functions:
             self._note_codes_in(function.__code__)
         if self.watch.function(function, f"code of {path}"):
@@ -62,7 +62,7 @@ class _Walk(Names):
         for defaults in (function.__defaults__, function.__kwdefaults__):
             if defaults:
                 self.value(defaults, f"a default of {path}")
-        self.asks_types = self.asks_types or reads.asks_types
+        self.watch.asks_types |= reads.asks_types
         self.handles = self.handles or reads.catches or reads.catches_all
         if reads.catches_all:
             self.exceptions.append(BaseException)
@@ -79,7 +79,7 @@ class _Walk(Names):
     def _note_codes_in(self, code: CodeType) -> None:
         for part in code.co_consts:
             if isinstance(part, CodeType):
-                self.codes.append(part)
+                self.watch.codes.append(part)
                 self._note_codes_in(part)
 
 
@@ -107,9 +107,5 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "with as an argument"
         ) from None
     walk.check_names()
-    watch.asks_types = walk.asks_types
-    watch.generators = walk.generators
-    watch.codes = walk.codes
     watch.n_followed = n_followed()
-    watch.unwatched_steps = walk.unwatched_steps
     return watch
