@@ -357,7 +357,7 @@ class _Check:
         self, wrong: list[tuple[float, str, int, int, float, float]], looked_at: int
     ) -> str:
         wrong.sort(key=lambda line: line[0] if line[0] == line[0] else np.inf, reverse=True)
-        lines: list[tuple[str, ...] | str] = [
+        lines = [
             ("mode", "order", "argument", "output", "cadiff", "difference quotient", "difference")
         ]
         order = len(self.before) + 1

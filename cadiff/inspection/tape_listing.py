@@ -23,6 +23,7 @@ from ..transforms._outputs import Output
 from ..transforms._pages import page
 from .layout import laid_out
 from .texts import (
+    Gap,
     Graph,
     abridged,
     check_rows,
@@ -554,8 +555,8 @@ class Tape:
             return ""
         return "output" if len(places) == 1 else f"output {abridged(found).strip('[]')}"
 
-    def _rows(self, max_rows: int) -> Iterator[Row | tuple[str, int]]:
-        """Inputs, then operations; in place of those left out, what they are and how many."""
+    def _rows(self, max_rows: int) -> Iterator[Row | Gap]:
+        """Inputs, then operations; a Gap in place of those left out."""
         groups: tuple[tuple[str, int, Callable[[int], Row]], ...] = (
             ("inputs", len(self._leaves), self._input_row),
             ("arrays", len(self._made_of_constants), self._constants_row),
@@ -581,15 +582,13 @@ class Tape:
         """
         check_rows(max_rows)
         header = ("", "operation", "operands", "value", "adjoint", "")
-        lines: list[tuple[str, ...] | str] = [header]
-        for row in self._rows(max_rows):
-            if isinstance(row, Row):
-                lines.append(
-                    (row.label, row.operation, _joined(row), row.value, row.adjoint, row.note)
-                )
-            else:
-                lines.append(f"... {row[1]} {row[0]} left out ...")
-        return "\n".join([self._summary, *table(lines)])
+        lines = [
+            row
+            if isinstance(row, Gap)
+            else (row.label, row.operation, _joined(row), row.value, row.adjoint, row.note)
+            for row in self._rows(max_rows)
+        ]
+        return "\n".join([self._summary, *table([header, *lines])])
 
     # --- drawings
 
@@ -603,8 +602,8 @@ class Tape:
         nodes: list[tuple[str, list[str]]] = []
         wanted: list[tuple[str, str]] = []
         for row in self._rows(max_rows):
-            if not isinstance(row, Row):
-                nodes.append((f"left_out_{row[0]}", [f"... {row[1]} {row[0]} left out ..."]))
+            if isinstance(row, Gap):
+                nodes.append((f"left_out_{row.what}", [str(row)]))
                 continue
             head = f"{row.label} {row.operation}" if row.operands else row.label
             label = [head, _joined(row), f"= {row.value}", f"adjoint {row.adjoint}", row.note]

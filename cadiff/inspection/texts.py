@@ -73,28 +73,38 @@ def check_rows(max_rows: int, name: str = "max_rows") -> None:
         raise ValueError(f"{name} is a whole number, at least 1, not {max_rows!r}")
 
 
+class Gap(NamedTuple):
+    """What stands in the place of items that are left out."""
+
+    what: str
+    n: int
+
+    def __str__(self) -> str:
+        return f"... {self.n} {self.what} left out ..."
+
+
 def first_and_last(
     groups: Iterable[tuple[str, int, Callable[[int], Item]]], max_rows: int
-) -> Iterator[Item | tuple[str, int]]:
-    """The k-th item of each group; in place of those left out, what they are and how many."""
+) -> Iterator[Item | Gap]:
+    """The k-th item of each group; in place of those left out, a Gap."""
     for what, count, item in groups:
         shown = min(count, max_rows)
         ahead = shown if shown == count else (shown + 1) // 2
         for k in range(ahead):
             yield item(k)
         if shown < count:
-            yield what, count - shown
+            yield Gap(what, count - shown)
         for k in range(count - (shown - ahead), count):
             yield item(k)
 
 
-def table(lines: Sequence[tuple[str, ...] | str]) -> list[str]:
-    """Cells one below the other; a line that is a str is none of the table's."""
-    cells = [line for line in lines if not isinstance(line, str)]
+def table(lines: Sequence[tuple[str, ...] | Gap]) -> list[str]:
+    """Cells one below the other; a Gap has none."""
+    cells = [line for line in lines if not isinstance(line, Gap)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
-        line
-        if isinstance(line, str)
+        str(line)
+        if isinstance(line, Gap)
         else "  ".join(
             cell.ljust(width) for cell, width in zip(line, widths, strict=True)
         ).rstrip()

@@ -6,7 +6,7 @@ Of a long program only the first and the last instructions are put in words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from .instructions import (
     InstructionKind,
     instruction,
     place_text,
+    result_places,
     single_operations,
     views,
     written_by,
@@ -64,14 +65,13 @@ _WORDS = {
 }
 
 
-class _Line:
+class _Line(NamedTuple):
     """An instruction, or a single operation of one that consists of several."""
 
-    def __init__(self, index: int, i: Instruction, single: int = -1, label: str = "") -> None:
-        self.index = index
-        self.i = i
-        self.single = single
-        self.label = label or f"#{index}"
+    number: int
+    i: Instruction
+    single: int
+    label: str
 
 
 class _Listing:
@@ -98,17 +98,14 @@ class _Listing:
         index = int(np.searchsorted(self.ends, k, side="right"))
         i = instruction(self.parts, index)
         within = k - (int(self.ends[index - 1]) if index else 0)
-        if i.kind == InstructionKind.COMPARE:
-            return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else "")
-        if i.kind != InstructionKind.SINGLES:
-            return _Line(index, i)
-        if i.y > 1:
-            if self.whole_loops or within == 0:
-                return _Line(index, i)
-            if within == i.n + 1:
-                return _Line(index, i, i.n, " ")
-            return _Line(index, i, within - 1, f"#{index}.{within - 1}")
-        return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else "")
+        if i.kind == InstructionKind.SINGLES and i.y > 1:
+            within -= 0 if self.whole_loops else 1  # the head comes first
+            if self.whole_loops or within < 0:
+                return _Line(index, i, -1, f"#{index}")
+            return _Line(index, i, within, f"#{index}.{within}" if within < i.n else " ")
+        if i.kind not in (InstructionKind.SINGLES, InstructionKind.COMPARE):
+            return _Line(index, i, -1, f"#{index}")
+        return _Line(index, i, within, f"#{index}.{within}" if i.n > 1 else f"#{index}")
 
     # --- in words ---
 
@@ -150,7 +147,7 @@ class _Listing:
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
             texts = [self.stretch(place, step, i.n) for place, step in steps]
-            note = f"tile by tile, to #{line.index + i.fused - 1}" if i.fused > 1 else ""
+            note = f"tile by tile, to #{line.number + i.fused - 1}" if i.fused > 1 else ""
             name = f"{i.n} × {readable(_NAMES[i.op])}"
             return "vector", name, f"{out} = {_value(i.op, texts)}", note
         if i.kind == InstructionKind.ROWS:
@@ -286,16 +283,6 @@ class _Listing:
             sources.append(target)
         return np.concatenate(sources), out if i.kind == InstructionKind.TERMS else target
 
-    def result_reads(self) -> Places:
-        """The places where the results stand."""
-        stretches = [
-            self.parts["lists"][place : place + n].astype(np.int64)
-            if listed
-            else _every(place, step, n)
-            for place, step, n, listed in self.parts["outputs"].tolist()
-        ]
-        return np.concatenate([np.empty(0, np.int64), *stretches])
-
 
 def _value(op: int, operands: Sequence[str]) -> str:
     """An operation as people write it."""
@@ -341,11 +328,8 @@ def to_text(code: Code, title: str, max_rows: int = 200) -> str:
         ("guards", listing.n_last_checks, listing.check),
         ("results", len(parts["outputs"]), listing.result),
     )
-    lines = [
-        row if len(row) > 2 else f"... {row[1]} {row[0]} left out ..."
-        for row in first_and_last(groups, max_rows)
-    ]
-    return "\n".join([listing.head(title), *table(lines)])
+    lines = first_and_last(groups, max_rows)
+    return "\n".join([listing.head(title), *table([*lines])])
 
 
 def to_dot(codes: Iterable[tuple[str, Code]], name: str, max_rows: int = 100) -> str:
@@ -398,14 +382,15 @@ def _graph(
             writers[writes] = len(nodes) - 1
             at += 1
         else:
-            add("left_out", [f"... {row[1]} {row[0]} left out ..."], _NONE)
-            for writes in _written(listing, at, at + row[1]):
+            add("left_out", [str(row)], _NONE)
+            for writes in _written(listing, at, at + row.n):
                 writers[writes] = len(nodes) - 1
-            at += row[1]
+            at += row.n
     if listing.n_last_checks > 0:
         label = [counted(listing.n_last_checks, "guard")]
         add("guards", label, parts["checks"]["place"].astype(np.int64), True)
-    add("results", [counted(parts["n_results"], "result")], listing.result_reads(), True)
+    results = np.fromiter(result_places(parts), np.int64)
+    add("results", [counted(parts["n_results"], "result")], results, True)
     return nodes, list(edges)
 
 

@@ -19,7 +19,7 @@ import cadiff.numpy as cnp
 from cadiff import binding
 from cadiff.binding import Call
 from cadiff.programs import listings
-from cadiff.programs.instructions import InstructionKind
+from cadiff.programs.instructions import InstructionKind, result_places
 from cadiff.programs.recorded import Recorded
 from cadiff.programs.recordings import record
 
@@ -297,7 +297,7 @@ def test_edges_lead_from_those_who_wrote_what_is_read(
         writers |= dict.fromkeys(places_in(target, lengths), node)
     operations = {edge for edge in edges if edge[1] != "p0_results"}
     assert operations == expected
-    results = listings._Listing(code).result_reads().tolist()
+    results = list(result_places(code.parts()))
     assert edges - operations == {
         (writers[place], "p0_results") for place in results if place in writers
     }
