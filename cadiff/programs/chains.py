@@ -41,7 +41,7 @@ from .kinds import (
     is_safe_stream,
     unsafe,
 )
-from .questions import asks_by_name
+from .questions import BY_NAME
 from .reads import Chain, Operand, Reads
 from .reasons import OUTSIDE, UNKNOWN, UnwatchableError
 
@@ -142,7 +142,7 @@ class Names(Findings):
                 self._loaded_modules()
             for path, module in list(self.modules.items()):
                 names = vars(module)
-                if asks_by_name(self.names) and path not in done:
+                if not BY_NAME.isdisjoint(self.names) and path not in done:
                     is_done = False
                     self.watch.mapping(names, path)
                     if not is_module_of_library(module):

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..binding import Watch
 from .kinds import CONSTANTS
-from .questions import OF_CLASSES, OF_LOCKS, UNWATCHED, asks_state, asks_unwatched
+from .questions import OF_CLASSES, OF_LOCKS, OF_STATES, UNWATCHED, asks_unwatched
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
 from .settings import seen_by
 
@@ -113,5 +113,5 @@ class Findings(ABC):
             self.check_identities()
         # A generator's state may be read without drawing.
         generators = self.watch.generators
-        if generators and (asked := asks_state(self.names)):
+        if generators and (asked := min(OF_STATES & self.names, default="")):
             raise UnwatchableError(OUTSIDE.format(name=f"{generators[0][0]}.{asked}"))

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from typing import Any, Protocol
+from typing import Any
 
-
-class Used(Protocol):
-    """A recording, as far as it matters here."""
-
-    @property
-    def uses(self) -> int: ...
+from .recorded import Recorded
 
 
 class Pace:
@@ -36,7 +31,9 @@ class Pace:
 
     def __init__(self) -> None:
         self._credit = self.FREE
-        self._latest: deque[weakref.ref[Used]] = deque(maxlen=self.LATEST)  # that have not paid
+        self._latest: deque[weakref.ref[Recorded]] = deque(
+            maxlen=self.LATEST
+        )  # that have not paid
         self._came: dict[int, tuple[int, int, Any]] = {}  # how often, since when, and marks
         self._n_looks = 0
 
@@ -70,7 +67,7 @@ class Pace:
         """Begin to count anew how often this has come."""
         self._came.pop(what, None)
 
-    def note_made(self, recorded: Used | None) -> None:
+    def note_made(self, recorded: Recorded | None) -> None:
         """Note a recording that was made; None: an attempt of which nothing came."""
         self._credit = max(self._credit - 1, -self.MOST_DOUBLINGS)
         if recorded is not None:

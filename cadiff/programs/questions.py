@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Set
 
 # What reads attributes by names that are computed.
-_BY_NAME = frozenset(
+BY_NAME = frozenset(
     (
         *("getattr", "hasattr", "setattr", "vars", "dir", "attrgetter", "methodcaller"),
         *("__dict__", "__getattribute__", "getattr_static", "getmembers"),
     )
 )
 # What random generators are copied by, or others are made of.
-_OF_STATES = frozenset(
+OF_STATES = frozenset(
     ("bit_generator", "get_state", "getstate", "jumped", "seed_seq", "spawn", "__getstate__")
 )
 # What classes are called, by which their objects are named in texts, too.
@@ -39,16 +39,6 @@ _OF_LOGGERS = frozenset(
     )
 )
 UNWATCHED = _OF_FRAMES | _OF_CLOCKS | _OF_LOGGERS
-
-
-def asks_by_name(names: Set[str]) -> bool:
-    """Whether attributes may be read by names that are computed."""
-    return not _BY_NAME.isdisjoint(names)
-
-
-def asks_state(names: Set[str]) -> str:
-    """By what the state of a random generator may be read without drawing; or ""."""
-    return min(_OF_STATES & names, default="")
 
 
 def asks_unwatched(names: Set[str], gets_loggers: bool) -> str:

@@ -109,14 +109,14 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "kinds", "pace", "questions", "reads", "returned"},
+            {"instructions", "kinds", "questions", "reads", "returned"},
             {"reasons", "recorded", "settings", "settling"},
             {"findings", "named", "observations"},
             {"classes", "counters"},
             {"contents"},
             {"chains"},
             {"walks"},
-            {"codegen", "listings", "recordings", "traced"},
+            {"codegen", "listings", "pace", "recordings", "traced"},
             {"traces"},
             {"fallbacks"},
             {"batches", "derivatives", "matrices", "profiles"},
