@@ -1,6 +1,6 @@
 """What a walk has found that f reads, and the questions that it asks of that at the end.
 
-The modules of kinds of objects (contents.py, classes.py) and of names (chains.py, named.py) add to
+The modules of kinds of objects (contents.py, classes.py) and of names (walks.py, named.py) add to
 the findings. They know no more of the walk than stands here.
 """
 

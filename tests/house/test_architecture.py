@@ -114,7 +114,6 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"findings", "named", "observations"},
             {"classes", "counters"},
             {"contents"},
-            {"chains"},
             {"walks"},
             {"codegen", "listings", "pace", "recordings", "traced"},
             {"traces"},
