@@ -7,17 +7,65 @@ the findings. They know no more of the walk than stands here.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from types import FunctionType, ModuleType
 from typing import Any
 
 from ..binding import Watch
 from .kinds import CONSTANTS
-from .questions import OF_CLASSES, OF_LOCKS, OF_STATES, UNWATCHED, asks_unwatched
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
 from .settings import seen_by
 
 MOST_PLACES = 20_000
+
+# --- what code asks, by the names in it
+
+# What reads attributes by names that are computed.
+BY_NAME = frozenset(
+    (
+        *("getattr", "hasattr", "setattr", "vars", "dir", "attrgetter", "methodcaller"),
+        *("__dict__", "__getattribute__", "getattr_static", "getmembers"),
+    )
+)
+# What random generators are copied by, or others are made of.
+_OF_STATES = frozenset(
+    ("bit_generator", "get_state", "getstate", "jumped", "seed_seq", "spawn", "__getstate__")
+)
+# What classes are called, by which their objects are named in texts, too.
+_OF_CLASSES = frozenset(("__name__", "__qualname__"))
+# By what the state of a lock shows: `with` only waits for it.
+_OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
+# By what code comes to that which has called it.
+_OF_FRAMES = frozenset(
+    (
+        *("ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame"),
+        "tb_frame",
+    )
+)
+# Texts that stand for the time when they are read, and what reads them.
+_OF_CLOCKS = frozenset(("now", "today"))
+_MAKES_TIMES = ("datetime64", "M8", "<M8", ">M8", "=M8", "Timestamp", "to_datetime", "Period")
+_OF_LOGGERS = frozenset(
+    (
+        *("disabled", "filters", "getChild", "getChildren", "getEffectiveLevel", "handlers"),
+        *("hasHandlers", "isEnabledFor", "level", "manager", "parent", "propagate"),
+    )
+)
+_UNWATCHED = _OF_FRAMES | _OF_CLOCKS | _OF_LOGGERS
+
+
+def _unwatched(names: Set[str], gets_loggers: bool) -> str:
+    """What is asked that cannot be watched, or "". `gets_loggers`: loggers are got by name."""
+    if frames := _OF_FRAMES & names:
+        return f"{min(frames)} of a frame"
+    texts = _OF_CLOCKS & names
+    if texts and any(name.startswith(_MAKES_TIMES) for name in names):
+        return f"a clock, for the time {min(texts)!r}"
+    loggers = _OF_LOGGERS & names if gets_loggers else ()
+    return f"logging.getLogger().{min(loggers)}" if loggers else ""
+
+
+# --- what is found
 
 
 class Findings(ABC):
@@ -94,10 +142,10 @@ class Findings(ABC):
 
     def check_names(self) -> None:
         """What the code asks by names that say of what, and which exceptions it may catch."""
-        for name in OF_CLASSES & self.names if self.classes else ():
+        for name in _OF_CLASSES & self.names if self.classes else ():
             for kind in self.classes:
                 self.watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
-        if self.locks and not OF_LOCKS.isdisjoint(self.names):
+        if self.locks and not _OF_LOCKS.isdisjoint(self.names):
             for path, lock in self.locks:
                 self.watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)
         # Whether exceptions that the code may catch are raised is set elsewhere.
@@ -105,13 +153,13 @@ class Findings(ABC):
             for ask, name in seen_by(kind, self.raising):
                 if self.is_new(ask):
                     self.watch.answer(ask, name)
-        if not UNWATCHED.isdisjoint(self.names):
-            asked = asks_unwatched(self.names, self.gets_loggers)
+        if not _UNWATCHED.isdisjoint(self.names):
+            asked = _unwatched(self.names, self.gets_loggers)
             if asked:
                 raise UnwatchableError(OUTSIDE.format(name=asked))
         if self.asked:
             self.check_identities()
         # A generator's state may be read without drawing.
         generators = self.watch.generators
-        if generators and (asked := min(OF_STATES & self.names, default="")):
+        if generators and (asked := min(_OF_STATES & self.names, default="")):
             raise UnwatchableError(OUTSIDE.format(name=f"{generators[0][0]}.{asked}"))

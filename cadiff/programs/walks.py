@@ -36,7 +36,7 @@ from ..binding.callers import (
 )
 from ..operations.replayed import Replayed
 from .contents import of_value
-from .findings import Findings
+from .findings import BY_NAME, Findings
 from .kinds import (
     CONSTANTS,
     HARMLESS_BUILTINS,
@@ -53,7 +53,6 @@ from .kinds import (
     unsafe,
 )
 from .named import needs_arguments
-from .questions import BY_NAME
 from .reads import Chain, Operand, Reads, reads_of
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
 

@@ -109,7 +109,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "kinds", "questions", "reads", "returned"},
+            {"instructions", "kinds", "reads", "returned"},
             {"reasons", "recorded", "settings", "settling"},
             {"findings", "named", "observations"},
             {"classes", "counters"},
