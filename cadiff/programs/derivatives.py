@@ -12,7 +12,6 @@ from ..binding import (
     Call,
     CallError,
     Code,
-    FastPathTable,
     MatrixPlan,
     Missed,
     ObstacleError,
@@ -38,13 +37,12 @@ MOST_REPLAYS = 4  # of a recording, for calls that go on at once
 class Derivatives:
     """The methods of a Program that are called like gradient functions, where no fast path is.
 
-    Further calls of the same signature go by `fast_paths`; `eager` is f as it is.
+    Further calls of the same signature have one; `eager` is f as it is.
     """
 
-    def __init__(self, traces: Traces, eager: Eager, fast_paths: FastPathTable) -> None:
+    def __init__(self, traces: Traces, eager: Eager) -> None:
         self._traces = traces
         self._eager = eager
-        self._fast_paths = fast_paths
 
     def run(
         self,

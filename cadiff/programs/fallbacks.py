@@ -13,16 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import (
-    Call,
-    Dual,
-    FastPathTable,
-    Var,
-    callers,
-    is_eager,
-    own_attribute,
-    ways_to_take,
-)
+from ..binding import Call, Dual, Var, callers, is_eager, own_attribute, ways_to_take
 from ..operations.arrays import array
 from ..operations.guards import NoDerivativeError
 from ..operations.replayed import Replayed
@@ -181,15 +172,11 @@ class Fallback:
 
 
 class Eager:
-    """f as it is, for what no recording serves.
+    """f as it is, for what no recording serves; calls of which that is known have fast paths."""
 
-    Calls of which that is known go directly by `fast_paths`.
-    """
-
-    def __init__(self, traces: Traces, fast_paths: FastPathTable) -> None:
+    def __init__(self, traces: Traces) -> None:
         self.assignable = Assignable(traces.function)
         self._traces = traces
-        self._fast_paths = fast_paths
         kind = type(traces.function).__name__
         self._name = str(own_attribute(self.assignable, "__qualname__", kind))
         self._transforms: dict[tuple[str, int], Function] = {}  # of f
@@ -227,7 +214,7 @@ class Eager:
         if fallback is None:
             self._traces.backoff.note_in_vain()
         else:
-            self._fast_paths.add_fallback(what, call, args, argnums, last, fallback)
+            self._traces.fast_paths.add_fallback(what, call, args, argnums, last, fallback)
         # f may have run already, to be recorded, and may have changed what it reads.
         if what == "value" and attempt is not None and attempt.ran:
             self._traces.change_arguments(call, attempt)

@@ -11,14 +11,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from ..binding import (
-    Calls,
-    WeakMethod,
-    callers,
-    is_eager,
-    newcomers,
-    ways_to_take,
-)
+from ..binding import Calls, WeakMethod, callers, is_eager, newcomers, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
 from .batches import WHAT, Batches
@@ -59,8 +52,8 @@ class Program(Report, Calls, Generic[P, T]):
             raise ValueError(f"optimize is True or False, not {optimize!r}")
         self._function = f
         self._traces = Traces(f, on_branch_change, optimize, max_traces, self._fast_paths)
-        self._eager = Eager(self._traces, self._fast_paths)
-        self._general = Derivatives(self._traces, self._eager, self._fast_paths)
+        self._eager = Eager(self._traces)
+        self._general = Derivatives(self._traces, self._eager)
         self.matrices = SparseMatrices(self._traces)
         self.batches = Batches(self._traces, self._eager)
         show_as(self, f)

@@ -69,7 +69,7 @@ class Traces:
         self.max_traces = max_traces
         # Held in `with lock():`, so that one thread at a time changes what there is.
         self.lock = functools.partial(Held, threading.RLock())
-        self._fast_paths = fast_paths
+        self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
@@ -77,14 +77,14 @@ class Traces:
 
     def clear(self) -> None:
         """Forget all of it."""
-        self._fast_paths.clear()
+        self.fast_paths.clear()
         self.as_given.clear()
         self.counts = {"recordings": 0, "branch_changes": 0, "eager": 0}
         self._known: dict[Any, Traced] = {}  # by keys of calls
         self.integers: dict[Any, Integers] = {}  # by forms of calls
         self._preferred: dict[Any, tuple[int, ...]] = {}  # by forms of plain calls
         self.pace = Pace()
-        self.backoff = self._fast_paths.backoff
+        self.backoff = self.fast_paths.backoff
         self.backoff.may_pass = self.optimize and self.on_branch_change == "retrace"
         self._kept: Watch | None = None  # of what f has changed when it was recorded
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
@@ -301,7 +301,7 @@ class Traces:
         with self.lock():
             if recorded not in self._known.get(call.key, _NOTHING).recordings:
                 return None
-            return self._fast_paths.add(what, call, *path)
+            return self.fast_paths.add(what, call, *path)
 
     def code(self, recorded: Recorded, what: str, ranges: Any = ()) -> Code:
         with self.lock():
@@ -447,7 +447,7 @@ class Traces:
         traced.unsettled = 0
         self._make_room(call, recorded)
         traced.recordings = [recorded, *traced.recordings]
-        self._fast_paths.forget_fallbacks()
+        self.fast_paths.forget_fallbacks()
         return attempt
 
     def _current_watch(self, call: Call, recordings: list[Recorded]) -> Watch | None:
@@ -491,7 +491,7 @@ class Traces:
         with self.lock():
             traced = self._traced(call.key)
             traced.recordings = [known for known in traced.recordings if known is not recorded]
-            self._fast_paths.forget(recorded.codes.values())
+            self.fast_paths.forget(recorded.codes.values())
 
     def _traced(self, key: Any) -> Traced:
         """What is known of a signature; the oldest others are forgotten, if there are too many."""
@@ -531,7 +531,7 @@ class Traces:
                 "apart, and the oldest recordings are forgotten (numbers that change should be "
                 "floats)"
             )
-        self._fast_paths.forget([code for one in forgotten for code in one.codes.values()])
+        self.fast_paths.forget([code for one in forgotten for code in one.codes.values()])
         return sum(recorded.nbytes for recorded in forgotten)
 
     # --- reasons
