@@ -29,29 +29,9 @@ uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs
 
 /* --- copies --- */
 
-typedef struct Copies {
-    CadId *ids;
-    uint32_t *origins;
-    size_t n, ids_capacity, origins_capacity;
-} Copies;
-
-static CadStatus add_copy(Copies *found, CadId id, uint32_t origin) {
-    CadStatus status = cad_memory_grow((void **)&found->ids, &found->ids_capacity, found->n + 1,
-                                       sizeof *found->ids);
-    if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&found->origins, &found->origins_capacity, found->n + 1,
-                                 sizeof *found->origins);
-    }
-    if (status == CAD_OK) {
-        found->ids[found->n] = id;
-        found->origins[found->n++] = origin;
-    }
-    return status;
-}
-
 /* `index` has for each number which variable it is, counted from 1, or 0. */
 static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32_t *index,
-                             Copies *found) {
+                             CadPairs *found) {
     CadStatus status = CAD_OK;
     for (size_t i = 0; i < graph->n_records; i++) {
         const CadRecord *record = &graph->records[i];
@@ -61,7 +41,7 @@ static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32
         const CadId *ids = cad_graph_packed(graph, record);
         for (uint32_t k = 0; k < record->of.array.size && status == CAD_OK; k++) {
             if (index[ids[k]] != 0) {
-                status = add_copy(found, record->of.array.first + k, index[ids[k]] - 1);
+                status = cad_pairs_add(found, record->of.array.first + k, index[ids[k]] - 1);
             }
         }
     }
@@ -70,7 +50,7 @@ static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32
 
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
-    Copies found = {NULL, NULL, 0, 0, 0};
+    CadPairs found = {0};
     uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs);
     uint32_t *index = cad_memory_zeroed(graph->n_numbers, sizeof *index);
     CadStatus status = uses == NULL || index == NULL ? CAD_NO_MEMORY : CAD_OK;
@@ -82,15 +62,14 @@ CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, cons
     }
     cad_memory_free(index);
     cad_memory_free(uses);
-    if (status != CAD_OK) {
-        cad_memory_free(found.ids);
-        cad_memory_free(found.origins);
-        return status;
+    if (status == CAD_OK) {
+        *copies = found.of;
+        *origins = found.by;
+        *n = found.n;
+    } else {
+        cad_pairs_free(&found);
     }
-    *copies = found.ids;
-    *origins = found.origins;
-    *n = found.n;
-    return CAD_OK;
+    return status;
 }
 
 /* --- what depends on variables --- */

@@ -20,6 +20,25 @@ static CadStatus make(size_t n_rows, size_t n_columns, size_t count, CadPattern 
     return CAD_OK;
 }
 
+CadStatus cad_pairs_add(CadPairs *pairs, uint32_t of, uint32_t by) {
+    CadStatus status =
+        cad_memory_grow((void **)&pairs->of, &pairs->of_capacity, pairs->n + 1, sizeof *pairs->of);
+    if (status == CAD_OK) {
+        status = cad_memory_grow((void **)&pairs->by, &pairs->by_capacity, pairs->n + 1,
+                                 sizeof *pairs->by);
+    }
+    if (status == CAD_OK) {
+        pairs->of[pairs->n] = of;
+        pairs->by[pairs->n++] = by;
+    }
+    return status;
+}
+
+void cad_pairs_free(CadPairs *pairs) {
+    cad_memory_free(pairs->of);
+    cad_memory_free(pairs->by);
+}
+
 /* Counts at starts[k + 1] become the place where the k-th group begins. */
 static void add_up(int64_t *starts, size_t n) {
     for (size_t k = 0; k < n; k++) {
@@ -52,43 +71,28 @@ static int are_in_order(const uint32_t *rows, const uint32_t *columns, size_t co
     return 1;
 }
 
-static CadStatus make_in_order(size_t n_rows, size_t n_columns, const uint32_t *rows,
-                               const uint32_t *columns, size_t count, size_t *order,
-                               CadPattern *pattern) {
-    const CadStatus status = make(n_rows, n_columns, count, pattern);
-    if (status != CAD_OK) {
-        return status;
-    }
-    for (size_t i = 0; i < count; i++) {
-        pattern->starts[rows[i] + 1]++;
-        pattern->columns[i] = (int32_t)columns[i];
-        if (order != NULL) {
-            order[i] = i;
-        }
-    }
-    add_up(pattern->starts, n_rows);
-    return CAD_OK;
-}
-
 CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *rows,
                                const uint32_t *columns, size_t *count, size_t *order,
                                CadPattern *pattern) {
-    if (are_in_order(rows, columns, *count)) {
-        return make_in_order(n_rows, n_columns, rows, columns, *count, order, pattern);
-    }
     const size_t most = n_rows > n_columns ? n_rows : n_columns;
-    int64_t *starts = cad_memory_resize(NULL, most + 1, sizeof *starts);
-    size_t *by_column = cad_memory_resize(NULL, *count, sizeof *by_column);
-    size_t *by_row = cad_memory_resize(NULL, *count, sizeof *by_row);
-    CadStatus status =
-        starts == NULL || by_column == NULL || by_row == NULL ? CAD_NO_MEMORY : CAD_OK;
+    CadMemory memory = {0};
+    int64_t *starts = cad_memory_take(&memory, most + 1, sizeof *starts);
+    size_t *by_column = cad_memory_take(&memory, *count, sizeof *by_column);
+    size_t *by_row = cad_memory_take(&memory, *count, sizeof *by_row);
+    CadStatus status = memory.status;
     *pattern = (CadPattern){0};
     if (status == CAD_OK) {
         status = make(n_rows, n_columns, *count, pattern);
     }
     if (status == CAD_OK) {
-        sort_by(columns, n_columns, NULL, *count, starts, by_column);
-        sort_by(rows, n_rows, by_column, *count, starts, by_row);
+        if (are_in_order(rows, columns, *count)) {
+            for (size_t i = 0; i < *count; i++) {
+                by_row[i] = i;
+            }
+        } else {
+            sort_by(columns, n_columns, NULL, *count, starts, by_column);
+            sort_by(rows, n_rows, by_column, *count, starts, by_row);
+        }
         size_t kept = 0;
         for (size_t i = 0; i < *count; i++) {
             const size_t at = by_row[i], before = i > 0 ? by_row[i - 1] : 0;
@@ -104,9 +108,7 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
         add_up(pattern->starts, n_rows);
         *count = kept;
     }
-    cad_memory_free(starts);
-    cad_memory_free(by_column);
-    cad_memory_free(by_row);
+    cad_memory_give_back(&memory);
     return status;
 }
 

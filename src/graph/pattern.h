@@ -26,6 +26,15 @@ CadStatus cad_pattern_of_pairs(size_t n_rows, size_t n_columns, const uint32_t *
                                const uint32_t *columns, size_t *count, size_t *order,
                                CadPattern *pattern);
 
+/* Pairs of numbers that come one by one. */
+typedef struct CadPairs {
+    uint32_t *of, *by;
+    size_t n, of_capacity, by_capacity;
+} CadPairs;
+
+CadStatus cad_pairs_add(CadPairs *pairs, uint32_t of, uint32_t by);
+void cad_pairs_free(CadPairs *pairs);
+
 /* With rows and columns exchanged. In `order`, if that is not NULL, the index that each entry has
  * in the pattern as it was. */
 CadStatus cad_pattern_transpose(const CadPattern *pattern, size_t *order, CadPattern *result);

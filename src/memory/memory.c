@@ -62,3 +62,19 @@ CadStatus cad_memory_enlarge(void **buffer, size_t *capacity, size_t needed, siz
     *capacity = wanted;
     return CAD_OK;
 }
+
+void *cad_memory_take(CadMemory *memory, size_t count, size_t size) {
+    void *const block = cad_memory_zeroed(count, size);
+    if (block == NULL) {
+        memory->status = CAD_NO_MEMORY;
+    } else {
+        memory->blocks[memory->n++] = block;
+    }
+    return block;
+}
+
+void cad_memory_give_back(CadMemory *memory) {
+    while (memory->n > 0) {
+        cad_memory_free(memory->blocks[--memory->n]);
+    }
+}

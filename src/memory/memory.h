@@ -32,6 +32,17 @@ static inline CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t 
     return needed <= *capacity ? CAD_OK : cad_memory_enlarge(buffer, capacity, needed, size);
 }
 
+/* Blocks of zeros that are given back together. If one cannot be had, that is the status: so it is
+ * asked for once, when all were taken. */
+typedef struct CadMemory {
+    void *blocks[12];
+    int n;
+    CadStatus status;
+} CadMemory;
+
+void *cad_memory_take(CadMemory *memory, size_t count, size_t size);
+void cad_memory_give_back(CadMemory *memory);
+
 /* Let the next `successes` requests pass and all later ones fail; a negative number ends it. */
 void cad_memory_fail_after(long successes);
 
