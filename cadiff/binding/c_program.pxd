@@ -56,13 +56,14 @@ cdef extern from "program/program.h" nogil:
 
     enum: CAD_CALL_FAILED, CAD_OUT_OF_BOUNDS
 
-    CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                               const CadId *roots, size_t n_roots, CadProgram **program)
-    CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                                     size_t n_shared, const CadId *roots, size_t n_roots,
-                                     CadProgram **program)
-    CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                                         const CadId *roots, size_t n_roots, CadProgram **program)
+    ctypedef enum CadUse:
+        CAD_AT_A_POINT
+        CAD_ALONG_DIRECTIONS
+        CAD_AT_MANY_POINTS
+
+    CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
+                               size_t n_shared, const CadId *roots, size_t n_roots,
+                               CadProgram **program)
     void cad_program_free(CadProgram *program)
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)

@@ -420,6 +420,9 @@ cdef class Graph:
         cdef Py_ssize_t i, k = 0, n = len(self.sizes)
         cdef Ids inputs = new_ids(n + len(more))
         cdef Ids all_roots = joined_ids(roots)
+        cdef CadUse use = CAD_AT_MANY_POINTS if self.for_lanes else CAD_AT_A_POINT
+        if self.is_part:
+            use = CAD_ALONG_DIRECTIONS
         for i in range(n):
             if self.sizes[i] > 0:  # an empty array has no element that could name it
                 inputs.data[k] = self.inputs[i]
@@ -429,16 +432,12 @@ cdef class Graph:
                 inputs.data[k] = (<Ids>extra).data[0]
                 k += 1
         try:
+            check(cad_program_make(
+                self.graph, use, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
+                &code.program
+            ))
             if self.is_part:
-                check(cad_program_make_along(
-                    self.graph, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
-                    &code.program
-                ))
                 code.choose_along()
-            else:
-                check((cad_program_make_for_lanes if self.for_lanes else cad_program_make)(
-                    self.graph, inputs.data, k, all_roots.data, all_roots.n, &code.program
-                ))
         finally:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
         code.steps = self.steps

@@ -105,76 +105,72 @@ static CadId restore_single(Restorer *r, uint32_t op, const uint32_t *x) {
     return sound ? cad_graph_single(r->graph, (CadOp)op, x[0], x[1], x[2]) : CAD_NO_ID;
 }
 
-/* A plan as it was read: a shape and views. */
-typedef struct Frame {
-    int ndim;
-    int n_views;
-    const int64_t *shape;
-    CadNumbers views[4];
-    size_t size;
-} Frame;
-
-static int read_frame(Restorer *r, size_t n_views, uint32_t ndim, Frame *frame) {
+/* Take a shape and views as they were read; 0 if there are not as many, or they are no such. */
+static int take_views(Restorer *r, int n_views, uint32_t ndim, CadMade *made, size_t *count) {
     const size_t left = r->parts->n_words - r->word;
-    if (ndim > CAD_MOST_AXES || ndim + n_views * (ndim + 1) > left) {
+    const size_t n_words = ndim + (size_t)n_views * ((size_t)ndim + 1);
+    if (ndim > CAD_MOST_AXES || n_words > left) {
         return 0;
     }
     const int64_t *words = r->parts->words + r->word;
-    *frame = (Frame){.ndim = (int)ndim, .n_views = (int)n_views, .shape = words, .size = 1};
+    made->ndim = (int)ndim;
+    made->n_views = n_views;
+    made->shape = words;
+    *count = 1;
     for (uint32_t i = 0; i < ndim; i++) {
         const int64_t length = words[i];
         if (length < 1 || length > INT32_MAX ||
-            frame->size > (size_t)(PTRDIFF_MAX / 2) / (size_t)length) {
+            *count > (size_t)(PTRDIFF_MAX / 2) / (size_t)length) {
             return 0;
         }
-        frame->size *= (size_t)length;
+        *count *= (size_t)length;
     }
     words += ndim;
-    for (size_t k = 0; k < n_views; k++, words += ndim + 1) {
+    for (int k = 0; k < n_views; k++, words += ndim + 1) {
         if (words[0] < 0 || words[0] > UINT32_MAX) {
             return 0;
         }
-        frame->views[k] = (CadNumbers){(CadId)words[0], words + 1};
+        made->views[k] = (CadNumbers){(CadId)words[0], words + 1};
         for (uint32_t i = 1; i <= ndim; i++) {
             if (words[i] < -INT32_MAX || words[i] > INT32_MAX) {
                 return 0;
             }
         }
     }
-    r->word += ndim + n_views * (ndim + 1);
+    r->word += n_words;
     return 1;
 }
 
 /* Whether a result is an array in order, if with its axes exchanged, so that each element is
  * written to. Strides may be zero along axes that are summed over: all, one or none. */
-static int is_result(const Frame *frame, size_t size, int first_summed, int end_summed) {
-    const int64_t *strides = frame->views[0].strides;
+static int is_result(const CadMade *made, int first_summed, int end_summed) {
+    const int64_t *strides = made->views[0].strides;
     size_t covered = 1;
     int left = 0;
-    for (int i = 0; i < frame->ndim; i++) {
+    for (int i = 0; i < made->ndim; i++) {
         const int summed = i >= first_summed && i < end_summed && strides[i] == 0;
-        left += frame->shape[i] > 1 && !summed;
+        left += made->shape[i] > 1 && !summed;
     }
     for (int found = 1; left > 0 && found; left -= found) {
         found = 0;
-        for (int i = 0; i < frame->ndim && !found; i++) {
-            if (frame->shape[i] > 1 && strides[i] == (int64_t)covered) {
-                covered *= (size_t)frame->shape[i];
+        for (int i = 0; i < made->ndim && !found; i++) {
+            if (made->shape[i] > 1 && strides[i] == (int64_t)covered) {
+                covered *= (size_t)made->shape[i];
                 found = 1;
             }
         }
     }
-    return left == 0 && covered == size && frame->views[0].first == 0;
+    return left == 0 && covered == made->size && made->views[0].first == 0;
 }
 
 /* Whether all that a view sees lies from `begin` up to `end`. */
-static int is_within(const Frame *frame, CadNumbers view, int64_t begin, int64_t end) {
+static int is_within(const CadMade *made, CadNumbers view, int64_t begin, int64_t end) {
     int64_t low = view.first, high = view.first;
     if (low < begin || high >= end) {
         return 0;
     }
-    for (int i = 0; i < frame->ndim; i++) {
-        const int64_t reach = (frame->shape[i] - 1) * view.strides[i];
+    for (int i = 0; i < made->ndim; i++) {
+        const int64_t reach = (made->shape[i] - 1) * view.strides[i];
         *(reach < 0 ? &low : &high) += reach;
         if (low < begin || high >= end) {
             return 0;
@@ -184,28 +180,46 @@ static int is_within(const Frame *frame, CadNumbers view, int64_t begin, int64_t
 }
 
 /* Whether all that a view sees is of one record. */
-static int is_inside(CadGraph *graph, const Frame *frame, CadNumbers view) {
+static int is_inside(CadGraph *graph, const CadMade *made, CadNumbers view) {
     if (!cad_graph_has(graph, view.first)) {
         return 0;
     }
     const uint32_t i = cad_graph_record_of(graph, view.first);
     const int64_t first = cad_graph_first(graph, i);
-    return is_within(frame, view, first, first + cad_record_size(&graph->records[i]));
+    return is_within(made, view, first, first + cad_record_size(&graph->records[i]));
 }
 
-static int is_sound(CadGraph *graph, const Frame *frame, uint32_t op, size_t size) {
-    const int m = frame->ndim - 3, n = frame->ndim - 2, q = frame->ndim - 1;
-    const int is_product = cad_op_multiplies((CadOp)op);
-    int sound = !cad_op_sums_up((CadOp)op) ? is_result(frame, size, 0, 0)
-                : is_product               ? is_result(frame, size, n, n + 1)
-                                           : is_result(frame, size, 0, frame->ndim);
-    for (int k = 1; k < frame->n_views && sound; k++) {
-        sound = is_inside(graph, frame, frame->views[k]);
+static int is_sound_map(CadGraph *graph, const CadMade *made) {
+    const int m = made->ndim - 3, n = made->ndim - 2, q = made->ndim - 1;
+    const int is_product = cad_op_multiplies(made->op);
+    int sound = !cad_op_sums_up(made->op) ? is_result(made, 0, 0)
+                : is_product              ? is_result(made, n, n + 1)
+                                          : is_result(made, 0, made->ndim);
+    for (int k = 1; k < made->n_views && sound; k++) {
+        sound = is_inside(graph, made, made->views[k]);
     }
-    if (is_product) {
-        sound = sound && frame->views[1].strides[q] == 0 && frame->views[2].strides[m] == 0;
+    return sound &&
+           (!is_product || (made->views[1].strides[q] == 0 && made->views[2].strides[m] == 0));
+}
+
+/* Whatever the indices are, what they name has to be there. */
+static int is_sound_by_index(CadGraph *graph, const CadMade *made) {
+    const int takes = made->kind == CAD_RECORD_TAKE, ndim = made->ndim;
+    int64_t shape[CAD_MOST_AXES], strides[CAD_MOST_AXES];
+    if (ndim == CAD_MOST_AXES || made->length < 1 || made->length > INT32_MAX ||
+        made->stride < -INT32_MAX || made->stride > INT32_MAX) {
+        return 0;
     }
-    return sound;
+    memcpy(shape, made->shape, (size_t)ndim * sizeof *shape);
+    memcpy(strides, made->views[takes].strides, (size_t)ndim * sizeof *strides);
+    shape[ndim] = made->length;
+    strides[ndim] = made->stride;
+    const CadMade whole = {.ndim = ndim + 1, .shape = shape};
+    const CadNumbers indexed = {made->views[takes].first, strides};
+    return is_inside(graph, made, made->views[2]) &&
+           (takes ? is_result(made, 0, 0) && is_inside(graph, &whole, indexed)
+                  : is_inside(graph, made, made->views[1]) &&
+                        is_within(&whole, indexed, 0, (int64_t)made->size));
 }
 
 /* As much of a part as an array has; NULL if there is not as much. */
@@ -234,58 +248,37 @@ static CadId restore_pack(Restorer *r, uint32_t size) {
     return sound ? cad_graph_pack(r->graph, ids, size) : CAD_NO_ID;
 }
 
-static CadId restore_map(Restorer *r, uint32_t op, uint32_t size, uint32_t ndim) {
-    Frame frame;
-    return is_over_views(op) && ndim >= cad_entry_kinds[op].core &&
-                   read_frame(r, cad_entry_kinds[op].n_views, ndim, &frame) &&
-                   is_sound(r->graph, &frame, op, size)
-               ? cad_graph_map(r->graph, (CadOp)op, size, frame.ndim, frame.shape, frame.n_views,
-                               frame.views)
-               : CAD_NO_ID;
-}
-
-/* Whether there is such a call is for its owner to say. */
-static CadId restore_call(Restorer *r, uint32_t size, uint32_t ndim, uint32_t number) {
-    Frame frame;
-    return ndim == 1 && read_frame(r, 1, ndim, &frame) &&
-                   frame.views[0].strides[0] == (frame.size > 1) &&
-                   is_inside(r->graph, &frame, frame.views[0])
-               ? cad_graph_call(r->graph, number, frame.views[0].first, frame.size, size)
-               : CAD_NO_ID;
-}
-
-/* Whatever the indices are, what they name has to be there. */
-static CadId restore_by_index(Restorer *r, CadRecordKind kind, uint32_t size, uint32_t ndim) {
-    Frame frame;
-    if (!read_frame(r, 3, ndim, &frame)) {
+/* An array that sees others. Whether there is such a call is for its owner to say; adding to an
+ * array that is there is left to derivatives. */
+static CadId restore_views(Restorer *r, CadMade *made, uint32_t ndim) {
+    CadGraph *const graph = r->graph;
+    const int is_map = made->kind == CAD_RECORD_MAP, is_call = made->kind == CAD_RECORD_CALL;
+    size_t count;
+    if ((is_map && (!is_over_views(made->op) || ndim < cad_entry_kinds[made->op].core)) ||
+        (is_call && ndim != 1) ||
+        !take_views(r,
+                    is_map    ? (int)cad_entry_kinds[made->op].n_views
+                    : is_call ? 1
+                              : 3,
+                    ndim, made, &count)) {
         return CAD_NO_ID;
     }
-    const int64_t *extra = take(r->parts->words, sizeof *extra, r->parts->n_words, &r->word, 2);
-    if (extra == NULL || ndim == CAD_MOST_AXES || extra[0] < 1 || extra[0] > INT32_MAX ||
-        extra[1] < -INT32_MAX || extra[1] > INT32_MAX) {
-        return CAD_NO_ID;
+    if (!is_map && !is_call) {
+        const int64_t *extra =
+            take(r->parts->words, sizeof *extra, r->parts->n_words, &r->word, 2);
+        made->length = extra != NULL ? extra[0] : 0;
+        made->stride = extra != NULL ? extra[1] : 0;
     }
-    const int takes = kind == CAD_RECORD_TAKE;
-    int64_t shape[CAD_MOST_AXES], strides[CAD_MOST_AXES];
-    memcpy(shape, frame.shape, ndim * sizeof *shape);
-    memcpy(strides, frame.views[takes ? 1 : 0].strides, ndim * sizeof *strides);
-    shape[ndim] = extra[0];
-    strides[ndim] = extra[1];
-    const Frame whole = {.ndim = (int)ndim + 1, .shape = shape};
-    const CadNumbers indexed = {frame.views[takes ? 1 : 0].first, strides};
-    const int sound =
-        is_inside(r->graph, &frame, frame.views[2]) &&
-        (takes
-             ? is_result(&frame, size, 0, 0) && is_inside(r->graph, &whole, indexed)
-             : is_inside(r->graph, &frame, frame.views[1]) && is_within(&whole, indexed, 0, size));
-    return sound ? cad_graph_by_index(r->graph, kind, CAD_NO_ID, size, (int)ndim, frame.shape,
-                                      frame.views, extra[0], extra[1])
-                 : CAD_NO_ID;
+    const int sound = is_map    ? is_sound_map(graph, made)
+                      : is_call ? made->views[0].strides[0] == (count > 1) &&
+                                      is_inside(graph, made, made->views[0])
+                                : is_sound_by_index(graph, made);
+    return sound ? cad_graph_make(graph, graph, made) : CAD_NO_ID;
 }
 
-/* Adding to an array that is there is left to derivatives. */
 static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *given) {
     const uint32_t size = given[0], ndim = given[1];
+    CadMade made = {.kind = kind, .op = (CadOp)op, .size = size, .number = given[2]};
     if ((given[2] != 0 && kind != CAD_RECORD_CALL) || (op != 0 && kind != CAD_RECORD_MAP) ||
         (ndim != 0 && kind < CAD_RECORD_MAP) || (size == 0 && kind != CAD_RECORD_INPUT) ||
         size > CAD_MOST_SLOTS - r->graph->n_numbers) {
@@ -299,12 +292,10 @@ static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const u
     case CAD_RECORD_PACK:
         return restore_pack(r, size);
     case CAD_RECORD_MAP:
-        return restore_map(r, op, size, ndim);
     case CAD_RECORD_ADD_BY:
     case CAD_RECORD_TAKE:
-        return restore_by_index(r, kind, size, ndim);
     case CAD_RECORD_CALL:
-        return restore_call(r, size, ndim, given[2]);
+        return restore_views(r, &made, ndim);
     default:
         return CAD_NO_ID;
     }

@@ -72,13 +72,21 @@ static void note_call(Finder *f) {
     f->edges->too_many |= !f->with_calls;
 }
 
+/* A walk over the first views of a record; the place within itself of its result is made a number.
+ */
+static Steps steps_of(const CadMade *made, int ndim, int n_views) {
+    Steps steps = {.ndim = ndim, .shape = made->shape, .n_views = n_views};
+    for (int k = 0; k < n_views; k++) {
+        steps.strides[k] = made->views[k].strides;
+        steps.at[k] = made->views[k].first + (k == 0 ? (int64_t)made->first : 0);
+    }
+    return steps;
+}
+
 /* Whether any element that a view sees is active. */
 static int sees_active(const Finder *f, const CadMade *made, CadNumbers view) {
-    Steps steps = {.ndim = made->ndim,
-                   .shape = made->shape,
-                   .n_views = 1,
-                   .strides = {view.strides},
-                   .at = {view.first}};
+    const CadMade one = {.ndim = made->ndim, .shape = made->shape, .views = {view}};
+    Steps steps = steps_of(&one, made->ndim, 1);
     do {
         if (f->is_active[steps.at[0]]) {
             return 1;
@@ -99,15 +107,11 @@ static double *folded(CadGraph *graph, CadId id, int most);
 /* Whether all operands of a row are constants, or follow from them; its values. */
 static int fold_row(CadGraph *graph, const CadMade *made, int most, double *values) {
     double *known[3] = {NULL, NULL, NULL}, x[3] = {0.0, 0.0, 0.0};
-    Steps steps = {.ndim = made->ndim, .shape = made->shape, .n_views = made->n_views};
+    Steps steps = steps_of(made, made->ndim, made->n_views);
     int done = 1;
-    for (int k = 0; k < made->n_views; k++) {
+    steps.at[0] = made->views[0].first;
+    for (int k = 1; k < made->n_views; k++) {
         const CadId id = made->views[k].first;
-        steps.strides[k] = made->strides[k];
-        steps.at[k] = id;
-        if (k == 0) {
-            continue;
-        }
         const CadRecord *const record = cad_graph_record(graph, id);
         if (!cad_record_is_array(record)) {
             done = done && cad_graph_is_constant(graph, id, &x[k - 1]);
@@ -134,8 +138,9 @@ static int fold_row(CadGraph *graph, const CadMade *made, int most, double *valu
 /* The values of the array that an element belongs to, if it follows from constants by few
  * operations; else NULL. */
 static double *folded(CadGraph *graph, CadId id, int most) {
+    CadAxes axes;
     CadMade made;
-    cad_graph_look(graph, cad_graph_record_of(graph, id), &made);
+    cad_graph_look(graph, cad_graph_record_of(graph, id), axes, &made);
     const int is_row = made.kind == CAD_RECORD_MAP && cad_op_is_row(made.op);
     if (made.kind != CAD_RECORD_CONSTANTS && (!is_row || most == 0)) {
         return NULL;
@@ -197,12 +202,7 @@ static void find_of_row(Finder *f, const CadMade *made) {
 
 /* Sums, products of matrices, and what is added at places along a view. */
 static void find_of_terms(Finder *f, const CadMade *made) {
-    Steps steps = {.ndim = made->ndim, .shape = made->shape, .n_views = made->n_views};
-    for (int k = 0; k < made->n_views; k++) {
-        steps.strides[k] = made->strides[k];
-        steps.at[k] = made->views[k].first;
-    }
-    steps.at[0] += made->first;
+    Steps steps = steps_of(made, made->ndim, made->n_views);
     const int is_product = made->n_views > 2;
     const size_t before = f->edges->n;
     do {
@@ -220,13 +220,9 @@ static void find_of_terms(Finder *f, const CadMade *made) {
 static void find_of_running(Finder *f, const CadMade *made) {
     const int backwards = (cad_entry_kinds[made->op].traits & CAD_BACKWARDS) != 0;
     const int last = made->ndim - 1;
-    const int64_t to = made->strides[0][last], from = made->strides[1][last];
+    const int64_t to = made->views[0].strides[last], from = made->views[1].strides[last];
     const int64_t n = made->shape[last];
-    Steps steps = {.ndim = last,
-                   .shape = made->shape,
-                   .n_views = 2,
-                   .strides = {made->strides[0], made->strides[1]},
-                   .at = {made->views[0].first + (int64_t)made->first, made->views[1].first}};
+    Steps steps = steps_of(made, last, 2);
     do {
         for (int64_t k = 0; k < n && goes_on(f); k++) {
             const int64_t i = backwards ? n - 1 - k : k, former = backwards ? i + 1 : i - 1;
@@ -236,6 +232,15 @@ static void find_of_running(Finder *f, const CadMade *made) {
                 add_edge(f, of, (CadId)(steps.at[0] + former * to), f->one);
             }
         }
+    } while (goes_on(f) && next_step(&steps));
+}
+
+/* Edges between a number that is none of the graph and all on a walk: it is by them, or they are
+ * by it. */
+static void link_all(Finder *f, size_t between, int is_by, Steps steps) {
+    do {
+        const size_t at = (size_t)steps.at[0];
+        add_link(f, is_by ? between : at, is_by ? at : between, f->one);
     } while (goes_on(f) && next_step(&steps));
 }
 
@@ -251,30 +256,23 @@ static void find_of_core(Finder *f, const CadMade *made) {
         return;
     }
     note_call(f);
-    Steps places = {.ndim = outer, .shape = made->shape, .n_views = made->n_views};
-    for (int k = 0; k < made->n_views; k++) {
-        places.strides[k] = made->strides[k];
-        places.at[k] = made->views[k].first + (k == 0 ? (int64_t)made->first : 0);
-    }
+    Steps places = steps_of(made, outer, made->n_views);
     do {
         const size_t between = add_numbers(f, 1);
         for (int k = made->n_views - 1; k >= 0 && goes_on(f); k--) { /* the results last */
-            Steps core = {.ndim = made->ndim - outer,
-                          .shape = made->shape + outer,
-                          .n_views = 1,
-                          .strides = {made->strides[k] + outer},
-                          .at = {places.at[k]}};
-            do {
-                const size_t at = (size_t)core.at[0];
-                add_link(f, k > 0 ? between : at, k > 0 ? at : between, f->one);
-            } while (goes_on(f) && next_step(&core));
+            link_all(f, between, k > 0,
+                     (Steps){.ndim = made->ndim - outer,
+                             .shape = made->shape + outer,
+                             .n_views = 1,
+                             .strides = {made->views[k].strides + outer},
+                             .at = {places.at[k]}});
         }
     } while (goes_on(f) && next_step(&places));
 }
 
 /* What is added to goes on into each element. */
 static void find_of_former(Finder *f, const CadMade *made) {
-    for (uint32_t k = 0; made->former != CAD_NO_ID && k < made->size && goes_on(f); k++) {
+    for (CadId k = 0; made->former != CAD_NO_ID && k < made->size && goes_on(f); k++) {
         add_edge(f, made->first + k, made->former + k, f->one);
     }
 }
@@ -282,105 +280,59 @@ static void find_of_former(Finder *f, const CadMade *made) {
 static void find_of_listed(Finder *f, const CadMade *made) {
     for (int64_t k = 0; k < made->shape[0] && goes_on(f); k++) {
         add_edge(f, made->first + f->graph->lists[made->list + (size_t)k],
-                 (CadId)(made->views[0].first + k * made->strides[0][0]), f->one);
+                 (CadId)(made->views[0].first + k * made->views[0].strides[0]), f->one);
     }
 }
 
 static void find_of_pack(Finder *f, const CadMade *made) {
-    for (uint32_t k = 0; k < made->size && goes_on(f); k++) {
+    for (CadId k = 0; k < made->size && goes_on(f); k++) {
         if (!f->is_active[made->first + k]) { /* else it is a variable itself */
             add_edge(f, made->first + k, f->graph->lists[made->list + k], f->one);
         }
     }
 }
 
-/* Numbers between those that indices may name, which start from one place, and those that have the
- * index: places differ along some axes, of which the latter have `others`. */
-typedef struct Indexed {
-    const CadMade *made;
-    int64_t starts[CAD_MOST_AXES], others[CAD_MOST_AXES];
-    int64_t targets, sources; /* where the views begin */
-    int takes;                /* else it adds, and the targets are named */
-} Indexed;
-
-/* Edges between number `between` and all that indices may name, or all others. */
-static void link_named(Finder *f, const Indexed *x, const Steps *start, size_t between) {
-    for (int64_t i = 0; i < x->made->length && goes_on(f); i++) {
-        const CadId number = (CadId)(start->at[x->takes] + i * x->made->stride);
-        add_link(f, x->takes ? between : number, x->takes ? number : between, f->one);
-    }
-}
-
-static void link_others(Finder *f, const Indexed *x, const Steps *start, size_t between) {
-    Steps other = {.ndim = x->made->ndim,
-                   .shape = x->others,
-                   .n_views = 1,
-                   .strides = {x->made->strides[!x->takes]},
-                   .at = {start->at[!x->takes]}};
-    do {
-        const size_t number = (CadId)other.at[0];
-        add_link(f, x->takes ? number : between, x->takes ? between : number, f->one);
-    } while (goes_on(f) && next_step(&other));
-}
-
 /* Which elements indices name is not known before a program runs: any may be one. What is named
- * starts from one place along axes of stride 0. */
+ * starts from one place along axes of stride 0: between all that may be named from there and those
+ * that have the index, which differ along these axes, is one number. */
 static void find_by_index(Finder *f, const CadMade *made) {
-    Indexed x = {.made = made,
-                 .targets = made->views[0].first + (int64_t)made->first,
-                 .sources = made->views[1].first,
-                 .takes = made->kind == CAD_RECORD_TAKE};
+    const int takes = made->kind == CAD_RECORD_TAKE; /* else it adds, and the targets are named */
+    int64_t starts[CAD_MOST_AXES], others[CAD_MOST_AXES];
     size_t count = 1;
     note_call(f);
     for (int axis = 0; axis < made->ndim; axis++) {
-        const int is_shared = made->strides[x.takes][axis] == 0;
-        x.starts[axis] = is_shared ? 1 : made->shape[axis];
-        x.others[axis] = is_shared ? made->shape[axis] : 1;
-        count *= (size_t)x.starts[axis];
+        const int is_shared = made->views[takes].strides[axis] == 0;
+        starts[axis] = is_shared ? 1 : made->shape[axis];
+        others[axis] = is_shared ? made->shape[axis] : 1;
+        count *= (size_t)starts[axis];
     }
     const size_t first = goes_on(f) ? add_numbers(f, count) : 0;
-    for (int leads_on = 0; leads_on < 2; leads_on++) {
-        Steps start = {.ndim = made->ndim,
-                       .shape = x.starts,
-                       .n_views = 2,
-                       .strides = {made->strides[0], made->strides[1]},
-                       .at = {x.targets, x.sources}};
+    for (int view = 1; view >= 0; view--) { /* the targets last */
+        Steps start = steps_of(made, made->ndim, 2);
+        start.shape = starts;
         size_t between = first;
         for (int goes = goes_on(f); goes; goes = goes_on(f) && next_step(&start)) {
-            (leads_on == x.takes ? link_others : link_named)(f, &x, &start, between++);
+            const int is_named = view == takes;
+            link_all(f, between++, view,
+                     (Steps){.ndim = is_named ? 1 : made->ndim,
+                             .shape = is_named ? &made->length : others,
+                             .n_views = 1,
+                             .strides = {is_named ? &made->stride : made->views[view].strides},
+                             .at = {start.at[view]}});
         }
-        if (!leads_on && !x.takes) {
+        if (view == 1) {
             find_of_former(f, made);
         }
     }
 }
 
-typedef struct Call {
-    size_t n_operands, n_between;
-    const CadMade *made;
-    size_t between, results; /* the first of them */
-} Call;
-
-/* The index of a number that the links of a call name. */
-static size_t linked(const Call *call, size_t k) {
-    if (k < call->n_operands) {
-        const int64_t at = (int64_t)k * call->made->strides[0][0];
-        return (CadId)(call->made->views[0].first + at);
-    }
-    k -= call->n_operands;
-    return k < call->n_between ? call->between + k : call->results + (k - call->n_between);
-}
-
 /* Of a call that nothing is known of, all results depend on all operands: through one number. */
 static void find_of_call(Finder *f, const CadMade *made) {
     const CadCalls *calls = f->graph->calls;
+    const size_t n_operands = (size_t)made->shape[0];
+    const int64_t size = (int64_t)made->size, one = 1;
     CadLinks links = {0};
-    int64_t active = 0;
-    while (active < made->shape[0] &&
-           !f->is_active[made->views[0].first + active * made->strides[0][0]]) {
-        active++;
-    }
-    if (active == made->shape[0]) {
+    if (!sees_active(f, made, made->views[0])) {
         return;
     }
     note_call(f);
@@ -390,24 +342,33 @@ static void find_of_call(Finder *f, const CadMade *made) {
     if (!goes_on(f)) {
         return;
     }
-    Call call = {.n_operands = (size_t)made->shape[0], .made = made};
-    call.n_between = links.is_known ? links.n_between : 1;
-    call.between = add_numbers(f, call.n_between);
-    call.results = made->first;
-    for (size_t k = 0; links.is_known && k < links.n && goes_on(f); k++) {
-        add_link(f, linked(&call, links.of[k]), linked(&call, links.by[k]), f->one);
+    const size_t n_between = links.is_known ? links.n_between : 1;
+    const size_t between = add_numbers(f, n_between);
+    for (size_t k = 0; k < links.n && links.is_known && goes_on(f); k++) {
+        size_t ends[2] = {links.of[k], links.by[k]};
+        for (int e = 0; e < 2; e++) {
+            ends[e] = ends[e] < n_operands
+                          ? made->views[0].first + ends[e] * (size_t)made->views[0].strides[0]
+                      : ends[e] < n_operands + n_between
+                          ? between + (ends[e] - n_operands)
+                          : made->first + (ends[e] - n_operands - n_between);
+        }
+        add_link(f, ends[0], ends[1], f->one);
     }
-    for (size_t k = 0; !links.is_known && k < call.n_operands && goes_on(f); k++) {
-        add_link(f, call.between, linked(&call, k), f->one);
-    }
-    for (size_t k = 0; !links.is_known && k < made->size && goes_on(f); k++) {
-        add_link(f, call.results + k, call.between, f->one);
+    if (!links.is_known && goes_on(f)) {
+        link_all(f, between, 1,
+                 steps_of(&(CadMade){.shape = made->shape, .views = {made->views[0]}}, 1, 1));
+        link_all(
+            f, between, 0,
+            (Steps){
+                .ndim = 1, .shape = &size, .n_views = 1, .strides = {&one}, .at = {made->first}});
     }
 }
 
 static void find_of_record(Finder *f, size_t i) {
+    CadAxes axes;
     CadMade made;
-    cad_graph_look(f->graph, i, &made);
+    cad_graph_look(f->graph, i, axes, &made);
     switch (made.kind) {
     case CAD_RECORD_PACK:
         find_of_pack(f, &made);
@@ -466,7 +427,7 @@ CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const
                      .active_capacity = edges->n_numbers};
     Finder *f = &finder;
     f->is_active = cad_memory_zeroed(edges->n_numbers, 1);
-    uint32_t *const uses = cad_graph_uses(graph, outputs, n_outputs);
+    uint32_t *const uses = cad_graph_uses(graph, outputs, n_outputs, 0);
     if (f->is_active == NULL || uses == NULL) {
         graph->status = CAD_NO_MEMORY;
     } else {

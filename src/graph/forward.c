@@ -148,9 +148,10 @@ static Sum sum_of_result(Forward *f, const CadMade *made, int *fits) {
 }
 
 static void forward_single(Forward *f, size_t i) {
+    CadAxes axes;
     CadMade made;
     int fits;
-    cad_graph_look(f->graph, i, &made);
+    cad_graph_look(f->graph, i, axes, &made);
     Sum sum = sum_of_result(f, &made, &fits);
     if (!fits) { /* too many parts: those of the operands become known */
         for (int k = 1; k < made.n_views; k++) {
@@ -171,7 +172,7 @@ CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, con
                             size_t n_outputs, CadId *results) {
     Forward forward = {.graph = graph, .n_records = graph->n_records, .lanes = n_wrt, .wrt = wrt};
     Forward *f = &forward;
-    f->uses = cad_graph_uses(graph, outputs, n_outputs);
+    f->uses = cad_graph_uses(graph, outputs, n_outputs, 0);
     f->sums = cad_memory_resize(NULL, f->n_records, sizeof *f->sums);
     f->tangents = cad_memory_resize(NULL, f->n_records, sizeof *f->tangents);
     if (f->uses == NULL || f->sums == NULL || f->tangents == NULL) {

@@ -328,86 +328,77 @@ CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size) {
 }
 
 /* Append a plan, all of it but what is in `rest`; NULL if there is no room. */
-static CadPlan *append_plan(CadGraph *graph, int ndim, const int64_t *shape, int n_views,
-                            const CadNumbers *views, int n_extra) {
-    const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
+static CadPlan *append_plan(CadGraph *graph, const CadMade *made, int n_extra) {
+    const int ndim = made->ndim;
+    const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + made->n_views * (ndim + 1) + n_extra);
     if (!ROOM(words, n_words, word_capacity, words)) {
         return NULL;
     }
     CadPlan *plan = (CadPlan *)(graph->words + graph->n_words);
     *plan = (CadPlan){.words = (uint32_t)words,
                       .ndim = (uint16_t)ndim,
-                      .n_views = (uint16_t)n_views,
+                      .n_views = (uint16_t)made->n_views,
                       .n_extra = (uint32_t)n_extra,
                       .size = 1,
                       .index = -1};
     for (int i = 0; i < ndim; i++) {
-        cad_plan_shape(plan)[i] = shape[i];
-        plan->size *= shape[i];
+        cad_plan_shape(plan)[i] = made->shape[i];
+        plan->size *= made->shape[i];
     }
-    for (int k = 0; k < n_views; k++) {
+    for (int k = 0; k < made->n_views; k++) {
         int64_t *view = cad_plan_view(plan, k);
-        view[0] = views[k].first;
-        memcpy(view + 1, views[k].strides, (size_t)ndim * sizeof *view);
+        view[0] = made->views[k].first;
+        memcpy(view + 1, made->views[k].strides, (size_t)ndim * sizeof *view);
     }
     graph->n_words += words;
     return plan;
 }
 
-CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
-                    int n_views, const CadNumbers *views) {
-    const CadArray array = {.plan = graph->n_words};
-    return has_array_room(graph, size) &&
-                   append_plan(graph, ndim, shape, n_views, views, 0) != NULL
-               ? finish_array(graph, CAD_RECORD_MAP, op, size, array)
-               : CAD_ZERO;
-}
-
-CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, const int64_t *shape,
-                       CadNumbers target, CadNumbers source) {
-    const CadArray array = {.plan = graph->n_words, .former = former};
-    const CadNumbers views[2] = {target, source};
-    return has_array_room(graph, size) && append_plan(graph, ndim, shape, 2, views, 0) != NULL
-               ? finish_array(graph, CAD_RECORD_ADD_TO, 0, size, array)
-               : CAD_ZERO;
-}
-
-CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
-                       CadNumbers source, size_t count) {
-    const CadArray array = {.plan = graph->n_words, .list = graph->n_lists, .former = former};
-    const int64_t shape[1] = {(int64_t)count};
-    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, list_capacity, count) ||
-        append_plan(graph, 1, shape, 1, &source, 0) == NULL) {
-        return CAD_ZERO;
-    }
-    memcpy(graph->lists + array.list, places, count * sizeof *places);
-    graph->n_lists += count;
-    return finish_array(graph, CAD_RECORD_ADD_AT, 0, size, array);
-}
-
-CadId cad_graph_by_index(CadGraph *graph, CadRecordKind kind, CadId former, size_t size, int ndim,
-                         const int64_t *shape, const CadNumbers views[3], int64_t length,
-                         int64_t stride) {
-    const CadArray array = {.plan = graph->n_words, .former = former};
+CadId cad_graph_make(CadGraph *graph, const CadGraph *from, const CadMade *made) {
+    const int by_index = made->kind == CAD_RECORD_TAKE || made->kind == CAD_RECORD_ADD_BY;
+    const size_t n_listed = made->kind == CAD_RECORD_ADD_AT ? (size_t)made->shape[0] : 0;
+    const CadArray array = {graph->n_words, graph->n_lists, made->former, made->number};
     CadPlan *plan = NULL;
-    if (has_array_room(graph, size)) {
-        plan = append_plan(graph, ndim, shape, 3, views, 2);
+    if (has_array_room(graph, made->size) && ROOM(lists, n_lists, list_capacity, n_listed)) {
+        plan = append_plan(graph, made, by_index ? 2 : 0);
     }
     if (plan == NULL) {
         return CAD_ZERO;
     }
-    cad_plan_extra(plan)[0] = length;
-    cad_plan_extra(plan)[1] = stride;
-    return finish_array(graph, kind, 0, size, array);
+    if (by_index) {
+        cad_plan_extra(plan)[0] = made->length;
+        cad_plan_extra(plan)[1] = made->stride;
+    }
+    if (n_listed > 0) {
+        const CadId *places = made->places != NULL ? made->places : from->lists + made->list;
+        memcpy(graph->lists + array.list, places, n_listed * sizeof *places);
+        graph->n_lists += n_listed;
+    }
+    return finish_array(graph, made->kind, made->op, made->size, array);
+}
+
+CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
+                    int n_views, const CadNumbers *views) {
+    CadMade made = {.kind = CAD_RECORD_MAP,
+                    .op = op,
+                    .size = size,
+                    .ndim = ndim,
+                    .shape = shape,
+                    .n_views = n_views};
+    memcpy(made.views, views, (size_t)n_views * sizeof *views);
+    return cad_graph_make(graph, graph, &made);
 }
 
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size) {
-    const CadArray array = {.plan = graph->n_words, .number = number};
     const int64_t shape[1] = {(int64_t)count}, step[1] = {count > 1};
-    const CadNumbers view = {operands, step};
-    return has_array_room(graph, size) && append_plan(graph, 1, shape, 1, &view, 0) != NULL
-               ? finish_array(graph, CAD_RECORD_CALL, 0, size, array)
-               : CAD_ZERO;
+    return cad_graph_make(graph, graph,
+                          &(CadMade){.kind = CAD_RECORD_CALL,
+                                     .number = number,
+                                     .size = size,
+                                     .ndim = 1,
+                                     .shape = shape,
+                                     .n_views = 1,
+                                     .views = {{operands, step}}});
 }
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
@@ -455,22 +446,21 @@ CadId cad_graph_first(CadGraph *graph, size_t record) {
     return run.id + run.step * (CadId)(record - run.record);
 }
 
-void cad_graph_visit_array(const CadGraph *graph, size_t record, CadVisit *visit, void *visitor) {
+void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands) {
     const CadRecord made = graph->records[record];
+    operands->ids = operands->few;
+    operands->n = 0;
     if (made.kind == CAD_RECORD_PACK) {
-        const CadId *ids = cad_graph_packed(graph, &made);
-        for (uint32_t k = 0; k < made.of.array.size; k++) {
-            visit(visitor, ids[k]);
-        }
+        operands->ids = cad_graph_packed(graph, &made);
+        operands->n = made.of.array.size;
     } else if (cad_record_has_plan(&made)) {
         CadPlan *plan = cad_graph_plan(graph, &made);
-        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
-            visit(visitor, (CadId)cad_plan_view(plan, k)[0]);
-        }
         const CadId former = cad_graph_array(graph, &made)->former;
-        if (former != CAD_NO_ID) {
-            visit(visitor, former);
+        for (int k = plan->n_views > 1 ? 1 : 0; k < plan->n_views; k++) {
+            operands->few[operands->n++] = (CadId)cad_plan_view(plan, k)[0];
         }
+        operands->few[operands->n] = former;
+        operands->n += former != CAD_NO_ID;
     }
 }
 
@@ -483,6 +473,15 @@ int cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
         *value = graph->constants[array->list + (id - record->of.array.first)];
     }
     return record->kind == CAD_RECORD_CONSTANT || record->kind == CAD_RECORD_CONSTANTS;
+}
+
+int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size) {
+    const uint32_t i = cad_graph_record_of(graph, ids[0]);
+    size_t n = cad_record_is_array(&graph->records[i]) ? 1 : 0;
+    while (n > 0 && n < size && ids[n] == ids[0] + n) {
+        n++;
+    }
+    return n == size && cad_graph_record_of(graph, ids[size - 1]) == i;
 }
 
 CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count) {

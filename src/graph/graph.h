@@ -196,17 +196,26 @@ typedef struct CadNumbers {
 CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
                     int n_views, const CadNumbers *views);
 
-/* `former` (or zeros, if CAD_NO_ID) with source numbers added to targets. */
-CadId cad_graph_add_to(CadGraph *graph, CadId former, size_t size, int ndim, const int64_t *shape,
-                       CadNumbers target, CadNumbers source);
-CadId cad_graph_add_at(CadGraph *graph, CadId former, size_t size, const CadId *places,
-                       CadNumbers source, size_t count);
+/* What a record is, as a copy, since new numbers move what the graph holds; or what an array is to
+ * be. A single number has no axes. */
+typedef struct CadMade {
+    CadRecordKind kind;
+    CadOp op;
+    CadId first;
+    size_t size;
+    CadId former;
+    uint32_t number; /* of a call */
+    size_t list;
+    const CadId *places; /* of an ADD_AT that is to be; NULL: they stand in a list already */
+    int ndim;
+    int n_views;
+    const int64_t *shape;
+    CadNumbers views[4];
+    int64_t length, stride; /* of what numbers index */
+} CadMade;
 
-/* CAD_RECORD_TAKE, or CAD_RECORD_ADD_BY with what it adds to, or CAD_NO_ID; the rest is what
- * stands in its plan. */
-CadId cad_graph_by_index(CadGraph *graph, CadRecordKind kind, CadId former, size_t size, int ndim,
-                         const int64_t *shape, const CadNumbers views[3], int64_t length,
-                         int64_t stride);
+/* Any array with a plan. Its list, if it has one, is one of the graph `from`. */
+CadId cad_graph_make(CadGraph *graph, const CadGraph *from, const CadMade *made);
 
 /* `size` results of a call of `count` operands, which stand in a row. */
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size);
@@ -273,19 +282,27 @@ static inline const CadRecord *cad_graph_record(CadGraph *graph, CadId id) {
 /* The first number of a record. */
 CadId cad_graph_first(CadGraph *graph, size_t record);
 
-/* Call `visit` with the numbers that a record is made of: with the first one of each view. */
-typedef void CadVisit(void *visitor, CadId id);
-void cad_graph_visit_array(const CadGraph *graph, size_t record, CadVisit *visit, void *visitor);
+/* The numbers that a record is made of: the first one of each view, and what is added to. They
+ * stand there as long as the graph does not grow. */
+typedef struct CadOperands {
+    const CadId *ids;
+    size_t n;
+    CadId few[4];
+} CadOperands;
 
-static inline void cad_graph_visit(const CadGraph *graph, size_t record, CadVisit *visit,
-                                   void *visitor) {
-    const CadRecord made = graph->records[record];
-    if (made.kind != CAD_RECORD_SINGLE) {
-        cad_graph_visit_array(graph, record, visit, visitor);
+void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperands *operands);
+
+static inline void cad_graph_operands(const CadGraph *graph, size_t record,
+                                      CadOperands *operands) {
+    const CadRecord *const made = &graph->records[record];
+    if (made->kind != CAD_RECORD_SINGLE) {
+        cad_graph_operands_of_array(graph, record, operands);
         return;
     }
-    for (int k = 0; k < 3 && made.of.operands[k] != CAD_NO_ID; k++) {
-        visit(visitor, made.of.operands[k]);
+    operands->ids = made->of.operands;
+    operands->n = 1;
+    while (operands->n < 3 && operands->ids[operands->n] != CAD_NO_ID) {
+        operands->n++;
     }
 }
 

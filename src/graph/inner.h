@@ -7,6 +7,9 @@
 /* A single number as it is, without folding. */
 CadId cad_graph_single(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 
+/* Whether numbers are elements of one array, side by side. */
+int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size);
+
 /* Room for a list of numbers, which is used again and again. */
 typedef struct CadRoom {
     CadId *ids;
@@ -50,25 +53,10 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
 
 /* --- records.c --- */
 
-/* What a record is, as a copy, since new numbers move what the graph holds. A single number has no
- * axes. */
-typedef struct CadMade {
-    CadRecordKind kind;
-    CadOp op;
-    CadId first;
-    uint32_t size;
-    CadId former;
-    uint32_t number; /* of a call */
-    size_t list;
-    int ndim;
-    int n_views;
-    CadNumbers views[4];
-    int64_t length, stride; /* of what numbers index */
-    int64_t shape[CAD_MOST_AXES];
-    int64_t strides[4][CAD_MOST_AXES];
-} CadMade;
+/* Room for the shape of a record and for the strides of its views. */
+typedef int64_t CadAxes[5][CAD_MOST_AXES];
 
-void cad_graph_look(CadGraph *graph, size_t record, CadMade *made);
+void cad_graph_look(CadGraph *graph, size_t record, CadAxes axes, CadMade *made);
 
 static inline CadShape cad_made_shape(CadGraph *graph, const CadMade *made, int64_t *in_order) {
     const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);
@@ -89,25 +77,26 @@ static inline int cad_made_is_kind(const CadMade *made) {
     return made->kind == CAD_RECORD_MAP && cad_op_is_kind(made->op);
 }
 
-/* Copying from a graph into another one: what a number is there by itself, and as the first one of
- * a view. */
+/* Copying from a graph into another one. */
 typedef struct CadCopier {
     CadGraph *from;
     CadGraph *to;
-    CadId (*number)(void *context, CadId id);
-    CadId (*view)(void *context, CadId id);
-    int folds; /* single numbers may become simpler */
-    void *context;
+    CadId *names;          /* of each record its first number there; CAD_NO_ID: it is not copied */
+    const CadId *operands; /* of each number of an input what stands in its place, or NULL */
+    int folds;             /* single numbers may become simpler */
 } CadCopier;
 
 /* Copies what is made of other numbers, and constants; answers its first number. */
 CadId cad_graph_copy(const CadCopier *copier, size_t record);
 
+/* What a number is there. Constants are copied when they are asked for first. */
+CadId cad_copier_name(const CadCopier *copier, CadId id);
+
 /* --- live.c --- */
 
-/* How often each record is used by some numbers, and by what these depend on; NULL without memory.
- */
-uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs);
+/* How often each record is used by some numbers (and guards, if `by_guards`), and by what these
+ * depend on; NULL without memory. */
+uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs, int by_guards);
 
 /* What depends on variables: which records, and which numbers are variables themselves. An array
  * of inputs need not be one as a whole. */

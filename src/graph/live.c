@@ -4,27 +4,24 @@
 
 /* --- what numbers depend on --- */
 
-typedef struct User {
-    CadGraph *graph;
-    uint32_t *uses;
-} User;
-
-static void use(void *visitor, CadId id) {
-    const User *user = visitor;
-    user->uses[cad_graph_record_of(user->graph, id)]++;
-}
-
-uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs) {
-    User user = {graph, cad_memory_zeroed(graph->n_records, sizeof *user.uses)};
-    for (size_t k = 0; k < n_outputs && user.uses != NULL; k++) {
-        use(&user, outputs[k]);
+uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs, int by_guards) {
+    uint32_t *const uses = cad_memory_zeroed(graph->n_records, sizeof *uses);
+    CadOperands of;
+    for (size_t k = 0; k < n_outputs && uses != NULL; k++) {
+        uses[cad_graph_record_of(graph, outputs[k])]++;
     }
-    for (size_t i = graph->n_records; i-- > 0 && user.uses != NULL;) {
-        if (user.uses[i] > 0) {
-            cad_graph_visit(graph, i, use, &user);
+    for (size_t k = 0; k < graph->n_guards && uses != NULL && by_guards; k++) {
+        uses[cad_graph_record_of(graph, graph->guards[k].id)]++;
+    }
+    for (size_t i = graph->n_records; i-- > 0 && uses != NULL;) {
+        if (uses[i] > 0) {
+            cad_graph_operands(graph, i, &of);
+            for (size_t k = 0; k < of.n; k++) {
+                uses[cad_graph_record_of(graph, of.ids[k])]++;
+            }
         }
     }
-    return user.uses;
+    return uses;
 }
 
 /* --- copies --- */
@@ -51,7 +48,7 @@ static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
     CadPairs found = {0};
-    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs);
+    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs, 0);
     uint32_t *index = cad_memory_zeroed(graph->n_numbers, sizeof *index);
     CadStatus status = uses == NULL || index == NULL ? CAD_NO_MEMORY : CAD_OK;
     if (status == CAD_OK) {
@@ -74,57 +71,39 @@ CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, cons
 
 /* --- what depends on variables --- */
 
-typedef struct Reacher {
-    CadGraph *graph;
-    CadActive active;
-    int found;
-} Reacher;
-
-static void look_at_number(void *visitor, CadId id) {
-    Reacher *r = visitor;
-    r->found |= cad_is_active_number(r->graph, &r->active, id);
-}
-
-static void look_at_view(void *visitor, CadId id) {
-    Reacher *r = visitor;
-    r->found |= cad_is_active(r->graph, &r->active, id);
-}
-
 /* What has no derivative hands nothing on; nor do indices. */
-static void reach(Reacher *r, size_t i, int by_value) {
-    const CadRecord record = r->graph->records[i];
+static int is_reached(CadGraph *graph, const CadActive *active, size_t i, int by_value) {
+    const CadRecord record = graph->records[i];
+    int found = active->records[i];
+    CadOperands of;
     if (!cad_record_is_made(&record) || (!by_value && cad_op_is_flat((CadOp)record.op))) {
-        return;
+        return found;
     }
-    r->found = r->active.records[i];
-    if (cad_record_is_by_index(&record) && !by_value) {
-        const CadId former = cad_graph_array(r->graph, &record)->former;
-        look_at_view(r, (CadId)cad_plan_view(cad_graph_plan(r->graph, &record), 1)[0]);
-        look_at_view(r, former);
-    } else {
-        const int singly = record.kind == CAD_RECORD_SINGLE || record.kind == CAD_RECORD_PACK;
-        cad_graph_visit(r->graph, i, singly ? look_at_number : look_at_view, r);
+    const int singly = record.kind == CAD_RECORD_SINGLE || record.kind == CAD_RECORD_PACK;
+    cad_graph_operands(graph, i, &of);
+    for (size_t k = 0; k < of.n; k++) {
+        if (k != 1 || by_value || !cad_record_is_by_index(&record)) {
+            found |= (singly ? cad_is_active_number : cad_is_active)(graph, active, of.ids[k]);
+        }
     }
-    r->active.records[i] = (uint8_t)r->found;
+    return found;
 }
 
 CadStatus cad_graph_find_active(CadGraph *graph, const CadId *wrt, size_t n_wrt, int by_value,
                                 CadActive *active) {
-    Reacher r = {.graph = graph};
-    r.active.records = cad_memory_zeroed(graph->n_records, 1);
-    r.active.variables = cad_memory_zeroed(graph->n_numbers, 1);
-    if (r.active.records == NULL || r.active.variables == NULL) {
-        cad_graph_forget_active(&r.active);
+    active->records = cad_memory_zeroed(graph->n_records, 1);
+    active->variables = cad_memory_zeroed(graph->n_numbers, 1);
+    if (active->records == NULL || active->variables == NULL) {
+        cad_graph_forget_active(active);
         return CAD_NO_MEMORY;
     }
     for (size_t k = 0; k < n_wrt; k++) {
-        r.active.variables[wrt[k]] = 1;
-        r.active.records[cad_graph_record_of(graph, wrt[k])] = 1;
+        active->variables[wrt[k]] = 1;
+        active->records[cad_graph_record_of(graph, wrt[k])] = 1;
     }
     for (size_t i = 0; i < graph->n_records; i++) {
-        reach(&r, i, by_value);
+        active->records[i] = (uint8_t)is_reached(graph, active, i, by_value);
     }
-    *active = r.active;
     return CAD_OK;
 }
 
@@ -149,49 +128,33 @@ CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs,
 
 /* --- beginnings --- */
 
-typedef struct Ends {
-    CadGraph *graph;
-    size_t n_records;
-    uint8_t *are_ends; /* of the first records: whether others are made of them */
-} Ends;
-
-static void find_end(void *visitor, CadId id) {
-    const Ends *ends = visitor;
-    const size_t i = cad_graph_record_of(ends->graph, id);
-    if (i < ends->n_records) {
-        ends->are_ends[i] = ends->graph->records[i].kind == CAD_RECORD_SINGLE;
-    }
-}
-
-static CadId copy_of(void *context, CadId id) {
-    (void)context;
-    return id;
-}
-
 CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **beginning, CadId *ends,
                               size_t *n_ends) {
-    Ends found = {graph, n_records, cad_memory_zeroed(n_records, 1)};
+    CadMemory memory = {0};
+    uint8_t *const is_end = cad_memory_take(&memory, graph->n_records, 1);
     CadGraph *copy = *beginning = cad_graph_new(graph->optimize);
-    if (found.are_ends == NULL || copy == NULL) {
-        cad_memory_free(found.are_ends);
-        return CAD_NO_MEMORY;
-    }
-    for (size_t i = n_records; i < graph->n_records; i++) {
-        cad_graph_visit(graph, i, find_end, &found);
-    }
-    const CadCopier copier = {graph, copy, copy_of, copy_of, 0, NULL};
+    const CadCopier copier = {
+        .from = graph,
+        .to = copy,
+        .names = cad_memory_take(&memory, n_records, sizeof *copier.names),
+    };
+    CadOperands of;
     *n_ends = 0;
-    for (size_t i = 1; i < n_records && copy->status == CAD_OK; i++) {
-        const CadRecord *record = &graph->records[i];
-        if (record->kind == CAD_RECORD_INPUT) {
-            cad_graph_input(copy, record->of.array.size);
-        } else {
-            cad_graph_copy(&copier, i);
+    for (size_t i = n_records; i < graph->n_records && memory.status == CAD_OK; i++) {
+        cad_graph_operands(graph, i, &of);
+        for (size_t k = 0; k < of.n; k++) {
+            is_end[cad_graph_record_of(graph, of.ids[k])] = 1;
         }
-        if (found.are_ends[i]) {
+    }
+    for (size_t i = 1; i < n_records && memory.status == CAD_OK && copy != NULL; i++) {
+        const CadRecord *record = &graph->records[i];
+        copier.names[i] = record->kind == CAD_RECORD_INPUT
+                              ? cad_graph_input(copy, record->of.array.size)
+                              : cad_graph_copy(&copier, i);
+        if (is_end[i] && record->kind == CAD_RECORD_SINGLE) {
             ends[(*n_ends)++] = cad_graph_first(graph, i);
         }
     }
-    cad_memory_free(found.are_ends);
-    return copy->status;
+    cad_memory_give_back(&memory);
+    return copy == NULL ? CAD_NO_MEMORY : memory.status != CAD_OK ? memory.status : copy->status;
 }

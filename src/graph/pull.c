@@ -150,12 +150,6 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
                                  .count = axes});
 }
 
-/* Add those of a record to as many numbers in a row. */
-static void accumulate_row(Pull *p, int64_t length, CadId target, CadDerivatives g) {
-    const int64_t one = 1;
-    accumulate_view(p, 1, &length, (CadNumbers){target, &one}, cad_derivatives_in_row(g));
-}
-
 /* --- adding up --- */
 
 static CadNumbers copied(CadGraph *graph, int ndim, const int64_t *shape, CadNumbers source,
@@ -208,43 +202,38 @@ static CadDerivatives whole(Pull *p, const Contribution *given) {
         copied(p->graph, along.ndim, along.shape, along.source, in_order).first, 1};
 }
 
-/* What arrives at a number that takes by indices goes back to where each was taken from. */
-static CadId add_by_index(Pull *p, CadId former, const Contribution *given, CadId target,
-                          size_t size) {
-    CadMade taken;
-    cad_graph_look(p->graph, given->at, &taken);
-    const CadNumbers views[3] = {
-        {target, taken.strides[1]},
-        cad_derivatives_of_view(given->source, taken.views[0]),
-        taken.views[2],
-    };
-    return cad_graph_by_index(p->graph, CAD_RECORD_ADD_BY, former, size, taken.ndim, taken.shape,
-                              views, taken.length, taken.stride);
-}
-
-static CadId add_at_places(Pull *p, CadId former, const Contribution *given, size_t size) {
-    CadId *places = cad_graph_room(p->graph, &p->room, given->count);
-    if (places == NULL) {
-        return former;
-    }
-    for (size_t i = 0; i < given->count; i++) {
-        places[i] = p->graph->lists[given->at + i] - given->target;
-    }
-    return cad_graph_add_at(p->graph, former, size, places, cad_derivatives_in_row(given->source),
-                            given->count);
-}
-
-/* `first` is the first number of the array. */
+/* `first` is the first number of the array. What arrives at a number that takes by indices goes
+ * back to where each was taken from. */
 static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId first, size_t size) {
+    CadGraph *const graph = p->graph;
+    const int64_t count = (int64_t)given->count;
+    CadId target = given->target - first;
+    CadAxes axes;
+    CadMade made = {.kind = CAD_RECORD_ADD_AT, .ndim = 1, .shape = &count, .n_views = 1};
     if (given->way == AT_INDICES) {
-        return add_by_index(p, former, given, given->target - first, size);
+        cad_graph_look(graph, given->at, axes, &made);
+        made.kind = CAD_RECORD_ADD_BY;
+        const CadNumbers source = cad_derivatives_of_view(given->source, made.views[0]);
+        made.views[0] = (CadNumbers){target, made.views[1].strides};
+        made.views[1] = source;
+    } else if (given->way == AT_PLACES) {
+        CadId *places = cad_graph_room(graph, &p->room, given->count);
+        for (size_t i = 0; i < given->count && places != NULL; i++) {
+            places[i] = graph->lists[given->at + i] - given->target;
+        }
+        made.places = places;
+        made.views[0] = cad_derivatives_in_row(given->source);
+    } else {
+        const Along along = along_view(p, given);
+        made = (CadMade){.kind = CAD_RECORD_ADD_TO,
+                         .ndim = along.ndim,
+                         .shape = along.shape,
+                         .n_views = 2,
+                         .views = {{target, along.targets}, along.source}};
     }
-    if (given->way == AT_PLACES) {
-        return add_at_places(p, former, given, size);
-    }
-    const Along along = along_view(p, given);
-    return cad_graph_add_to(p->graph, former, size, along.ndim, along.shape,
-                            (CadNumbers){given->target - first, along.targets}, along.source);
+    made.former = former;
+    made.size = size;
+    return graph->status == CAD_OK ? cad_graph_make(graph, graph, &made) : former;
 }
 
 /* What single elements have received, added to what is there. */
@@ -272,10 +261,16 @@ static CadDerivatives add_elements(Pull *p, CadDerivatives sum, const CadId *ele
     if (count == size) {
         return cad_derivatives_sum(p->graph, sum, packed, size);
     }
-    const CadDerivatives former = cad_derivatives_apart(p->graph, sum, size);
-    return (CadDerivatives){cad_graph_add_at(p->graph, former.first, size, some + count,
-                                             cad_derivatives_in_row(packed), count),
-                            1};
+    const int64_t length = (int64_t)count;
+    const CadMade made = {.kind = CAD_RECORD_ADD_AT,
+                          .former = cad_derivatives_apart(p->graph, sum, size).first,
+                          .size = size,
+                          .places = some + count,
+                          .ndim = 1,
+                          .shape = &length,
+                          .n_views = 1,
+                          .views = {cad_derivatives_in_row(packed)}};
+    return (CadDerivatives){cad_graph_make(p->graph, p->graph, &made), 1};
 }
 
 static CadDerivatives add_up(Pull *p, size_t i) {
@@ -326,11 +321,11 @@ static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     if (cotangents.step == 0 && kind->core > 0) {
         int64_t lengths[CAD_MOST_AXES];
         for (int i = 0; i < ndim; i++) { /* without axes that the result does not have */
-            lengths[i] = made->strides[0][i] == 0 ? 1 : made->shape[i];
+            lengths[i] = made->views[0].strides[i] == 0 ? 1 : made->shape[i];
         }
         g = copied(p->graph, ndim, lengths, g, g_strides);
         for (int i = 0; i < ndim; i++) {
-            g_strides[i] = made->strides[0][i] == 0 ? 0 : g_strides[i];
+            g_strides[i] = made->views[0].strides[i] == 0 ? 0 : g_strides[i];
         }
     }
     for (int k = 1; k < made->n_views && p->graph->status == CAD_OK; k++) {
@@ -346,7 +341,7 @@ static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
         int64_t targets[CAD_MOST_AXES], result[CAD_MOST_AXES], operands[2][CAD_MOST_AXES];
         CadNumbers views[3] = {{0, result}};
         cad_requested_axes(pull, ndim, own, made->shape, shape);
-        cad_requested_axes(pull, ndim, own, made->strides[k], targets);
+        cad_requested_axes(pull, ndim, own, made->views[k].strides, targets);
         for (int j = 1; j < cad_entry_kinds[pull->op].n_views; j++) {
             const CadNumbers of = pull->of[j - 1] == CAD_G ? g : made->views[pull->of[j - 1]];
             cad_requested_axes(pull, ndim, own, of.strides, operands[j - 1]);
@@ -393,9 +388,9 @@ static int are_even(const CadId *ids, size_t count) {
 /* Hand on, number by number, what an array that consists of numbers has received. */
 static void pull_numbers(Pull *p, const CadMade *made, const CadId *elements, CadDerivatives g) {
     const uint8_t *is_variable = p->active.variables + made->first;
-    for (uint32_t k = 0; k < made->size && p->graph->status == CAD_OK; k++) {
+    for (size_t k = 0; k < made->size && p->graph->status == CAD_OK; k++) {
         const CadId id = p->graph->lists[made->list + k];
-        const CadId given = elements != NULL ? elements[k] : g.first + g.step * k;
+        const CadId given = elements != NULL ? elements[k] : g.first + g.step * (CadId)k;
         if (given != CAD_NO_ID && !is_variable[k] && is_active(p, id)) {
             accumulate(p, id, given);
         }
@@ -409,7 +404,7 @@ static void pull_pack(Pull *p, const CadMade *made, CadDerivatives g) {
     if (of == NULL) {
         pull_numbers(p, made, NULL, g);
     } else if (are_even(ids, made->size)) {
-        const int64_t length = made->size, step = (int64_t)ids[1] - ids[0];
+        const int64_t length = (int64_t)made->size, step = (int64_t)ids[1] - ids[0];
         accumulate_view(p, 1, &length, (CadNumbers){ids[0], &step}, cad_derivatives_in_row(g));
     } else if (is_active(p, ids[0])) {
         contribute(p, (Contribution){.way = AT_PLACES,
@@ -455,12 +450,13 @@ static void pull_add_by(Pull *p, const CadMade *made, CadDerivatives g) {
     const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);
     CadNumbers taken = {g.first, cad_no_strides};
     if (g.step != 0) {
-        const CadNumbers views[3] = {
-            {0, in_order}, cad_derivatives_of_view(g, made->views[0]), made->views[2]};
-        taken =
-            (CadNumbers){cad_graph_by_index(p->graph, CAD_RECORD_TAKE, CAD_NO_ID, size, made->ndim,
-                                            made->shape, views, made->length, made->stride),
-                         in_order};
+        CadMade taking = *made;
+        taking.kind = CAD_RECORD_TAKE;
+        taking.former = CAD_NO_ID;
+        taking.size = size;
+        taking.views[0] = (CadNumbers){0, in_order};
+        taking.views[1] = cad_derivatives_of_view(g, made->views[0]);
+        taken = (CadNumbers){cad_graph_make(p->graph, p->graph, &taking), in_order};
     }
     accumulate_view(p, made->ndim, made->shape, made->views[1], taken);
 }
@@ -476,7 +472,7 @@ static uint8_t *active_operands(Pull *p, const CadMade *made) {
     }
     const CadRecord *record = cad_graph_record(graph, first);
     for (int64_t i = 0; i < made->shape[0]; i++) {
-        CadId id = (CadId)(first + i * made->strides[0][0]);
+        CadId id = (CadId)(first + i * made->views[0].strides[0]);
         if (record->kind == CAD_RECORD_PACK && !p->active.variables[id]) {
             id = cad_graph_packed(graph, record)[id - record->of.array.first];
         }
@@ -504,9 +500,9 @@ static void pull_call(Pull *p, const CadMade *made, CadDerivatives g) {
 }
 
 static void pull_record(Pull *p, size_t i) {
-    const CadRecord record = p->graph->records[i];
+    CadAxes axes;
     CadMade made;
-    cad_graph_look(p->graph, i, &made);
+    cad_graph_look(p->graph, i, axes, &made);
     if (made.kind == CAD_RECORD_PACK && p->latest[i] == 0) {
         pull_numbers(p, &made, p->cotangents + made.first, none);
         return;
@@ -515,8 +511,9 @@ static void pull_record(Pull *p, size_t i) {
     if (g.first == CAD_NO_ID || p->graph->status != CAD_OK) {
         return;
     }
-    if (cad_record_adds(&record) && made.former != CAD_NO_ID) {
-        accumulate_row(p, made.size, made.former, g);
+    if (made.former != CAD_NO_ID) {
+        const int64_t length = (int64_t)made.size, one = 1;
+        accumulate_view(p, 1, &length, (CadNumbers){made.former, &one}, cad_derivatives_in_row(g));
     }
     switch (made.kind) {
     case CAD_RECORD_PACK:

@@ -45,7 +45,7 @@ static CadDerivatives in_order_of(const CadShape *shape, const CadMade *made, Ca
         return (CadDerivatives){t.first, 0};
     }
     if (memcmp(t.strides, shape->in_order, bytes) == 0 &&
-        memcmp(made->strides[0], shape->in_order, bytes) == 0) {
+        memcmp(made->views[0].strides, shape->in_order, bytes) == 0) {
         return (CadDerivatives){t.first, 1};
     }
     const CadNumbers views[2] = {made->views[0], t};
@@ -75,6 +75,17 @@ static CadDerivatives push_row(Push *p, const CadMade *made) {
     return sum.first == CAD_NO_ID ? zero : in_order_of(&shape, made, sum);
 }
 
+/* Linear in one view: the same of its tangents, added to those of what is added to. */
+static CadDerivatives push_view(Push *p, CadMade made, int view) {
+    const CadDerivatives former = apart(p, made.former);
+    made.views[view] = view_of(p, made.views[view]);
+    if (made.views[view].first == CAD_NO_ID) {
+        return former;
+    }
+    made.former = former.first;
+    return (CadDerivatives){cad_graph_make(p->graph, p->graph, &made), 1};
+}
+
 /* By one operand after the other. What a kernel of matrices reads has to be matrices. */
 static CadDerivatives push_kind(Push *p, const CadMade *made) {
     CadDerivatives sum = zero;
@@ -82,15 +93,7 @@ static CadDerivatives push_kind(Push *p, const CadMade *made) {
         if (cad_entry_kinds[made->op].core > 0) {
             set_apart(p, made->views[k]);
         }
-        CadNumbers views[3] = {made->views[0], made->views[1]};
-        views[2] = made->n_views > 2 ? made->views[2] : views[1];
-        views[k] = view_of(p, made->views[k]);
-        if (views[k].first == CAD_NO_ID) {
-            continue;
-        }
-        const CadId found = cad_graph_map(p->graph, made->op, made->size, made->ndim, made->shape,
-                                          made->n_views, views);
-        sum = cad_derivatives_sum(p->graph, sum, (CadDerivatives){found, 1}, made->size);
+        sum = cad_derivatives_sum(p->graph, sum, push_view(p, *made, k), made->size);
     }
     return sum;
 }
@@ -98,55 +101,17 @@ static CadDerivatives push_kind(Push *p, const CadMade *made) {
 static CadDerivatives push_pack(Push *p, const CadMade *made) {
     CadId *ids = cad_graph_room(p->graph, &p->room, made->size);
     int any = 0;
-    for (uint32_t k = 0; ids != NULL && k < made->size; k++) {
+    for (size_t k = 0; ids != NULL && k < made->size; k++) {
         ids[k] = tangent_of(p, p->graph->lists[made->list + k]);
         any = any || ids[k] != CAD_NO_ID;
     }
     if (!any) {
         return zero;
     }
-    for (uint32_t k = 0; k < made->size; k++) {
+    for (size_t k = 0; k < made->size; k++) {
         ids[k] = ids[k] == CAD_NO_ID ? CAD_ZERO : ids[k];
     }
     return cad_derivatives_listed(p->graph, ids, made->size);
-}
-
-static CadDerivatives push_add_to(Push *p, const CadMade *made) {
-    const CadDerivatives former = apart(p, made->former);
-    const CadNumbers source = view_of(p, made->views[made->n_views - 1]);
-    if (source.first == CAD_NO_ID) {
-        return former;
-    }
-    if (made->kind == CAD_RECORD_ADD_TO) {
-        return (CadDerivatives){cad_graph_add_to(p->graph, former.first, made->size, made->ndim,
-                                                 made->shape, made->views[0], source),
-                                1};
-    }
-    const size_t count = (size_t)made->shape[0];
-    CadId *places = cad_graph_room(p->graph, &p->room, count);
-    if (places == NULL) {
-        return former;
-    }
-    memcpy(places, p->graph->lists + made->list, count * sizeof *places);
-    return (CadDerivatives){
-        cad_graph_add_at(p->graph, former.first, made->size, places, source, count), 1};
-}
-
-/* Indices have no tangents. */
-static CadDerivatives push_by_index(Push *p, const CadMade *made) {
-    CadNumbers views[3] = {made->views[0], made->views[1], made->views[2]};
-    const CadDerivatives former = made->kind == CAD_RECORD_ADD_BY ? apart(p, made->former) : zero;
-    if (made->kind == CAD_RECORD_TAKE) {
-        set_apart(p, views[1]);
-    }
-    views[1] = view_of(p, views[1]);
-    if (views[1].first == CAD_NO_ID) {
-        return former;
-    }
-    return (CadDerivatives){cad_graph_by_index(p->graph, made->kind, former.first, made->size,
-                                               made->ndim, made->shape, views, made->length,
-                                               made->stride),
-                            1};
 }
 
 /* Whether each of the operands of a call has a tangent that may not be 0; NULL without memory. */
@@ -183,18 +148,22 @@ static CadDerivatives push_call(Push *p, const CadMade *made) {
     return found == CAD_NO_ID ? zero : (CadDerivatives){found, made->size > 1};
 }
 
+/* Indices have no tangents. */
 static CadDerivatives push_record(Push *p, size_t i) {
+    CadAxes axes;
     CadMade made;
-    cad_graph_look(p->graph, i, &made);
+    cad_graph_look(p->graph, i, axes, &made);
     switch (made.kind) {
     case CAD_RECORD_PACK:
         return push_pack(p, &made);
-    case CAD_RECORD_ADD_TO:
     case CAD_RECORD_ADD_AT:
-        return push_add_to(p, &made);
-    case CAD_RECORD_ADD_BY:
+        return push_view(p, made, 0);
     case CAD_RECORD_TAKE:
-        return push_by_index(p, &made);
+        set_apart(p, made.views[1]);
+        return push_view(p, made, 1);
+    case CAD_RECORD_ADD_TO:
+    case CAD_RECORD_ADD_BY:
+        return push_view(p, made, 1);
     case CAD_RECORD_CALL:
         return push_call(p, &made);
     default:
@@ -213,7 +182,7 @@ static void seed(Push *p, const CadId *wrt, const CadId *along, size_t n_wrt) {
         if (ids == NULL) {
             return;
         }
-        int in_order = 1, any = 0;
+        int any = 0;
         for (uint32_t e = 0; e < size; e++) {
             ids[e] = CAD_ZERO;
         }
@@ -222,13 +191,11 @@ static void seed(Push *p, const CadId *wrt, const CadId *along, size_t n_wrt) {
         }
         for (uint32_t e = 0; e < size; e++) {
             any = any || !cad_graph_is(graph, ids[e], 0.0);
-            in_order = in_order && ids[e] == ids[0] + e;
         }
-        in_order = in_order && cad_record_is_array(cad_graph_record(graph, ids[0])) &&
-                   cad_graph_record_of(graph, ids[0]) == cad_graph_record_of(graph, ids[size - 1]);
         if (any) {
-            p->tangents[i] = in_order ? (CadDerivatives){ids[0], size > 1}
-                                      : cad_derivatives_listed(graph, ids, size);
+            p->tangents[i] = cad_graph_are_in_row(graph, ids, size)
+                                 ? (CadDerivatives){ids[0], size > 1}
+                                 : cad_derivatives_listed(graph, ids, size);
         }
     }
 }
@@ -237,7 +204,7 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
                          const CadId *outputs, size_t n_outputs, CadId *results) {
     Push push = {.graph = graph, .n_records = graph->n_records};
     Push *p = &push;
-    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs);
+    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs, 0);
     p->tangents = cad_memory_zeroed(p->n_records, sizeof *p->tangents);
     if (uses == NULL || p->tangents == NULL) {
         graph->status = CAD_NO_MEMORY;

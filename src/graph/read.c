@@ -48,21 +48,6 @@ static void name_elements(Reader *r, int64_t low, size_t size, CadId first) {
     }
 }
 
-/* Whether slots hold elements of one array, side by side. */
-static int is_stretch(Reader *r, int64_t low, int64_t high) {
-    const CadId first = r->at[low - r->base];
-    if (first == CAD_NO_ID || !cad_record_is_array(cad_graph_record(r->graph, first))) {
-        return 0;
-    }
-    for (int64_t slot = low + 1; slot <= high; slot++) {
-        if (r->at[slot - r->base] != first + (CadId)(slot - low)) {
-            return 0;
-        }
-    }
-    return cad_graph_record_of(r->graph, first) ==
-           cad_graph_record_of(r->graph, first + (CadId)(high - low));
-}
-
 /* The numbers that a view of a plan holds. `strides` is room for as many as there are axes. */
 static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const int64_t *view,
                              int64_t *strides) {
@@ -83,7 +68,8 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
             cad_graph_constants(r->graph, cad_tape_values(r->tape, low) + low, size);
         name_elements(r, low, size, first);
     }
-    if (low >= (int64_t)r->base && is_stretch(r, low, high)) {
+    if (low >= (int64_t)r->base &&
+        cad_graph_are_in_row(r->graph, &r->at[low - r->base], (size_t)(high - low + 1))) {
         return (CadNumbers){r->at[view[0] - r->base], strides};
     }
     /* Number by number, along the axes that it has. */
@@ -405,11 +391,16 @@ static void read_by_index(Reader *r, CadEntry entry, int64_t *place, int adds, i
         memcpy(strides[0], in_order, (size_t)ndim * sizeof *shape);
         memcpy(strides[1] + outer, along[0] + 1, (size_t)inner * sizeof *shape);
     }
-    const CadNumbers views[3] = {
-        {0, strides[0]}, {from.first, strides[1]}, {by.first, strides[2]}};
-    name_elements(r, entry.out, entry.b,
-                  cad_graph_by_index(r->graph, adds ? CAD_RECORD_ADD_BY : CAD_RECORD_TAKE,
-                                     CAD_NO_ID, entry.b, ndim, shape, views, length, stride));
+    const CadMade made = {
+        .kind = adds ? CAD_RECORD_ADD_BY : CAD_RECORD_TAKE,
+        .size = entry.b,
+        .ndim = ndim,
+        .shape = shape,
+        .n_views = 3,
+        .views = {{0, strides[0]}, {from.first, strides[1]}, {by.first, strides[2]}},
+        .length = length,
+        .stride = stride};
+    name_elements(r, entry.out, entry.b, cad_graph_make(r->graph, r->graph, &made));
 }
 
 static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {

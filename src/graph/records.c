@@ -1,19 +1,21 @@
 /* Records one by one: taken apart, and copied from a graph into another one. */
 #include "graph/inner.h"
 
-void cad_graph_look(CadGraph *graph, size_t index, CadMade *made) {
+void cad_graph_look(CadGraph *graph, size_t index, CadAxes axes, CadMade *made) {
     const CadRecord record = graph->records[index];
     made->kind = (CadRecordKind)record.kind;
     made->op = (CadOp)record.op;
     made->first = cad_graph_first(graph, index);
     made->size = cad_record_size(&record);
+    made->former = CAD_NO_ID;
+    made->places = NULL;
     made->ndim = 0;
     made->n_views = 0;
+    made->shape = axes[4];
     if (record.kind == CAD_RECORD_SINGLE) {
         made->n_views = 1 + cad_op_info[record.op].arity;
-        made->views[0] = (CadNumbers){0, made->strides[0]};
-        for (int k = 1; k < made->n_views; k++) {
-            made->views[k] = (CadNumbers){record.of.operands[k - 1], made->strides[k]};
+        for (int k = 0; k < made->n_views; k++) {
+            made->views[k] = (CadNumbers){k > 0 ? record.of.operands[k - 1] : 0, axes[k]};
         }
     }
     if (!cad_record_is_array(&record)) {
@@ -31,20 +33,43 @@ void cad_graph_look(CadGraph *graph, size_t index, CadMade *made) {
     made->n_views = plan->n_views;
     made->length = plan->n_extra > 0 ? cad_plan_extra(plan)[0] : 0;
     made->stride = plan->n_extra > 0 ? cad_plan_extra(plan)[1] : 0;
-    memcpy(made->shape, cad_plan_shape(plan), plan->ndim * sizeof *made->shape);
+    memcpy(axes[4], cad_plan_shape(plan), plan->ndim * sizeof *axes[4]);
     for (int k = 0; k < plan->n_views; k++) {
-        memcpy(made->strides[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *made->shape);
-        made->views[k] = (CadNumbers){(CadId)cad_plan_view(plan, k)[0], made->strides[k]};
+        memcpy(axes[k], cad_plan_view(plan, k) + 1, plan->ndim * sizeof *axes[k]);
+        made->views[k] = (CadNumbers){(CadId)cad_plan_view(plan, k)[0], axes[k]};
     }
 }
 
 /* --- copies --- */
 
+/* Numbers of an input that stand in a row there need not be packed. */
+static CadId name_input(const CadCopier *copier, const CadRecord *input) {
+    const CadId *const ids = copier->operands + input->of.array.first;
+    const uint32_t size = input->of.array.size;
+    return cad_graph_are_in_row(copier->to, ids, size) ? ids[0]
+                                                       : cad_graph_pack(copier->to, ids, size);
+}
+
+static CadId view_name(const CadCopier *copier, CadId id) {
+    const uint32_t i = cad_graph_record_of(copier->from, id);
+    const CadRecord *record = &copier->from->records[i];
+    if (copier->names[i] == CAD_NO_ID) {
+        copier->names[i] = record->kind == CAD_RECORD_INPUT ? name_input(copier, record)
+                                                            : cad_graph_copy(copier, i);
+    }
+    return copier->names[i] + (id - cad_graph_first(copier->from, i));
+}
+
+CadId cad_copier_name(const CadCopier *copier, CadId id) {
+    return copier->operands != NULL && cad_graph_record(copier->from, id)->kind == CAD_RECORD_INPUT
+               ? copier->operands[id]
+               : view_name(copier, id);
+}
+
 static CadId copy_single(const CadCopier *copier, const CadMade *made) {
     CadId x[3];
     for (int k = 0; k < 3; k++) {
-        x[k] =
-            copier->number(copier->context, made->views[k + 1 < made->n_views ? k + 1 : 1].first);
+        x[k] = cad_copier_name(copier, made->views[k + 1 < made->n_views ? k + 1 : 1].first);
     }
     return (copier->folds ? cad_graph_apply : cad_graph_single)(copier->to, made->op, x[0], x[1],
                                                                 x[2]);
@@ -56,8 +81,8 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
         copier->to->status = CAD_NO_MEMORY;
         return CAD_ZERO;
     }
-    for (uint32_t k = 0; k < made->size; k++) {
-        ids[k] = copier->number(copier->context, copier->from->lists[made->list + k]);
+    for (size_t k = 0; k < made->size; k++) {
+        ids[k] = cad_copier_name(copier, copier->from->lists[made->list + k]);
     }
     const CadId first = cad_graph_pack(copier->to, ids, made->size);
     cad_memory_free(ids);
@@ -66,41 +91,23 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
 
 CadId cad_graph_copy(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
-    const CadRecord *record = &from->records[index];
+    CadAxes axes;
     CadMade made;
-    cad_graph_look(from, index, &made);
-    if (made.kind == CAD_RECORD_SINGLE) {
-        return copy_single(copier, &made);
-    }
-    for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
-        made.views[k].first = copier->view(copier->context, made.views[k].first);
-    }
-    CadId former = CAD_NO_ID;
-    if (cad_record_adds(record) && made.former != CAD_NO_ID) {
-        former = copier->view(copier->context, made.former);
-    }
+    cad_graph_look(from, index, axes, &made);
     switch (made.kind) {
+    case CAD_RECORD_SINGLE:
+        return copy_single(copier, &made);
     case CAD_RECORD_CONSTANT:
-        return cad_graph_constant(to, cad_record_value(record));
+        return cad_graph_constant(to, cad_record_value(&from->records[index]));
     case CAD_RECORD_CONSTANTS:
         return cad_graph_constants(to, from->constants + made.list, made.size);
     case CAD_RECORD_PACK:
         return copy_pack(copier, &made);
-    case CAD_RECORD_ADD_TO:
-        return cad_graph_add_to(to, former, made.size, made.ndim, made.shape, made.views[0],
-                                made.views[1]);
-    case CAD_RECORD_ADD_AT:
-        return cad_graph_add_at(to, former, made.size, from->lists + made.list, made.views[0],
-                                (size_t)made.shape[0]);
-    case CAD_RECORD_ADD_BY:
-    case CAD_RECORD_TAKE:
-        return cad_graph_by_index(to, made.kind, former, made.size, made.ndim, made.shape,
-                                  made.views, made.length, made.stride);
-    case CAD_RECORD_CALL:
-        return cad_graph_call(to, made.number, made.views[0].first, (size_t)made.shape[0],
-                              made.size);
     default:
-        return cad_graph_map(to, made.op, made.size, made.ndim, made.shape, made.n_views,
-                             made.views);
+        for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
+            made.views[k].first = view_name(copier, made.views[k].first);
+        }
+        made.former = made.former != CAD_NO_ID ? view_name(copier, made.former) : CAD_NO_ID;
+        return cad_graph_make(to, from, &made);
     }
 }

@@ -48,7 +48,7 @@ void cad_maker_find_chains(CadMaker *m) {
 
 size_t cad_maker_terms(CadMaker *m, size_t head) {
     const size_t count = m->chain[head];
-    if (!GROW(m, terms, 0, term_capacity, count)) {
+    if (!GROW(m, terms, 0, term_capacity, 2 * count)) {
         return 0;
     }
     size_t part = head;
@@ -57,14 +57,24 @@ size_t cad_maker_terms(CadMaker *m, size_t head) {
         CadId x = record->of.operands[0], y = record->of.operands[1];
         const uint32_t left = resolve(m, &x), right = resolve(m, &y);
         if (k == 2) {
-            m->terms[0] = (CadTerm){x, 0};
+            m->terms[0] = x;
+            m->terms[count] = 0;
         }
         /* Its parts have no uses any more; that is what tells them. */
         const int left_is_part =
             k == 2 || (adds(m, left) && m->uses[left] == 0 && m->chain[left] == k - 1);
-        m->terms[k - 1] =
-            (CadTerm){left_is_part ? y : x, left_is_part && record->op == CAD_OP_subtract};
+        m->terms[k - 1] = left_is_part ? y : x;
+        m->terms[count + k - 1] = left_is_part && record->op == CAD_OP_subtract;
         part = left_is_part ? left : right;
     }
     return count;
+}
+
+void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands) {
+    if (!is_chain(m, record)) {
+        cad_graph_operands(m->graph, record, operands);
+        return;
+    }
+    operands->n = cad_maker_terms(m, record);
+    operands->ids = m->terms;
 }

@@ -64,15 +64,16 @@ static void emit_stretch(CadMaker *m, CadStretch stretch) {
 }
 
 /* Stretches of results that stand evenly, and lists of what lies between. */
-void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots) {
+void cad_maker_emit_results(CadMaker *m) {
     enum { SHORT = 4 };
+    const size_t n_roots = m->n_roots;
     size_t begin;
     if (!cad_maker_add_list(m, n_roots, &begin)) {
         return;
     }
     int32_t *const places = m->program->lists + begin;
     for (size_t k = 0; k < n_roots; k++) {
-        places[k] = cad_maker_place_of(m, roots[k]);
+        places[k] = cad_maker_place_of(m, m->roots[k]);
     }
     size_t listed = 0; /* numbers before k that are in no stretch yet */
     for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {

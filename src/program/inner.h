@@ -35,11 +35,6 @@ typedef struct CadRelease {
     uint32_t next; /* at the same level */
 } CadRelease;
 
-typedef struct CadTerm {
-    CadId id;
-    int minus;
-} CadTerm;
-
 /* Where an operand of a vector stands: a number for each element, `step` apart. */
 typedef struct CadPlaces {
     int32_t place;
@@ -48,10 +43,16 @@ typedef struct CadPlaces {
 
 typedef struct CadMaker {
     CadGraph *graph;
+    CadUse use;
+    const CadId *inputs, *roots;
+    size_t n_inputs, n_shared, n_roots;
     CadProgram *program;
     CadStatus status;
+    CadMemory memory; /* what does not grow */
     int joins;        /* operations of one kind to vectors, chains to sums */
     int32_t boundary; /* places below it are the same for all directions */
+    CadId *ends;      /* what it is made for, beside guards: roots, and what is taken at indices */
+    size_t n_ends;
     /* of records */
     uint32_t *uses;  /* by records and results; of parts of a sum none */
     uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum, or none */
@@ -59,14 +60,10 @@ typedef struct CadMaker {
     uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
     int32_t *place;
-    uint8_t *is_copied; /* an input of which more is wanted than to be taken from */
-    uint8_t *is_early;  /* what guards need; and levels of another kind */
-    uint32_t *other_level;
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
     uint32_t n_levels;
-    uint32_t highest; /* of the levels at hand */
     uint32_t n_groups;
     /* places */
     int32_t n_places;
@@ -78,7 +75,7 @@ typedef struct CadMaker {
     size_t n_releases, release_capacity;
     uint32_t *release_at; /* by level: the first one */
     /* of one chain, of one level */
-    CadTerm *terms;
+    CadId *terms; /* and, behind them, of each whether it is subtracted */
     size_t term_capacity;
     struct CadMember *members;
     size_t member_capacity;
@@ -129,6 +126,11 @@ static inline int is_constant_number(const CadMaker *m, size_t i) {
     return m->graph->records[i].kind == CAD_RECORD_CONSTANT;
 }
 
+/* Raise a level to another one. */
+static inline void raise_to(uint32_t *level, uint32_t other) {
+    *level = other > *level ? other : *level;
+}
+
 /* Whether an operation is the sum of a chain. */
 static inline int is_chain(const CadMaker *m, size_t i) {
     return m->chain[i] >= LONG_CHAIN;
@@ -143,17 +145,19 @@ static inline int is_made(const CadMaker *m, size_t i) {
 
 /* --- wanted.c --- */
 
-/* Count the uses of records that roots and guards depend on. */
-void cad_maker_find_wanted(CadMaker *m, const CadId *roots, size_t n_roots);
+/* Count the uses of records that ends and guards depend on. */
+void cad_maker_find_wanted(CadMaker *m);
 
 /* --- chains.c --- */
 
 /* Among the wanted numbers. */
 void cad_maker_find_chains(CadMaker *m);
 
-/* The terms of a chain, in the order in which they were added; answers how many. Those that are
- * subtracted stand in m->terms with their `minus` set. */
+/* The terms of a chain, in the order in which they were added, in m->terms; answers how many. */
 size_t cad_maker_terms(CadMaker *m, size_t head);
+
+/* What a record is made of: of a chain the terms. */
+void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands);
 
 /* --- levels.c --- */
 
@@ -165,7 +169,7 @@ void cad_maker_find_levels(CadMaker *m, int early);
  * ends there; in their order, and many at a time. */
 void cad_maker_place_checks(CadMaker *m);
 
-void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots);
+void cad_maker_find_last_reads(CadMaker *m);
 
 /* Records that are made, in the order of their levels: from begin[2 k] on the arrays of level k,
  * from begin[2 k + 1] on its single numbers. */
@@ -185,11 +189,10 @@ size_t cad_maker_estimate(CadMaker *m);
 /* --- places.c --- */
 
 /* Give inputs that are nothing but taken from a place for their address, behind all inputs. */
-void cad_maker_refer_to_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs,
-                               const CadId *roots, size_t n_roots);
+void cad_maker_refer_to_inputs(CadMaker *m);
 
 /* Inputs come first; so many of them are shared. */
-void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared);
+void cad_maker_place_inputs(CadMaker *m);
 
 int32_t cad_maker_take_place(CadMaker *m);
 int32_t cad_maker_take_block(CadMaker *m, size_t size);
@@ -227,7 +230,7 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, con
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step);
 
-void cad_maker_emit_results(CadMaker *m, const CadId *roots, size_t n_roots);
+void cad_maker_emit_results(CadMaker *m);
 
 /* Have those guards compared that are to be after a level. */
 void cad_maker_emit_checks(CadMaker *m, uint32_t level);

@@ -1,86 +1,74 @@
 /* The levels of numbers, and who reads what last. */
-#include "program/visit.h"
+#include "program/inner.h"
 
-/* --- as late as readers allow --- */
-
-/* While these levels are looked for, they are counted from the end: m->highest is that of the
- * reader. */
-static void put_before(void *maker, CadId id) {
-    CadMaker *m = maker;
-    uint32_t *level = &m->level[record_of(m, id)];
-    *level = m->highest + 1 > *level ? m->highest + 1 : *level;
-}
-
-static void put_operands_before(CadMaker *m, size_t i) {
-    if (is_made(m, i)) {
-        m->highest = m->level[i] = m->level[i] > 0 ? m->level[i] : 1;
-        m->n_levels = m->highest > m->n_levels ? m->highest : m->n_levels;
-        visit_operands(m, i, put_before);
-    }
-}
-
+/* As late as readers allow. While these levels are looked for, they are counted from the end. */
 static void find_latest_levels(CadMaker *m) {
-    go_back(m, put_operands_before);
+    CadOperands of;
+    m->n_levels = 0;
+    for (size_t i = m->graph->n_records; i-- > 0;) {
+        if (is_made(m, i)) {
+            raise_to(&m->level[i], 1);
+            raise_to(&m->n_levels, m->level[i]);
+            cad_maker_operands(m, i, &of);
+            for (size_t k = 0; k < of.n; k++) {
+                raise_to(&m->level[record_of(m, of.ids[k])], m->level[i] + 1);
+            }
+        }
+    }
     m->n_levels++; /* the first one is that of inputs and constants */
     for (size_t i = 0; i < m->graph->n_records; i++) {
         m->level[i] = is_made(m, i) ? m->n_levels - m->level[i] : 0;
     }
 }
 
-/* --- as early as operands allow --- */
-
-static void look_at_level(void *maker, CadId id) {
-    CadMaker *m = maker;
-    const uint32_t level = m->level[record_of(m, id)];
-    m->highest = level > m->highest ? level : m->highest;
-}
-
+/* As early as operands allow. */
 static void find_earliest_levels(CadMaker *m) {
+    CadOperands of;
     m->n_levels = 1;
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
-            m->highest = 0;
-            visit_operands(m, i, look_at_level);
-            m->level[i] = m->highest + 1;
-            m->n_levels = m->level[i] + 1 > m->n_levels ? m->level[i] + 1 : m->n_levels;
+            uint32_t level = 0;
+            cad_maker_operands(m, i, &of);
+            for (size_t k = 0; k < of.n; k++) {
+                raise_to(&level, m->level[record_of(m, of.ids[k])]);
+            }
+            m->level[i] = level + 1;
+            raise_to(&m->n_levels, level + 2);
         }
     }
 }
 
-/* --- what guards need, early --- */
-
-static void want_early(void *maker, CadId id) {
-    CadMaker *m = maker;
-    m->is_early[record_of(m, id)] = 1;
-}
-
-static void want_operands_early(CadMaker *m, size_t i) {
-    if (m->is_early[i] && is_made(m, i)) {
-        visit_operands(m, i, want_early);
-    }
-}
-
-static void exchange_levels(CadMaker *m) {
-    uint32_t *const level = m->level;
-    m->level = m->other_level;
-    m->other_level = level;
-}
-
-/* The earliest level never comes after the latest one, and what guards need has operands that they
- * need, too: so both may be mixed. */
+/* What guards need, early: the earliest level never comes after the latest one, and what guards
+ * need has operands that they need, too, so both may be mixed. */
 static void find_mixed_levels(CadMaker *m) {
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        want_early(m, m->graph->guards[k].id);
+    const size_t n = m->graph->n_records;
+    uint8_t *const is_early = cad_memory_zeroed(n, 1);
+    uint32_t *const early = cad_memory_zeroed(n, sizeof *early), *const late = m->level;
+    CadOperands of;
+    if (is_early == NULL || early == NULL) {
+        fail(m);
+    } else {
+        for (size_t k = 0; k < m->graph->n_guards; k++) {
+            is_early[record_of(m, m->graph->guards[k].id)] = 1;
+        }
+        for (size_t i = n; i-- > 0;) {
+            if (is_early[i] && is_made(m, i)) {
+                cad_maker_operands(m, i, &of);
+                for (size_t k = 0; k < of.n; k++) {
+                    is_early[record_of(m, of.ids[k])] = 1;
+                }
+            }
+        }
+        m->level = early;
+        find_earliest_levels(m);
+        m->level = late;
+        find_latest_levels(m);
+        for (size_t i = 0; i < n; i++) {
+            late[i] = is_early[i] ? early[i] : late[i];
+        }
     }
-    go_back(m, want_operands_early);
-    exchange_levels(m);
-    find_earliest_levels(m);
-    exchange_levels(m);
-    m->n_levels = 0;
-    find_latest_levels(m);
-    for (size_t i = 0; i < m->graph->n_records; i++) {
-        m->level[i] = m->is_early[i] ? m->other_level[i] : m->level[i];
-    }
+    cad_memory_free(is_early);
+    cad_memory_free(early);
 }
 
 void cad_maker_find_levels(CadMaker *m, int early) {
@@ -129,8 +117,7 @@ void cad_maker_place_checks(CadMaker *m) {
         since += level > 0 ? work[level] : 0;
         while (k < n_guards && ready <= level) {
             if (++k < n_guards) {
-                const uint32_t own = m->level[record_of(m, m->graph->guards[k].id)];
-                ready = own > ready ? own : ready;
+                raise_to(&ready, m->level[record_of(m, m->graph->guards[k].id)]);
             }
         }
         if (k == n_guards || (k > waiting && since >= LEAST_WORK + done / SHARE)) {
@@ -146,35 +133,28 @@ void cad_maker_place_checks(CadMaker *m) {
 
 /* --- last reads --- */
 
-/* A number is read on the level m->highest. */
-static void read_later(void *maker, CadId id) {
-    CadMaker *m = maker;
-    const uint32_t i = record_of(m, id);
-    m->last[i] = m->highest > m->last[i] ? m->highest : m->last[i];
-}
-
-static void note_reads(CadMaker *m, size_t i) {
-    if (m->level[i] == 0) {
-        return;
-    }
-    /* An array that consists of numbers may turn out to be where they are: it keeps them. */
-    m->highest = m->level[i];
-    if (m->graph->records[i].kind == CAD_RECORD_PACK && m->last[i] > m->highest) {
-        m->highest = m->last[i];
-    }
-    visit_operands(m, i, read_later);
-}
-
-void cad_maker_find_last_reads(CadMaker *m, const CadId *roots, size_t n_roots) {
-    m->highest = FOREVER;
-    for (size_t k = 0; k < n_roots; k++) {
-        read_later(m, roots[k]);
+void cad_maker_find_last_reads(CadMaker *m) {
+    CadOperands of;
+    for (size_t k = 0; k < m->n_ends; k++) {
+        m->last[record_of(m, m->ends[k])] = FOREVER;
     }
     for (size_t k = 0; k < m->graph->n_guards; k++) {
-        m->highest = m->check_level[k];
-        read_later(m, m->graph->guards[k].id);
+        raise_to(&m->last[record_of(m, m->graph->guards[k].id)], m->check_level[k]);
     }
-    go_back(m, note_reads);
+    for (size_t i = m->graph->n_records; i-- > 0;) {
+        uint32_t level = m->level[i];
+        if (level == 0) {
+            continue;
+        }
+        /* An array that consists of numbers may turn out to be where they are: it keeps them. */
+        if (m->graph->records[i].kind == CAD_RECORD_PACK) {
+            raise_to(&level, m->last[i]);
+        }
+        cad_maker_operands(m, i, &of);
+        for (size_t k = 0; k < of.n; k++) {
+            raise_to(&m->last[record_of(m, of.ids[k])], level);
+        }
+    }
 }
 
 /* --- in the order of levels --- */

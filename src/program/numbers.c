@@ -236,8 +236,8 @@ static void emit_chain(CadMaker *m, uint32_t head, uint32_t level) {
     for (int minus = 0; minus < 2; minus++) {
         size_t n = 0;
         for (size_t i = 0; i < count; i++) {
-            if (m->terms[i].minus == minus) {
-                places[n++] = cad_maker_place_of(m, m->terms[i].id);
+            if (m->terms[count + i] == (CadId)minus) {
+                places[n++] = cad_maker_place_of(m, m->terms[i]);
             }
         }
         emit_totals(m, places, n, out, minus, &started, level);

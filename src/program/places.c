@@ -2,17 +2,17 @@
  * free; constants from place -1 downwards. */
 #include "program/inner.h"
 
-void cad_maker_place_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs, size_t n_shared) {
+void cad_maker_place_inputs(CadMaker *m) {
     for (uint32_t i = 0; i < m->graph->n_records; i++) {
         m->place[i] = NOWHERE;
         m->group[i] = FIRST_GROUP + i;
     }
-    for (size_t k = 0; k < n_inputs; k++) {
-        const uint32_t i = cad_graph_record_of(m->graph, inputs[k]);
+    for (size_t k = 0; k < m->n_inputs; k++) {
+        const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
         m->place[i] = m->n_places;
         m->n_places += (int32_t)size;
-        m->program->n_shared += k < n_shared ? size : 0;
+        m->program->n_shared += k < m->n_shared ? size : 0;
     }
     m->program->n_inputs = (size_t)m->n_places;
     m->n_groups = FIRST_GROUP + (uint32_t)m->graph->n_records;

@@ -97,18 +97,15 @@ typedef struct CadProgram {
     void *owner;
 } CadProgram;
 
+/* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
+ * many points lanes are vectors enough, and numbers in few places stay in the cache. */
+typedef enum CadUse { CAD_AT_A_POINT, CAD_ALONG_DIRECTIONS, CAD_AT_MANY_POINTS } CadUse;
+
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
  * arrays that they depend on, in the order in which they are to be given; none is empty. */
-CadStatus cad_program_make(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                           const CadId *roots, size_t n_roots, CadProgram **program);
-/* A program for many directions, of which the first `n_shared` inputs are no part. */
-CadStatus cad_program_make_along(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                                 size_t n_shared, const CadId *roots, size_t n_roots,
-                                 CadProgram **program);
-/* A program for many points: lanes are vectors enough, and numbers in few places stay in the
- * cache. */
-CadStatus cad_program_make_for_lanes(CadGraph *graph, const CadId *inputs, size_t n_inputs,
-                                     const CadId *roots, size_t n_roots, CadProgram **program);
+CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
+                           size_t n_shared, const CadId *roots, size_t n_roots,
+                           CadProgram **program);
 
 void cad_program_free(CadProgram *program);
 

@@ -1,52 +1,67 @@
 /* Which numbers are wanted: those that results and guards depend on. */
-#include "program/visit.h"
+#include "program/inner.h"
 
-static void use(void *maker, CadId id) {
-    CadMaker *m = maker;
+static void use(CadMaker *m, CadId id) {
     uint32_t *uses = &m->uses[record_of(m, id)];
     *uses += *uses < UINT32_MAX;
 }
 
-static void use_operands(CadMaker *m, size_t i) {
-    if (is_made(m, i)) {
-        visit_operands(m, i, use);
+void cad_maker_find_wanted(CadMaker *m) {
+    CadOperands of;
+    for (size_t k = 0; k < m->n_ends; k++) {
+        use(m, m->ends[k]);
     }
-}
-
-void cad_maker_find_wanted(CadMaker *m, const CadId *roots, size_t n_roots) {
-    visit_results(m, roots, n_roots, use);
-    go_back(m, use_operands);
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        use(m, m->graph->guards[k].id);
+    }
+    for (size_t i = m->graph->n_records; i-- > 0;) {
+        if (is_made(m, i)) {
+            cad_maker_operands(m, i, &of);
+            for (size_t k = 0; k < of.n; k++) {
+                use(m, of.ids[k]);
+            }
+        }
+    }
 }
 
 /* --- inputs that are referred to --- */
 
-static void copy(void *maker, CadId id) {
-    CadMaker *m = maker;
-    m->is_copied[record_of(m, id)] = 1;
-}
-
-static void copy_operands(CadMaker *m, size_t i) {
-    const CadRecord *record = &m->graph->records[i];
-    if (m->uses[i] > 0 && record->kind == CAD_RECORD_TAKE) {
-        copy(m, (CadId)cad_plan_view(cad_graph_plan(m->graph, record), 2)[0]);
-    } else if (is_made(m, i)) {
-        visit_operands(m, i, copy);
+/* Inputs of which more is wanted than to be taken from at indices. */
+static void find_copied(CadMaker *m, uint8_t *is_copied) {
+    CadOperands of;
+    for (size_t k = 0; k < m->n_ends; k++) {
+        is_copied[record_of(m, m->ends[k])] = 1;
+    }
+    for (size_t k = 0; k < m->graph->n_guards; k++) {
+        is_copied[record_of(m, m->graph->guards[k].id)] = 1;
+    }
+    for (size_t i = 0; i < m->graph->n_records; i++) {
+        if (is_made(m, i)) {
+            cad_maker_operands(m, i, &of);
+            for (size_t k = m->graph->records[i].kind == CAD_RECORD_TAKE; k < of.n; k++) {
+                is_copied[record_of(m, of.ids[k])] = 1;
+            }
+        }
     }
 }
 
-void cad_maker_refer_to_inputs(CadMaker *m, const CadId *inputs, size_t n_inputs,
-                               const CadId *roots, size_t n_roots) {
+void cad_maker_refer_to_inputs(CadMaker *m) {
     enum { LEAST = 64 }; /* numbers, from which on it is worth it */
     CadProgram *program = m->program;
-    visit_results(m, roots, n_roots, copy);
-    go_back(m, copy_operands);
-    for (size_t k = 0; k < n_inputs; k++) {
-        const uint32_t i = cad_graph_record_of(m->graph, inputs[k]);
-        const uint32_t size = m->graph->records[i].of.array.size;
-        if (m->uses[i] == 0 || m->is_copied[i] || size < LEAST ||
-            !GROW(program, referred, program->n_referred, referred_capacity, 1)) {
-            continue;
-        }
-        program->referred[program->n_referred++] = (CadReferred){m->place[i], size, m->n_places++};
+    uint8_t *is_copied = cad_memory_zeroed(m->graph->n_records, 1);
+    if (is_copied == NULL) {
+        fail(m);
+        return;
     }
+    find_copied(m, is_copied);
+    for (size_t k = 0; k < m->n_inputs; k++) {
+        const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
+        const uint32_t size = m->graph->records[i].of.array.size;
+        if (m->uses[i] > 0 && !is_copied[i] && size >= LEAST &&
+            GROW(program, referred, program->n_referred, referred_capacity, 1)) {
+            program->referred[program->n_referred++] =
+                (CadReferred){m->place[i], size, m->n_places++};
+        }
+    }
+    cad_memory_free(is_copied);
 }

@@ -157,7 +157,8 @@ static void slopes_of(const double x[3], double slopes[3][3]) {
 static CadProgram *program_of(Case *c, const CadId *inputs, size_t n_inputs, const CadId *roots,
                               size_t n_roots) {
     CadProgram *program = NULL;
-    CHECK(cad_program_make(c->graph, inputs, n_inputs, roots, n_roots, &program) == CAD_OK);
+    CHECK(cad_program_make(c->graph, CAD_AT_A_POINT, inputs, n_inputs, 0, roots, n_roots,
+                           &program) == CAD_OK);
     program->call = carry_out;
     program->owner = &c->owner;
     return program;
@@ -380,7 +381,9 @@ static CadStatus all_of_it(Case *c, CadProgram **program) {
     if (status == CAD_OK) {
         status = cad_graph_push(c->graph, wrt, along, 3, found, 3, second);
     }
-    return status == CAD_OK ? cad_program_make(c->graph, &c->x, 1, second, 3, program) : status;
+    return status == CAD_OK
+               ? cad_program_make(c->graph, CAD_AT_A_POINT, &c->x, 1, 0, second, 3, program)
+               : status;
 }
 
 static void calls_survive_want_of_memory(void) {

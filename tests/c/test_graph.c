@@ -69,7 +69,8 @@ static void check_close(double actual, double expected, double scale) {
 static CadProgram *make(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
                         size_t n_roots) {
     CadProgram *program = NULL;
-    CHECK(cad_program_make(graph, inputs, n_inputs, roots, n_roots, &program) == CAD_OK);
+    CHECK(cad_program_make(graph, CAD_AT_A_POINT, inputs, n_inputs, 0, roots, n_roots, &program) ==
+          CAD_OK);
     return program;
 }
 
@@ -89,8 +90,8 @@ static void check_along(Case *c, CadId direction, size_t n, const CadId *roots, 
     const size_t n_shared = part.n_given > 0;
     const CadId both_inputs[2] = {n_shared ? part.inputs : part.own, part.own};
     CadProgram *rest = NULL;
-    CHECK(cad_program_make_along(part.graph, both_inputs, 1 + n_shared, n_shared, ends, n_roots,
-                                 &rest) == CAD_OK);
+    CHECK(cad_program_make(part.graph, CAD_ALONG_DIRECTIONS, both_inputs, 1 + n_shared, n_shared,
+                           ends, n_roots, &rest) == CAD_OK);
     CHECK_COUNT(rest->n_shared, part.n_given);
     CHECK_COUNT(rest->n_inputs, part.n_given + n);
     for (size_t k = 0; k < DIRECTIONS * n; k++) {
@@ -479,7 +480,7 @@ static void guards_are_looked_at(void) {
     cad_program_free(program);
 
     CadProgram *many = NULL;
-    CHECK(cad_program_make_for_lanes(graph, &x, 1, &root, 1, &many) == CAD_OK);
+    CHECK(cad_program_make(graph, CAD_AT_MANY_POINTS, &x, 1, 0, &root, 1, &many) == CAD_OK);
     enum { POINTS = 3 * LANES + 5 };
     double own[POINTS], heads[POINTS];
     uint8_t missed[POINTS] = {0};
@@ -583,7 +584,7 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
     }
     if (status == CAD_OK) {
         const CadId inputs[2] = {c->input, direction};
-        status = cad_program_make(c->graph, inputs, 2, results, c->n, program);
+        status = cad_program_make(c->graph, CAD_AT_A_POINT, inputs, 2, 0, results, c->n, program);
     }
     if (status == CAD_OK) {
         CadPart part;
@@ -640,7 +641,8 @@ static void what_varies_is_told_from_what_does_not(void) {
     CHECK_COUNT(graph->guards[0].id, kept);
     const CadId inputs[2] = {part.inputs, part.own};
     CadProgram *program = NULL;
-    CHECK(cad_program_make_along(part.graph, inputs, 2, 1, ends, 3, &program) == CAD_OK);
+    CHECK(cad_program_make(part.graph, CAD_ALONG_DIRECTIONS, inputs, 2, 1, ends, 3, &program) ==
+          CAD_OK);
     const double own[4] = {1.0, 2.0, 3.0, 20.0};
     double results[12];
     const CadDirections directions = {own, results};
@@ -682,9 +684,15 @@ static Indexed graph_by_index(int64_t stride) {
     const CadId first = stride > 0 ? made.x : made.x + (ROWS - 1) * COLUMNS;
     const int64_t shape[2] = {PICKED, COLUMNS}, row[2] = {0, 1}, along[2] = {1, 0};
     const int64_t in_order[2] = {COLUMNS, 1}, all[2] = {0, 0};
-    const CadNumbers taking[3] = {{0, in_order}, {first, row}, {made.index, along}};
-    made.taken = cad_graph_by_index(graph, CAD_RECORD_TAKE, CAD_NO_ID, PICKED * COLUMNS, 2, shape,
-                                    taking, ROWS, stride * COLUMNS);
+    const CadMade taking = {.kind = CAD_RECORD_TAKE,
+                            .size = PICKED * COLUMNS,
+                            .ndim = 2,
+                            .shape = shape,
+                            .n_views = 3,
+                            .views = {{0, in_order}, {first, row}, {made.index, along}},
+                            .length = ROWS,
+                            .stride = stride * COLUMNS};
+    made.taken = cad_graph_make(graph, graph, &taking);
     const CadNumbers squaring[2] = {{0, in_order}, {made.taken, in_order}};
     const CadId squares =
         cad_graph_map(graph, CAD_OP_square, PICKED * COLUMNS, 2, shape, 2, squaring);
@@ -712,7 +720,7 @@ static CadStatus program_by_index(const Indexed *of, CadProgram **program) {
     }
     if (status == CAD_OK) {
         const CadId inputs[3] = {of->x, of->index, of->direction};
-        status = cad_program_make(graph, inputs, 3, roots, 1 + 2 * N, program);
+        status = cad_program_make(graph, CAD_AT_A_POINT, inputs, 3, 0, roots, 1 + 2 * N, program);
     }
     return status;
 }
@@ -796,9 +804,28 @@ static CadId one_of_each_kind(CadGraph *graph, CadId x) {
     cad_graph_constants(graph, values, 2);
     const CadId pack = cad_graph_pack(graph, ids, 2);
     const CadId map = cad_graph_map(graph, CAD_OP_add, 2, 1, shape, 3, views);
-    const CadId to = cad_graph_add_to(graph, map, 2, 1, shape, views[0], source);
-    const CadId at = cad_graph_add_at(graph, to, 2, places, source, 2);
-    cad_graph_by_index(graph, CAD_RECORD_TAKE, CAD_NO_ID, 2, 1, shape, views, 1, 1);
+    CadMade made = {.kind = CAD_RECORD_ADD_TO,
+                    .former = map,
+                    .size = 2,
+                    .ndim = 1,
+                    .shape = shape,
+                    .n_views = 2,
+                    .views = {views[0], source}};
+    made.former = cad_graph_make(graph, graph, &made);
+    made.kind = CAD_RECORD_ADD_AT;
+    made.places = places;
+    made.n_views = 1;
+    made.views[0] = source;
+    const CadId at = cad_graph_make(graph, graph, &made);
+    made = (CadMade){.kind = CAD_RECORD_TAKE,
+                     .size = 2,
+                     .ndim = 1,
+                     .shape = shape,
+                     .n_views = 3,
+                     .views = {views[0], views[1], views[2]},
+                     .length = 1,
+                     .stride = 1};
+    cad_graph_make(graph, graph, &made);
     cad_graph_call(graph, 0, pack, 2, 2);
     const CadId single =
         cad_graph_apply(graph, CAD_OP_multiply, at, cad_graph_constant(graph, 5.0), CAD_NO_ID);

@@ -63,14 +63,24 @@ static CadId arrays(CadGraph *graph, CadId x) {
     const CadNumbers of_rows[2] = {{0, along}, {mixed, in_order}};
     const CadId totals = cad_graph_map(graph, CAD_OP_SUM, ROWS, 2, matrix, 2, of_rows);
     const int64_t count = ROWS;
-    const CadId added = cad_graph_add_to(graph, mixed, SIZE, 1, &count, (CadNumbers){0, &one},
-                                         (CadNumbers){totals, &one});
+    CadMade made = {.kind = CAD_RECORD_ADD_TO,
+                    .former = mixed,
+                    .size = SIZE,
+                    .ndim = 1,
+                    .shape = &count,
+                    .n_views = 2,
+                    .views = {{0, &one}, {totals, &one}}};
+    const CadId added = cad_graph_make(graph, graph, &made);
     CadId places[ROWS];
     for (CadId k = 0; k < ROWS; k++) {
         places[k] = k * k % SIZE;
     }
-    const CadId scattered =
-        cad_graph_add_at(graph, CAD_NO_ID, SIZE, places, (CadNumbers){totals, &one}, ROWS);
+    made.kind = CAD_RECORD_ADD_AT;
+    made.former = CAD_NO_ID;
+    made.places = places;
+    made.n_views = 1;
+    made.views[0] = (CadNumbers){totals, &one};
+    const CadId scattered = cad_graph_make(graph, graph, &made);
     const CadNumbers both[3] = {{0, &one}, {added, &one}, {scattered, &one}};
     const CadId waves = cad_graph_map(graph, CAD_OP_arctan2, SIZE, 1, &some, 3, both);
     const CadNumbers last[2] = {{0, &none}, {waves, &one}};
@@ -98,8 +108,8 @@ static CadProgram *gradient_program(int with_arrays, size_t chain, int for_lanes
     const CadId seed = cad_graph_constant(graph, 1.0);
     if (graph->status != CAD_OK || cad_graph_guard(graph, below, 1.0) != CAD_OK ||
         cad_graph_pull(graph, roots, &seed, 1, wrt, SIZE, roots + 1) != CAD_OK ||
-        (for_lanes ? cad_program_make_for_lanes : cad_program_make)(graph, &x, 1, roots, 1 + SIZE,
-                                                                    &program) != CAD_OK) {
+        cad_program_make(graph, for_lanes ? CAD_AT_MANY_POINTS : CAD_AT_A_POINT, &x, 1, 0, roots,
+                         1 + SIZE, &program) != CAD_OK) {
         program = NULL;
     }
     cad_graph_free(graph);

@@ -95,7 +95,6 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"program"},
             {"inner"},
             {"chains"},
-            {"visit"},
             {"wanted", "levels", "places", "emit", "numbers", "arrays", "loops"},
             {"make", "run"},
         ],
