@@ -113,7 +113,6 @@ cdef extern from "graph/graph.h" nogil:
     CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                              const CadId *inputs, size_t n_inputs, CadId *outputs,
                              size_t n_outputs)
-    void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts)
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
     bint cad_graph_has(const CadGraph *graph, CadId id)

@@ -74,10 +74,8 @@ cdef extern from "program/program.h" nogil:
     void cad_program_refer_to_places(const CadProgram *program, double *places)
     void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs)
     long cad_program_run(const CadProgram *program, double *room)
-    long cad_program_profile(const CadProgram *program, double *room,
+    long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
                              double (*now)() noexcept nogil, double *seconds)
-    long cad_program_profile_singles(const CadProgram *program, double *room, int32_t spare,
-                                     double (*now)() noexcept nogil, double *seconds)
     double cad_program_outcome(const CadProgram *program, const double *room, long guard)
     void cad_program_read(const CadProgram *program, const double *room, double *results)
     ctypedef struct CadDirections:

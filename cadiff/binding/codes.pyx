@@ -469,10 +469,10 @@ cdef class Code:
             raise ValueError(f"expected {p.n_inputs} numbers in a contiguous array")
         cad_program_prepare(p, 1, numbers)
         cad_program_take_inputs(p, places, given)
-        missed = cad_program_profile(p, numbers, now, <double *>cnp.PyArray_DATA(whole))
+        missed = cad_program_profile(p, numbers, -1, now, <double *>cnp.PyArray_DATA(whole))
         if missed == -1 and p.n_singles > 0:
             cad_program_take_inputs(p, places, given)
-            missed = cad_program_profile_singles(
+            missed = cad_program_profile(
                 p, numbers, <int32_t>p.n_places, now, <double *>cnp.PyArray_DATA(singles)
             )
         if missed == CAD_CALL_FAILED:

@@ -41,7 +41,7 @@ cdef bytes graph_as_bytes(Graph graph):
     cdef size_t k
     memset(&parts, 0, sizeof(parts))
     parts.n_records = graph.kept_records - 1
-    cad_graph_measure(graph.graph, &parts)
+    cad_graph_write(graph.graph, &parts)
     records = np.empty((parts.n_records, 4), dtype=np.uint32)
     words = np.empty(parts.n_words, dtype=np.int64)
     lists = np.empty(parts.n_lists, dtype=np.uint32)

@@ -6,9 +6,6 @@
 
 #define NO_COLOR UINT32_MAX
 
-/* Looking at more pairs of entries than this is not worth it: each column has a colour. */
-#define MOST_PAIRS ((uint64_t)1 << 32)
-
 void cad_coloring_free(CadColoring *coloring) {
     cad_memory_free(coloring->colors);
     *coloring = (CadColoring){0};
@@ -91,48 +88,6 @@ static void color_columns(const CadPattern *pattern, const CadPattern *columns,
     }
 }
 
-CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring) {
-    const size_t n = pattern->n_columns;
-    CadPattern columns = {0};
-    uint64_t pairs = 0;
-    for (size_t i = 0; i < pattern->n_rows; i++) {
-        pairs += (uint64_t)length(pattern, i) * length(pattern, i);
-    }
-    *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
-    uint32_t *order = cad_memory_resize(NULL, n, sizeof *order);
-    uint32_t *seen_by = cad_memory_zeroed(n, sizeof *seen_by);
-    size_t *degrees = cad_memory_zeroed(n, sizeof *degrees);
-    CadStatus status =
-        coloring->colors == NULL || order == NULL || seen_by == NULL || degrees == NULL
-            ? CAD_NO_MEMORY
-            : CAD_OK;
-    if (status == CAD_OK && pairs > MOST_PAIRS) {
-        color_each(coloring, n);
-    } else if (status == CAD_OK) {
-        memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
-        for (size_t i = 0; i < pattern->n_rows; i++) {
-            for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1]; e++) {
-                degrees[pattern->columns[e]] += length(pattern, i) - 1;
-            }
-        }
-        status = order_by_degree(degrees, n, order);
-        if (status == CAD_OK) {
-            status = cad_pattern_transpose(pattern, NULL, &columns);
-        }
-        if (status == CAD_OK) {
-            color_columns(pattern, &columns, order, seen_by, coloring);
-            cad_pattern_free(&columns);
-        }
-    }
-    cad_memory_free(order);
-    cad_memory_free(seen_by);
-    cad_memory_free(degrees);
-    if (status != CAD_OK) {
-        cad_coloring_free(coloring);
-    }
-    return status;
-}
-
 /* --- stars --- */
 
 /* Of each column the colours of its neighbours are kept, each once: where its entries stand in the
@@ -176,38 +131,68 @@ static void color_star(const CadPattern *pattern, const uint32_t *order, uint32_
     }
 }
 
-CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring) {
-    const size_t n = pattern->n_columns, count = cad_pattern_count(pattern);
-    *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
-    uint32_t *order = cad_memory_resize(NULL, n, sizeof *order);
-    uint32_t *seen_by = cad_memory_zeroed(n, sizeof *seen_by);
-    uint32_t *kept = cad_memory_resize(NULL, count, sizeof *kept);
-    size_t *counts = cad_memory_zeroed(n, sizeof *counts);
-    CadStatus status = coloring->colors == NULL || order == NULL || seen_by == NULL ||
-                               kept == NULL || counts == NULL
-                           ? CAD_NO_MEMORY
-                           : CAD_OK;
-    if (status == CAD_OK && count > n && (uint64_t)count * 4 > (uint64_t)n * n && n > 256) {
-        color_each(coloring, n); /* it would not take many fewer */
-    } else if (status == CAD_OK) {
-        memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
-        for (size_t j = 0; j < n; j++) {
-            counts[j] = length(pattern, j);
+/* --- both --- */
+
+/* Looking at more pairs of entries than this is not worth it: each column has a colour. */
+#define MOST_PAIRS ((uint64_t)1 << 32)
+
+/* Leave the degrees of columns, of which those of stars are the lengths of rows; answers whether
+ * fewer colours than columns are worth looking for. */
+static int find_degrees(const CadPattern *pattern, int of_star, size_t *degrees) {
+    const uint64_t n = pattern->n_columns, count = cad_pattern_count(pattern);
+    uint64_t pairs = 0;
+    for (size_t i = 0; i < pattern->n_rows; i++) {
+        const size_t own = length(pattern, i);
+        pairs += (uint64_t)own * own;
+        for (int64_t e = pattern->starts[i]; e < pattern->starts[i + 1] && !of_star; e++) {
+            degrees[pattern->columns[e]] += own - 1;
         }
-        status = order_by_degree(counts, n, order);
-        if (status == CAD_OK) {
-            memset(counts, 0, n * sizeof *counts);
-            color_star(pattern, order, seen_by, kept, counts, coloring);
+        if (of_star) {
+            degrees[i] = own;
         }
     }
-    cad_memory_free(order);
-    cad_memory_free(seen_by);
-    cad_memory_free(kept);
-    cad_memory_free(counts);
+    return of_star ? count <= n || count * 4 <= n * n || n <= 256 : pairs <= MOST_PAIRS;
+}
+
+static CadStatus color(const CadPattern *pattern, int of_star, CadColoring *coloring) {
+    const size_t n = pattern->n_columns, count = cad_pattern_count(pattern);
+    CadMemory memory = {0};
+    CadPattern columns = {0};
+    uint32_t *order = cad_memory_take(&memory, n, sizeof *order);
+    uint32_t *seen_by = cad_memory_take(&memory, n, sizeof *seen_by);
+    size_t *degrees = cad_memory_take(&memory, n, sizeof *degrees);
+    size_t *n_kept = cad_memory_take(&memory, n, sizeof *n_kept);
+    uint32_t *kept = cad_memory_take(&memory, of_star ? count : 0, sizeof *kept);
+    *coloring = (CadColoring){.colors = cad_memory_resize(NULL, n, sizeof *coloring->colors)};
+    CadStatus status = coloring->colors == NULL ? CAD_NO_MEMORY : memory.status;
+    if (status == CAD_OK && !find_degrees(pattern, of_star, degrees)) {
+        color_each(coloring, n);
+    } else if (status == CAD_OK) {
+        memset(coloring->colors, 0xff, n * sizeof *coloring->colors);
+        status = order_by_degree(degrees, n, order);
+        if (status == CAD_OK && !of_star) {
+            status = cad_pattern_transpose(pattern, NULL, &columns);
+        }
+        if (status == CAD_OK && of_star) {
+            color_star(pattern, order, seen_by, kept, n_kept, coloring);
+        } else if (status == CAD_OK) {
+            color_columns(pattern, &columns, order, seen_by, coloring);
+        }
+        cad_pattern_free(&columns);
+    }
+    cad_memory_give_back(&memory);
     if (status != CAD_OK) {
         cad_coloring_free(coloring);
     }
     return status;
+}
+
+CadStatus cad_color_columns(const CadPattern *pattern, CadColoring *coloring) {
+    return color(pattern, 0, coloring);
+}
+
+CadStatus cad_color_star(const CadPattern *pattern, CadColoring *coloring) {
+    return color(pattern, 1, coloring);
 }
 
 /* An entry (i, j) can be read in row i if no other one there has the colour of j. */

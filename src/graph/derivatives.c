@@ -26,6 +26,22 @@ CadDerivatives cad_derivatives_sum(CadGraph *graph, CadDerivatives x, CadDerivat
     return (CadDerivatives){sum.first, sum.strides[0] != 0};
 }
 
+CadDerivatives cad_derivatives_in_order(const CadShape *shape, CadNumbers view,
+                                        CadNumbers source) {
+    const size_t bytes = (size_t)shape->ndim * sizeof *shape->in_order;
+    if (cad_is_single(shape, source)) {
+        return (CadDerivatives){source.first, 0};
+    }
+    if (memcmp(source.strides, shape->in_order, bytes) == 0 &&
+        memcmp(view.strides, shape->in_order, bytes) == 0) {
+        return (CadDerivatives){source.first, 1};
+    }
+    const CadNumbers views[2] = {view, source};
+    return (CadDerivatives){cad_graph_map(shape->graph, CAD_OP_positive, shape->size, shape->ndim,
+                                          shape->lengths, 2, views),
+                            1};
+}
+
 CadDerivatives cad_derivatives_apart(CadGraph *graph, CadDerivatives given, size_t size) {
     if (given.first == CAD_NO_ID || given.step != 0) {
         return given;

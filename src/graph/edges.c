@@ -426,9 +426,10 @@ CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const
                      .with_calls = with_calls,
                      .active_capacity = edges->n_numbers};
     Finder *f = &finder;
+    CadMemory memory = {0};
     f->is_active = cad_memory_zeroed(edges->n_numbers, 1);
-    uint32_t *const uses = cad_graph_uses(graph, outputs, n_outputs, 0);
-    if (f->is_active == NULL || uses == NULL) {
+    uint32_t *const uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
+    if (f->is_active == NULL || memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         f->one = cad_graph_constant(graph, 1.0);
@@ -446,7 +447,7 @@ CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const
         }
     }
     cad_memory_free(f->is_active);
-    cad_memory_free(uses);
+    cad_memory_give_back(&memory);
     if (!goes_on(f)) {
         cad_edges_free(edges);
     }

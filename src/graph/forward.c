@@ -6,8 +6,8 @@
 enum { MOST_PARTS = 4 };
 
 typedef struct Part {
-    CadId of;     /* the number whose tangents are known */
-    CadId factor; /* CAD_NO_ID: 1 */
+    CadId of; /* the number whose tangents are known */
+    CadId factor;
 } Part;
 
 typedef struct Sum {
@@ -20,6 +20,7 @@ typedef struct Forward {
     size_t n_records;
     size_t lanes;
     const CadId *wrt;
+    CadId one;
     uint32_t *uses; /* of records, as all below */
     Sum *sums;
     size_t *tangents; /* of those whose tangents are known: index in `known` */
@@ -28,7 +29,7 @@ typedef struct Forward {
 } Forward;
 
 static CadId product(CadGraph *graph, CadId factor, CadId x) {
-    return factor == CAD_NO_ID ? x : cad_graph_apply(graph, CAD_OP_amul, factor, x, x);
+    return cad_graph_apply(graph, CAD_OP_amul, factor, x, x);
 }
 
 static CadId sum_of(CadGraph *graph, CadId x, CadId y) {
@@ -50,7 +51,7 @@ static CadId lane(Forward *f, Part part, size_t k) {
     CadId tangent;
     const uint32_t i = cad_graph_record_of(f->graph, part.of);
     if (cad_record_is_array(&f->graph->records[i])) {
-        tangent = lane_of(f, part.of) == (int)k ? cad_graph_constant(f->graph, 1.0) : CAD_NO_ID;
+        tangent = lane_of(f, part.of) == (int)k ? f->one : CAD_NO_ID;
     } else {
         tangent = f->known[f->tangents[i] + k];
     }
@@ -78,17 +79,14 @@ static void make_known(Forward *f, size_t i) {
     }
     f->tangents[i] = f->n_known;
     f->n_known += f->lanes;
-    f->sums[i] = (Sum){1, {{cad_graph_first(f->graph, i), CAD_NO_ID}}};
+    f->sums[i] = (Sum){1, {{cad_graph_first(f->graph, i), f->one}}};
 }
 
 /* Add a part to a sum; 0 if there is no place for it. */
 static int add_part(Forward *f, Sum *sum, Part part) {
     for (int i = 0; i < sum->count; i++) {
         if (sum->parts[i].of == part.of) {
-            const CadId one = cad_graph_constant(f->graph, 1.0);
-            const CadId x = sum->parts[i].factor == CAD_NO_ID ? one : sum->parts[i].factor;
-            const CadId y = part.factor == CAD_NO_ID ? one : part.factor;
-            sum->parts[i].factor = cad_graph_apply(f->graph, CAD_OP_add, x, y, y);
+            sum->parts[i].factor = sum_of(f->graph, sum->parts[i].factor, part.factor);
             return 1;
         }
     }
@@ -118,9 +116,7 @@ static int add_operand(Forward *f, Sum *sum, CadId x, CadId partial) {
     }
     const Sum own = *of;
     for (int i = 0; i < own.count; i++) {
-        const CadId factor = own.parts[i].factor == CAD_NO_ID
-                                 ? partial
-                                 : product(f->graph, partial, own.parts[i].factor);
+        const CadId factor = product(f->graph, partial, own.parts[i].factor);
         if (!add_part(f, sum, (Part){own.parts[i].of, factor})) {
             return 0;
         }
@@ -140,8 +136,7 @@ static Sum sum_of_result(Forward *f, const CadMade *made, int *fits) {
         }
         const CadId partial = cad_graph_partials(&shape, made->op, k, x).first;
         if (!cad_graph_is(f->graph, partial, 0.0)) {
-            *fits = add_operand(f, &sum, x[k].first,
-                                cad_graph_is(f->graph, partial, 1.0) ? CAD_NO_ID : partial);
+            *fits = add_operand(f, &sum, x[k].first, partial);
         }
     }
     return sum;
@@ -172,15 +167,16 @@ CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, con
                             size_t n_outputs, CadId *results) {
     Forward forward = {.graph = graph, .n_records = graph->n_records, .lanes = n_wrt, .wrt = wrt};
     Forward *f = &forward;
-    f->uses = cad_graph_uses(graph, outputs, n_outputs, 0);
-    f->sums = cad_memory_resize(NULL, f->n_records, sizeof *f->sums);
-    f->tangents = cad_memory_resize(NULL, f->n_records, sizeof *f->tangents);
-    if (f->uses == NULL || f->sums == NULL || f->tangents == NULL) {
+    CadMemory memory = {0};
+    f->uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
+    f->sums = cad_memory_take(&memory, f->n_records, sizeof *f->sums);
+    f->tangents = cad_memory_take(&memory, f->n_records, sizeof *f->tangents);
+    if (memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
+        f->one = cad_graph_constant(graph, 1.0);
         for (size_t i = 0; i < f->n_records && graph->status == CAD_OK; i++) {
             const CadRecord *record = &graph->records[i];
-            f->sums[i].count = 0;
             if (f->uses[i] > 0 && record->kind == CAD_RECORD_SINGLE && record->op != CAD_OP_stop) {
                 forward_single(f, i);
             }
@@ -188,16 +184,14 @@ CadStatus cad_graph_forward(CadGraph *graph, const CadId *wrt, size_t n_wrt, con
         for (size_t k = 0; k < n_wrt; k++) {
             for (size_t i = 0; i < n_outputs && graph->status == CAD_OK; i++) {
                 const CadId y = outputs[i];
-                const Sum itself = {is_active(f, y), {{y, CAD_NO_ID}}};
+                const Sum itself = {is_active(f, y), {{y, f->one}}};
                 const Sum *sum = sum_of_single(f, y);
                 const CadId found = total(f, sum != NULL ? sum : &itself, k);
                 results[k * n_outputs + i] = found == CAD_NO_ID ? CAD_ZERO : found;
             }
         }
     }
-    cad_memory_free(f->uses);
-    cad_memory_free(f->sums);
-    cad_memory_free(f->tangents);
+    cad_memory_give_back(&memory);
     cad_memory_free(f->known);
     return graph->status;
 }

@@ -25,29 +25,21 @@ CadGraph *cad_graph_new(int optimize) {
     return graph;
 }
 
+#define FREE(type, items, n) cad_memory_free(graph->items);
+#define BYTES(type, items, n) +graph->items##_capacity * sizeof(type)
+#define MARK(type, items, n) mark.n = graph->n;
+#define REWIND(type, items, n) graph->n = mark->n;
+
 void cad_graph_free(CadGraph *graph) {
     if (graph != NULL) {
-        cad_memory_free(graph->records);
-        cad_memory_free(graph->runs);
-        cad_memory_free(graph->arrays);
-        cad_memory_free(graph->words);
-        cad_memory_free(graph->lists);
-        cad_memory_free(graph->constants);
-        cad_memory_free(graph->guards);
+        CAD_GRAPH_LISTS(FREE)
         cad_memory_free(graph->table);
         cad_memory_free(graph);
     }
 }
 
 size_t cad_graph_bytes(const CadGraph *graph) {
-    return sizeof *graph + graph->record_capacity * sizeof *graph->records +
-           graph->run_capacity * sizeof *graph->runs +
-           graph->array_capacity * sizeof *graph->arrays +
-           graph->word_capacity * sizeof *graph->words +
-           graph->list_capacity * sizeof *graph->lists +
-           graph->constant_capacity * sizeof *graph->constants +
-           graph->guard_capacity * sizeof *graph->guards +
-           graph->table_size * sizeof *graph->table;
+    return sizeof *graph + graph->table_size * sizeof *graph->table CAD_GRAPH_LISTS(BYTES);
 }
 
 static int note_failure(CadGraph *graph, CadStatus status) {
@@ -63,8 +55,8 @@ static int has_room(CadGraph *graph, void **buffer, size_t *capacity, size_t nee
     return status == CAD_OK ? 1 : note_failure(graph, status);
 }
 
-#define ROOM(items, n, capacity, more)                                                            \
-    has_room(graph, (void **)&graph->items, &graph->capacity, graph->n + (more),                  \
+#define ROOM(items, n, more)                                                                      \
+    has_room(graph, (void **)&graph->items, &graph->items##_capacity, graph->n + (more),          \
              sizeof *graph->items)
 
 /* --- the table of known records --- */
@@ -188,19 +180,14 @@ static int has_place(CadGraph *graph) {
 /* --- taking back --- */
 
 CadGraphMark cad_graph_mark(const CadGraph *graph) {
-    return (CadGraphMark){graph->n_records, graph->n_runs,      graph->n_arrays, graph->n_words,
-                          graph->n_lists,   graph->n_constants, graph->n_guards, graph->n_numbers};
+    CadGraphMark mark = {.n_numbers = graph->n_numbers};
+    CAD_GRAPH_LISTS(MARK)
+    return mark;
 }
 
 void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
     const int has_more = graph->n_records > mark->n_records;
-    graph->n_records = mark->n_records;
-    graph->n_runs = mark->n_runs;
-    graph->n_arrays = mark->n_arrays;
-    graph->n_words = mark->n_words;
-    graph->n_lists = mark->n_lists;
-    graph->n_constants = mark->n_constants;
-    graph->n_guards = mark->n_guards;
+    CAD_GRAPH_LISTS(REWIND)
     graph->n_numbers = mark->n_numbers;
     graph->latest = graph->runs[graph->n_runs - 1];
     graph->status = CAD_OK;
@@ -220,8 +207,7 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
         note_failure(graph, CAD_TAPE_FULL);
         return CAD_ZERO;
     }
-    if (!ROOM(records, n_records, record_capacity, 1) ||
-        (begins && !ROOM(runs, n_runs, run_capacity, 1))) {
+    if (!ROOM(records, n_records, 1) || (begins && !ROOM(runs, n_runs, 1))) {
         return CAD_ZERO;
     }
     const CadId first = graph->n_numbers;
@@ -275,7 +261,7 @@ static int has_array_room(CadGraph *graph, size_t size) {
     if (size > CAD_MOST_SLOTS - graph->n_numbers) {
         return note_failure(graph, CAD_TAPE_FULL);
     }
-    return ROOM(arrays, n_arrays, array_capacity, 1);
+    return ROOM(arrays, n_arrays, 1);
 }
 
 /* If it is there already, what belongs to it is dropped. */
@@ -306,7 +292,7 @@ CadId cad_graph_input(CadGraph *graph, size_t size) {
 
 CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size) {
     const CadArray array = {.list = graph->n_constants};
-    if (!has_array_room(graph, size) || !ROOM(constants, n_constants, constant_capacity, size)) {
+    if (!has_array_room(graph, size) || !ROOM(constants, n_constants, size)) {
         return CAD_ZERO;
     }
     memcpy(graph->constants + array.list, values, size * sizeof *values);
@@ -319,7 +305,7 @@ CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size) {
     if (size == 1) {
         return ids[0];
     }
-    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, list_capacity, size)) {
+    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, size)) {
         return CAD_ZERO;
     }
     memcpy(graph->lists + array.list, ids, size * sizeof *ids);
@@ -331,7 +317,7 @@ CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size) {
 static CadPlan *append_plan(CadGraph *graph, const CadMade *made, int n_extra) {
     const int ndim = made->ndim;
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + made->n_views * (ndim + 1) + n_extra);
-    if (!ROOM(words, n_words, word_capacity, words)) {
+    if (!ROOM(words, n_words, words)) {
         return NULL;
     }
     CadPlan *plan = (CadPlan *)(graph->words + graph->n_words);
@@ -359,7 +345,7 @@ CadId cad_graph_make(CadGraph *graph, const CadGraph *from, const CadMade *made)
     const size_t n_listed = made->kind == CAD_RECORD_ADD_AT ? (size_t)made->shape[0] : 0;
     const CadArray array = {graph->n_words, graph->n_lists, made->former, made->number};
     CadPlan *plan = NULL;
-    if (has_array_room(graph, made->size) && ROOM(lists, n_lists, list_capacity, n_listed)) {
+    if (has_array_room(graph, made->size) && ROOM(lists, n_lists, n_listed)) {
         plan = append_plan(graph, made, by_index ? 2 : 0);
     }
     if (plan == NULL) {
@@ -402,7 +388,7 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 }
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
-    if (ROOM(guards, n_guards, guard_capacity, 1)) {
+    if (ROOM(guards, n_guards, 1)) {
         graph->guards[graph->n_guards] = (CadOutcome){id, (uint32_t)graph->n_guards, outcome};
         graph->n_guards++;
     }

@@ -131,17 +131,23 @@ typedef struct CadCalls {
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
 } CadCalls;
 
+/* What a graph consists of, as LIST(type of items, items, how many). */
+#define CAD_GRAPH_LISTS(LIST)                                                                     \
+    LIST(CadRecord, records, n_records)                                                           \
+    LIST(CadRun, runs, n_runs)                                                                    \
+    LIST(CadArray, arrays, n_arrays)                                                              \
+    LIST(int64_t, words, n_words)                                                                 \
+    LIST(CadId, lists, n_lists)                                                                   \
+    LIST(double, constants, n_constants)                                                          \
+    LIST(CadOutcome, guards, n_guards)
+
+#define CAD_LIST_MEMBERS(type, items, n)                                                          \
+    type *items;                                                                                  \
+    size_t n, items##_capacity;
+#define CAD_LIST_LENGTH(type, items, n) size_t n;
+
 typedef struct CadGraph {
-    CadRecord *records;
-    CadRun *runs;
-    CadArray *arrays;
-    int64_t *words;
-    CadId *lists;
-    double *constants;
-    CadOutcome *guards;
-    size_t n_records, n_runs, n_arrays, n_words, n_lists, n_constants, n_guards;
-    size_t record_capacity, run_capacity, array_capacity, word_capacity, list_capacity,
-        constant_capacity, guard_capacity;
+    CAD_GRAPH_LISTS(CAD_LIST_MEMBERS)
     size_t n_own;  /* the first records, which the function has; others are of derivatives */
     CadRun latest; /* of the runs */
     uint32_t n_numbers;
@@ -163,7 +169,7 @@ size_t cad_graph_bytes(const CadGraph *graph);
 /* How much there is in a graph; and to forget what was made since, whatever came of it, which
  * takes no memory. Arrays of inputs are taken back like any other. */
 typedef struct CadGraphMark {
-    size_t n_records, n_runs, n_arrays, n_words, n_lists, n_constants, n_guards;
+    CAD_GRAPH_LISTS(CAD_LIST_LENGTH)
     uint32_t n_numbers;
 } CadGraphMark;
 
@@ -346,8 +352,7 @@ typedef struct CadGraphParts {
     size_t n_records, n_words, n_lists, n_constants;
 } CadGraphParts;
 
-/* How long the parts of so many records are; and to copy them. */
-void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts);
+/* Copy the parts of so many records. How long they are is found alone where there is no room. */
 void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
 
 /* Make again, in an empty graph, what was written. CAD_RAISED: that is no graph whose first arrays

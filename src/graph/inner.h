@@ -96,7 +96,8 @@ CadId cad_copier_name(const CadCopier *copier, CadId id);
 
 /* How often each record is used by some numbers (and guards, if `by_guards`), and by what these
  * depend on; NULL without memory. */
-uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs, int by_guards);
+uint32_t *cad_graph_uses(CadGraph *graph, CadMemory *memory, const CadId *outputs,
+                         size_t n_outputs, int by_guards);
 
 /* What depends on variables: which records, and which numbers are variables themselves. An array
  * of inputs need not be one as a whole. */
@@ -104,11 +105,9 @@ typedef struct CadActive {
     uint8_t *records, *variables;
 } CadActive;
 
-/* Records that carry a derivative if the variables do, or (`by_value`) that change with them.
- * CAD_NO_MEMORY: nothing is left to forget. */
-CadStatus cad_graph_find_active(CadGraph *graph, const CadId *wrt, size_t n_wrt, int by_value,
-                                CadActive *active);
-void cad_graph_forget_active(CadActive *active);
+/* Records that carry a derivative if the variables do, or (`by_value`) that change with them. */
+CadActive cad_graph_find_active(CadGraph *graph, CadMemory *memory, const CadId *wrt, size_t n_wrt,
+                                int by_value);
 
 static inline int cad_is_active(CadGraph *graph, const CadActive *active, CadId id) {
     return active->records[cad_graph_record_of(graph, id)];
@@ -136,6 +135,9 @@ CadNumbers cad_derivatives_of_view(CadDerivatives given, CadNumbers view);
 
 CadDerivatives cad_derivatives_sum(CadGraph *graph, CadDerivatives x, CadDerivatives y,
                                    size_t size);
+
+/* Numbers over a shape as those of the record that a view shows, in its order. */
+CadDerivatives cad_derivatives_in_order(const CadShape *shape, CadNumbers view, CadNumbers source);
 
 /* One for each number, to which something can be added. */
 CadDerivatives cad_derivatives_apart(CadGraph *graph, CadDerivatives given, size_t size);

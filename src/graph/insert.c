@@ -9,8 +9,8 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
     const CadCopier copier = {from, graph,
                               cad_memory_take(&memory, from->n_records, sizeof *copier.names),
                               by_number, 1};
-    uint32_t *uses = cad_graph_uses(from, outputs, n_outputs, 0);
-    if (uses == NULL || memory.status != CAD_OK) {
+    const uint32_t *uses = cad_graph_uses(from, &memory, outputs, n_outputs, 0);
+    if (memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         for (size_t k = 0; k < n_inputs; k++) {
@@ -25,7 +25,6 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
     for (size_t k = 0; k < n_outputs && graph->status == CAD_OK; k++) {
         results[k] = cad_copier_name(&copier, outputs[k]);
     }
-    cad_memory_free(uses);
     cad_memory_give_back(&memory);
     return graph->status;
 }

@@ -4,8 +4,9 @@
 
 /* --- what numbers depend on --- */
 
-uint32_t *cad_graph_uses(CadGraph *graph, const CadId *outputs, size_t n_outputs, int by_guards) {
-    uint32_t *const uses = cad_memory_zeroed(graph->n_records, sizeof *uses);
+uint32_t *cad_graph_uses(CadGraph *graph, CadMemory *memory, const CadId *outputs,
+                         size_t n_outputs, int by_guards) {
+    uint32_t *const uses = cad_memory_take(memory, graph->n_records, sizeof *uses);
     CadOperands of;
     for (size_t k = 0; k < n_outputs && uses != NULL; k++) {
         uses[cad_graph_record_of(graph, outputs[k])]++;
@@ -48,17 +49,17 @@ static CadStatus find_copies(CadGraph *graph, const uint32_t *uses, const uint32
 CadStatus cad_graph_copies(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
                            size_t n_outputs, CadId **copies, uint32_t **origins, size_t *n) {
     CadPairs found = {0};
-    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs, 0);
-    uint32_t *index = cad_memory_zeroed(graph->n_numbers, sizeof *index);
-    CadStatus status = uses == NULL || index == NULL ? CAD_NO_MEMORY : CAD_OK;
+    CadMemory memory = {0};
+    uint32_t *uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
+    uint32_t *index = cad_memory_take(&memory, graph->n_numbers, sizeof *index);
+    CadStatus status = memory.status;
     if (status == CAD_OK) {
         for (size_t k = 0; k < n_wrt; k++) {
             index[wrt[k]] = (uint32_t)k + 1;
         }
         status = find_copies(graph, uses, index, &found);
     }
-    cad_memory_free(index);
-    cad_memory_free(uses);
+    cad_memory_give_back(&memory);
     if (status == CAD_OK) {
         *copies = found.of;
         *origins = found.by;
@@ -89,41 +90,32 @@ static int is_reached(CadGraph *graph, const CadActive *active, size_t i, int by
     return found;
 }
 
-CadStatus cad_graph_find_active(CadGraph *graph, const CadId *wrt, size_t n_wrt, int by_value,
-                                CadActive *active) {
-    active->records = cad_memory_zeroed(graph->n_records, 1);
-    active->variables = cad_memory_zeroed(graph->n_numbers, 1);
-    if (active->records == NULL || active->variables == NULL) {
-        cad_graph_forget_active(active);
-        return CAD_NO_MEMORY;
+CadActive cad_graph_find_active(CadGraph *graph, CadMemory *memory, const CadId *wrt, size_t n_wrt,
+                                int by_value) {
+    const CadActive active = {cad_memory_take(memory, graph->n_records, 1),
+                              cad_memory_take(memory, graph->n_numbers, 1)};
+    if (memory->status != CAD_OK) {
+        return active;
     }
     for (size_t k = 0; k < n_wrt; k++) {
-        active->variables[wrt[k]] = 1;
-        active->records[cad_graph_record_of(graph, wrt[k])] = 1;
+        active.variables[wrt[k]] = 1;
+        active.records[cad_graph_record_of(graph, wrt[k])] = 1;
     }
     for (size_t i = 0; i < graph->n_records; i++) {
-        active->records[i] = (uint8_t)is_reached(graph, active, i, by_value);
+        active.records[i] = (uint8_t)is_reached(graph, &active, i, by_value);
     }
-    return CAD_OK;
-}
-
-void cad_graph_forget_active(CadActive *active) {
-    cad_memory_free(active->records);
-    cad_memory_free(active->variables);
-    *active = (CadActive){NULL, NULL};
+    return active;
 }
 
 CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found) {
-    CadActive active;
-    const CadStatus status = cad_graph_find_active(graph, inputs, n_inputs, by_value, &active);
-    if (status == CAD_OK) {
-        for (size_t k = 0; k < n_outputs; k++) {
-            found[k] = (uint8_t)cad_is_active_number(graph, &active, outputs[k]);
-        }
-        cad_graph_forget_active(&active);
+    CadMemory memory = {0};
+    const CadActive active = cad_graph_find_active(graph, &memory, inputs, n_inputs, by_value);
+    for (size_t k = 0; k < n_outputs && memory.status == CAD_OK; k++) {
+        found[k] = (uint8_t)cad_is_active_number(graph, &active, outputs[k]);
     }
-    return status;
+    cad_memory_give_back(&memory);
+    return memory.status;
 }
 
 /* --- beginnings --- */

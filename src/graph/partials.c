@@ -32,7 +32,9 @@
 #define C(constant) K(constant)
 #define L(number) (number)
 #define P(number) (number)
-#define A(name, ...) over_##name(context, __VA_ARGS__)
+#define A(name, ...) FIRST3(name, __VA_ARGS__, NONE, NONE, )
+#define FIRST3(name, x, y, z, ...) cad_graph_apply_over(context, CAD_OP_##name, x, y, z)
+#define NONE ((CadNumbers){CAD_NO_ID, NULL})
 #define K(constant) ((CadNumbers){cad_graph_constant(context->graph, constant), cad_no_strides})
 
 const int64_t cad_no_strides[CAD_MOST_AXES] = {0};
@@ -102,23 +104,6 @@ CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) 
 
 /* --- the table --- */
 
-#define CAD_ROW1(name, value, dx)                                                                 \
-    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x) {                   \
-        return cad_graph_apply_over(shape, CAD_OP_##name, x, x, x);                               \
-    }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x, CadNumbers y) {     \
-        return cad_graph_apply_over(shape, CAD_OP_##name, x, y, y);                               \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
-    static inline CadNumbers over_##name(const CadShape *shape, CadNumbers x, CadNumbers y,       \
-                                         CadNumbers z) {                                          \
-        return cad_graph_apply_over(shape, CAD_OP_##name, x, y, z);                               \
-    }
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 #define CASE(name, which, partial)                                                                \
     case CAD_OP_##name * 4 + which:                                                               \
         return partial;

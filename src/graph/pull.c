@@ -189,17 +189,10 @@ static int is_whole(const Pull *p, const Contribution *given, CadId first, size_
 
 static CadDerivatives whole(Pull *p, const Contribution *given) {
     const Along along = along_view(p, given);
-    const CadShape over = {p->graph, along.ndim, along.shape, NULL, 0};
     int64_t in_order[CAD_MOST_AXES];
-    if (cad_is_single(&over, along.source)) {
-        return (CadDerivatives){along.source.first, 0};
-    }
-    cad_strides_in_order(along.ndim, along.shape, in_order);
-    if (memcmp(in_order, along.source.strides, given->count * sizeof *in_order) == 0) {
-        return (CadDerivatives){along.source.first, 1};
-    }
-    return (CadDerivatives){
-        copied(p->graph, along.ndim, along.shape, along.source, in_order).first, 1};
+    const size_t size = cad_strides_in_order(along.ndim, along.shape, in_order);
+    const CadShape shape = {p->graph, along.ndim, along.shape, in_order, size};
+    return cad_derivatives_in_order(&shape, (CadNumbers){0, in_order}, along.source);
 }
 
 /* `first` is the first number of the array. What arrives at a number that takes by indices goes
@@ -560,11 +553,12 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
                          size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results) {
     Pull pull = {.graph = graph, .n_records = graph->n_records};
     Pull *p = &pull;
-    p->cotangents = cad_memory_zeroed(graph->n_numbers, sizeof *p->cotangents);
-    p->have_any = cad_memory_zeroed(p->n_records, 1);
-    p->latest = cad_memory_zeroed(p->n_records, sizeof *p->latest);
-    const CadStatus status = cad_graph_find_active(graph, wrt, n_wrt, 0, &p->active);
-    if (p->cotangents == NULL || p->have_any == NULL || p->latest == NULL || status != CAD_OK) {
+    CadMemory memory = {0};
+    p->cotangents = cad_memory_take(&memory, graph->n_numbers, sizeof *p->cotangents);
+    p->have_any = cad_memory_take(&memory, p->n_records, 1);
+    p->latest = cad_memory_take(&memory, p->n_records, sizeof *p->latest);
+    p->active = cad_graph_find_active(graph, &memory, wrt, n_wrt, 0);
+    if (memory.status != CAD_OK) {
         fail(p);
     } else {
         for (size_t k = 0; k < n_outputs; k++) {
@@ -580,10 +574,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
         }
         read_results(p, wrt, n_wrt, results);
     }
-    cad_graph_forget_active(&p->active);
-    cad_memory_free(p->cotangents);
-    cad_memory_free(p->have_any);
-    cad_memory_free(p->latest);
+    cad_memory_give_back(&memory);
     cad_memory_free(p->contributions);
     cad_memory_free(p->words);
     cad_memory_free(p->room.ids);

@@ -38,22 +38,6 @@ static void set_apart(Push *p, CadNumbers view) {
     }
 }
 
-/* The tangent of a row comes in the order of its plan's axes; back to that of the array. */
-static CadDerivatives in_order_of(const CadShape *shape, const CadMade *made, CadNumbers t) {
-    const size_t bytes = (size_t)made->ndim * sizeof *made->shape;
-    if (cad_is_single(shape, t)) {
-        return (CadDerivatives){t.first, 0};
-    }
-    if (memcmp(t.strides, shape->in_order, bytes) == 0 &&
-        memcmp(made->views[0].strides, shape->in_order, bytes) == 0) {
-        return (CadDerivatives){t.first, 1};
-    }
-    const CadNumbers views[2] = {made->views[0], t};
-    return (CadDerivatives){cad_graph_map(shape->graph, CAD_OP_positive, made->size, made->ndim,
-                                          made->shape, 2, views),
-                            1};
-}
-
 static CadDerivatives push_row(Push *p, const CadMade *made) {
     int64_t in_order[CAD_MOST_AXES];
     const CadShape shape = cad_made_shape(p->graph, made, in_order);
@@ -72,7 +56,7 @@ static CadDerivatives push_row(Push *p, const CadMade *made) {
                       : cad_graph_apply_over(&shape, CAD_OP_add, sum, product, product);
         }
     }
-    return sum.first == CAD_NO_ID ? zero : in_order_of(&shape, made, sum);
+    return sum.first == CAD_NO_ID ? zero : cad_derivatives_in_order(&shape, made->views[0], sum);
 }
 
 /* Linear in one view: the same of its tangents, added to those of what is added to. */
@@ -204,9 +188,10 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
                          const CadId *outputs, size_t n_outputs, CadId *results) {
     Push push = {.graph = graph, .n_records = graph->n_records};
     Push *p = &push;
-    uint32_t *uses = cad_graph_uses(graph, outputs, n_outputs, 0);
-    p->tangents = cad_memory_zeroed(p->n_records, sizeof *p->tangents);
-    if (uses == NULL || p->tangents == NULL) {
+    CadMemory memory = {0};
+    const uint32_t *uses = cad_graph_uses(graph, &memory, outputs, n_outputs, 0);
+    p->tangents = cad_memory_take(&memory, p->n_records, sizeof *p->tangents);
+    if (memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         seed(p, wrt, along, n_wrt);
@@ -221,8 +206,7 @@ CadStatus cad_graph_push(CadGraph *graph, const CadId *wrt, const CadId *along, 
             results[k] = t == CAD_NO_ID ? CAD_ZERO : t;
         }
     }
-    cad_memory_free(uses);
-    cad_memory_free(p->tangents);
+    cad_memory_give_back(&memory);
     cad_memory_free(p->room.ids);
     return graph->status;
 }

@@ -30,7 +30,32 @@ static CadId number_at(Reader *r, int64_t slot) {
     return *at;
 }
 
+/* The same; if it is passive, its derivative is cut. */
+static CadId operand_at(Reader *r, int64_t slot, int passive) {
+    const CadId id = number_at(r, slot);
+    double value;
+    return passive && !cad_graph_is_constant(r->graph, id, &value)
+               ? cad_graph_apply(r->graph, CAD_OP_stop, id, id, id)
+               : id;
+}
+
+/* Have a slot hold another number, and one that keeps it the former one. */
+static void assign(Reader *r, int64_t slot, CadId source, int64_t kept) {
+    r->at[kept - r->base] = number_at(r, slot);
+    r->at[slot - r->base] = source;
+}
+
 /* --- views --- */
+
+/* A walk over all elements that the views of a plan see. */
+static Steps steps_of(CadPlan *plan) {
+    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
+    for (int k = 0; k < plan->n_views; k++) {
+        steps.at[k] = cad_plan_view(plan, k)[0];
+        steps.strides[k] = cad_plan_view(plan, k) + 1;
+    }
+    return steps;
+}
 
 /* Constants that were not looked at yet become an array. */
 static int is_fresh_range(const Reader *r, int64_t low, int64_t high) {
@@ -77,24 +102,19 @@ static CadNumbers numbers_of(Reader *r, int ndim, const int64_t *shape, const in
     if (ids == NULL) {
         return (CadNumbers){CAD_ZERO, strides};
     }
-    Steps steps = {.shape = NULL, .n_views = 1, .at = {view[0]}};
-    int64_t lengths[CAD_MOST_AXES], along[CAD_MOST_AXES];
+    int64_t lengths[CAD_MOST_AXES];
     for (int i = 0; i < ndim; i++) {
-        if (view[i + 1] != 0) {
-            lengths[steps.ndim] = shape[i];
-            along[steps.ndim++] = view[i + 1];
-        }
+        lengths[i] = view[i + 1] != 0 ? shape[i] : 1;
     }
-    steps.shape = lengths;
-    steps.strides[0] = along;
+    Steps steps = {
+        .ndim = ndim, .shape = lengths, .n_views = 1, .strides = {view + 1}, .at = {view[0]}};
     size_t k = 0;
     do {
         ids[k++] = number_at(r, steps.at[0]);
     } while (next_step(&steps));
-    int64_t stride = 1;
-    for (int i = ndim; i-- > 0;) {
-        strides[i] = view[i + 1] == 0 ? 0 : stride;
-        stride *= view[i + 1] == 0 ? 1 : shape[i];
+    cad_strides_in_order(ndim, lengths, strides);
+    for (int i = 0; i < ndim; i++) {
+        strides[i] = view[i + 1] != 0 ? strides[i] : 0;
     }
     int all_one = 1;
     for (size_t i = 1; i < count && all_one; i++) {
@@ -128,20 +148,25 @@ static CadNumbers stopped(Reader *r, int ndim, const int64_t *shape, CadNumbers 
     return (CadNumbers){result.first, in_order};
 }
 
-static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
-    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
-    for (int k = 0; k < plan->n_views; k++) {
-        steps.at[k] = cad_plan_view(plan, k)[0];
-        steps.strides[k] = cad_plan_view(plan, k) + 1;
+/* The operands of a plan as views; `strides` is room for theirs. */
+static void read_views(Reader *r, CadPlan *plan, int64_t (*strides)[CAD_MOST_AXES],
+                       CadNumbers *views) {
+    const int64_t *shape = cad_plan_shape(plan);
+    for (int k = 1; k < plan->n_views; k++) {
+        views[k] = numbers_of(r, plan->ndim, shape, cad_plan_view(plan, k), strides[k]);
+        if (!is_active(plan, k)) {
+            views[k] = stopped(r, plan->ndim, shape, views[k], strides[k]);
+        }
     }
+}
+
+static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
+    Steps steps = steps_of(plan);
     const int arity = plan->n_views - 1;
     do {
-        CadId x[3];
+        CadId x[3] = {CAD_NO_ID};
         for (int k = 0; k < 3; k++) {
-            x[k] = number_at(r, steps.at[k < arity ? k + 1 : 1]);
-            if (k < arity && !is_active(plan, k + 1)) {
-                x[k] = cad_graph_apply(r->graph, CAD_OP_stop, x[k], x[k], x[k]);
-            }
+            x[k] = k < arity ? operand_at(r, steps.at[k + 1], !is_active(plan, k + 1)) : x[0];
         }
         r->at[steps.at[0] - r->base] = cad_graph_apply(r->graph, op, x[0], x[1], x[2]);
     } while (next_step(&steps));
@@ -159,12 +184,7 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
     const int is_elsewhere = result[0] < (int64_t)entry.out;
     size_t size = entry.b;
     CadNumbers x[4] = {{0, NULL}};
-    for (int k = 1; k < plan->n_views; k++) {
-        x[k] = numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
-        if (!is_active(plan, k)) {
-            x[k] = stopped(r, plan->ndim, cad_plan_shape(plan), x[k], strides[k]);
-        }
-    }
+    read_views(r, plan, strides, x);
     for (int k = plan->n_views; k < 4; k++) {
         x[k] = x[1];
     }
@@ -199,18 +219,11 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
 
 /* A sum of products, number by number: of small ones. */
 static void read_singly(Reader *r, CadPlan *plan, int in_place) {
-    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = plan->n_views};
-    for (int k = 0; k < plan->n_views; k++) {
-        steps.at[k] = cad_plan_view(plan, k)[0];
-        steps.strides[k] = cad_plan_view(plan, k) + 1;
-    }
+    Steps steps = steps_of(plan);
     do {
         CadId term = CAD_NO_ID;
         for (int k = 1; k < plan->n_views; k++) {
-            CadId x = number_at(r, steps.at[k]);
-            if (!is_active(plan, k)) {
-                x = cad_graph_apply(r->graph, CAD_OP_stop, x, x, x);
-            }
+            const CadId x = operand_at(r, steps.at[k], !is_active(plan, k));
             term = k == 1 ? x : cad_graph_apply(r->graph, CAD_OP_multiply, term, x, x);
         }
         CadId *sum = &r->at[steps.at[0] - r->base];
@@ -232,32 +245,17 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     int64_t strides[3][CAD_MOST_AXES];
     const int64_t *result = cad_plan_view(plan, 0);
     CadNumbers views[3] = {{(CadId)(result[0] - entry.out), result + 1}};
-    for (int k = 1; k < plan->n_views; k++) {
-        views[k] =
-            numbers_of(r, plan->ndim, cad_plan_shape(plan), cad_plan_view(plan, k), strides[k]);
-        if (!is_active(plan, k)) {
-            views[k] = stopped(r, plan->ndim, cad_plan_shape(plan), views[k], strides[k]);
-        }
-    }
+    read_views(r, plan, strides, views);
     const CadId first = cad_graph_map(r->graph, op, entry.b, plan->ndim, cad_plan_shape(plan),
                                       plan->n_views, views);
     name_elements(r, entry.out, entry.b, first);
 }
 
 static void read_assignment(Reader *r, CadEntry entry, CadPlan *plan) {
-    Steps steps = {.ndim = plan->ndim, .shape = cad_plan_shape(plan), .n_views = 2};
-    for (int k = 0; k < 2; k++) {
-        steps.at[k] = cad_plan_view(plan, k)[0];
-        steps.strides[k] = cad_plan_view(plan, k) + 1;
-    }
+    Steps steps = steps_of(plan);
     CadSlot kept = entry.out;
     do {
-        CadId source = number_at(r, steps.at[1]);
-        if (!is_active(plan, 1)) {
-            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
-        }
-        r->at[kept++ - r->base] = number_at(r, steps.at[0]);
-        r->at[steps.at[0] - r->base] = source;
+        assign(r, steps.at[0], operand_at(r, steps.at[1], !is_active(plan, 1)), kept++);
     } while (next_step(&steps));
 }
 
@@ -265,26 +263,20 @@ static void read_assignment(Reader *r, CadEntry entry, CadPlan *plan) {
 static void read_scatter(Reader *r, CadEntry entry, CadPlan *plan, int adds) {
     for (int64_t i = 0; i < plan->size; i++) {
         const int64_t target = indexed(r->tape, plan, i);
-        CadId source = number_at(r, scattered(plan, i));
-        if (!is_active(plan, 0)) {
-            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
+        const CadId source = operand_at(r, scattered(plan, i), !is_active(plan, 0));
+        if (adds) {
+            r->at[target - r->base] =
+                cad_graph_apply(r->graph, CAD_OP_add, number_at(r, target), source, source);
+        } else {
+            assign(r, target, source, entry.out + i);
         }
-        const CadId former = number_at(r, target);
-        if (!adds) {
-            r->at[entry.out + i - r->base] = former;
-        }
-        r->at[target - r->base] =
-            adds ? cad_graph_apply(r->graph, CAD_OP_add, former, source, source) : source;
     }
 }
 
 static void read_gather(Reader *r, CadEntry entry, CadPlan *plan) {
     for (int64_t i = 0; i < plan->size; i++) {
-        CadId source = number_at(r, indexed(r->tape, plan, i));
-        if (!is_active(plan, 1)) {
-            source = cad_graph_apply(r->graph, CAD_OP_stop, source, source, source);
-        }
-        r->at[entry.out + i - r->base] = source;
+        r->at[entry.out + i - r->base] =
+            operand_at(r, indexed(r->tape, plan, i), !is_active(plan, 1));
     }
 }
 
@@ -304,11 +296,7 @@ static CadId *read_operand(Reader *r, const CadOperand *operand, int passive, Ca
                    .strides = {operand->shape_and_strides + operand->ndim},
                    .at = {operand->slot}};
     do {
-        *ids = number_at(r, steps.at[0]);
-        if (passive) {
-            *ids = cad_graph_apply(r->graph, CAD_OP_stop, *ids, *ids, *ids);
-        }
-        ids++;
+        *ids++ = operand_at(r, steps.at[0], passive);
     } while (next_step(&steps));
     return ids;
 }
@@ -469,14 +457,6 @@ static void read_array(Reader *r, CadEntry entry) {
 
 /* --- all entries --- */
 
-static CadId operand(Reader *r, CadSlot slot, int passive) {
-    const CadId id = number_at(r, slot);
-    double value;
-    return passive && !cad_graph_is_constant(r->graph, id, &value)
-               ? cad_graph_apply(r->graph, CAD_OP_stop, id, id, id)
-               : id;
-}
-
 static void read_entry(Reader *r, size_t i) {
     r->entry = i;
     const CadEntry e = r->tape->entries[i];
@@ -484,12 +464,10 @@ static void read_entry(Reader *r, size_t i) {
     if (CAD_IS_ARRAY_ENTRY(e)) {
         read_array(r, e);
     } else if (cad_entry_assigns_number(e)) {
-        const CadId source = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
-        r->at[e.out - r->base] = number_at(r, e.a);
-        r->at[e.a - r->base] = source;
+        assign(r, e.a, operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0), e.out);
     } else if (cad_op_is_row(op)) {
-        const CadId x = operand(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
-        const CadId y = operand(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
+        const CadId x = operand_at(r, e.a, (e.code & CAD_PASSIVE_A) != 0);
+        const CadId y = operand_at(r, e.b, (e.code & CAD_PASSIVE_B) != 0);
         const CadId z = cad_op_info[op].arity > 2 ? number_at(r, r->tape->entries[i - 1].a) : y;
         r->at[e.out - r->base] = cad_graph_apply(r->graph, op, x, y, z);
     }
@@ -515,11 +493,7 @@ static void clear_sums(Reader *r, size_t begin, size_t end) {
             }
             continue;
         }
-        Steps steps = {.ndim = plan->ndim,
-                       .shape = cad_plan_shape(plan),
-                       .n_views = 1,
-                       .strides = {cad_plan_view(plan, 0) + 1},
-                       .at = {cad_plan_view(plan, 0)[0]}};
+        Steps steps = steps_of(plan);
         do {
             r->at[steps.at[0] - r->base] = zero;
         } while (next_step(&steps));

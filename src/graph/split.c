@@ -84,40 +84,26 @@ static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
     s->status = s->status == CAD_OK ? part->graph->status : s->status;
 }
 
-/* Find what depends on an input, all of whose numbers are variables. */
-static CadStatus find_varying(Splitter *s, size_t own) {
-    const CadRecord *input = &s->graph->records[own];
-    CadId *ids = cad_memory_resize(NULL, input->of.array.size, sizeof *ids);
-    if (ids == NULL) {
-        return CAD_NO_MEMORY;
-    }
-    for (uint32_t k = 0; k < input->of.array.size; k++) {
-        ids[k] = input->of.array.first + k;
-    }
-    const CadStatus status =
-        cad_graph_find_active(s->graph, ids, input->of.array.size, 1, &s->varies);
-    cad_memory_free(ids);
-    return status;
-}
-
 CadStatus cad_graph_split(CadGraph *graph, CadId input, CadId *roots, size_t n_roots,
                           CadPart *part) {
     Splitter splitter = {.graph = graph, .part = part};
     Splitter *s = &splitter;
     const size_t own = cad_graph_record_of(graph, input);
-    *part = (CadPart){.graph = cad_graph_new(graph->optimize)};
-    s->uses = cad_graph_uses(graph, roots, n_roots, 1);
-    s->copier = (CadCopier){.from = graph, .to = part->graph};
-    s->copier.names = cad_memory_zeroed(graph->n_records, sizeof *s->copier.names);
-    s->status = find_varying(s, own);
-    if (s->uses == NULL || s->copier.names == NULL || part->graph == NULL) {
-        s->status = CAD_NO_MEMORY;
+    const uint32_t size = graph->records[own].of.array.size;
+    CadMemory memory = {0};
+    CadId *const variables = cad_memory_take(&memory, size, sizeof *variables);
+    for (uint32_t k = 0; k < size && variables != NULL; k++) {
+        variables[k] = graph->records[own].of.array.first + k;
     }
+    *part = (CadPart){.graph = cad_graph_new(graph->optimize)};
+    s->uses = cad_graph_uses(graph, &memory, roots, n_roots, 1);
+    s->copier = (CadCopier){.from = graph, .to = part->graph};
+    s->copier.names = cad_memory_take(&memory, graph->n_records, sizeof *s->copier.names);
+    s->varies = cad_graph_find_active(graph, &memory, variables, size, 1);
+    s->status = part->graph == NULL ? CAD_NO_MEMORY : memory.status;
     if (s->status == CAD_OK) {
         make_part(s, own, roots, n_roots);
     }
-    cad_memory_free(s->uses);
-    cad_memory_free(s->copier.names);
-    cad_graph_forget_active(&s->varies);
+    cad_memory_give_back(&memory);
     return s->status;
 }

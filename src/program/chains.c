@@ -1,5 +1,5 @@
 /* Long chains of additions, whose parts are not used elsewhere: each is carried out as one sum. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 static int adds(const CadMaker *m, size_t i) {
     const CadRecord *record = &m->graph->records[i];
@@ -48,7 +48,7 @@ void cad_maker_find_chains(CadMaker *m) {
 
 size_t cad_maker_terms(CadMaker *m, size_t head) {
     const size_t count = m->chain[head];
-    if (!GROW(m, terms, 0, term_capacity, 2 * count)) {
+    if (!GROW(m, terms, 0, 2 * count)) {
         return 0;
     }
     size_t part = head;

@@ -1,11 +1,11 @@
 /* What a program consists of is appended here: instructions, lists, results, checks. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 /* --- instructions --- */
 
 void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
     CadProgram *program = m->program;
-    if (GROW(program, code, program->n_code, code_capacity, 1)) {
+    if (GROW(program, code, program->n_code, 1)) {
         instruction.fused = 1;
         program->code[program->n_code++] = instruction;
     }
@@ -14,7 +14,7 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
 int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin) {
     CadProgram *program = m->program;
     *begin = program->n_lists;
-    if (!GROW(program, lists, program->n_lists, list_capacity, count)) {
+    if (!GROW(program, lists, program->n_lists, count)) {
         return 0;
     }
     program->n_lists += count;
@@ -53,11 +53,24 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
     return end;
 }
 
+CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t level) {
+    const int32_t *const places = m->program->lists + begin;
+    CadPlaces found = {places[0], 0};
+    if (cad_maker_even_end(m, places, 0, count, &found.step) == count) {
+        m->program->n_lists = begin;
+        return found;
+    }
+    const int32_t to = cad_maker_take_block(m, count);
+    cad_maker_release_after(m, level, to, count);
+    cad_maker_emit_take(m, begin, count, to);
+    return (CadPlaces){to, 1};
+}
+
 /* --- results --- */
 
 static void emit_stretch(CadMaker *m, CadStretch stretch) {
     CadProgram *program = m->program;
-    if (stretch.n > 0 && GROW(program, outputs, program->n_outputs, output_capacity, 1)) {
+    if (stretch.n > 0 && GROW(program, outputs, program->n_outputs, 1)) {
         program->outputs[program->n_outputs++] = stretch;
         program->n_results += stretch.n;
     }
@@ -104,7 +117,7 @@ void cad_maker_emit_checks(CadMaker *m, uint32_t level) {
         if (cad_graph_is_constant(m->graph, id, &value) && value == guard.value) {
             continue;
         }
-        if (!GROW(program, checks, program->n_checks, check_capacity, 1)) {
+        if (!GROW(program, checks, program->n_checks, 1)) {
             return;
         }
         program->checks[program->n_checks++] =

@@ -1,5 +1,5 @@
 /* The levels of numbers, and who reads what last. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 /* As late as readers allow. While these levels are looked for, they are counted from the end. */
 static void find_latest_levels(CadMaker *m) {
@@ -71,16 +71,6 @@ static void find_mixed_levels(CadMaker *m) {
     cad_memory_free(early);
 }
 
-void cad_maker_find_levels(CadMaker *m, int early) {
-    if (early) {
-        find_earliest_levels(m);
-    } else if (m->graph->n_guards > 0 && !m->program->compares_last) {
-        find_mixed_levels(m);
-    } else {
-        find_latest_levels(m);
-    }
-}
-
 /* --- checks --- */
 
 /* How many numbers are computed on each level. */
@@ -96,10 +86,11 @@ static size_t *count_work(CadMaker *m) {
     return work;
 }
 
-/* Guards are compared in their order, so each after the last one of the levels so far; and only
- * once enough has been computed since the last comparison: what a miss computes in vain is a
- * share of what it had to. */
-void cad_maker_place_checks(CadMaker *m) {
+/* Guards are compared soon after they can be, so that a program whose outcomes are not met ends
+ * there; in their order, so each after the last one of the levels so far; and only once enough has
+ * been computed since the last comparison: what a miss computes in vain is a share of what it had
+ * to. */
+static void place_checks(CadMaker *m) {
     enum { LEAST_WORK = 32, SHARE = 8 };
     const size_t n_guards = m->graph->n_guards;
     if (m->program->compares_last) {
@@ -133,7 +124,7 @@ void cad_maker_place_checks(CadMaker *m) {
 
 /* --- last reads --- */
 
-void cad_maker_find_last_reads(CadMaker *m) {
+static void find_last_reads(CadMaker *m) {
     CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
         m->last[record_of(m, m->ends[k])] = FOREVER;
@@ -161,10 +152,9 @@ void cad_maker_find_last_reads(CadMaker *m) {
 
 CadByLevel cad_maker_sort_by_level(CadMaker *m) {
     const size_t n = m->graph->n_records, places = 2 * (size_t)m->n_levels;
-    CadByLevel sorted = {cad_memory_resize(NULL, n, sizeof *sorted.records),
-                         cad_memory_zeroed(places + 2, sizeof *sorted.begin)};
+    CadByLevel sorted = {cad_memory_take(&m->memory, n, sizeof *sorted.records),
+                         cad_memory_take(&m->memory, places + 2, sizeof *sorted.begin)};
     if (sorted.records == NULL || sorted.begin == NULL) {
-        cad_maker_forget_order(&sorted);
         fail(m);
         return sorted;
     }
@@ -184,12 +174,6 @@ CadByLevel cad_maker_sort_by_level(CadMaker *m) {
         }
     }
     return sorted;
-}
-
-void cad_maker_forget_order(CadByLevel *sorted) {
-    cad_memory_free(sorted->records);
-    cad_memory_free(sorted->begin);
-    *sorted = (CadByLevel){NULL, NULL};
 }
 
 /* How many of the single numbers of one level are in no vector. `counts` has a zero for each
@@ -230,9 +214,11 @@ static size_t count_places(const CadMaker *m, int64_t *change) {
     return (size_t)most;
 }
 
-size_t cad_maker_estimate(CadMaker *m) {
+/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
+ * the numbers that are there at once have to have places. */
+static size_t estimate(CadMaker *m) {
     uint32_t counts[CAD_OP_COUNT] = {0};
-    int64_t *change = cad_memory_zeroed((size_t)m->n_levels + 1, sizeof *change);
+    int64_t *change = cad_memory_take(&m->memory, (size_t)m->n_levels + 1, sizeof *change);
     CadByLevel sorted = cad_maker_sort_by_level(m);
     size_t cost = 0;
     if (change == NULL) {
@@ -245,7 +231,43 @@ size_t cad_maker_estimate(CadMaker *m) {
             cost += 3 * count_singles(m, sorted.records + begin[0], begin[1] - begin[0], counts);
         }
     }
-    cad_maker_forget_order(&sorted);
-    cad_memory_free(change);
     return cost;
+}
+
+/* --- all of it --- */
+
+static void find_levels(CadMaker *m, int early) {
+    if (early) {
+        find_earliest_levels(m);
+    } else if (m->graph->n_guards > 0 && !m->program->compares_last) {
+        find_mixed_levels(m);
+    } else {
+        find_latest_levels(m);
+    }
+    place_checks(m);
+    find_last_reads(m);
+}
+
+void cad_maker_find_levels(CadMaker *m, CadLevels levels) {
+    const size_t n = m->graph->n_records;
+    find_levels(m, levels == CAD_EARLIEST);
+    const size_t cost = levels == CAD_AS_ESTIMATED ? estimate(m) : 0;
+    if (cost < n / 8 || levels != CAD_AS_ESTIMATED) {
+        return;
+    }
+    const CadMaker latest = *m;
+    m->level = cad_memory_take(&m->memory, n, sizeof *m->level);
+    m->last = cad_memory_take(&m->memory, n, sizeof *m->last);
+    m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
+    if (m->memory.status != CAD_OK) {
+        fail(m);
+        return;
+    }
+    find_levels(m, 1);
+    if (estimate(m) >= cost) {
+        m->level = latest.level;
+        m->last = latest.last;
+        m->check_level = latest.check_level;
+        m->n_levels = latest.n_levels;
+    }
 }

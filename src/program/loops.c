@@ -1,6 +1,6 @@
 /* What is done to finished code: sine and cosine of one number are found together, bodies of loops
  * are kept once, and vectors share their tiles. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 /* --- vectors tile by tile --- */
 
@@ -17,24 +17,24 @@ static int overlap(Range a, Range b) {
     return a.low <= b.high && b.low <= a.high;
 }
 
+/* Whether an instruction reads what another one writes, other than number by number. */
+static int reads_elsewhere(const CadInstruction *reader, const CadInstruction *writer) {
+    const int32_t places[3] = {reader->x, reader->y, reader->z};
+    const int32_t steps[3] = {reader->sx, reader->sy, reader->sz};
+    const Range written = range_of(writer->out, 1, writer->n);
+    for (int k = 0; k < cad_op_info[reader->op].arity; k++) {
+        const int same = places[k] == writer->out && steps[k] == 1;
+        if (!same && overlap(range_of(places[k], steps[k], reader->n), written)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether an instruction may be carried out tile by tile together with one before it. */
 static int can_share_tiles(const CadInstruction *a, const CadInstruction *b) {
-    const int32_t places[3] = {b->x, b->y, b->z}, steps[3] = {b->sx, b->sy, b->sz};
-    const Range written = range_of(a->out, 1, a->n), own = range_of(b->out, 1, b->n);
-    for (int k = 0; k < cad_op_info[b->op].arity; k++) {
-        const int same = places[k] == a->out && steps[k] == 1;
-        if (!same && overlap(range_of(places[k], steps[k], b->n), written)) {
-            return 0;
-        }
-    }
-    const int32_t read[3] = {a->x, a->y, a->z}, along[3] = {a->sx, a->sy, a->sz};
-    for (int k = 0; k < cad_op_info[a->op].arity; k++) {
-        const int same = read[k] == b->out && along[k] == 1;
-        if (!same && overlap(range_of(read[k], along[k], a->n), own)) {
-            return 0;
-        }
-    }
-    return b->out == a->out || !overlap(written, own);
+    return !reads_elsewhere(b, a) && !reads_elsewhere(a, b) &&
+           (b->out == a->out || !overlap(range_of(a->out, 1, a->n), range_of(b->out, 1, b->n)));
 }
 
 void cad_maker_fuse(CadMaker *m) {
@@ -147,7 +147,7 @@ static uint32_t hash_of_single(CadSingle s) {
 
 static void emit_repeated(CadMaker *m, const CadSingle *singles, size_t n, size_t times) {
     CadProgram *program = m->program;
-    if (n == 0 || !GROW(program, singles, program->n_singles, single_capacity, n)) {
+    if (n == 0 || !GROW(program, singles, program->n_singles, n)) {
         return;
     }
     const size_t at = program->n_singles;
@@ -201,7 +201,7 @@ void cad_maker_roll_up(CadMaker *m) {
     program->code = NULL;
     program->singles = NULL;
     program->n_code = program->code_capacity = 0;
-    program->n_singles = program->single_capacity = 0;
+    program->n_singles = program->singles_capacity = 0;
     for (size_t k = 0; k < n_code && m->status == CAD_OK; k++) {
         if (code[k].kind == CAD_SINGLES && code[k].n >= LONG) {
             roll_up(m, singles + code[k].x, code[k].n);

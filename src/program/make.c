@@ -1,5 +1,5 @@
 /* From a graph to a program: all steps, in their order. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 /* --- level by level --- */
 
@@ -17,7 +17,6 @@ static void emit_all(CadMaker *m) {
     if (m->status == CAD_OK) {
         cad_maker_emit_checks(m, FOREVER);
     }
-    cad_maker_forget_order(&sorted);
 }
 
 /* --- all of it --- */
@@ -56,55 +55,6 @@ static int has_levels(CadMaker *m) {
     return 1;
 }
 
-/* Which levels numbers get. Where chains of unequal length run side by side, the one way or the
- * other keeps in step. */
-typedef enum Levels { LATEST, EARLIEST, AS_ESTIMATED } Levels;
-
-/* Levels, and what follows from them, as set aside. */
-typedef struct Ordering {
-    uint32_t *level, *last, *check_level;
-    uint32_t n_levels;
-} Ordering;
-
-static void exchange_orderings(CadMaker *m, Ordering *other) {
-    const Ordering own = {m->level, m->last, m->check_level, m->n_levels};
-    m->level = other->level;
-    m->last = other->last;
-    m->check_level = other->check_level;
-    m->n_levels = other->n_levels;
-    *other = own;
-}
-
-static void find_levels(CadMaker *m, int early) {
-    cad_maker_find_levels(m, early);
-    cad_maker_place_checks(m);
-    cad_maker_find_last_reads(m);
-}
-
-/* The levels that promise the cheaper program. */
-static void find_better_levels(CadMaker *m) {
-    const size_t n = m->graph->n_records;
-    find_levels(m, 0);
-    const size_t cost = cad_maker_estimate(m);
-    if (cost < n / 8) {
-        return;
-    }
-    Ordering early = {
-        .level = cad_memory_take(&m->memory, n, sizeof *early.level),
-        .last = cad_memory_take(&m->memory, n, sizeof *early.last),
-        .check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *early.check_level),
-    };
-    if (m->memory.status != CAD_OK) {
-        fail(m);
-        return;
-    }
-    exchange_orderings(m, &early);
-    find_levels(m, 1);
-    if (cad_maker_estimate(m) >= cost) {
-        exchange_orderings(m, &early);
-    }
-}
-
 /* What is to be computed: roots and, where the function indexes, what it finds there, even if that
  * is no part of a derivative. An index may be out of bounds. */
 static void find_ends(CadMaker *m) {
@@ -119,7 +69,7 @@ static void find_ends(CadMaker *m) {
     }
 }
 
-static void find_order(CadMaker *m, Levels levels) {
+static void find_order(CadMaker *m, CadLevels levels) {
     m->program->compares_last = m->use != CAD_AT_A_POINT || m->graph->compares_last;
     cad_maker_place_inputs(m);
     m->boundary = m->use == CAD_ALONG_DIRECTIONS ? (int32_t)m->program->n_shared : INT32_MIN;
@@ -129,14 +79,10 @@ static void find_order(CadMaker *m, Levels levels) {
         cad_maker_refer_to_inputs(m);
     }
     cad_maker_find_chains(m);
-    if (levels == AS_ESTIMATED) {
-        find_better_levels(m);
-    } else {
-        find_levels(m, levels == EARLIEST);
-    }
+    cad_maker_find_levels(m, levels);
 }
 
-static CadStatus make(const CadMaker *order, Levels levels, CadProgram **program) {
+static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **program) {
     CadMaker maker = *order;
     CadMaker *m = &maker;
     take_buffers(m);
@@ -182,15 +128,16 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                             .n_roots = n_roots,
                             .status = graph->status,
                             .joins = graph->optimize && use != CAD_AT_MANY_POINTS};
-    const Levels levels =
-        graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS ? LATEST : AS_ESTIMATED;
+    const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
+                                 ? CAD_LATEST
+                                 : CAD_AS_ESTIMATED;
     const CadStatus status = make(&order, levels, program);
-    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == AS_ESTIMATED ||
+    if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
         use == CAD_AT_MANY_POINTS) {
         return status;
     }
     CadProgram *early;
-    if (make(&order, EARLIEST, &early) == CAD_OK) {
+    if (make(&order, CAD_EARLIEST, &early) == CAD_OK) {
         const int is_better = cad_program_cost(early) < cad_program_cost(*program);
         cad_program_free(is_better ? *program : early);
         *program = is_better ? early : *program;
@@ -204,27 +151,16 @@ size_t cad_program_cost(const CadProgram *program) {
     return program->n_operations + 3 * program->n_singles + program->n_places;
 }
 
+#define FREE(type, items, n) cad_memory_free(program->items);
+#define BYTES(type, items, n) +program->n * sizeof(type)
+
 void cad_program_free(CadProgram *program) {
     if (program != NULL) {
-        cad_memory_free(program->code);
-        cad_memory_free(program->singles);
-        cad_memory_free(program->lists);
-        cad_memory_free(program->plans);
-        cad_memory_free(program->constants);
-        cad_memory_free(program->outputs);
-        cad_memory_free(program->checks);
-        cad_memory_free(program->referred);
+        CAD_PROGRAM_LISTS(FREE)
         cad_memory_free(program);
     }
 }
 
 size_t cad_program_bytes(const CadProgram *program) {
-    return sizeof *program + program->n_code * sizeof *program->code +
-           program->n_singles * sizeof *program->singles +
-           program->n_lists * sizeof *program->lists +
-           program->n_plan_words * sizeof *program->plans +
-           program->n_constants * sizeof *program->constants +
-           program->n_outputs * sizeof *program->outputs +
-           program->n_checks * sizeof *program->checks +
-           program->n_referred * sizeof *program->referred;
+    return sizeof *program CAD_PROGRAM_LISTS(BYTES);
 }

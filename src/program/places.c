@@ -1,6 +1,6 @@
 /* Where numbers stand: inputs first, then single numbers and blocks of them at places that are
  * free; constants from place -1 downwards. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 void cad_maker_place_inputs(CadMaker *m) {
     for (uint32_t i = 0; i < m->graph->n_records; i++) {
@@ -23,7 +23,7 @@ void cad_maker_place_inputs(CadMaker *m) {
 /* Single places that are free: a heap, of which the lowest is taken. So the turns of a loop find
  * the same ones. */
 static void give_place(CadMaker *m, int32_t place) {
-    if (!GROW(m, spare, m->n_spare, spare_capacity, 1)) {
+    if (!GROW(m, spare, m->n_spare, 1)) {
         return;
     }
     size_t k = m->n_spare++;
@@ -73,7 +73,7 @@ int32_t cad_maker_take_block(CadMaker *m, size_t size) {
 }
 
 void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size) {
-    if (level == FOREVER || size == 0 || !GROW(m, releases, m->n_releases, release_capacity, 1)) {
+    if (level == FOREVER || size == 0 || !GROW(m, releases, m->n_releases, 1)) {
         return;
     }
     m->releases[m->n_releases] = (CadRelease){place, (uint32_t)size, m->release_at[level]};
@@ -97,7 +97,7 @@ void cad_maker_release_level(CadMaker *m, uint32_t level) {
         }
         if (release.size == 1) {
             give_place(m, release.place);
-        } else if (m->n_blocks < MOST_BLOCKS && GROW(m, blocks, m->n_blocks, block_capacity, 1)) {
+        } else if (m->n_blocks < MOST_BLOCKS && GROW(m, blocks, m->n_blocks, 1)) {
             m->blocks[m->n_blocks++] = (CadFreeBlock){release.place, release.size};
         }
     }
@@ -107,7 +107,7 @@ void cad_maker_release_level(CadMaker *m, uint32_t level) {
 
 int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count) {
     CadProgram *program = m->program;
-    if (!GROW(program, constants, program->n_constants, constant_capacity, count)) {
+    if (!GROW(program, constants, program->n_constants, count)) {
         return -1;
     }
     /* Kept backwards until all are there. */

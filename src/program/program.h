@@ -67,19 +67,19 @@ typedef struct CadReferred {
     int32_t pointer; /* one of the places behind all inputs */
 } CadReferred;
 
+/* What a program consists of, as LIST(type of items, items, how many). */
+#define CAD_PROGRAM_LISTS(LIST)                                                                   \
+    LIST(CadInstruction, code, n_code)                                                            \
+    LIST(CadSingle, singles, n_singles)                                                           \
+    LIST(int32_t, lists, n_lists)                                                                 \
+    LIST(int64_t, plans, n_plan_words)                                                            \
+    LIST(double, constants, n_constants) /* at place -k - 1 stands the k-th from their end */     \
+    LIST(CadStretch, outputs, n_outputs)                                                          \
+    LIST(CadCheck, checks, n_checks)                                                              \
+    LIST(CadReferred, referred, n_referred)
+
 typedef struct CadProgram {
-    CadInstruction *code;
-    CadSingle *singles;
-    int32_t *lists;
-    int64_t *plans;
-    double *constants; /* the one at place -k - 1 stands at index n_constants - k - 1 */
-    CadStretch *outputs;
-    CadCheck *checks;
-    CadReferred *referred;
-    size_t n_referred, referred_capacity;
-    size_t n_code, n_singles, n_lists, n_plan_words, n_constants, n_outputs, n_checks;
-    size_t code_capacity, single_capacity, list_capacity, plan_capacity, constant_capacity,
-        output_capacity, check_capacity;
+    CAD_PROGRAM_LISTS(CAD_LIST_MEMBERS)
     size_t n_inputs;
     size_t n_shared;     /* of the first inputs, which all directions have in common */
     size_t n_places;     /* that are no constants */
@@ -146,13 +146,11 @@ enum { CAD_CALL_FAILED = -2, CAD_OUT_OF_BOUNDS = -3 };
 long cad_program_run(const CadProgram *program, double *room);
 
 /* As cad_program_run, with a clock in seconds: what each instruction takes is added to
- * seconds[its index]. */
-long cad_program_profile(const CadProgram *program, double *room, double (*now)(void),
-                         double *seconds);
-/* The same for each of the single operations, apart from those before and after it, which takes
- * longer than to run it among them. The place `spare` is written to. */
-long cad_program_profile_singles(const CadProgram *program, double *room, int32_t spare,
-                                 double (*now)(void), double *seconds);
+ * seconds[its index]. If `spare`, a place that is written to, is not below 0, what each of the
+ * single operations takes instead, apart from those before and after it: longer than among them.
+ */
+long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
+                         double (*now)(void), double *seconds);
 
 /* What stands where a guard looks that was found not to hold. */
 double cad_program_outcome(const CadProgram *program, const double *room, long guard);

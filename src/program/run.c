@@ -135,12 +135,29 @@ static void run_vector(const CadInstruction *i, const Places *places, size_t fir
                     strip(places, i->z, i->sz, first), n);
 }
 
-/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. */
-static void run_fused(const CadInstruction *code, const Places *places) {
+/* A clock, and what it takes to read it. */
+typedef struct Stopwatch {
+    double (*now)(void);
+    double cost;
+} Stopwatch;
+
+static double seconds_since(const Stopwatch *watch, double begun) {
+    const double seconds = watch->now() - begun - watch->cost;
+    return seconds > 0.0 ? seconds : 0.0;
+}
+
+/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. With
+ * a clock, what each takes is added to its seconds. */
+static void run_fused(const CadInstruction *code, const Places *places, const Stopwatch *watch,
+                      double *seconds) {
     for (size_t first = 0; first < code->n; first += CAD_TILE) {
         const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
         for (uint32_t k = 0; k < code->fused; k++) {
+            const double begun = watch != NULL ? watch->now() : 0.0;
             run_vector(&code[k], places, first, n);
+            if (watch != NULL) {
+                seconds[k] += seconds_since(watch, begun);
+            }
         }
     }
 }
@@ -342,7 +359,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         break;
     case CAD_VECTOR:
         if (i->fused > 1) {
-            run_fused(i, places);
+            run_fused(i, places, NULL, NULL);
         } else {
             run_vector(i, places, 0, i->n);
         }
@@ -421,17 +438,6 @@ long cad_program_run(const CadProgram *program, double *room) {
 
 /* --- what takes the time, at one point --- */
 
-/* A clock, and what it takes to read it. */
-typedef struct Stopwatch {
-    double (*now)(void);
-    double cost;
-} Stopwatch;
-
-static double seconds_since(const Stopwatch *watch, double begun) {
-    const double seconds = watch->now() - begun - watch->cost;
-    return seconds > 0.0 ? seconds : 0.0;
-}
-
 static Stopwatch stopwatch(double (*now)(void)) {
     Stopwatch watch = {now, 0.0};
     double least = 1.0;
@@ -441,38 +447,6 @@ static Stopwatch stopwatch(double (*now)(void)) {
     }
     watch.cost = least;
     return watch;
-}
-
-static void profile_fused(const CadInstruction *code, const Places *places, const Stopwatch *watch,
-                          double *seconds) {
-    for (size_t first = 0; first < code->n; first += CAD_TILE) {
-        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
-        for (uint32_t k = 0; k < code->fused; k++) {
-            const double begun = watch->now();
-            run_vector(&code[k], places, first, n);
-            seconds[k] += seconds_since(watch, begun);
-        }
-    }
-}
-
-long cad_program_profile(const CadProgram *program, double *room, double (*now)(void),
-                         double *seconds) {
-    const Places places = places_of_point(cad_program_places(program, 1, room));
-    const Stopwatch watch = stopwatch(now);
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        const CadInstruction *i = &program->code[k];
-        if (i->fused > 1) {
-            profile_fused(i, &places, &watch, seconds + k);
-            continue;
-        }
-        const double begun = now();
-        const long missed = run_instruction(program, i, &places);
-        seconds[k] += seconds_since(&watch, begun);
-        if (missed != -1) {
-            return missed;
-        }
-    }
-    return failed_at_end(program, &places);
 }
 
 /* A clock is too coarse for one operation: so many in a row, which write to `spare` alone. */
@@ -492,27 +466,37 @@ static double seconds_of_single(CadSingle single, double *at, int32_t spare,
     return seconds_since(watch, begun) / TURNS;
 }
 
-long cad_program_profile_singles(const CadProgram *program, double *room, int32_t spare,
-                                 double (*now)(void), double *seconds) {
+static void profile_singles(const CadProgram *program, const CadInstruction *i, double *at,
+                            int32_t spare, const Stopwatch *watch, double *seconds) {
+    for (int32_t turn = 0; turn < i->y; turn++) {
+        for (size_t s = (size_t)i->x; s < (size_t)i->x + i->n; s++) {
+            const CadSingle *single = &program->singles[s];
+            seconds[s] += turn == 0 ? seconds_of_single(*single, at, spare, watch) : 0.0;
+            run_singles(single, 1, at);
+        }
+    }
+}
+
+long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
+                         double (*now)(void), double *seconds) {
     const Places places = places_of_point(cad_program_places(program, 1, room));
     const Stopwatch watch = stopwatch(now);
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const CadInstruction *i = &program->code[k];
-        if (i->kind != CAD_SINGLES) {
-            const long missed = run_instruction(program, i, &places);
-            if (missed != -1) {
-                return missed;
+        long missed = -1;
+        if (spare >= 0 && i->kind == CAD_SINGLES) {
+            profile_singles(program, i, places.own, spare, &watch, seconds);
+        } else if (spare < 0 && i->fused > 1) {
+            run_fused(i, &places, &watch, seconds + k);
+        } else {
+            const double begun = now();
+            missed = run_instruction(program, i, &places);
+            if (spare < 0) {
+                seconds[k] += seconds_since(&watch, begun);
             }
-            continue;
         }
-        for (size_t turn = 0; turn < (size_t)i->y; turn++) {
-            for (size_t s = (size_t)i->x; s < (size_t)i->x + i->n; s++) {
-                const CadSingle *single = &program->singles[s];
-                if (turn == 0) {
-                    seconds[s] += seconds_of_single(*single, places.own, spare, &watch);
-                }
-                run_singles(single, 1, places.own);
-            }
+        if (missed != -1) {
+            return missed;
         }
     }
     return failed_at_end(program, &places);
@@ -711,20 +695,24 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
     return 0;
 }
 
+/* The inputs that all points share: those of all directions, and those behind. */
+static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints *points) {
+    for (size_t i = 0; i < program->n_inputs - points->n_own; i++) {
+        const size_t place = i < program->n_shared ? i : points->n_own + i;
+        for (size_t lane = 0; lane < lanes.count; lane++) {
+            lanes.at[place * lanes.count + lane] = points->shared[i];
+        }
+    }
+}
+
 /* The inputs of some points, side by side; the last of them may be without one. */
-static void write_inputs(const CadProgram *program, Lanes lanes, const CadPoints *points,
-                         size_t first, size_t n_points) {
+static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *points,
+                      size_t first, size_t n_points) {
     const size_t n = points->n_own;
     for (size_t lane = 0; lane < lanes.count; lane++) {
         const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
         for (size_t i = 0; i < n; i++) {
             lanes.at[(program->n_shared + i) * lanes.count + lane] = row[i];
-        }
-    }
-    for (size_t i = 0; i < program->n_inputs - n; i++) {
-        const size_t place = i < program->n_shared ? i : n + i;
-        for (size_t lane = 0; lane < lanes.count; lane++) {
-            lanes.at[place * lanes.count + lane] = points->shared[i];
         }
     }
 }
@@ -771,14 +759,7 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
 static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
     double *const at = cad_program_places(program, 1, room);
     const size_t n = points->n_own;
-    const size_t n_first = program->n_shared, n_last = program->n_inputs - n - n_first;
-    if (n_first > 0) {
-        memcpy(at, points->shared, n_first * sizeof *at);
-    }
-    memcpy(at + n_first, points->own + k * n, n * sizeof *at);
-    if (n_last > 0) {
-        memcpy(at + n_first + n, points->shared + n_first, n_last * sizeof *at);
-    }
+    memcpy(at + program->n_shared, points->own + k * n, n * sizeof *at);
     cad_program_refer_to_places(program, at);
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;
@@ -788,7 +769,9 @@ static long run_point(const CadProgram *program, double *room, const CadPoints *
 
 long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                             const CadPoints *points, size_t begin, size_t end) {
+    const Lanes all = {cad_program_places(program, lanes, room), lanes};
     size_t n_missed = 0;
+    write_shared(program, all, points);
     if (lanes == 1) {
         for (size_t k = begin; k < end; k++) {
             if (run_point(program, room, points, k) == CAD_CALL_FAILED) {
@@ -798,10 +781,9 @@ long cad_program_run_points(const CadProgram *program, size_t lanes, double *roo
         }
         return (long)n_missed;
     }
-    const Lanes all = {cad_program_places(program, lanes, room), lanes};
     for (size_t first = begin; first < end; first += lanes) {
         const size_t n = end - first < lanes ? end - first : lanes;
-        write_inputs(program, all, points, first, n);
+        write_own(program, all, points, first, n);
         for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
             if (run_lanes(program, &program->code[k], all) < 0) {
                 return CAD_CALL_FAILED;

@@ -1,5 +1,5 @@
 /* Which numbers are wanted: those that results and guards depend on. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 static void use(CadMaker *m, CadId id) {
     uint32_t *uses = &m->uses[record_of(m, id)];
@@ -58,7 +58,7 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
         if (m->uses[i] > 0 && !is_copied[i] && size >= LEAST &&
-            GROW(program, referred, program->n_referred, referred_capacity, 1)) {
+            GROW(program, referred, program->n_referred, 1)) {
             program->referred[program->n_referred++] =
                 (CadReferred){m->place[i], size, m->n_places++};
         }

@@ -299,7 +299,7 @@ static void graphs_with_calls_are_written_and_read(void) {
     Case c;
     CHECK(make_case(&c) == CAD_OK);
     CadGraphParts parts = {.n_records = c.graph->n_records - 1};
-    cad_graph_measure(c.graph, &parts);
+    cad_graph_write(c.graph, &parts);
     parts.records = test_memory(4 * parts.n_records, sizeof *parts.records);
     parts.words = test_memory(parts.n_words, sizeof *parts.words);
     parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);

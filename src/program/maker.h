@@ -4,8 +4,8 @@
  * each other. Those of one kind in a level are one vector, ordered so that operands stand side by
  * side wherever possible. A long chain of additions is one sum. Places of numbers that are
  * not read any more are used again. */
-#ifndef CAD_PROGRAM_INNER_H
-#define CAD_PROGRAM_INNER_H
+#ifndef CAD_PROGRAM_MAKER_H
+#define CAD_PROGRAM_MAKER_H
 
 #include "program/program.h"
 
@@ -70,15 +70,15 @@ typedef struct CadMaker {
     int32_t *spare; /* single places */
     size_t n_spare, spare_capacity;
     CadFreeBlock *blocks;
-    size_t n_blocks, block_capacity;
+    size_t n_blocks, blocks_capacity;
     CadRelease *releases;
-    size_t n_releases, release_capacity;
+    size_t n_releases, releases_capacity;
     uint32_t *release_at; /* by level: the first one */
     /* of one chain, of one level */
     CadId *terms; /* and, behind them, of each whether it is subtracted */
-    size_t term_capacity;
+    size_t terms_capacity;
     struct CadMember *members;
-    size_t member_capacity;
+    size_t members_capacity;
 } CadMaker;
 
 static inline int fail(CadMaker *m) {
@@ -88,8 +88,8 @@ static inline int fail(CadMaker *m) {
     return 0;
 }
 
-#define GROW(owner, items, n, capacity, more)                                                     \
-    (cad_memory_grow((void **)&(owner)->items, &(owner)->capacity, (n) + (more),                  \
+#define GROW(owner, items, n, more)                                                               \
+    (cad_memory_grow((void **)&(owner)->items, &(owner)->items##_capacity, (n) + (more),          \
                      sizeof *(owner)->items) == CAD_OK ||                                         \
      fail(m))
 
@@ -161,15 +161,13 @@ void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands);
 
 /* --- levels.c --- */
 
-/* Each number as late as its readers allow, or as early as its operands do; in any case those
- * early that guards compare. */
-void cad_maker_find_levels(CadMaker *m, int early);
+/* Which levels numbers get: as late as readers allow, or as early as operands do, whichever
+ * promises the cheaper program. Where chains of unequal length run side by side, the one way or
+ * the other keeps in step. In any case those are early that guards compare. What follows from
+ * levels is when guards are compared, and who reads what last. */
+typedef enum CadLevels { CAD_LATEST, CAD_EARLIEST, CAD_AS_ESTIMATED } CadLevels;
 
-/* Where guards are compared: soon after they can be, so that a program whose outcomes are not met
- * ends there; in their order, and many at a time. */
-void cad_maker_place_checks(CadMaker *m);
-
-void cad_maker_find_last_reads(CadMaker *m);
+void cad_maker_find_levels(CadMaker *m, CadLevels levels);
 
 /* Records that are made, in the order of their levels: from begin[2 k] on the arrays of level k,
  * from begin[2 k + 1] on its single numbers. */
@@ -180,12 +178,6 @@ typedef struct CadByLevel {
 
 /* Without memory there are none. */
 CadByLevel cad_maker_sort_by_level(CadMaker *m);
-void cad_maker_forget_order(CadByLevel *sorted);
-
-/* What a program with these levels would cost, as cad_program_cost() has it, but for its loops:
- * the numbers that are there at once have to have places. */
-size_t cad_maker_estimate(CadMaker *m);
-
 /* --- places.c --- */
 
 /* Give inputs that are nothing but taken from a place for their address, behind all inputs. */
@@ -230,12 +222,16 @@ void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out, con
 size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, size_t count,
                           int32_t *step);
 
+/* Where the numbers at the latest list of places stand: evenly, or side by side once they are
+ * brought there, for a level. */
+CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t level);
+
 void cad_maker_emit_results(CadMaker *m);
 
 /* Have those guards compared that are to be after a level. */
 void cad_maker_emit_checks(CadMaker *m, uint32_t level);
 
-/* --- numbers.c, arrays.c --- */
+/* --- emit_numbers.c, emit_arrays.c --- */
 
 /* Operations on single numbers, all of one level. */
 void cad_maker_emit_singles(CadMaker *m, const uint32_t *ids, size_t count, uint32_t level);

@@ -5,28 +5,6 @@
 
 /* --- writing --- */
 
-static size_t words_of(const CadGraph *graph, const CadRecord *record) {
-    return cad_record_has_plan(record) ? cad_graph_plan(graph, record)->words - CAD_PLAN_WORDS : 0;
-}
-
-static size_t listed(const CadRecord *record) {
-    return record->kind == CAD_RECORD_PACK ? record->of.array.size : 0;
-}
-
-static size_t constants_of(const CadRecord *record) {
-    return record->kind == CAD_RECORD_CONSTANTS ? record->of.array.size : 0;
-}
-
-void cad_graph_measure(const CadGraph *graph, CadGraphParts *parts) {
-    parts->n_words = parts->n_lists = parts->n_constants = 0;
-    for (size_t i = 1; i <= parts->n_records; i++) {
-        const CadRecord *record = &graph->records[i];
-        parts->n_words += words_of(graph, record);
-        parts->n_lists += listed(record);
-        parts->n_constants += constants_of(record);
-    }
-}
-
 /* What stands behind the operation of a record. */
 static void write_operands(const CadGraph *graph, const CadRecord *record, uint32_t to[3]) {
     memcpy(to, record->of.bits, sizeof record->of.bits);
@@ -44,25 +22,35 @@ static void write_operands(const CadGraph *graph, const CadRecord *record, uint3
     }
 }
 
+/* Copy as many items as there is room for behind the others, or none; they are counted. */
+static void add_items(void *items, size_t size, size_t *n, const void *more, size_t count) {
+    if (items != NULL) {
+        memcpy((char *)items + *n * size, more, count * size);
+    }
+    *n += count;
+}
+
 void cad_graph_write(const CadGraph *graph, CadGraphParts *parts) {
-    uint32_t *to = parts->records, *list = parts->lists;
-    int64_t *word = parts->words;
-    double *constant = parts->constants;
-    for (size_t i = 1; i <= parts->n_records; i++, to += 4) {
+    uint32_t *to = parts->records;
+    parts->n_words = parts->n_lists = parts->n_constants = 0;
+    for (size_t i = 1; i <= parts->n_records; i++) {
         const CadRecord *record = &graph->records[i];
-        to[0] = (uint32_t)record->kind << 16 | record->op;
-        write_operands(graph, record, to + 1);
+        const uint32_t size = cad_record_size(record);
+        if (to != NULL) {
+            to[0] = (uint32_t)record->kind << 16 | record->op;
+            write_operands(graph, record, to + 1);
+            to += 4;
+        }
         if (cad_record_has_plan(record)) {
-            memcpy(word, cad_graph_plan(graph, record)->rest,
-                   words_of(graph, record) * sizeof *word);
-            word += words_of(graph, record);
+            const CadPlan *plan = cad_graph_plan(graph, record);
+            add_items(parts->words, sizeof *parts->words, &parts->n_words, plan->rest,
+                      plan->words - CAD_PLAN_WORDS);
         } else if (record->kind == CAD_RECORD_PACK) {
-            memcpy(list, cad_graph_packed(graph, record), listed(record) * sizeof *list);
-            list += listed(record);
+            add_items(parts->lists, sizeof *parts->lists, &parts->n_lists,
+                      cad_graph_packed(graph, record), size);
         } else if (record->kind == CAD_RECORD_CONSTANTS) {
-            memcpy(constant, graph->constants + cad_graph_array(graph, record)->list,
-                   constants_of(record) * sizeof *constant);
-            constant += constants_of(record);
+            add_items(parts->constants, sizeof *parts->constants, &parts->n_constants,
+                      graph->constants + cad_graph_array(graph, record)->list, size);
         }
     }
 }

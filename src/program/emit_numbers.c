@@ -1,6 +1,6 @@
 /* Instructions for operations on single numbers: one by one, in vectors of one kind, and sums of
  * long chains. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static void emit_single(CadMaker *m, uint32_t i) {
     CadProgram *program = m->program;
     const CadRecord *record = &m->graph->records[i];
     const CadId *x = record->of.operands;
-    if (!GROW(program, singles, program->n_singles, single_capacity, 1)) {
+    if (!GROW(program, singles, program->n_singles, 1)) {
         return;
     }
     CadSingle single = {.op = record->op};
@@ -42,24 +42,18 @@ typedef struct CadMember {
     uint32_t unused; /* items of 24 bytes are moved word by word by glibc when it sorts them */
 } Member;
 
+static int compare(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
 static int order_of_members(const void *left, const void *right) {
     const Member *a = left, *b = right;
-    if (a->op != b->op) {
-        return a->op < b->op ? -1 : 1;
-    }
-    if (a->x_group != b->x_group) {
-        return a->x_group < b->x_group ? -1 : 1;
-    }
-    if (a->y_group != b->y_group) {
-        return a->y_group < b->y_group ? -1 : 1;
-    }
-    if (a->x_group != CONSTANT_GROUP && a->x != b->x) {
-        return a->x < b->x ? -1 : 1;
-    }
-    if (a->y_group != CONSTANT_GROUP && a->y != b->y) {
-        return a->y < b->y ? -1 : 1;
-    }
-    return a->record < b->record ? -1 : a->record > b->record;
+    int order = compare(a->op, b->op);
+    order = order != 0 ? order : compare(a->x_group, b->x_group);
+    order = order != 0 ? order : compare(a->y_group, b->y_group);
+    order = order != 0 ? order : compare(a->x, b->x);
+    order = order != 0 ? order : compare(a->y, b->y);
+    return order != 0 ? order : compare(a->record, b->record);
 }
 
 static Member member_of(CadMaker *m, uint32_t i) {
@@ -118,15 +112,7 @@ static CadPlaces operands(CadMaker *m, const Member *members, size_t count, int 
     for (size_t i = 0; i < count; i++) {
         places[i] = cad_maker_place_of(m, operand_of(m, &members[i], k));
     }
-    int32_t step;
-    if (cad_maker_even_end(m, places, 0, count, &step) == count) {
-        m->program->n_lists = begin;
-        return (CadPlaces){places[0], step};
-    }
-    const int32_t to = cad_maker_take_block(m, count);
-    cad_maker_release_after(m, level, to, count);
-    cad_maker_emit_take(m, begin, count, to);
-    return (CadPlaces){to, 1};
+    return cad_maker_gather(m, begin, count, level);
 }
 
 static void emit_as_vector(CadMaker *m, const Member *members, size_t count, uint32_t level) {
@@ -195,10 +181,13 @@ static void emit_total(CadMaker *m, CadPlaces x, size_t count, int32_t out, int 
     *started = 1;
 }
 
-/* Add up numbers at some places: those that stand side by side, and then what lies between. */
-static void emit_totals(CadMaker *m, int32_t *places, size_t count, int32_t out, int minus,
-                        int *started, uint32_t level) {
-    size_t rest = 0, begin;
+/* Add up the numbers at the latest list of places: those that stand side by side, and then what
+ * lies between. */
+static void emit_totals(CadMaker *m, size_t begin, int32_t out, int minus, int *started,
+                        uint32_t level) {
+    int32_t *const places = m->program->lists + begin;
+    const size_t count = m->program->n_lists - begin;
+    size_t rest = 0;
     for (size_t i = 0; i < count;) {
         int32_t step;
         const size_t end = cad_maker_even_end(m, places, i, count, &step);
@@ -209,41 +198,34 @@ static void emit_totals(CadMaker *m, int32_t *places, size_t count, int32_t out,
             places[rest++] = places[i++];
         }
     }
+    m->program->n_lists = begin + rest;
     if (rest > 0) {
-        const int32_t to = cad_maker_take_block(m, rest);
-        cad_maker_release_after(m, level, to, rest);
-        if (cad_maker_add_list(m, rest, &begin)) {
-            memcpy(m->program->lists + begin, places, rest * sizeof *places);
-            cad_maker_emit_take(m, begin, rest, to);
-        }
-        emit_total(m, (CadPlaces){to, 1}, rest, out, minus, started);
+        emit_total(m, cad_maker_gather(m, begin, rest, level), rest, out, minus, started);
     }
 }
 
 /* The sum of a chain: what is added, less what is subtracted. */
 static void emit_chain(CadMaker *m, uint32_t head, uint32_t level) {
     const size_t count = cad_maker_terms(m, head);
-    int32_t *places = cad_memory_resize(NULL, count, sizeof *places);
-    if (places == NULL || count == 0) {
-        cad_memory_free(places);
-        fail(m);
-        return;
-    }
     const int32_t out = m->place[head] = cad_maker_take_place(m);
     m->group[head] = SINGLE_GROUP;
     cad_maker_release_after(m, m->last[head], out, 1);
     int started = 0;
     for (int minus = 0; minus < 2; minus++) {
-        size_t n = 0;
+        size_t begin, end;
+        if (!cad_maker_add_list(m, count, &begin)) {
+            return;
+        }
+        end = begin;
         for (size_t i = 0; i < count; i++) {
             if (m->terms[count + i] == (CadId)minus) {
-                places[n++] = cad_maker_place_of(m, m->terms[i]);
+                m->program->lists[end++] = cad_maker_place_of(m, m->terms[i]);
             }
         }
-        emit_totals(m, places, n, out, minus, &started, level);
+        m->program->n_lists = end;
+        emit_totals(m, begin, out, minus, &started, level);
     }
     m->program->n_operations += count - 1;
-    cad_memory_free(places);
 }
 
 /* --- all of one level --- */
@@ -259,7 +241,7 @@ void cad_maker_emit_singles(CadMaker *m, const uint32_t *records, size_t count, 
         }
         return;
     }
-    if (!GROW(m, members, 0, member_capacity, count)) {
+    if (!GROW(m, members, 0, count)) {
         return;
     }
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* Instructions for arrays: rows of the table, sums, products of matrices, additions to elements,
  * and arrays that consist of single numbers. */
-#include "program/inner.h"
+#include "program/maker.h"
 
 /* Elements that only cut derivatives are copied. */
 static CadOp op_of(const CadRecord *record) {
@@ -37,7 +37,7 @@ static void lengthen_rows(CadPlan *plan) {
 static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instruction) {
     CadProgram *program = m->program;
     const CadPlan *plan = cad_graph_plan(m->graph, record);
-    if (!GROW(program, plans, program->n_plan_words, plan_capacity, plan->words)) {
+    if (!GROW(program, plans, program->n_plan_words, plan->words)) {
         return;
     }
     const size_t at = program->n_plan_words;
@@ -80,30 +80,18 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
-/* The places of an array that consists of numbers, if they stand side by side already. */
-static int is_in_place(CadMaker *m, const CadRecord *pack, int32_t *place) {
-    const CadId *ids = cad_graph_packed(m->graph, pack);
-    *place = cad_maker_place_of(m, ids[0]);
-    for (uint32_t k = 1; k < pack->of.array.size; k++) {
-        const int32_t next = cad_maker_place_of(m, ids[k]);
-        if (next != *place + (int32_t)k || !are_moved_alike(m, next, *place)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static void emit_pack(CadMaker *m, const CadRecord *pack, int32_t out) {
+/* List the places of an array that consists of numbers; answers whether they stand side by side,
+ * so that it is there already. */
+static int list_pack(CadMaker *m, const CadRecord *pack, size_t *begin) {
     const uint32_t size = pack->of.array.size;
-    size_t begin;
-    if (!cad_maker_add_list(m, size, &begin)) {
-        return;
+    if (!cad_maker_add_list(m, size, begin)) {
+        return 0;
     }
+    int32_t *const places = m->program->lists + *begin, step;
     for (uint32_t k = 0; k < size; k++) {
-        const CadId id = cad_graph_packed(m->graph, pack)[k];
-        m->program->lists[begin + k] = cad_maker_place_of(m, id);
+        places[k] = cad_maker_place_of(m, cad_graph_packed(m->graph, pack)[k]);
     }
-    cad_maker_emit_take(m, begin, size, out);
+    return cad_maker_even_end(m, places, 0, size, &step) == size && step == 1;
 }
 
 /* Have what something is added to stand at its places. */
@@ -184,9 +172,11 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     const uint32_t level = m->level[i], size = record->of.array.size;
     int32_t place;
     uint32_t former = 0;
+    size_t listed = 0;
     m->group[i] = m->n_groups++;
-    if (record->kind == CAD_RECORD_PACK && is_in_place(m, record, &place)) {
-        m->place[i] = place;
+    if (record->kind == CAD_RECORD_PACK && list_pack(m, record, &listed)) {
+        m->place[i] = m->program->lists[listed];
+        m->program->n_lists = listed;
         return;
     }
     const int in_place = takes_over(m, record, level, &former);
@@ -204,13 +194,15 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     }
     switch ((CadRecordKind)record->kind) {
     case CAD_RECORD_PACK:
-        emit_pack(m, record, place);
+        cad_maker_emit_take(m, listed, size, place);
         break;
     case CAD_RECORD_ADD_TO:
-        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_TO, .out = place});
-        break;
     case CAD_RECORD_ADD_BY:
-        emit_plan(m, record, (CadInstruction){.kind = CAD_ADD_BY, .out = place});
+        emit_plan(m, record,
+                  (CadInstruction){
+                      .kind = record->kind == CAD_RECORD_ADD_TO ? CAD_ADD_TO : CAD_ADD_BY,
+                      .out = place,
+                  });
         break;
     case CAD_RECORD_ADD_AT:
         emit_add_at(m, record, place);
