@@ -35,13 +35,6 @@ typedef struct Pull {
 
 static const CadDerivatives none = {CAD_NO_ID, 0};
 
-static int fail(Pull *p) {
-    if (p->graph->status == CAD_OK) {
-        p->graph->status = CAD_NO_MEMORY;
-    }
-    return 0;
-}
-
 static int is_active(const Pull *p, CadId id) {
     return cad_is_active(p->graph, &p->active, id);
 }
@@ -63,7 +56,7 @@ static void contribute(Pull *p, Contribution given) {
     const CadStatus status = cad_memory_grow((void **)&p->contributions, &p->contribution_capacity,
                                              p->n_contributions + 1, sizeof *p->contributions);
     if (status != CAD_OK) {
-        fail(p);
+        p->graph->status = CAD_NO_MEMORY;
         return;
     }
     size_t *latest = &p->latest[cad_graph_record_of(p->graph, given.target)];
@@ -136,7 +129,7 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
     const size_t axes = (size_t)ndim, at = p->n_words;
     if (cad_memory_grow((void **)&p->words, &p->word_capacity, at + 3 * axes, sizeof *p->words) !=
         CAD_OK) {
-        fail(p);
+        p->graph->status = CAD_NO_MEMORY;
         return;
     }
     memcpy(p->words + at, shape, axes * sizeof *shape);
@@ -460,7 +453,7 @@ static uint8_t *active_operands(Pull *p, const CadMade *made) {
     const CadId first = made->views[0].first;
     uint8_t *active = cad_memory_zeroed((size_t)made->shape[0], 1);
     if (active == NULL) {
-        fail(p);
+        p->graph->status = CAD_NO_MEMORY;
         return NULL;
     }
     const CadRecord *record = cad_graph_record(graph, first);
@@ -559,7 +552,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     p->latest = cad_memory_take(&memory, p->n_records, sizeof *p->latest);
     p->active = cad_graph_find_active(graph, &memory, wrt, n_wrt, 0);
     if (memory.status != CAD_OK) {
-        fail(p);
+        p->graph->status = CAD_NO_MEMORY;
     } else {
         for (size_t k = 0; k < n_outputs; k++) {
             if (is_active(p, outputs[k])) {

@@ -21,6 +21,16 @@ int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin) {
     return 1;
 }
 
+int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin) {
+    if (!cad_maker_add_list(m, count, begin)) {
+        return 0;
+    }
+    for (size_t k = 0; k < count; k++) {
+        m->program->lists[*begin + k] = cad_maker_place_of(m, ids[k]);
+    }
+    return 1;
+}
+
 void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out) {
     cad_maker_emit(
         m,
@@ -81,13 +91,10 @@ void cad_maker_emit_results(CadMaker *m) {
     enum { SHORT = 4 };
     const size_t n_roots = m->n_roots;
     size_t begin;
-    if (!cad_maker_add_list(m, n_roots, &begin)) {
+    if (!cad_maker_list_places(m, m->roots, n_roots, &begin)) {
         return;
     }
-    int32_t *const places = m->program->lists + begin;
-    for (size_t k = 0; k < n_roots; k++) {
-        places[k] = cad_maker_place_of(m, m->roots[k]);
-    }
+    const int32_t *const places = m->program->lists + begin;
     size_t listed = 0; /* numbers before k that are in no stretch yet */
     for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {
         int32_t step;

@@ -80,20 +80,6 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     return 1;
 }
 
-/* List the places of an array that consists of numbers; answers whether they stand side by side,
- * so that it is there already. */
-static int list_pack(CadMaker *m, const CadRecord *pack, size_t *begin) {
-    const uint32_t size = pack->of.array.size;
-    if (!cad_maker_add_list(m, size, begin)) {
-        return 0;
-    }
-    int32_t *const places = m->program->lists + *begin, step;
-    for (uint32_t k = 0; k < size; k++) {
-        places[k] = cad_maker_place_of(m, cad_graph_packed(m->graph, pack)[k]);
-    }
-    return cad_maker_even_end(m, places, 0, size, &step) == size && step == 1;
-}
-
 /* Have what something is added to stand at its places. */
 static void emit_former(CadMaker *m, const CadRecord *record, int32_t out) {
     const uint32_t size = record->of.array.size;
@@ -174,10 +160,15 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     uint32_t former = 0;
     size_t listed = 0;
     m->group[i] = m->n_groups++;
-    if (record->kind == CAD_RECORD_PACK && list_pack(m, record, &listed)) {
-        m->place[i] = m->program->lists[listed];
-        m->program->n_lists = listed;
-        return;
+    if (record->kind == CAD_RECORD_PACK &&
+        cad_maker_list_places(m, cad_graph_packed(m->graph, record), size, &listed)) {
+        const int32_t *const places = m->program->lists + listed;
+        int32_t step;
+        if (cad_maker_even_end(m, places, 0, size, &step) == size && step == 1) {
+            m->place[i] = places[0]; /* it is there already */
+            m->program->n_lists = listed;
+            return;
+        }
     }
     const int in_place = takes_over(m, record, level, &former);
     if (in_place) {

@@ -126,11 +126,9 @@ static void place_checks(CadMaker *m) {
 
 static void find_last_reads(CadMaker *m) {
     CadOperands of;
+    const size_t n = m->n_ends - m->graph->n_guards;
     for (size_t k = 0; k < m->n_ends; k++) {
-        m->last[record_of(m, m->ends[k])] = FOREVER;
-    }
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        raise_to(&m->last[record_of(m, m->graph->guards[k].id)], m->check_level[k]);
+        raise_to(&m->last[record_of(m, m->ends[k])], k < n ? FOREVER : m->check_level[k - n]);
     }
     for (size_t i = m->graph->n_records; i-- > 0;) {
         uint32_t level = m->level[i];

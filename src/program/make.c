@@ -24,7 +24,8 @@ static void emit_all(CadMaker *m) {
 static void take_buffers(CadMaker *m) {
     const size_t n = m->graph->n_records;
     m->program = cad_memory_zeroed(1, sizeof *m->program);
-    m->ends = cad_memory_take(&m->memory, m->n_roots + m->graph->n_arrays + 1, sizeof *m->ends);
+    m->ends = cad_memory_take(&m->memory, m->n_roots + m->graph->n_own + m->graph->n_guards,
+                              sizeof *m->ends);
     m->uses = cad_memory_take(&m->memory, n, sizeof *m->uses);
     m->chain = cad_memory_take(&m->memory, n, sizeof *m->chain);
     m->level = cad_memory_take(&m->memory, n, sizeof *m->level);
@@ -56,17 +57,23 @@ static int has_levels(CadMaker *m) {
 }
 
 /* What is to be computed: roots and, where the function indexes, what it finds there, even if that
- * is no part of a derivative. An index may be out of bounds. */
+ * is no part of a derivative. An index may be out of bounds. And what guards look at, in the end.
+ */
 static void find_ends(CadMaker *m) {
     const CadGraph *const graph = m->graph;
+    size_t n = 0;
     for (size_t k = 0; k < m->n_roots; k++) {
-        m->ends[m->n_ends++] = m->roots[k];
+        m->ends[n++] = m->roots[k];
     }
     for (size_t i = 0; i < graph->n_own; i++) {
         if (cad_record_is_by_index(&graph->records[i])) {
-            m->ends[m->n_ends++] = graph->records[i].of.array.first;
+            m->ends[n++] = graph->records[i].of.array.first;
         }
     }
+    for (size_t k = 0; k < graph->n_guards; k++) {
+        m->ends[n++] = graph->guards[k].id;
+    }
+    m->n_ends = n;
 }
 
 static void find_order(CadMaker *m, CadLevels levels) {

@@ -51,7 +51,8 @@ typedef struct CadMaker {
     CadMemory memory; /* what does not grow */
     int joins;        /* operations of one kind to vectors, chains to sums */
     int32_t boundary; /* places below it are the same for all directions */
-    CadId *ends;      /* what it is made for, beside guards: roots, and what is taken at indices */
+    CadId
+        *ends; /* what it is made for: roots, what is taken at indices, and what guards look at */
     size_t n_ends;
     /* of records */
     uint32_t *uses;  /* by records and results; of parts of a sum none */
@@ -145,7 +146,7 @@ static inline int is_made(const CadMaker *m, size_t i) {
 
 /* --- wanted.c --- */
 
-/* Count the uses of records that ends and guards depend on. */
+/* Count the uses of records that ends depend on. */
 void cad_maker_find_wanted(CadMaker *m);
 
 /* --- chains.c --- */
@@ -211,6 +212,9 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction);
 
 /* Lengthen the lists by so many places, which begin at lists[begin]; 0 if there is no room. */
 int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin);
+
+/* The same for the places of some numbers. */
+int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin);
 
 /* Bring the numbers at listed places side by side. */
 void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out);

@@ -169,16 +169,14 @@ static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int
     }
 }
 
-static void run_rows(CadOp op, CadPlan *plan, const Places *places) {
+static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places) {
     Walk walk;
     start_walk_over(&walk, places, plan, 1);
-    compute_rows(&walk, op);
-}
-
-static void run_additions(CadPlan *plan, const Places *places) {
-    Walk walk;
-    start_walk_over(&walk, places, plan, 1);
-    add_rows(&walk);
+    if (i->kind == CAD_ROWS) {
+        compute_rows(&walk, (CadOp)i->op);
+    } else {
+        add_rows(&walk);
+    }
 }
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
@@ -374,13 +372,11 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         memset(out, 0, i->n * sizeof *out);
         break;
     case CAD_ROWS:
-        run_rows((CadOp)i->op, (CadPlan *)(program->plans + i->x), places);
+    case CAD_ADD_TO:
+        run_elements(i, (CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_TERMS:
         run_kind(i, (CadPlan *)(program->plans + i->x), places, out);
-        break;
-    case CAD_ADD_TO:
-        run_additions((CadPlan *)(program->plans + i->x), places);
         break;
     case CAD_ADD_AT: {
         const CadStrip x = strip(places, i->x, i->sx, 0);

@@ -11,9 +11,6 @@ void cad_maker_find_wanted(CadMaker *m) {
     for (size_t k = 0; k < m->n_ends; k++) {
         use(m, m->ends[k]);
     }
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        use(m, m->graph->guards[k].id);
-    }
     for (size_t i = m->graph->n_records; i-- > 0;) {
         if (is_made(m, i)) {
             cad_maker_operands(m, i, &of);
@@ -31,9 +28,6 @@ static void find_copied(CadMaker *m, uint8_t *is_copied) {
     CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
         is_copied[record_of(m, m->ends[k])] = 1;
-    }
-    for (size_t k = 0; k < m->graph->n_guards; k++) {
-        is_copied[record_of(m, m->graph->guards[k].id)] = 1;
     }
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
