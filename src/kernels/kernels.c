@@ -8,110 +8,58 @@
 
 /* --- the table of loops --- */
 
-/* Side by side in memory, or the same number throughout, most operations are vectorised by the
- * compiler; choices, too, once both sides are read. */
+enum { BYTES = sizeof(double) };
+
+/* Which operands are numbers side by side in memory, a bit for each, while the others are the same
+ * number throughout; missing ones are among the former. -1: it is otherwise. */
+static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
+    int sides = 7;
+    for (int k = 0; k < arity; k++) {
+        sides &= steps[k] == BYTES ? 7 : steps[k] == 0 ? ~(1 << k) : -1 << 3;
+    }
+    return steps[arity] == BYTES && sides >= 0 ? sides : -1;
+}
+
+/* Such loops are vectorised by the compiler for most operations; choices, too, once both sides are
+ * read. The bits of `sides` are constants. */
 #define AT(k) (*(double *)(args[k] + i * steps[k]))
-#define SIDE_BY_SIDE(k) (steps[k] == (intptr_t)sizeof(double))
-#define NUMBERS(k) ((const double *)args[k])
-#define FOR_ALL                                                                                   \
-    double *const out = (double *)args[arity];                                                    \
-    for (intptr_t i = 0; i < n; i++)
-#define CAD_ROW1(name, value, dx)                                                                 \
+#define CAD_NAME(name, arity)                                                                     \
+    static CAD_INLINE void run_##name(char **args, intptr_t n, const int sides) {                 \
+        const double *const xs = (const double *)args[0];                                         \
+        const double *const ys = (const double *)args[arity > 1 ? 1 : 0];                         \
+        const double *const zs = (const double *)args[arity > 2 ? 2 : 0];                         \
+        const double first = xs[0], second = ys[0], third = zs[0];                                \
+        double *const out = (double *)args[arity];                                                \
+        for (intptr_t i = 0; i < n; i++) {                                                        \
+            const double x = sides & 1 ? xs[i] : first, y = sides & 2 ? ys[i] : second;           \
+            const double z = sides & 4 ? zs[i] : third;                                           \
+            (void)y, (void)z;                                                                     \
+            out[i] = val_##name(CAD_FIRST##arity(x, y, z));                                       \
+        }                                                                                         \
+    }                                                                                             \
     static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
                             void *data) {                                                         \
         (void)data;                                                                               \
-        enum { arity = 1 };                                                                       \
         const intptr_t n = dims[0];                                                               \
-        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1)) {                                                 \
-            const double *const x = NUMBERS(0);                                                   \
-            FOR_ALL {                                                                             \
-                out[i] = val_##name(x[i]);                                                        \
+        const int sides = n > 0 ? sides_of(steps, arity) : -1;                                    \
+        if (sides == 7) {                                                                         \
+            run_##name(args, n, 7);                                                               \
+        } else if (arity > 1 && sides == 5) {                                                     \
+            run_##name(args, n, 5);                                                               \
+        } else if (arity == 2 && sides == 6) {                                                    \
+            run_##name(args, n, 6);                                                               \
+        } else if (arity > 2 && sides == 3) {                                                     \
+            run_##name(args, n, 3);                                                               \
+        } else if (arity > 2 && sides == 1) {                                                     \
+            run_##name(args, n, 1);                                                               \
+        } else {                                                                                  \
+            for (intptr_t i = 0; i < n; i++) {                                                    \
+                AT(arity) = val_##name(CAD_FIRST##arity(AT(0), AT(1), AT(2)));                    \
             }                                                                                     \
-            return;                                                                               \
-        }                                                                                         \
-        for (intptr_t i = 0; i < n; i++) {                                                        \
-            AT(1) = val_##name(AT(0));                                                            \
         }                                                                                         \
     }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
-                            void *data) {                                                         \
-        (void)data;                                                                               \
-        enum { arity = 2 };                                                                       \
-        const intptr_t n = dims[0];                                                               \
-        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2)) {                              \
-            const double *const x = NUMBERS(0), *const y = NUMBERS(1);                            \
-            FOR_ALL {                                                                             \
-                out[i] = val_##name(x[i], y[i]);                                                  \
-            }                                                                                     \
-            return;                                                                               \
-        }                                                                                         \
-        if (SIDE_BY_SIDE(0) && steps[1] == 0 && SIDE_BY_SIDE(2) && n > 0) {                       \
-            const double *const x = NUMBERS(0), y = NUMBERS(1)[0];                                \
-            FOR_ALL {                                                                             \
-                out[i] = val_##name(x[i], y);                                                     \
-            }                                                                                     \
-            return;                                                                               \
-        }                                                                                         \
-        if (steps[0] == 0 && SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2) && n > 0) {                       \
-            const double x = NUMBERS(0)[0], *const y = NUMBERS(1);                                \
-            FOR_ALL {                                                                             \
-                out[i] = val_##name(x, y[i]);                                                     \
-            }                                                                                     \
-            return;                                                                               \
-        }                                                                                         \
-        for (intptr_t i = 0; i < n; i++) {                                                        \
-            AT(2) = val_##name(AT(0), AT(1));                                                     \
-        }                                                                                         \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz)                                                         \
-    static void loop_##name(char **args, const intptr_t *dims, const intptr_t *steps,             \
-                            void *data) {                                                         \
-        (void)data;                                                                               \
-        enum { arity = 3 };                                                                       \
-        const intptr_t n = dims[0];                                                               \
-        if (SIDE_BY_SIDE(0) && SIDE_BY_SIDE(3) && n > 0) {                                        \
-            const double *const x = NUMBERS(0), *const y = NUMBERS(1), *const z = NUMBERS(2);     \
-            const double first = y[0], other = z[0];                                              \
-            if (SIDE_BY_SIDE(1) && SIDE_BY_SIDE(2)) {                                             \
-                FOR_ALL {                                                                         \
-                    const double here = y[i], there = z[i];                                       \
-                    out[i] = val_##name(x[i], here, there);                                       \
-                }                                                                                 \
-                return;                                                                           \
-            }                                                                                     \
-            if (SIDE_BY_SIDE(1) && steps[2] == 0) {                                               \
-                FOR_ALL {                                                                         \
-                    const double here = y[i];                                                     \
-                    out[i] = val_##name(x[i], here, other);                                       \
-                }                                                                                 \
-                return;                                                                           \
-            }                                                                                     \
-            if (steps[1] == 0 && SIDE_BY_SIDE(2)) {                                               \
-                FOR_ALL {                                                                         \
-                    const double there = z[i];                                                    \
-                    out[i] = val_##name(x[i], first, there);                                      \
-                }                                                                                 \
-                return;                                                                           \
-            }                                                                                     \
-            if (steps[1] == 0 && steps[2] == 0) {                                                 \
-                FOR_ALL {                                                                         \
-                    out[i] = val_##name(x[i], first, other);                                      \
-                }                                                                                 \
-                return;                                                                           \
-            }                                                                                     \
-        }                                                                                         \
-        for (intptr_t i = 0; i < n; i++) {                                                        \
-            AT(3) = val_##name(AT(0), AT(1), AT(2));                                              \
-        }                                                                                         \
-    }
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#include "ops_codes.h"
 #undef AT
-#undef NUMBERS
-#undef FOR_ALL
 
 /* Operands and product: stacked matrices, of which this takes one; dims: stack, m, n, p. */
 static void loop_matmul(char **args, const intptr_t *dims, const intptr_t *steps, void *data) {
@@ -131,13 +79,8 @@ static void loop_matmul(char **args, const intptr_t *dims, const intptr_t *steps
 
 static CadLoop loops[CAD_OP_COUNT] = {
     [CAD_OP_MATMUL] = {loop_matmul, NULL},
-#define CAD_ROW1(name, value, dx) [CAD_OP_##name] = {loop_##name, NULL},
-#define CAD_ROW2(name, value, dx, dy) [CAD_OP_##name] = {loop_##name, NULL},
-#define CAD_ROW3(name, value, dx, dy, dz) [CAD_OP_##name] = {loop_##name, NULL},
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#define CAD_NAME(name, arity) [CAD_OP_##name] = {loop_##name, NULL},
+#include "ops_codes.h"
 };
 
 void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
@@ -147,8 +90,6 @@ void cad_set_loop(CadOp op, CadLoopFunction function, void *data) {
 void cad_run_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps) {
     loops[op].function(args, dims, steps, loops[op].data);
 }
-
-enum { BYTES = sizeof(double) };
 
 void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
     const int arity = cad_op_info[op].arity;
@@ -274,62 +215,24 @@ void cad_cross_entropy(const double *logits, const int64_t *labels, size_t rows,
 
 /* --- products of the chain rule --- */
 
-CAD_CLONES static void store_products(double *restrict to, const double *g, const double *p,
-                                      size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] = absorb(g[i], p[i]);
+/* store_NAME sets to[i] to a term for i < n, add_NAME adds it. */
+#define LOOPS(name, term, ...)                                                                    \
+    CAD_CLONES static void store_##name(double *restrict to, __VA_ARGS__, size_t n) {             \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            to[i] = term;                                                                         \
+        }                                                                                         \
+    }                                                                                             \
+    CAD_CLONES static void add_##name(double *restrict to, __VA_ARGS__, size_t n) {               \
+        for (size_t i = 0; i < n; i++) {                                                          \
+            to[i] += term;                                                                        \
+        }                                                                                         \
     }
-}
-
-CAD_CLONES static void add_products(double *restrict to, const double *g, const double *p,
-                                    size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] += absorb(g[i], p[i]);
-    }
-}
-
-CAD_CLONES static void store_scaled(double *restrict to, const double *g, double p, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] = absorb(g[i], p);
-    }
-}
-
-CAD_CLONES static void add_scaled(double *restrict to, const double *g, double p, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] += absorb(g[i], p);
-    }
-}
-
-CAD_CLONES static void add_number(double *to, double x, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] += x;
-    }
-}
-
-CAD_CLONES static void store_number(double *to, double x, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] = x;
-    }
-}
-
-CAD_CLONES static void add_plain(double *restrict to, const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] += x[i];
-    }
-}
-
-/* Of pairs the first: one part of complex numbers. */
-CAD_CLONES static void store_of_pairs(double *restrict to, const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] = x[2 * i];
-    }
-}
-
-CAD_CLONES static void add_of_pairs(double *restrict to, const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] += x[2 * i];
-    }
-}
+LOOPS(products, absorb(g[i], p[i]), const double *g, const double *p)
+LOOPS(scaled, absorb(g[i], p), const double *g, double p)
+LOOPS(number, x, double x)
+LOOPS(plain, x[i], const double *x)
+LOOPS(of_pairs, x[2 * i], const double *x) /* the first of each: one part of complex numbers */
+#undef LOOPS
 
 void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
     if (to.step == 0) {
@@ -337,10 +240,8 @@ void cad_strip_add(CadStrip to, CadStrip x, int store, size_t n) {
             to.data[0] = 0.0;
         }
         cad_strip_sum(to.data, x, n);
-    } else if (store && to.step == 1 && x.step == 1) {
-        memcpy(to.data, x.data, n * sizeof(double));
     } else if (to.step == 1 && x.step == 1) {
-        add_plain(to.data, x.data, n);
+        (store ? store_plain : add_plain)(to.data, x.data, n);
     } else if (to.step == 1 && x.step == 0) {
         (store ? store_number : add_number)(to.data, x.data[0], n);
     } else if (to.step == 1 && x.step == 2) {
@@ -385,14 +286,9 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
 
 /* --- partials and products in one loop --- */
 
-#define A(name, ...) val_##name(__VA_ARGS__)
-#define K(constant) (constant)
-#define L(number) (number)
-#define P(number) (number)
-
 /* Reads operands and value where they stand side by side. */
 #define CAD_DIRECT(name, which, reads, partial)                                                   \
-    case CAD_OP_##name * 4 + which:                                                               \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
         if ((reads & scattered) != 0) {                                                           \
             return 0;                                                                             \
         }                                                                                         \
@@ -417,22 +313,13 @@ static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *
     }
 }
 
-CAD_CLONES static int store_directly(int op_and_which, int scattered, double *to, const double *g,
-                                     const CadStrip x[4], size_t n) {
-    return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
-                            x[3].data, 1, n);
+CAD_CLONES static int run_directly(int op_and_which, int scattered, double *to, const double *g,
+                                   const CadStrip x[4], int store, size_t n) {
+    return store ? hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data,
+                                    x[2].data, x[3].data, 1, n)
+                 : hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data,
+                                    x[2].data, x[3].data, 0, n);
 }
-
-CAD_CLONES static int add_directly(int op_and_which, int scattered, double *to, const double *g,
-                                   const CadStrip x[4], size_t n) {
-    return hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data, x[2].data,
-                            x[3].data, 0, n);
-}
-
-#undef A
-#undef K
-#undef L
-#undef P
 
 /* --- scratch --- */
 
@@ -474,6 +361,10 @@ static CadStrip free_strip(CadScratch *s) {
 
 /* --- the algebra of strips --- */
 
+/* The second operand of words that have but one. */
+static const double nothing = 0.0;
+static const CadStrip none = {(double *)&nothing, 0};
+
 static CAD_APART CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y) {
     if (x.step == 0 && y.step == 0) {
         return constant_strip(s, cad_op_value(op, x.data[0], y.data[0], 0.0));
@@ -509,39 +400,20 @@ static CAD_APART CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
 #define MASKS (&s->masks)
 #define CHOSEN(x) chosen(s, x)
 #define BLEND(x, y) blend(s, x, y)
-#define ABS(x) apply(s, CAD_OP_absolute, x, x)
+#define ABS(x) apply(s, CAD_OP_absolute, x, none)
 #define C(constant) constant_strip(s, constant)
-
-#define A(name, ...) strip_##name(s, __VA_ARGS__)
+#define A(name, ...) apply(s, CAD_OP_##name, CAD_FIRST_TWO(__VA_ARGS__, none, none))
 #define K(constant) constant_strip(s, constant)
 #define L(number) (number)
 #define P(number) (number)
 
-#define CAD_ROW1(name, value, dx)                                                                 \
-    static inline CadStrip strip_##name(CadScratch *s, CadStrip x) {                              \
-        return apply(s, CAD_OP_##name, x, x);                                                     \
-    }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static inline CadStrip strip_##name(CadScratch *s, CadStrip x, CadStrip y) {                  \
-        return apply(s, CAD_OP_##name, x, y);                                                     \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz) /* no partial is written with one */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-
-#define CASE(name, which, partial)                                                                \
-    case CAD_OP_##name * 4 + which:                                                               \
-        return partial;
-#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
-
 static CadStrip partial_of(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
                            CadStrip v) {
     switch ((int)op * 4 + which) {
-#include "ops_rows.h"
+#define CAD_PARTIAL(name, arity, which, partial)                                                  \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
+        return partial;
+#include "ops_partials.h"
     default:
         return constant_strip(s, NAN);
     }
@@ -563,20 +435,13 @@ void cad_strip_hand_on(CadScratch *s, CadOp op, int which, CadStrip to, CadStrip
         for (int k = 0; k < 4; k++) {
             scattered |= (x[k].step != 1) << k;
         }
-        const int op_and_which = (int)op * 4 + which;
-        if ((store ? store_directly : add_directly)(op_and_which, scattered, to.data, g.data, x,
-                                                    n)) {
+        if (run_directly((int)op * 4 + which, scattered, to.data, g.data, x, store, n)) {
             return;
         }
     }
     const CadStrip p = cad_strip_partial(s, op, which, x[0], x[1], x[2], x[3], n);
     cad_strip_add_product(to, g, p, store, n);
 }
-
-#undef A
-#undef K
-#undef L
-#undef P
 
 /* --- the algebra of dual strips: derivatives of partials --- */
 
@@ -592,28 +457,17 @@ static CadStrip sum_of(CadScratch *s, CadStrip x, CadStrip y) {
     return x.data == NULL ? y : y.data == NULL ? x : apply(s, CAD_OP_add, x, y);
 }
 
-static CadStrip product_of(CadScratch *s, CadStrip partial, CadStrip tangent) {
-    return apply(s, CAD_OP_amul, partial, tangent);
-}
+static const Dual no_dual = {{(double *)&nothing, 0}, {NULL, 0}};
 
-static CAD_APART Dual dual1(CadScratch *s, CadOp op, Dual x) {
-    const CadStrip v = apply(s, op, x.value, x.value);
-    if (x.tangent.data == NULL) {
-        return (Dual){v, zero};
-    }
-    const CadStrip p = partial_of(s, op, 0, x.value, x.value, x.value, v);
-    return (Dual){v, product_of(s, p, x.tangent)};
-}
-
-static CAD_APART Dual dual2(CadScratch *s, CadOp op, Dual x, Dual y) {
+static CAD_APART Dual apply_to_duals(CadScratch *s, CadOp op, Dual x, Dual y) {
     const CadStrip v = apply(s, op, x.value, y.value);
+    const CadStrip tangents[2] = {x.tangent, y.tangent};
     CadStrip t = zero;
-    if (x.tangent.data != NULL) {
-        t = product_of(s, partial_of(s, op, 0, x.value, y.value, y.value, v), x.tangent);
-    }
-    if (y.tangent.data != NULL) {
-        const CadStrip q = partial_of(s, op, 1, x.value, y.value, y.value, v);
-        t = sum_of(s, t, product_of(s, q, y.tangent));
+    for (int k = 0; k < 2; k++) {
+        if (tangents[k].data != NULL) {
+            const CadStrip p = partial_of(s, op, k, x.value, y.value, y.value, v);
+            t = sum_of(s, t, apply(s, CAD_OP_amul, p, tangents[k]));
+        }
     }
     return (Dual){v, t};
 }
@@ -637,36 +491,21 @@ static CAD_APART Dual blend_duals(CadScratch *s, Dual x, Dual y) {
 
 #undef CHOSEN
 #undef BLEND
+#undef A
+#undef K
+#undef P
 #define CHOSEN(x) chosen_dual(s, x)
 #define BLEND(x, y) blend_duals(s, x, y)
-#define A(name, ...) dual_##name(s, __VA_ARGS__)
+#define A(name, ...) apply_to_duals(s, CAD_OP_##name, CAD_FIRST_TWO(__VA_ARGS__, no_dual, no_dual))
 #define K(constant) constant_dual(s, constant)
-#define L(number) (number)
 #define P(number) ((number).value)
-
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-#define CAD_ROW1(name, value, dx)                                                                 \
-    static inline Dual dual_##name(CadScratch *s, Dual x) {                                       \
-        return dual1(s, CAD_OP_##name, x);                                                        \
-    }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static inline Dual dual_##name(CadScratch *s, Dual x, Dual y) {                               \
-        return dual2(s, CAD_OP_##name, x, y);                                                     \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz)
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
 
 static Dual dual_partial(CadScratch *s, CadOp op, int which, Dual x, Dual y, Dual z, Dual v) {
     switch ((int)op * 4 + which) {
-#include "ops_rows.h"
+#define CAD_PARTIAL(name, arity, which, partial)                                                  \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
+        return partial;
+#include "ops_partials.h"
     default:
         return constant_dual(s, NAN);
     }

@@ -12,7 +12,6 @@
 #include "kernels/kernels.h"
 
 #include <assert.h>
-#include <math.h>
 
 enum { CAD_MOST_MASKS = 32 }; /* no formula of the table nests more */
 
@@ -46,6 +45,11 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
             for (size_t i = 0; i < n; i++) {                                                      \
                 mask[i] = x.data[i] sign here;                                                    \
             }                                                                                     \
+        } else if (x.step == 0 && y.step == 1) {                                                  \
+            const double here = x.data[0];                                                        \
+            for (size_t i = 0; i < n; i++) {                                                      \
+                mask[i] = here sign y.data[i];                                                    \
+            }                                                                                     \
         } else if (x.step == 1 && y.step == 1) {                                                  \
             for (size_t i = 0; i < n; i++) {                                                      \
                 mask[i] = x.data[i] sign y.data[i];                                               \
@@ -60,26 +64,9 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
 
 COMPARE(less, <)
 COMPARE(less_equal, <=)
-COMPARE(greater, >)
 COMPARE(equal, ==)
 COMPARE(not_equal, !=)
 #undef COMPARE
-
-static inline CadMask cad_mask_greater_equal(CadMasks *masks, CadStrip x, CadStrip y) {
-    return cad_mask_less_equal(masks, y, x);
-}
-
-static inline CadMask cad_mask_is_nan(CadMasks *masks, CadStrip x) {
-    return cad_mask_not_equal(masks, x, x);
-}
-
-static CAD_APART CadMask cad_mask_is_infinite(CadMasks *masks, CadStrip x) {
-    const CadMask mask = cad_mask_new(masks);
-    for (size_t i = 0; i < masks->n; i++) {
-        mask[i] = fabs(x.data[(ptrdiff_t)i * x.step]) == INFINITY;
-    }
-    return mask;
-}
 
 /* Both were made one after the other, in whatever order: the result takes the place of the lower
  * one. */
@@ -117,19 +104,7 @@ static inline CadTruth cad_mask_judged(const CadMasks *masks) {
     return (CadTruth)masks->truth[masks->depth - 1];
 }
 
-#undef IF
-#undef AND
-#undef OR
-#undef LT
-#undef LE
-#undef GT
-#undef GE
-#undef EQ
-#undef NE
-#undef ISNAN
-#undef ISINF
-#undef ABS
-#undef C
+#include "ops_no_words.h"
 #define IF(c, x, y)                                                                               \
     (cad_mask_judge(MASKS, c) == CAD_EVERYWHERE ? CHOSEN(x)                                       \
      : cad_mask_judged(MASKS) == CAD_NOWHERE    ? CHOSEN(y)                                       \
@@ -138,11 +113,7 @@ static inline CadTruth cad_mask_judged(const CadMasks *masks) {
 #define OR(x, y) cad_mask_either(MASKS, x, y)
 #define LT(x, y) cad_mask_less(MASKS, x, y)
 #define LE(x, y) cad_mask_less_equal(MASKS, x, y)
-#define GT(x, y) cad_mask_greater(MASKS, x, y)
-#define GE(x, y) cad_mask_greater_equal(MASKS, x, y)
 #define EQ(x, y) cad_mask_equal(MASKS, x, y)
 #define NE(x, y) cad_mask_not_equal(MASKS, x, y)
-#define ISNAN(x) cad_mask_is_nan(MASKS, x)
-#define ISINF(x) cad_mask_is_infinite(MASKS, x)
 
 #endif

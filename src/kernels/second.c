@@ -16,7 +16,7 @@ static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
 
 /* As in kernels.c, over dual numbers. */
 #define CAD_DIRECT(name, which, reads, partial)                                                   \
-    case CAD_OP_##name * 4 + which:                                                               \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
         if ((reads & scattered) != 0) {                                                           \
             return 0;                                                                             \
         }                                                                                         \
@@ -43,18 +43,13 @@ static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *
     }
 }
 
-CAD_CLONES static int store_directly(int op_and_which, int scattered, const CadStrip to[2],
-                                     const CadStrip g[2], const double *const xs[4],
-                                     const double *const ts[4], size_t n) {
-    return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
-                            xs, ts, 1, n);
-}
-
-CAD_CLONES static int add_directly(int op_and_which, int scattered, const CadStrip to[2],
+CAD_CLONES static int run_directly(int op_and_which, int scattered, const CadStrip to[2],
                                    const CadStrip g[2], const double *const xs[4],
-                                   const double *const ts[4], size_t n) {
-    return hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data, g[1].data,
-                            xs, ts, 0, n);
+                                   const double *const ts[4], int store, size_t n) {
+    return store ? hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data,
+                                    g[1].data, xs, ts, 1, n)
+                 : hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data,
+                                    g[1].data, xs, ts, 0, n);
 }
 
 /* The tangent of what has none. */
@@ -71,8 +66,7 @@ void cad_strip_hand_on_second(CadScratch *s, CadOp op, int which, const CadStrip
             ts[k] = t[k].data == NULL ? zeros : t[k].data;
             scattered |= (x[k].step != 1 || (t[k].data != NULL && t[k].step != 1)) << k;
         }
-        const int op_and_which = (int)op * 4 + which;
-        if ((store ? store_directly : add_directly)(op_and_which, scattered, to, g, xs, ts, n)) {
+        if (run_directly((int)op * 4 + which, scattered, to, g, xs, ts, store, n)) {
             return;
         }
     }

@@ -254,36 +254,18 @@ static CadStrip magnitude(CadSeries *s, CadStrip x) {
 #define BLEND(x, y) blend(s, x, y)
 #define ABS(x) magnitude(s, x)
 #define C(number) plain(s, constant(s, number))
-#define A(name, ...) node_##name(s, __VA_ARGS__)
+#define A(name, ...) apply(s, CAD_OP_##name, CAD_FIRST_TWO(__VA_ARGS__, NONE, NONE), NONE)
 #define K(number) constant(s, number)
 #define L(number) (number)
 #define P(number) plain(s, number)
 
-#define CAD_ROW1(name, value, dx)                                                                 \
-    static inline Number node_##name(CadSeries *s, Number x) {                                    \
-        return apply(s, CAD_OP_##name, x, NONE, NONE);                                            \
-    }
-#define CAD_ROW2(name, value, dx, dy)                                                             \
-    static inline Number node_##name(CadSeries *s, Number x, Number y) {                          \
-        return apply(s, CAD_OP_##name, x, y, NONE);                                               \
-    }
-#define CAD_ROW3(name, value, dx, dy, dz) /* no partial is written with one */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
-
-#define CASE(name, which, partial)                                                                \
-    case CAD_OP_##name * 4 + which:                                                               \
-        return partial;
-#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
-
 static Number partial_of(CadSeries *s, CadOp op, int which, Number x, Number y, Number z,
                          Number v) {
     switch ((int)op * 4 + which) {
-#include "ops_rows.h"
+#define CAD_PARTIAL(name, arity, which, partial)                                                  \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
+        return partial;
+#include "ops_partials.h"
     default:
         return constant(s, NAN);
     }

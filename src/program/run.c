@@ -48,9 +48,7 @@ static inline void run_sincos(const CadSingle *s, double *at) {
 #define X at[single->x]
 #define Y at[single->y]
 #define Z at[single->z]
-#define CAD_ROW1(name, value, dx) STEP(CAD_OP_##name, OUT = val_##name(X))
-#define CAD_ROW2(name, value, dx, dy) STEP(CAD_OP_##name, OUT = val_##name(X, Y))
-#define CAD_ROW3(name, value, dx, dy, dz) STEP(CAD_OP_##name, OUT = val_##name(X, Y, Z))
+#define ROW(name, arity) STEP(CAD_OP_##name, OUT = val_##name(CAD_FIRST##arity(X, Y, Z)))
 #define OTHER_STEPS STEP(CAD_SINGLE_SINCOS, run_sincos(single, at))
 
 #ifdef __GNUC__
@@ -62,7 +60,8 @@ static inline void run_sincos(const CadSingle *s, double *at) {
 static void run_singles(const CadSingle *single, size_t n, double *at) {
 #define STEP(code, statement) [code] = &&do_##code,
     static const void *const labels[] = {
-#include "ops_rows.h"
+#define CAD_NAME ROW
+#include "ops_codes.h"
         OTHER_STEPS};
 #undef STEP
 #define STEP(code, statement)                                                                     \
@@ -76,7 +75,8 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
         goto *labels[single->op];
     }
     return;
-#include "ops_rows.h"
+#define CAD_NAME ROW
+#include "ops_codes.h"
     OTHER_STEPS
 }
 
@@ -90,7 +90,8 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
     case code:                                                                                    \
         statement;                                                                                \
         break;
-#include "ops_rows.h"
+#define CAD_NAME ROW
+#include "ops_codes.h"
             OTHER_STEPS
         default:
             break;
@@ -106,9 +107,7 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef X
 #undef Y
 #undef Z
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#undef ROW
 
 /* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
  * each has the others for itself. */

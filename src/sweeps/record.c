@@ -42,63 +42,28 @@ static int has_room(Recorder *recorder) {
     return recorder->status == CAD_OK;
 }
 
-static Number record1(Recorder *recorder, CadOp op, Number x, double value) {
-    if (x.slot == none || !has_room(recorder)) {
-        return constant(value);
-    }
-    return (Number){value, cad_tape_push(recorder->tape, CAD_CODE(op, 0), x.slot, x.slot, value)};
-}
+/* The second operand of operations that have but one. */
+static const Number nothing = {0.0, CAD_NONE};
 
-static Number record2(Recorder *recorder, CadOp op, Number x, Number y, double value) {
+static Number apply(Recorder *recorder, CadOp op, Number x, Number y) {
+    const double value = cad_op_value(op, x.value, y.value, 0.0);
     if ((x.slot == none && y.slot == none) || !has_room(recorder)) {
         return constant(value);
     }
-    const int passive =
-        (x.slot == none ? CAD_PASSIVE_A : 0) | (y.slot == none ? CAD_PASSIVE_B : 0);
-    const CadSlot a = slot_of(recorder, x);
-    const CadSlot b = slot_of(recorder, y);
+    const int unary = cad_op_info[op].arity == 1;
+    const int passive = x.slot == none             ? CAD_PASSIVE_A
+                        : y.slot == none && !unary ? CAD_PASSIVE_B
+                                                   : 0;
+    const CadSlot a = slot_of(recorder, x), b = unary ? a : slot_of(recorder, y);
     return (Number){value, cad_tape_push(recorder->tape, CAD_CODE(op, passive), a, b, value)};
 }
-
-#define A(name, ...) rec_##name(recorder, __VA_ARGS__)
-#define K(number) constant(number)
-#define L(number) (number)
-#define P(number) (number)
-
-#define CAD_ROW1(name, value_, dx)                                                                \
-    static inline Number rec_##name(Recorder *recorder, Number x) {                               \
-        return record1(recorder, CAD_OP_##name, x, val_##name(x.value));                          \
-    }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    static inline Number rec_##name(Recorder *recorder, Number x, Number y) {                     \
-        return record2(recorder, CAD_OP_##name, x, y, val_##name(x.value, y.value));              \
-    }
-#define CAD_ROW3(name, value_, dx, dy, dz) /* no partial is written with one */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 
 /* --- conditions --- */
 
 /* A condition is a number, 1 where it holds, else 0: a constant, unless it is to be replayed. */
-static Number condition(Recorder *recorder, CadOp op, Number x, Number y, int outcome) {
-    return recorder->tape->guards != NULL ? record2(recorder, op, x, y, outcome)
-                                          : constant(outcome);
-}
-
-#define COMPARISON(op, sign)                                                                      \
-    static inline Number is_##op(Recorder *recorder, Number x, Number y) {                        \
-        return condition(recorder, CAD_OP_##op, x, y, x.value sign y.value);                      \
-    }
-COMPARISON(less, <)
-COMPARISON(less_equal, <=)
-COMPARISON(equal, ==)
-COMPARISON(not_equal, !=)
-#undef COMPARISON
-
-static inline Number magnitude(Recorder *recorder, Number x) {
-    return recorder->tape->guards != NULL ? rec_absolute(recorder, x) : constant(fabs(x.value));
+static Number condition(Recorder *recorder, CadOp op, Number x, Number y) {
+    return recorder->tape->guards != NULL ? apply(recorder, op, x, y)
+                                          : constant(cad_op_value(op, x.value, y.value, 0.0));
 }
 
 /* x where a condition holds, else y: in a replay, too. */
@@ -115,64 +80,36 @@ static Number chosen(Recorder *recorder, Number condition, Number x, Number y) {
     return (Number){one.value, out};
 }
 
-#undef IF
-#undef AND
-#undef OR
-#undef LT
-#undef LE
-#undef GT
-#undef GE
-#undef EQ
-#undef NE
-#undef ISNAN
-#undef ISINF
-#undef ABS
-#undef C
+#include "ops_no_words.h"
 /* Both branches are recorded for replays alone. */
 #define IF(condition, x, y)                                                                       \
     (recorder->tape->guards != NULL ? chosen(recorder, condition, x, y)                           \
      : (condition).value != 0.0     ? (x)                                                         \
                                     : (y))
-#define AND(x, y) rec_multiply(recorder, x, y)
-#define OR(x, y) rec_maximum(recorder, x, y)
-#define LT(x, y) is_less(recorder, x, y)
-#define LE(x, y) is_less_equal(recorder, x, y)
-#define GT(x, y) is_less(recorder, y, x)
-#define GE(x, y) is_less_equal(recorder, y, x)
-#define EQ(x, y) is_equal(recorder, x, y)
-#define NE(x, y) is_not_equal(recorder, x, y)
-#define ISNAN(x) is_not_equal(recorder, x, x)
-#define ISINF(x) is_equal(recorder, magnitude(recorder, x), constant(INFINITY))
-#define ABS(x) magnitude(recorder, x)
+#define AND(x, y) A(multiply, x, y)
+#define OR(x, y) A(maximum, x, y)
+#define LT(x, y) condition(recorder, CAD_OP_less, x, y)
+#define LE(x, y) condition(recorder, CAD_OP_less_equal, x, y)
+#define EQ(x, y) condition(recorder, CAD_OP_equal, x, y)
+#define NE(x, y) condition(recorder, CAD_OP_not_equal, x, y)
+#define ABS(x) condition(recorder, CAD_OP_absolute, x, nothing)
 #define C(number) constant(number)
+#define A(name, ...) apply(recorder, CAD_OP_##name, CAD_FIRST_TWO(__VA_ARGS__, nothing, nothing))
+#define K(number) constant(number)
+#define L(number) (number)
+#define P(number) (number)
 
-#define CAD_RULE1(prefix, name, partial)                                                          \
-    static Number prefix##_##name(Recorder *recorder, Number x, Number v) {                       \
-        (void)recorder, (void)x, (void)v;                                                         \
-        return partial;                                                                           \
+static Number partial_of(Recorder *recorder, CadOp op, int which, Number x, Number y, Number z,
+                         Number v) {
+    switch ((int)op * 4 + which) {
+#define CAD_PARTIAL(name, arity, which, partial)                                                  \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
+        return partial;
+#include "ops_partials.h"
+    default:
+        return constant(NAN);
     }
-#define CAD_RULE2(prefix, name, partial)                                                          \
-    static Number prefix##_##name(Recorder *recorder, Number x, Number y, Number v) {             \
-        (void)recorder, (void)x, (void)y, (void)v;                                                \
-        return partial;                                                                           \
-    }
-#define CAD_RULE3(prefix, name, partial)                                                          \
-    static Number prefix##_##name(Recorder *recorder, Number x, Number y, Number z, Number v) {   \
-        (void)recorder, (void)x, (void)y, (void)z, (void)v;                                       \
-        return partial;                                                                           \
-    }
-#define CAD_ROW1(name, value_, dx) CAD_RULE1(rule1, name, dx)
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    CAD_RULE2(rule1, name, dx)                                                                    \
-    CAD_RULE2(rule2, name, dy)
-#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
-    CAD_RULE3(rule1, name, dx)                                                                    \
-    CAD_RULE3(rule2, name, dy)                                                                    \
-    CAD_RULE3(rule3, name, dz)
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+}
 
 /* --- the sweep --- */
 
@@ -186,61 +123,33 @@ static void add(Recorder *recorder, Number *adjoint, Number g, Number partial) {
     } else if (is_constant(partial, 0.0)) {
         return;
     } else {
-        product = rec_amul(recorder, g, partial);
+        product = apply(recorder, CAD_OP_amul, g, partial);
     }
-    *adjoint = is_constant(*adjoint, 0.0) ? product : rec_add(recorder, *adjoint, product);
+    *adjoint =
+        is_constant(*adjoint, 0.0) ? product : apply(recorder, CAD_OP_add, *adjoint, product);
 }
-
-#define CAD_ROW1(name, value_, dx)                                                                \
-    case CAD_OP_##name:                                                                           \
-        if (to_a) {                                                                               \
-            add(recorder, to_a, g, rule1_##name(recorder, x, v));                                 \
-        }                                                                                         \
-        break;
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    case CAD_OP_##name:                                                                           \
-        if (to_a) {                                                                               \
-            add(recorder, to_a, g, rule1_##name(recorder, x, y, v));                              \
-        }                                                                                         \
-        if (to_b) {                                                                               \
-            add(recorder, to_b, g, rule2_##name(recorder, x, y, v));                              \
-        }                                                                                         \
-        break;
-#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
-    case CAD_OP_##name: {                                                                         \
-        const CadSlot third = tape->entries[i - 1].a;                                             \
-        const Number z = {tape->values[third], recorder->linear ? none : third};                  \
-        if (to_a) {                                                                               \
-            add(recorder, to_a, g, rule1_##name(recorder, x, y, z, v));                           \
-        }                                                                                         \
-        if (to_b) {                                                                               \
-            add(recorder, to_b, g, rule2_##name(recorder, x, y, z, v));                           \
-        }                                                                                         \
-        if (third >= base) {                                                                      \
-            add(recorder, &adjoints[third - base], g, rule3_##name(recorder, x, y, z, v));        \
-        }                                                                                         \
-        break;                                                                                    \
-    }
 
 static void record_entry(Recorder *recorder, size_t i, CadSlot base, CadNumber *adjoints) {
     const CadTape *const tape = recorder->tape;
     const CadEntry e = tape->entries[i];
+    const CadOp op = CAD_CODE_OP(e.code);
     const Number g = adjoints[e.out - base];
-    if (!cad_op_is_row(CAD_CODE_OP(e.code)) || is_constant(g, 0.0)) {
+    if (!cad_op_is_row(op) || is_constant(g, 0.0)) {
         return;
     }
-    const int passive_a = (e.code & CAD_PASSIVE_A) != 0;
-    const int passive_b = (e.code & CAD_PASSIVE_B) != 0;
-    const int linear = recorder->linear;
-    const Number x = {tape->values[e.a], passive_a || linear ? none : e.a};
-    const Number y = {tape->values[e.b], passive_b || linear ? none : e.b};
-    const Number v = {tape->values[e.out], linear ? none : e.out};
-    Number *const to_a = passive_a || e.a < base ? NULL : &adjoints[e.a - base];
-    Number *const to_b = passive_b || e.b < base ? NULL : &adjoints[e.b - base];
-    switch (CAD_CODE_OP(e.code)) {
-#include "ops_rows.h"
-    default:
-        break;
+    const int arity = cad_op_info[op].arity;
+    const CadSlot slots[4] = {e.a, e.b, arity > 2 ? tape->entries[i - 1].a : e.a, e.out};
+    const int passive = (int)(e.code & (CAD_PASSIVE_A | CAD_PASSIVE_B));
+    Number x[4];
+    for (int k = 0; k < 4; k++) {
+        const int is_constant = recorder->linear || (passive >> k & 1);
+        x[k] = (Number){tape->values[slots[k]], is_constant ? none : slots[k]};
+    }
+    for (int k = 0; k < arity; k++) {
+        if (!(passive >> k & 1) && slots[k] >= base) {
+            add(recorder, &adjoints[slots[k] - base], g,
+                partial_of(recorder, op, k, x[0], x[1], x[2], x[3]));
+        }
     }
 }
 

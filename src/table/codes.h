@@ -17,15 +17,22 @@
 typedef enum CadOp {
 #define CAD_KIND(word, ...) CAD_OP_##word,
 #include "table/kinds.def"
-#undef CAD_KIND
 #define CAD_WORD(word, name) CAD_OP_##word,
     CAD_STRUCTURE(CAD_WORD)
 #undef CAD_WORD
 #define CAD_NAME(name, arity) CAD_OP_##name,
 #include "ops_codes.h"
-#undef CAD_NAME
         CAD_OP_COUNT
 } CadOp;
+
+/* As many of three things as an operation has operands: CAD_FIRST##arity(x, y, z). */
+#define CAD_FIRST1(x, y, z) x
+#define CAD_FIRST2(x, y, z) x, y
+#define CAD_FIRST3(x, y, z) x, y, z
+
+/* The operands of a word of a partial, which has one or two: CAD_FIRST_TWO(__VA_ARGS__, none,
+ * none). */
+#define CAD_FIRST_TWO(x, y, ...) x, y
 
 /* Whether it is a row of the table, which computes number by number. */
 static inline int cad_op_is_row(CadOp op) {

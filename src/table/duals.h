@@ -18,9 +18,11 @@ typedef struct Dual {
     double tangent;
 } Dual;
 
+#undef A
+#undef K
+#undef P
 #define A(name, ...) dual_##name(__VA_ARGS__)
 #define K(constant) ((Dual){constant, 0.0})
-#define L(number) (number)
 #define P(number) ((number).value)
 
 #define CAD_ROW1(name, value_, dx)                                                                \
@@ -36,28 +38,12 @@ typedef struct Dual {
     }
 #define CAD_ROW3(name, value_, dx, dy, dz) /* no partial is written with one */
 #include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 
-#define CAD_ROW1(name, value_, dx)                                                                \
-    static inline Dual dual_d1_##name(Dual x, Dual v) {                                           \
-        (void)x, (void)v;                                                                         \
-        return dx;                                                                                \
+#define CAD_PARTIAL(name, arity, which, partial)                                                  \
+    static inline Dual dual_d##which##_##name(CAD_FIRST##arity(Dual x, Dual y, Dual z), Dual v) { \
+        CAD_FIRST##arity((void)x, (void)y, (void)z), (void)v;                                     \
+        return partial;                                                                           \
     }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    static inline Dual dual_d1_##name(Dual x, Dual y, Dual v) {                                   \
-        (void)x, (void)y, (void)v;                                                                \
-        return dx;                                                                                \
-    }                                                                                             \
-    static inline Dual dual_d2_##name(Dual x, Dual y, Dual v) {                                   \
-        (void)x, (void)y, (void)v;                                                                \
-        return dy;                                                                                \
-    }
-#define CAD_ROW3(name, value_, dx, dy, dz) /* piecewise linear: see below */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#include "ops_partials.h"
 
 #endif

@@ -33,15 +33,16 @@ ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Mult: "multiply",
     ast.Div: "divide",
 }
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "LT",
-    ast.LtE: "LE",
-    ast.Gt: "GT",
-    ast.GtE: "GE",
-    ast.Eq: "EQ",
-    ast.NotEq: "NE",
+# Words of C over two numbers, in their order or in the other one.
+COMPARISONS: dict[type[ast.cmpop], tuple[str, bool]] = {
+    ast.Lt: ("LT", True),
+    ast.LtE: ("LE", True),
+    ast.Gt: ("LT", False),
+    ast.GtE: ("LE", False),
+    ast.Eq: ("EQ", True),
+    ast.NotEq: ("NE", True),
 }
-PREDICATES = {"isnan": "ISNAN", "isinf": "ISINF"}
+PREDICATES = {"isnan": "NE({0}, {0})", "isinf": "EQ(ABS({0}), C(INFINITY))"}
 # Operations that compilers turn into vector code.
 VECTORISED = {*ARITHMETIC.values(), "negative", "reciprocal", "square", "absolute", "_amul"}
 
@@ -175,12 +176,10 @@ def read_table(path: Path = TABLE) -> list[Row]:
     for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if text.strip() and not text.startswith("#"):
             rows.append(parse_row(number, text))
-    arity = {row.word: len(row.operands) for row in rows}
-    if len(arity) != len(rows):
+    if len({row.word for row in rows}) != len(rows):
         raise TableError("ops.def: two rows share a name")
-    for row in rows:
-        for partial in row.partials:
-            Translator(row, arity).number(parse_formula(row, partial))
+    for translator in translators(rows):
+        translator.partials()
     return rows
 
 
@@ -215,7 +214,11 @@ class Translator:
 
     def value(self) -> str:
         """The value column, which names the operands as the row does, in the names of C."""
-        return re.sub(r"\w+", lambda m: self.operands.get(m[0], m[0]), self.row.value)
+        return "(" + re.sub(r"\w+", lambda m: self.operands.get(m[0], m[0]), self.row.value) + ")"
+
+    def partials(self) -> list[str]:
+        """The partials in the words of the algebra; one that cannot be read raises TableError."""
+        return [f"({self.number(parse_formula(self.row, text))})" for text in self.row.partials]
 
     def number(self, node: ast.expr) -> str:
         """An expression in the words of the algebra."""
@@ -247,9 +250,11 @@ class Translator:
                 *before, last = map(self.condition, values)
                 return "".join(f"{word}({c}, " for c in before) + last + ")" * len(before)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARISONS:
-                return f"{COMPARISONS[type(op)]}({self.plain(left)}, {self.plain(right)})"
+                word, in_order = COMPARISONS[type(op)]
+                x, y = (left, right) if in_order else (right, left)
+                return f"{word}({self.plain(x)}, {self.plain(y)})"
             case ast.Call(func=ast.Name(id=name), args=[argument]) if name in PREDICATES:
-                return f"{PREDICATES[name]}({self.plain(argument)})"
+                return PREDICATES[name].format(self.plain(argument))
         raise self.fail(node)
 
     def plain(self, node: ast.expr) -> str:
@@ -270,23 +275,35 @@ def c_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def c_rows(rows: list[Row]) -> str:
-    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, which the including file defines."""
+def translators(rows: list[Row]) -> list[Translator]:
     arity = {row.word: len(row.operands) for row in rows}
-    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
-    for row in rows:
-        translator = Translator(row, arity)
-        partials = [translator.number(parse_formula(row, text)) for text in row.partials]
-        fields = [row.word, f"({translator.value()})", *(f"({partial})" for partial in partials)]
-        lines.append(f"CAD_ROW{len(row.operands)}({', '.join(fields)})")
-    return "\n".join(lines) + "\n"
+    return [Translator(row, arity) for row in rows]
 
 
-def c_codes(rows: list[Row]) -> str:
+def c_rows(rows: list[Row]) -> Iterator[str]:
+    """The table as X-macros: CAD_ROW1, CAD_ROW2 and CAD_ROW3, by how many operands there are."""
+    for c in translators(rows):
+        fields = [c.row.word, c.value(), *c.partials()]
+        yield f"CAD_ROW{len(c.row.operands)}({', '.join(fields)})"
+
+
+def c_values(rows: list[Row]) -> Iterator[str]:
+    """The values alone: CAD_VALUE(word, arity, value)."""
+    for c in translators(rows):
+        yield f"CAD_VALUE({c.row.word}, {len(c.row.operands)}, {c.value()})"
+
+
+def c_partials(rows: list[Row]) -> Iterator[str]:
+    """One partial after the other: CAD_PARTIAL(word, arity, which, partial), from 1 on."""
+    for c in translators(rows):
+        for which, partial in enumerate(c.partials(), 1):
+            yield f"CAD_PARTIAL({c.row.word}, {len(c.row.operands)}, {which}, {partial})"
+
+
+def c_codes(rows: list[Row]) -> Iterator[str]:
     """The operations without their formulas: CAD_NAME(word, arity)."""
-    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
-    lines += [f"CAD_NAME({row.word}, {len(row.operands)})" for row in rows]
-    return "\n".join(lines) + "\n"
+    for row in rows:
+        yield f"CAD_NAME({row.word}, {len(row.operands)})"
 
 
 def is_vectorised(formula: ast.expr) -> bool:
@@ -296,36 +313,30 @@ def is_vectorised(formula: ast.expr) -> bool:
     return names <= VECTORISED | PREDICATES.keys()
 
 
-def c_direct(rows: list[Row]) -> str:
+def c_direct(rows: list[Row]) -> Iterator[str]:
     """The partials that are best computed in one loop: CAD_DIRECT(word, which, reads, partial).
 
     `reads` is what the partial depends on: bit 0 to 2 for an operand, bit 3 for the value.
     """
-    arity = {row.word: len(row.operands) for row in rows}
-    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
-    for row in rows:
-        for which, text in enumerate(row.partials):
-            formula = parse_formula(row, text)
+    for c in translators(rows):
+        bits = dict(zip(c.row.operands, (1, 2, 4), strict=False)) | {"v": 8}
+        for which, (text, partial) in enumerate(zip(c.row.partials, c.partials(), strict=True), 1):
+            formula = parse_formula(c.row, text)
             names = {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
-            bits = dict(zip(row.operands, (1, 2, 4), strict=False)) | {"v": 8}
             reads = sum(bit for name, bit in bits.items() if name in names)
             if reads and is_vectorised(formula):
-                partial = Translator(row, arity).number(formula)
-                lines.append(f"CAD_DIRECT({row.word}, {which}, {reads}, ({partial}))")
-    return "\n".join(lines) + "\n"
+                yield f"CAD_DIRECT({c.row.word}, {which}, {reads}, {partial})"
 
 
-def c_docs(rows: list[Row]) -> str:
+def c_docs(rows: list[Row]) -> Iterator[str]:
     """The columns that only people and Python read: CAD_DOC(word, name, arity, ufunc, text)."""
-    lines = ["/* Generated from ops.def by generate.py: change the table, not this file. */"]
     for row in rows:
         fields = [row.word, c_string(row.name), str(len(row.operands)), c_string(row.ufunc)]
         doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
         fields.append(c_string(doc).replace("\n", "\\n"))
-        lines.append(f"CAD_DOC({', '.join(fields)})")
+        yield f"CAD_DOC({', '.join(fields)})"
     for alias, name in ALIASES.items():
-        lines.append(f"CAD_ALIAS({c_string(alias)}, {c_string(name)})")
-    return "\n".join(lines) + "\n"
+        yield f"CAD_ALIAS({c_string(alias)}, {c_string(name)})"
 
 
 def helpers(text: str) -> Iterator[tuple[str, str]]:
@@ -341,17 +352,19 @@ def helpers(text: str) -> Iterator[tuple[str, str]]:
             yield name[1] or name[2], re.sub(r"^double ", "static double ", part, flags=re.M)
 
 
-def c_helpers(rows: list[Row]) -> str:
+def c_helpers(rows: list[Row]) -> Iterator[str]:
     """What the values of the table call, callees first: CAD_HELPER(name, text)."""
-    lines = ["/* Generated from special.h and special.c by generate.py: change those. */"]
     for name in ("special.h", "special.c"):
         text = TABLE.with_name(name).read_text(encoding="utf-8")
         for helper, piece in helpers(text.strip()):
-            parts = "\n    ".join(
-                c_string(line + "\n").replace("\n", "\\n") for line in piece.splitlines()
-            )
-            lines.append(f"CAD_HELPER({c_string(helper)},\n    {parts})")
-    return "\n".join(lines) + "\n"
+            parts = (c_string(line + "\n").replace("\n", "\\n") for line in piece.splitlines())
+            yield f"CAD_HELPER({c_string(helper)}, {' '.join(parts)})"
+
+
+def c_no_words(rows: list[Row]) -> Iterator[str]:
+    """What ends an algebra: the words of formulas mean nothing any more."""
+    words = {word for word, _ in COMPARISONS.values()} | set("AKLPC") | {"IF", "AND", "OR", "ABS"}
+    yield from (f"#undef {word}" for word in sorted(words))
 
 
 def docstring(row: Row) -> str:
@@ -375,7 +388,8 @@ def natural_order(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-HEADER = '"""Generated from src/table/ops.def by generate.py: change the table, not this file."""'
+GENERATED = "Generated from src/table/ops.def by generate.py: change the table, not this file."
+HEADER = f'"""{GENERATED}"""'
 
 
 def function_stubs(rows: list[Row]) -> str:
@@ -462,18 +476,19 @@ def markdown(rows: list[Row]) -> str:
 
 
 def write_c(directory: Path) -> None:
-    """Write the generated headers, touching only those that change."""
+    """Write the generated headers, touching only those that change.
+
+    Each forgets the macros that were defined for it, so that the next one may have its own.
+    """
     rows = read_table()
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "ops_codes.h": c_codes,
-        "ops_rows.h": c_rows,
-        "ops_direct.h": c_direct,
-        "ops_docs.h": c_docs,
-        "ops_helpers.h": c_helpers,
-    }
-    for name, make in texts.items():
-        path, text = directory / name, make(rows)
+    for make in (c_codes, c_rows, c_values, c_partials, c_direct, c_docs, c_helpers, c_no_words):
+        path, lines = directory / f"ops_{make.__name__[2:]}.h", list(make(rows))
+        macros = dict.fromkeys(re.findall(r"^(CAD_\w+)\(", "\n".join(lines), re.M))
+        lines.insert(
+            0, "/* Generated by src/table/generate.py: change the table, not this file. */"
+        )
+        text = "\n".join([*lines, *(f"#undef {macro}" for macro in macros)]) + "\n"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 

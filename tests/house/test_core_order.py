@@ -107,7 +107,8 @@ C_RANK = {
     for name in names
 }
 TABLE_OF_KINDS = "table/kinds.def"  # which each file reads in its own way
-GENERATED = {"ops_codes", "ops_rows", "ops_docs", "ops_direct", "ops_helpers"}
+GENERATED = {f"ops_{name}" for name in ("codes", "rows", "values", "partials")}
+GENERATED |= {f"ops_{name}" for name in ("docs", "direct", "helpers", "no_words")}
 C_FILES = sorted([*SOURCES.glob("[!g]*/*.[ch]"), *SOURCES.glob("graph/*.[ch]")])
 
 

@@ -67,22 +67,12 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
         return cad_call(CAD_OP_##name, args, n);                                                  \
     }
 #include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 
 /* ml_name and ml_doc are filled in from the table by cad_numbers_ready. */
 PyMethodDef cad_table_functions[CAD_OP_COUNT] = {
-#define CAD_ROW1(name, value_, dx)                                                                \
+#define CAD_NAME(name, arity)                                                                     \
     [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
-#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
-    [CAD_OP_##name] = {NULL, (PyCFunction)(void (*)(void))function_##name, METH_FASTCALL, NULL},
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
+#include "ops_codes.h"
 };
 
 PyMethodDef cad_table_methods[CAD_OP_COUNT] = {
@@ -90,9 +80,6 @@ PyMethodDef cad_table_methods[CAD_OP_COUNT] = {
 #define CAD_ROW2(name, value_, dx, dy) [CAD_OP_##name] = {NULL, method_##name, METH_O, NULL},
 #define CAD_ROW3(name, value_, dx, dy, dz)
 #include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 };
 
 PyMethodDef cad_whole_methods[] = {
