@@ -46,7 +46,7 @@ cdef enum:
 
 
 _MAP_HEADER = struct.Struct("<8sQ" + "Q" * CAD_LINEAR_PARTS)
-_MAP_MAGIC = b"cadmap01"
+_MAP_MAGIC = b"cadmap02"
 
 
 @cython.final

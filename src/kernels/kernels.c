@@ -13,11 +13,12 @@ enum { BYTES = sizeof(double) };
 /* Which operands are numbers side by side in memory, a bit for each, while the others are the same
  * number throughout; missing ones are among the former. -1: it is otherwise. */
 static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
-    int sides = 7;
+    int sides = 7, is_other = steps[arity] != BYTES;
     for (int k = 0; k < arity; k++) {
-        sides &= steps[k] == BYTES ? 7 : steps[k] == 0 ? ~(1 << k) : -1 << 3;
+        sides -= steps[k] == 0 ? 1 << k : 0;
+        is_other |= steps[k] != 0 && steps[k] != BYTES;
     }
-    return steps[arity] == BYTES && sides >= 0 ? sides : -1;
+    return is_other ? -1 : sides;
 }
 
 /* Such loops are vectorised by the compiler for most operations; choices, too, once both sides are
@@ -410,9 +411,6 @@ static CAD_APART CadStrip blend(CadScratch *s, CadStrip x, CadStrip y) {
 static CadStrip partial_of(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
                            CadStrip v) {
     switch ((int)op * 4 + which) {
-#define CAD_PARTIAL(name, arity, which, partial)                                                  \
-    case CAD_OP_##name * 4 + which - 1:                                                           \
-        return partial;
 #include "ops_partials.h"
     default:
         return constant_strip(s, NAN);
@@ -502,9 +500,6 @@ static CAD_APART Dual blend_duals(CadScratch *s, Dual x, Dual y) {
 
 static Dual dual_partial(CadScratch *s, CadOp op, int which, Dual x, Dual y, Dual z, Dual v) {
     switch ((int)op * 4 + which) {
-#define CAD_PARTIAL(name, arity, which, partial)                                                  \
-    case CAD_OP_##name * 4 + which - 1:                                                           \
-        return partial;
 #include "ops_partials.h"
     default:
         return constant_dual(s, NAN);

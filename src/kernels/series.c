@@ -262,9 +262,6 @@ static CadStrip magnitude(CadSeries *s, CadStrip x) {
 static Number partial_of(CadSeries *s, CadOp op, int which, Number x, Number y, Number z,
                          Number v) {
     switch ((int)op * 4 + which) {
-#define CAD_PARTIAL(name, arity, which, partial)                                                  \
-    case CAD_OP_##name * 4 + which - 1:                                                           \
-        return partial;
 #include "ops_partials.h"
     default:
         return constant(s, NAN);

@@ -21,26 +21,29 @@ static int overlap(CadSpan a, CadSpan b) {
 }
 
 static double *factors_of(const CadBuild *build, const CadAdd *add) {
-    return (double *)cad_linear_items(build->linear, CAD_LINEAR_NUMBERS) + add->head.factors;
+    return (double *)cad_linear_items(build->linear, CAD_LINEAR_NUMBERS) + add->factors;
 }
 
 /* Append factors, unless it is 1 for all. */
 static CadStatus append_factors(CadBuild *build, CadAdd *add, const double *factors) {
-    add->head.factors = -1;
-    if (add->head.step == 0 && factors[0] == 1.0) {
+    add->factors = -1;
+    if (add->step == 0 && factors[0] == 1.0) {
         return CAD_OK;
     }
-    add->head.factors = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+    add->factors = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
     return cad_linear_append(build->linear, CAD_LINEAR_NUMBERS, factors,
-                             add->head.step == 1 ? (size_t)add->n : 1);
+                             add->step == 1 ? (size_t)add->n : 1);
 }
 
 static CadStatus write_add(CadBuild *build, const CadAdd *add) {
-    const int64_t frame[] = {1, add->n, add->to, add->to_step, add->from, add->from_step};
+    CadRequestedPlan room;
+    CadPlan *const plan = cad_build_plan(1, &add->n, 2, 2, &room);
+    const int64_t views_and_extra[] = {add->to,        add->to_step, add->from,
+                                       add->from_step, add->factors, add->step};
+    memcpy(cad_plan_view(plan, 0), views_and_extra, sizeof views_and_extra);
     cad_build_mark_all(build, written(add), CAD_PLACED);
     cad_build_mark_all(build, read_by(add), CAD_PLACED);
-    return cad_build_step(build, CAD_LINEAR_ADD, &add->head, frame,
-                          sizeof frame / sizeof frame[0]);
+    return cad_build_step(build, CAD_LINEAR_ADD, plan, 0);
 }
 
 static void remove_waiting(CadBuild *build, int k) {
@@ -82,10 +85,10 @@ static double total(double x, double y) {
 static int merge(CadBuild *build, const CadAdd *add) {
     const size_t n = (size_t)add->n;
     CadItems *const numbers = &build->linear->part[CAD_LINEAR_NUMBERS];
-    for (int k = 0; k < build->n_adds && add->head.step == 1; k++) {
+    for (int k = 0; k < build->n_adds && add->step == 1; k++) {
         CadAdd *const other = &build->adds[k];
         if (other->to != add->to || other->from != add->from || other->to_step != add->to_step ||
-            other->from_step != add->from_step || other->n != add->n || other->head.step != 1) {
+            other->from_step != add->from_step || other->n != add->n || other->step != 1) {
             continue;
         }
         double *const to = factors_of(build, other), *const from = factors_of(build, add);
@@ -94,10 +97,10 @@ static int merge(CadBuild *build, const CadAdd *add) {
             sound &= !isnan(total(to[i], from[i]));
         }
         if (sound) { /* what comes last in the list can be given back */
-            const int last = add->head.factors > other->head.factors;
+            const int last = add->factors > other->factors;
             cad_strip_add((CadStrip){last ? to : from, 1}, (CadStrip){last ? from : to, 1}, 0, n);
-            const int64_t spare = last ? add->head.factors : other->head.factors;
-            other->head.factors = last ? other->head.factors : add->head.factors;
+            const int64_t spare = last ? add->factors : other->factors;
+            other->factors = last ? other->factors : add->factors;
             numbers->count -= (size_t)spare + n == numbers->count ? n : 0;
             return 1;
         }
@@ -131,26 +134,26 @@ static double product(double x, double y) {
 /* Multiply the factors of a sum that waits by those of its reader: answers whether that was done,
  * -1 if memory ran out. */
 static int multiply(CadBuild *build, CadAdd *add, int64_t step, const double *factors) {
-    const int64_t n = add->head.step == 1 || step == 1 ? add->n : 1;
+    const int64_t n = add->step == 1 || step == 1 ? add->n : 1;
     static const double one = 1.0;
-    const double *const own = add->head.factors < 0 ? &one : factors_of(build, add);
+    const double *const own = add->factors < 0 ? &one : factors_of(build, add);
     for (int64_t i = 0; i < n; i++) {
-        if (isnan(product(own[i * add->head.step], factors[i * step]))) {
+        if (isnan(product(own[i * add->step], factors[i * step]))) {
             return 0;
         }
     }
     if (step == 0 && factors[0] == 1.0) {
         return 1;
     }
-    if (add->head.factors < 0 || add->head.step == 0) {
+    if (add->factors < 0 || add->step == 0) {
         const double scale = *own;
         CadAdd fresh = *add;
-        fresh.head.step = step;
+        fresh.step = step;
         if (append_factors(build, &fresh, factors) != CAD_OK) {
             return -1;
         }
         *add = fresh;
-        for (int64_t i = 0; i < n && add->head.factors >= 0; i++) {
+        for (int64_t i = 0; i < n && add->factors >= 0; i++) {
             factors_of(build, add)[i] = product(factors_of(build, add)[i], scale);
         }
         return 1;
@@ -176,7 +179,7 @@ CadStatus cad_build_add(CadBuild *build, CadAdd add, const double *factors) {
         int done = 0;
         if (add.from_step == 1 && read.low <= made.low && made.high <= read.high) {
             const int64_t skipped = made.low - read.low;
-            done = multiply(build, &first, add.head.step, factors + skipped * add.head.step);
+            done = multiply(build, &first, add.step, factors + skipped * add.step);
             first.to = done > 0 ? add.to + skipped * add.to_step : first.to;
             first.to_step = done > 0 ? add.to_step : first.to_step;
         }

@@ -9,46 +9,40 @@ static CadSpan span_of(CadPlan *plan, int view) {
     return span;
 }
 
-/* A frame of some views of a plan, without the axes from `axes` on: answers its length. */
-static size_t frame_of(int64_t *words, CadPlan *plan, int axes, const int *views, int n_views) {
-    int64_t *at = words;
-    *at++ = axes;
-    for (int i = 0; i < axes; i++) {
-        *at++ = cad_plan_shape(plan)[i];
-    }
-    for (int k = 0; k < n_views; k++) {
-        memcpy(at, cad_plan_view(plan, views[k]), (size_t)(axes + 1) * sizeof *at);
-        at += axes + 1;
-    }
-    return (size_t)(at - words);
+/* The plan of a step over the first views of a plan. */
+static CadPlan *plan_like(CadPlan *plan, int n_views, int n_extra, CadRequestedPlan *room) {
+    CadPlan *const step = cad_build_plan(plan->ndim, cad_plan_shape(plan), n_views, n_extra, room);
+    memcpy(cad_plan_view(step, 0), cad_plan_view(plan, 0),
+           (size_t)(n_views * (plan->ndim + 1)) * sizeof *plan->rest);
+    return step;
 }
 
-enum { FRAME_WORDS = 1 + CAD_MOST_AXES + 3 * (CAD_MOST_AXES + 1) };
-
-/* Append the sum of one view and another times factors: one for all, or one for each. */
-static CadStatus append_add(CadBuild *build, CadPlan *plan, int to, int from,
-                            const double *factors, int step) {
-    const int64_t *const target = cad_plan_view(plan, to), *const source =
-                                                               cad_plan_view(plan, from);
-    CadAddHead head = {-1, step};
+/* Append the sum of the result and an operand times factors: one for all, or one for each. */
+static CadStatus append_add(CadBuild *build, CadPlan *plan, int from, const double *factors,
+                            int step) {
+    const int64_t *const target = cad_plan_view(plan, 0), *const source =
+                                                              cad_plan_view(plan, from);
     if (plan->ndim == 1) {
         const CadAdd add = {target[0], target[1], source[0], source[1], cad_plan_shape(plan)[0],
-                            head};
+                            -1,        step};
         return cad_build_add(build, add, factors);
     }
     CadSpan read = span_of(plan, from);
+    CadRequestedPlan room;
+    CadPlan *const words = plan_like(plan, 2, 2, &room);
+    int64_t *const extra = cad_plan_extra(words);
+    memcpy(cad_plan_view(words, 1), source, (size_t)(plan->ndim + 1) * sizeof *source);
+    extra[0] = -1;
+    extra[1] = step;
     CadStatus status = cad_build_end_waiting(build, read);
     if (status == CAD_OK && (step == 1 || factors[0] != 1.0)) {
-        head.factors = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+        extra[0] = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
         status = cad_linear_append(build->linear, CAD_LINEAR_NUMBERS, factors,
                                    step == 1 ? (size_t)plan->size : 1);
     }
-    int64_t frame[FRAME_WORDS];
-    const int views[] = {to, from};
-    const size_t words = frame_of(frame, plan, plan->ndim, views, 2);
     cad_build_mark_all(build, read, CAD_PLACED);
-    cad_build_mark_all(build, span_of(plan, to), CAD_PLACED);
-    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_ADD, &head, frame, words);
+    cad_build_mark_all(build, span_of(plan, 0), CAD_PLACED);
+    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_ADD, words, 0);
 }
 
 /* The partial of a row by one operand, for all its numbers in order. */
@@ -83,8 +77,7 @@ static CadStatus build_row(CadBuild *build, CadOp op, CadPlan *plan, int which) 
     compute_partials(build, op, plan, which, factors);
     const int step = !are_equal(factors, size);
     /* A factor of 0 absorbs whatever comes. */
-    return step == 0 && factors[0] == 0.0 ? CAD_OK
-                                          : append_add(build, plan, 0, which, factors, step);
+    return step == 0 && factors[0] == 0.0 ? CAD_OK : append_add(build, plan, which, factors, step);
 }
 
 /* Copy an operand to the numbers, without axes along which it stays where it is; its view there.
@@ -119,21 +112,16 @@ static CadStatus copy_operand(CadBuild *build, CadPlan *plan, int which, int64_t
 
 /* The operation of a kind by one operand. */
 static CadStatus build_terms(CadBuild *build, CadOp op, CadPlan *plan, int which) {
-    const CadTermsHead head = {op, which,
-                               (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS)};
-    const int views[] = {0, 1, 2}, n_views = plan->n_views;
-    int64_t frame[FRAME_WORDS];
-    size_t words = frame_of(frame, plan, plan->ndim, views, n_views);
-    CadStatus status = CAD_OK;
-    if (n_views == 3) {
-        status = copy_operand(build, plan, 3 - which,
-                              frame + 1 + plan->ndim + (3 - which) * (plan->ndim + 1));
-    } else { /* there is no other one */
-        memset(frame + words, 0, (size_t)(plan->ndim + 1) * sizeof *frame);
-        words += (size_t)plan->ndim + 1;
-    }
-    return status != CAD_OK ? status
-                            : cad_build_step(build, CAD_LINEAR_TERMS, &head, frame, words);
+    CadRequestedPlan room;
+    CadPlan *const step = plan_like(plan, plan->n_views, 3, &room);
+    int64_t *const extra = cad_plan_extra(step);
+    extra[0] = op;
+    extra[1] = which;
+    extra[2] = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_NUMBERS);
+    const CadStatus status =
+        plan->n_views == 3 ? copy_operand(build, plan, 3 - which, cad_plan_view(step, 3 - which))
+                           : CAD_OK;
+    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_TERMS, step, 0);
 }
 
 /* Whether a number kept by an assignment has an influence: most often it was never read. */
@@ -144,37 +132,32 @@ static int64_t kept_by(const CadBuild *build, CadSpan kept) {
 }
 
 static CadStatus build_assignment(CadBuild *build, CadPlan *plan, const CadSpans *spans) {
-    const CadMoveHead head = {kept_by(build, spans->kept)};
-    int64_t frame[FRAME_WORDS];
-    const int target = 0;
-    const size_t words = frame_of(frame, plan, plan->ndim, &target, 1);
-    return cad_build_step(build, CAD_LINEAR_MOVE, &head, frame, words);
+    CadRequestedPlan room;
+    CadPlan *const step = plan_like(plan, 1, 1, &room);
+    cad_plan_extra(step)[0] = kept_by(build, spans->kept);
+    return cad_build_step(build, CAD_LINEAR_MOVE, step, 0);
 }
 
 static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry entry, CadPlan *plan,
                                const CadSpans *spans, int active) {
-    CadOffsetsHead head = {plan->size, -1, 1, -1};
-    if (kind == CAD_LINEAR_PICK) {
-        head.view = entry.out;
-    } else if (active) {
-        head.view = cad_plan_view(plan, 0)[0];
-        head.stride = plan->ndim > 0 ? cad_plan_view(plan, 0)[1] : 0;
-    }
-    if (kind == CAD_LINEAR_SCATTER) {
-        head.kept = kept_by(build, spans->kept);
-    }
     const size_t size = (size_t)plan->size;
-    const CadStatus status = cad_build_step(build, kind, &head, NULL, 0);
-    if (status != CAD_OK || cad_linear_extend(build->linear, CAD_LINEAR_WORDS, size) != CAD_OK) {
-        return CAD_NO_MEMORY;
+    CadRequestedPlan room;
+    CadPlan *const step = cad_build_plan(1, &plan->size, 1, 1 + (int)size, &room);
+    int64_t *const view = cad_plan_view(step, 0);
+    view[0] = kind == CAD_LINEAR_PICK ? entry.out : active ? cad_plan_view(plan, 0)[0] : -1;
+    view[1] = kind == CAD_LINEAR_PICK    ? 1
+              : active && plan->ndim > 0 ? cad_plan_view(plan, 0)[1]
+                                         : 0;
+    cad_plan_extra(step)[0] = kind == CAD_LINEAR_SCATTER ? kept_by(build, spans->kept) : -1;
+    const CadStatus status = cad_build_step(build, kind, step, size);
+    if (status != CAD_OK) {
+        return status;
     }
     int64_t *const words = cad_linear_items(build->linear, CAD_LINEAR_WORDS);
     int64_t *const offsets = words + cad_linear_count(build->linear, CAD_LINEAR_WORDS) - size;
     for (size_t i = 0; i < size; i++) {
         offsets[i] = indexed(build->tape, plan, (int64_t)i);
     }
-    CadLinearStep *const steps = cad_linear_items(build->linear, CAD_LINEAR_STEPS);
-    steps[cad_linear_count(build->linear, CAD_LINEAR_STEPS) - 1].end += (int64_t)size;
     return CAD_OK;
 }
 
@@ -221,7 +204,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
         } else if (cad_op_is_row(op)) {
             status = build_row(build, op, plan, which);
         } else if (sums) {
-            status = append_add(build, plan, 0, which, &one, 0);
+            status = append_add(build, plan, which, &one, 0);
         }
     }
     return status == CAD_OK && indexed ? build_indexed(build, entry, plan, &spans, active)
@@ -238,28 +221,21 @@ static void rename_slot(const CadBuild *build, int64_t *slot) {
 
 void cad_build_rename_words(CadBuild *build) {
     const CadLinearStep *const steps = cad_linear_items(build->linear, CAD_LINEAR_STEPS);
-    int64_t *const all = cad_linear_items(build->linear, CAD_LINEAR_WORDS);
     for (size_t i = 0; i < cad_linear_count(build->linear, CAD_LINEAR_STEPS); i++) {
         const int64_t kind = steps[i].kind;
         if (kind == CAD_LINEAR_ROWS) {
             continue;
         }
-        int64_t *const words = all + steps[i].begin;
-        if (kind == CAD_LINEAR_PICK || kind == CAD_LINEAR_PUT || kind == CAD_LINEAR_SCATTER) {
-            CadOffsetsHead *const head = (CadOffsetsHead *)words;
-            rename_slot(build, &head->view);
-            rename_slot(build, &head->kept);
-            for (int64_t k = 0; k < head->size; k++) {
-                rename_slot(build, &head->offsets[k]);
+        CadPlan *const plan = cad_step_plan(build->linear, &steps[i]);
+        int64_t *const extra = cad_plan_extra(plan);
+        for (int k = 0; k < plan->n_views; k++) {
+            if (kind != CAD_LINEAR_TERMS || k == 0 || k == extra[1]) {
+                rename_slot(build, cad_plan_view(plan, k));
             }
-            continue;
         }
-        const CadFrame frame = cad_frame_of(kind, words);
-        if (kind == CAD_LINEAR_MOVE) {
-            rename_slot(build, &((CadMoveHead *)words)->kept);
-        }
-        for (int k = 0; k < cad_frame_places(kind); k++) {
-            rename_slot(build, frame.view[cad_frame_place(kind, words, k)]);
+        const int names_places = kind != CAD_LINEAR_ADD && kind != CAD_LINEAR_TERMS;
+        for (uint32_t k = 0; k < plan->n_extra && names_places; k++) {
+            rename_slot(build, &extra[k]);
         }
     }
 }

@@ -44,15 +44,15 @@ static int stretch(int64_t length, int64_t stride, size_t count, int64_t *low, i
     return *low >= 0 && (uint64_t)*high < count;
 }
 
-/* Whether a view of a shape stays among `count` numbers. */
-static int is_inside(const CadFrame *frame, int view, size_t count) {
-    const int64_t *const at = frame->view[view];
+/* Whether a view of a plan stays among `count` numbers. */
+static int is_inside(CadPlan *plan, int view, size_t count) {
+    const int64_t *const at = cad_plan_view(plan, view);
     if (at[0] < 0 || (uint64_t)at[0] >= count) {
         return 0;
     }
     int64_t low = at[0], high = at[0];
-    for (int i = 0; i < frame->ndim; i++) {
-        if (!stretch(frame->shape[i], at[i + 1], count, &low, &high)) {
+    for (int i = 0; i < plan->ndim; i++) {
+        if (!stretch(cad_plan_shape(plan)[i], at[i + 1], count, &low, &high)) {
             return 0;
         }
     }
@@ -60,10 +60,10 @@ static int is_inside(const CadFrame *frame, int view, size_t count) {
 }
 
 /* The elements of a shape; more than `most` are not told apart. */
-static uint64_t size_of(const CadFrame *frame, uint64_t most) {
+static uint64_t size_of(CadPlan *plan, uint64_t most) {
     uint64_t size = 1;
-    for (int i = 0; i < frame->ndim; i++) {
-        const uint64_t length = (uint64_t)frame->shape[i];
+    for (int i = 0; i < plan->ndim; i++) {
+        const uint64_t length = (uint64_t)cad_plan_shape(plan)[i];
         size = size > most / length ? most + 1 : size * length;
     }
     return size;
@@ -73,73 +73,56 @@ static int are_within(int64_t begin, uint64_t size, size_t count) {
     return begin >= 0 && (uint64_t)begin <= count && size <= count - (uint64_t)begin;
 }
 
-/* The frame of a step of so many words. */
-static int has_frame(int64_t kind, int64_t *words, size_t count) {
-    const size_t head = cad_head_words(kind);
-    const size_t views = (size_t)cad_frame_views(kind);
-    if (count <= head || words[head] < 0 || words[head] > CAD_MOST_AXES) {
-        return 0;
-    }
-    const size_t ndim = (size_t)words[head];
-    return count == head + 1 + ndim + views * (ndim + 1);
+/* Whether so many words are a plan of these parts. */
+static int is_plan(const CadPlan *plan, size_t count, int n_views, size_t n_extra) {
+    return plan->ndim <= CAD_MOST_AXES && plan->n_views == n_views && plan->n_extra == n_extra &&
+           count == CAD_PLAN_WORDS + plan->ndim + n_views * (plan->ndim + (size_t)1) + n_extra;
 }
 
-static int is_add(const CadLinear *linear, int64_t *words) {
-    const CadAddHead *const head = (const CadAddHead *)words;
-    const CadFrame frame = cad_frame_of(CAD_LINEAR_ADD, words);
+static int is_add(const CadLinear *linear, CadPlan *plan) {
+    const int64_t *const extra = cad_plan_extra(plan);
     const size_t numbers = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
-    if (!is_inside(&frame, 0, linear->n_places) || !is_inside(&frame, 1, linear->n_places)) {
+    if (!is_inside(plan, 0, linear->n_places) || !is_inside(plan, 1, linear->n_places)) {
         return 0;
     }
-    if (head->factors < 0) {
-        return head->step == 0;
+    if (extra[0] < 0) {
+        return extra[1] == 0;
     }
-    const uint64_t factors = head->step == 0 ? 1 : size_of(&frame, numbers);
-    return (head->step == 0 || head->step == 1) && are_within(head->factors, factors, numbers);
+    const uint64_t factors = extra[1] == 0 ? 1 : size_of(plan, numbers);
+    return (extra[1] == 0 || extra[1] == 1) && are_within(extra[0], factors, numbers);
 }
 
-static int is_move(const CadLinear *linear, int64_t *words) {
-    const CadMoveHead *const head = (const CadMoveHead *)words;
-    const CadFrame frame = cad_frame_of(CAD_LINEAR_MOVE, words);
-    return is_inside(&frame, 0, linear->n_places) &&
-           (head->kept == -1 ||
-            are_within(head->kept, size_of(&frame, linear->n_places), linear->n_places));
+/* Whether places from one on, or none, can keep what a view was. */
+static int can_keep(const CadLinear *linear, CadPlan *plan, int64_t kept) {
+    return kept == -1 || are_within(kept, size_of(plan, linear->n_places), linear->n_places);
 }
 
-static int is_offsets(const CadLinear *linear, int64_t kind, int64_t *words, size_t count) {
-    const CadOffsetsHead *const head = (const CadOffsetsHead *)words;
-    const size_t head_words = sizeof *head / sizeof(int64_t), places = linear->n_places;
-    if (count < head_words || head->size < 1 || (uint64_t)head->size != count - head_words) {
-        return 0;
-    }
-    int64_t low = head->view, high = head->view;
-    const int has_view = head->view >= 0 && (uint64_t)head->view < places &&
-                         stretch(head->size, head->stride, places, &low, &high);
-    const int needs_view = kind != CAD_LINEAR_SCATTER || head->view != -1;
-    int sound = (has_view || !needs_view) &&
-                (head->kept == -1 || are_within(head->kept, (uint64_t)head->size, places));
-    for (int64_t i = 0; i < head->size && sound; i++) {
-        sound = head->offsets[i] >= 0 && (uint64_t)head->offsets[i] < places;
+static int is_offsets(const CadLinear *linear, int64_t kind, CadPlan *plan) {
+    const int64_t *const extra = cad_plan_extra(plan), size = plan->n_extra - (int64_t)1;
+    const int has_none = kind == CAD_LINEAR_SCATTER && cad_plan_view(plan, 0)[0] == -1;
+    int sound = plan->ndim == 1 && size > 0 && cad_plan_shape(plan)[0] == size &&
+                (has_none || is_inside(plan, 0, linear->n_places)) &&
+                can_keep(linear, plan, extra[0]);
+    for (int64_t i = 1; i <= size && sound; i++) {
+        sound = extra[i] >= 0 && (uint64_t)extra[i] < linear->n_places;
     }
     return sound;
 }
 
-static int is_terms(CadLinear *linear, int64_t *words) {
-    const CadTermsHead *const head = (const CadTermsHead *)words;
-    const CadFrame frame = cad_frame_of(CAD_LINEAR_TERMS, words);
+static int is_terms(CadLinear *linear, CadPlan *plan, size_t count) {
     const size_t places = linear->n_places, all = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
-    if (head->op < 0 || head->op >= CAD_OP_LEAF) {
+    if (!is_plan(plan, count, plan->n_views, 3)) {
         return 0;
     }
-    const CadEntryKind *const kind = &cad_entry_kinds[head->op];
-    const int64_t operands = kind->n_views - 1;
-    if (frame.ndim < kind->core || head->which < 1 || head->which > operands ||
-        head->numbers < 0 || (uint64_t)head->numbers > all || !is_inside(&frame, 0, places) ||
-        !is_inside(&frame, (int)head->which, places) ||
-        (operands == 2 && !is_inside(&frame, 3 - (int)head->which, all - (size_t)head->numbers))) {
+    const int64_t *const extra = cad_plan_extra(plan), op = extra[0], which = extra[1];
+    if (op < 0 || op >= CAD_OP_LEAF || plan->n_views != cad_entry_kinds[op].n_views ||
+        plan->ndim < cad_entry_kinds[op].core || which < 1 || which >= plan->n_views ||
+        extra[2] < 0 || (uint64_t)extra[2] > all || !is_inside(plan, 0, places) ||
+        !is_inside(plan, (int)which, places) ||
+        (plan->n_views == 3 && !is_inside(plan, 3 - (int)which, all - (size_t)extra[2]))) {
         return 0;
     }
-    const size_t room = cad_op_room((CadOp)head->op, frame.ndim, frame.shape, 8);
+    const size_t room = cad_op_room((CadOp)op, plan->ndim, cad_plan_shape(plan), 8);
     linear->terms_room = room / 8 > linear->terms_room ? room / 8 : linear->terms_room;
     return room != SIZE_MAX;
 }
@@ -151,22 +134,23 @@ static int is_step(CadLinear *linear, const CadLinearStep *step) {
         (uint64_t)step->end > cad_linear_count(linear, part)) {
         return 0;
     }
-    int64_t *const words =
-        (int64_t *)cad_linear_items(linear, CAD_LINEAR_WORDS) + (rows ? 0 : step->begin);
     const size_t count = (size_t)(step->end - step->begin);
+    if (rows || count < CAD_PLAN_WORDS) {
+        return rows;
+    }
+    CadPlan *const plan = cad_step_plan(linear, step);
     switch (step->kind) {
-    case CAD_LINEAR_ROWS:
-        return 1;
     case CAD_LINEAR_ADD:
-        return has_frame(step->kind, words, count) && is_add(linear, words);
+        return is_plan(plan, count, 2, 2) && is_add(linear, plan);
     case CAD_LINEAR_MOVE:
-        return has_frame(step->kind, words, count) && is_move(linear, words);
+        return is_plan(plan, count, 1, 1) && is_inside(plan, 0, linear->n_places) &&
+               can_keep(linear, plan, cad_plan_extra(plan)[0]);
     case CAD_LINEAR_PICK:
     case CAD_LINEAR_PUT:
     case CAD_LINEAR_SCATTER:
-        return is_offsets(linear, step->kind, words, count);
+        return is_plan(plan, count, 1, plan->n_extra) && is_offsets(linear, step->kind, plan);
     case CAD_LINEAR_TERMS:
-        return has_frame(step->kind, words, count) && is_terms(linear, words);
+        return is_terms(linear, plan, count);
     default:
         return 0;
     }

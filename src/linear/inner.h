@@ -43,7 +43,8 @@ typedef struct CadAdd {
     int64_t from;
     int64_t from_step;
     int64_t n;
-    CadAddHead head;
+    int64_t factors; /* the first of its numbers, or -1 for a 1 */
+    int64_t step;    /* between factors: 0 or 1 */
 } CadAdd;
 
 enum { CAD_MOST_ADDS = 16 };
@@ -142,9 +143,12 @@ void cad_build_use_all(CadBuild *build, CadSpan span);
 /* End the step of rows that is open. */
 CadStatus cad_build_close_rows(CadBuild *build);
 
-/* Append a step: its head, and whatever frame or offsets follow. */
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
-                         const int64_t *rest, size_t rest_words);
+/* The plan of a step, whose views and extra are left to the caller: three of each at most. */
+CadPlan *cad_build_plan(int ndim, const int64_t *shape, int n_views, int n_extra,
+                        CadRequestedPlan *room);
+
+/* Append a step; its last words, so many `more`, are then written by the caller. */
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan, size_t more);
 
 /* --- adds.c --- */
 

@@ -11,22 +11,24 @@ CadStatus cad_build_close_rows(CadBuild *build) {
     return cad_linear_append(build->linear, CAD_LINEAR_STEPS, &step, 1);
 }
 
-static CadStatus append_words(CadBuild *build, const void *words, size_t count) {
-    return cad_linear_append(build->linear, CAD_LINEAR_WORDS, words, count);
+CadPlan *cad_build_plan(int ndim, const int64_t *shape, int n_views, int n_extra,
+                        CadRequestedPlan *room) {
+    CadPlan *const plan = cad_term_plan(ndim, shape, n_views, room);
+    plan->n_extra = (uint32_t)n_extra;
+    plan->words += (uint32_t)n_extra;
+    return plan;
 }
 
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const void *head,
-                         const int64_t *rest, size_t rest_words) {
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan, size_t more) {
+    CadLinear *const linear = build->linear;
+    const int64_t begin = (int64_t)cad_linear_count(linear, CAD_LINEAR_WORDS);
+    const CadLinearStep step = {kind, begin, begin + plan->words};
     CadStatus status = cad_build_close_rows(build);
-    const int64_t begin = (int64_t)cad_linear_count(build->linear, CAD_LINEAR_WORDS);
-    const size_t head_words = cad_head_words(kind);
     if (status == CAD_OK) {
-        status = append_words(build, head, head_words);
+        status = cad_linear_append(linear, CAD_LINEAR_WORDS, plan, plan->words - more);
     }
     if (status == CAD_OK) {
-        status = append_words(build, rest, rest_words);
+        status = cad_linear_extend(linear, CAD_LINEAR_WORDS, more);
     }
-    const CadLinearStep step = {kind, begin, begin + (int64_t)(head_words + rest_words)};
-    return status != CAD_OK ? status
-                            : cad_linear_append(build->linear, CAD_LINEAR_STEPS, &step, 1);
+    return status != CAD_OK ? status : cad_linear_append(linear, CAD_LINEAR_STEPS, &step, 1);
 }

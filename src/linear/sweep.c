@@ -1,6 +1,6 @@
 /* Pushes and pulls: see linear.h. The lanes of a place stand side by side, and all loops over them
  * are compiled for 1, 4 and 8. */
-#include "arrays/terms.h"
+#include "arrays/walk.h"
 #include "linear/steps.h"
 
 #include "table/special.h"
@@ -82,69 +82,21 @@ static CAD_INLINE void pull_rows(Rows rows, double *restrict t, const size_t lan
 }
 
 #define ROWS_FOR(lanes)                                                                           \
-    CAD_CLONES static void push_rows_##lanes(Rows rows, double *t, int tame) {                    \
-        if (tame) {                                                                               \
+    CAD_CLONES static void carry_rows_##lanes(Rows rows, double *t, int pull, int tame) {         \
+        if (pull && tame) {                                                                       \
+            pull_rows(rows, t, lanes, 1);                                                         \
+        } else if (pull) {                                                                        \
+            pull_rows(rows, t, lanes, 0);                                                         \
+        } else if (tame) {                                                                        \
             push_rows(rows, t, lanes, 1);                                                         \
         } else {                                                                                  \
             push_rows(rows, t, lanes, 0);                                                         \
-        }                                                                                         \
-    }                                                                                             \
-    CAD_CLONES static void pull_rows_##lanes(Rows rows, double *t, int tame) {                    \
-        if (tame) {                                                                               \
-            pull_rows(rows, t, lanes, 1);                                                         \
-        } else {                                                                                  \
-            pull_rows(rows, t, lanes, 0);                                                         \
         }                                                                                         \
     }
 
 ROWS_FOR(1)
 ROWS_FOR(4)
 ROWS_FOR(8)
-
-/* --- views --- */
-
-/* All views of a frame, row by row: a row is the last axis, if there is one that is `kept`. */
-typedef struct Course {
-    CadFrame frame;
-    int n_views;
-    int axes;
-    size_t n;
-    int64_t at[3];
-    int64_t step[3];
-    int64_t index[CAD_MOST_AXES];
-} Course;
-
-static void start(Course *course, int64_t kind, int64_t *words, int kept) {
-    const CadFrame frame = cad_frame_of(kind, words);
-    const int ndim = frame.ndim;
-    course->frame = frame;
-    course->n_views = cad_frame_views(kind);
-    course->axes = ndim > kept ? ndim - kept : 0;
-    course->n = kept && ndim > 0 ? (size_t)frame.shape[ndim - 1] : 1;
-    for (int k = 0; k < course->n_views; k++) {
-        course->at[k] = frame.view[k][0];
-        course->step[k] = kept && ndim > 0 ? frame.view[k][ndim] : 0;
-    }
-    for (int i = 0; i < course->axes; i++) {
-        course->index[i] = 0;
-    }
-}
-
-/* The next row; 0 if there is none. */
-static int go_on(Course *course) {
-    for (int axis = course->axes; axis-- > 0;) {
-        const int64_t length = course->frame.shape[axis];
-        const int64_t steps = ++course->index[axis] < length ? 1 : 1 - length;
-        for (int k = 0; k < course->n_views; k++) {
-            course->at[k] += steps * course->frame.view[k][axis + 1];
-        }
-        if (steps == 1) {
-            return 1;
-        }
-        course->index[axis] = 0;
-    }
-    return 0;
-}
 
 /* --- sums of views --- */
 
@@ -200,117 +152,92 @@ static void add_tile(double *to, ptrdiff_t to_step, const double *from, ptrdiff_
     }
 }
 
-static void add_views(const CadLinear *linear, int64_t *words, size_t lanes, int pull, double *t) {
+static void add_views(const CadLinear *linear, CadPlan *plan, size_t lanes, int pull, double *t) {
     static const double one = 1.0;
-    const CadAddHead *const head = (const CadAddHead *)words;
-    const double *numbers = cad_linear_items(linear, CAD_LINEAR_NUMBERS);
-    const double *factors = head->factors < 0 ? &one : numbers + head->factors;
-    const int to = pull ? 1 : 0, from = 1 - to;
-    const ptrdiff_t width = (ptrdiff_t)lanes;
-    Course course;
-    start(&course, CAD_LINEAR_ADD, words, 1);
-    do {
-        for (size_t first = 0; first < course.n; first += CAD_TILE) {
-            const size_t n = course.n - first < CAD_TILE ? course.n - first : CAD_TILE;
-            const int64_t i = (int64_t)first;
-            add_tile(t + (course.at[to] + i * course.step[to]) * width, course.step[to] * width,
-                     t + (course.at[from] + i * course.step[from]) * width,
-                     course.step[from] * width, factors, (ptrdiff_t)head->step, n, lanes);
-            factors += head->step * (int64_t)n;
-        }
-    } while (go_on(&course));
+    const double *const numbers = cad_linear_items(linear, CAD_LINEAR_NUMBERS);
+    const int64_t first = cad_plan_extra(plan)[0], step = cad_plan_extra(plan)[1];
+    const double *factors = first < 0 ? &one : numbers + first;
+    const CadLanes places = {t, 0, lanes};
+    Walk walk;
+    start_walk_in(&walk, NULL, plan, 1);
+    while (next_tile(&walk)) {
+        const CadStrip to = lanes_at(&walk, pull ? 1 : 0, places, walk.first);
+        const CadStrip from = lanes_at(&walk, pull ? 0 : 1, places, walk.first);
+        add_tile(to.data, to.step, from.data, from.step, factors, (ptrdiff_t)step, walk.width,
+                 lanes);
+        factors += step * (int64_t)walk.width;
+    }
 }
 
 /* --- moves --- */
 
-static void move_lanes(double *t, int64_t to, int64_t from, size_t lanes) {
-    memcpy(t + (size_t)to * lanes, t + (size_t)from * lanes, lanes * sizeof *t);
-}
-
-static void clear_lanes(double *t, int64_t place, size_t lanes) {
-    memset(t + (size_t)place * lanes, 0, lanes * sizeof *t);
-}
-
-static void add_lanes(double *t, int64_t to, int64_t from, size_t lanes) {
-    for (size_t lane = 0; lane < lanes; lane++) {
-        t[(size_t)to * lanes + lane] += t[(size_t)from * lanes + lane];
-    }
-}
-
 /* In a pull, what the places were before comes back from where it was kept. */
-static void move_view(int64_t *words, size_t lanes, int pull, double *t) {
-    const CadMoveHead *const head = (const CadMoveHead *)words;
-    int64_t kept = head->kept;
-    Course course;
-    start(&course, CAD_LINEAR_MOVE, words, 1);
+static void move_view(CadPlan *plan, int pull, CadLanes places) {
+    const int keeps = cad_plan_extra(plan)[0] >= 0;
+    int64_t kept = cad_plan_extra(plan)[0];
+    Walk walk;
+    start_walk_in(&walk, NULL, plan, 1);
     do {
-        for (size_t i = 0; i < course.n; i++) {
-            const int64_t place = course.at[0] + (int64_t)i * course.step[0];
-            if (head->kept >= 0 && pull) {
-                move_lanes(t, place, kept++, lanes);
+        for (size_t i = 0; i < walk.n; i++, kept++) {
+            const int64_t place = walk.at[0] + (int64_t)i * walk.step[0];
+            if (keeps && pull) {
+                copy_lanes(places, place, kept);
                 continue;
             }
-            if (head->kept >= 0) {
-                move_lanes(t, kept++, place, lanes);
+            if (keeps) {
+                copy_lanes(places, kept, place);
             }
-            clear_lanes(t, place, lanes);
+            clear_lanes(places, place, place + 1);
         }
-    } while (go_on(&course));
+    } while (advance(&walk));
 }
 
-static void go_through_offsets(int64_t *words, size_t lanes, int to_view, double *t) {
-    const CadOffsetsHead *const head = (const CadOffsetsHead *)words;
-    for (int64_t i = 0; i < head->size; i++) {
-        const int64_t place = head->view + i * head->stride;
-        add_lanes(t, to_view ? place : head->offsets[i], to_view ? head->offsets[i] : place,
-                  lanes);
+/* From places that offsets name to a view, or back. */
+static void add_offsets(CadPlan *plan, int to_view, CadLanes places) {
+    const int64_t *const offsets = cad_plan_extra(plan) + 1;
+    for (int64_t i = 0; i < cad_plan_shape(plan)[0]; i++) {
+        const int64_t place = scattered(plan, i);
+        add_to_lanes(places, to_view ? place : offsets[i], to_view ? offsets[i] : place);
     }
 }
 
-static void push_scatter(int64_t *words, size_t lanes, double *t) {
-    const CadOffsetsHead *const head = (const CadOffsetsHead *)words;
-    for (int64_t i = 0; i < head->size; i++) {
-        const int64_t place = head->offsets[i];
-        if (head->kept >= 0) {
-            move_lanes(t, head->kept + i, place, lanes);
+static void push_scatter(CadPlan *plan, CadLanes places) {
+    const int64_t *const offsets = cad_plan_extra(plan) + 1, kept = offsets[-1];
+    for (int64_t i = 0; i < cad_plan_shape(plan)[0]; i++) {
+        if (kept >= 0) {
+            copy_lanes(places, kept + i, offsets[i]);
         }
-        if (head->view >= 0) {
-            move_lanes(t, place, head->view + i * head->stride, lanes);
+        if (cad_plan_view(plan, 0)[0] >= 0) {
+            copy_lanes(places, offsets[i], scattered(plan, i));
         } else {
-            clear_lanes(t, place, lanes);
+            clear_lanes(places, offsets[i], offsets[i] + 1);
         }
     }
 }
 
 /* Of several moves to one place the last one counts. */
-static void pull_scatter(int64_t *words, size_t lanes, double *t) {
-    const CadOffsetsHead *const head = (const CadOffsetsHead *)words;
-    for (int64_t i = head->size; i-- > 0;) {
-        const int64_t place = head->offsets[i];
-        if (head->view >= 0) {
-            add_lanes(t, head->view + i * head->stride, place, lanes);
+static void pull_scatter(CadPlan *plan, CadLanes places) {
+    const int64_t *const offsets = cad_plan_extra(plan) + 1, kept = offsets[-1];
+    for (int64_t i = cad_plan_shape(plan)[0]; i-- > 0;) {
+        if (cad_plan_view(plan, 0)[0] >= 0) {
+            add_to_lanes(places, scattered(plan, i), offsets[i]);
         }
-        if (head->kept >= 0) {
-            move_lanes(t, place, head->kept + i, lanes);
+        if (kept >= 0) {
+            copy_lanes(places, offsets[i], kept + i);
         } else {
-            clear_lanes(t, place, lanes);
+            clear_lanes(places, offsets[i], offsets[i] + 1);
         }
     }
 }
 
 /* --- operations of kinds --- */
 
-static void add_terms(const CadLinear *linear, int64_t *words, size_t lanes, int pull, double *t) {
-    const CadTermsHead *const head = (const CadTermsHead *)words;
-    const CadFrame frame = cad_frame_of(CAD_LINEAR_TERMS, words);
-    const int which = (int)head->which;
-    double *const numbers = (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS) + head->numbers;
-    CadOp op = (CadOp)head->op;
-    CadRequestedPlan own, requested;
-    CadPlan *const plan =
-        cad_term_plan(frame.ndim, frame.shape, cad_entry_kinds[op].n_views, &own);
-    memcpy(cad_plan_view(plan, 0), frame.view[0],
-           (size_t)(plan->n_views * (frame.ndim + 1)) * sizeof *words);
+static void add_terms(const CadLinear *linear, CadPlan *plan, size_t lanes, int pull, double *t) {
+    const int64_t *const extra = cad_plan_extra(plan);
+    const int which = (int)extra[1];
+    double *const numbers = (double *)cad_linear_items(linear, CAD_LINEAR_NUMBERS) + extra[2];
+    CadOp op = (CadOp)extra[0];
+    CadRequestedPlan requested;
     CadTerm term = {.plan = plan, .data = {t, numbers, numbers}, .lanes = lanes, .absorbs = 1};
     term.along = which;
     if (pull) {
@@ -326,63 +253,31 @@ static void add_terms(const CadLinear *linear, int64_t *words, size_t lanes, int
 
 /* --- the traversals --- */
 
-static void push_step(const CadLinear *linear, const CadLinearStep *step, size_t lanes,
-                      double *t) {
-    int64_t *const words = (int64_t *)cad_linear_items(linear, CAD_LINEAR_WORDS) +
-                           (step->kind == CAD_LINEAR_ROWS ? 0 : step->begin);
+static void carry_step(const CadLinear *linear, const CadLinearStep *step, int pull, size_t lanes,
+                       double *t) {
+    const CadLanes places = {t, 0, lanes};
+    CadPlan *const plan = step->kind == CAD_LINEAR_ROWS ? NULL : cad_step_plan(linear, step);
     switch (step->kind) {
     case CAD_LINEAR_ROWS:
-        (lanes == 8   ? push_rows_8
-         : lanes == 4 ? push_rows_4
-                      : push_rows_1)(rows_of(linear, step), t, linear->tame);
+        (lanes == 8   ? carry_rows_8
+         : lanes == 4 ? carry_rows_4
+                      : carry_rows_1)(rows_of(linear, step), t, pull, linear->tame);
         break;
     case CAD_LINEAR_ADD:
-        add_views(linear, words, lanes, 0, t);
+        add_views(linear, plan, lanes, pull, t);
         break;
     case CAD_LINEAR_MOVE:
-        move_view(words, lanes, 0, t);
+        move_view(plan, pull, places);
         break;
     case CAD_LINEAR_PICK:
-        go_through_offsets(words, lanes, 1, t);
-        break;
     case CAD_LINEAR_PUT:
-        go_through_offsets(words, lanes, 0, t);
+        add_offsets(plan, (step->kind == CAD_LINEAR_PICK) != pull, places);
         break;
     case CAD_LINEAR_SCATTER:
-        push_scatter(words, lanes, t);
+        (pull ? pull_scatter : push_scatter)(plan, places);
         break;
     default:
-        add_terms(linear, words, lanes, 0, t);
-    }
-}
-
-static void pull_step(const CadLinear *linear, const CadLinearStep *step, size_t lanes,
-                      double *t) {
-    int64_t *const words = (int64_t *)cad_linear_items(linear, CAD_LINEAR_WORDS) +
-                           (step->kind == CAD_LINEAR_ROWS ? 0 : step->begin);
-    switch (step->kind) {
-    case CAD_LINEAR_ROWS:
-        (lanes == 8   ? pull_rows_8
-         : lanes == 4 ? pull_rows_4
-                      : pull_rows_1)(rows_of(linear, step), t, linear->tame);
-        break;
-    case CAD_LINEAR_ADD:
-        add_views(linear, words, lanes, 1, t);
-        break;
-    case CAD_LINEAR_MOVE:
-        move_view(words, lanes, 1, t);
-        break;
-    case CAD_LINEAR_PICK:
-        go_through_offsets(words, lanes, 0, t);
-        break;
-    case CAD_LINEAR_PUT:
-        go_through_offsets(words, lanes, 1, t);
-        break;
-    case CAD_LINEAR_SCATTER:
-        pull_scatter(words, lanes, t);
-        break;
-    default:
-        add_terms(linear, words, lanes, 1, t);
+        add_terms(linear, plan, lanes, pull, t);
     }
 }
 
@@ -390,11 +285,7 @@ static void sweep(const CadLinear *linear, int pull, size_t lanes, double *t) {
     const CadLinearStep *const steps = cad_linear_items(linear, CAD_LINEAR_STEPS);
     const size_t count = cad_linear_count(linear, CAD_LINEAR_STEPS);
     for (size_t i = 0; i < count; i++) {
-        if (pull) {
-            pull_step(linear, &steps[count - 1 - i], lanes, t);
-        } else {
-            push_step(linear, &steps[i], lanes, t);
-        }
+        carry_step(linear, &steps[pull ? count - 1 - i : i], pull, lanes, t);
     }
 }
 
@@ -431,17 +322,18 @@ static void enter(const CadLinear *linear, int end, size_t lanes, const double *
     }
 }
 
-/* And read them where they come out. */
-static void leave(const CadLinear *linear, int end, size_t lanes, double *out, const double *t) {
+/* And read them where they come out: `step` and `lane_step` from each other. */
+static void leave(const CadLinear *linear, int end, size_t lanes, double *out, size_t step,
+                  size_t lane_step, const double *t) {
     const size_t width = padded(lanes), count = cad_linear_count(linear, entrance[end]);
-    if (linear->first[end] != CAD_NONE && width == lanes) {
+    if (linear->first[end] != CAD_NONE && width == lanes && step == lanes && lane_step == 1) {
         memcpy(out, t + linear->first[end] * width, count * width * sizeof *t);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         const size_t place = place_of(linear, entrance[end], i);
         for (size_t lane = 0; lane < lanes; lane++) {
-            out[i * lanes + lane] = place != CAD_NONE ? t[place * width + lane] : 0.0;
+            out[i * step + lane * lane_step] = place != CAD_NONE ? t[place * width + lane] : 0.0;
         }
     }
 }
@@ -451,7 +343,7 @@ static void carry(const CadLinear *linear, int pull, size_t lanes, const double 
     memset(t, 0, linear->n_places * padded(lanes) * sizeof *t);
     enter(linear, pull, lanes, in, t);
     sweep(linear, pull, padded(lanes), t);
-    leave(linear, !pull, lanes, out, t);
+    leave(linear, !pull, lanes, out, lanes, 1, t);
 }
 
 void cad_linear_push(const CadLinear *linear, size_t lanes, const double *tangents,
@@ -479,24 +371,14 @@ static void carry_units(const CadLinear *linear, int pull, size_t first, size_t 
 
 void cad_linear_columns(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
                         double *room) {
-    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS), width = padded(lanes);
+    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
     carry_units(linear, 0, first, lanes, room);
-    for (size_t i = 0; i < cad_linear_count(linear, CAD_LINEAR_OUTPUTS); i++) {
-        const size_t place = place_of(linear, CAD_LINEAR_OUTPUTS, i);
-        for (size_t lane = 0; lane < lanes; lane++) {
-            matrix[i * n + first + lane] = place != CAD_NONE ? room[place * width + lane] : 0.0;
-        }
-    }
+    leave(linear, 1, lanes, matrix + first, n, 1, room);
 }
 
 void cad_linear_rows(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
                      double *room) {
-    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS), width = padded(lanes);
+    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
     carry_units(linear, 1, first, lanes, room);
-    for (size_t i = 0; i < n; i++) {
-        const size_t place = place_of(linear, CAD_LINEAR_INPUTS, i);
-        for (size_t lane = 0; lane < lanes; lane++) {
-            matrix[(first + lane) * n + i] = place != CAD_NONE ? room[place * width + lane] : 0.0;
-        }
-    }
+    leave(linear, 0, lanes, matrix + first * n, 1, n, room);
 }

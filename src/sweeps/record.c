@@ -102,9 +102,6 @@ static Number chosen(Recorder *recorder, Number condition, Number x, Number y) {
 static Number partial_of(Recorder *recorder, CadOp op, int which, Number x, Number y, Number z,
                          Number v) {
     switch ((int)op * 4 + which) {
-#define CAD_PARTIAL(name, arity, which, partial)                                                  \
-    case CAD_OP_##name * 4 + which - 1:                                                           \
-        return partial;
 #include "ops_partials.h"
     default:
         return constant(NAN);

@@ -294,7 +294,13 @@ def c_values(rows: list[Row]) -> Iterator[str]:
 
 
 def c_partials(rows: list[Row]) -> Iterator[str]:
-    """One partial after the other: CAD_PARTIAL(word, arity, which, partial), from 1 on."""
+    """One partial after the other: CAD_PARTIAL(word, arity, which, partial), from 1 on.
+
+    Unless the including file defines that, they are the cases of a switch over `op * 4` and which
+    operand it is, from 0 on.
+    """
+    cases = "case CAD_OP_##name * 4 + which - 1: return partial;"
+    yield f"#ifndef CAD_PARTIAL\n#define CAD_PARTIAL(name, arity, which, partial) {cases}\n#endif"
     for c in translators(rows):
         for which, partial in enumerate(c.partials(), 1):
             yield f"CAD_PARTIAL({c.row.word}, {len(c.row.operands)}, {which}, {partial})"
