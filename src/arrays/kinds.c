@@ -9,11 +9,9 @@ static const CadKernels kernels[CAD_OP_THIRD] = {
     [CAD_OP_##word] = {cad_term_value, cad_term_tangent, cad_term_reverse,                        \
                        operands > 1 ? cad_term_taylor : NULL},
 #include "table/kinds.def"
-#undef CAD_KIND
-    [CAD_OP_GATHER] = {cad_gather_value, cad_gather_tangent, cad_gather_reverse, NULL},
-    [CAD_OP_ASSIGN] = {cad_assign_value, cad_assign_tangent, cad_assign_reverse, NULL},
-    [CAD_OP_SCATTER] = {cad_scatter_value, cad_scatter_tangent, cad_scatter_reverse, NULL},
-    [CAD_OP_ADD_AT] = {cad_add_at_value, cad_add_at_tangent, cad_add_at_reverse, NULL},
+#define MOVE(word) [CAD_OP_##word] = {cad_move_value, cad_move_tangent, cad_move_reverse, NULL},
+    MOVE(GATHER) MOVE(ASSIGN) MOVE(SCATTER) MOVE(ADD_AT)
+#undef MOVE
 };
 
 const CadKernels *cad_kernels_of(CadOp op) {

@@ -28,12 +28,9 @@ typedef struct CadKernels {
 
 const CadKernels *cad_kernels_of(CadOp op);
 
-CadValueKernel cad_row_value, cad_term_value, cad_gather_value, cad_assign_value,
-    cad_scatter_value, cad_add_at_value;
-CadTangentKernel cad_row_tangent, cad_term_tangent, cad_gather_tangent, cad_assign_tangent,
-    cad_scatter_tangent, cad_add_at_tangent;
-CadReverseKernel cad_row_reverse, cad_term_reverse, cad_gather_reverse, cad_assign_reverse,
-    cad_scatter_reverse, cad_add_at_reverse;
+CadValueKernel cad_row_value, cad_term_value, cad_move_value;
+CadTangentKernel cad_row_tangent, cad_term_tangent, cad_move_tangent;
+CadReverseKernel cad_row_reverse, cad_term_reverse, cad_move_reverse;
 CadTaylorKernel cad_row_taylor, cad_term_taylor;
 
 /* Make the adjoints of all operands of a row ready. They take turns, so what one of them

@@ -1,7 +1,6 @@
 /* Adjoints of entries over arrays: each hands those of its result on to its operands, and in
  * sweeps of second order (`along` is not NULL) the tangents of adjoints as well. */
 #include "arrays/kinds.h"
-#include "arrays/second.h"
 
 /* Whether a view has its elements side by side, in order. */
 static int is_contiguous(CadPlan *plan, int view) {
@@ -55,12 +54,6 @@ static int touch(CadTape *tape, const CadAlong *along, CadPlan *plan, int view) 
     return whole;
 }
 
-static void prepare(CadTape *tape, const CadAlong *along, CadPlan *plan, int view) {
-    int64_t low, high;
-    cad_plan_bounds(plan, view, &low, &high);
-    cad_array_prepare(tape, along, low, high);
-}
-
 /* Whether two views have slots in common, but not one by one. */
 static int are_entangled(CadPlan *plan, int a, int b) {
     int64_t low[2], high[2];
@@ -82,6 +75,46 @@ void cad_array_touch_operands(CadTape *tape, const CadAlong *along, CadPlan *pla
                 cad_plan_bounds(plan, first, &low, &high);
                 clear(tape, along, low, high);
                 store[first] = 0;
+            }
+        }
+    }
+}
+
+/* A strip as it is, or a copy that outlives the next call of the scratch. */
+static CadStrip keep(CadStrip x, double *tile, size_t n) {
+    const CadStrip kept = {tile, x.step == 0 ? 0 : 1};
+    cad_strip_add(kept, x, 1, x.step == 0 ? 1 : n);
+    return kept;
+}
+
+/* What a row propagates in a tile, whose adjoints are g, along several directions: partials and
+ * their derivatives are computed once for all. `store` tells which views are overwritten. */
+static void second_tile(CadTape *tape, const CadAlong *along, const Walk *walk, CadOp op,
+                        CadStrip g, const CadStrip x[4], const int store[4]) {
+    static const double one = 1.0;
+    const size_t n = walk->width, lanes = along->adjoints.count;
+    CadScratch *const scratch = tape->scratch;
+    const CadStrip gt = lanes_at(walk, 0, along->adjoints, walk->first);
+    CadStrip t[4], to[3], p[3];
+    tangents_at(walk, along->tangents, t);
+    for (int k = 0; k < 3; k++) {
+        if (t[k].data != NULL) {
+            to[k] = lanes_at(walk, k + 1, along->adjoints, walk->first);
+            p[k] = keep(cad_strip_partial(scratch, op, k, x[0], x[1], x[2], x[3], n),
+                        cad_scratch_tile(scratch, k), n);
+            cad_lanes_add_product(lanes, to[k], gt, p[k], store[k + 1], n);
+        }
+    }
+    for (int by = 0; by < 3; by++) {
+        for (int k = 0; k < 3; k++) {
+            if (t[by].data == NULL || t[k].data == NULL) {
+                continue;
+            }
+            CadStrip unit[4] = {{NULL, 0}, {NULL, 0}, {NULL, 0}, p[by]};
+            unit[by] = (CadStrip){(double *)&one, 0};
+            const CadStrip curve = cad_strip_dual_partial(scratch, op, k, x, unit, n).tangent;
+            if (curve.data != NULL) {
+                cad_lanes_add_curve(lanes, to[k], t[by], curve, g, n);
             }
         }
     }
@@ -182,109 +215,5 @@ void cad_term_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadP
             request_second(tape, along, pull, plan, term);
         }
         cad_term_run(pull->op, &term);
-    }
-}
-
-void cad_gather_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    if (!is_active(plan, 1)) {
-        return;
-    }
-    const int64_t *extra = cad_plan_extra(plan);
-    cad_array_prepare(tape, along, extra[0], extra[1]);
-    double *const to = cad_tape_adjoints(tape, extra[0]);
-    for (int64_t i = 0; i < plan->size; i++) {
-        to[indexed(tape, plan, i)] += tape->adjoints[entry.out + i];
-    }
-    for (int64_t i = 0; i < plan->size && along != NULL; i++) {
-        add_to_lanes(along->adjoints, indexed(tape, plan, i), entry.out + i);
-    }
-}
-
-/* An assignment has two results: the target, and the kept values, which are those that the target
- * had before. */
-void cad_assign_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    cad_array_exchange(tape, entry, 1);
-    if (along != NULL) {
-        exchange_tangents(tape, along, entry, plan);
-    }
-    const int kept = !cad_tape_is_untouched(tape, entry.out);
-    if (cad_tape_is_untouched(tape, (CadSlot)cad_plan_view(plan, 0)[0])) {
-        if (!kept) {
-            return;
-        }
-        prepare(tape, along, plan, 0);
-    }
-    const int active = is_active(plan, 1);
-    const int store = active && touch(tape, along, plan, 1);
-    const double *former = tape->adjoints + entry.out;
-    double *const to = cad_tape_adjoints(tape, cad_plan_view(plan, 1)[0]);
-    Walk walk;
-    start_walk(&walk, tape, plan, 1);
-    double *const from = cad_tape_adjoints(tape, cad_plan_view(plan, 0)[0]);
-    int64_t former_slot = entry.out;
-    do {
-        const CadStrip target = strip_at(&walk, 0, from, 0);
-        if (active) {
-            cad_strip_add(strip_at(&walk, 1, to, 0), target, store, walk.n);
-        }
-        for (size_t i = 0; i < walk.n; i++) {
-            target.data[(ptrdiff_t)i * target.step] = kept ? *former++ : 0.0;
-        }
-        if (along != NULL && active) {
-            add_lanes(&walk, along->adjoints, 1, 0, store);
-        }
-        for (size_t i = 0; i < walk.n && along != NULL; i++, former_slot++) {
-            give_back(along->adjoints, walk.at[0] + (int64_t)i * walk.step[0], former_slot, kept);
-        }
-    } while (advance(&walk));
-}
-
-void cad_scatter_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    const int64_t *extra = cad_plan_extra(plan);
-    cad_array_exchange(tape, entry, 1);
-    if (along != NULL) {
-        exchange_tangents(tape, along, entry, plan);
-    }
-    const int kept = !cad_tape_is_untouched(tape, entry.out);
-    if (cad_tape_is_untouched(tape, (CadSlot)extra[0])) {
-        if (!kept) {
-            return;
-        }
-        cad_array_prepare(tape, along, extra[0], extra[1]);
-    }
-    const int active = is_active(plan, 0);
-    if (active) {
-        prepare(tape, along, plan, 0);
-    }
-    /* Of several assignments to one target the last one counts. */
-    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
-    double *const from = cad_tape_adjoints(tape, extra[0]);
-    for (int64_t i = plan->size; i-- > 0;) {
-        const int64_t place = indexed(tape, plan, i);
-        if (active) {
-            to[scattered(plan, i)] += from[place];
-        }
-        from[place] = kept ? tape->adjoints[entry.out + i] : 0.0;
-        if (along != NULL && active) {
-            add_to_lanes(along->adjoints, scattered(plan, i), place);
-        }
-        if (along != NULL) {
-            give_back(along->adjoints, place, entry.out + i, kept);
-        }
-    }
-}
-
-void cad_add_at_reverse(CadTape *tape, const CadAlong *along, CadEntry entry, CadPlan *plan) {
-    (void)entry;
-    if (!is_active(plan, 0)) {
-        return;
-    }
-    prepare(tape, along, plan, 0);
-    double *const to = cad_tape_adjoints(tape, scattered(plan, 0));
-    for (int64_t i = 0; i < plan->size; i++) {
-        to[scattered(plan, i)] += tape->adjoints[indexed(tape, plan, i)];
-    }
-    for (int64_t i = 0; i < plan->size && along != NULL; i++) {
-        add_to_lanes(along->adjoints, scattered(plan, i), indexed(tape, plan, i));
     }
 }

@@ -132,7 +132,6 @@ static CadTermKernel *const kernels[CAD_OP_LEAF] = {
 #define CAD_KIND(word, name, text, operands, core, traits, kernel, ...)                           \
     [CAD_OP_##word] = cad_##kernel##_term,
 #include "table/kinds.def"
-#undef CAD_KIND
 };
 
 void cad_term_run(CadOp op, const CadTerm *term) {

@@ -20,7 +20,6 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
                        .traits = traits_,                                                         \
                        .pull = {__VA_ARGS__}},
 #include "table/kinds.def"
-#undef CAD_KIND
     [CAD_OP_GATHER] = {.n_views = 1, .n_extra = 2, .indexed = CAD_READS_INDEXED, .is_moved = 1},
     [CAD_OP_ASSIGN] = {.n_views = 2, .former = CAD_FORMER_KEPT, .is_moved = 1},
     [CAD_OP_SCATTER] = {.n_views = 1,
@@ -36,7 +35,6 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
     [CAD_OP_RULE] = {.is_rule = 1},
 #define CAD_NAME(name, arity) [CAD_OP_##name] = {.n_views = arity + 1},
 #include "ops_codes.h"
-#undef CAD_NAME
 };
 
 /* Else the program does not compile. */
@@ -44,7 +42,6 @@ const CadEntryKind cad_entry_kinds[CAD_OP_COUNT] = {
     typedef char a_request_for_each_operand_of_##word                                             \
         [sizeof((CadPull[]){__VA_ARGS__}) == (operands) * sizeof(CadPull) ? 1 : -1];
 #include "table/kinds.def"
-#undef CAD_KIND
 
 static void stretch(int64_t ndim, const int64_t *shape, const int64_t *strides, int64_t *low,
                     int64_t *high) {
