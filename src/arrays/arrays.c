@@ -51,15 +51,8 @@ CadStatus cad_array_workspace(CadTape *tape, size_t count) {
     if (tape->scratch == NULL && (tape->scratch = cad_scratch_new()) == NULL) {
         return CAD_NO_MEMORY;
     }
-    if (count > tape->workspace_capacity) {
-        double *grown = cad_memory_resize(tape->workspace, count, sizeof *grown);
-        if (grown == NULL) {
-            return CAD_NO_MEMORY;
-        }
-        tape->workspace = grown;
-        tape->workspace_capacity = count;
-    }
-    return CAD_OK;
+    return cad_memory_grow((void **)&tape->workspace, &tape->workspace_capacity, count,
+                           sizeof *tape->workspace);
 }
 
 size_t cad_array_room(CadOp op, int ndim, const int64_t *shape) {

@@ -100,8 +100,7 @@ static void second_tile(CadTape *tape, const CadAlong *along, const Walk *walk, 
     for (int k = 0; k < 3; k++) {
         if (t[k].data != NULL) {
             to[k] = lanes_at(walk, k + 1, along->adjoints, walk->first);
-            p[k] = keep(cad_strip_partial(scratch, op, k, x[0], x[1], x[2], x[3], n),
-                        cad_scratch_tile(scratch, k), n);
+            p[k] = keep(cad_strip_partial(scratch, op, k, x, n), cad_scratch_tile(scratch, k), n);
             cad_lanes_add_product(lanes, to[k], gt, p[k], store[k + 1], n);
         }
     }

@@ -60,8 +60,8 @@ typedef struct Run {
 } Run;
 
 static CadStrip tile_of(Place place, size_t first) {
-    const ptrdiff_t along = place.stays ? 0 : (ptrdiff_t)first * place.step;
-    return (CadStrip){place.data == NULL ? NULL : place.data + along, place.step};
+    const CadStrip all = {place.data, place.step};
+    return place.data == NULL || place.stays ? all : cad_strip_from(all, first);
 }
 
 static int64_t step_of(CadPlan *plan, int view) {

@@ -31,8 +31,7 @@ void cad_row_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tang
             if (tangents.count == 1) {
                 cad_strip_hand_on(tape->scratch, op, k, out, t[k], x, store, n);
             } else {
-                const CadStrip p =
-                    cad_strip_partial(tape->scratch, op, k, x[0], x[1], x[2], x[3], n);
+                const CadStrip p = cad_strip_partial(tape->scratch, op, k, x, n);
                 cad_lanes_add_product(tangents.count, out, t[k], p, store, n);
             }
             store = 0;

@@ -72,17 +72,12 @@ static void add_products(CadStrip to, CadStrip x, CadStrip y, int store, size_t 
     cad_strip_add(to, (CadStrip){products, 1}, store, n);
 }
 
-/* A part of a row. */
-static CadStrip part_of(CadStrip row, size_t first) {
-    return (CadStrip){row.data + (ptrdiff_t)first * row.step, row.step};
-}
-
 static void cad_vecdot_term(const CadTerm *term) {
     Walk walk = start(term, 1);
     while (next_tile(&walk)) {
-        const CadStrip to = part_of(row_of(term, &walk, 0), walk.first);
-        const CadStrip x = part_of(row_of(term, &walk, 1), walk.first);
-        const CadStrip y = part_of(row_of(term, &walk, 2), walk.first);
+        const CadStrip to = cad_strip_from(row_of(term, &walk, 0), walk.first);
+        const CadStrip x = cad_strip_from(row_of(term, &walk, 1), walk.first);
+        const CadStrip y = cad_strip_from(row_of(term, &walk, 2), walk.first);
         if (!term->absorbs) {
             add_products(to, x, y, term->store, walk.width);
         } else if (term->lanes == 1) {

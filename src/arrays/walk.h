@@ -185,12 +185,12 @@ static inline void add_outer_product(CadMatrix target, CadMatrix a, CadMatrix b,
     }
     for (size_t i = 0; i < rows; i++) {
         const CadStrip factor = {a.data + (ptrdiff_t)i * a.row, 0};
+        const CadStrip to = {target.data + (ptrdiff_t)i * target.row, target.column};
         for (size_t first = 0; first < columns; first += CAD_TILE) {
             const size_t n = columns - first < CAD_TILE ? columns - first : CAD_TILE;
-            double *const to = target.data + (ptrdiff_t)i * target.row;
-            cad_strip_add_product((CadStrip){to + (ptrdiff_t)first * target.column, target.column},
-                                  (CadStrip){b.data + (ptrdiff_t)first * b.column, b.column},
-                                  factor, store, n);
+            cad_strip_add_product(cad_strip_from(to, first),
+                                  cad_strip_from((CadStrip){b.data, b.column}, first), factor,
+                                  store, n);
         }
     }
 }

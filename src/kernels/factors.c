@@ -77,81 +77,58 @@ static inline double imaginary_quotient(double re, double im, Divisor by) {
 /* The row of index i of b, whose `width` numbers stand side by side, less its product with the
  * rows that are solved, and divided by the diagonal. */
 static CAD_INLINE void substitute(CadTriangle t, CadComplexMatrix b, size_t n, size_t first,
-                                  size_t width) {
-    double row[WIDTH];
+                                  size_t width, const int is_complex) {
+    const ptrdiff_t b_im = is_complex ? b.imaginary : 0,
+                    t_im = is_complex ? t.matrix.imaginary : 0;
+    double re[WIDTH], im[WIDTH];
     for (size_t step = 0; step < n; step++) {
         const size_t i = t.lower ? step : n - 1 - step;
         double *const target = at(b, i, first);
         for (size_t j = 0; j < width; j++) {
-            row[j] = target[j];
-        }
-        for (size_t other = 0; other < step; other++) {
-            const size_t k = t.lower ? other : n - 1 - other;
-            const double factor = *at(t.matrix, i, k);
-            const double *const solved = at(b, k, first);
-            for (size_t j = 0; j < width; j++) {
-                row[j] -= factor * solved[j];
-            }
-        }
-        const double pivot = t.unit ? 1.0 : *at(t.matrix, i, i);
-        for (size_t j = 0; j < width; j++) {
-            target[j] = t.unit ? row[j] : row[j] / pivot;
-        }
-    }
-}
-
-/* The same of complex numbers. */
-static CAD_INLINE void substitute_complex(CadTriangle t, CadComplexMatrix b, size_t n,
-                                          size_t first, size_t width) {
-    double re[WIDTH], im[WIDTH];
-    for (size_t step = 0; step < n; step++) {
-        const size_t i = t.lower ? step : n - 1 - step;
-        double *const target = at(b, i, first), *const target_im = target + b.imaginary;
-        for (size_t j = 0; j < width; j++) {
             re[j] = target[j];
-            im[j] = target_im[j];
+            im[j] = target[j + b_im];
         }
         for (size_t other = 0; other < step; other++) {
             const size_t k = t.lower ? other : n - 1 - other;
-            const double c = *at(t.matrix, i, k), d = at(t.matrix, i, k)[t.matrix.imaginary];
-            const double *const solved = at(b, k, first), *const solved_im = solved + b.imaginary;
+            const double c = *at(t.matrix, i, k), d = at(t.matrix, i, k)[t_im];
+            const double *const solved = at(b, k, first), *const solved_im = solved + b_im;
             for (size_t j = 0; j < width; j++) {
-                re[j] -= c * solved[j] - d * solved_im[j];
-                im[j] -= c * solved_im[j] + d * solved[j];
+                re[j] -= is_complex ? c * solved[j] - d * solved_im[j] : c * solved[j];
+                im[j] -= is_complex ? c * solved_im[j] + d * solved[j] : 0.0;
             }
         }
         const double *const pivot = at(t.matrix, i, i);
-        const Divisor by =
-            t.unit ? (Divisor){1.0, 1.0, 0.0} : divisor(*pivot, pivot[t.matrix.imaginary]);
+        if (!is_complex) {
+            for (size_t j = 0; j < width; j++) {
+                target[j] = t.unit ? re[j] : re[j] / *pivot;
+            }
+            continue;
+        }
+        const Divisor by = t.unit ? (Divisor){1.0, 1.0, 0.0} : divisor(*pivot, pivot[t_im]);
         for (size_t j = 0; j < width; j++) {
             target[j] = real_quotient(re[j], im[j], by);
-            target_im[j] = imaginary_quotient(re[j], im[j], by);
+            target[j + b_im] = imaginary_quotient(re[j], im[j], by);
         }
     }
 }
 
-CAD_CLONES static void solve_real_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
+static CAD_INLINE void solve_columns(CadTriangle t, CadComplexMatrix b, size_t n, size_t m,
+                                     const size_t width, const int is_complex) {
     size_t first = 0;
-    for (; first + WIDTH <= m; first += WIDTH) {
-        substitute(t, b, n, first, WIDTH);
+    for (; first + width <= m; first += width) {
+        substitute(t, b, n, first, width, is_complex);
     }
     if (first < m) {
-        substitute(t, b, n, first, m - first);
+        substitute(t, b, n, first, m - first, is_complex);
     }
 }
 
-CAD_CLONES static void solve_complex_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
-    size_t first = 0;
-    for (; first + WIDTH / 2 <= m; first += WIDTH / 2) {
-        substitute_complex(t, b, n, first, WIDTH / 2);
+CAD_CLONES static void solve_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
+    if (b.imaginary) {
+        solve_columns(t, b, n, m, WIDTH / 2, 1);
+    } else {
+        solve_columns(t, b, n, m, WIDTH, 0);
     }
-    if (first < m) {
-        substitute_complex(t, b, n, first, m - first);
-    }
-}
-
-static void solve_block(CadTriangle t, CadComplexMatrix b, size_t n, size_t m) {
-    (b.imaginary ? solve_complex_block : solve_real_block)(t, b, n, m);
 }
 
 void cad_solve_triangle(CadTriangle t, CadComplexMatrix b, size_t n, size_t m, double *room) {
@@ -204,63 +181,54 @@ static void exchange_rows(CadComplexMatrix a, double *order, size_t i, size_t j,
     exchange_numbers(order + i, order + j, 1);
 }
 
+/* The size by which pivots are compared, as LAPACK does. */
+static CAD_INLINE double size_of(const double *x, ptrdiff_t imag) {
+    return fabs(*x) + (imag ? fabs(x[imag]) : 0.0);
+}
+
 /* The columns [begin, end) of n rows, of which those above `begin` are done. */
-CAD_CLONES static void factor_real_panel(CadComplexMatrix a, double *order, size_t n, size_t begin,
-                                         size_t end) {
+static CAD_INLINE void factor_rows(CadComplexMatrix a, double *order, size_t n, size_t begin,
+                                   size_t end, const int is_complex) {
+    const ptrdiff_t imag = is_complex ? a.imaginary : 0;
     for (size_t j = begin; j < end; j++) {
         size_t most = j;
         for (size_t i = j + 1; i < n; i++) {
-            most = fabs(*at(a, i, j)) > fabs(*at(a, most, j)) ? i : most;
+            most = size_of(at(a, i, j), imag) > size_of(at(a, most, j), imag) ? i : most;
         }
         if (most != j) {
             exchange_rows(a, order, j, most, n);
         }
-        const double *const pivot = at(a, j, j);
-        for (size_t i = j + 1; i < n && *pivot != 0.0; i++) {
-            double *const row = at(a, i, j);
-            row[0] /= *pivot;
+        const double *const pivot = at(a, j, j), *const pivot_im = pivot + imag;
+        const Divisor by = is_complex ? divisor(*pivot, *pivot_im) : (Divisor){*pivot, 1.0, 0.0};
+        for (size_t i = j + 1; i < n && by.size != 0.0; i++) {
+            double *const row = at(a, i, j), *const row_im = row + imag;
+            const double c = is_complex ? real_quotient(*row, *row_im, by) : *row / *pivot;
+            const double d = is_complex ? imaginary_quotient(*row, *row_im, by) : c;
+            *row = c;
+            *row_im = d;
             for (size_t k = 1; k < end - j; k++) {
-                row[k] -= row[0] * pivot[k];
+                row[k] -= is_complex ? c * pivot[k] - d * pivot_im[k] : c * pivot[k];
+                if (is_complex) {
+                    row_im[k] -= c * pivot_im[k] + d * pivot[k];
+                }
             }
         }
     }
 }
 
-/* The size by which pivots are compared, as LAPACK does. */
-static inline double size_at(CadComplexMatrix a, size_t i, size_t j) {
-    return fabs(*at(a, i, j)) + fabs(at(a, i, j)[a.imaginary]);
-}
-
-CAD_CLONES static void factor_complex_panel(CadComplexMatrix a, double *order, size_t n,
-                                            size_t begin, size_t end) {
-    for (size_t j = begin; j < end; j++) {
-        size_t most = j;
-        for (size_t i = j + 1; i < n; i++) {
-            most = size_at(a, i, j) > size_at(a, most, j) ? i : most;
-        }
-        if (most != j) {
-            exchange_rows(a, order, j, most, n);
-        }
-        const double *const pivot = at(a, j, j), *const pivot_im = pivot + a.imaginary;
-        const Divisor by = divisor(*pivot, *pivot_im);
-        for (size_t i = j + 1; i < n && by.size != 0.0; i++) {
-            double *const row = at(a, i, j), *const row_im = row + a.imaginary;
-            const double c = real_quotient(*row, *row_im, by);
-            const double d = imaginary_quotient(*row, *row_im, by);
-            *row = c;
-            *row_im = d;
-            for (size_t k = 1; k < end - j; k++) {
-                row[k] -= c * pivot[k] - d * pivot_im[k];
-                row_im[k] -= c * pivot_im[k] + d * pivot[k];
-            }
-        }
+CAD_CLONES static void factor_panel(CadComplexMatrix a, double *order, size_t n, size_t begin,
+                                    size_t end) {
+    if (a.imaginary) {
+        factor_rows(a, order, n, begin, end, 1);
+    } else {
+        factor_rows(a, order, n, begin, end, 0);
     }
 }
 
 static void factor_columns(CadComplexMatrix a, double *order, size_t n, size_t begin, size_t end,
                            double *room) {
     if (end - begin <= PANEL) {
-        (a.imaginary ? factor_complex_panel : factor_real_panel)(a, order, n, begin, end);
+        factor_panel(a, order, n, begin, end);
         return;
     }
     const size_t mid = begin + half(end - begin, PANEL);

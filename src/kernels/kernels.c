@@ -417,11 +417,10 @@ static CadStrip partial_of(CadScratch *s, CadOp op, int which, CadStrip x, CadSt
     }
 }
 
-CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, CadStrip x, CadStrip y, CadStrip z,
-                           CadStrip v, size_t n) {
+CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, const CadStrip x[4], size_t n) {
     s->strips = s->constants = s->masks.depth = 0;
     s->n = s->masks.n = n;
-    return partial_of(s, op, which, x, y, z, v);
+    return partial_of(s, op, which, x[0], x[1], x[2], x[3]);
 }
 
 /* --- handing on --- */
@@ -437,7 +436,7 @@ void cad_strip_hand_on(CadScratch *s, CadOp op, int which, CadStrip to, CadStrip
             return;
         }
     }
-    const CadStrip p = cad_strip_partial(s, op, which, x[0], x[1], x[2], x[3], n);
+    const CadStrip p = cad_strip_partial(s, op, which, x, n);
     cad_strip_add_product(to, g, p, store, n);
 }
 

@@ -60,6 +60,11 @@ typedef struct CadStrip {
     ptrdiff_t step;
 } CadStrip;
 
+/* What stands from number `first` on. */
+static inline CadStrip cad_strip_from(CadStrip x, size_t first) {
+    return (CadStrip){x.data + (ptrdiff_t)first * x.step, x.step};
+}
+
 /* out[i] = op(x[i], y[i], z[i]) for i < n. Operands that the operation does not have are ignored.
  */
 void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
@@ -84,13 +89,13 @@ enum { CAD_SPARE_TILES = 64 };
 /* CAD_TILE numbers for the caller's own use. */
 double *cad_scratch_tile(CadScratch *scratch, int k);
 
-/* The partial of an operation by operand `which`, n <= CAD_TILE. The result lives in the operands
- * or in the scratch, until the next call. */
-CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, CadStrip x, CadStrip y,
-                           CadStrip z, CadStrip v, size_t n);
+/* The partial of an operation by operand `which`, n <= CAD_TILE; `x` holds the three operands and
+ * the value. The result lives in these or in the scratch, until the next call. */
+CadStrip cad_strip_partial(CadScratch *scratch, CadOp op, int which, const CadStrip x[4],
+                           size_t n);
 
 /* What an entry hands on to its operand `which`, n <= CAD_TILE: to[i] += g[i] * partial[i], as
- * cad_strip_add_product has it. `x` holds the three operands and the value. */
+ * cad_strip_add_product has it. */
 void cad_strip_hand_on(CadScratch *scratch, CadOp op, int which, CadStrip to, CadStrip g,
                        const CadStrip x[4], int store, size_t n);
 

@@ -128,11 +128,8 @@ static CAD_INLINE void sum_terms(const Term term, const size_t lanes, CadStrip t
     double total[AT_ONCE] = {0.0};
     for (size_t first = 0; first < n; first += PART) {
         double part[AT_ONCE] = {0.0};
-        const ptrdiff_t at = (ptrdiff_t)first;
-        const CadStrip from = {t.data + at * t.step, t.step};
-        const CadStrip factor = {term == PLAIN ? NULL : p.data + at * p.step, p.step};
-        const CadStrip adjoint = {term == CURVE ? g.data + at * g.step : NULL, g.step};
-        add_terms(term, lanes, (CadStrip){part, 0}, from, factor, adjoint, 0,
+        add_terms(term, lanes, (CadStrip){part, 0}, cad_strip_from(t, first),
+                  cad_strip_from(p, first), cad_strip_from(g, first), 0,
                   n - first < PART ? n - first : PART);
         for (size_t k = 0; k < lanes; k++) {
             total[k] += part[k];
@@ -207,12 +204,11 @@ static void run_side_by_side(Term term, size_t lanes, CadStrip to, CadStrip t, C
     const size_t most = term == PLAIN ? n : PART;
     for (size_t first = 0; first < n; first += most) {
         const size_t count = n - first < most ? n - first : most;
-        const ptrdiff_t at = (ptrdiff_t)first;
         if (term != PLAIN) {
-            widen(factors, (CadStrip){p.data + at * p.step, p.step}, lanes, count);
+            widen(factors, cad_strip_from(p, first), lanes, count);
         }
         if (term == CURVE) {
-            widen(adjoints, (CadStrip){g.data + at * g.step, g.step}, lanes, count);
+            widen(adjoints, cad_strip_from(g, first), lanes, count);
         }
         run_flat(term, to.data + first * lanes, t.data + first * lanes, factors, adjoints, store,
                  count * lanes);

@@ -71,25 +71,12 @@ size_t cad_series_width(const CadSeries *series) {
 
 /* Room for all nodes of a formula, so that in the midst of it nothing fails and nothing moves. */
 static CadStatus make_room(CadSeries *s) {
-    const size_t nodes = s->n_nodes + MOST_WORDS;
-    const size_t numbers = s->n_numbers + MOST_WORDS * (s->reach + 1) * s->n;
-    if (nodes > s->node_room) {
-        Node *grown = cad_memory_resize(s->nodes, 2 * nodes, sizeof *grown);
-        if (grown == NULL) {
-            return CAD_NO_MEMORY;
-        }
-        s->nodes = grown;
-        s->node_room = 2 * nodes;
-    }
-    if (numbers > s->number_room) {
-        double *grown = cad_memory_resize(s->numbers, 2 * numbers, sizeof *grown);
-        if (grown == NULL) {
-            return CAD_NO_MEMORY;
-        }
-        s->numbers = grown;
-        s->number_room = 2 * numbers;
-    }
-    return CAD_OK;
+    const CadStatus status = cad_memory_grow((void **)&s->nodes, &s->node_room,
+                                             s->n_nodes + MOST_WORDS, sizeof *s->nodes);
+    return status != CAD_OK ? status
+                            : cad_memory_grow((void **)&s->numbers, &s->number_room,
+                                              s->n_numbers + MOST_WORDS * (s->reach + 1) * s->n,
+                                              sizeof *s->numbers);
 }
 
 static double *coefficient(const CadSeries *s, Number x, size_t k) {

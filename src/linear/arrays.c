@@ -52,8 +52,7 @@ static void compute_partials(CadBuild *build, CadOp op, CadPlan *plan, int which
     while (next_tile(&walk)) {
         CadStrip x[4];
         operands_at(&walk, walk.first, x);
-        const CadStrip p = cad_strip_partial(build->tape->scratch, op, which - 1, x[0], x[1], x[2],
-                                             x[3], walk.width);
+        const CadStrip p = cad_strip_partial(build->tape->scratch, op, which - 1, x, walk.width);
         cad_strip_add((CadStrip){to, 1}, p, 1, walk.width);
         to += walk.width;
     }
@@ -65,13 +64,9 @@ static int are_equal(const double *numbers, size_t count) {
 
 static CadStatus build_row(CadBuild *build, CadOp op, CadPlan *plan, int which) {
     const size_t size = (size_t)plan->size;
-    if (size > build->n_partials) {
-        double *grown = cad_memory_resize(build->partials, size, sizeof *grown);
-        if (grown == NULL) {
-            return CAD_NO_MEMORY;
-        }
-        build->partials = grown;
-        build->n_partials = size;
+    if (cad_memory_grow((void **)&build->partials, &build->n_partials, size,
+                        sizeof *build->partials) != CAD_OK) {
+        return CAD_NO_MEMORY;
     }
     double *const factors = build->partials;
     compute_partials(build, op, plan, which, factors);
@@ -190,21 +185,22 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     if (cad_entry_overwrites(entry) && !indexed) {
         status = build_assignment(build, plan, &spans);
     }
-    for (int k = 0; k < spans.n && status == CAD_OK; k++) {
-        const int which = spans.which[k];
-        if (!cad_build_has_any(build, spans.from[k], CAD_REACHED)) {
+    for (CadSource source = cad_build_sources(build, entry);
+         status == CAD_OK && cad_next_variable(&source);) {
+        const CadSpan span = cad_source_span(&source);
+        if (!cad_build_has_any(build, span, CAD_REACHED)) {
             continue;
         }
         active = 1;
         if (!sums) {
-            cad_build_mark_all(build, spans.from[k], CAD_PLACED);
+            cad_build_mark_all(build, span, CAD_PLACED);
         }
         if (cad_op_is_kind(op) && !sums) {
-            status = build_terms(build, op, plan, which);
+            status = build_terms(build, op, plan, source.view);
         } else if (cad_op_is_row(op)) {
-            status = build_row(build, op, plan, which);
+            status = build_row(build, op, plan, source.view);
         } else if (sums) {
-            status = append_add(build, plan, which, &one, 0);
+            status = append_add(build, plan, source.view, &one, 0);
         }
     }
     return status == CAD_OK && indexed ? build_indexed(build, entry, plan, &spans, active)
@@ -215,7 +211,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
 
 static void rename_slot(const CadBuild *build, int64_t *slot) {
     if (*slot >= 0) {
-        *slot = build->number[*slot - build->base];
+        *slot = build->place[*slot - build->base];
     }
 }
 

@@ -13,45 +13,14 @@ static void reach_array(CadBuild *build, CadEntry e) {
     if (cad_build_has_any(build, spans.to, CAD_REACHED)) {
         cad_build_mark_all(build, spans.kept, CAD_REACHED);
     }
-    for (int k = 0; k < spans.n; k++) {
-        if (cad_build_has_any(build, spans.from[k], CAD_REACHED)) {
+    for (CadSource source = cad_build_sources(build, e); cad_next_variable(&source);) {
+        if (cad_build_has_any(build, cad_source_span(&source), CAD_REACHED)) {
             cad_build_mark_all(build, spans.to, CAD_REACHED);
         }
     }
     if (spans.changes) {
         cad_build_mark_all(build, spans.to, CAD_MUTABLE);
     }
-}
-
-/* A rule reads all its operands, and writes all its results. */
-static CadSpan own_slots(CadEntry e) {
-    return (CadSpan){e.out, (int64_t)e.out + e.b - 1};
-}
-
-static int reads_any(const CadBuild *build, CadEntry e, int flag) {
-    CadSource source = cad_plan_sources(cad_entry_kind(e), cad_tape_plan(build->tape, e));
-    int found = 0;
-    while (!found && cad_next_source(&source)) {
-        found = cad_build_has_any(build, cad_source_span(&source), flag);
-    }
-    return found;
-}
-
-static int need_rule(CadBuild *build, CadEntry e) {
-    const int live = cad_build_has_any(build, own_slots(e), CAD_NEEDED) &&
-                     cad_build_has_any(build, own_slots(e), CAD_REACHED);
-    CadSource source = cad_plan_sources(cad_entry_kind(e), cad_tape_plan(build->tape, e));
-    if (live) {
-        cad_build_mark_all(build, own_slots(e), CAD_PINNED);
-    }
-    while (live && cad_next_source(&source)) {
-        const CadSpan span = cad_source_span(&source);
-        if (cad_build_has_any(build, span, CAD_REACHED)) {
-            cad_build_mark_all(build, span, CAD_PINNED | CAD_NEEDED | CAD_FIXED);
-            cad_build_use_all(build, span);
-        }
-    }
-    return live;
 }
 
 static void reach(CadBuild *build) {
@@ -74,10 +43,6 @@ static void reach(CadBuild *build) {
             if (!(e.code & CAD_PASSIVE_B) && cad_build_has(build, e.b, CAD_REACHED)) {
                 cad_build_mark(build, e.a, CAD_REACHED);
             }
-        } else if (cad_entry_is_rule(e)) {
-            if (reads_any(build, e, CAD_REACHED)) {
-                cad_build_mark_all(build, own_slots(e), CAD_REACHED);
-            }
         } else if (CAD_IS_ARRAY_ENTRY(e)) {
             reach_array(build, e);
         }
@@ -90,16 +55,16 @@ static int need_array(CadBuild *build, CadEntry e) {
                       cad_build_has_any(build, spans.kept, CAD_NEEDED)) &&
                      (cad_build_has_any(build, spans.to, CAD_REACHED) ||
                       cad_build_has_any(build, spans.kept, CAD_REACHED));
-    const int sums = cad_build_sums_views(e);
+    const int flags = CAD_PINNED | CAD_NEEDED | (cad_build_sums_views(e) ? 0 : CAD_FIXED);
     if (live) {
         cad_build_mark_all(build, spans.to, CAD_PINNED | (spans.changes ? CAD_NEEDED : 0));
         cad_build_mark_all(build, spans.kept, CAD_PINNED);
-        for (int k = 0; k < spans.n; k++) {
-            if (cad_build_has_any(build, spans.from[k], CAD_REACHED)) {
-                cad_build_mark_all(build, spans.from[k],
-                                   CAD_PINNED | CAD_NEEDED | (sums ? 0 : CAD_FIXED));
-                cad_build_use_all(build, spans.from[k]);
-            }
+    }
+    for (CadSource source = cad_build_sources(build, e); live && cad_next_variable(&source);) {
+        const CadSpan span = cad_source_span(&source);
+        if (cad_build_has_any(build, span, CAD_REACHED)) {
+            cad_build_mark_all(build, span, flags);
+            cad_build_use_all(build, span);
         }
     }
     return live;
@@ -127,8 +92,6 @@ static void need(CadBuild *build) {
                     cad_build_mark(build, e.b, CAD_PINNED | CAD_NEEDED | CAD_FIXED);
                 }
             }
-        } else if (cad_entry_is_rule(e)) {
-            live = need_rule(build, e);
         } else if (CAD_IS_ARRAY_ENTRY(e)) {
             live = need_array(build, e);
         }
@@ -162,14 +125,14 @@ static void rename_slots(CadBuild *build) {
     CadLinear *const linear = build->linear;
     for (size_t i = 0; i < build->n_slots; i++) {
         const int placed = build->flags[i] & CAD_PLACED;
-        build->number[i] = placed ? (uint32_t)linear->n_places++ : CAD_NONE;
+        build->place[i] = placed ? (uint32_t)linear->n_places++ : CAD_NONE;
     }
     const CadLinearPart parts[] = {CAD_LINEAR_INPUTS, CAD_LINEAR_OUTPUTS, CAD_LINEAR_TARGETS,
                                    CAD_LINEAR_SOURCES};
     for (int k = 0; k < 4; k++) {
         uint32_t *const slots = cad_linear_items(linear, parts[k]);
         for (size_t i = 0; i < cad_linear_count(linear, parts[k]); i++) {
-            slots[i] = slots[i] == CAD_NONE ? CAD_NONE : build->number[slots[i] - build->base];
+            slots[i] = slots[i] == CAD_NONE ? CAD_NONE : build->place[slots[i] - build->base];
         }
     }
     cad_build_rename_words(build);
@@ -206,25 +169,12 @@ static CadStatus open_build(CadBuild *build) {
     build->linear = cad_linear_new(0);
     build->flags = cad_memory_zeroed(build->n_slots, sizeof *build->flags);
     build->live = cad_memory_zeroed(n_entries, sizeof *build->live);
-    build->number = cad_memory_resize(NULL, build->n_slots, sizeof *build->number);
-    if (build->linear == NULL || build->flags == NULL || build->live == NULL ||
-        build->number == NULL) {
-        return CAD_NO_MEMORY;
-    }
-    memset(build->number, 0xff, build->n_slots * sizeof *build->number); /* CAD_NONE */
-    return CAD_OK;
-}
-
-/* Give back what the lists have room for beyond their items. */
-static void trim(CadLinear *linear) {
-    for (int k = 0; k < CAD_LINEAR_PARTS; k++) {
-        CadItems *const items = &linear->part[k];
-        void *const shrunk = cad_memory_resize(items->data, items->count, cad_linear_item_size[k]);
-        if (shrunk != NULL) {
-            items->data = shrunk;
-            items->capacity = items->count;
-        }
-    }
+    build->sums = cad_memory_zeroed(build->n_slots, sizeof *build->sums);
+    build->place = cad_memory_resize(NULL, build->n_slots, sizeof *build->place);
+    return build->linear == NULL || build->flags == NULL || build->live == NULL ||
+                   build->sums == NULL || build->place == NULL
+               ? CAD_NO_MEMORY
+               : CAD_OK;
 }
 
 CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base, size_t n_inputs,
@@ -232,7 +182,7 @@ CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base
     CadBuild build = {
         .tape = tape, .base = base, .begin = begin, .end = end, .n_inputs = n_inputs};
     build.n_slots = (end < tape->n_entries ? tape->entries[end].out : tape->n_slots) - base;
-    build.free_sum = build.free_link = CAD_NONE;
+    build.free_link = CAD_NONE;
     CadStatus status = open_build(&build);
     if (status == CAD_OK) {
         status = take_ends(&build, outputs, n_outputs);
@@ -242,7 +192,6 @@ CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base
     }
     if (status == CAD_OK) {
         rename_slots(&build);
-        trim(build.linear);
         const int sound = cad_linear_check(build.linear);
         assert(sound);
         (void)sound;
@@ -251,8 +200,8 @@ CadStatus cad_linear_build(CadTape *tape, size_t begin, size_t end, CadSlot base
     }
     cad_memory_free(build.flags);
     cad_memory_free(build.live);
-    cad_memory_free(build.number);
-    cad_memory_free(build.sums.data);
+    cad_memory_free(build.place);
+    cad_memory_free(build.sums);
     cad_memory_free(build.links.data);
     cad_memory_free(build.partials);
     *linear = status == CAD_OK ? build.linear : NULL;

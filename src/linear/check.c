@@ -167,7 +167,20 @@ static uint32_t first_of(const CadLinear *linear, CadLinearPart part) {
     return cad_linear_count(linear, part) > 0 ? places[0] : CAD_NONE;
 }
 
+/* Give back what the lists have room for beyond their items. */
+static void trim(CadLinear *linear) {
+    for (int k = 0; k < CAD_LINEAR_PARTS; k++) {
+        CadItems *const items = &linear->part[k];
+        void *const shrunk = cad_memory_resize(items->data, items->count, cad_linear_item_size[k]);
+        if (shrunk != NULL) {
+            items->data = shrunk;
+            items->capacity = items->count;
+        }
+    }
+}
+
 int cad_linear_check(CadLinear *linear) {
+    trim(linear);
     const double *const factors = cad_linear_items(linear, CAD_LINEAR_FACTORS);
     const CadLinearStep *const steps = cad_linear_items(linear, CAD_LINEAR_STEPS);
     linear->terms_room = 0;

@@ -28,11 +28,11 @@ typedef struct CadLink {
 } CadLink;
 
 typedef struct CadSum {
-    CadSlot slot;
     uint32_t first; /* links; CAD_NONE where there is none */
     uint32_t last;
     uint32_t count;
-    int steady; /* none of its sources is ever written to again */
+    uint8_t waits;  /* it has no row yet */
+    uint8_t steady; /* none of its sources is ever written to again */
 } CadSum;
 
 /* A step CAD_LINEAR_ADD of one axis, as long as it waits for the one that reads its result: both
@@ -57,12 +57,11 @@ typedef struct CadBuild {
     size_t end;
     size_t n_inputs; /* slots from base on */
     size_t n_slots;
-    uint8_t *flags;   /* of each slot from base on */
-    uint32_t *number; /* of its sum, if that is pending, or CAD_NONE; in the end its place */
-    uint8_t *live;    /* of each entry from begin on: whether it lies between inputs and outputs */
-    CadItems sums;
+    uint8_t *flags; /* of each slot from base on */
+    CadSum *sums;
+    uint32_t *place; /* in the end */
+    uint8_t *live;   /* of each entry from begin on: whether it lies between inputs and outputs */
     CadItems links;
-    uint32_t free_sum;
     uint32_t free_link;
     size_t open_row; /* the first row of a step that is still open */
     int n_adds;
@@ -114,11 +113,8 @@ static inline int cad_build_is_live(const CadBuild *build, int64_t slot) {
 
 /* --- spans.c --- */
 
-/* The slots that an entry over arrays reads and writes. */
+/* The slots that an entry over arrays, or of a rule, writes. */
 typedef struct CadSpans {
-    int n;
-    CadSpan from[3];
-    int which[3]; /* the view of each */
     CadSpan to;
     CadSpan kept; /* of an assignment, else empty */
     int changes;  /* `to` may have been written to before */
@@ -131,6 +127,11 @@ static inline int cad_build_sums_views(CadEntry entry) {
 }
 
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry);
+
+/* What it reads, as a variable. */
+static inline CadSource cad_build_sources(const CadBuild *build, CadEntry entry) {
+    return cad_plan_sources(cad_entry_kind(entry), cad_tape_plan(build->tape, entry));
+}
 
 int cad_build_has_any(const CadBuild *build, CadSpan span, int flag);
 void cad_build_mark_all(CadBuild *build, CadSpan span, int flags);

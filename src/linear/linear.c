@@ -29,18 +29,7 @@ void cad_linear_free(CadLinear *linear) {
 }
 
 CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size) {
-    if (items->count + more <= items->capacity) {
-        return CAD_OK;
-    }
-    const size_t twice = 2 * items->capacity;
-    const size_t wanted = items->count + more > twice ? items->count + more : twice;
-    void *grown = cad_memory_resize(items->data, wanted, size);
-    if (grown == NULL) {
-        return CAD_NO_MEMORY;
-    }
-    items->data = grown;
-    items->capacity = wanted;
-    return CAD_OK;
+    return cad_memory_grow(&items->data, &items->capacity, items->count + more, size);
 }
 
 CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *items,

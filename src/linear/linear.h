@@ -69,8 +69,8 @@ CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *i
 /* Append items that the caller then writes. */
 CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count);
 
-/* Derive what is derived; 0 if a step would reach beyond the places or the numbers, so that the
- * map cannot be used. */
+/* Derive what is derived, and give back what the lists have room for beyond their items; 0 if a
+ * step would reach beyond the places or the numbers, so that the map cannot be used. */
 int cad_linear_check(CadLinear *linear);
 
 /* Numbers of workspace for so many lanes; 0 if they are more than can be counted. */

@@ -7,15 +7,15 @@
 /* Longer sums are not multiplied through: it would take as long again for each factor. */
 enum { LONG_SUM = 16 };
 
-static CadSum *sum_at(const CadBuild *build, uint32_t number) {
-    return (CadSum *)build->sums.data + number;
+static CadSum *sum_at(const CadBuild *build, CadSlot slot) {
+    return &build->sums[slot - build->base];
 }
 
 static CadLink *link_at(const CadBuild *build, uint32_t number) {
     return (CadLink *)build->links.data + number;
 }
 
-/* Links and sums that were freed are chained by what their next and first are. */
+/* Links that were freed are chained by what their next is. */
 static CadStatus new_link(CadBuild *build, uint32_t *number) {
     *number = build->free_link;
     if (*number != CAD_NONE) {
@@ -26,29 +26,6 @@ static CadStatus new_link(CadBuild *build, uint32_t *number) {
     const CadStatus status = cad_items_reserve(&build->links, 1, sizeof(CadLink));
     build->links.count += status == CAD_OK;
     return status;
-}
-
-static CadStatus new_sum(CadBuild *build, CadSlot slot, uint32_t *number) {
-    CadStatus status = CAD_OK;
-    *number = build->free_sum;
-    if (*number != CAD_NONE) {
-        build->free_sum = sum_at(build, *number)->first;
-    } else {
-        *number = (uint32_t)build->sums.count;
-        status = cad_items_reserve(&build->sums, 1, sizeof(CadSum));
-        build->sums.count += status == CAD_OK;
-    }
-    if (status == CAD_OK) {
-        *sum_at(build, *number) = (CadSum){slot, CAD_NONE, CAD_NONE, 0, 1};
-    }
-    return status;
-}
-
-/* Forget a sum, whose links have gone elsewhere: the slot is a place from now on. */
-static void drop_sum(CadBuild *build, uint32_t number) {
-    build->number[sum_at(build, number)->slot - build->base] = CAD_NONE;
-    sum_at(build, number)->first = build->free_sum;
-    build->free_sum = number;
 }
 
 static void chain(CadBuild *build, CadSum *sum, uint32_t first, uint32_t last, uint32_t count) {
@@ -64,13 +41,13 @@ static void chain(CadBuild *build, CadSum *sum, uint32_t first, uint32_t last, u
     sum->count += count;
 }
 
-static CadStatus add_term(CadBuild *build, uint32_t to, double factor, CadSlot source) {
+static CadStatus add_term(CadBuild *build, CadSum *to, double factor, CadSlot source) {
     uint32_t number;
     const CadStatus status = new_link(build, &number);
     if (status == CAD_OK) {
         *link_at(build, number) = (CadLink){factor, source, CAD_NONE};
-        chain(build, sum_at(build, to), number, number, 1);
-        sum_at(build, to)->steady &= !cad_build_has(build, source, CAD_MUTABLE);
+        chain(build, to, number, number, 1);
+        to->steady &= !cad_build_has(build, source, CAD_MUTABLE);
     }
     return status;
 }
@@ -90,24 +67,24 @@ static CadStatus append_row(CadBuild *build, CadSlot target) {
     return status != CAD_OK ? status : cad_linear_append(build->linear, CAD_LINEAR_ENDS, &end, 1);
 }
 
-/* Write the row of a sum. */
-static CadStatus write_row(CadBuild *build, uint32_t number) {
-    const CadSum sum = *sum_at(build, number);
+/* Write the row of a sum: the slot is a place from now on. */
+static CadStatus write_row(CadBuild *build, CadSlot slot) {
+    CadSum *const sum = sum_at(build, slot);
     CadStatus status = CAD_OK;
-    uint32_t at = sum.first;
-    for (uint32_t k = 0; k < sum.count && status == CAD_OK; k++) {
+    uint32_t at = sum->first;
+    for (uint32_t k = 0; k < sum->count && status == CAD_OK; k++) {
         const CadLink link = *link_at(build, at);
         status = append_term(build, link.factor, link.source);
         at = link.next;
     }
     if (status == CAD_OK) {
-        status = append_row(build, sum.slot);
+        status = append_row(build, slot);
     }
-    if (sum.count > 0) {
-        link_at(build, sum.last)->next = build->free_link;
-        build->free_link = sum.first;
+    if (sum->count > 0) {
+        link_at(build, sum->last)->next = build->free_link;
+        build->free_link = sum->first;
     }
-    drop_sum(build, number);
+    sum->waits = 0;
     return status;
 }
 
@@ -135,33 +112,26 @@ static void scale(CadBuild *build, const CadSum *sum, double factor) {
 }
 
 /* Add an operand to a sum: what it is itself, if that is not more than its name. */
-static CadStatus add_operand(CadBuild *build, uint32_t to, double factor, CadSlot operand) {
-    const uint32_t number = build->number[operand - build->base];
-    if (number == CAD_NONE) {
+static CadStatus add_operand(CadBuild *build, CadSum *to, double factor, CadSlot operand) {
+    CadSum *const sum = sum_at(build, operand);
+    if (!sum->waits) {
         return add_term(build, to, factor, operand);
     }
-    const CadSum sum = *sum_at(build, number);
-    if (!is_scalable(build, &sum, factor)) {
-        const CadStatus status = write_row(build, number);
+    if (!is_scalable(build, sum, factor)) {
+        const CadStatus status = write_row(build, operand);
         return status != CAD_OK ? status : add_term(build, to, factor, operand);
     }
     if (!cad_build_has(build, operand, CAD_REUSED)) {
-        scale(build, &sum, factor);
-        chain(build, sum_at(build, to), sum.first, sum.last, sum.count);
-        drop_sum(build, number);
+        scale(build, sum, factor);
+        chain(build, to, sum->first, sum->last, sum->count);
+        sum->waits = 0;
         return CAD_OK;
     }
-    if (sum.count == 0) {
+    if (sum->count == 0) {
         return CAD_OK;
     }
-    const CadLink link = *link_at(build, sum.first);
+    const CadLink link = *link_at(build, sum->first);
     return add_term(build, to, link.factor * factor, link.source);
-}
-
-/* Whether a sum can be written out where it is used, however much later that is. */
-static int can_wait(const CadBuild *build, const CadSum *sum) {
-    const int flags = build->flags[sum->slot - build->base];
-    return sum->steady && !(flags & CAD_PINNED) && (!(flags & CAD_REUSED) || sum->count <= 1);
 }
 
 CadStatus cad_build_number(CadBuild *build, size_t i) {
@@ -179,19 +149,19 @@ CadStatus cad_build_number(CadBuild *build, size_t i) {
     const CadSlot third = cad_op_info[op].arity == 3 ? tape->entries[i - 1].a : e.a;
     double partials[3];
     cad_op_partials(op, wanted, value[e.a], value[e.b], value[third], value[e.out], partials);
-    uint32_t number;
-    CadStatus status = new_sum(build, e.out, &number);
-    for (int k = 0; k < n && status == CAD_OK; k++) {
+    CadSum *const sum = sum_at(build, e.out);
+    *sum = (CadSum){CAD_NONE, CAD_NONE, 0, 1, 1};
+    for (int k = 0; k < n; k++) {
         /* A factor of 0 absorbs whatever comes. */
-        if (wanted >> which[k] & 1 && partials[which[k]] != 0.0) {
-            status = add_operand(build, number, partials[which[k]], operands[k]);
+        if (wanted >> which[k] & 1 && partials[which[k]] != 0.0 &&
+            add_operand(build, sum, partials[which[k]], operands[k]) != CAD_OK) {
+            return CAD_NO_MEMORY;
         }
     }
-    if (status != CAD_OK) {
-        return status;
-    }
-    build->number[e.out - build->base] = number;
-    return can_wait(build, sum_at(build, number)) ? CAD_OK : write_row(build, number);
+    /* It can be written out where it is used, however much later that is. */
+    const int can_wait = sum->steady && !cad_build_has(build, e.out, CAD_PINNED) &&
+                         (!cad_build_has(build, e.out, CAD_REUSED) || sum->count <= 1);
+    return can_wait ? CAD_OK : write_row(build, e.out);
 }
 
 CadStatus cad_build_assignment(CadBuild *build, CadEntry e) {

@@ -38,18 +38,10 @@ void cad_build_use_all(CadBuild *build, CadSpan span) {
 
 CadSpans cad_build_spans(const CadBuild *build, CadEntry entry) {
     CadPlan *const plan = cad_tape_plan(build->tape, entry);
-    const CadEntryKind *const kind = cad_entry_kind(entry);
-    CadSpans spans = {.n = 0, .to = {0, -1}, .kept = {0, -1}};
-    for (CadSource source = cad_plan_sources(kind, plan); cad_next_source(&source);) {
-        if (is_active(plan, source.bit)) {
-            spans.which[spans.n] = source.view;
-            spans.from[spans.n++] = cad_source_span(&source);
-        }
-    }
-    spans.to = cad_entry_result(entry, plan);
-    spans.changes = cad_entry_overwrites(entry) || cad_plan_adds(kind, plan);
-    if (cad_entry_overwrites(entry)) {
-        spans.kept = (CadSpan){entry.out, (int64_t)entry.out + entry.b - 1};
-    }
-    return spans;
+    const int keeps = cad_entry_overwrites(entry);
+    return (CadSpans){
+        .to = cad_entry_result(entry, plan),
+        .kept = {keeps ? entry.out : 0, keeps ? (int64_t)entry.out + entry.b - 1 : -1},
+        .changes = keeps || cad_plan_adds(cad_entry_kind(entry), plan),
+    };
 }

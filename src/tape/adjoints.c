@@ -58,44 +58,33 @@ void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high) {
 }
 
 /* Copy adjoints [begin, end) if they are known, else write zeros. */
-static double *read_range(const CadTape *tape, size_t begin, size_t end, int known, double *to) {
+static double *read_range(const double *adjoints, size_t begin, size_t end, int known,
+                          double *to) {
     if (known && begin < end) {
-        memcpy(to, tape->adjoints + begin, (end - begin) * sizeof *to);
+        memcpy(to, adjoints + begin, (end - begin) * sizeof *to);
     } else if (begin < end) {
         memset(to, 0, (end - begin) * sizeof *to);
     }
-    return to + (end - begin);
+    return begin < end ? to + (end - begin) : to;
 }
 
 void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints) {
-    const size_t first = smaller(larger(tape->dirty_begin, begin), end);
-    const size_t last = smaller(larger(tape->known_end, first), end);
-    if (tape->n_blocks == 0) {
-        adjoints = read_range(tape, begin, first, 0, adjoints);
-        adjoints = read_range(tape, first, last, 1, adjoints);
-        read_range(tape, last, end, 0, adjoints);
-        return;
-    }
     for (size_t i = cad_tape_block_after(tape, begin); begin < end; i++) {
         while (i < tape->n_blocks && tape->blocks[i].eager && tape->blocks[i].begin < end) {
             i++;
         }
         const CadBlock *block = i < tape->n_blocks ? &tape->blocks[i] : NULL;
         const size_t gap = block != NULL ? smaller(larger(block->begin, begin), end) : end;
-        for (; begin < gap; begin++) {
-            *adjoints++ = begin >= first && begin < last ? tape->adjoints[begin] : 0.0;
-        }
-        const size_t stop = block != NULL ? smaller(block->end, end) : end;
-        if (begin < stop) {
+        const size_t first = smaller(larger(tape->dirty_begin, begin), gap);
+        const size_t last = smaller(larger(tape->known_end, first), gap);
+        adjoints = read_range(tape->adjoints, begin, first, 0, adjoints);
+        adjoints = read_range(tape->adjoints, first, last, 1, adjoints);
+        adjoints = read_range(tape->adjoints, last, gap, 0, adjoints);
+        begin = block != NULL ? smaller(block->end, end) : end;
+        if (block != NULL) {
             const int known = block->pass == tape->pass && tape->pass > 0;
-            if (known) {
-                memcpy(adjoints, cad_tape_adjoints(tape, (int64_t)begin) + begin,
-                       (stop - begin) * sizeof *adjoints);
-            } else {
-                memset(adjoints, 0, (stop - begin) * sizeof *adjoints);
-            }
-            adjoints += stop - begin;
-            begin = stop;
+            adjoints =
+                read_range(cad_tape_adjoints(tape, (int64_t)gap), gap, begin, known, adjoints);
         }
     }
 }

@@ -19,11 +19,9 @@ static int visit_plan(const CadTape *tape, CadEntry entry, Visit visit, void *co
         result = visit(context, span.low, span.high);
     }
     for (CadSource source = cad_plan_sources(kind, plan);
-         result == 0 && cad_next_source(&source);) {
-        if (source.bit < 0 || !(plan->passive >> source.bit & 1)) {
-            const CadSpan span = cad_source_span(&source);
-            result = visit(context, span.low, span.high);
-        }
+         result == 0 && cad_next_variable(&source);) {
+        const CadSpan span = cad_source_span(&source);
+        result = visit(context, span.low, span.high);
     }
     return result;
 }
@@ -136,14 +134,8 @@ static CadStatus make_room(const CadTape *tape, CadRanges *ranges) {
     if (ranges->count < ranges->capacity / 2) {
         return CAD_OK;
     }
-    const size_t wanted = ranges->capacity == 0 ? 64 : 2 * ranges->capacity;
-    CadRange *grown = cad_memory_resize(ranges->items, wanted, sizeof *grown);
-    if (grown == NULL) {
-        return CAD_NO_MEMORY;
-    }
-    ranges->items = grown;
-    ranges->capacity = wanted;
-    return CAD_OK;
+    return cad_memory_enlarge((void **)&ranges->items, &ranges->capacity, ranges->count + 1,
+                              sizeof *ranges->items);
 }
 
 static int note(void *context, int64_t low, int64_t high) {

@@ -280,6 +280,16 @@ static inline int cad_next_source(CadSource *source) {
     return 1;
 }
 
+/* The next one that carries derivatives. */
+static inline int cad_next_variable(CadSource *source) {
+    while (cad_next_source(source)) {
+        if (source->bit < 0 || !(source->plan->passive >> source->bit & 1)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 CadSpan cad_source_span(const CadSource *source);
 
 /* Put other slots in place of all that a plan names. */

@@ -17,33 +17,30 @@ static inline size_t smaller(size_t x, size_t y) {
 
 enum { FIRST_RECLAIM_MARKED = 1 << 20 }; /* a recording that will be rewound can wait */
 
-/* From how many entries on to reclaim (eight times as many slots count as much): a recording that
- * will be rewound can wait longer than what is made outside of any, a pinned tape has to. */
+/* From how much on to reclaim: a recording that will be rewound can wait for so much longer than
+ * what is made outside of any, a pinned tape has to. */
+static inline size_t limit(const CadTape *tape, size_t first, size_t wait) {
+    return tape->pinned > 0 ? SIZE_MAX : first + (tape->n_marks > 0 ? wait : 0);
+}
+
 static inline size_t entry_limit(const CadTape *tape) {
-    const size_t wait = tape->n_marks > 0 ? FIRST_RECLAIM_MARKED : 0;
-    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_entries + wait;
+    return limit(tape, tape->reclaim_entries, FIRST_RECLAIM_MARKED);
 }
 
 static inline size_t slot_limit(const CadTape *tape) {
-    const size_t wait = tape->n_marks > 0 ? 8 * (size_t)FIRST_RECLAIM_MARKED : 0;
-    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_slots + wait;
+    return limit(tape, tape->reclaim_slots, 8 * (size_t)FIRST_RECLAIM_MARKED);
 }
 
-/* Entries over arrays take longer to step over than those on single numbers. */
-static inline size_t plan_limit(const CadTape *tape) {
-    const size_t wait = tape->n_marks > 0 ? (size_t)FIRST_RECLAIM_MARKED : 0;
-    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_plan_words + wait;
-}
-
-/* What rules refer to lives as long as their entries do. */
-static inline size_t rule_limit(const CadTape *tape) {
-    const size_t wait = tape->n_marks > 0 ? (size_t)FIRST_RECLAIM_MARKED : 0;
-    return tape->pinned > 0 ? SIZE_MAX : tape->reclaim_rules + wait;
+/* Entries over arrays take longer to step over than those on single numbers, and what rules refer
+ * to lives as long as their entries do. */
+static inline int are_plans_due(const CadTape *tape) {
+    return tape->n_plan_words >= limit(tape, tape->reclaim_plan_words, FIRST_RECLAIM_MARKED) ||
+           tape->n_rules >= limit(tape, tape->reclaim_rules, FIRST_RECLAIM_MARKED);
 }
 
 static inline int reclaim_is_due(const CadTape *tape) {
     return tape->n_entries >= entry_limit(tape) || tape->n_slots >= slot_limit(tape) ||
-           tape->n_plan_words >= plan_limit(tape) || tape->n_rules >= rule_limit(tape);
+           are_plans_due(tape);
 }
 
 /* How far the tape may be filled before cad_tape_grow is due. */
@@ -58,7 +55,7 @@ static inline void set_room(CadTape *tape) {
     tape->entry_room = smaller(tape->entry_capacity - CAD_HEADROOM, entry_limit(tape));
     tape->slot_room = smaller(tape->slot_capacity - CAD_HEADROOM, slot_limit(tape));
     tape->slot_room = smaller(tape->slot_room, CAD_MOST_SLOTS - 2 * CAD_HEADROOM);
-    if (tape->n_plan_words >= plan_limit(tape) || tape->n_rules >= rule_limit(tape)) {
+    if (are_plans_due(tape)) {
         tape->entry_room = 0; /* the next entry asks for room, and finds it due */
     }
 }

@@ -32,21 +32,14 @@ static CadMark pop_mark(CadTape *tape) {
 void cad_tape_rewind(CadTape *tape) {
     const CadMark mark = pop_mark(tape);
     const size_t used = tape->n_slots;
-    tape->n_entries = mark.entries;
-    tape->n_slots = mark.slots;
+    CadFilled filled = {mark.entries, mark.slots, mark.plan_words, mark.assigned, tape->n_blocks};
+    while (filled.blocks > 0 && tape->blocks[filled.blocks - 1].begin >= mark.slots) {
+        filled.blocks--; /* none of them is lent: who borrows takes back first */
+        tape->n_borrowed -= tape->blocks[filled.blocks].values != NULL;
+    }
+    cad_tape_take_back(tape, filled);
     tape->handles = mark.handles;
-    tape->n_plan_words = mark.plan_words;
-    tape->n_assigned = mark.assigned;
     tape->n_rules = mark.rules;
-    while (tape->n_blocks > 0 && tape->blocks[tape->n_blocks - 1].begin >= mark.slots) {
-        tape->n_blocks--; /* none of them is lent: who borrows takes back first */
-        tape->n_borrowed -= tape->blocks[tape->n_blocks].values != NULL;
-    }
-    tape->known_end = smaller(tape->known_end, mark.slots);
-    forget_constants(tape);
-    if (tape->guards != NULL) {
-        cad_guards_forget(tape, mark.slots);
-    }
     if (tape->n_marks == 0) {
         cad_tape_trim(tape, used);
         set_room(tape);

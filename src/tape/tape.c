@@ -270,72 +270,60 @@ CadSlot cad_tape_push3(CadTape *tape, uint32_t code, CadSlot a, CadSlot b, CadSl
     return cad_tape_push(tape, code, a, b, value);
 }
 
-CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
-                        CadSlot *out) {
+/* A leaf of so many slots, of which all are written but its values. An empty one takes a slot all
+ * the same: each handle has one that is its own. */
+static CadStatus open_leaf(CadTape *tape, size_t count, int accumulate, CadSlot *out) {
     if (count > CAD_MOST_SLOTS / 2) {
         return CAD_TAPE_FULL;
     }
-    /* An empty leaf takes a slot all the same: each handle has one that is its own. */
     const size_t slots = count == 0 ? 1 : accumulate ? 2 * count : count;
     const CadStatus status = cad_tape_grow(tape, slots);
-    if (status != CAD_OK) {
-        return status;
+    if (status == CAD_OK) {
+        *out = (CadSlot)tape->n_slots;
+        memset(tape->values + *out + count, 0, (slots - count) * sizeof *tape->values);
+        tape->n_slots += slots;
+        tape->entries[tape->n_entries++] =
+            (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, accumulate ? 1 : 0};
     }
-    *out = (CadSlot)tape->n_slots;
-    double *const place = tape->values + *out;
-    const size_t given = values != NULL ? count : 0;
-    if (given > 0) {
-        memcpy(place, values, count * sizeof *values);
+    return status;
+}
+
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+                        CadSlot *out) {
+    const CadStatus status = open_leaf(tape, count, accumulate, out);
+    if (status == CAD_OK && count > 0 && values != NULL) {
+        memcpy(tape->values + *out, values, count * sizeof *values);
+    } else if (status == CAD_OK) {
+        memset(tape->values + *out, 0, count * sizeof *values);
     }
-    memset(place + given, 0, (slots - given) * sizeof *values);
-    tape->n_slots += slots;
-    tape->entries[tape->n_entries++] =
-        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, accumulate ? 1 : 0};
-    return CAD_OK;
+    return status;
 }
 
 CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out) {
-    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
-    if (status != CAD_OK) {
-        return status;
-    }
-    *out = (CadSlot)tape->n_slots;
-    tape->values[*out] = 0.0; /* an empty leaf takes a slot all the same */
-    tape->n_slots += larger(count, 1);
-    tape->entries[tape->n_entries++] =
-        (CadEntry){CAD_CODE(CAD_OP_LEAF, 0), *out, (CadSlot)count, 0};
-    return CAD_OK;
+    return open_leaf(tape, count, 0, out);
 }
 
 CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out) {
-    const CadStatus status = cad_tape_grow(tape, larger(count, 1));
-    if (status != CAD_OK) {
-        return status;
+    const size_t slots = larger(count, 1);
+    CadStatus status = cad_tape_grow(tape, slots);
+    if (status == CAD_OK) {
+        *out = (CadSlot)tape->n_slots;
+        status =
+            cad_tape_note_block(tape, *out, *out + slots, may_change ? CAD_CONSTANTS : CAD_RESULT);
     }
-    *out = (CadSlot)tape->n_slots;
-    const size_t end = tape->n_slots + larger(count, 1);
-    const CadStatus noted =
-        cad_tape_note_block(tape, tape->n_slots, end, may_change ? CAD_CONSTANTS : CAD_RESULT);
-    if (noted == CAD_OK) {
-        CadBlock *block = cad_tape_find_block(tape, *out);
+    if (status == CAD_OK) {
+        CadBlock *const block = cad_tape_find_block(tape, *out);
         if (block != NULL) {
             block->constant = 1;
         }
-        tape->n_slots = end;
+        tape->n_slots += slots;
     }
-    return noted;
+    return status;
 }
 
 CadStatus cad_tape_push_plan(CadTape *tape, uint32_t code, size_t slots, size_t words,
                              CadPlan **plan) {
-    CadStatus status = cad_tape_grow(tape, slots);
-    if (status == CAD_OK) {
-        status = cad_memory_grow((void **)&tape->plans, &tape->plan_capacity,
-                                 tape->n_plan_words + words, sizeof *tape->plans);
-    }
-    if (status == CAD_OK && tape->n_plan_words + words > UINT32_MAX) {
-        status = CAD_TAPE_FULL;
-    }
+    CadStatus status = cad_tape_grow_by(tape, (CadFilled){.slots = slots, .plan_words = words});
     const CadSlot out = (CadSlot)tape->n_slots;
     if (status == CAD_OK) {
         status = cad_tape_note_block(tape, out, out + slots, CAD_RESULT);

@@ -128,9 +128,9 @@ static void check_tile_partials(CadScratch *scratch, const Tile *tile) {
         if (domains[tile->op][which].whole) {
             continue; /* is a constant always */
         }
-        const CadStrip p =
-            cad_strip_partial(scratch, tile->op, which, tile->x[0].strip, tile->x[1].strip,
-                              tile->x[2].strip, tile->v.strip, tile->n);
+        const CadStrip x[4] = {tile->x[0].strip, tile->x[1].strip, tile->x[2].strip,
+                               tile->v.strip};
+        const CadStrip p = cad_strip_partial(scratch, tile->op, which, x, tile->n);
         for (size_t i = 0; i < tile->n; i++) {
             double partials[OPERANDS] = {0.0, 0.0, 0.0};
             cad_op_partials(tile->op, 1 << which, at(tile->x[0].strip, i), at(tile->x[1].strip, i),
