@@ -1,4 +1,4 @@
-/* What the loops of kernels.c and second.c have in common. */
+/* What the loops of kernels.c and directions.c have in common. */
 #ifndef CAD_KERNELS_LOOPS_H
 #define CAD_KERNELS_LOOPS_H
 

@@ -160,7 +160,7 @@ CadStatus cad_build_add(CadBuild *build, CadAdd add, const double *factors);
 /* Write those that wait and have written to a span. */
 CadStatus cad_build_end_waiting(CadBuild *build, CadSpan span);
 
-/* --- arrays.c --- */
+/* --- array_steps.c --- */
 
 /* Append the steps of a live entry over arrays. */
 CadStatus cad_build_array(CadBuild *build, CadEntry entry);
@@ -168,7 +168,7 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry);
 /* In the end: put places for slots in the words of all steps. */
 void cad_build_rename_words(CadBuild *build);
 
-/* --- numbers.c --- */
+/* --- rows.c --- */
 
 /* Append the row of a live operation on single numbers, or have it wait; and those of an
  * assignment: the target goes to where the entry keeps it, and the source to the target. */

@@ -1,5 +1,5 @@
 /* The steps of a frozen linear map, as they stand in its words: what steps.c writes,
- * sweep.c carries out and check.c looks through. All but rows are plans, as those of entries over
+ * sweep.c carries out and validate.c looks through. All but rows are plans, as those of entries over
  * arrays are (tape/entries.h), whose slots are places:
  *
  *   CAD_LINEAR_ROWS     each row sets its target to the sum of its terms

@@ -7,7 +7,6 @@
 #include "sweeps/sweeps.h"
 
 #include "table/ops.h"
-#include "tape/tape.h"
 
 /* --- the algebra of recording, from the rows --- */
 

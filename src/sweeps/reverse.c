@@ -76,10 +76,8 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transi
             break;
         case CAD_CODE(CAD_OP_ASSIGN, 0):
         case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {
-            const double former = value[e.out];
             const double assigned = adjoint[e.a];
-            value[e.out] = value[e.a];
-            value[e.a] = former;
+            cad_exchange_number(tape, e);
             adjoint[e.a] = g; /* what was overwritten is a result as well */
             latest = CAD_NONE;
             low = e.a < low ? e.a : low;
@@ -109,37 +107,32 @@ CadStop cad_sweep_reverse(CadTape *tape, size_t begin, size_t end, size_t transi
     return (CadStop){i, 0};
 }
 
-static void exchange(CadTape *tape, CadEntry e, int undo) {
-    if (CAD_IS_ARRAY_ENTRY(e)) {
+/* What an entry has overwritten and what stands there change places. */
+static void exchange(CadTape *tape, size_t i, int undo) {
+    const CadEntry e = tape->entries[i];
+    if (cad_entry_overwrites(e) && CAD_IS_ARRAY_ENTRY(e)) {
         cad_array_exchange(tape, e, undo);
-    } else {
-        const double former = tape->values[e.out];
-        tape->values[e.out] = tape->values[e.a];
-        tape->values[e.a] = former;
+    } else if (cad_entry_overwrites(e)) {
+        cad_exchange_number(tape, e);
     }
 }
 
 void cad_sweep_redo(CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_assigned > 0; i++) {
-        if (cad_entry_overwrites(tape->entries[i])) {
-            exchange(tape, tape->entries[i], 0);
-        }
+        exchange(tape, i, 0);
     }
 }
 
 void cad_sweep_undo(CadTape *tape, size_t begin, size_t end) {
-    for (size_t i = end; i > begin && tape->n_assigned > 0; i--) {
-        if (cad_entry_overwrites(tape->entries[i - 1])) {
-            exchange(tape, tape->entries[i - 1], 1);
-        }
+    for (size_t i = end; i-- > begin && tape->n_assigned > 0;) {
+        exchange(tape, i, 1);
     }
 }
 
 void cad_sweep_undo_dead(CadTape *tape, const CadReclaim *reclaim) {
-    for (size_t i = tape->n_entries; i > 0 && tape->n_assigned > 0; i--) {
-        const CadEntry e = tape->entries[i - 1];
-        if (cad_entry_overwrites(e) && !cad_reclaim_is_live(reclaim, e.out)) {
-            exchange(tape, e, 1);
+    for (size_t i = tape->n_entries; i-- > 0 && tape->n_assigned > 0;) {
+        if (!cad_reclaim_is_live(reclaim, tape->entries[i].out)) {
+            exchange(tape, i, 1);
         }
     }
 }

@@ -5,7 +5,6 @@
  * numbers of ops_duals.h with x' or y' set to 1; they are then shared by all lanes. */
 #include "table/duals.h"
 #include "sweeps/sweeps.h"
-#include "tape/tape.h"
 
 /* --- the sweep --- */
 
@@ -129,9 +128,7 @@ static int all_zero(const double *numbers, size_t count) {
 /* As for the reverse sweep; the lanes are those of what was overwritten, of target and source. */
 static void second_assign(CadTape *tape, CadEntry e, size_t lanes, const double *former_lanes,
                           double *target, double *source) {
-    const double former = tape->values[e.out];
-    tape->values[e.out] = tape->values[e.a];
-    tape->values[e.a] = former;
+    cad_exchange_number(tape, e);
     if (!(e.code & CAD_PASSIVE_B)) {
         tape->adjoints[e.b] += tape->adjoints[e.a];
         for (size_t k = 0; k < lanes; k++) {

@@ -8,6 +8,14 @@
 #include "arrays/lanes.h"
 #include "tape/adjoints.h"
 #include "tape/reclaim.h"
+#include "tape/tape.h"
+
+/* An assignment of a number: what it has overwritten and what stands there change places. */
+static inline void cad_exchange_number(CadTape *tape, CadEntry e) {
+    const double former = tape->values[e.out];
+    tape->values[e.out] = tape->values[e.a];
+    tape->values[e.a] = former;
+}
 
 /* Compute the values of entries [begin, end) again from those of the leaves and constants. */
 void cad_sweep_value(CadTape *tape, size_t begin, size_t end);

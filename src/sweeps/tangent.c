@@ -2,7 +2,6 @@
 #include "sweeps/sweeps.h"
 
 #include "table/ops.h"
-#include "tape/tape.h"
 
 /* The lanes of a slot. */
 #define LANES_OF(slot) (tangents + (size_t)((slot) - base) * lanes)
@@ -58,7 +57,7 @@ static CAD_APART void push_two(double *out, const double *a, const double *b, si
 
 CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inputs_end,
                             CadSlot base, size_t lanes, double *tangents) {
-    double *value = tape->values;
+    const double *value = tape->values;
     CadAlong along = {{tangents, base, lanes}, {NULL, base, lanes}, NULL};
     CadStatus status = cad_lanes_open_room(tape, begin, end, lanes, &along.room);
     if (status != CAD_OK) {
@@ -84,9 +83,7 @@ CadStatus cad_sweep_tangent(CadTape *tape, size_t begin, size_t end, size_t inpu
             break;
         case CAD_CODE(CAD_OP_ASSIGN, 0):
         case CAD_CODE(CAD_OP_ASSIGN, CAD_PASSIVE_B): {
-            const double former = value[e.out];
-            value[e.out] = value[e.a];
-            value[e.a] = former;
+            cad_exchange_number(tape, e);
             for (size_t k = 0; k < lanes; k++) {
                 out[k] = LANES_OF(e.a)[k];
                 LANES_OF(e.a)[k] = e.code & CAD_PASSIVE_B ? 0.0 : LANES_OF(e.b)[k];

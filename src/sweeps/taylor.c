@@ -1,6 +1,5 @@
 /* The Taylor sweep: one forward loop that carries the coefficients of power series. */
 #include "sweeps/sweeps.h"
-#include "tape/tape.h"
 
 typedef struct Sweep {
     CadTape *tape;
@@ -35,11 +34,8 @@ static CadStatus step_number(const Sweep *sweep, size_t i) {
 
 /* What is overwritten is kept, and so are its coefficients. */
 static void step_assign(const Sweep *sweep, CadEntry e) {
-    double *const value = sweep->tape->values;
-    const double former = value[e.out];
     const size_t bytes = sweep->order * sizeof(double);
-    value[e.out] = value[e.a];
-    value[e.a] = former;
+    cad_exchange_number(sweep->tape, e);
     memcpy(coefficients_of(sweep, e.out), coefficients_of(sweep, e.a), bytes);
     if (e.code & CAD_PASSIVE_B) {
         memset(coefficients_of(sweep, e.a), 0, bytes);

@@ -1,6 +1,5 @@
 /* The value sweep: run the recorded operations again. */
 #include "sweeps/sweeps.h"
-#include "tape/tape.h"
 
 /* What entries add to are adjoints of recorded sweeps, which began as zeros: unlike assignments,
  * additions are not undone. */

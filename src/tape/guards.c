@@ -23,8 +23,13 @@ void cad_guards_free(CadTape *tape) {
     }
 }
 
-static CadStatus note(CadGuards *guards, CadSlot slot, size_t count, int equality) {
-    if (count == 0) {
+CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
+                              int equality) {
+    CadGuards *guards = tape->guards;
+    while (guards != NULL && guards->serial != serial) {
+        guards = guards->outer;
+    }
+    if (guards == NULL || count == 0) {
         return CAD_OK;
     }
     const CadStatus status = cad_memory_grow((void **)&guards->items, &guards->capacity,
@@ -36,16 +41,7 @@ static CadStatus note(CadGuards *guards, CadSlot slot, size_t count, int equalit
 }
 
 CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality) {
-    return note(tape->guards, slot, count, equality);
-}
-
-CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
-                              int equality) {
-    CadGuards *guards = tape->guards;
-    while (guards != NULL && guards->serial != serial) {
-        guards = guards->outer;
-    }
-    return guards == NULL ? CAD_OK : note(guards, slot, count, equality);
+    return cad_guard_note_late(tape, tape->guards->serial, slot, count, equality);
 }
 
 void cad_guard_obstacle(CadTape *tape, const char *text) {

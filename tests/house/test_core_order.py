@@ -29,7 +29,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"second", "series"},
+            {"directions", "series"},
         ],
     ),
     (
@@ -51,7 +51,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"walk"},
             {"terms"},
             {"kinds"},
-            {"values", "tangent", "taylor", "moves", "reverse"},
+            {"values", "moves", "entry_tangent", "entry_reverse", "entry_taylor"},
             {"runs"},
         ],
     ),
@@ -64,9 +64,9 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"linear"},
             {"steps"},
-            {"check", "sweep"},
+            {"validate", "sweep"},
             {"inner"},
-            {"spans", "adds", "arrays", "numbers"},
+            {"spans", "adds", "array_steps", "rows"},
             {"build"},
         ],
     ),
