@@ -4,30 +4,13 @@
 
 #include "table/special.h"
 
-#undef IF
-#undef AND
-#undef OR
-#undef LT
-#undef LE
-#undef GT
-#undef GE
-#undef EQ
-#undef NE
-#undef ISNAN
-#undef ISINF
-#undef ABS
-#undef C
 #define IF(condition, x, y) A(where, condition, x, y)
 #define AND(x, y) A(multiply, x, y)
 #define OR(x, y) A(maximum, x, y)
 #define LT(x, y) A(less, x, y)
 #define LE(x, y) A(less_equal, x, y)
-#define GT(x, y) A(less, y, x)
-#define GE(x, y) A(less_equal, y, x)
 #define EQ(x, y) A(equal, x, y)
 #define NE(x, y) A(not_equal, x, y)
-#define ISNAN(x) A(not_equal, x, x)
-#define ISINF(x) A(equal, A(absolute, x), K(INFINITY))
 #define ABS(x) A(absolute, x)
 #define C(constant) K(constant)
 #define L(number) (number)
@@ -104,19 +87,12 @@ CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) 
 
 /* --- the table --- */
 
-#define CASE(name, which, partial)                                                                \
-    case CAD_OP_##name * 4 + which:                                                               \
-        return partial;
-#define CAD_ROW1(name, value, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
-
 CadNumbers cad_graph_partials(const CadShape *context, CadOp op, int which,
                               const CadNumbers operands[4]) {
     const CadNumbers x = operands[0], y = operands[1], z = operands[2], v = operands[3];
     (void)v, (void)y, (void)z;
     switch ((int)op * 4 + which) {
-#include "ops_rows.h"
+#include "ops_partials.h"
     default:
         return (CadNumbers){cad_graph_constant(context->graph, NAN), cad_no_strides};
     }

@@ -9,17 +9,14 @@
 #include "numbers/objects/state.h"
 #include "table/special.h"
 
-static PyObject *consume1(CadOp op, PyObject *x) {
-    if (x == NULL) {
-        return NULL;
+/* A word of one operand has no second one. */
+static PyObject *consume(CadOp op, PyObject *x, PyObject *y) {
+    PyObject *result = NULL;
+    if (x != NULL && cad_op_info[op].arity == 1) {
+        result = cad_apply1(op, x);
+    } else if (x != NULL && y != NULL) {
+        result = cad_apply2(op, x, y);
     }
-    PyObject *result = cad_apply1(op, x);
-    Py_DECREF(x);
-    return result;
-}
-
-static PyObject *consume2(CadOp op, PyObject *x, PyObject *y) {
-    PyObject *result = x == NULL || y == NULL ? NULL : cad_apply2(op, x, y);
     Py_XDECREF(x);
     Py_XDECREF(y);
     return result;
@@ -57,10 +54,6 @@ static PyObject *outcome(PyObject *x, PyObject *y, int how) {
         return cad_apply2(CAD_OP_less, x, y);
     case Py_LE:
         return cad_apply2(CAD_OP_less_equal, x, y);
-    case Py_GT:
-        return cad_apply2(CAD_OP_less, y, x);
-    case Py_GE:
-        return cad_apply2(CAD_OP_less_equal, y, x);
     default:
         return cad_apply2(how == Py_EQ ? CAD_OP_equal : CAD_OP_not_equal, x, y);
     }
@@ -158,19 +151,6 @@ static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
     return result;
 }
 
-#undef IF
-#undef AND
-#undef OR
-#undef LT
-#undef LE
-#undef GT
-#undef GE
-#undef EQ
-#undef NE
-#undef ISNAN
-#undef ISINF
-#undef ABS
-#undef C
 #define IF(condition, x, y)                                                                       \
     (judge(c, condition) == EVERYWHERE ? chosen(c, x)                                             \
      : judged(c) == NOWHERE            ? chosen(c, y)                                             \
@@ -180,46 +160,22 @@ static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
 #define OR(x, y) combine(x, y, PyNumber_Or, CAD_OP_maximum)
 #define LT(x, y) compare(x, y, Py_LT)
 #define LE(x, y) compare(x, y, Py_LE)
-#define GT(x, y) compare(x, y, Py_GT)
-#define GE(x, y) compare(x, y, Py_GE)
 #define EQ(x, y) compare(x, y, Py_EQ)
 #define NE(x, y) compare(x, y, Py_NE)
-#define ISNAN(x) compare(x, x, Py_NE)
-#define ISINF(x) compare(magnitude(x), PyFloat_FromDouble(INFINITY), Py_EQ)
 #define ABS(x) magnitude(x)
 #define C(constant) PyFloat_FromDouble(constant)
 
-#define A(name, ...) word_##name(__VA_ARGS__)
+#define A(name, ...) consume(CAD_OP_##name, CAD_FIRST_TWO(__VA_ARGS__, NULL, NULL))
 #define K(constant) PyFloat_FromDouble(constant)
 #define L(number) Py_NewRef(number)
 #define P(number) plain(number)
-
-#define CAD_ROW1(name, value_, dx)                                                                \
-    static inline PyObject *word_##name(PyObject *x) {                                            \
-        return consume1(CAD_OP_##name, x);                                                        \
-    }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
-    static inline PyObject *word_##name(PyObject *x, PyObject *y) {                               \
-        return consume2(CAD_OP_##name, x, y);                                                     \
-    }
-#define CAD_ROW3(name, value_, dx, dy, dz) /* no partial is written with one */
-#include "ops_rows.h"
-#undef CAD_ROW1
-#undef CAD_ROW2
-#undef CAD_ROW3
 
 static PyObject *partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z, PyObject *v) {
     (void)z;
     Conditions conditions = {.depth = 0};
     Conditions *const c = &conditions;
     switch ((int)op * 4 + which) {
-#define CASE(name, which, formula)                                                                \
-    case CAD_OP_##name * 4 + which:                                                               \
-        return formula;
-#define CAD_ROW1(name, value_, dx) CASE(name, 0, dx)
-#define CAD_ROW2(name, value_, dx, dy) CASE(name, 0, dx) CASE(name, 1, dy)
-#define CAD_ROW3(name, value_, dx, dy, dz) CASE(name, 0, dx) CASE(name, 1, dy) CASE(name, 2, dz)
-#include "ops_rows.h"
+#include "ops_partials.h"
     default:
         PyErr_SetString(PyExc_SystemError, "cadiff: no such partial");
         return NULL;
