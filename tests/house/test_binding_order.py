@@ -46,7 +46,7 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("var", [{"var"}, {"sweep", "values"}, {"grad"}, {"members", "operators"}]),
     (
         "array",
-        [{"array"}, {"inner"}, {"operands"}, {"apply", "gather", "kinds"}, {"assign"}, {"index"}],
+        [{"array"}, {"inner"}, {"operands"}, {"results"}, {"arithmetic", "gather"}, {"assign"}, {"index"}],
     ),
     ("dual", [{"apply", "dual"}, {"index", "make"}, {"members", "operators"}]),
     ("module", [{"module"}, {"methods", "objects", "table", "ufuncs"}, {"ready"}]),

@@ -4,7 +4,7 @@
 
 #include "numbers/objects/types.h"
 
-/* --- operations (apply.c) --- */
+/* --- operations (arithmetic.c) --- */
 
 /* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
  * without an exception if an operand is something else. */
@@ -24,7 +24,7 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);
 
 /* An operation of a kind over array Vars, at least one of them, and plain arrays, of a shape but
  * for axes of length 1; with `shape` NULL, of that which they have together. Axes whose bit is in
- * `summed` have length 1 in the result. NULL as for cad_array_apply (kinds.c). */
+ * `summed` have length 1 in the result. NULL as for cad_array_apply. */
 PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const npy_intp *shape,
                          uint64_t summed);
 

@@ -9,8 +9,6 @@
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
 
-#include "arrays/arrays.h"
-
 /* --- what is assigned, and to whom --- */
 
 /* Why the numbers that an array views, which are of a block, must stay what they are; or NULL. */
@@ -22,8 +20,7 @@ static const char *why_kept(const CadVar *var, const CadBlock *block) {
     }
     if (var->slot < var->tape->mark_slots) {
         return "an array that was made outside of the function that is being differentiated is "
-               "not "
-               "assigned to inside of it: make the array inside, or assign to a copy, y = "
+               "not assigned to inside of it: make the array inside, or assign to a copy, y = "
                "y.copy()";
     }
     if (var->view->flags & CAD_INPUT && block != NULL && block->singly) {
@@ -97,20 +94,10 @@ static int fit(CadArrayOperands *all, int ndim, const npy_intp *shape) {
     return 0;
 }
 
-/* The target of an assignment, by NumPy's rules: an array over the values if it is a view. */
+/* The target of an assignment, by NumPy's rules: an array over the values if it is a view, which
+ * a single element is as well. */
 static PyObject *target_of(CadVar *var, PyObject *key) {
-    PyObject *tail = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
-    PyObject *whole = tail;
-    int ellipsis = 0;
-    for (Py_ssize_t i = 0; tail != NULL && i < PyTuple_GET_SIZE(tail); i++) {
-        ellipsis = ellipsis || PyTuple_GET_ITEM(tail, i) == Py_Ellipsis;
-    }
-    if (tail != NULL && !ellipsis) { /* so that a single element is a view as well */
-        PyObject *end = PyTuple_Pack(1, Py_Ellipsis);
-        whole = end == NULL ? NULL : PySequence_Concat(tail, end);
-        Py_XDECREF(end);
-        Py_DECREF(tail);
-    }
+    PyObject *whole = cad_key_with_ellipsis(key);
     PyObject *array =
         whole == NULL ? NULL : cad_var_transient(var, var->tape->values, NPY_ARRAY_WRITEABLE);
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
@@ -121,35 +108,29 @@ static PyObject *target_of(CadVar *var, PyObject *key) {
 
 /* --- the entries of an assignment --- */
 
-static int push(CadTape *tape, const CadRequest *request) {
-    CadSlot out;
-    const CadStatus status = cad_array_push(tape, request, &out);
-    return status == CAD_OK ? 0 : cad_raise_status(status);
-}
-
-/* Assign to a view. The source's strides and slot are set. */
-static int assign_view(CadTape *tape, const CadArrayOperand *source, CadSlot slot,
-                       const CadShape *shape, const int64_t *strides) {
+/* An operation on the source alone, whose result is written, or added, to a view. */
+static int push_to(CadTape *tape, CadOp op, const CadArrayOperand *source, const CadShape *shape,
+                   CadPlace to, size_t slots, CadSlot *out) {
     int64_t from[NPY_MAXDIMS];
-    cad_spread(source, 0, shape, from);
+    cad_spread(source, shape, from);
     const CadRequest request = {
-        .op = CAD_OP_ASSIGN,
+        .op = op,
         .passive = (uint32_t)(source->passive != 0) << 1,
         .ndim = shape->ndim,
         .shape = shape->wide,
         .n_views = 2,
-        .views = {{slot, strides}, {source->slot, from}},
-        .slots = (size_t)shape->size,
+        .views = {to, {source->slot, from}},
+        .slots = slots,
         .index = -1,
+        .extra = {op == CAD_OP_SUM, 0}, /* which adds to what is there */
     };
-    return push(tape, &request);
+    return cad_push(tape, &request, out);
 }
 
 /* Assign one number: an entry of the scalar kind. */
 static int assign_number(CadTape *tape, const CadArrayOperand *source, CadSlot slot) {
-    const CadStatus status = cad_tape_ensure(tape);
-    if (status != CAD_OK) {
-        return cad_raise_status(status);
+    if (cad_check(cad_tape_ensure(tape)) < 0) {
+        return -1;
     }
     cad_tape_use_singly(tape, slot);
     const int passive = source->passive ? CAD_PASSIVE_B : 0;
@@ -160,103 +141,93 @@ static int assign_number(CadTape *tape, const CadArrayOperand *source, CadSlot s
     return 0;
 }
 
-/* Assign to the elements that offsets name, one after the other. */
-static int assign_scattered(CadVar *var, CadArrayOperands *all, PyArrayObject *offsets, size_t low,
-                            size_t high) {
-    CadTape *tape = var->tape;
-    CadArrayOperand *source = &all->of[0];
+/* Assign to a view, which is an array over the values. */
+static int assign_view(CadTape *tape, const CadArrayOperand *source, PyArrayObject *target) {
+    const CadSlot slot = (CadSlot)((double *)PyArray_DATA(target) - tape->values);
+    if (PyArray_NDIM(target) == 0) {
+        return assign_number(tape, source, slot);
+    }
     CadShape shape;
-    cad_fill_shape(&shape, PyArray_NDIM(offsets), PyArray_DIMS(offsets));
-    int64_t strides[NPY_MAXDIMS], own[NPY_MAXDIMS];
-    cad_spread(source, 0, &shape, strides);
-    cad_contiguous(&shape, own);
-    int64_t stride = source->ndim == 0 ? 0 : 1;
+    int64_t strides[NPY_MAXDIMS];
+    cad_fill_shape(&shape, PyArray_NDIM(target), PyArray_DIMS(target));
+    for (int i = 0; i < shape.ndim; i++) {
+        strides[i] = PyArray_STRIDE(target, i) / (npy_intp)sizeof(double);
+    }
+    CadSlot out;
+    return push_to(tape, CAD_OP_ASSIGN, source, &shape, (CadPlace){slot, strides},
+                   (size_t)shape.size, &out);
+}
+
+/* Assign to the elements that offsets name, one after the other. */
+static int assign_scattered(CadVar *var, CadArrayOperand *source, PyArrayObject *array) {
+    CadTape *tape = var->tape;
+    const int64_t stride = source->ndim == 0 ? 0 : 1;
+    CadSlot from = (CadSlot)source->slot, out;
     if (source->ndim > 0) { /* a copy in the order of the offsets */
-        const CadRequest copy = {
-            .op = CAD_OP_positive,
-            .passive = (uint32_t)(source->passive != 0) << 1,
-            .ndim = shape.ndim,
-            .shape = shape.wide,
-            .n_views = 2,
-            .views = {{CAD_OWN, own}, {source->slot, strides}},
-            .slots = (size_t)shape.size,
-            .index = -1,
-        };
-        CadSlot out;
-        const CadStatus status = cad_array_push(tape, &copy, &out);
-        if (status != CAD_OK) {
-            return cad_raise_status(status);
+        CadShape shape;
+        int64_t own[NPY_MAXDIMS], length = 1;
+        cad_fill_shape(&shape, PyArray_NDIM(array), PyArray_DIMS(array));
+        for (int axis = shape.ndim; axis-- > 0;) {
+            own[axis] = length;
+            length *= shape.wide[axis];
         }
-        source->slot = out;
+        if (push_to(tape, CAD_OP_positive, source, &shape, (CadPlace){CAD_OWN, own},
+                    (size_t)shape.size, &from) < 0) {
+            return -1;
+        }
     }
-    CadSlot index;
-    if (cad_put_offsets(tape, offsets, &index) < 0) {
-        return -1;
-    }
-    const int64_t size = shape.size;
-    const CadRequest request = {
-        .op = CAD_OP_SCATTER,
-        .passive = source->passive != 0,
-        .ndim = 1,
-        .shape = &size,
-        .n_views = 1,
-        .views = {{source->slot, &stride}},
-        .slots = (size_t)shape.size,
-        .index = index,
-        .extra = {(int64_t)low, (int64_t)high},
-    };
-    return push(tape, &request);
+    CadOffsets offsets;
+    return cad_put_offsets(var, array, &offsets) < 0
+               ? -1
+               : cad_push_by_offsets(tape, CAD_OP_SCATTER, &offsets, (CadPlace){from, &stride},
+                                     source->passive != 0, (size_t)offsets.size, &out);
 }
 
 static int assign(CadVar *var, PyObject *key, CadArrayOperands *all) {
-    CadTape *tape = var->tape;
-    size_t low, high;
-    cad_var_bounds(var, &low, &high);
     PyObject *part = target_of(var, key);
     if (part == NULL) {
         return -1;
     }
-    int status = 0;
-    PyArrayObject *target = (PyArrayObject *)part;
-    if (PyArray_SIZE(target) == 0) {
-        status = fit(all, PyArray_NDIM(target), PyArray_DIMS(target));
-    } else if (cad_is_in_values(tape, part)) {
-        const CadSlot slot = (CadSlot)((double *)PyArray_DATA(target) - tape->values);
-        CadShape shape;
-        int64_t strides[NPY_MAXDIMS];
-        cad_fill_shape(&shape, PyArray_NDIM(target), PyArray_DIMS(target));
-        for (int i = 0; i < shape.ndim; i++) {
-            strides[i] = PyArray_STRIDE(target, i) / (npy_intp)sizeof(double);
-        }
-        status = fit(all, shape.ndim, shape.of);
-        if (status == 0) {
-            status = cad_put_operands(all);
-        }
-        if (status == 0) {
-            status = shape.size == 1 && shape.ndim == 0
-                         ? assign_number(tape, &all->of[0], slot)
-                         : assign_view(tape, &all->of[0], slot, &shape, strides);
-        }
-    } else {
-        PyArrayObject *offsets = cad_offsets_of(var, key, low);
-        status = offsets == NULL ? -1 : fit(all, PyArray_NDIM(offsets), PyArray_DIMS(offsets));
-        if (status == 0) {
-            status = cad_put_operands(all);
-        }
-        if (status == 0) {
-            status = assign_scattered(var, all, offsets, low, high);
-        }
-        Py_XDECREF(offsets);
+    const int is_view = cad_is_in_values(var->tape, part);
+    if (!is_view && PyArray_SIZE((PyArrayObject *)part) > 0) {
+        Py_SETREF(part, (PyObject *)cad_offsets_of(var, key));
     }
-    Py_DECREF(part);
+    PyArrayObject *target = (PyArrayObject *)part;
+    int status = part == NULL ? -1 : fit(all, PyArray_NDIM(target), PyArray_DIMS(target));
+    if (status == 0 && PyArray_SIZE(target) > 0) {
+        status = cad_put_operands(all) < 0 ? -1
+                 : is_view                 ? assign_view(var->tape, &all->of[0], target)
+                                           : assign_scattered(var, &all->of[0], target);
+    }
+    Py_XDECREF(part);
     return status;
 }
 
-int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
-    if (check_target(var) < 0) {
-        return -1;
+static int refuse_source(PyObject *source, PyObject *value) {
+    if (CAD_IS_DUAL(source)) {
+        cad_state.n_refused_duals++;
+        PyErr_SetString(PyExc_TypeError,
+                        "a Dual is assigned to an array of Vars: collect Duals with "
+                        "cadiff.array([...]), or assign them to a Dual array, "
+                        "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
+                        "derivative cadiff.zeros makes such arrays by itself");
+    } else if (cad_is_complex(value)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a complex number is assigned to an array of real ones: make the array "
+                        "with cadiff.numpy.zeros(shape, complex), or assign z.real");
+    } else {
+        PyErr_Format(
+            PyExc_TypeError,
+            "what is assigned to an array of numbers is a real number or an array of real "
+            "numbers, with or without derivatives, not %s",
+            Py_TYPE(value)->tp_name);
     }
-    if (cad_state.rows_lent && cad_check_writable((PyObject *)var) < 0) {
+    return -1;
+}
+
+int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
+    if (check_target(var) < 0 ||
+        (cad_state.rows_lent && cad_check_writable((PyObject *)var) < 0)) {
         return -1;
     }
     if (cad_has_masks(key)) {
@@ -276,32 +247,13 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     Py_XDECREF(numbers);
     CadArrayOperands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : cad_take_operand(&all, source);
-    if (status > 0 && CAD_IS_DUAL(source)) {
-        cad_state.n_refused_duals++;
-        PyErr_SetString(PyExc_TypeError,
-                        "a Dual is assigned to an array of Vars: collect Duals with "
-                        "cadiff.array([...]), or assign them to a Dual array, "
-                        "cadiff.Dual(np.zeros(shape), tangent); inside of cadiff.jvp, jacfwd and "
-                        "derivative cadiff.zeros makes such arrays by itself");
-    } else if (status > 0 && cad_is_complex(value)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a complex number is assigned to an array of real ones: make the array "
-                        "with cadiff.numpy.zeros(shape, complex), or assign z.real");
-    } else if (status > 0) {
-        PyErr_Format(
-            PyExc_TypeError,
-            "what is assigned to an array of numbers is a real number or an array of real "
-            "numbers, with or without derivatives, not %s",
-            Py_TYPE(value)->tp_name);
-    }
-    if (status == 0 && cad_pin(var->tape) == 0) {
+    status = status > 0 ? refuse_source(source, value) : status < 0 ? -1 : cad_pin(var->tape);
+    if (status == 0) {
         status = assign(var, plain_key, &all);
         cad_tape_unpin(var->tape);
         if (status == 0 && !all.of[0].passive) {
             cad_tape_activate(var->tape, var->slot);
         }
-    } else {
-        status = -1;
     }
     cad_release_operands(&all);
     Py_XDECREF(plain_key);
@@ -311,129 +263,74 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
 
 /* --- arrays that were just made --- */
 
-int cad_array_write(CadVar *target, PyObject *value) {
-    CadTape *tape = target->tape;
-    CadArrayOperands all = {.tape = tape, .n = 0};
+/* An operation on a value, with its result in the place of all elements, or added to them. */
+static int put_whole(CadVar *target, PyObject *value, CadOp op) {
+    const int ndim = CAD_IS_VAR_ARRAY(target) ? target->view->ndim : 0;
+    CadArrayOperands all = {.tape = target->tape, .n = 0};
+    CadShape shape = {.ndim = 0, .size = 1};
+    int64_t to[NPY_MAXDIMS];
+    CadSlot out;
+    if (ndim > 0) {
+        cad_fill_shape(&shape, ndim, CAD_SHAPE(target->view));
+    }
+    for (int i = 0; i < ndim; i++) {
+        to[i] = CAD_STRIDES(target->view)[i];
+    }
     int status = cad_take_operand(&all, value);
     if (status > 0) {
         PyErr_Format(PyExc_TypeError, "an array of numbers cannot hold %s",
                      Py_TYPE(value)->tp_name);
     }
-    const int ndim = CAD_IS_VAR_ARRAY(target) ? target->view->ndim : 0;
-    CadShape shape = {.ndim = 0, .size = 1};
-    if (ndim > 0) {
-        cad_fill_shape(&shape, ndim, CAD_SHAPE(target->view));
-    }
-    status = status == 0 ? fit(&all, ndim, shape.of) : -1;
-    if (status == 0 && shape.size > 0 && cad_pin(tape) == 0) {
-        int64_t from[NPY_MAXDIMS], to[NPY_MAXDIMS];
-        status = cad_put_operands(&all);
-        if (status == 0) {
-            cad_spread(&all.of[0], 0, &shape, from);
-            for (int i = 0; i < ndim; i++) {
-                to[i] = CAD_STRIDES(target->view)[i];
-            }
-            const CadRequest request = {
-                .op = CAD_OP_positive,
-                .passive = (uint32_t)(all.of[0].passive != 0) << 1,
-                .ndim = ndim,
-                .shape = shape.wide,
-                .n_views = 2,
-                .views = {{target->slot, to}, {all.of[0].slot, from}},
-                .slots = 1,
-                .index = -1,
-            };
-            status = push(tape, &request);
-        }
-        cad_tape_unpin(tape);
+    status = status != 0 ? -1 : fit(&all, ndim, shape.of);
+    if (status == 0 && shape.size > 0 && (status = cad_pin(target->tape)) == 0) {
+        const CadPlace place = {target->slot, to};
+        status = cad_put_operands(&all) < 0
+                     ? -1
+                     : push_to(target->tape, op, &all.of[0], &shape, place, 1, &out);
+        cad_tape_unpin(target->tape);
     }
     cad_release_operands(&all);
     return status;
+}
+
+int cad_array_write(CadVar *target, PyObject *value) {
+    return put_whole(target, value, CAD_OP_positive);
 }
 
 int cad_array_accumulate(CadVar *target, PyObject *value) {
-    PyObject *operands[1] = {value};
-    CadArrayOperands all;
-    if (cad_take_operands(&all, operands, 1) != 0) {
+    return put_whole(target, value, CAD_OP_SUM);
+}
+
+static int add_at(CadVar *target, PyArrayObject *indices, CadArrayOperands *all) {
+    const CadArrayOperand *source = &all->of[0];
+    CadTape *tape = target->tape;
+    CadOffsets offsets;
+    CadSlot out;
+    if (cad_put_operands(all) < 0 || cad_put_offsets(target, indices, &offsets) < 0) {
         return -1;
     }
-    CadTape *tape = target->tape;
-    int status = cad_pin(tape);
-    if (status == 0) {
-        status = cad_put_operands(&all);
-        CadShape shape;
-        int64_t from[NPY_MAXDIMS], to[NPY_MAXDIMS];
-        cad_fill_shape(&shape, all.of[0].ndim, all.of[0].shape);
-        const int ndim = target->kind == CAD_ARRAY ? target->view->ndim : 0;
-        if (status == 0 && ndim != shape.ndim) {
-            PyErr_SetString(PyExc_SystemError, "cadiff: accumulation of another shape");
-            status = -1;
-        }
-        for (int i = 0; status == 0 && i < ndim; i++) {
-            to[i] = CAD_STRIDES(target->view)[i];
-        }
-        cad_spread(&all.of[0], 0, &shape, from);
-        if (status == 0 && shape.size > 0) {
-            const CadRequest request = {
-                .op = CAD_OP_SUM,
-                .passive = (uint32_t)(all.of[0].passive != 0) << 1,
-                .ndim = shape.ndim,
-                .shape = shape.wide,
-                .n_views = 2,
-                .views = {{target->slot, to}, {all.of[0].slot, from}},
-                .slots = 1,
-                .index = -1,
-                .extra = {1, 0},
-            };
-            status = push(tape, &request);
-        }
-        cad_tape_unpin(tape);
+    const int64_t stride = source->ndim == 0 ? 0 : source->strides[0];
+    const npy_int64 *index = PyArray_DATA(indices);
+    for (int64_t i = 0; i < offsets.size; i++) {
+        const int64_t offset = index[i] * CAD_STRIDES(target->view)[0];
+        const int64_t place = (int64_t)target->slot + offset - offsets.low;
+        memcpy(&tape->values[offsets.index + i], &place, sizeof place);
     }
-    cad_release_operands(&all);
-    return status;
+    return offsets.size == 0 ? 0
+                             : cad_push_by_offsets(tape, CAD_OP_ADD_AT, &offsets,
+                                                   (CadPlace){source->slot, &stride},
+                                                   source->passive != 0, 1, &out);
 }
 
 int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value) {
-    CadTape *tape = target->tape;
-    CadArrayOperands all = {.tape = tape, .n = 0};
-    PyObject *offsets = PyArray_FROMANY(indices, NPY_INT64, 1, 1, NPY_ARRAY_CARRAY_RO);
-    int status = offsets == NULL ? -1 : cad_take_operand(&all, value);
-    if (status == 0 && cad_pin(tape) == 0) {
-        CadArrayOperand *source = &all.of[0];
-        const int64_t size = PyArray_SIZE((PyArrayObject *)offsets);
-        const int64_t step = CAD_STRIDES(target->view)[0];
-        npy_int64 *offset = PyArray_DATA((PyArrayObject *)offsets);
-        size_t low, high;
-        cad_var_bounds(target, &low, &high);
-        CadSlot index;
-        status = cad_put_operands(&all);
-        if (status == 0) {
-            status = cad_put_offsets(tape, (PyArrayObject *)offsets, &index);
-        }
-        for (int64_t i = 0; status == 0 && i < size; i++) {
-            const int64_t place = (int64_t)target->slot + offset[i] * step - (int64_t)low;
-            memcpy(&tape->values[index + i], &place, sizeof place);
-        }
-        const int64_t stride = source->ndim == 0 ? 0 : source->strides[0];
-        if (status == 0 && size > 0) {
-            const CadRequest request = {
-                .op = CAD_OP_ADD_AT,
-                .passive = source->passive != 0,
-                .ndim = 1,
-                .shape = &size,
-                .n_views = 1,
-                .views = {{source->slot, &stride}},
-                .slots = 1,
-                .index = index,
-                .extra = {(int64_t)low, (int64_t)high},
-            };
-            status = push(tape, &request);
-        }
-        cad_tape_unpin(tape);
-    } else {
-        status = -1;
+    CadArrayOperands all = {.tape = target->tape, .n = 0};
+    PyObject *array = PyArray_FROMANY(indices, NPY_INT64, 1, 1, NPY_ARRAY_CARRAY_RO);
+    int status = array == NULL || cad_take_operand(&all, value) != 0 ? -1 : cad_pin(target->tape);
+    if (status == 0) {
+        status = add_at(target, (PyArrayObject *)array, &all);
+        cad_tape_unpin(target->tape);
     }
     cad_release_operands(&all);
-    Py_XDECREF(offsets);
+    Py_XDECREF(array);
     return status;
 }

@@ -7,9 +7,9 @@
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 
-#include "arrays/arrays.h"
-
-PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low) {
+PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key) {
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
     PyObject *numbers = cad_var_offsets(var, low);
     PyObject *part = numbers == NULL ? NULL : PyObject_GetItem(numbers, key);
     Py_XDECREF(numbers);
@@ -19,53 +19,58 @@ PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low) {
     return (PyArrayObject *)offsets;
 }
 
-int cad_put_offsets(CadTape *tape, PyArrayObject *offsets, CadSlot *slot) {
-    const size_t size = (size_t)PyArray_SIZE(offsets);
-    const CadStatus status = cad_tape_block(tape, size, 0, slot);
-    if (status != CAD_OK) {
-        return cad_raise_status(status);
+int cad_put_offsets(const CadVar *var, PyArrayObject *array, CadOffsets *offsets) {
+    size_t low, high;
+    cad_var_bounds(var, &low, &high);
+    *offsets = (CadOffsets){PyArray_SIZE(array), (int64_t)low, (int64_t)high, 0};
+    const size_t size = (size_t)offsets->size;
+    if (cad_check(cad_tape_block(var->tape, size, 0, &offsets->index)) < 0) {
+        return -1;
     }
-    memcpy(tape->values + *slot, PyArray_DATA(offsets), size * sizeof(npy_int64));
+    memcpy(var->tape->values + offsets->index, PyArray_DATA(array), size * sizeof(npy_int64));
     return 0;
 }
 
+int cad_push_by_offsets(CadTape *tape, CadOp op, const CadOffsets *offsets, CadPlace place,
+                        int passive, size_t slots, CadSlot *out) {
+    const CadRequest request = {
+        .op = op,
+        .passive = (uint32_t)passive,
+        .ndim = 1,
+        .shape = &offsets->size,
+        .n_views = 1,
+        .views = {place},
+        .slots = slots,
+        .index = offsets->index,
+        .extra = {offsets->low, offsets->high},
+    };
+    return cad_push(tape, &request, out);
+}
+
+static PyObject *gather(CadVar *var, PyArrayObject *array) {
+    const int ndim = PyArray_NDIM(array), passive = cad_array_is_constant(var);
+    const npy_intp *const shape = PyArray_DIMS(array);
+    if (PyArray_SIZE(array) == 0) {
+        return cad_array_zeros(var->tape, ndim, shape);
+    }
+    const int64_t stride = 1;
+    const size_t size = (size_t)PyArray_SIZE(array);
+    CadOffsets offsets;
+    CadSlot out;
+    return cad_put_offsets(var, array, &offsets) < 0 ||
+                   cad_push_by_offsets(var->tape, CAD_OP_GATHER, &offsets,
+                                       (CadPlace){CAD_OWN, &stride}, passive << 1, size, &out) < 0
+               ? NULL
+               : cad_result_view(var->tape, out, ndim, shape, size, passive);
+}
+
 PyObject *cad_array_gather(CadVar *var, PyObject *key) {
-    CadTape *tape = var->tape;
-    size_t low, high;
-    PyObject *result = NULL;
-    if (cad_pin(tape) < 0) {
+    if (cad_pin(var->tape) < 0) {
         return NULL;
     }
-    cad_var_bounds(var, &low, &high);
-    PyArrayObject *offsets = cad_offsets_of(var, key, low);
-    CadSlot index, out;
-    if (offsets != NULL && PyArray_SIZE(offsets) == 0) {
-        CadShape shape = {.ndim = PyArray_NDIM(offsets)};
-        memcpy(shape.of, PyArray_DIMS(offsets), (size_t)shape.ndim * sizeof *shape.of);
-        result = cad_empty_array(tape, &shape);
-    } else if (offsets != NULL && cad_put_offsets(tape, offsets, &index) == 0) {
-        const int64_t size = PyArray_SIZE(offsets), stride = 1;
-        const int passive = cad_array_is_constant(var);
-        const CadRequest request = {
-            .op = CAD_OP_GATHER,
-            .passive = (uint32_t)passive << 1,
-            .ndim = 1,
-            .shape = &size,
-            .n_views = 1,
-            .views = {{CAD_OWN, &stride}},
-            .slots = (size_t)size,
-            .index = index,
-            .extra = {(int64_t)low, (int64_t)high},
-        };
-        const CadStatus status = cad_array_push(tape, &request, &out);
-        if (status != CAD_OK) {
-            cad_raise_status(status);
-        } else {
-            result = cad_result_view(tape, out, PyArray_NDIM(offsets), PyArray_DIMS(offsets),
-                                     request.slots, passive);
-        }
-    }
-    Py_XDECREF(offsets);
-    cad_tape_unpin(tape);
+    PyArrayObject *array = cad_offsets_of(var, key);
+    PyObject *result = array == NULL ? NULL : gather(var, array);
+    Py_XDECREF(array);
+    cad_tape_unpin(var->tape);
     return result;
 }

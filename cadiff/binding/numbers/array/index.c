@@ -10,35 +10,9 @@
 
 #include "tape/tape.h"
 
-static int has_ellipsis(PyObject *key) {
-    if (!PyTuple_Check(key)) {
-        return key == Py_Ellipsis;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-        if (PyTuple_GET_ITEM(key, i) == Py_Ellipsis) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* The key with `...` behind it, so that NumPy answers with a view even for a single element. */
-static PyObject *with_ellipsis(PyObject *key) {
-    if (has_ellipsis(key)) {
-        return Py_NewRef(key);
-    }
-    if (!PyTuple_Check(key)) {
-        return PyTuple_Pack(2, key, Py_Ellipsis);
-    }
-    PyObject *tail = PyTuple_Pack(1, Py_Ellipsis);
-    PyObject *whole = tail == NULL ? NULL : PySequence_Concat(key, tail);
-    Py_XDECREF(tail);
-    return whole;
-}
-
 /* The part of a Var that NumPy found: a single number only if NumPy would not make a view. */
 static PyObject *part_at(CadVar *var, PyObject *key, PyObject *part) {
-    if (PyArray_NDIM((PyArrayObject *)part) > 0 || has_ellipsis(key)) {
+    if (PyArray_NDIM((PyArrayObject *)part) > 0 || cad_has_ellipsis(key)) {
         return cad_var_part(var, part);
     }
     const double *place = PyArray_DATA((PyArrayObject *)part);
@@ -52,7 +26,7 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
         return taken;
     }
     Py_DECREF(taken);
-    PyObject *whole = with_ellipsis(key);
+    PyObject *whole = cad_key_with_ellipsis(key);
     PyObject *array = whole == NULL ? NULL : cad_var_transient(var, var->tape->values, 0);
     PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, whole);
     PyObject *result = NULL;

@@ -5,6 +5,7 @@
 
 #include "numbers/array/array.h"
 
+#include "arrays/arrays.h"
 #include "tape/blocks.h"
 
 /* --- operands (operands.c) --- */
@@ -35,9 +36,6 @@ int cad_take_operand(CadArrayOperands *all, PyObject *object);
 /* Take all operands, and find the tape; answers as for cad_take_operand. */
 int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n);
 
-/* Copy an array to slots of its own. The tape is pinned. */
-int cad_put_array(CadTape *tape, CadArrayOperand *operand, PyArrayObject *array, int may_change);
-
 /* Give every operand its slot. The tape is pinned. */
 int cad_put_operands(CadArrayOperands *all);
 
@@ -55,8 +53,8 @@ typedef struct CadShape {
     int64_t wide[NPY_MAXDIMS];
 } CadShape;
 
-/* The common shape of operands, without the last `core` axes of each. */
-int cad_broadcast(const CadArrayOperands *all, int core, CadShape *shape);
+/* The common shape of operands. */
+int cad_broadcast(const CadArrayOperands *all, CadShape *shape);
 
 static inline void cad_fill_shape(CadShape *shape, int ndim, const npy_intp *lengths) {
     shape->ndim = ndim;
@@ -68,44 +66,49 @@ static inline void cad_fill_shape(CadShape *shape, int ndim, const npy_intp *len
 }
 
 /* The strides of an operand along the axes of the common shape: 0 where it is repeated. */
-static inline void cad_spread(const CadArrayOperand *operand, int core, const CadShape *shape,
+static inline void cad_spread(const CadArrayOperand *operand, const CadShape *shape,
                               int64_t *strides) {
-    const int first = shape->ndim - (operand->ndim - core);
+    const int first = shape->ndim - operand->ndim;
     for (int axis = 0; axis < shape->ndim; axis++) {
         const int own = axis - first;
         strides[axis] = own < 0 || operand->shape[own] == 1 ? 0 : operand->strides[own];
     }
 }
 
-static inline void cad_contiguous(const CadShape *shape, int64_t *strides) {
-    int64_t stride = 1;
-    for (int axis = shape->ndim; axis-- > 0;) {
-        strides[axis] = stride;
-        stride *= shape->wide[axis];
-    }
-}
+/* --- entries and their results (results.c) --- */
 
-/* --- results (operands.c) --- */
+/* cad_array_push: 0, or -1 with an exception. */
+int cad_push(CadTape *tape, const CadRequest *request, CadSlot *out);
 
-/* Append an operation of a kind over operands that have their slots (kinds.c). Axes of the common
- * shape whose bit is in `summed` are none of the result, which is seen as an array of `ndim` axes.
- */
-PyObject *cad_record_kind(CadOp op, const CadArrayOperands *all, const CadShape *shape,
-                          uint64_t summed, int ndim, const npy_intp *seen);
+/* Append an operation of a kind over operands, which get their slots. Axes of the common shape
+ * whose bit is in `summed` are none of the result, which is seen as an array of `ndim` axes. */
+PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
+                          int ndim, const npy_intp *seen);
 
 /* The handle of what an entry wrote. What comes of constants alone is constant. */
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
                           size_t slots, int passive);
 
-/* An array without elements, which needs no entry. */
-PyObject *cad_empty_array(CadTape *tape, const CadShape *shape);
+/* An array Var of zeros that are constants. */
+PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape);
 
 /* --- offsets (gather.c) --- */
 
+/* Which elements of an array an entry reads or writes: their offsets from slot `low`, on the tape
+ * from slot `index` on; `high` is the last slot that the array has. */
+typedef struct CadOffsets {
+    int64_t size, low, high;
+    CadSlot index;
+} CadOffsets;
+
 /* The offsets that a key names, as a C-contiguous array of int64. */
-PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key, size_t low);
+PyArrayObject *cad_offsets_of(const CadVar *var, PyObject *key);
 
 /* Copy offsets to slots of their own. The tape is pinned. */
-int cad_put_offsets(CadTape *tape, PyArrayObject *offsets, CadSlot *slot);
+int cad_put_offsets(const CadVar *var, PyArrayObject *array, CadOffsets *offsets);
+
+/* Append an operation on the elements that offsets name, and on as many that stand at `place`. */
+int cad_push_by_offsets(CadTape *tape, CadOp op, const CadOffsets *offsets, CadPlace place,
+                        int passive, size_t slots, CadSlot *out);
 
 #endif

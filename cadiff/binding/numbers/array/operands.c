@@ -1,14 +1,12 @@
 /* What takes part in an operation on array Vars: numbers and arrays, on the tape or put there; how
- * they are broadcast to a common shape, as NumPy's rules have it; and the Var of the result. Which
- * operation it is does not matter here. */
+ * they are broadcast to a common shape, as NumPy's rules have it. Which operation it is does not
+ * matter here. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
-
-#include "arrays/arrays.h"
 
 /* --- operands --- */
 
@@ -37,7 +35,11 @@ static int take_array(CadArrayOperand *operand, PyObject *object) {
     }
     operand->ndim = PyArray_NDIM((PyArrayObject *)operand->kept);
     operand->shape = PyArray_DIMS((PyArrayObject *)operand->kept);
-    operand->passive = 1;
+    int64_t stride = 1; /* once it is on the tape */
+    for (int i = operand->ndim; i-- > 0;) {
+        operand->strides[i] = stride;
+        stride *= operand->shape[i];
+    }
     return 0;
 }
 
@@ -99,30 +101,22 @@ int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n) {
     return all->tape == NULL ? -1 : 0;
 }
 
-int cad_put_array(CadTape *tape, CadArrayOperand *operand, PyArrayObject *array, int may_change) {
+/* Copy an array to slots of its own. The tape is pinned. */
+static int put_array(CadTape *tape, PyArrayObject *array, int may_change, CadSlot *slot) {
     const npy_intp size = PyArray_SIZE(array);
-    CadSlot slot;
-    const CadStatus status = cad_tape_block(tape, (size_t)size, may_change, &slot);
-    if (status != CAD_OK) {
-        return cad_raise_status(status);
+    if (cad_check(cad_tape_block(tape, (size_t)size, may_change, slot)) < 0) {
+        return -1;
     }
-    int copied = 0;
+    double *const values = tape->values + *slot;
     if (PyArray_IS_C_CONTIGUOUS(array) && PyArray_TYPE(array) == NPY_DOUBLE &&
         PyArray_ISBEHAVED_RO(array)) {
-        memcpy(tape->values + slot, PyArray_DATA(array), (size_t)size * sizeof(double));
-    } else {
-        PyObject *place =
-            PyArray_New(&PyArray_Type, PyArray_NDIM(array), PyArray_DIMS(array), NPY_DOUBLE, NULL,
-                        tape->values + slot, 0, NPY_ARRAY_CARRAY, NULL);
-        copied = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
-        Py_XDECREF(place);
+        memcpy(values, PyArray_DATA(array), (size_t)size * sizeof(double));
+        return 0;
     }
-    operand->slot = slot;
-    int64_t stride = 1;
-    for (int i = operand->ndim; i-- > 0;) {
-        operand->strides[i] = stride;
-        stride *= operand->shape[i];
-    }
+    PyObject *place = PyArray_New(&PyArray_Type, PyArray_NDIM(array), PyArray_DIMS(array),
+                                  NPY_DOUBLE, NULL, values, 0, NPY_ARRAY_CARRAY, NULL);
+    const int copied = place == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)place, array);
+    Py_XDECREF(place);
     return copied;
 }
 
@@ -131,19 +125,41 @@ int cad_put_operands(CadArrayOperands *all) {
         CadArrayOperand *operand = &all->of[i];
         if (operand->var != NULL) {
             operand->slot = operand->var->slot;
-        } else if (operand->kept != NULL) {
-            if (cad_put_array(all->tape, operand, (PyArrayObject *)operand->kept, 0) < 0) {
+            continue;
+        }
+        CadSlot slot = 0;
+        if (operand->kept != NULL) {
+            if (put_array(all->tape, (PyArrayObject *)operand->kept, 0, &slot) < 0) {
                 return -1;
             }
+        } else if (cad_check(cad_tape_ensure(all->tape)) < 0) {
+            return -1;
         } else {
-            const CadStatus status = cad_tape_ensure(all->tape);
-            if (status != CAD_OK) {
-                return cad_raise_status(status);
-            }
-            operand->slot = cad_tape_constant(all->tape, operand->number);
+            slot = cad_tape_constant(all->tape, operand->number);
         }
+        operand->slot = slot;
     }
     return 0;
+}
+
+PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
+    PyArrayObject *array = (PyArrayObject *)values;
+    if (PyArray_NDIM(array) == 0) {
+        PyObject *number = PyNumber_Float(values);
+        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
+        Py_XDECREF(number);
+        return var;
+    }
+    PyObject *var = NULL;
+    if (cad_pin(tape) == 0) {
+        CadSlot slot;
+        if (put_array(tape, array, 1, &slot) == 0) {
+            var = cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL,
+                               CAD_CONSTANT);
+        }
+        cad_tape_unpin(tape);
+    }
+    return var;
 }
 
 /* --- broadcasting --- */
@@ -165,17 +181,16 @@ static int refuse_shapes(const CadArrayOperands *all) {
     return -1;
 }
 
-int cad_broadcast(const CadArrayOperands *all, int core, CadShape *shape) {
+int cad_broadcast(const CadArrayOperands *all, CadShape *shape) {
     shape->ndim = 0;
     shape->size = 1;
     for (int i = 0; i < all->n; i++) {
-        const int ndim = all->of[i].ndim - core;
-        shape->ndim = ndim > shape->ndim ? ndim : shape->ndim;
+        shape->ndim = all->of[i].ndim > shape->ndim ? all->of[i].ndim : shape->ndim;
     }
     for (int axis = 0; axis < shape->ndim; axis++) {
         npy_intp length = 1;
         for (int i = 0; i < all->n; i++) {
-            const int own = axis - (shape->ndim - (all->of[i].ndim - core));
+            const int own = axis - (shape->ndim - all->of[i].ndim);
             const npy_intp here = own < 0 ? 1 : all->of[i].shape[own];
             if (here != 1 && length != 1 && here != length) {
                 return refuse_shapes(all);
@@ -186,73 +201,4 @@ int cad_broadcast(const CadArrayOperands *all, int core, CadShape *shape) {
         shape->size *= length;
     }
     return 0;
-}
-
-/* --- results --- */
-
-static PyObject *make_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                           size_t slots, int passive) {
-    if (passive && ndim == 0) {
-        return cad_var_passive(tape->values[out]);
-    }
-    if (!passive) {
-        return cad_var_view(tape, out, ndim, shape, NULL, 0);
-    }
-    if (slots >= CAD_LARGE_BLOCK) { /* noted already, as any block that large */
-        tape->blocks[tape->n_blocks - 1].constant = 1;
-    } else {
-        const CadStatus status = cad_tape_note_block(tape, out, out + slots, CAD_CONSTANTS);
-        if (status != CAD_OK) {
-            cad_raise_status(status);
-            return NULL;
-        }
-    }
-    return cad_var_view(tape, out, ndim, shape, NULL, CAD_CONSTANT);
-}
-
-/* Call the tape's hook, then make the view. */
-static PyObject *show_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                           size_t slots, int passive) {
-    const CadStatus status = tape->hook->array(tape->hook->holder, ndim, shape);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return make_view(tape, out, ndim, shape, slots, passive);
-}
-
-PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                          size_t slots, int passive) {
-    return tape->hook == NULL ? make_view(tape, out, ndim, shape, slots, passive)
-                              : show_view(tape, out, ndim, shape, slots, passive);
-}
-
-PyObject *cad_empty_array(CadTape *tape, const CadShape *shape) {
-    CadSlot slot;
-    const CadStatus status = cad_tape_block(tape, 0, 1, &slot);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return cad_var_view(tape, slot, shape->ndim, shape->of, NULL, CAD_CONSTANT);
-}
-
-PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
-    PyArrayObject *array = (PyArrayObject *)values;
-    if (PyArray_NDIM(array) == 0) {
-        PyObject *number = PyNumber_Float(values);
-        PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
-        Py_XDECREF(number);
-        return var;
-    }
-    CadArrayOperand operand = {.ndim = PyArray_NDIM(array), .shape = PyArray_DIMS(array)};
-    PyObject *var = NULL;
-    if (cad_pin(tape) == 0) {
-        if (cad_put_array(tape, &operand, array, 1) == 0) {
-            var = cad_var_view(tape, (CadSlot)operand.slot, operand.ndim, operand.shape, NULL,
-                               CAD_CONSTANT);
-        }
-        cad_tape_unpin(tape);
-    }
-    return var;
 }

@@ -57,19 +57,11 @@ static PyObject *not_array(void) {
 
 /* The key for the tangent: an ellipsis must not swallow the axis of lanes. */
 static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
-    int ellipsis = key == Py_Ellipsis;
-    for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key); i++) {
-        ellipsis = ellipsis || PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
-    }
-    if (!ellipsis || !cad_dual_has_lanes(dual)) {
+    if (!cad_has_ellipsis(key) || !cad_dual_has_lanes(dual)) {
         return Py_NewRef(key);
     }
     PyObject *all = PySlice_New(NULL, NULL, NULL);
-    PyObject *tail = all == NULL ? NULL : PyTuple_Pack(1, all);
-    PyObject *head = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
-    PyObject *whole = tail == NULL || head == NULL ? NULL : PySequence_Concat(head, tail);
-    Py_XDECREF(head);
-    Py_XDECREF(tail);
+    PyObject *whole = all == NULL ? NULL : cad_key_before(key, all);
     Py_XDECREF(all);
     return whole;
 }

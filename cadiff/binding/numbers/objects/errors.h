@@ -7,6 +7,12 @@
 
 /* Set MemoryError or OverflowError for a status that is not CAD_OK; answers -1. */
 int cad_raise_status(CadStatus status);
+
+/* The same for any status: 0, or -1 with an exception. */
+static inline int cad_check(CadStatus status) {
+    return status == CAD_OK ? 0 : cad_raise_status(status);
+}
+
 int cad_raise_stale(void);
 int cad_raise_threads(void); /* Vars of two threads meet */
 

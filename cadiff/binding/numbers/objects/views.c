@@ -67,3 +67,25 @@ int cad_new_axes(PyObject *key) {
     }
     return count;
 }
+
+int cad_has_ellipsis(PyObject *key) {
+    int found = key == Py_Ellipsis;
+    for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key) && !found; i++) {
+        found = PyTuple_GET_ITEM(key, i) == Py_Ellipsis;
+    }
+    return found;
+}
+
+PyObject *cad_key_before(PyObject *key, PyObject *item) {
+    if (!PyTuple_Check(key)) {
+        return PyTuple_Pack(2, key, item);
+    }
+    PyObject *tail = PyTuple_Pack(1, item);
+    PyObject *whole = tail == NULL ? NULL : PySequence_Concat(key, tail);
+    Py_XDECREF(tail);
+    return whole;
+}
+
+PyObject *cad_key_with_ellipsis(PyObject *key) {
+    return cad_has_ellipsis(key) ? Py_NewRef(key) : cad_key_before(key, Py_Ellipsis);
+}

@@ -20,6 +20,15 @@ PyObject *cad_shape_tuple(int ndim, const npy_intp *shape);
 /* How many axes a key adds to a single number; -1 if it indexes anything. */
 int cad_new_axes(PyObject *key);
 
+/* Whether there is `...` in a key. */
+int cad_has_ellipsis(PyObject *key);
+
+/* A key with an item behind it. */
+PyObject *cad_key_before(PyObject *key, PyObject *item);
+
+/* A key with `...` in it, so that NumPy answers with a view even for a single element. */
+PyObject *cad_key_with_ellipsis(PyObject *key);
+
 /* Step an index through all elements of a view; answers the slot of the next one. */
 static inline CadSlot cad_view_next(const CadView *view, npy_intp *index, CadSlot slot) {
     for (int axis = view->ndim; axis-- > 0;) {

@@ -8,40 +8,7 @@
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 
-#include "arrays/arrays.h"
-
-/* --- elementwise operations --- */
-
-static PyObject *record_row(CadOp op, CadArrayOperands *all, const CadShape *result) {
-    int64_t strides[4][NPY_MAXDIMS];
-    static const CadShape one = {.ndim = 1, .of = {1}, .wide = {1}, .size = 1};
-    const CadShape *shape = result->ndim == 0 ? &one : result; /* entries have an axis */
-    CadRequest request = {.op = op,
-                          .ndim = shape->ndim,
-                          .shape = shape->wide,
-                          .n_views = all->n + 1,
-                          .slots = (size_t)shape->size,
-                          .index = -1};
-    if (cad_put_operands(all) < 0) {
-        return NULL;
-    }
-    cad_contiguous(shape, strides[0]);
-    request.views[0] = (CadPlace){CAD_OWN, strides[0]};
-    int passive = 1;
-    for (int i = 0; i < all->n; i++) {
-        cad_spread(&all->of[i], 0, shape, strides[i + 1]);
-        request.views[i + 1] = (CadPlace){all->of[i].slot, strides[i + 1]};
-        request.passive |= (uint32_t)(all->of[i].passive != 0) << (i + 1);
-        passive = passive && all->of[i].passive;
-    }
-    CadSlot out;
-    const CadStatus status = cad_array_push(all->tape, &request, &out);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return cad_result_view(all->tape, out, result->ndim, result->of, request.slots, passive);
-}
+/* --- elementwise operations, and those of kinds --- */
 
 PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
     if (op == CAD_OP_multiply && operands[0] == operands[1]) {
@@ -52,14 +19,33 @@ PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
     if (cad_take_operands(&all, operands, cad_op_info[op].arity) != 0) {
         return NULL;
     }
-    PyObject *result = NULL;
-    if (cad_broadcast(&all, 0, &shape) == 0 && cad_pin(all.tape) == 0) {
-        result =
-            shape.size == 0 ? cad_empty_array(all.tape, &shape) : record_row(op, &all, &shape);
-        cad_tape_unpin(all.tape);
-    }
+    PyObject *result = cad_broadcast(&all, &shape) < 0
+                           ? NULL
+                           : cad_record_kind(op, &all, &shape, 0, shape.ndim, shape.of);
     cad_release_operands(&all);
     return result;
+}
+
+PyObject *cad_array_kind(CadOp op, PyObject *const *operands, int ndim, const npy_intp *lengths,
+                         uint64_t summed) {
+    CadArrayOperands all;
+    CadShape shape;
+    if (cad_take_operands(&all, operands, cad_entry_kinds[op].n_views - 1) != 0) {
+        return NULL;
+    }
+    PyObject *made = NULL;
+    if (lengths != NULL) {
+        cad_fill_shape(&shape, ndim, lengths);
+    }
+    if (lengths != NULL || cad_broadcast(&all, &shape) == 0) {
+        npy_intp result[NPY_MAXDIMS];
+        for (int i = 0; i < shape.ndim; i++) {
+            result[i] = summed >> i & 1 ? 1 : shape.of[i];
+        }
+        made = cad_record_kind(op, &all, &shape, summed, shape.ndim, result);
+    }
+    cad_release_operands(&all);
+    return made;
 }
 
 PyObject *cad_array_copy(CadVar *var) {
@@ -127,12 +113,9 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     const int has_rows = x->ndim > 1, has_columns = y->ndim > 1;
     npy_intp shapes[2][NPY_MAXDIMS];
     CadShape shape;
-    if (cad_put_operands(all) < 0) {
-        return NULL;
-    }
     as_factor(x, shapes[0], 2);
     as_factor(y, shapes[1], 0);
-    if (cad_broadcast(all, 0, &shape) < 0) {
+    if (cad_broadcast(all, &shape) < 0) {
         return NULL;
     }
     npy_intp seen[NPY_MAXDIMS]; /* of which a vector's axis is none */
@@ -154,21 +137,12 @@ PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
     if (cad_take_operands(&all, operands, 2) != 0) {
         return NULL;
     }
-    PyObject *result = NULL;
-    if (cad_pin(all.tape) == 0) {
-        result = record_matmul(&all);
-        cad_tape_unpin(all.tape);
-    }
+    PyObject *result = record_matmul(&all);
     cad_release_operands(&all);
     return result;
 }
 
 /* --- products of complex matrices --- */
-
-static int push_entry(CadTape *tape, const CadRequest *request, CadSlot *out) {
-    const CadStatus status = cad_array_push(tape, request, out);
-    return status == CAD_OK ? 0 : cad_raise_status(status);
-}
 
 /* All four products of a part of x and one of y, as a stack. */
 static int push_products_of_parts(const CadArrayOperands *all, const int64_t *size,
@@ -189,7 +163,7 @@ static int push_products_of_parts(const CadArrayOperands *all, const int64_t *si
         .slots = (size_t)(4 * part),
         .index = -1,
     };
-    return push_entry(all->tape, &request, stack);
+    return cad_push(all->tape, &request, stack);
 }
 
 /* One part of the product, of two parts of the stack. */
@@ -205,7 +179,7 @@ static int push_part(CadTape *tape, CadOp op, int64_t to, int64_t a, int64_t b, 
         .index = -1,
     };
     CadSlot own;
-    return push_entry(tape, &request, &own);
+    return cad_push(tape, &request, &own);
 }
 
 static PyObject *record_complex_matmul(CadArrayOperands *all) {
@@ -218,12 +192,8 @@ static PyObject *record_complex_matmul(CadArrayOperands *all) {
     const int64_t part = size[0] * size[2];
     const npy_intp shape[3] = {2, size[0], size[2]};
     CadSlot stack, out;
-    if (push_products_of_parts(all, size, &stack) < 0) {
-        return NULL;
-    }
-    const CadStatus status = cad_tape_block(tape, (size_t)(2 * part), 0, &out);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
+    if (push_products_of_parts(all, size, &stack) < 0 ||
+        cad_check(cad_tape_block(tape, (size_t)(2 * part), 0, &out)) < 0) {
         return NULL;
     }
     cad_tape_activate(tape, out);
@@ -279,10 +249,6 @@ static int mark_axes(PyObject *axis, int ndim, char *marked) {
 }
 
 PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
-    if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
-    }
     if (var->view->ndim == 0) {
         PyObject *operand = (PyObject *)var;
         return cad_array_apply(CAD_OP_positive, &operand);
@@ -305,16 +271,7 @@ PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
     }
     PyObject *const operand = (PyObject *)var;
     CadArrayOperands all;
-    if (cad_take_operands(&all, &operand, 1) != 0) {
-        return NULL;
-    }
-    PyObject *result = NULL;
-    if (cad_pin(all.tape) == 0) {
-        if (cad_put_operands(&all) == 0) {
-            result = cad_record_kind(CAD_OP_SUM, &all, &shape, summed, ndim, seen);
-        }
-        cad_tape_unpin(all.tape);
-    }
-    cad_release_operands(&all);
-    return result;
+    return cad_take_operands(&all, &operand, 1) != 0
+               ? NULL
+               : cad_record_kind(CAD_OP_SUM, &all, &shape, summed, ndim, seen);
 }

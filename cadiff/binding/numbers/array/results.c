@@ -1,0 +1,88 @@
+/* Entries over array Vars, and the handles of what they wrote: operations of kinds
+ * (src/table/kinds.def) over views of one shape, among them those that go element by element. */
+#include "numbers/array/inner.h"
+#include "numbers/objects/errors.h"
+#include "numbers/objects/handles.h"
+#include "numbers/objects/tape.h"
+
+int cad_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
+    return cad_check(cad_array_push(tape, request, out));
+}
+
+/* --- results --- */
+
+static int note_constants(CadTape *tape, CadSlot out, size_t slots) {
+    if (slots >= CAD_LARGE_BLOCK) { /* noted already, as any block that large */
+        tape->blocks[tape->n_blocks - 1].constant = 1;
+        return 0;
+    }
+    return cad_check(cad_tape_note_block(tape, out, out + slots, CAD_CONSTANTS));
+}
+
+PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
+                          size_t slots, int passive) {
+    if (tape->hook != NULL && cad_check(tape->hook->array(tape->hook->holder, ndim, shape)) < 0) {
+        return NULL;
+    }
+    if (passive && ndim == 0) {
+        return cad_var_passive(tape->values[out]);
+    }
+    if (passive && note_constants(tape, out, slots) < 0) {
+        return NULL;
+    }
+    return cad_var_view(tape, out, ndim, shape, NULL, passive ? CAD_CONSTANT : 0);
+}
+
+PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape) {
+    PyObject *zeros = PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_DOUBLE, 0);
+    PyObject *constant = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
+    Py_XDECREF(zeros);
+    return constant;
+}
+
+/* --- operations of kinds --- */
+
+static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
+                        int ndim, const npy_intp *seen) {
+    int64_t strides[4][NPY_MAXDIMS];
+    CadRequest request = {.op = op,
+                          .ndim = shape->ndim,
+                          .shape = shape->wide,
+                          .n_views = all->n + 1,
+                          .slots = 1,
+                          .index = -1};
+    if (cad_put_operands(all) < 0) {
+        return NULL;
+    }
+    for (int i = shape->ndim; i-- > 0;) {
+        const int is_summed = summed >> i & 1;
+        strides[0][i] = is_summed ? 0 : (int64_t)request.slots;
+        request.slots *= is_summed ? 1 : (size_t)shape->wide[i];
+    }
+    request.views[0] = (CadPlace){CAD_OWN, strides[0]};
+    int passive = 1;
+    for (int i = 0; i < all->n; i++) {
+        cad_spread(&all->of[i], shape, strides[i + 1]);
+        request.views[i + 1] = (CadPlace){all->of[i].slot, strides[i + 1]};
+        request.passive |= (uint32_t)(all->of[i].passive != 0) << (i + 1);
+        passive = passive && all->of[i].passive;
+    }
+    CadSlot out;
+    return cad_push(all->tape, &request, &out) < 0
+               ? NULL
+               : cad_result_view(all->tape, out, ndim, seen, request.slots, passive);
+}
+
+PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
+                          int ndim, const npy_intp *seen) {
+    static const CadShape one = {.ndim = 1, .of = {1}, .wide = {1}, .size = 1};
+    if (shape->size == 0) { /* which needs no entry */
+        return cad_array_zeros(all->tape, ndim, seen);
+    }
+    PyObject *result = NULL;
+    if (cad_pin(all->tape) == 0) { /* entries have an axis */
+        result = record(op, all, shape->ndim == 0 ? &one : shape, summed, ndim, seen);
+        cad_tape_unpin(all->tape);
+    }
+    return result;
+}
