@@ -29,7 +29,7 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"types"},
             {"state"},
-            {"binding", "classify", "errors", "slabs", "views"},
+            {"binding", "classify", "errors", "references", "slabs", "views"},
             {"duals", "handles"},
             {"tape"},
         ],

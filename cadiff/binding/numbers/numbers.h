@@ -15,6 +15,7 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/types.h"

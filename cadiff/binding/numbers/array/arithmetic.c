@@ -66,20 +66,13 @@ PyObject *cad_array_copy(CadVar *var) {
 
 /* --- matrix products --- */
 
-static int refuse_matmul(const CadArrayOperands *all) {
-    PyObject *left = cad_shape_tuple(all->of[0].ndim, all->of[0].shape);
-    PyObject *right = cad_shape_tuple(all->of[1].ndim, all->of[1].shape);
-    if (left != NULL && right != NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     all->of[0].ndim == 0 || all->of[1].ndim == 0
-                         ? "matmul: an operand is a single number, shapes %S and %S: use *"
-                         : "matmul: the last axis of the first operand and the second to last (a "
-                           "vector's only) one of the second differ in length: shapes %S and %S",
-                     left, right);
-    }
-    Py_XDECREF(left);
-    Py_XDECREF(right);
-    return -1;
+static int refuse_matmul(const CadArrayOperand *x, const CadArrayOperand *y) {
+    return cad_refuse_shapes(
+        x->ndim == 0 || y->ndim == 0
+            ? "matmul: an operand is a single number, shapes %S and %S: use *"
+            : "matmul: the last axis of the first operand and the second to last (a "
+              "vector's only) one of the second differ in length: shapes %S and %S",
+        x->ndim, x->shape, y->ndim, y->shape);
 }
 
 /* Rows, inner length and columns as axes of a factor: a vector has the second one, and a matrix
@@ -103,7 +96,7 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     CadArrayOperand *x = &all->of[0], *y = &all->of[1];
     if (x->ndim == 0 || y->ndim == 0 ||
         x->shape[x->ndim - 1] != y->shape[y->ndim == 1 ? 0 : y->ndim - 2]) {
-        refuse_matmul(all);
+        refuse_matmul(x, y);
         return NULL;
     }
     if (x->ndim >= NPY_MAXDIMS || y->ndim >= NPY_MAXDIMS) {

@@ -82,13 +82,8 @@ static int fit(CadArrayOperands *all, int ndim, const npy_intp *shape) {
     for (int i = 0; i < source->ndim; i++) {
         const npy_intp here = source->shape[source->ndim - 1 - i];
         if (source->ndim > ndim || (here != 1 && here != shape[ndim - 1 - i])) {
-            PyObject *from = cad_shape_tuple(source->ndim, source->shape);
-            PyObject *to = cad_shape_tuple(ndim, shape);
-            PyErr_Format(PyExc_ValueError,
-                         "could not broadcast input array from shape %S into shape %S", from, to);
-            Py_XDECREF(from);
-            Py_XDECREF(to);
-            return -1;
+            return cad_refuse_shapes("could not broadcast input array from shape %S into shape %S",
+                                     source->ndim, source->shape, ndim, shape);
         }
     }
     return 0;

@@ -7,6 +7,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/operations/operations.h"
@@ -152,50 +153,19 @@ static PyObject *apply_lanes(CadOp op, PyObject *x, PyObject *y) {
     return result;
 }
 
-/* The tangent of the result: the sum over the operands of partial times tangent. */
-static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *const *primals,
-                               PyObject *value, const Operands *all) {
-    PyObject *total = NULL;
-    for (int i = 0; i < all->count; i++) {
-        if (!(all->wanted >> i & 1)) {
-            continue;
-        }
-        PyObject *tangent = cad_dual_components(CAD_DUAL(operands[i]));
-        PyObject *partial = cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
-        PyObject *term =
-            tangent == NULL || partial == NULL ? NULL : apply_lanes(CAD_OP_amul, partial, tangent);
-        Py_XDECREF(tangent);
-        Py_XDECREF(partial);
-        if (term != NULL && total != NULL) {
-            Py_SETREF(term, apply_lanes(CAD_OP_add, total, term));
-        }
-        Py_XSETREF(total, term);
-        if (total == NULL) {
-            return NULL;
-        }
-    }
-    return total;
-}
-
 /* --- arrays --- */
 
 /* The number of lanes in force, or NO_LANES. */
 static int survey_lanes(PyObject *const *operands, Operands *all) {
     for (int i = 0; i < all->count; i++) {
-        if (!(all->wanted >> i & 1)) {
-            continue;
-        }
-        CadDual *dual = CAD_DUAL(operands[i]);
+        const CadDual *dual = all->wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
+        const npy_intp *lengths;
         Py_ssize_t lanes = CAD_NO_LANES;
-        if (dual->kind == CAD_DUAL_OBJECT && PyTuple_Check(dual->tangent_object)) {
+        if (dual != NULL && dual->kind == CAD_DUAL_OBJECT && PyTuple_Check(dual->tangent_object)) {
             lanes = PyTuple_GET_SIZE(dual->tangent_object);
-        } else if (dual->kind == CAD_DUAL_ARRAY && cad_dual_has_lanes(dual)) {
-            PyObject *shape = PyObject_GetAttrString(dual->tangent_object, "shape");
-            if (shape == NULL) {
-                return -1;
-            }
-            lanes = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, PyTuple_GET_SIZE(shape) - 1));
-            Py_DECREF(shape);
+        } else if (dual != NULL && dual->kind == CAD_DUAL_ARRAY && cad_dual_has_lanes(dual)) {
+            const int ndim = cad_lengths(dual->tangent_object, &lengths);
+            lanes = lengths[ndim - 1];
         }
         if (agree_on_lanes(&all->n_lanes, lanes) < 0) {
             return -1;
@@ -206,25 +176,16 @@ static int survey_lanes(PyObject *const *operands, Operands *all) {
 
 /* x[..., None] */
 static PyObject *with_axis(PyObject *x) {
-    PyObject *key = PyTuple_Pack(2, Py_Ellipsis, Py_None);
-    PyObject *result = key == NULL ? NULL : PyObject_GetItem(x, key);
-    Py_XDECREF(key);
-    return result;
+    return cad_item(x, PyTuple_Pack(2, Py_Ellipsis, Py_None));
 }
 
 /* x with axes of length 1 in front. */
 static PyObject *with_axes_in_front(PyObject *x, int count) {
     PyObject *key = PyTuple_New(count + 1);
-    for (int i = 0; key != NULL && i < count; i++) {
-        PyTuple_SET_ITEM(key, i, Py_NewRef(Py_None));
+    for (int i = 0; key != NULL && i <= count; i++) {
+        PyTuple_SET_ITEM(key, i, Py_NewRef(i < count ? Py_None : Py_Ellipsis));
     }
-    if (key == NULL) {
-        return NULL;
-    }
-    PyTuple_SET_ITEM(key, count, Py_NewRef(Py_Ellipsis));
-    PyObject *result = PyObject_GetItem(x, key);
-    Py_DECREF(key);
-    return result;
+    return cad_item(x, key);
 }
 
 PyObject *cad_aligned_tangent(CadDual *dual, int ndim, int lanes) {
@@ -245,87 +206,71 @@ PyObject *cad_aligned_tangent(CadDual *dual, int ndim, int lanes) {
 
 /* partial * tangent, an exact zero absorbing. */
 static PyObject *array_term(PyObject *partial, PyObject *tangent, int lanes) {
-    PyObject *factor = lanes && cad_ndim(partial) > 0 ? with_axis(partial) : Py_NewRef(partial);
-    PyObject *term = NULL;
-    if (factor != NULL && PyFloat_CheckExact(factor) && PyFloat_AS_DOUBLE(factor) == 1.0) {
-        term = Py_NewRef(tangent);
-    } else if (factor != NULL) {
-        term = cad_apply2(CAD_OP_amul, factor, tangent);
+    if (PyFloat_CheckExact(partial) && PyFloat_AS_DOUBLE(partial) == 1.0) {
+        return Py_NewRef(tangent);
     }
+    if (!lanes || cad_ndim(partial) == 0) {
+        return cad_apply2(CAD_OP_amul, partial, tangent);
+    }
+    PyObject *factor = with_axis(partial);
+    PyObject *term = factor == NULL ? NULL : cad_apply2(CAD_OP_amul, factor, tangent);
     Py_XDECREF(factor);
     return term;
 }
 
 PyObject *cad_whole_tangent(PyObject *total, PyObject *value, Py_ssize_t n_lanes, int shared) {
-    PyObject *shape = PyObject_GetAttrString(value, "shape");
-    if (shape != NULL && n_lanes != CAD_NO_LANES) {
-        PyObject *lanes = Py_BuildValue("(n)", n_lanes);
-        Py_SETREF(shape, lanes == NULL ? NULL : PySequence_Concat(shape, lanes));
-        Py_XDECREF(lanes);
+    const npy_intp *lengths, *own;
+    npy_intp shape[NPY_MAXDIMS + 1];
+    int ndim = cad_lengths(value, &lengths);
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = lengths[i];
     }
-    PyObject *own =
-        shape == NULL || cad_ndim(total) == 0 ? NULL : PyObject_GetAttrString(total, "shape");
-    const int same = own != NULL && PyObject_RichCompareBool(own, shape, Py_EQ) == 1;
-    PyObject *result = NULL;
-    if (same && !shared) {
-        result = Py_NewRef(total);
-    } else if (shape != NULL && !PyErr_Occurred()) {
-        PyArray_Dims dims = {NULL, 0};
-        PyObject *zeros = PyArray_IntpConverter(shape, &dims) == NPY_SUCCEED
-                              ? PyArray_ZEROS(dims.len, dims.ptr, NPY_DOUBLE, 0)
-                              : NULL;
-        PyDimMem_FREE(dims.ptr);
-        result = zeros == NULL ? NULL : cad_apply2(CAD_OP_add, zeros, total);
-        Py_XDECREF(zeros);
+    if (n_lanes != CAD_NO_LANES) {
+        shape[ndim++] = n_lanes;
     }
-    Py_XDECREF(own);
-    Py_XDECREF(shape);
-    return result;
-}
-
-/* At least one operand is an array. */
-static PyObject *apply_arrays(CadOp op, PyObject *const *operands, PyObject *const *primals,
-                              Operands *all) {
-    if (survey_lanes(operands, all) < 0) {
-        return NULL;
+    if (!shared && cad_lengths(total, &own) == ndim && PyArray_CompareLists(own, shape, ndim)) {
+        return Py_NewRef(total);
     }
-    PyObject *value = cad_apply(op, primals);
-    PyObject *total = NULL;
-    const int lanes = all->n_lanes != CAD_NO_LANES;
-    int shared = 0;
-    for (int i = 0; value != NULL && i < all->count; i++) {
-        if (!(all->wanted >> i & 1)) {
-            continue;
-        }
-        PyObject *tangent = cad_aligned_tangent(CAD_DUAL(operands[i]), cad_ndim(value), lanes);
-        PyObject *partial =
-            tangent == NULL ? NULL
-                            : cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
-        PyObject *term = partial == NULL ? NULL : array_term(partial, tangent, lanes);
-        shared = term == tangent && total == NULL;
-        Py_XDECREF(tangent);
-        Py_XDECREF(partial);
-        if (term != NULL && total != NULL) {
-            Py_SETREF(term, cad_apply2(CAD_OP_add, total, term));
-            shared = 0;
-        }
-        Py_XSETREF(total, term);
-        if (total == NULL) {
-            Py_CLEAR(value);
-        }
-    }
-    PyObject *result = NULL;
-    if (value != NULL) {
-        PyObject *tangent = cad_whole_tangent(total, value, all->n_lanes, shared);
-        result = tangent == NULL ? NULL : cad_dual_from(value, tangent, all->tag);
-        Py_XDECREF(tangent);
-    }
-    Py_XDECREF(total);
-    Py_XDECREF(value);
+    PyObject *zeros = PyArray_ZEROS(ndim, shape, NPY_DOUBLE, 0);
+    PyObject *result = zeros == NULL ? NULL : cad_apply2(CAD_OP_add, zeros, total);
+    Py_XDECREF(zeros);
     return result;
 }
 
 /* --- all of them --- */
+
+/* The tangent of the result: the sum over the operands of partial times tangent; whether that is
+ * the tangent of an operand itself. */
+static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *const *primals,
+                               PyObject *value, const Operands *all, int arrays, int *shared) {
+    const int lanes = all->n_lanes != CAD_NO_LANES;
+    PyObject *total = NULL;
+    for (int i = 0; i < all->count; i++) {
+        if (!(all->wanted >> i & 1)) {
+            continue;
+        }
+        CadDual *dual = CAD_DUAL(operands[i]);
+        PyObject *tangent =
+            arrays ? cad_aligned_tangent(dual, cad_ndim(value), lanes) : cad_dual_components(dual);
+        PyObject *partial =
+            tangent == NULL ? NULL
+                            : cad_object_partial(op, i, primals[0], primals[1], primals[2], value);
+        PyObject *term = partial == NULL ? NULL
+                         : arrays        ? array_term(partial, tangent, lanes)
+                                         : apply_lanes(CAD_OP_amul, partial, tangent);
+        *shared = term == tangent && total == NULL;
+        Py_XDECREF(tangent);
+        Py_XDECREF(partial);
+        if (term != NULL && total != NULL) {
+            Py_SETREF(term, apply_lanes(CAD_OP_add, total, term));
+        }
+        Py_XSETREF(total, term);
+        if (total == NULL) {
+            return NULL;
+        }
+    }
+    return total;
+}
 
 /* Whole numbers in arrays become floats: the words of a partial are not those of integers. */
 static PyObject *constant_operand(PyObject *operand) {
@@ -349,37 +294,18 @@ static int is_cell(PyObject *operand) {
     return CAD_IS_DUAL_ARRAY(operand) && cad_ndim(operand) == 0;
 }
 
-/* A Dual of no axes as a single number. */
+/* A Dual of no axes as a single number, which an operation reads. */
 static PyObject *read_cell(PyObject *operand) {
-    CadDual *dual = CAD_DUAL(operand);
-    return cad_dual_from(dual->primal_object, dual->tangent_object, dual->tag);
-}
-
-static PyObject *dual_apply(CadOp op, PyObject *const *operands);
-
-/* Some operands are views of no axes: an operation reads what stands there. */
-static PyObject *apply_cells(CadOp op, PyObject *const *operands, int n) {
-    PyObject *read[3] = {NULL, NULL, NULL};
-    int done = 0;
-    for (; done < n; done++) {
-        read[done] =
-            is_cell(operands[done]) ? read_cell(operands[done]) : Py_NewRef(operands[done]);
-        if (read[done] == NULL) {
-            break;
-        }
-    }
-    PyObject *result = done < n ? NULL : dual_apply(op, read);
-    while (done-- > 0) {
-        Py_DECREF(read[done]);
-    }
-    return result;
+    const CadDual *dual = CAD_DUAL(operand);
+    return is_cell(operand) ? cad_dual_from(dual->primal_object, dual->tangent_object, dual->tag)
+                            : Py_NewRef(operand);
 }
 
 static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     Operands all;
     for (int i = 0; i < cad_op_info[op].arity; i++) {
         if (is_cell(operands[i])) {
-            return apply_cells(op, operands, cad_op_info[op].arity);
+            return cad_apply_converted(op, operands, read_cell, dual_apply);
         }
     }
     if (survey(op, operands, &all) < 0) {
@@ -391,6 +317,7 @@ static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     }
     PyObject *primals[3] = {NULL, NULL, NULL};
     PyObject *value = NULL, *tangent = NULL, *result = NULL;
+    int shared = 0;
     for (int i = 0; i < all.count; i++) {
         CadDual *dual = all.wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
         primals[i] = dual == NULL                   ? constant_operand(operands[i])
@@ -400,19 +327,18 @@ static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
             goto done;
         }
     }
-    if (arrays) {
-        cad_state.quiet++;
-        result = apply_arrays(op, operands, primals, &all);
-        cad_state.quiet--;
-        goto done;
+    cad_state.quiet += arrays;
+    if (!arrays || survey_lanes(operands, &all) == 0) {
+        value = cad_apply(op, primals);
     }
-    value = cad_apply(op, primals);
     if (value != NULL) {
-        tangent = total_tangent(op, operands, primals, value, &all);
+        tangent = total_tangent(op, operands, primals, value, &all, arrays, &shared);
     }
-    if (tangent != NULL) {
-        result = cad_dual_from(value, tangent, all.tag);
+    if (tangent != NULL && arrays) {
+        Py_SETREF(tangent, cad_whole_tangent(tangent, value, all.n_lanes, shared));
     }
+    result = tangent == NULL ? NULL : cad_dual_from(value, tangent, all.tag);
+    cad_state.quiet -= arrays;
 done:
     Py_XDECREF(tangent);
     Py_XDECREF(value);
@@ -422,8 +348,7 @@ done:
     return result;
 }
 
-PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
-    PyObject *const operands[2] = {x, y};
+PyObject *cad_dual_show(CadOp op, PyObject *const *operands, PyObject *dual) {
     if (dual != NULL && cad_state.dual_hook(op, operands, dual) < 0) {
         Py_CLEAR(dual);
     }
@@ -432,9 +357,5 @@ PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
 
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands) {
     PyObject *dual = dual_apply(op, operands);
-    if (cad_state.dual_hook != NULL && dual != NULL &&
-        cad_state.dual_hook(op, operands, dual) < 0) {
-        Py_CLEAR(dual);
-    }
-    return dual;
+    return cad_state.dual_hook == NULL ? dual : cad_dual_show(op, operands, dual);
 }

@@ -11,10 +11,11 @@
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
 
 /* A Dual that an operation made (or NULL), once it has been looked at. */
-PyObject *cad_dual_show(CadOp op, PyObject *x, PyObject *y, PyObject *dual);
+PyObject *cad_dual_show(CadOp op, PyObject *const *operands, PyObject *dual);
 
 static inline PyObject *cad_dual_seen(CadOp op, PyObject *x, PyObject *y, PyObject *dual) {
-    return cad_state.dual_hook == NULL ? dual : cad_dual_show(op, x, y, dual);
+    PyObject *const operands[2] = {x, y};
+    return cad_state.dual_hook == NULL ? dual : cad_dual_show(op, operands, dual);
 }
 
 enum { CAD_NO_LANES = -1 }; /* where a number of lanes is expected: the tangent is a single one */

@@ -110,32 +110,20 @@ PyObject *cad_dual_iter(CadDual *dual) {
 }
 
 PyObject *cad_dual_elements(PyObject *array) {
-    CadDual *dual = CAD_DUAL(array);
-    PyObject *numbers = PyObject_GetAttrString(dual->primal_object, "shape");
-    PyArray_Dims dims = {NULL, 0};
-    if (numbers == NULL || PyArray_IntpConverter(numbers, &dims) != NPY_SUCCEED) {
-        Py_XDECREF(numbers);
-        return NULL;
-    }
-    Py_DECREF(numbers);
-    PyObject *result = PyArray_SimpleNew(dims.len, dims.ptr, NPY_OBJECT);
+    const npy_intp *lengths;
+    const int ndim = cad_lengths(array, &lengths);
+    PyObject *result = PyArray_SimpleNew(ndim, (npy_intp *)lengths, NPY_OBJECT);
     const npy_intp size = result == NULL ? 0 : PyArray_SIZE((PyArrayObject *)result);
     PyObject **item = size == 0 ? NULL : PyArray_DATA((PyArrayObject *)result);
     for (npy_intp i = 0; i < size; i++) {
-        PyObject *key = PyTuple_New(dims.len);
-        npy_intp rest = i;
-        for (int axis = dims.len; key != NULL && axis-- > 0;) {
-            PyTuple_SET_ITEM(key, axis, PyLong_FromSsize_t(rest % dims.ptr[axis]));
-            rest /= dims.ptr[axis];
-        }
-        Py_XSETREF(item[i], key == NULL ? NULL : dual_subscript(dual, key));
+        PyObject *key = cad_index_of_place(ndim, lengths, i);
+        Py_XSETREF(item[i], key == NULL ? NULL : dual_subscript(CAD_DUAL(array), key));
         Py_XDECREF(key);
         if (item[i] == NULL) {
             Py_CLEAR(result);
             break;
         }
     }
-    PyDimMem_FREE(dims.ptr);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/tape.h"
 
 #include "tape/tape.h"
@@ -132,49 +133,24 @@ static PyObject *array_component(PyObject *object, const char *what) {
                                                      : float64_array(object, what);
 }
 
-static int refuse_shape(PyObject *primal, PyObject *tangent) {
-    PyObject *want = PyObject_GetAttrString(primal, "shape");
-    PyObject *have = PyObject_GetAttrString(tangent, "shape");
-    if (have != NULL && want != NULL) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
-            "behind it, not of shape %S",
-            want, have);
-    }
-    Py_XDECREF(have);
-    Py_XDECREF(want);
-    return -1;
-}
-
-/* Whether a tangent's shape begins with the primal's, and has at most one axis more. */
-static int fits(PyObject *primal, PyObject *tangent) {
-    PyObject *want = PyObject_GetAttrString(primal, "shape");
-    PyObject *have = PyObject_GetAttrString(tangent, "shape");
-    int result = -1;
-    if (want != NULL && have != NULL) {
-        const Py_ssize_t n = PyTuple_GET_SIZE(want), extra = PyTuple_GET_SIZE(have) - n;
-        PyObject *front = PyTuple_GetSlice(have, 0, n);
-        result = front == NULL ? -1 : PyObject_RichCompareBool(front, want, Py_EQ);
-        result = result == 1 ? extra == 0 || extra == 1 : result;
-        Py_XDECREF(front);
-    }
-    Py_XDECREF(want);
-    Py_XDECREF(have);
-    return result;
-}
-
 /* Tangents of an array: of its shape, or with an axis of lanes more; a number stands for all. */
 static PyObject *make_array(PyObject *primal, PyObject *tangent) {
     PyObject *t = array_component(tangent, "tangent");
     if (t != NULL && cad_ndim(t) == 0) {
         Py_SETREF(t, cad_whole_tangent(t, primal, CAD_NO_LANES, 1));
     }
-    const int fitting = t == NULL ? -1 : fits(primal, t);
-    if (fitting == 0) {
-        refuse_shape(primal, t);
+    const npy_intp *want, *have;
+    const int ndim = cad_lengths(primal, &want),
+              more = t == NULL ? 0 : cad_lengths(t, &have) - ndim;
+    const int fits =
+        (more == 0 || more == 1) && t != NULL && PyArray_CompareLists(want, have, ndim);
+    if (t != NULL && !fits) {
+        cad_refuse_shapes_of(
+            "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
+            "behind it, not of shape %S",
+            primal, t);
     }
-    CadTape *tape = fitting == 1 ? cad_current_tape() : NULL;
+    CadTape *tape = fits ? cad_current_tape() : NULL;
     PyObject *dual = NULL;
     if (tape != NULL) {
         CadTag tag = tag_of(primal) > tag_of(t) ? tag_of(primal) : tag_of(t);

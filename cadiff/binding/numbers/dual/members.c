@@ -20,22 +20,6 @@ static PyObject *get_tangent(CadDual *dual, void *closure) {
     return cad_dual_tangent(dual);
 }
 
-/* An attribute that an array has, of the primal or of any 0-d array. */
-static PyObject *get_of_array(CadDual *dual, void *name) {
-    if (dual->kind == CAD_DUAL_ARRAY) {
-        return PyObject_GetAttrString(dual->primal_object, name);
-    }
-    PyObject *number = PyArray_ZEROS(0, NULL, NPY_DOUBLE, 0);
-    PyObject *result = number == NULL ? NULL : PyObject_GetAttrString(number, name);
-    Py_XDECREF(number);
-    return result;
-}
-
-static PyObject *get_dtype(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return Py_NewRef(cad_state.dtype);
-}
-
 static PyObject *get_transpose(CadDual *dual, void *closure) {
     (void)closure;
     if (cad_ndim((PyObject *)dual) == 0) {
@@ -64,10 +48,6 @@ PyGetSetDef cad_dual_attributes[] = {
     {"tangent", (getter)get_tangent, cad_refuse_value,
      "The derivative: of the primal's shape, or with one axis of lanes more.", NULL},
     {"dual", (getter)get_tangent, cad_refuse_value, "Short for tangent.", NULL},
-    {"shape", (getter)get_of_array, cad_refuse_layout, "Lengths of the axes.", "shape"},
-    {"ndim", (getter)get_of_array, NULL, "Number of axes.", "ndim"},
-    {"size", (getter)get_of_array, NULL, "Number of elements.", "size"},
-    {"dtype", get_dtype, cad_refuse_layout, "float64.", "dtype"},
     {"T", (getter)get_transpose, NULL, "The transpose.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -114,22 +114,6 @@ static PyObject *stand_in(PyObject *self) {
                                        (void *)&zero, 0, 0, NULL);
 }
 
-/* The index of an element on each axis, given its place among all elements. */
-static PyObject *index_of_place(PyArrayObject *array, Py_ssize_t place) {
-    PyObject *index = PyTuple_New(PyArray_NDIM(array));
-    place += place < 0 ? PyArray_SIZE(array) : 0;
-    for (int axis = PyArray_NDIM(array) - 1; index != NULL && axis >= 0; axis--) {
-        PyObject *along = PyLong_FromSsize_t(place % PyArray_DIM(array, axis));
-        place /= PyArray_DIM(array, axis);
-        if (along == NULL) {
-            Py_CLEAR(index);
-            break;
-        }
-        PyTuple_SET_ITEM(index, axis, along);
-    }
-    return index;
-}
-
 PyObject *cad_index_of_item(PyObject *self, PyObject *args) {
     PyObject *array = stand_in(self);
     PyObject *method = array == NULL ? NULL : PyObject_GetAttrString(array, "item");
@@ -146,7 +130,9 @@ PyObject *cad_index_of_item(PyObject *self, PyObject *args) {
                     ? 0
                     : PyNumber_AsSsize_t(PyTuple_GET_ITEM(given, 0), PyExc_IndexError);
             if (place != -1 || !PyErr_Occurred()) {
-                index = index_of_place((PyArrayObject *)array, place);
+                PyArrayObject *const all = (PyArrayObject *)array;
+                index = cad_index_of_place(PyArray_NDIM(all), PyArray_DIMS(all),
+                                           place < 0 ? place + PyArray_SIZE(all) : place);
             }
         }
     }
@@ -498,39 +484,45 @@ static PyObject *get_matrix_transpose(PyObject *self, void *closure) {
 /* Zeros for reading, as of a real ndarray. */
 static PyObject *get_imag(PyObject *self, void *closure) {
     (void)closure;
-    if (cad_ndim(self) == 0) {
+    const npy_intp *lengths;
+    const int ndim = cad_lengths(self, &lengths);
+    if (ndim == 0) {
         return PyFloat_FromDouble(0.0);
     }
-    PyArray_Dims shape = {NULL, 0};
-    PyObject *lengths = PyObject_GetAttrString(self, "shape");
-    PyObject *zeros = lengths != NULL && PyArray_IntpConverter(lengths, &shape)
-                          ? PyArray_ZEROS(shape.len, shape.ptr, NPY_DOUBLE, 0)
-                          : NULL;
+    PyObject *zeros = PyArray_ZEROS(ndim, (npy_intp *)lengths, NPY_DOUBLE, 0);
     if (zeros != NULL) {
         PyArray_CLEARFLAGS((PyArrayObject *)zeros, NPY_ARRAY_WRITEABLE);
     }
-    PyDimMem_FREE(shape.ptr);
-    Py_XDECREF(lengths);
     return zeros;
 }
 
-static PyObject *get_itemsize(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return PyLong_FromSize_t(sizeof(double));
-}
-
-static PyObject *get_nbytes(PyObject *self, void *closure) {
+static PyObject *get_shape(PyObject *self, void *closure) {
     (void)closure;
-    PyObject *size = PyObject_GetAttrString(self, "size");
-    const Py_ssize_t n = size == NULL ? -1 : PyLong_AsSsize_t(size);
-    Py_XDECREF(size);
-    return n < 0 ? NULL : PyLong_FromSsize_t(n * (Py_ssize_t)sizeof(double));
+    const npy_intp *lengths;
+    const int ndim = cad_lengths(self, &lengths);
+    return cad_shape_tuple(ndim, lengths);
 }
 
-/* pandas leaves operators to what comes before its own DataFrame, which has 4000. */
-static PyObject *get_pandas_priority(PyObject *self, void *closure) {
+static PyObject *get_ndim(PyObject *self, void *closure) {
+    (void)closure;
+    return PyLong_FromLong(cad_ndim(self));
+}
+
+/* How many elements there are, each counted so many times. */
+static PyObject *get_size(PyObject *self, void *times) {
+    const npy_intp *lengths;
+    const int ndim = cad_lengths(self, &lengths);
+    return PyLong_FromSsize_t(PyArray_MultiplyList(lengths, ndim) * (npy_intp)(intptr_t)times);
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure) {
     (void)self, (void)closure;
-    return PyLong_FromLong(5000);
+    return Py_NewRef(cad_state.dtype);
+}
+
+static PyObject *get_int(PyObject *self, void *number) {
+    (void)self;
+    return PyLong_FromSsize_t((Py_ssize_t)(intptr_t)number);
 }
 
 static PyObject *get_device(PyObject *self, void *closure) {
@@ -576,12 +568,17 @@ PyGetSetDef cad_common_attributes[] = {
      NULL},
     {"flat", get_flat, set_flat, "The elements in order, to iterate over, read and assign.", NULL},
     {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
-    {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
-    {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
+    {"shape", get_shape, cad_refuse_layout, "Lengths of the axes.", "shape"},
+    {"ndim", get_ndim, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", (void *)1},
+    {"dtype", get_dtype, cad_refuse_layout, "float64.", "dtype"},
+    {"itemsize", get_int, NULL, "Bytes of the value of an element.", (void *)sizeof(double)},
+    {"nbytes", get_size, NULL, "Bytes of the values of all elements.", (void *)sizeof(double)},
     {"imag", get_imag, NULL, "0.0; of an array zeros.", NULL},
     {"device", get_device, NULL, "\"cpu\".", NULL},
-    {"__pandas_priority__", get_pandas_priority, NULL, "Operators with pandas' tables are ours.",
-     NULL},
+    /* pandas leaves operators to what comes before its own DataFrame, which has 4000. */
+    {"__pandas_priority__", get_int, NULL, "Operators with pandas' tables are ours.",
+     (void *)5000},
     OF_VALUES("base", "base"),
     OF_VALUES("byteswap", "byteswap()"),
     OF_VALUES("ctypes", "ctypes"),

@@ -68,13 +68,15 @@ PyObject *cad_innermost(PyObject *number) {
     return number;
 }
 
-int cad_ndim(PyObject *object) {
+int cad_lengths(PyObject *object, const npy_intp **lengths) {
+    while (CAD_IS_DUAL_ARRAY(object)) {
+        object = CAD_DUAL(object)->primal_object;
+    }
     if (CAD_IS_VAR_ARRAY(object)) {
+        *lengths = CAD_SHAPE(CAD_VAR(object)->view);
         return CAD_VAR(object)->view->ndim;
     }
-    if (CAD_IS_DUAL_ARRAY(object)) {
-        return cad_ndim(CAD_DUAL(object)->primal_object);
-    }
+    *lengths = PyArray_Check(object) ? PyArray_DIMS((PyArrayObject *)object) : NULL;
     return PyArray_Check(object) ? PyArray_NDIM((PyArrayObject *)object) : 0;
 }
 

@@ -41,8 +41,14 @@ double cad_primal(PyObject *object);
 /* The primal of a Dual through all levels (borrowed): a Dual of floats, or no Dual. */
 PyObject *cad_innermost(PyObject *number);
 
-/* The number of axes of an array, with or without derivatives; 0 for anything else. */
-int cad_ndim(PyObject *object);
+/* The number of axes of an array, with or without derivatives, and their lengths; 0 for anything
+ * else. */
+int cad_lengths(PyObject *object, const npy_intp **lengths);
+
+static inline int cad_ndim(PyObject *object) {
+    const npy_intp *lengths;
+    return cad_lengths(object, &lengths);
+}
 
 /* What all items of a list or a tuple are: floats, float64 of NumPy's, or single numbers of any
  * kind of which some are Vars or Duals. */

@@ -2,7 +2,9 @@
  * there. */
 #include "numbers/objects/errors.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/state.h"
+#include "numbers/objects/views.h"
 
 int cad_raise_status(CadStatus status) {
     if (status == CAD_RAISED) { /* the exception is set, or the caller has forgotten it */
@@ -105,6 +107,24 @@ int cad_raise_threads(void) {
                     "Vars of two threads do not mix: each thread records on a tape of its own; "
                     "pass values between threads (cadiff.value(v))");
     return -1;
+}
+
+int cad_refuse_shapes(const char *format, int ndim, const npy_intp *shape, int other_ndim,
+                      const npy_intp *other_shape) {
+    PyObject *first = cad_shape_tuple(ndim, shape);
+    PyObject *second = first == NULL ? NULL : cad_shape_tuple(other_ndim, other_shape);
+    if (second != NULL) {
+        PyErr_Format(PyExc_ValueError, format, first, second);
+    }
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return -1;
+}
+
+int cad_refuse_shapes_of(const char *format, PyObject *array, PyObject *other) {
+    const npy_intp *shape, *other_shape;
+    const int ndim = cad_lengths(array, &shape), other_ndim = cad_lengths(other, &other_shape);
+    return cad_refuse_shapes(format, ndim, shape, other_ndim, other_shape);
 }
 
 int cad_refuse_truth(const char *type, Py_ssize_t size) {

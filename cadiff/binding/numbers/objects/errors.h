@@ -16,6 +16,12 @@ static inline int cad_check(CadStatus status) {
 int cad_raise_stale(void);
 int cad_raise_threads(void); /* Vars of two threads meet */
 
+/* Raise ValueError for arrays whose shapes do not agree, which a format names by %S; answers -1.
+ */
+int cad_refuse_shapes(const char *format, int ndim, const npy_intp *shape, int other_ndim,
+                      const npy_intp *other_shape);
+int cad_refuse_shapes_of(const char *format, PyObject *array, PyObject *other);
+
 /* Raise ValueError for the truth of an array that has not one element; answers -1. */
 int cad_refuse_truth(const char *type, Py_ssize_t size);
 

@@ -53,6 +53,15 @@ PyObject *cad_shape_tuple(int ndim, const npy_intp *shape) {
     return tuple;
 }
 
+PyObject *cad_index_of_place(int ndim, const npy_intp *shape, npy_intp place) {
+    npy_intp index[NPY_MAXDIMS];
+    for (int axis = ndim; axis-- > 0;) {
+        index[axis] = place % shape[axis];
+        place /= shape[axis];
+    }
+    return cad_shape_tuple(ndim, index);
+}
+
 int cad_new_axes(PyObject *key) {
     if (!PyTuple_Check(key)) {
         return key == Py_None ? 1 : key == Py_Ellipsis ? 0 : -1;

@@ -17,6 +17,9 @@ npy_intp cad_step_of(PyArrayObject *array);
 /* The lengths of axes as a tuple. */
 PyObject *cad_shape_tuple(int ndim, const npy_intp *shape);
 
+/* The index on each axis, as a tuple, of the element at a place among all elements in order. */
+PyObject *cad_index_of_place(int ndim, const npy_intp *shape, npy_intp place);
+
 /* How many axes a key adds to a single number; -1 if it indexes anything. */
 int cad_new_axes(PyObject *key);
 

@@ -61,6 +61,12 @@ int cad_is_listed(PyObject *object) {
     return PyList_Check(object) || PyTuple_Check(object) || is_table(object);
 }
 
+int cad_is_foreign(PyObject *object) {
+    double number;
+    return !PyLong_Check(object) && cad_classify(object, &number) == CAD_FOREIGN &&
+           !cad_is_listed(object);
+}
+
 PyObject *cad_listed_array(PyObject *listed) {
     return PyList_Check(listed) || PyTuple_Check(listed)
                ? PyArray_FROM_O(listed)
@@ -125,10 +131,26 @@ PyObject *cad_plain_value(PyObject *object) {
 }
 
 /* --- complex numbers and arrays --- */
+
+PyObject *cad_apply_converted(CadOp op, PyObject *const *operands, PyObject *convert(PyObject *),
+                              PyObject *apply(CadOp op, PyObject *const *operands)) {
+    PyObject *converted[3] = {NULL, NULL, NULL};
+    const int n = cad_op_info[op].arity;
+    int done = 0;
+    while (done < n && (converted[done] = convert(operands[done])) != NULL) {
+        done++;
+    }
+    PyObject *result = done < n ? NULL : apply(op, converted);
+    while (done-- > 0) {
+        Py_DECREF(converted[done]);
+    }
+    return result;
+}
+
 /* At least one operand is complex. */
-static PyObject *apply_complex(CadOp op, PyObject *const *operands, int n) {
-    PyObject *all = PyTuple_New(n);
-    for (int i = 0; all != NULL && i < n; i++) {
+static PyObject *apply_complex(CadOp op, PyObject *const *operands) {
+    PyObject *all = PyTuple_New(cad_op_info[op].arity);
+    for (int i = 0; all != NULL && i < cad_op_info[op].arity; i++) {
         PyTuple_SET_ITEM(all, i, Py_NewRef(operands[i]));
     }
     PyObject *result = all == NULL ? NULL : cad_complex_operation(op, all);
@@ -136,30 +158,20 @@ static PyObject *apply_complex(CadOp op, PyObject *const *operands, int n) {
     return result;
 }
 
-/* --- arrays --- */
-
 /* Arrays of objects are gone through number by number. */
-static PyObject *call_on_elements(PyObject *ufunc, PyObject *const *operands, int n) {
-    PyObject *converted[3];
-    int done = 0;
-    while (done < n) {
-        PyObject *operand = operands[done];
-        const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
-        converted[done] = ours ? cad_elements(operand) : Py_NewRef(operand);
-        if (converted[done] == NULL) {
-            break;
-        }
-        done++;
-    }
-    PyObject *result = done < n ? NULL : PyObject_Vectorcall(ufunc, converted, (size_t)n, NULL);
-    while (done-- > 0) {
-        Py_DECREF(converted[done]);
-    }
-    return result;
+static PyObject *elements_if_ours(PyObject *operand) {
+    const int ours = CAD_IS_VAR(operand) || CAD_IS_DUAL(operand);
+    return ours ? cad_elements(operand) : Py_NewRef(operand);
+}
+
+static PyObject *call_own_ufunc(CadOp op, PyObject *const *operands) {
+    const size_t n = (size_t)cad_op_info[op].arity;
+    return PyObject_Vectorcall(cad_state.own_ufuncs[op], operands, n, NULL);
 }
 
 /* At least one operand is an array. */
-static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
+static PyObject *apply_arrays(CadOp op, PyObject *const *operands) {
+    const int n = cad_op_info[op].arity;
     int vars = 0, duals = 0, others = 0, complexes = 0;
     for (int i = 0; i < n; i++) {
         vars |= CAD_IS_VAR(operands[i]);
@@ -171,7 +183,7 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
         }
     }
     if (complexes) {
-        return apply_complex(op, operands, n);
+        return apply_complex(op, operands);
     }
     if (duals && !others) {
         return cad_state.table_of_dual.apply(op, operands);
@@ -182,10 +194,10 @@ static PyObject *apply_arrays(CadOp op, PyObject *const *operands, int n) {
             return result;
         }
     }
-    const int plain = !vars && !duals && !others && cad_state.numpy_functions[op] != NULL &&
-                      cad_state.quiet == 0;
-    return call_on_elements(plain ? cad_state.numpy_functions[op] : cad_state.own_ufuncs[op],
-                            operands, n);
+    PyObject *const function = cad_state.numpy_functions[op];
+    return vars || duals || others || function == NULL || cad_state.quiet > 0
+               ? cad_apply_converted(op, operands, elements_if_ours, call_own_ufunc)
+               : PyObject_Vectorcall(function, operands, (size_t)n, NULL);
 }
 
 /* --- single numbers --- */
@@ -254,56 +266,40 @@ static PyObject *apply_plain(CadOp op, PyObject *const *operands, int n, const d
 
 /* --- applying an operation --- */
 
+/* What stands for an array as one of numbers. */
+static PyObject *listed_numbers(PyObject *operand) {
+    return cad_is_listed(operand) ? cad_numbers_of(operand) : Py_NewRef(operand);
+}
+
 /* What a call comes to that is not about numbers: lists, and mistakes. */
 static PyObject *call_on_sequences(CadOp op, PyObject *const *args) {
-    const int n = cad_op_info[op].arity;
-    PyObject *arrays[3] = {NULL, NULL, NULL};
-    PyObject *result = NULL;
-    for (int i = 0; i < n; i++) {
-        PyObject *arg = args[i];
-        double number;
-        const int class = cad_classify(arg, &number);
-        if (class == CAD_FOREIGN && !cad_is_listed(arg)) {
+    for (int i = 0; i < cad_op_info[op].arity; i++) {
+        if (cad_is_foreign(args[i])) {
             PyErr_Format(PyExc_TypeError,
                          "cadiff.%s takes real numbers, arrays of them, Var and Dual, not %s",
-                         cad_op_info[op].name, Py_TYPE(arg)->tp_name);
-            goto end;
-        }
-        arrays[i] = class == CAD_FOREIGN ? cad_numbers_of(arg) : Py_NewRef(arg);
-        if (arrays[i] == NULL) {
-            goto end;
+                         cad_op_info[op].name, Py_TYPE(args[i])->tp_name);
+            return NULL;
         }
     }
-    result = apply_arrays(op, arrays, n);
-end:
-    for (int i = 0; i < n; i++) {
-        Py_XDECREF(arrays[i]);
-    }
-    return result;
+    return cad_apply_converted(op, args, listed_numbers, apply_arrays);
+}
+
+static PyObject *number_of_mask(PyObject *operand) {
+    return cad_is_mask(operand) ? PyObject_GetAttrString(operand, "number") : Py_NewRef(operand);
+}
+
+static PyObject *values_of_mask(PyObject *operand) {
+    return cad_is_mask(operand) ? PyObject_GetAttrString(operand, "read_values")
+                                : Py_NewRef(operand);
 }
 
 /* Some operands are masks; the others are numbers, arrays or lists. */
-static PyObject *apply_with_masks(CadOp op, PyObject *const *operands, int n) {
-    PyObject *replaced[3] = {NULL, NULL, NULL};
-    PyObject *result = NULL;
-    int ours = 0, i = 0;
-    for (int k = 0; k < n; k++) {
+static PyObject *apply_with_masks(CadOp op, PyObject *const *operands) {
+    int ours = 0;
+    for (int k = 0; k < cad_op_info[op].arity; k++) {
         ours |= CAD_IS_VAR(operands[k]) || CAD_IS_DUAL(operands[k]);
     }
-    for (; i < n; i++) {
-        replaced[i] = !cad_is_mask(operands[i])
-                          ? Py_NewRef(operands[i])
-                          : PyObject_GetAttrString(operands[i], ours ? "number" : "read_values");
-        if (replaced[i] == NULL) {
-            goto end;
-        }
-    }
-    result = cad_apply(op, replaced);
-end:
-    while (i-- > 0) {
-        Py_DECREF(replaced[i]);
-    }
-    return result;
+    return cad_apply_converted(op, operands, ours ? number_of_mask : values_of_mask, cad_apply);
 }
 
 /* A list times a number: Python, and NumPy's numbers with it, would repeat the list. */
@@ -325,26 +321,24 @@ PyObject *cad_apply(CadOp op, PyObject *const *operands) {
     if (seen & 1 << CAD_FOREIGN) {
         for (int i = 0; i < n; i++) {
             if (cad_is_mask(operands[i])) {
-                return apply_with_masks(op, operands, n);
+                return apply_with_masks(op, operands);
             }
         }
         for (int i = 0; i < n; i++) {
             if (cad_is_complex(operands[i])) {
-                return apply_complex(op, operands, n);
+                return apply_complex(op, operands);
             }
         }
         for (int i = 0; i < n; i++) {
-            double number;
-            const int alone =
-                cad_classify(operands[i], &number) == CAD_FOREIGN && !cad_is_listed(operands[i]);
-            if (alone || (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS))) {
+            if (cad_is_foreign(operands[i]) ||
+                (is_repetition(op, operands[i]) && !(seen & 1 << CAD_ARRAY_CLASS))) {
                 Py_RETURN_NOTIMPLEMENTED;
             }
         }
         return call_on_sequences(op, operands); /* as ndarrays have it */
     }
     if (seen & 1 << CAD_ARRAY_CLASS) {
-        return apply_arrays(op, operands, n);
+        return apply_arrays(op, operands);
     }
     if (seen & 1 << CAD_DUAL_CLASS) {
         return cad_state.table_of_dual.apply(op, operands);

@@ -4,6 +4,7 @@
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 
@@ -114,12 +115,6 @@ static PyObject *take_part(PyObject *object) {
     return CAD_IS_DUAL(object) ? PyFloat_FromDouble(CAD_DUAL(object)->primal) : Py_NewRef(object);
 }
 
-/* Whether it is no number, so that its type alone decides. */
-static int is_foreign(PyObject *object) {
-    double number;
-    return cad_classify(object, &number) == CAD_FOREIGN;
-}
-
 /* Record a comparison, or `number != 0`, that a replay has to come out as now. Where `answer` is
  * what was found for arrays, it may become a mask instead: what it chooses is chosen anew. */
 static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer) {
@@ -134,7 +129,7 @@ static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject *
     }
     if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
         status = guard_elements(x, y, how);
-    } else if (tape != NULL && !is_foreign(x) && !is_foreign(y)) {
+    } else if (tape != NULL && !cad_is_foreign(x) && !cad_is_foreign(y)) {
         const int equality =
             (how == Py_EQ || how == Py_NE) && cad_state.formulas == 0 && !is_about_kind(x, y);
         status = record_comparison(tape, x, y, how, equality, answer);
@@ -155,13 +150,8 @@ int cad_guard_truth(PyObject *number) {
 
 /* The plain array that a list stands for, or the value of a number. */
 static PyObject *plain_part(PyObject *object) {
-    if (!cad_is_listed(object)) {
-        return cad_plain_value(object);
-    }
-    PyObject *array = cad_listed_array(object);
-    PyObject *values = array == NULL ? NULL : cad_plain_value(array);
-    Py_XDECREF(array);
-    return values;
+    return cad_is_listed(object) ? cad_then(cad_listed_array(object), cad_plain_value)
+                                 : cad_plain_value(object);
 }
 
 static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
@@ -171,14 +161,11 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
     if (right_class < 0) {
         return NULL;
     }
-    const int left_listed = left_class == CAD_FOREIGN && cad_is_listed(left);
-    const int right_listed = right_class == CAD_FOREIGN && cad_is_listed(right);
-    if ((left_class == CAD_FOREIGN && !left_listed) ||
-        (right_class == CAD_FOREIGN && !right_listed)) {
+    if ((left_class == CAD_FOREIGN && !cad_is_listed(left)) ||
+        (right_class == CAD_FOREIGN && !cad_is_listed(right))) {
         Py_RETURN_NOTIMPLEMENTED;
     }
-    if (left_class == CAD_ARRAY_CLASS || right_class == CAD_ARRAY_CLASS || left_listed ||
-        right_listed) {
+    if (left_class >= CAD_ARRAY_CLASS || right_class >= CAD_ARRAY_CLASS) {
         PyObject *a = plain_part(left);
         PyObject *b = a == NULL ? NULL : plain_part(right);
         PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
@@ -200,10 +187,10 @@ static void note_choice(PyObject *left, const PyObject *result) {
     }
 }
 
-PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+static PyObject *compare(PyObject *left, PyObject *right, int how, int masks) {
     PyObject *result = compare_values(left, right, how);
     if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
-        guard_comparison(left, right, how, &result) < 0) {
+        guard_comparison(left, right, how, masks ? &result : NULL) < 0) {
         Py_CLEAR(result);
     }
     if (cad_state.choosing > 0 && result != NULL) {
@@ -212,26 +199,21 @@ PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
     return result;
 }
 
+PyObject *cad_richcompare(PyObject *left, PyObject *right, int how) {
+    return compare(left, right, how, 1);
+}
+
 PyObject *cad_compare(PyObject *left, PyObject *right, int how) {
-    PyObject *result = compare_values(left, right, how);
-    if (cad_state.guarding > 0 && result != NULL && result != Py_NotImplemented &&
-        guard_comparison(left, right, how, NULL) < 0) {
-        Py_CLEAR(result);
-    }
-    if (cad_state.choosing > 0 && result != NULL) {
-        note_choice(left, result);
-    }
-    return result;
+    return compare(left, right, how, 0);
 }
 
 /* `item in array`, as for an ndarray. */
 int cad_contains(PyObject *array, PyObject *item) {
-    PyObject *equal = PyObject_RichCompare(array, item, Py_EQ);
-    PyObject *any = equal == NULL         ? NULL
-                    : PyBool_Check(equal) ? Py_NewRef(equal)
-                                          : PyObject_CallMethod(equal, "any", NULL);
+    PyObject *any = PyObject_RichCompare(array, item, Py_EQ);
+    if (any != NULL && !PyBool_Check(any)) {
+        any = cad_called(any, "any");
+    }
     const int found = any == NULL ? -1 : PyObject_IsTrue(any);
-    Py_XDECREF(equal);
     Py_XDECREF(any);
     return found;
 }

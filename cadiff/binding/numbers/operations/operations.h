@@ -80,6 +80,10 @@ void cad_forget_other_recordings(const CadTape *tape);
 /* Apply an operation to as many operands as it has. NotImplemented if one of them is foreign. */
 PyObject *cad_apply(CadOp op, PyObject *const *operands);
 
+/* Apply an operation, in a way of its own, to operands once each is what `convert` makes of it. */
+PyObject *cad_apply_converted(CadOp op, PyObject *const *operands, PyObject *convert(PyObject *),
+                              PyObject *apply(CadOp op, PyObject *const *operands));
+
 static inline PyObject *cad_apply1(CadOp op, PyObject *x) {
     return cad_apply(op, &x);
 }
@@ -98,8 +102,10 @@ PyObject *cad_call1(CadOp op, PyObject *x);
 /* An object array of the scalars of an array Var or Dual; anything else as np.asarray has it. */
 PyObject *cad_elements(PyObject *object);
 
-/* Whether something stands for an array: a list, a tuple, or a table that has to_numpy(). */
+/* Whether something stands for an array: a list, a tuple, or a table that has to_numpy(); whether
+ * it neither does nor is a number or an array, so that it may know better. */
 int cad_is_listed(PyObject *object);
+int cad_is_foreign(PyObject *object);
 
 /* The array that it stands for: of objects, if there are numbers with derivatives in it. */
 PyObject *cad_listed_array(PyObject *listed);

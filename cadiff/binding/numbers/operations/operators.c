@@ -1,7 +1,9 @@
 /* Operators that Var and Dual share: those that are no single operation of the table. Which of the
  * two an operand is does not matter here. */
 #include "numbers/operations/operations.h"
+#include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
 
 PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
@@ -34,21 +36,12 @@ PyObject *cad_divmod(PyObject *left, PyObject *right) {
     return pair;
 }
 
-/* Whether an operand is neither a number nor a collection of them, so that it may know better. */
-static int is_foreign(PyObject *operand) {
-    double number;
-    if (PyLong_Check(operand) || cad_is_listed(operand)) {
-        return 0;
-    }
-    return cad_classify(operand, &number) == CAD_FOREIGN;
-}
-
 PyObject *cad_matmul(PyObject *left, PyObject *right) {
     PyObject *product = cad_state.table_of_var.matmul(left, right);
     if (product != NULL || PyErr_Occurred()) {
         return product;
     }
-    if (is_foreign(left) || is_foreign(right)) {
+    if (cad_is_foreign(left) || cad_is_foreign(right)) {
         Py_RETURN_NOTIMPLEMENTED;
     }
     PyObject *function = cad_find_function("matmul");
@@ -58,22 +51,16 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
 /* The product for an array to be written to, whose shape it must have. */
 PyObject *cad_matmul_like(PyObject *left, PyObject *right) {
     PyObject *product = cad_matmul(left, right);
-    if (product == NULL || product == Py_NotImplemented) {
+    if (product == NULL || product == Py_NotImplemented || cad_is_complex(product)) {
         return product;
     }
-    PyObject *shape = PyObject_GetAttrString(left, "shape");
-    PyObject *given = shape == NULL ? NULL : PyObject_GetAttrString(product, "shape");
-    const int same = given == NULL ? -1 : PyObject_RichCompareBool(shape, given, Py_EQ);
-    if (same == 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "@= of an array of shape %R wants a product of that shape, "
-                     "not %R: write y = y @ z",
-                     shape, given);
-    }
-    if (same != 1) {
+    const npy_intp *shape, *given;
+    const int ndim = cad_lengths(left, &shape);
+    if (cad_lengths(product, &given) != ndim || !PyArray_CompareLists(shape, given, ndim)) {
+        cad_refuse_shapes("@= of an array of shape %R wants a product of that shape, "
+                          "not %R: write y = y @ z",
+                          ndim, shape, cad_ndim(product), given);
         Py_CLEAR(product);
     }
-    Py_XDECREF(shape);
-    Py_XDECREF(given);
     return product;
 }

@@ -190,17 +190,6 @@ static PyObject *seed_array(CadVar *var, PyObject *seed) {
     return Py_NewRef(seed);
 }
 
-static void refuse_seed(PyObject *seed, PyObject *place) {
-    PyObject *have = PyObject_GetAttrString(seed, "shape");
-    PyObject *want = PyObject_GetAttrString(place, "shape");
-    if (have != NULL && want != NULL) {
-        PyErr_Format(PyExc_ValueError,
-                     "the seed must have the shape of the Var, which is %S, not %S", want, have);
-    }
-    Py_XDECREF(have);
-    Py_XDECREF(want);
-}
-
 static int add_seed(CadVar *var, PyObject *seed) {
     size_t low, high;
     cad_var_bounds(var, &low, &high);
@@ -225,7 +214,8 @@ static int add_seed(CadVar *var, PyObject *seed) {
     if (place != NULL) {
         if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
             !PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)place)) {
-            refuse_seed(array, place);
+            cad_refuse_shapes_of("the seed must have the shape of the Var, which is %S, not %S",
+                                 place, array);
         } else {
             status = PyArray_CopyInto((PyArrayObject *)place, (PyArrayObject *)array);
         }

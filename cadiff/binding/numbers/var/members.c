@@ -125,27 +125,6 @@ static PyObject *var_parents(CadVar *var, void *closure) {
     return parents;
 }
 
-static PyObject *var_shape(CadVar *var, void *closure) {
-    (void)closure;
-    return CAD_IS_VAR_ARRAY(var) ? cad_shape_tuple(var->view->ndim, CAD_SHAPE(var->view))
-                                 : PyTuple_New(0);
-}
-
-static PyObject *var_ndim(CadVar *var, void *closure) {
-    (void)closure;
-    return PyLong_FromLong(CAD_IS_VAR_ARRAY(var) ? var->view->ndim : 0);
-}
-
-static PyObject *var_size(CadVar *var, void *closure) {
-    (void)closure;
-    return PyLong_FromSsize_t(CAD_IS_VAR_ARRAY(var) ? var->view->size : 1);
-}
-
-static PyObject *number_dtype(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return Py_NewRef(cad_state.dtype);
-}
-
 static PyObject *itself(PyObject *self, void *closure) {
     (void)closure;
     return Py_NewRef(self);
@@ -193,10 +172,6 @@ PyGetSetDef cad_var_attributes[] = {
     {"gv", (getter)cad_var_get_grad, refuse_grad, "Short for grad.", "v.gv"},
     {"parents", (getter)var_parents, NULL,
      "The Vars that this one was computed from; () for a leaf.", NULL},
-    {"shape", (getter)var_shape, cad_refuse_layout, "Lengths of the axes.", "shape"},
-    {"ndim", (getter)var_ndim, NULL, "Number of axes.", NULL},
-    {"size", (getter)var_size, NULL, "Number of elements.", NULL},
-    {"dtype", number_dtype, cad_refuse_layout, "float64.", "dtype"},
     {"T", (getter)var_transpose, NULL, "The transpose.", NULL},
     {"real", itself, NULL, "The Var itself.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
