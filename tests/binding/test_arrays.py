@@ -877,3 +877,14 @@ def test_a_shape_is_refused_where_numpy_refuses_it(
             kind(plain).reshape(shape)
     else:
         assert kind(plain).reshape(shape).shape == expected
+
+
+def test_a_seed_of_repeated_elements_adds_up() -> None:
+    for of in (lambda v: v, lambda v: 2.0 * v):
+        leaf = Var([1.0, 2.0])
+        repeated = np.broadcast_to(of(leaf), (3, 2))
+        repeated.backward(np.arange(6.0).reshape(3, 2))
+        assert leaf.grad.tolist() == of(np.array([6.0, 9.0])).tolist()
+        leaf.zero_grad()
+        repeated.backward(1.0)
+        assert leaf.grad.tolist() == of(np.array([3.0, 3.0])).tolist()

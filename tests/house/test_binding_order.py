@@ -39,7 +39,7 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"functions", "recording"},
             {"apply", "operations"},
-            {"compare", "operators"},
+            {"compare", "slots"},
             {"partials"},
         ],
     ),

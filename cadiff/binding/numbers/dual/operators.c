@@ -42,12 +42,7 @@
         return cad_apply2(CAD_OP_##name, left, right);                                            \
     }
 
-BINARY_SLOT(add)
-BINARY_SLOT(subtract)
-BINARY_SLOT(multiply)
-BINARY_SLOT(divide)
-BINARY_SLOT(floor_divide)
-BINARY_SLOT(mod)
+CAD_BINARY_OPERATORS(BINARY_SLOT)
 
 #define UNARY_SLOT(name)                                                                          \
     static PyObject *slot_##name(PyObject *operand) {                                             \
@@ -68,79 +63,16 @@ static PyObject *slot_positive(PyObject *operand) {
                                       : Py_NewRef(operand);
 }
 
-static int slot_bool(CadDual *dual) {
-    if (dual->kind == CAD_DUAL_ARRAY) { /* an empty one is false for some versions of NumPy */
-        PyObject *size = PyObject_GetAttrString(dual->primal_object, "size");
-        const Py_ssize_t count = size == NULL ? -1 : PyLong_AsSsize_t(size);
-        Py_XDECREF(size);
-        if (count < 0) {
-            return -1;
-        }
-        return count == 1 ? PyObject_IsTrue(dual->primal_object) : cad_refuse_truth("Dual", count);
+static int slot_bool(PyObject *number) {
+    const npy_intp *lengths;
+    if (CAD_IS_DUAL_ARRAY(number)) { /* an empty one is false for some versions of NumPy */
+        const int ndim = cad_lengths(number, &lengths);
+        const npy_intp size = PyArray_MultiplyList(lengths, ndim);
+        return size == 1 ? PyObject_IsTrue(CAD_DUAL(number)->primal_object)
+                         : cad_refuse_truth("Dual", size);
     }
-    if (cad_state.guarding > 0 && cad_guard_truth((PyObject *)dual) < 0) {
-        return -1;
-    }
-    return cad_primal((PyObject *)dual) != 0.0;
+    return cad_state.guarding > 0 && cad_guard_truth(number) < 0 ? -1 : cad_primal(number) != 0.0;
 }
 
-/* --- in-place operators --- */
-
-/* As for Var: an array is written to, a single number bound to a new one. */
-static PyObject *in_place(PyObject *target, PyObject *result) {
-    if (result == NULL || result == Py_NotImplemented || !CAD_IS_DUAL_ARRAY(target)) {
-        return result;
-    }
-    const int status = cad_dual_assign(CAD_DUAL(target), Py_Ellipsis, result);
-    Py_DECREF(result);
-    return status < 0 ? NULL : Py_NewRef(target);
-}
-
-#define IN_PLACE_SLOT(name)                                                                       \
-    static PyObject *in_place_##name(PyObject *left, PyObject *right) {                           \
-        return in_place(left, slot_##name(left, right));                                          \
-    }
-
-IN_PLACE_SLOT(add)
-IN_PLACE_SLOT(subtract)
-IN_PLACE_SLOT(multiply)
-IN_PLACE_SLOT(divide)
-IN_PLACE_SLOT(floor_divide)
-IN_PLACE_SLOT(mod)
-
-static PyObject *in_place_matmul(PyObject *left, PyObject *right) {
-    return in_place(left, cad_matmul_like(left, right));
-}
-
-static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
-    return in_place(base, cad_power(base, exponent, modulus));
-}
-
-/* --- the table of them --- */
-
-PyNumberMethods cad_dual_number = {
-    .nb_add = slot_add,
-    .nb_subtract = slot_subtract,
-    .nb_multiply = slot_multiply,
-    .nb_remainder = slot_mod,
-    .nb_divmod = cad_divmod,
-    .nb_power = cad_power,
-    .nb_negative = slot_negative,
-    .nb_positive = slot_positive,
-    .nb_absolute = slot_absolute,
-    .nb_bool = (inquiry)slot_bool,
-    .nb_int = cad_number_int,
-    .nb_float = cad_number_float,
-    .nb_floor_divide = slot_floor_divide,
-    .nb_true_divide = slot_divide,
-    .nb_index = cad_refuse_conversion,
-    .nb_matrix_multiply = cad_matmul,
-    .nb_inplace_add = in_place_add,
-    .nb_inplace_subtract = in_place_subtract,
-    .nb_inplace_multiply = in_place_multiply,
-    .nb_inplace_true_divide = in_place_divide,
-    .nb_inplace_floor_divide = in_place_floor_divide,
-    .nb_inplace_remainder = in_place_mod,
-    .nb_inplace_power = in_place_power,
-    .nb_inplace_matrix_multiply = in_place_matmul,
-};
+#define slot_power cad_power
+PyNumberMethods cad_dual_number = CAD_NUMBER_METHODS;

@@ -194,39 +194,20 @@ static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args, 
     return result;
 }
 
+/* clang-format off */
+#define NUMPY_METHODS(METHOD)                                                                     \
+    METHOD(mean) METHOD(prod) METHOD(max) METHOD(min) METHOD(var) METHOD(std) METHOD(ptp)         \
+    METHOD(cumsum) METHOD(cumprod) METHOD(argmax) METHOD(argmin) METHOD(argsort) METHOD(all)      \
+    METHOD(any) METHOD(nonzero) METHOD(ravel) METHOD(squeeze) METHOD(swapaxes) METHOD(diagonal)   \
+    METHOD(trace) METHOD(repeat) METHOD(take) METHOD(round) METHOD(dot) METHOD(searchsorted)      \
+    METHOD(argpartition) METHOD(choose) METHOD(put)
+/* clang-format on */
+
 #define NUMPY_METHOD(name)                                                                        \
     static PyObject *array_##name(PyObject *self, PyObject *args, PyObject *kwargs) {             \
         return numpy_method(self, #name, args, kwargs);                                           \
     }
-
-NUMPY_METHOD(mean)
-NUMPY_METHOD(prod)
-NUMPY_METHOD(max)
-NUMPY_METHOD(min)
-NUMPY_METHOD(var)
-NUMPY_METHOD(std)
-NUMPY_METHOD(ptp)
-NUMPY_METHOD(cumsum)
-NUMPY_METHOD(cumprod)
-NUMPY_METHOD(argmax)
-NUMPY_METHOD(argmin)
-NUMPY_METHOD(argsort)
-NUMPY_METHOD(all)
-NUMPY_METHOD(any)
-NUMPY_METHOD(nonzero)
-NUMPY_METHOD(ravel)
-NUMPY_METHOD(squeeze)
-NUMPY_METHOD(swapaxes)
-NUMPY_METHOD(diagonal)
-NUMPY_METHOD(trace)
-NUMPY_METHOD(repeat)
-NUMPY_METHOD(take)
-NUMPY_METHOD(round)
-NUMPY_METHOD(dot)
-NUMPY_METHOD(searchsorted)
-NUMPY_METHOD(argpartition)
-NUMPY_METHOD(choose)
-NUMPY_METHOD(put)
+NUMPY_METHODS(NUMPY_METHOD)
 
 /* Methods that change an array: the result of a function is written to it. */
 static PyObject *written_to(PyObject *self, PyObject *result) {
@@ -604,6 +585,9 @@ PyGetSetDef cad_common_attributes[] = {
 
 #define KEYWORDS(function) (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
+#define AS_NDARRAY(name) {#name, KEYWORDS(array_##name), "As for an ndarray."}
+#define LISTED(name) AS_NDARRAY(name),
+
 PyMethodDef cad_common_methods[] = {
     {"__format__", method_format, METH_O, "Format the value."},
     {"__round__", method_round, METH_VARARGS, "The rounded number, with derivative 0."},
@@ -615,46 +599,18 @@ PyMethodDef cad_common_methods[] = {
     {"conj", method_itself, METH_NOARGS, "The number itself."},
     {"item", method_item, METH_VARARGS, "An element, with its derivative."},
     {"clip", KEYWORDS(method_clip), "As for an ndarray; the derivative is 1 at the bounds."},
-    {"mean", KEYWORDS(array_mean), "As for an ndarray."},
-    {"prod", KEYWORDS(array_prod), "As for an ndarray."},
-    {"max", KEYWORDS(array_max), "As for an ndarray."},
-    {"min", KEYWORDS(array_min), "As for an ndarray."},
-    {"var", KEYWORDS(array_var), "As for an ndarray."},
-    {"std", KEYWORDS(array_std), "As for an ndarray."},
-    {"ptp", KEYWORDS(array_ptp), "As for an ndarray."},
-    {"cumsum", KEYWORDS(array_cumsum), "As for an ndarray."},
-    {"cumprod", KEYWORDS(array_cumprod), "As for an ndarray."},
-    {"argmax", KEYWORDS(array_argmax), "As for an ndarray."},
-    {"argmin", KEYWORDS(array_argmin), "As for an ndarray."},
-    {"argsort", KEYWORDS(array_argsort), "As for an ndarray."},
-    {"all", KEYWORDS(array_all), "As for an ndarray."},
-    {"any", KEYWORDS(array_any), "As for an ndarray."},
-    {"nonzero", KEYWORDS(array_nonzero), "As for an ndarray."},
-    {"ravel", KEYWORDS(array_ravel), "As for an ndarray."},
-    {"squeeze", KEYWORDS(array_squeeze), "As for an ndarray."},
-    {"swapaxes", KEYWORDS(array_swapaxes), "As for an ndarray."},
-    {"diagonal", KEYWORDS(array_diagonal), "As for an ndarray."},
-    {"trace", KEYWORDS(array_trace), "As for an ndarray."},
-    {"repeat", KEYWORDS(array_repeat), "As for an ndarray."},
-    {"take", KEYWORDS(array_take), "As for an ndarray."},
-    {"round", KEYWORDS(array_round), "As for an ndarray."},
-    {"dot", KEYWORDS(array_dot), "As for an ndarray."},
-    {"searchsorted", KEYWORDS(array_searchsorted), "As for an ndarray."},
-    {"argpartition", KEYWORDS(array_argpartition), "As for an ndarray."},
-    {"choose", KEYWORDS(array_choose), "As for an ndarray."},
-    {"compress", KEYWORDS(array_compress), "As for an ndarray."},
-    {"put", KEYWORDS(array_put), "As for an ndarray."},
+    AS_NDARRAY(compress),
+    AS_NDARRAY(sum),
+    AS_NDARRAY(reshape),
+    AS_NDARRAY(transpose),
+    AS_NDARRAY(flatten),
+    AS_NDARRAY(astype),
+    AS_NDARRAY(copy),
     {"sort", KEYWORDS(array_sort), "Sort in place, as for an ndarray."},
     {"partition", KEYWORDS(array_partition), "Partition in place, as for an ndarray."},
     {"fill", array_fill, METH_O, "Assign one number to all elements."},
-    {"sum", KEYWORDS(array_sum), "As for an ndarray."},
-    {"reshape", KEYWORDS(array_reshape), "As for an ndarray."},
-    {"transpose", KEYWORDS(array_transpose), "As for an ndarray."},
-    {"flatten", KEYWORDS(array_flatten), "As for an ndarray."},
-    {"astype", KEYWORDS(array_astype), "As for an ndarray."},
-    {"copy", KEYWORDS(array_copy), "As for an ndarray."},
     {"tolist", array_tolist, METH_NOARGS, "Nested lists of numbers."},
-    {NULL, NULL, 0, NULL},
+    NUMPY_METHODS(LISTED){NULL, NULL, 0, NULL},
 };
 
 PyMethodDef cad_array_methods[] = {

@@ -4,6 +4,7 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
@@ -15,9 +16,11 @@ static PyObject *function_value(PyObject *module, PyObject *object) {
     return cad_plain_value(object);
 }
 
-static PyMethodDef value_function = {
-    "plain_value", function_value, METH_O,
-    "plain_value(x, /)\n--\n\nThe value of a number or an array, without derivatives."};
+static PyMethodDef functions[] = {
+    {"plain_value", function_value, METH_O,
+     "plain_value(x, /)\n--\n\nThe value of a number or an array, without derivatives."},
+    {NULL, NULL, 0, NULL},
+};
 
 /* --- types --- */
 
@@ -32,43 +35,24 @@ static int add_method(PyTypeObject *type, PyMethodDef *method) {
     return add_descriptor(type, method->ml_name, PyDescr_NewMethod(type, method));
 }
 
-static int add_methods(PyTypeObject *type, PyMethodDef *methods) {
-    int status = 0;
-    for (PyMethodDef *method = methods; status == 0 && method->ml_name != NULL; method++) {
-        status = add_method(type, method);
-    }
-    return status;
-}
-
-/* An attribute that the type does not have of its own. */
-static int add_attribute(PyTypeObject *type, PyGetSetDef *attribute) {
-    if (PyDict_GetItemString(type->tp_dict, attribute->name) != NULL) {
-        return 0;
-    }
-    return add_descriptor(type, attribute->name, PyDescr_NewGetSet(type, attribute));
-}
-
 static int ready_type(PyObject *module, const char *name, PyTypeObject *type) {
-    if (PyType_Ready(type) < 0) {
-        return -1;
-    }
-    if (add_methods(type, cad_protocol_methods) < 0 || add_methods(type, cad_common_methods) < 0 ||
-        add_methods(type, cad_whole_methods) < 0) {
-        return -1;
-    }
-    for (PyGetSetDef *attribute = cad_common_attributes; attribute->name != NULL; attribute++) {
-        if (add_attribute(type, attribute) < 0) {
-            return -1;
+    PyMethodDef *const tables[] = {cad_protocol_methods, cad_common_methods, cad_whole_methods};
+    int status = PyType_Ready(type);
+    for (int i = 0; i < 3; i++) {
+        for (PyMethodDef *method = tables[i]; status == 0 && method->ml_name != NULL; method++) {
+            status = add_method(type, method);
         }
     }
-    for (int op = 0; op < CAD_OP_COUNT; op++) {
-        if (cad_table_methods[op].ml_meth != NULL && cad_op_info[op].name[0] != '_' &&
-            add_method(type, &cad_table_methods[op]) < 0) {
-            return -1;
+    for (PyGetSetDef *one = cad_common_attributes; status == 0 && one->name != NULL; one++) {
+        status = add_descriptor(type, one->name, PyDescr_NewGetSet(type, one));
+    }
+    for (int op = 0; status == 0 && op < CAD_OP_COUNT; op++) {
+        if (cad_table_methods[op].ml_meth != NULL && cad_op_info[op].name[0] != '_') {
+            status = add_method(type, &cad_table_methods[op]);
         }
     }
     PyType_Modified(type);
-    return PyModule_AddObjectRef(module, name, (PyObject *)type);
+    return status < 0 ? -1 : PyModule_AddObjectRef(module, name, (PyObject *)type);
 }
 
 /* --- what lower files reach through tables --- */
@@ -87,37 +71,20 @@ static void fill_type_tables(void) {
     };
 }
 
-static void fill_var_types(void) {
-    PyTypeObject *type = &CadVar_Type;
-    type->tp_new = cad_var_make;
-    type->tp_dealloc = (destructor)cad_var_dealloc;
-    type->tp_repr = (reprfunc)cad_var_repr;
-    type->tp_str = (reprfunc)cad_var_str;
-    type->tp_iter = (getiterfunc)cad_var_iter;
-    type->tp_as_number = &cad_var_number;
-    type->tp_as_mapping = &cad_var_mapping;
-    type->tp_methods = cad_var_methods;
-    type->tp_getset = cad_var_attributes;
-    type->tp_richcompare = CadVarArray_Type.tp_richcompare = cad_richcompare;
-    CadVarArray_Type.tp_as_sequence = &cad_var_sequence;
-    CadVarArray_Type.tp_methods = cad_array_methods;
-}
-
-static void fill_dual_types(void) {
-    PyTypeObject *type = &CadDual_Type;
-    type->tp_new = cad_dual_make;
-    type->tp_dealloc = (destructor)cad_dual_dealloc;
-    type->tp_repr = (reprfunc)cad_dual_repr;
-    type->tp_str = (reprfunc)cad_dual_str;
-    type->tp_iter = (getiterfunc)cad_dual_iter;
-    type->tp_as_number = &cad_dual_number;
-    type->tp_as_mapping = &cad_dual_mapping;
-    type->tp_methods = cad_dual_methods;
-    type->tp_getset = cad_dual_attributes;
-    type->tp_richcompare = CadDualArray_Type.tp_richcompare = cad_richcompare;
-    CadDualArray_Type.tp_as_sequence = &cad_dual_sequence;
-    CadDualArray_Type.tp_methods = cad_array_methods;
-}
+/* What a type does by the names of its functions: cad_var_make, ..., cad_dual_make, ... */
+#define FILL_TYPES(Type, name)                                                                    \
+    Type##_Type.tp_new = cad_##name##_make;                                                       \
+    Type##_Type.tp_dealloc = (destructor)cad_##name##_dealloc;                                    \
+    Type##_Type.tp_repr = (reprfunc)cad_##name##_repr;                                            \
+    Type##_Type.tp_str = (reprfunc)cad_##name##_str;                                              \
+    Type##_Type.tp_iter = (getiterfunc)cad_##name##_iter;                                         \
+    Type##_Type.tp_as_number = &cad_##name##_number;                                              \
+    Type##_Type.tp_as_mapping = &cad_##name##_mapping;                                            \
+    Type##_Type.tp_methods = cad_##name##_methods;                                                \
+    Type##_Type.tp_getset = cad_##name##_attributes;                                              \
+    Type##_Type.tp_richcompare = Type##Array_Type.tp_richcompare = cad_richcompare;               \
+    Type##Array_Type.tp_as_sequence = &cad_##name##_sequence;                                     \
+    Type##Array_Type.tp_methods = cad_array_methods
 
 /* --- functions --- */
 
@@ -182,13 +149,20 @@ static int ready_alias(PyObject *module, const char *alias, const char *name) {
 }
 
 static PyObject *attribute_of(const char *module_name, const char *name) {
-    PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *attribute = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
-    return attribute;
+    return cad_attribute(PyImport_ImportModule(module_name), name);
 }
 
 /* --- the module --- */
+
+/* Takes the bases over. */
+static PyObject *new_error(PyObject *module, const char *name, const char *doc, PyObject *bases) {
+    PyObject *error = bases == NULL ? NULL : PyErr_NewExceptionWithDoc(name, doc, bases, NULL);
+    Py_XDECREF(bases);
+    if (error != NULL && PyModule_AddObjectRef(module, strchr(name, '.') + 1, error) < 0) {
+        Py_CLEAR(error);
+    }
+    return error;
+}
 
 int cad_numbers_ready(PyObject *module) {
     cad_state.partial_of = -1;
@@ -200,25 +174,15 @@ int cad_numbers_ready(PyObject *module) {
         (cad_state.op_of_name = PyDict_New()) == NULL) {
         return -1;
     }
-    cad_state.stale_error = PyErr_NewExceptionWithDoc(
-        "cadiff.StaleVarError",
-        "A Var was computed with after the gradient call that it belongs to had ended.",
-        PyExc_RuntimeError, NULL);
-    if (cad_state.stale_error == NULL ||
-        PyModule_AddObjectRef(module, "StaleVarError", cad_state.stale_error) < 0) {
-        return -1;
-    }
-    PyObject *bases = PyTuple_Pack(2, PyExc_TypeError, PyExc_NotImplementedError);
+    cad_state.stale_error =
+        new_error(module, "cadiff.StaleVarError",
+                  "A Var was computed with after the gradient call that it belongs to had ended.",
+                  Py_NewRef(PyExc_RuntimeError));
     cad_state.missing_error =
-        bases == NULL
-            ? NULL
-            : PyErr_NewExceptionWithDoc("cadiff.MissingRuleError",
-                                        "A function was given a number with a derivative, and "
-                                        "has no rule for it.",
-                                        bases, NULL);
-    Py_XDECREF(bases);
-    if (cad_state.missing_error == NULL ||
-        PyModule_AddObjectRef(module, "MissingRuleError", cad_state.missing_error) < 0) {
+        new_error(module, "cadiff.MissingRuleError",
+                  "A function was given a number with a derivative, and has no rule for it.",
+                  PyTuple_Pack(2, PyExc_TypeError, PyExc_NotImplementedError));
+    if (cad_state.stale_error == NULL || cad_state.missing_error == NULL) {
         return -1;
     }
     for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
@@ -236,14 +200,11 @@ int cad_numbers_ready(PyObject *module) {
         }
     }
     fill_type_tables();
-    fill_var_types();
-    fill_dual_types();
+    FILL_TYPES(CadVar, var);
+    FILL_TYPES(CadDual, dual);
     if (ready_type(module, "Var", &CadVar_Type) < 0 || PyType_Ready(&CadVarArray_Type) < 0 ||
         ready_type(module, "Dual", &CadDual_Type) < 0 || PyType_Ready(&CadDualArray_Type) < 0) {
         return -1;
     }
-    PyObject *value = PyCFunction_NewEx(&value_function, NULL, NULL);
-    const int status = value == NULL ? -1 : PyModule_AddObjectRef(module, "plain_value", value);
-    Py_XDECREF(value);
-    return status;
+    return PyModule_AddFunctions(module, functions);
 }

@@ -24,7 +24,7 @@ static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
     return 0;
 }
 
-PyObject *cad_var_grad(CadVar *var) {
+static PyObject *array_grad(CadVar *var) {
     CadTape *tape = var->tape;
     const npy_intp size = var->view->size;
     const size_t offset = size == 0 ? 0 : gradient_offset(tape, var->slot);
@@ -65,7 +65,7 @@ PyObject *cad_var_get_grad(CadVar *var, void *what) {
         return PyFloat_FromDouble(0.0);
     }
     if (CAD_IS_VAR_ARRAY(var)) {
-        PyObject *grad = cad_var_grad(var);
+        PyObject *grad = array_grad(var);
         return grad != NULL && var->view->ndim == 0 ? PyArray_Return((PyArrayObject *)grad) : grad;
     }
     const size_t offset = gradient_offset(var->tape, var->slot);
@@ -122,107 +122,115 @@ static int is_of_shape(const CadVar *var, PyObject *array) {
                                 var->view->ndim);
 }
 
+/* Add an array of the Var's shape, or one number to all of its adjoints. */
+static int add_array(CadVar *var, PyArrayObject *array) {
+    const int is_one = PyArray_SIZE(array) == 1;
+    const npy_intp step = is_one ? 0 : cad_step_of(array);
+    if (is_one || step != 0) {
+        return add_numbers(var, (CadStrip){PyArray_DATA(array), step});
+    }
+    if (cad_var_is_contiguous(var) && is_of_shape(var, (PyObject *)array)) {
+        size_t low, high;
+        cad_var_bounds(var, &low, &high);
+        cad_tape_prepare_adjoints(var->tape, low, high);
+        return add_in_order(var, (PyObject *)array); /* which copies nothing */
+    }
+    PyObject *ordered = PyArray_FROMANY((PyObject *)array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    const int status =
+        ordered == NULL ? -1
+                        : add_numbers(var, (CadStrip){PyArray_DATA((PyArrayObject *)ordered), 1});
+    Py_XDECREF(ordered);
+    return status;
+}
+
 int cad_var_seed(CadVar *var, PyObject *seed) {
-    CadTape *tape = var->tape;
-    size_t low, high;
-    cad_var_bounds(var, &low, &high);
     if (!CAD_IS_VAR_ARRAY(var)) {
-        cad_tape_prepare_adjoints(tape, low, high);
+        cad_tape_prepare_adjoints(var->tape, var->slot, var->slot);
         const double number = PyFloat_AsDouble(seed);
-        tape->adjoints[var->slot] += number;
+        var->tape->adjoints[var->slot] += number;
         return number == -1.0 && PyErr_Occurred() ? -1 : 0;
     }
     if (var->view->size == 0) {
         return 0;
     }
-    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, 0);
-    int status = array == NULL ? -1 : 0;
-    if (status == 0 && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
+    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_ALIGNED);
+    int status = -1;
+    if (array != NULL && PyArray_SIZE((PyArrayObject *)array) != var->view->size) {
         PyErr_SetString(PyExc_ValueError, "a cotangent must have the shape of its output");
-        status = -1;
-    } else if (status == 0) {
-        npy_intp step = cad_step_of((PyArrayObject *)array);
-        if (step == 0 && cad_var_is_contiguous(var) && is_of_shape(var, array)) {
-            cad_tape_prepare_adjoints(tape, low, high);
-            status = add_in_order(var, array); /* which copies nothing */
-        } else {
-            if (step == 0) {
-                Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO));
-                step = 1;
-            }
-            status =
-                array == NULL
-                    ? -1
-                    : add_numbers(var, (CadStrip){PyArray_DATA((PyArrayObject *)array), step});
-        }
+    } else if (array != NULL) {
+        status = add_array(var, (PyArrayObject *)array);
     }
     Py_XDECREF(array);
     return status;
 }
 
 PyObject *cad_var_adjoint(CadVar *var) {
-    return CAD_IS_VAR_ARRAY(var) ? cad_var_grad(var)
+    return CAD_IS_VAR_ARRAY(var) ? array_grad(var)
                                  : PyFloat_FromDouble(cad_tape_adjoint(var->tape, var->slot));
 }
 
 /* --- backward --- */
 
-/* The seed as an array of the Var's shape; only a float will do for a scalar. */
-static PyObject *seed_array(CadVar *var, PyObject *seed) {
-    if (seed == NULL) {
-        if (CAD_IS_VAR_ARRAY(var) && var->view->size != 1) {
-            PyObject *shape = cad_shape_tuple(var->view->ndim, CAD_SHAPE(var->view));
-            PyErr_Format(PyExc_TypeError,
-                         "backward() of an array of shape %S wants a seed of that shape: "
-                         "write y.backward(seed)",
-                         shape);
-            Py_XDECREF(shape);
-            return NULL;
-        }
-        return PyFloat_FromDouble(1.0);
+/* Whether there are any adjoints; -1 with StaleVarError. */
+static int has_adjoints(const CadVar *var) {
+    if (var->kind == CAD_STALE) {
+        return cad_raise_stale();
     }
-    if (CAD_IS_VAR(seed) || CAD_IS_DUAL(seed)) {
+    return var->kind != CAD_PASSIVE && !(CAD_IS_VAR_ARRAY(var) && var->view->size == 0);
+}
+
+static int add_seed_of_array(CadVar *var, PyObject *seed) {
+    const CadView *view = var->view;
+    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_ALIGNED);
+    int status = -1;
+    if (array != NULL && PyArray_SIZE((PyArrayObject *)array) != 1 && !is_of_shape(var, array)) {
+        cad_refuse_shapes("the seed must have the shape of the Var, which is %S, not %S",
+                          view->ndim, CAD_SHAPE(view), PyArray_NDIM((PyArrayObject *)array),
+                          PyArray_DIMS((PyArrayObject *)array));
+    } else if (array != NULL) {
+        status = add_array(var, (PyArrayObject *)array);
+    }
+    Py_XDECREF(array);
+    return status;
+}
+
+static int check_seed(const CadVar *var, PyObject *seed) {
+    if (seed == NULL && CAD_IS_VAR_ARRAY(var) && var->view->size != 1) {
+        PyObject *shape = cad_shape_tuple(var->view->ndim, CAD_SHAPE(var->view));
+        PyErr_Format(PyExc_TypeError,
+                     "backward() of an array of shape %S wants a seed of that shape: "
+                     "write y.backward(seed)",
+                     shape);
+        Py_XDECREF(shape);
+        return -1;
+    }
+    if (seed != NULL && (CAD_IS_VAR(seed) || CAD_IS_DUAL(seed))) {
         PyErr_SetString(PyExc_TypeError,
                         "the seed of backward() is a plain number or array: use cadiff.vjp for "
                         "gradients that are differentiated again");
-        return NULL;
+        return -1;
     }
-    return Py_NewRef(seed);
+    return 0;
 }
 
+/* The seed of backward(), 1 if there is none, as the adjoints of a Var, which are 0. */
 static int add_seed(CadVar *var, PyObject *seed) {
-    size_t low, high;
-    cad_var_bounds(var, &low, &high);
-    cad_tape_prepare_adjoints(var->tape, low, high);
-    double *const adjoints = var->tape->adjoints;
-    if (var->kind == CAD_SCALAR) {
-        double number;
-        const int class = cad_classify(seed, &number);
-        if (class != CAD_PLAIN) {
-            if (!PyErr_Occurred()) {
-                PyErr_Format(PyExc_TypeError, "the seed of a scalar is a real number, not %R",
-                             seed);
-            }
-            return -1;
-        }
-        adjoints[var->slot] = number;
-        return 0;
+    double number = 1.0;
+    if (seed != NULL && CAD_IS_VAR_ARRAY(var)) {
+        return add_seed_of_array(var, seed);
     }
-    PyObject *array = PyArray_FROMANY(seed, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT);
-    PyObject *place = array == NULL ? NULL : cad_var_transient(var, adjoints, NPY_ARRAY_WRITEABLE);
-    int status = -1;
-    if (place != NULL) {
-        if (PyArray_SIZE((PyArrayObject *)array) != 1 &&
-            !PyArray_SAMESHAPE((PyArrayObject *)array, (PyArrayObject *)place)) {
-            cad_refuse_shapes_of("the seed must have the shape of the Var, which is %S, not %S",
-                                 place, array);
-        } else {
-            status = PyArray_CopyInto((PyArrayObject *)place, (PyArrayObject *)array);
+    if (seed != NULL && cad_classify(seed, &number) != CAD_PLAIN) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_TypeError, "the seed of a scalar is a real number, not %R", seed);
         }
+        return -1;
     }
-    Py_XDECREF(place);
-    Py_XDECREF(array);
-    return status;
+    if (CAD_IS_VAR_ARRAY(var)) {
+        return add_numbers(var, (CadStrip){&number, 0});
+    }
+    cad_tape_prepare_adjoints(var->tape, var->slot, var->slot);
+    var->tape->adjoints[var->slot] = number;
+    return 0;
 }
 
 static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
@@ -236,32 +244,18 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
         }
         return NULL;
     }
-    if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
+    const int any = has_adjoints(var);
+    if (any <= 0) {
+        return any < 0 ? NULL : Py_NewRef(Py_None);
     }
-    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
-        Py_RETURN_NONE;
-    }
-    if (cad_read_openly((PyObject *)var, "v.backward()") < 0) {
-        return NULL;
-    }
-    seed = seed_array(var, seed);
-    if (seed == NULL) {
+    if (cad_read_openly((PyObject *)var, "v.backward()") < 0 || check_seed(var, seed) < 0) {
         return NULL;
     }
     CadTape *tape = var->tape;
     size_t low, high;
     cad_var_bounds(var, &low, &high);
-    const CadStatus status = tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1);
-    if (status != CAD_OK) {
-        Py_DECREF(seed);
-        cad_raise_status(status);
-        return NULL;
-    }
-    const int seeded = add_seed(var, seed);
-    Py_DECREF(seed);
-    if (seeded < 0) {
+    if (cad_check(tape->busy ? CAD_BUSY : cad_tape_clear_adjoints(tape, low, high + 1)) < 0 ||
+        add_seed(var, seed) < 0) {
         return NULL;
     }
     /* What was overwritten since has entries behind the Var's own. */
@@ -272,12 +266,9 @@ static PyObject *var_backward(CadVar *var, PyObject *args, PyObject *kwargs) {
 
 static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
     (void)unused;
-    if (var->kind == CAD_STALE) {
-        cad_raise_stale();
-        return NULL;
-    }
-    if (var->kind == CAD_PASSIVE || (CAD_IS_VAR_ARRAY(var) && var->view->size == 0)) {
-        Py_RETURN_NONE;
+    const int any = has_adjoints(var);
+    if (any <= 0) {
+        return any < 0 ? NULL : Py_NewRef(Py_None);
     }
     CadTape *tape = var->tape;
     const size_t offset = gradient_offset(tape, var->slot);
@@ -295,12 +286,10 @@ static PyObject *var_zero_grad(CadVar *var, PyObject *unused) {
         Py_RETURN_NONE;
     }
     PyObject *place = cad_var_transient(var, buffer, NPY_ARRAY_WRITEABLE);
-    if (place == NULL || PyArray_FillWithScalar((PyArrayObject *)place, Py_False) < 0) {
-        Py_XDECREF(place);
-        return NULL;
-    }
-    Py_DECREF(place);
-    Py_RETURN_NONE;
+    const int status =
+        place == NULL ? -1 : PyArray_FillWithScalar((PyArrayObject *)place, Py_False);
+    Py_XDECREF(place);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 PyMethodDef cad_var_methods[] = {

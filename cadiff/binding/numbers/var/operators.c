@@ -14,13 +14,10 @@
 
 /* --- entries --- */
 
-PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
+static PyObject *record2(CadOp op, CadVar *x, CadVar *y, double value) {
     CadTape *tape = x->tape;
-    const CadStatus status = cad_tape_has_room(tape)
-                                 ? CAD_OK
-                                 : cad_tape_grow_for(tape, op, x->value, y->value, 0.0, value);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
+    if (!cad_tape_has_room(tape) &&
+        cad_check(cad_tape_grow_for(tape, op, x->value, y->value, 0.0, value)) < 0) {
         return NULL;
     }
     const CadSlot out = cad_tape_push(tape, CAD_CODE(op, 0), x->slot, y->slot, value);
@@ -28,26 +25,21 @@ PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value) {
 }
 
 static PyObject *record1(CadOp op, CadVar *x, double value) {
-    return cad_record2(op, x, x, value);
+    return record2(op, x, x, value);
 }
 
 /* One operand is a constant: the one that `passive` names. */
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value) {
     CadTape *tape = x->tape;
-    CadStatus status = CAD_OK;
-    if (!cad_tape_has_room(tape)) {
-        const double a = passive == CAD_PASSIVE_A ? constant : x->value;
-        const double b = passive == CAD_PASSIVE_A ? x->value : constant;
-        status = cad_tape_grow_for(tape, op, a, b, 0.0, value);
-    }
-    if (status != CAD_OK) {
-        cad_raise_status(status);
+    const int first = passive == CAD_PASSIVE_A;
+    if (!cad_tape_has_room(tape) &&
+        cad_check(cad_tape_grow_for(tape, op, first ? constant : x->value,
+                                    first ? x->value : constant, 0.0, value)) < 0) {
         return NULL;
     }
     const CadSlot slot = cad_tape_constant(tape, constant);
-    const CadSlot a = passive == CAD_PASSIVE_A ? slot : x->slot;
-    const CadSlot b = passive == CAD_PASSIVE_A ? x->slot : slot;
-    const CadSlot out = cad_tape_push(tape, CAD_CODE(op, passive), a, b, value);
+    const CadSlot out = cad_tape_push(tape, CAD_CODE(op, passive), first ? slot : x->slot,
+                                      first ? x->slot : slot, value);
     return cad_var_new(tape, out, value);
 }
 
@@ -61,7 +53,7 @@ PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive,
             CadVar *x = CAD_VAR(left);                                                            \
             if (CAD_IS_SCALAR(right) && CAD_VAR(right)->tape == x->tape) {                        \
                 CadVar *y = CAD_VAR(right);                                                       \
-                return cad_record2(CAD_OP_##name, x, y, val_##name(x->value, y->value));          \
+                return record2(CAD_OP_##name, x, y, val_##name(x->value, y->value));              \
             }                                                                                     \
             if (cad_is_constant(right, &c)) {                                                     \
                 const double v = val_##name(x->value, c);                                         \
@@ -75,12 +67,7 @@ PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive,
         return cad_apply2(CAD_OP_##name, left, right);                                            \
     }
 
-BINARY_SLOT(add)
-BINARY_SLOT(subtract)
-BINARY_SLOT(multiply)
-BINARY_SLOT(divide)
-BINARY_SLOT(floor_divide)
-BINARY_SLOT(mod)
+CAD_BINARY_OPERATORS(BINARY_SLOT)
 
 #define UNARY_SLOT(name)                                                                          \
     static PyObject *slot_##name(PyObject *operand) {                                             \
@@ -111,86 +98,23 @@ static PyObject *slot_positive(PyObject *operand) {
     return CAD_IS_VAR_ARRAY(operand) ? cad_apply1(CAD_OP_positive, operand) : Py_NewRef(operand);
 }
 
-static int slot_bool(CadVar *var) {
-    if (!CAD_IS_VAR_ARRAY(var)) {
-        return cad_state.guarding > 0 && cad_guard_truth((PyObject *)var) < 0 ? -1
-                                                                              : var->value != 0.0;
+static int slot_bool(PyObject *number) {
+    const CadVar *const var = CAD_VAR(number);
+    const CadView *const view = CAD_IS_VAR_ARRAY(number) ? var->view : NULL;
+    if (view != NULL && view->size != 1) {
+        return cad_refuse_truth("Var", (Py_ssize_t)view->size);
     }
-    if (var->view->size != 1) {
-        return cad_refuse_truth("Var", (Py_ssize_t)var->view->size);
-    }
-    if (var->kind == CAD_STALE) {
-        if (var->view->kept == NULL) {
+    if (view != NULL && var->kind == CAD_STALE) {
+        if (view->kept == NULL) {
             PyErr_NoMemory();
             return -1;
         }
-        return var->view->kept[0] != 0.0;
+        return view->kept[0] != 0.0;
     }
-    if (cad_state.guarding > 0 && cad_guard_truth((PyObject *)var) < 0) {
+    if (cad_state.guarding > 0 && cad_guard_truth(number) < 0) {
         return -1;
     }
-    return cad_tape_values(var->tape, var->slot)[var->slot] != 0.0;
+    return (view == NULL ? var->value : cad_tape_values(var->tape, var->slot)[var->slot]) != 0.0;
 }
 
-/* --- in-place operators --- */
-
-/* y += v writes to the array, so that all views of it see the result. A single number is bound to
- * a new one instead. */
-static PyObject *in_place(PyObject *target, PyObject *result) {
-    if (result == NULL || result == Py_NotImplemented || !CAD_IS_VAR_ARRAY(target) ||
-        CAD_VAR(target)->kind != CAD_ARRAY) {
-        return result;
-    }
-    const int status = PyObject_SetItem(target, Py_Ellipsis, result);
-    Py_DECREF(result);
-    return status < 0 ? NULL : Py_NewRef(target);
-}
-
-#define IN_PLACE_SLOT(name)                                                                       \
-    static PyObject *in_place_##name(PyObject *left, PyObject *right) {                           \
-        return in_place(left, slot_##name(left, right));                                          \
-    }
-
-IN_PLACE_SLOT(add)
-IN_PLACE_SLOT(subtract)
-IN_PLACE_SLOT(multiply)
-IN_PLACE_SLOT(divide)
-IN_PLACE_SLOT(floor_divide)
-IN_PLACE_SLOT(mod)
-
-static PyObject *in_place_matmul(PyObject *left, PyObject *right) {
-    return in_place(left, cad_matmul_like(left, right));
-}
-
-static PyObject *in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
-    return in_place(base, slot_power(base, exponent, modulus));
-}
-
-/* --- the table of them --- */
-
-PyNumberMethods cad_var_number = {
-    .nb_add = slot_add,
-    .nb_subtract = slot_subtract,
-    .nb_multiply = slot_multiply,
-    .nb_remainder = slot_mod,
-    .nb_divmod = cad_divmod,
-    .nb_power = slot_power,
-    .nb_negative = slot_negative,
-    .nb_positive = slot_positive,
-    .nb_absolute = slot_absolute,
-    .nb_bool = (inquiry)slot_bool,
-    .nb_int = cad_number_int,
-    .nb_float = cad_number_float,
-    .nb_floor_divide = slot_floor_divide,
-    .nb_true_divide = slot_divide,
-    .nb_index = cad_refuse_conversion,
-    .nb_matrix_multiply = cad_matmul,
-    .nb_inplace_add = in_place_add,
-    .nb_inplace_subtract = in_place_subtract,
-    .nb_inplace_multiply = in_place_multiply,
-    .nb_inplace_true_divide = in_place_divide,
-    .nb_inplace_floor_divide = in_place_floor_divide,
-    .nb_inplace_remainder = in_place_mod,
-    .nb_inplace_power = in_place_power,
-    .nb_inplace_matrix_multiply = in_place_matmul,
-};
+PyNumberMethods cad_var_number = CAD_NUMBER_METHODS;

@@ -57,8 +57,7 @@ int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int acc
 
 /* --- derivatives (grad.c) --- */
 
-/* The accumulated gradients or adjoints of an array Var; the former of any Var, as .grad. */
-PyObject *cad_var_grad(CadVar *var);
+/* The accumulated gradients, or adjoints, of a Var, as .grad. */
 PyObject *cad_var_get_grad(CadVar *var, void *closure);
 
 /* Add a plain number or array to the adjoints of a Var; read them: a float or a fresh array. */
@@ -76,9 +75,8 @@ extern PyGetSetDef cad_var_attributes[];
 
 /* --- operators (operators.c) --- */
 
-/* Append an operation on two scalar Vars of one tape, or on a Var and a constant; `passive` names
- * the operand that is the constant. */
-PyObject *cad_record2(CadOp op, CadVar *x, CadVar *y, double value);
+/* Append an operation on a scalar Var and a constant, which is the operand that `passive` names.
+ */
 PyObject *cad_record_constant(CadOp op, CadVar *x, double constant, int passive, double value);
 
 extern PyNumberMethods cad_var_number;

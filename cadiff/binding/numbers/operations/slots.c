@@ -1,5 +1,5 @@
-/* Operators that Var and Dual share: those that are no single operation of the table. Which of the
- * two an operand is does not matter here. */
+/* Operators that Var and Dual share: those that are no single operation of the table, and those in
+ * place. Which of the two an operand is does not matter here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
@@ -49,7 +49,7 @@ PyObject *cad_matmul(PyObject *left, PyObject *right) {
 }
 
 /* The product for an array to be written to, whose shape it must have. */
-PyObject *cad_matmul_like(PyObject *left, PyObject *right) {
+static PyObject *matmul_like(PyObject *left, PyObject *right) {
     PyObject *product = cad_matmul(left, right);
     if (product == NULL || product == Py_NotImplemented || cad_is_complex(product)) {
         return product;
@@ -63,4 +63,39 @@ PyObject *cad_matmul_like(PyObject *left, PyObject *right) {
         Py_CLEAR(product);
     }
     return product;
+}
+
+/* --- in-place operators --- */
+
+/* y += v writes to the array, so that all views of it see the result. A single number is bound to
+ * a new one instead. */
+static PyObject *in_place(PyObject *target, PyObject *result) {
+    if (result == NULL || result == Py_NotImplemented ||
+        !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target))) {
+        return result;
+    }
+    const int status = PyObject_SetItem(target, Py_Ellipsis, result);
+    Py_DECREF(result);
+    return status < 0 ? NULL : Py_NewRef(target);
+}
+
+#define OPERATOR(left, slot) Py_TYPE(left)->tp_as_number->slot
+#define IN_PLACE(name, slot)                                                                      \
+    PyObject *cad_in_place_##name(PyObject *left, PyObject *right) {                              \
+        return in_place(left, OPERATOR(left, slot)(left, right));                                 \
+    }
+
+IN_PLACE(add, nb_add)
+IN_PLACE(subtract, nb_subtract)
+IN_PLACE(multiply, nb_multiply)
+IN_PLACE(divide, nb_true_divide)
+IN_PLACE(floor_divide, nb_floor_divide)
+IN_PLACE(mod, nb_remainder)
+
+PyObject *cad_in_place_matmul(PyObject *left, PyObject *right) {
+    return in_place(left, matmul_like(left, right));
+}
+
+PyObject *cad_in_place_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
+    return in_place(base, OPERATOR(base, nb_power)(base, exponent, modulus));
 }
