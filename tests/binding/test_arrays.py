@@ -880,9 +880,10 @@ def test_a_shape_is_refused_where_numpy_refuses_it(
 
 
 def test_a_seed_of_repeated_elements_adds_up() -> None:
-    for of in (lambda v: v, lambda v: 2.0 * v):
+    ways: list[Callable[[Any], Any]] = [lambda v: v, lambda v: 2.0 * v]
+    for of in ways:
         leaf = Var([1.0, 2.0])
-        repeated = np.broadcast_to(of(leaf), (3, 2))
+        repeated: Any = np.broadcast_to(of(leaf), (3, 2))
         repeated.backward(np.arange(6.0).reshape(3, 2))
         assert leaf.grad.tolist() == of(np.array([6.0, 9.0])).tolist()
         leaf.zero_grad()

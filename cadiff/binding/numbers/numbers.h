@@ -21,6 +21,7 @@
 #include "numbers/objects/types.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
+#include "numbers/operations/slots.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
 #include "numbers/dual/dual.h"

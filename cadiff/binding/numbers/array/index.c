@@ -4,6 +4,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"
@@ -43,12 +44,12 @@ static PyObject *general_item(CadVar *var, PyObject *key) {
     return result;
 }
 
-static int raise_not_array(const char *what) {
+static PyObject *raise_not_array(const char *what) {
     PyErr_Format(PyExc_TypeError,
                  "a 0-d Var holds one number and has no %s; call f with an array or a list, or "
                  "write cadiff.numpy.atleast_1d(x)",
                  what);
-    return -1;
+    return NULL;
 }
 
 /* Whether there is a first axis. */
@@ -58,28 +59,24 @@ static int has_axes(const CadVar *var) {
 
 static Py_ssize_t var_length(CadVar *var) {
     if (!has_axes(var)) {
-        return raise_not_array("len()");
+        raise_not_array("len()");
+        return -1;
     }
     return CAD_SHAPE(var->view)[0];
 }
 
 /* A part of what is left of an array when its computation is over. */
 static PyObject *stale_part(const CadVar *var, PyObject *key) {
-    PyObject *values = cad_var_values((PyObject *)var);
-    PyObject *item = values == NULL ? NULL : PyObject_GetItem(values, key);
+    PyObject *item = cad_then_with(cad_var_values((PyObject *)var), PyObject_GetItem, key);
     PyObject *part = item == NULL ? NULL : PyArray_FROM_OT(item, NPY_DOUBLE);
-    PyObject *result = part == NULL ? NULL : cad_var_stale(part);
-    Py_XDECREF(part);
     Py_XDECREF(item);
-    Py_XDECREF(values);
-    return result;
+    return cad_then(part, cad_var_stale);
 }
 
 /* `asked` is the index before a negative one was counted from the end. */
 static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
     if (!CAD_IS_VAR_ARRAY(var)) {
-        raise_not_array("elements: it cannot be indexed or iterated");
-        return NULL;
+        return raise_not_array("elements: it cannot be indexed or iterated");
     }
     const CadView *view = var->view;
     if (view->ndim == 0) {
@@ -111,31 +108,25 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
 
 static PyObject *var_subscript(CadVar *var, PyObject *key) {
     if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
-        Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
-        if (index == -1) { /* or a NumPy integer, or an int that is out of range */
-            PyErr_Clear();
-            index = PyNumber_AsSsize_t(key, PyExc_IndexError);
-            if (index == -1 && PyErr_Occurred()) {
-                return NULL;
-            }
+        const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
+        if (index == -1 && PyErr_Occurred()) {
+            return NULL;
         }
         const Py_ssize_t from_end = index < 0 && has_axes(var) ? CAD_SHAPE(var->view)[0] : 0;
         return item_at(var, index + from_end, index);
     }
     if (!CAD_IS_VAR_ARRAY(var)) {
         const int axes = cad_new_axes(key);
-        if (axes < 0) {
-            raise_not_array("elements: it cannot be indexed or iterated");
-            return NULL;
-        }
-        return cad_with_axes((PyObject *)var, axes);
+        return axes < 0 ? raise_not_array("elements: it cannot be indexed or iterated")
+                        : cad_with_axes((PyObject *)var, axes);
     }
     return var->kind == CAD_STALE ? stale_part(var, key) : general_item(var, key);
 }
 
 static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
     if (!CAD_IS_VAR_ARRAY(var)) {
-        return raise_not_array("elements: it cannot be assigned to");
+        raise_not_array("elements: it cannot be assigned to");
+        return -1;
     }
     if (value == NULL) {
         PyErr_SetString(PyExc_TypeError, "elements of an array cannot be deleted");
@@ -145,11 +136,8 @@ static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
 }
 
 PyObject *cad_var_iter(CadVar *var) {
-    if (!has_axes(var)) {
-        raise_not_array("elements: it cannot be indexed or iterated");
-        return NULL;
-    }
-    return PySeqIter_New((PyObject *)var);
+    return has_axes(var) ? PySeqIter_New((PyObject *)var)
+                         : raise_not_array("elements: it cannot be indexed or iterated");
 }
 
 PyMappingMethods cad_var_mapping = {

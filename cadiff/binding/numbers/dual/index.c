@@ -9,44 +9,12 @@
 
 /* --- parts --- */
 
-/* The number in a component at one index, and its tangent: a number, or a tuple of lanes. */
-static PyObject *single(PyObject *component) {
-    return CAD_IS_VAR(component) || CAD_IS_DUAL(component)
-               ? Py_NewRef(component)
-               : PyFloat_FromDouble(PyFloat_AsDouble(component));
-}
-
-static PyObject *single_tangent(PyObject *tangent) {
-    if (cad_ndim(tangent) == 0) {
-        return single(tangent);
-    }
-    PyObject *lanes = PySequence_Tuple(tangent);
-    for (Py_ssize_t k = 0; lanes != NULL && k < PyTuple_GET_SIZE(lanes); k++) {
-        PyObject *lane = single(PyTuple_GET_ITEM(lanes, k));
-        Py_DECREF(PyTuple_GET_ITEM(lanes, k));
-        PyTuple_SET_ITEM(lanes, k, lane);
-        if (lane == NULL) {
-            PyTuple_SET_ITEM(lanes, k, Py_NewRef(Py_None));
-            Py_CLEAR(lanes);
-        }
-    }
-    return lanes;
-}
-
-/* From the parts of primal and tangent at one index. */
+/* From the parts of primal and tangent at one index: of views of no axes another one. */
 static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
-    if (cad_ndim(primal) > 0) {
-        return cad_dual_from(primal, tangent, tag);
-    }
-    if (PyArray_Check(primal) || CAD_IS_VAR_ARRAY(primal) || CAD_IS_DUAL_ARRAY(primal)) {
-        return cad_dual_cell(primal, tangent, tag);
-    }
-    PyObject *p = single(primal);
-    PyObject *t = p == NULL || PyErr_Occurred() ? NULL : single_tangent(tangent);
-    PyObject *dual = t == NULL ? NULL : cad_dual_from(p, t, tag);
-    Py_XDECREF(p);
-    Py_XDECREF(t);
-    return dual;
+    const int is_array =
+        PyArray_Check(primal) || CAD_IS_VAR_ARRAY(primal) || CAD_IS_DUAL_ARRAY(primal);
+    return (is_array && cad_ndim(primal) == 0 ? cad_dual_cell : cad_dual_from)(primal, tangent,
+                                                                               tag);
 }
 
 static PyObject *not_array(void) {

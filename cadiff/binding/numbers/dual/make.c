@@ -11,12 +11,8 @@
 #include "tape/tape.h"
 
 static PyObject *float64_array(PyObject *object, const char *what) {
-    PyObject *array = PyArray_FROM_O(object);
+    PyObject *array = cad_checked_array(object);
     if (array == NULL) {
-        return NULL;
-    }
-    if (cad_check_array(array) < 0) {
-        Py_DECREF(array);
         return NULL;
     }
     const int type = PyArray_TYPE((PyArrayObject *)array);
@@ -50,7 +46,25 @@ static PyObject *scalar_component(PyObject *object) {
 }
 
 static CadTag tag_of(PyObject *component) {
-    return CAD_IS_DUAL(component) ? CAD_DUAL(component)->tag : 0;
+    CadTag tag = CAD_IS_DUAL(component) ? CAD_DUAL(component)->tag : 0;
+    for (Py_ssize_t k = 0; PyTuple_Check(component) && k < PyTuple_GET_SIZE(component); k++) {
+        const CadTag lane = tag_of(PyTuple_GET_ITEM(component, k));
+        tag = lane > tag ? lane : tag;
+    }
+    return tag;
+}
+
+/* A Dual above its components, and what runs; the tangent, which may be NULL, is taken over. */
+static PyObject *make_above(PyObject *primal, PyObject *tangent) {
+    const CadTape *tape = tangent == NULL ? NULL : cad_current_tape();
+    PyObject *dual = NULL;
+    if (tape != NULL) {
+        CadTag tag = tag_of(primal) > tag_of(tangent) ? tag_of(primal) : tag_of(tangent);
+        tag = tape->running_tag > tag ? tape->running_tag : tag;
+        dual = cad_dual_from(primal, tangent, tag + 1);
+    }
+    Py_XDECREF(tangent);
+    return dual;
 }
 
 static PyObject *refuse_tangent(PyObject *object) {
@@ -107,24 +121,7 @@ static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
     if (component == NULL && !PyErr_Occurred()) {
         component = lanes_from(tangent);
     }
-    if (component == NULL) {
-        return NULL;
-    }
-    CadTag tag = tag_of(primal);
-    for (Py_ssize_t k = 0; PyTuple_Check(component) && k < PyTuple_GET_SIZE(component); k++) {
-        const CadTag lane = tag_of(PyTuple_GET_ITEM(component, k));
-        tag = lane > tag ? lane : tag;
-    }
-    tag = tag_of(component) > tag ? tag_of(component) : tag;
-    CadTape *tape = cad_current_tape();
-    if (tape == NULL) {
-        Py_DECREF(component);
-        return NULL;
-    }
-    tag = tape->running_tag > tag ? tape->running_tag : tag;
-    PyObject *dual = cad_dual_from(primal, component, tag + 1);
-    Py_DECREF(component);
-    return dual;
+    return make_above(primal, component);
 }
 
 /* An array of numbers with derivatives as it is, anything else as a fresh float64 array. */
@@ -140,25 +137,16 @@ static PyObject *make_array(PyObject *primal, PyObject *tangent) {
         Py_SETREF(t, cad_whole_tangent(t, primal, CAD_NO_LANES, 1));
     }
     const npy_intp *want, *have;
-    const int ndim = cad_lengths(primal, &want),
-              more = t == NULL ? 0 : cad_lengths(t, &have) - ndim;
-    const int fits =
-        (more == 0 || more == 1) && t != NULL && PyArray_CompareLists(want, have, ndim);
-    if (t != NULL && !fits) {
+    const int ndim = cad_lengths(primal, &want);
+    const int more = t == NULL ? 0 : cad_lengths(t, &have) - ndim;
+    if (t != NULL && ((more != 0 && more != 1) || !PyArray_CompareLists(want, have, ndim))) {
         cad_refuse_shapes_of(
             "a primal of shape %S takes a tangent of that shape or with one axis of lanes "
             "behind it, not of shape %S",
             primal, t);
+        Py_CLEAR(t);
     }
-    CadTape *tape = fits ? cad_current_tape() : NULL;
-    PyObject *dual = NULL;
-    if (tape != NULL) {
-        CadTag tag = tag_of(primal) > tag_of(t) ? tag_of(primal) : tag_of(t);
-        tag = tape->running_tag > tag ? tape->running_tag : tag;
-        dual = cad_dual_from(primal, t, tag + 1);
-    }
-    Py_XDECREF(t);
-    return dual;
+    return make_above(primal, t);
 }
 
 PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {

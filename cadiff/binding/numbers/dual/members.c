@@ -3,6 +3,7 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/duals.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 
 static PyObject *get_primal(CadDual *dual, void *closure) {
@@ -53,10 +54,7 @@ PyGetSetDef cad_dual_attributes[] = {
 };
 
 PyObject *cad_dual_str(CadDual *dual) {
-    PyObject *primal = cad_dual_primal(dual);
-    PyObject *text = primal == NULL ? NULL : PyObject_Str(primal);
-    Py_XDECREF(primal);
-    return text;
+    return cad_then(cad_dual_primal(dual), PyObject_Str);
 }
 
 PyObject *cad_dual_repr(CadDual *dual) {

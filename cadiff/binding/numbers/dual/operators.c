@@ -7,6 +7,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
+#include "numbers/operations/slots.h"
 #include "table/ops.h"
 
 /* --- arithmetic over floats --- */

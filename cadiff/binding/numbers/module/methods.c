@@ -5,6 +5,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
@@ -14,10 +15,7 @@
 
 static PyObject *method_format(PyObject *self, PyObject *spec) {
     cad_note_text(self);
-    PyObject *value = cad_plain_value(self);
-    PyObject *text = value == NULL ? NULL : PyObject_Format(value, spec);
-    Py_XDECREF(value);
-    return text;
+    return cad_then_with(cad_plain_value(self), PyObject_Format, spec);
 }
 
 static PyObject *method_round(PyObject *self, PyObject *args);
@@ -99,19 +97,16 @@ static PyObject *method_complex(PyObject *self, PyObject *unused) {
 /* An array of these lengths that takes no memory: NumPy says by it which indices are right. */
 static PyObject *stand_in(PyObject *self) {
     static const double zero = 0.0;
-    npy_intp strides[NPY_MAXDIMS] = {0}, lengths[NPY_MAXDIMS];
+    npy_intp strides[NPY_MAXDIMS] = {0};
     PyObject *shape = PyObject_GetAttrString(self, "shape");
-    PyArray_Dims dims = {lengths, 0};
-    if (shape != NULL) {
-        dims.len = (int)PyTuple_GET_SIZE(shape);
-        for (int i = 0; i < dims.len; i++) {
-            lengths[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
-        }
-    }
+    PyArray_Dims dims = {NULL, 0};
+    PyObject *array = shape != NULL && PyArray_IntpConverter(shape, &dims)
+                          ? PyArray_New(&PyArray_Type, dims.len, dims.ptr, NPY_DOUBLE, strides,
+                                        (void *)&zero, 0, 0, NULL)
+                          : NULL;
+    PyDimMem_FREE(dims.ptr);
     Py_XDECREF(shape);
-    return shape == NULL ? NULL
-                         : PyArray_New(&PyArray_Type, dims.len, lengths, NPY_DOUBLE, strides,
-                                       (void *)&zero, 0, 0, NULL);
+    return array;
 }
 
 PyObject *cad_index_of_item(PyObject *self, PyObject *args) {
@@ -186,11 +181,10 @@ static PyObject *method_clip(PyObject *self, PyObject *args, PyObject *kwargs) {
 /* A method that is a function of NumPy: that finds its way back to the package. */
 static PyObject *numpy_method(PyObject *self, const char *name, PyObject *args, PyObject *kwargs) {
     PyObject *function = cad_find_function(name);
-    PyObject *first = function == NULL ? NULL : PyTuple_Pack(1, self);
-    PyObject *all = first == NULL ? NULL : PySequence_Concat(first, args);
+    PyObject *all =
+        function == NULL ? NULL : cad_then_with(PyTuple_Pack(1, self), PySequence_Concat, args);
     PyObject *result = all == NULL ? NULL : PyObject_Call(function, all, kwargs);
     Py_XDECREF(all);
-    Py_XDECREF(first);
     return result;
 }
 
@@ -267,9 +261,7 @@ static PyObject *one_or_many(PyObject *args) {
 
 static PyObject *with_sequence(PyObject *self, const char *name, PyObject *args,
                                PyObject *kwargs) {
-    PyObject *sequence = one_or_many(args);
-    PyObject *packed = PyTuple_Pack(1, sequence);
-    Py_DECREF(sequence);
+    PyObject *packed = Py_BuildValue("(N)", one_or_many(args));
     PyObject *result = packed == NULL ? NULL : numpy_method(self, name, packed, kwargs);
     Py_XDECREF(packed);
     return result;
@@ -310,17 +302,12 @@ static PyObject *array_reshape(PyObject *self, PyObject *args, PyObject *kwargs)
 }
 
 static PyObject *array_transpose(PyObject *self, PyObject *args, PyObject *kwargs) {
-    if (PyTuple_GET_SIZE(args) == 0) {
-        return numpy_method(self, "transpose", args, kwargs);
-    }
-    return with_sequence(self, "transpose", args, kwargs);
+    return (PyTuple_GET_SIZE(args) == 0 ? numpy_method : with_sequence)(self, "transpose", args,
+                                                                        kwargs);
 }
 
 static PyObject *array_flatten(PyObject *self, PyObject *args, PyObject *kwargs) {
-    PyObject *flat = numpy_method(self, "ravel", args, kwargs);
-    PyObject *copy = flat == NULL ? NULL : PyObject_CallMethod(flat, "copy", NULL);
-    Py_XDECREF(flat);
-    return copy;
+    return cad_called(numpy_method(self, "ravel", args, kwargs), "copy");
 }
 
 /* Nested lists of numbers. */
@@ -330,12 +317,8 @@ static PyObject *array_tolist(PyObject *self, PyObject *unused) {
     if (elements == Py_None) {
         Py_SETREF(elements, cad_elements(self));
     }
-    if (elements != NULL && !PyArray_Check(elements)) {
-        return elements;
-    }
-    PyObject *list = elements == NULL ? NULL : PyObject_CallMethod(elements, "tolist", NULL);
-    Py_XDECREF(elements);
-    return list;
+    return elements != NULL && !PyArray_Check(elements) ? elements
+                                                        : cad_called(elements, "tolist");
 }
 
 static PyObject *array_copy(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -438,10 +421,14 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
 
 /* --- attributes that both types share --- */
 
+static PyObject *call_in_place_of(const char *name, PyObject *self) {
+    PyObject *function = cad_find_function(name);
+    return function == NULL ? NULL : PyObject_CallOneArg(function, self);
+}
+
 static PyObject *get_flat(PyObject *self, void *closure) {
     (void)closure;
-    PyObject *type = cad_find_function("flatiter");
-    return type == NULL ? NULL : PyObject_CallOneArg(type, self);
+    return call_in_place_of("flatiter", self);
 }
 
 /* x.flat = y */
@@ -458,8 +445,7 @@ static int set_flat(PyObject *self, PyObject *numbers, void *closure) {
 
 static PyObject *get_matrix_transpose(PyObject *self, void *closure) {
     (void)closure;
-    PyObject *function = cad_find_function("matrix_transpose");
-    return function == NULL ? NULL : PyObject_CallOneArg(function, self);
+    return call_in_place_of("matrix_transpose", self);
 }
 
 /* Zeros for reading, as of a real ndarray. */
@@ -538,10 +524,8 @@ static PyObject *get_as_plain(PyObject *self, void *closure) {
     }
     PyObject *value = cad_plain_value(self);
     PyObject *plain = value == NULL ? NULL : PyArray_FROM_O(value);
-    PyObject *method = plain == NULL ? NULL : PyObject_GetAttrString(plain, "__array__");
-    Py_XDECREF(plain);
     Py_XDECREF(value);
-    return method;
+    return cad_attribute(plain, "__array__");
 }
 
 PyGetSetDef cad_common_attributes[] = {

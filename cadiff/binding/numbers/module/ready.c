@@ -71,20 +71,37 @@ static void fill_type_tables(void) {
     };
 }
 
-/* What a type does by the names of its functions: cad_var_make, ..., cad_dual_make, ... */
-#define FILL_TYPES(Type, name)                                                                    \
-    Type##_Type.tp_new = cad_##name##_make;                                                       \
-    Type##_Type.tp_dealloc = (destructor)cad_##name##_dealloc;                                    \
-    Type##_Type.tp_repr = (reprfunc)cad_##name##_repr;                                            \
-    Type##_Type.tp_str = (reprfunc)cad_##name##_str;                                              \
-    Type##_Type.tp_iter = (getiterfunc)cad_##name##_iter;                                         \
-    Type##_Type.tp_as_number = &cad_##name##_number;                                              \
-    Type##_Type.tp_as_mapping = &cad_##name##_mapping;                                            \
-    Type##_Type.tp_methods = cad_##name##_methods;                                                \
-    Type##_Type.tp_getset = cad_##name##_attributes;                                              \
-    Type##_Type.tp_richcompare = Type##Array_Type.tp_richcompare = cad_richcompare;               \
-    Type##Array_Type.tp_as_sequence = &cad_##name##_sequence;                                     \
-    Type##Array_Type.tp_methods = cad_array_methods
+static void fill_var_types(void) {
+    PyTypeObject *type = &CadVar_Type, *array = &CadVarArray_Type;
+    type->tp_new = cad_var_make;
+    type->tp_dealloc = (destructor)cad_var_dealloc;
+    type->tp_repr = (reprfunc)cad_var_repr;
+    type->tp_str = (reprfunc)cad_var_str;
+    type->tp_iter = (getiterfunc)cad_var_iter;
+    type->tp_as_number = &cad_var_number;
+    type->tp_as_mapping = &cad_var_mapping;
+    type->tp_methods = cad_var_methods;
+    type->tp_getset = cad_var_attributes;
+    array->tp_as_sequence = &cad_var_sequence;
+    array->tp_methods = cad_array_methods;
+    type->tp_richcompare = array->tp_richcompare = cad_richcompare;
+}
+
+static void fill_dual_types(void) {
+    PyTypeObject *type = &CadDual_Type, *array = &CadDualArray_Type;
+    type->tp_new = cad_dual_make;
+    type->tp_dealloc = (destructor)cad_dual_dealloc;
+    type->tp_repr = (reprfunc)cad_dual_repr;
+    type->tp_str = (reprfunc)cad_dual_str;
+    type->tp_iter = (getiterfunc)cad_dual_iter;
+    type->tp_as_number = &cad_dual_number;
+    type->tp_as_mapping = &cad_dual_mapping;
+    type->tp_methods = cad_dual_methods;
+    type->tp_getset = cad_dual_attributes;
+    array->tp_as_sequence = &cad_dual_sequence;
+    array->tp_methods = cad_array_methods;
+    type->tp_richcompare = array->tp_richcompare = cad_richcompare;
+}
 
 /* --- functions --- */
 
@@ -200,8 +217,8 @@ int cad_numbers_ready(PyObject *module) {
         }
     }
     fill_type_tables();
-    FILL_TYPES(CadVar, var);
-    FILL_TYPES(CadDual, dual);
+    fill_var_types();
+    fill_dual_types();
     if (ready_type(module, "Var", &CadVar_Type) < 0 || PyType_Ready(&CadVarArray_Type) < 0 ||
         ready_type(module, "Dual", &CadDual_Type) < 0 || PyType_Ready(&CadDualArray_Type) < 0) {
         return -1;

@@ -52,20 +52,18 @@ static Py_NO_INLINE PyObject *new_dual(double primal, double tangent, CadTag tag
         (void)unused;                                                                             \
         return of_one_##name(self);                                                               \
     }
-#define CAD_ROW2(name, value_, dx, dy)                                                            \
+#define FUNCTION(name)                                                                            \
     static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
         (void)module;                                                                             \
         return cad_call(CAD_OP_##name, args, n);                                                  \
-    }                                                                                             \
+    }
+#define CAD_ROW2(name, value_, dx, dy)                                                            \
+    FUNCTION(name)                                                                                \
     static PyObject *method_##name(PyObject *self, PyObject *other) {                             \
         PyObject *const args[2] = {self, other};                                                  \
         return cad_call(CAD_OP_##name, args, 2);                                                  \
     }
-#define CAD_ROW3(name, value_, dx, dy, dz)                                                        \
-    static PyObject *function_##name(PyObject *module, PyObject *const *args, Py_ssize_t n) {     \
-        (void)module;                                                                             \
-        return cad_call(CAD_OP_##name, args, n);                                                  \
-    }
+#define CAD_ROW3(name, value_, dx, dy, dz) FUNCTION(name)
 #include "ops_rows.h"
 
 /* ml_name and ml_doc are filled in from the table by cad_numbers_ready. */

@@ -6,6 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
+#include "numbers/operations/slots.h"
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
 

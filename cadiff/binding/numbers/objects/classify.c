@@ -25,6 +25,14 @@ int cad_check_array(PyObject *array) {
     return 0;
 }
 
+PyObject *cad_checked_array(PyObject *object) {
+    PyObject *array = PyArray_FROM_O(object);
+    if (array != NULL && cad_check_array(array) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
 int cad_classify_other(PyObject *object, double *value) {
     if (PyLong_Check(object)) {
         *value = PyLong_AsDouble(object);

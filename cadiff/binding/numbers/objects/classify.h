@@ -35,6 +35,9 @@ static inline int cad_classify(PyObject *object, double *value) {
 /* Raise TypeError for arrays whose operations mean something else: masked ones and matrices. */
 int cad_check_array(PyObject *array);
 
+/* An array-like as an array of NumPy's, checked so. */
+PyObject *cad_checked_array(PyObject *object);
+
 /* The value of a scalar number, through all levels; nan if there is none. */
 double cad_primal(PyObject *object);
 

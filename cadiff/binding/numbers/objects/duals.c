@@ -3,6 +3,8 @@
 #include "numbers/objects/duals.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/references.h"
+#include "numbers/objects/views.h"
 
 /* --- life --- */
 
@@ -127,21 +129,14 @@ static PyObject *array_like(PyObject *component, PyObject *other) {
 
 /* x[()] */
 static PyObject *only_number(PyObject *x) {
-    PyObject *key = PyTuple_New(0);
-    PyObject *number = key == NULL ? NULL : PyObject_GetItem(x, key);
-    Py_XDECREF(key);
-    return number;
+    return cad_item(x, PyTuple_New(0));
 }
 
 /* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
  * arrays of lanes as tuples. */
 static PyObject *as_component(PyObject *object) {
     if (PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) > 0) {
-        PyObject *lanes = PyObject_CallMethod(object, "tolist", NULL);
-        if (lanes != NULL) {
-            Py_SETREF(lanes, PyList_AsTuple(lanes));
-        }
-        return lanes;
+        return cad_then(PyObject_CallMethod(object, "tolist", NULL), PyList_AsTuple);
     }
     if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
         return PyNumber_Float(object);
@@ -188,8 +183,7 @@ PyObject *cad_dual_cell(PyObject *primal, PyObject *tangent, CadTag tag) {
 
 /* A component of an array as it may leave it. */
 static PyObject *fresh(PyObject *component) {
-    return PyArray_Check(component) ? PyArray_NewCopy((PyArrayObject *)component, NPY_CORDER)
-                                    : Py_NewRef(component);
+    return PyArray_Check(component) ? cad_copy_in_order(component) : Py_NewRef(component);
 }
 
 PyObject *cad_dual_primal(CadDual *dual) {

@@ -79,31 +79,23 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
 PyObject *cad_var_stale(PyObject *values) {
     PyArrayObject *array = (PyArrayObject *)values;
     const int ndim = PyArray_NDIM(array);
-    CadView *view = NULL;
-    if (ndim > 0) {
-        view = new_view(ndim, PyArray_DIMS(array), NULL, 0);
-        double *kept =
-            view == NULL ? NULL : PyMem_Malloc((size_t)(view->size + 1) * sizeof(double));
-        PyObject *ordered = kept == NULL ? NULL : PyArray_NewCopy(array, NPY_CORDER);
-        if (ordered == NULL) {
-            PyMem_Free(kept);
-            PyMem_Free(view);
-            return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-        }
-        memcpy(kept, PyArray_DATA((PyArrayObject *)ordered), (size_t)view->size * sizeof(double));
-        Py_DECREF(ordered);
-        view->kept = kept;
-    }
     CadVar *var = CAD_VAR(cad_var_passive(ndim > 0 ? 0.0 : *(double *)PyArray_DATA(array)));
     if (var == NULL) {
-        if (view != NULL) {
-            PyMem_Free(view->kept);
-        }
-        PyMem_Free(view);
         return NULL;
     }
     var->kind = CAD_STALE;
-    if (view != NULL) {
+    if (ndim > 0) {
+        CadView *view = new_view(ndim, PyArray_DIMS(array), NULL, 0);
+        PyObject *ordered = view == NULL ? NULL : cad_copy_in_order(values);
+        const size_t bytes = view == NULL ? 0 : (size_t)view->size * sizeof(double);
+        if (ordered == NULL || (view->kept = PyMem_Malloc(bytes + 1)) == NULL) {
+            Py_XDECREF(ordered);
+            PyMem_Free(view);
+            Py_DECREF(var);
+            return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+        }
+        memcpy(view->kept, PyArray_DATA((PyArrayObject *)ordered), bytes);
+        Py_DECREF(ordered);
         Py_SET_TYPE(var, &CadVarArray_Type);
         var->view = view;
     }

@@ -8,9 +8,8 @@
 #include "tape/tape.h"
 
 int cad_pin(CadTape *tape) {
-    const CadStatus status = cad_tape_ensure(tape);
-    if (status != CAD_OK) {
-        return cad_raise_status(status);
+    if (cad_check(cad_tape_ensure(tape)) < 0) {
+        return -1;
     }
     cad_tape_pin(tape);
     return 0;

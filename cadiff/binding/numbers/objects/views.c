@@ -40,6 +40,10 @@ npy_intp cad_step_of(PyArrayObject *array) {
     return !PyArray_ISALIGNED(array) || step % size != 0 ? 0 : step != 0 ? step / size : 1;
 }
 
+PyObject *cad_copy_in_order(PyObject *array) {
+    return PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
+}
+
 PyObject *cad_shape_tuple(int ndim, const npy_intp *shape) {
     PyObject *tuple = PyTuple_New(ndim);
     for (int i = 0; tuple != NULL && i < ndim; i++) {

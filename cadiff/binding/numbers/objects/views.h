@@ -14,6 +14,9 @@ int cad_var_is_contiguous(const CadVar *var);
  * differs. */
 npy_intp cad_step_of(PyArrayObject *array);
 
+/* A copy of an array of NumPy's, in C order. */
+PyObject *cad_copy_in_order(PyObject *array);
+
 /* The lengths of axes as a tuple. */
 PyObject *cad_shape_tuple(int ndim, const npy_intp *shape);
 

@@ -224,10 +224,8 @@ static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const do
     if (tape == NULL) {
         return cad_var_passive(value);
     }
-    const CadStatus status =
-        cad_tape_has_room(tape) ? CAD_OK : cad_tape_grow_for(tape, op, x[0], x[1], x[2], value);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
+    if (!cad_tape_has_room(tape) &&
+        cad_check(cad_tape_grow_for(tape, op, x[0], x[1], x[2], value)) < 0) {
         return NULL;
     }
     CadSlot slot[3] = {0};

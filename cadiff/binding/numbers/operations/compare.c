@@ -13,11 +13,14 @@
 
 /* --- guards --- */
 
-/* Operations by Py_LT ... Py_GE; the last two exchange their operands. */
-static const CadOp comparisons[] = {
-    [Py_LT] = CAD_OP_less,      [Py_LE] = CAD_OP_less_equal, [Py_EQ] = CAD_OP_equal,
-    [Py_NE] = CAD_OP_not_equal, [Py_GT] = CAD_OP_less,       [Py_GE] = CAD_OP_less_equal,
-};
+PyObject *cad_outcome(PyObject *left, PyObject *right, int how) {
+    static const CadOp comparisons[] = {
+        [Py_LT] = CAD_OP_less,      [Py_LE] = CAD_OP_less_equal, [Py_EQ] = CAD_OP_equal,
+        [Py_NE] = CAD_OP_not_equal, [Py_GT] = CAD_OP_less,       [Py_GE] = CAD_OP_less_equal,
+    };
+    const int exchange = how == Py_GT || how == Py_GE;
+    return cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
+}
 
 static int is_object_array(PyObject *object) {
     return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
@@ -39,8 +42,7 @@ static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject *
         return 0;
     }
     const size_t count = CAD_IS_VAR_ARRAY(outcome) ? (size_t)outcome->view->size : 1;
-    const CadStatus status = cad_guard_note(tape, outcome->slot, count, equality);
-    return status == CAD_OK ? 0 : cad_raise_status(status);
+    return cad_check(cad_guard_note(tape, outcome->slot, count, equality));
 }
 
 static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject **answer);
@@ -77,9 +79,7 @@ static int is_about_kind(PyObject *left, PyObject *right) {
 /* Record the comparison, and keep what it came to. */
 static int record_comparison(CadTape *tape, PyObject *left, PyObject *right, int how, int equality,
                              PyObject **answer) {
-    const int exchange = how == Py_GT || how == Py_GE;
-    PyObject *outcome =
-        cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
+    PyObject *outcome = cad_outcome(left, right, how);
     if (outcome == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear(); /* which the answer did not raise */
         outcome = Py_NewRef(Py_None);

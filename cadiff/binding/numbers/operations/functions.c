@@ -2,15 +2,14 @@
  * package's functions in their place. The tables are filled where the module is made ready;
  * nothing is called here. */
 #include "numbers/operations/operations.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 
 PyObject *cad_function_in_place_of(PyObject *function) {
     if (cad_state.load_functions != NULL) {
-        PyObject *done = PyObject_CallNoArgs(cad_state.load_functions);
-        if (done == NULL) {
+        if (cad_done(PyObject_CallNoArgs(cad_state.load_functions)) < 0) {
             return NULL;
         }
-        Py_DECREF(done);
         Py_CLEAR(cad_state.load_functions);
     }
     return cad_state.array_functions == NULL

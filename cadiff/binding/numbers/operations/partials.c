@@ -6,20 +6,24 @@
  * neither leaks nor has to look for failures itself. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "table/special.h"
 
-/* A word of one operand has no second one. */
-static PyObject *consume(CadOp op, PyObject *x, PyObject *y) {
-    PyObject *result = NULL;
-    if (x != NULL && cad_op_info[op].arity == 1) {
-        result = cad_apply1(op, x);
-    } else if (x != NULL && y != NULL) {
-        result = cad_apply2(op, x, y);
-    }
+/* A result, once it was computed of operands that are not needed any more. */
+static PyObject *releasing(PyObject *x, PyObject *y, PyObject *result) {
     Py_XDECREF(x);
     Py_XDECREF(y);
     return result;
+}
+
+/* A word of one operand has no second one. */
+static PyObject *consume(CadOp op, PyObject *x, PyObject *y) {
+    return releasing(x, y,
+                     x == NULL                      ? NULL
+                     : cad_op_info[op].arity == 1   ? cad_apply1(op, x)
+                     : y == NULL                    ? NULL
+                                                    : cad_apply2(op, x, y));
 }
 
 /* --- conditions --- */
@@ -47,45 +51,24 @@ static int is_replayed(PyObject *x, PyObject *y) {
            (cad_guarded_tape(x) != NULL || cad_guarded_tape(y) != NULL);
 }
 
-/* Whether a condition holds, as a number. */
-static PyObject *outcome(PyObject *x, PyObject *y, int how) {
-    switch (how) {
-    case Py_LT:
-        return cad_apply2(CAD_OP_less, x, y);
-    case Py_LE:
-        return cad_apply2(CAD_OP_less_equal, x, y);
-    default:
-        return cad_apply2(how == Py_EQ ? CAD_OP_equal : CAD_OP_not_equal, x, y);
-    }
-}
-
 static PyObject *compare(PyObject *x, PyObject *y, int how) {
-    PyObject *result = NULL;
-    if (x != NULL && y != NULL) {
-        result = is_replayed(x, y)                ? outcome(x, y, how)
-                 : CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
-                                                  : PyObject_RichCompare(x, y, how);
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    return result;
+    return releasing(x, y,
+                     x == NULL || y == NULL           ? NULL
+                     : is_replayed(x, y)              ? cad_outcome(x, y, how)
+                     : CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_richcompare(x, y, how)
+                                                      : PyObject_RichCompare(x, y, how));
 }
 
 /* Both conditions, or either: as numbers if one of them is a number. */
 static PyObject *combine(PyObject *x, PyObject *y, binaryfunc function, CadOp op) {
-    PyObject *result = NULL;
-    if (x != NULL && y != NULL) {
-        result = CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_apply2(op, x, y) : function(x, y);
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    return result;
+    return releasing(x, y,
+                     x == NULL || y == NULL           ? NULL
+                     : CAD_IS_VAR(x) || CAD_IS_VAR(y) ? cad_apply2(op, x, y)
+                                                      : function(x, y));
 }
 
 static PyObject *magnitude(PyObject *x) {
-    PyObject *result = x == NULL ? NULL : PyNumber_Absolute(x);
-    Py_XDECREF(x);
-    return result;
+    return cad_then(x, PyNumber_Absolute);
 }
 
 /* The value of a number, the values of an array; where a replay may find them changed, the number
@@ -137,18 +120,14 @@ static PyObject *chosen(Conditions *c, PyObject *x) {
 
 static PyObject *blend(Conditions *c, PyObject *x, PyObject *y) {
     PyObject *mask = c->mask[--c->depth];
-    PyObject *result = NULL;
     if (cad_is_mask(mask)) {
         Py_SETREF(mask, PyObject_GetAttrString(mask, "number"));
     }
-    if (mask != NULL && x != NULL && y != NULL) {
-        PyObject *const operands[3] = {mask, x, y};
-        result = cad_apply(CAD_OP_where, operands);
-    }
+    PyObject *const operands[3] = {mask, x, y};
+    PyObject *result =
+        mask == NULL || x == NULL || y == NULL ? NULL : cad_apply(CAD_OP_where, operands);
     Py_XDECREF(mask);
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    return result;
+    return releasing(x, y, result);
 }
 
 #define IF(condition, x, y)                                                                       \

@@ -3,6 +3,7 @@
  * here is reached. What comparisons become is not known here. */
 #include "numbers/operations/operations.h"
 #include "numbers/objects/classify.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
@@ -63,17 +64,25 @@ CadTape *cad_guarded_tape(PyObject *object) {
 
 /* --- readings --- */
 
-void cad_note_text(PyObject *number) {
-    CadTape *tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(number);
+/* The tape that a reading is to be noted on; NULL outside of recordings. */
+static CadTape *noting_tape(PyObject *object) {
+    return cad_state.guarding == 0 ? NULL : cad_guarded_tape(object);
+}
+
+void cad_read_quietly(PyObject *object, const char *what) {
+    CadTape *const tape = noting_tape(object);
     if (tape != NULL) {
-        cad_guard_obstacle(tape,
-                           "the text of a number is made, which a replay would not make again: "
-                           "return the number, and write it when the call is over");
+        cad_guard_obstacle(tape, what);
     }
 }
 
+void cad_note_text(PyObject *number) {
+    cad_read_quietly(number, "the text of a number is made, which a replay would not make again: "
+                             "return the number, and write it when the call is over");
+}
+
 int cad_note_repr(PyObject *number) {
-    CadTape *tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(number);
+    CadTape *const tape = noting_tape(number);
     if (tape != NULL) {
         cad_note_text(number);
         tape->guards->is_shown = 1;
@@ -82,7 +91,7 @@ int cad_note_repr(PyObject *number) {
 }
 
 void cad_read_noted(PyObject *object, const char *what) {
-    CadTape *const tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(object);
+    CadTape *const tape = noting_tape(object);
     if (tape != NULL) {
         char text[CAD_OBSTACLE_ROOM];
         PyOS_snprintf(text, sizeof text,
@@ -94,7 +103,7 @@ void cad_read_noted(PyObject *object, const char *what) {
 }
 
 int cad_read_openly(PyObject *object, const char *what) {
-    if (cad_state.guarding == 0 || cad_guarded_tape(object) == NULL) {
+    if (noting_tape(object) == NULL) {
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
@@ -103,13 +112,6 @@ int cad_read_openly(PyObject *object, const char *what) {
                  "cadiff.grad, or do not compile this function",
                  what);
     return -1;
-}
-
-void cad_read_quietly(PyObject *object, const char *what) {
-    CadTape *const tape = cad_state.guarding == 0 ? NULL : cad_guarded_tape(object);
-    if (tape != NULL) {
-        cad_guard_obstacle(tape, what);
-    }
 }
 
 /* --- masks --- */
@@ -135,10 +137,8 @@ int cad_has_masks(PyObject *key) {
 }
 
 int cad_check_writable(PyObject *target) {
-    PyObject *found =
-        PyObject_CallMethod((PyObject *)cad_state.mask_type, "check_writable", "O", target);
-    Py_XDECREF(found);
-    return found == NULL ? -1 : 0;
+    return cad_done(
+        PyObject_CallMethod((PyObject *)cad_state.mask_type, "check_writable", "O", target));
 }
 
 PyObject *cad_taken_by_masks(PyObject *x, PyObject *key) {

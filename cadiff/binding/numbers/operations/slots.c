@@ -1,6 +1,7 @@
 /* Operators that Var and Dual share: those that are no single operation of the table, and those in
  * place. Which of the two an operand is does not matter here. */
 #include "numbers/operations/operations.h"
+#include "numbers/operations/slots.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"

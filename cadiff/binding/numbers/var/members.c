@@ -6,6 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/tape.h"
 #include "numbers/objects/views.h"
@@ -25,18 +26,12 @@ static PyObject *var_value(CadVar *var, void *closure) {
 
 PyObject *cad_var_str(CadVar *var) {
     cad_note_text((PyObject *)var);
-    PyObject *value = var_value(var, NULL);
-    PyObject *text = value == NULL ? NULL : PyObject_Str(value);
-    Py_XDECREF(value);
-    return text;
+    return cad_then(var_value(var, NULL), PyObject_Str);
 }
 
 PyObject *cad_var_repr(CadVar *var) {
     if (cad_note_repr((PyObject *)var)) {
-        PyObject *value = var_value(var, NULL);
-        PyObject *plain = value == NULL ? NULL : PyObject_Repr(value);
-        Py_XDECREF(value);
-        return plain;
+        return cad_then(var_value(var, NULL), PyObject_Repr);
     }
     PyObject *text = cad_var_str(var);
     PyObject *result = text == NULL ? NULL : PyUnicode_FromFormat("Var(%U)", text);
@@ -120,9 +115,7 @@ static PyObject *var_parents(CadVar *var, void *closure) {
         Py_XDECREF(parent);
     }
     cad_tape_unpin(tape);
-    PyObject *parents = list == NULL ? NULL : PyList_AsTuple(list);
-    Py_XDECREF(list);
-    return parents;
+    return cad_then(list, PyList_AsTuple);
 }
 
 static PyObject *itself(PyObject *self, void *closure) {
@@ -139,10 +132,8 @@ static PyObject *var_transpose(CadVar *var, void *closure) {
         PyObject *values = cad_var_values((PyObject *)var);
         PyObject *turned =
             values == NULL ? NULL : PyArray_Transpose((PyArrayObject *)values, NULL);
-        PyObject *result = turned == NULL ? NULL : cad_var_stale(turned);
-        Py_XDECREF(turned);
         Py_XDECREF(values);
-        return result;
+        return cad_then(turned, cad_var_stale);
     }
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     const int ndim = var->view->ndim;
@@ -180,19 +171,13 @@ PyGetSetDef cad_var_attributes[] = {
 /* --- making --- */
 
 static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
-    PyObject *array = PyArray_FROM_O(value);
+    PyObject *array = cad_checked_array(value);
     if (array == NULL) {
-        return NULL;
-    }
-    if (cad_check_array(array) < 0) {
-        Py_DECREF(array);
         return NULL;
     }
     const int type = PyArray_TYPE((PyArrayObject *)array);
     if (PyTypeNum_ISCOMPLEX(type)) {
-        PyObject *var = cad_complex_var(array);
-        Py_DECREF(array);
-        return var;
+        return cad_then(array, cad_complex_var);
     }
     if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type)) {
         PyErr_Format(PyExc_TypeError,
@@ -216,13 +201,10 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     if (status == CAD_OK) {
         status = cad_tape_note_block(tape, slot, slot + size, CAD_ARGUMENT);
     }
-    PyObject *var = NULL;
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-    } else {
-        var = cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values), NULL,
-                           CAD_INPUT | CAD_LEAF);
-    }
+    PyObject *var = cad_check(status) < 0
+                        ? NULL
+                        : cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values),
+                                       NULL, CAD_INPUT | CAD_LEAF);
     Py_DECREF(array);
     return var;
 }
@@ -262,10 +244,7 @@ PyObject *cad_var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         }
     }
     CadSlot slot;
-    const CadStatus status = cad_tape_leaf(tape, &number, 1, 1, &slot);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-        return NULL;
-    }
-    return cad_var_new(tape, slot, number);
+    return cad_check(cad_tape_leaf(tape, &number, 1, 1, &slot)) < 0
+               ? NULL
+               : cad_var_new(tape, slot, number);
 }

@@ -8,6 +8,7 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
+#include "numbers/operations/slots.h"
 
 #include "table/ops.h"
 #include "tape/blocks.h"

@@ -94,11 +94,8 @@ PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyOb
     }
     CadPlan *plan;
     PyObject *result = NULL;
-    const CadStatus status =
-        cad_tape_push_plan(tape, CAD_CODE(CAD_OP_RULE, 0), slots > 0 ? slots : 1, words, &plan);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
-    } else {
+    const uint32_t rule = CAD_CODE(CAD_OP_RULE, 0);
+    if (cad_check(cad_tape_push_plan(tape, rule, slots > 0 ? slots : 1, words, &plan)) == 0) {
         const uint32_t length = plan->words;
         *plan = (CadPlan){.words = length, .n_extra = length - CAD_PLAN_WORDS, .index = -1};
         int64_t *place = cad_plan_extra(plan);

@@ -4,6 +4,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/views.h"
 
 #include "tape/blocks.h"
@@ -21,13 +22,7 @@ PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags) {
 
 PyObject *cad_var_transient_copy(const CadVar *var, double *buffer, size_t base) {
     const CadVar moved = {.view = var->view, .slot = (CadSlot)(var->slot - base)};
-    PyObject *array = cad_var_transient(&moved, buffer, 0);
-    if (array == NULL) {
-        return NULL;
-    }
-    PyObject *copy = PyArray_NewCopy((PyArrayObject *)array, NPY_CORDER);
-    Py_DECREF(array);
-    return copy;
+    return cad_then(cad_var_transient(&moved, buffer, 0), cad_copy_in_order);
 }
 
 PyObject *cad_var_values(PyObject *array) {
@@ -86,11 +81,7 @@ PyObject *cad_var_offsets(const CadVar *var, size_t low) {
 
 PyObject *cad_var_slots(const CadVar *var) {
     if (CAD_IS_VAR_ARRAY(var)) {
-        PyObject *numbers = cad_var_offsets(var, 0);
-        PyObject *copy =
-            numbers == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)numbers, NPY_CORDER);
-        Py_XDECREF(numbers);
-        return copy;
+        return cad_then(cad_var_offsets(var, 0), cad_copy_in_order);
     }
     PyObject *slot = PyArray_SimpleNew(0, NULL, NPY_INT64);
     if (slot != NULL) {
@@ -122,9 +113,7 @@ PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
         return cad_var_passive(tape->values[slot]);
     }
     const size_t from_start = slot - var->slot;
-    const CadStatus status = cad_tape_ensure(tape);
-    if (status != CAD_OK) {
-        cad_raise_status(status);
+    if (cad_check(cad_tape_ensure(tape)) < 0) {
         return NULL;
     }
     slot = var->slot + (CadSlot)from_start; /* the array may have moved */
@@ -183,9 +172,7 @@ PyObject *cad_var_as_input(PyObject *var) {
     if (CAD_IS_VAR_ARRAY(var)) {
         const CadSlot begin = CAD_VAR(var)->slot;
         const size_t end = begin + (size_t)CAD_VAR(var)->view->size;
-        const CadStatus status = cad_tape_note_block(CAD_VAR(var)->tape, begin, end, CAD_ARGUMENT);
-        if (status != CAD_OK) {
-            cad_raise_status(status);
+        if (cad_check(cad_tape_note_block(CAD_VAR(var)->tape, begin, end, CAD_ARGUMENT)) < 0) {
             return NULL;
         }
         CAD_VAR(var)->view->flags = CAD_INPUT;
