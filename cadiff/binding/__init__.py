@@ -71,25 +71,20 @@ from .calls import (
     first_argument,
     ways_to_take,
 )
-from .captures import (
-    OUTER,
-    Guarded,
-    are_within,
-    captures_of,
-    pull_captures,
-    record_pull_of_captures,
-)
 from .codes import CallError, Code, ObstacleError, PointError, is_deriving
 from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (
     COMPLEX_OPERATORS,
     Complex,
+    array_of_pair,
     complex_of_pair,
     holds_complex,
     is_complex_number,
+    is_nothing,
     make_complex,
     note_view,
     open_parts_of,
+    pair_of_array,
     pair_of_joined,
     parts_of,
     register_complex,
@@ -134,7 +129,16 @@ from .forward import (
     under_way,
 )
 from .functions import BoundProgram, DispatchedFunction, Elementwise, WeakMethod
-from .gradients import pull, scalar_output, split_aux, value_and_grad
+from .gradients import (
+    are_within,
+    captures_of,
+    pull,
+    pull_captures,
+    record_pull_of_captures,
+    scalar_output,
+    split_aux,
+    value_and_grad,
+)
 from .graph_files import graph_from_bytes, reduced_graph, version_here
 from .graphs import Graph, Held, graph_of
 from .guards import (
@@ -177,9 +181,7 @@ from .jacobians import (
     thawed_map,
 )
 from .nan_check import Checking, NonFiniteError, PlaceNotes, seen
-from .parts import array_of_pair, is_nothing, pair_of_array
-from .recording import Recording, assign, plain_numbers, run_once
-from .replays import Replay
+from .recording import OUTER, Guarded, Recording, Replay, assign, plain_numbers, run_once, snapshot
 from .rules import (
     WarningsOff,
     active_arguments,
@@ -195,7 +197,6 @@ from .rules import (
     taking_part,
 )
 from .signatures import INTEGERS, are_exact, may_be_input, whole
-from .snapshots import snapshot
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .tape import (
     active_array,

@@ -1,6 +1,7 @@
 """Arithmetic of complex numbers with derivatives: sums, products, quotients and comparisons.
 
-Each is some operations on the parts, or one on the array in which both parts stand. The operators
+Each is some operations on the parts, among which an exact zero absorbs, or one on the array in
+which both parts stand. The operators
 of the type Complex call these functions by their names in C.
 """
 
@@ -9,13 +10,12 @@ from operator import matmul
 import numpy as np
 
 from cpython.float cimport PyFloat_AS_DOUBLE
-from libc.math cimport signbit
+from libc.math cimport copysign, signbit
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_entries cimport *
 from .complexes cimport *
-from .parts cimport *
 
 cdef enum:
     SMALL = 64  # numbers of a plain matrix, up to which a part of zeros costs next to nothing
@@ -38,6 +38,84 @@ def sqrt_imag(x, y):
     return cad_apply2(CAD_OP_sqrt_imag, x, y)
 
 
+# --- arithmetic of parts, in which an exact zero absorbs ------------------------------------------
+
+cdef inline bint has_sign(object x):
+    return signbit(PyFloat_AS_DOUBLE(x))
+
+
+# An array on the left of a number with derivatives would take the long way, by its ufunc.
+
+cdef inline object sum_of(object x, object y):
+    return y + x if is_number(y) and not is_number(x) else x + y
+
+
+cdef inline object difference_of(object x, object y):
+    return cad_apply2(CAD_OP_subtract, x, y) if is_number(y) and not is_number(x) else x - y
+
+
+cdef object plus(object x, object y):
+    if is_nothing(y) and (is_number(x) or has_sign(y)):
+        return own(x)
+    if is_nothing(x) and (is_number(y) or has_sign(x)):
+        return own(y)
+    return sum_of(x, y)
+
+
+cdef object minus(object x, object y):
+    if is_nothing(y) and (is_number(x) or not has_sign(y)):
+        return own(x)
+    return difference_of(x, y)
+
+
+cdef object zero_times(object zero, object factor):
+    """A product with an exact zero, which has a sign if the factor is a plain number."""
+    if not CAD_IS_FLOAT(factor):
+        return 0.0
+    sign = copysign(1.0, PyFloat_AS_DOUBLE(zero)) * copysign(1.0, PyFloat_AS_DOUBLE(factor))
+    return copysign(0.0, sign)
+
+
+cdef object times(object x, object y):
+    if is_nothing(x):
+        return zero_times(x, y)
+    if is_nothing(y):
+        return zero_times(y, x)
+    if CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 1.0:
+        return own(y)
+    if CAD_IS_FLOAT(y) and PyFloat_AS_DOUBLE(y) == 1.0:
+        return own(x)
+    return y * x if is_number(y) and not is_number(x) else x * y
+
+
+cdef object product_of(object product, object x, object y):
+    """x times y, or, unless it is None, their product of some kind; an exact zero absorbs."""
+    if product is None:
+        return times(x, y)
+    if is_nothing(x) or is_nothing(y):
+        return 0.0
+    if product is matmul and (CAD_IS_VAR_ARRAY(x) or CAD_IS_VAR_ARRAY(y)):
+        return cad_matmul(x, y)
+    return product(x, y)
+
+
+cdef object less_product(object product, object x, object y, object z):
+    """x less the product of y and z, of an x that is exactly zero without the subtraction."""
+    if is_nothing(y) or is_nothing(z):
+        return x
+    if not is_nothing(x):
+        return difference_of(x, product_of(product, y, z))
+    if is_number(y) and not is_number(z):
+        return product_of(product, y, -z)
+    return -product_of(product, y, z) if is_number(y) else product_of(product, -y, z)
+
+
+cdef object over(object x, object y):
+    if is_nothing(x):
+        return zero_times(x, y) if CAD_IS_FLOAT(y) else x
+    return x / y
+
+
 cdef object bilinear_of(object product, tuple p, tuple q):
     a, b = p
     c, d = q
@@ -45,6 +123,78 @@ cdef object bilinear_of(object product, tuple p, tuple q):
         less_product(product, product_of(product, a, c), b, d),
         plus(product_of(product, a, d), product_of(product, b, c)),
     )
+
+
+# --- operations on the array in which both parts stand --------------------------------------------
+
+cdef object whole_pair_of(object x):
+    """`pair_of` an array; None if one part is exactly zero, so that it is better left out."""
+    cdef cnp.ndarray both = pair_of(x)
+    cdef const double *parts = <const double *>cnp.PyArray_DATA(both)
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(both) // 2
+    return None if is_one_zero(parts, size) or is_one_zero(parts + size, size) else both
+
+
+cdef object signs(double first, double second, int ndim):
+    """A factor for either of two parts, which have so many axes."""
+    cdef cnp.npy_intp lengths[MOST_LENGTHS]
+    cdef int axis
+    lengths[0] = 2
+    for axis in range(ndim):
+        lengths[axis + 1] = 1
+    made = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
+    (<double *>cnp.PyArray_DATA(made))[0] = first
+    (<double *>cnp.PyArray_DATA(made))[1] = second
+    return made
+
+
+cdef object real_form(cnp.ndarray both):
+    """The matrix [[a, -b], [b, a]] of plain parts a and b."""
+    cdef Py_ssize_t m = cnp.PyArray_DIMS(both)[1], n = cnp.PyArray_DIMS(both)[2]
+    cdef cnp.npy_intp[2] lengths = [2 * m, 2 * n]
+    cdef Py_ssize_t i, k
+    made = cnp.PyArray_SimpleNew(2, lengths, cnp.NPY_DOUBLE)
+    cdef double *parts = <double *>cnp.PyArray_DATA(both)
+    cdef double *upper = <double *>cnp.PyArray_DATA(made)
+    cdef double *lower = upper + 2 * m * n
+    for i in range(m):
+        for k in range(n):
+            upper[2 * n * i + k] = lower[2 * n * i + n + k] = parts[n * i + k]
+            lower[2 * n * i + k] = parts[n * (m + i) + k]
+            upper[2 * n * i + n + k] = -parts[n * (m + i) + k]
+    return made
+
+
+cdef object product_with_form(object form, object both):
+    """The parts of a product, in one array: that of a real form with parts that stand one above
+    the other; None if these do not."""
+    cdef CadView *view = CAD_VAR(both).view
+    cdef Py_ssize_t *strides = CAD_STRIDES(view)
+    cdef Py_ssize_t[3] lengths = [2 * CAD_SHAPE(view)[1], CAD_SHAPE(view)[2], 0]
+    if strides[0] != CAD_SHAPE(view)[1] * strides[1]:
+        return None
+    tall = cad_var_view(
+        CAD_VAR(both).tape, CAD_VAR(both).slot, 2, lengths, strides + 1, view.flags
+    )
+    product = cad_matmul(form, tall)
+    view = CAD_VAR(product).view
+    lengths = [2, CAD_SHAPE(view)[0] // 2, CAD_SHAPE(view)[1]]
+    return cad_var_view(
+        CAD_VAR(product).tape, CAD_VAR(product).slot, 3, lengths, NULL, view.flags
+    )
+
+
+
+cdef inline Py_ssize_t length_of(object both, int axis):
+    """The length of an axis of an array Var, or of a plain array."""
+    if CAD_IS_VAR(both):
+        return CAD_SHAPE(CAD_VAR(both).view)[axis]
+    return cnp.PyArray_DIMS(<cnp.ndarray>both)[axis]
+
+
+cdef inline bint is_varying(object both):
+    """Whether something is an array Var that is known not to be constant."""
+    return CAD_IS_VAR(both) and not CAD_VAR(both).view.flags & CAD_CONSTANT
 
 
 cdef object both_of(object x):
@@ -57,6 +207,10 @@ cdef object both_of(object x):
         return None
     cad_check_array(x)
     return whole_pair_of(x)
+
+
+cdef inline int ndim_of(object x):
+    return cad_ndim((<Complex>x).re) if isinstance(x, Complex) else cad_ndim(x)
 
 
 cdef bint has_shape_of(object x, object y):

@@ -1,10 +1,12 @@
 # What other modules see of complexes.pyx.
 
+from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_entries cimport *
 
 cdef enum:
     MOST_AXES = 60  # of what has an axis more for the parts, and another one in products
+    MOST_LENGTHS = 65  # of an array of both parts, and more
 
 cdef object hooks
 
@@ -20,7 +22,7 @@ cdef class Complex:
     cdef list views, seen
     cdef bint is_given
 
-    cdef bint is_joined  # both parts stand in one array: see parts.pyx
+    cdef bint is_joined  # both parts stand in one array
 
     cdef tuple whole(self)
     cdef bint is_open(self)
@@ -35,6 +37,14 @@ cdef class ComplexArray(Complex):
     cdef object in_place(self, object result)
 
 
+cpdef bint is_nothing(object x) noexcept
+cdef object own(object x)
+cdef tuple both_parts(object x)
+cdef bint are_alike(object re, object im)
+cdef object joined_parts(object re, object im)
+cdef cnp.ndarray pair_of(object x)
+cdef object span_of(object re, object im, bint flipped)
+cdef bint is_one_zero(const double *part, Py_ssize_t size)
 cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
 cdef object of_both(object both)
@@ -53,5 +63,9 @@ cdef inline bint is_joined(object x):
     )
 
 
-cdef inline int ndim_of(object x):
-    return cad_ndim((<Complex>x).re) if isinstance(x, Complex) else cad_ndim(x)
+cdef inline bint is_number(object x):
+    return CAD_IS_VAR(x) or CAD_IS_DUAL(x)
+
+
+cdef inline tuple shape_of(object x):
+    return x.shape if cad_ndim(x) > 0 else ()

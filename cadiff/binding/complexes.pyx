@@ -2,18 +2,21 @@
 
 Code for real numbers knows nothing of these: an operation on a complex number is some operations on
 its parts, each a float, an array of floats, a Var or a Dual. A part that is a float 0.0 is exactly
-zero, whatever shape the other one has; it absorbs in products. complex_arithmetic.pyx has the
-operators. Modules that know NumPy's functions and protocols register these here.
+zero, whatever shape the other one has; it absorbs in products. Plain arrays are taken apart, and
+put together. complex_arithmetic.pyx has the operators. Modules that know NumPy's functions and protocols register these here.
 """
 
 from weakref import ref as weak_reference
 
 import numpy as np
 
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.math cimport signbit
+from libc.string cimport memcmp
+
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_entries cimport *
-from .parts cimport *
 
 cdef extern from "numbers/objects/binding.h":  # see complex_arithmetic.pyx
     object cad_complex_add(object x, object y)
@@ -25,6 +28,173 @@ cdef extern from "numbers/objects/binding.h":  # see complex_arithmetic.pyx
 
 cdef object hooks = None  # the functions that are written in Python: see operations/complexes.py
 
+
+# --- parts ---------------------------------------------------------------------------------------
+
+cpdef bint is_nothing(object x) noexcept:
+    """Whether a part is exactly zero; operations keep its sign."""
+    return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0
+
+
+cdef object own(object x):
+    """A part as that of another number: what is assigned to the one must not reach the other."""
+    return +x if cad_ndim(x) > 0 else x
+
+
+cdef tuple both_parts(object x):
+    """The parts of a plain array."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+    )
+    cdef int ndim = cnp.PyArray_NDIM(array)
+    cdef double *both = <double *>cnp.PyArray_DATA(array)
+    if ndim == 0:
+        return both[0], both[1]
+    re = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
+    im = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array), cnp.NPY_DOUBLE)
+    cad_pairs_split(
+        both, <double *>cnp.PyArray_DATA(re), <double *>cnp.PyArray_DATA(im),
+        cnp.PyArray_SIZE(array),
+    )
+    return re, im
+
+
+cdef bint is_one_zero(const double *part, Py_ssize_t size):
+    """Whether numbers are zeros of one sign, and nothing else."""
+    cdef Py_ssize_t i
+    for i in range(size):
+        if part[i] != 0.0 or signbit(part[i]) != signbit(part[0]):
+            return False
+    return size > 0
+
+
+cdef tuple plain_parts(object x):
+    """The parts of a plain array, one of which is exactly zero if it is so everywhere."""
+    re, im = both_parts(x)
+    if cad_ndim(re) == 0:
+        return re, im
+    if is_one_zero(<double *>cnp.PyArray_DATA(im), cnp.PyArray_SIZE(im)):
+        return re, im.flat[0]
+    if is_one_zero(<double *>cnp.PyArray_DATA(re), cnp.PyArray_SIZE(re)):
+        return re.flat[0], im
+    return re, im
+
+
+cdef cnp.ndarray pair_of(object x):
+    """A complex array as a real one, with an axis in front for real and imaginary part."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
+    )
+    cdef cnp.npy_intp lengths[MOST_LENGTHS]
+    cdef int axis, ndim = cnp.PyArray_NDIM(array)
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(array)
+    lengths[0] = 2
+    for axis in range(ndim):
+        lengths[axis + 1] = cnp.PyArray_DIMS(array)[axis]
+    both = cnp.PyArray_SimpleNew(ndim + 1, lengths, cnp.NPY_DOUBLE)
+    cdef double *parts = <double *>cnp.PyArray_DATA(both)
+    cad_pairs_split(<double *>cnp.PyArray_DATA(array), parts, parts + size, size)
+    return both
+
+
+def pair_of_array(x):
+    """A complex array as a real one, with an axis in front for real and imaginary part."""
+    return pair_of(x)
+
+
+def array_of_pair(both):
+    """The complex array, or number, that `pair_of_array` has made a real one of."""
+    cdef cnp.ndarray array = cnp.PyArray_FROMANY(
+        both, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef double *parts = <double *>cnp.PyArray_DATA(array)
+    cdef int ndim = cnp.PyArray_NDIM(array) - 1
+    if ndim == 0:
+        return complex(parts[0], parts[1])
+    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
+    cdef Py_ssize_t size = cnp.PyArray_SIZE(z)
+    cad_pairs_join(<double *>cnp.PyArray_DATA(z), parts, parts + size, size)
+    return z
+
+
+cdef bint are_alike(object re, object im):
+    """Whether two numbers have one shape."""
+    cdef CadView *first
+    cdef CadView *second
+    cdef int ndim = cad_ndim(re)
+    if ndim != cad_ndim(im):
+        return False
+    if ndim == 0:
+        return True
+    if cnp.PyArray_Check(re) and cnp.PyArray_Check(im):
+        return cnp.PyArray_CompareLists(cnp.PyArray_DIMS(re), cnp.PyArray_DIMS(im), ndim)
+    if not (CAD_IS_VAR(re) and CAD_IS_VAR(im)):
+        return shape_of(re) == shape_of(im)
+    first, second = CAD_VAR(re).view, CAD_VAR(im).view
+    return memcmp(CAD_SHAPE(first), CAD_SHAPE(second), ndim * sizeof(Py_ssize_t)) == 0
+
+
+cdef object joined_parts(object re, object im):
+    """The complex array of plain parts of one shape."""
+    cdef cnp.ndarray first = cnp.PyArray_FROMANY(
+        re, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray second = cnp.PyArray_FROMANY(
+        im, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO
+    )
+    cdef cnp.ndarray z = cnp.PyArray_SimpleNew(
+        cnp.PyArray_NDIM(first), cnp.PyArray_DIMS(first), cnp.NPY_CDOUBLE
+    )
+    cad_pairs_join(
+        <double *>cnp.PyArray_DATA(z), <double *>cnp.PyArray_DATA(first),
+        <double *>cnp.PyArray_DATA(second), cnp.PyArray_SIZE(z),
+    )
+    return z
+
+
+# --- both parts as one array ---------------------------------------------------------------------
+
+# Parts that are made by one operation stand in one array, whose first axis is that of the two.
+
+cdef object span_of(object re, object im, bint flipped):
+    """The array of two parts in which both stand; the imaginary one first if it is flipped."""
+    cdef CadView *view = CAD_VAR(re).view
+    cdef Py_ssize_t lengths[MOST_LENGTHS]
+    cdef Py_ssize_t strides[MOST_LENGTHS]
+    cdef Py_ssize_t step = <Py_ssize_t>CAD_VAR(im).slot - <Py_ssize_t>CAD_VAR(re).slot
+    cdef CadSlot slot = CAD_VAR(im).slot if flipped else CAD_VAR(re).slot
+    cdef int axis
+    lengths[0], strides[0] = 2, -step if flipped else step
+    for axis in range(view.ndim):
+        lengths[axis + 1], strides[axis + 1] = CAD_SHAPE(view)[axis], CAD_STRIDES(view)[axis]
+    return cad_var_view(CAD_VAR(re).tape, slot, view.ndim + 1, lengths, strides, view.flags)
+
+
+cdef object half_of(object both, bint second):
+    """One of the two parts that stand in an array."""
+    cdef CadView *view = CAD_VAR(both).view
+    cdef Py_ssize_t slot = CAD_VAR(both).slot
+    if second:
+        slot += CAD_STRIDES(view)[0]
+    return cad_var_view(
+        CAD_VAR(both).tape, <CadSlot>slot, view.ndim - 1, CAD_SHAPE(view) + 1,
+        CAD_STRIDES(view) + 1, view.flags,
+    )
+
+
+cdef bint are_views(object re, object im, object of_re, object of_im):
+    """Whether two arrays are views of others, taken in the same way."""
+    cdef size_t low, high
+    if not (CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im)):
+        return False
+    cad_var_bounds(CAD_VAR(of_re), &low, &high)
+    return (
+        low <= CAD_VAR(re).slot <= high
+        and CAD_VAR(im).slot - CAD_VAR(re).slot == CAD_VAR(of_im).slot - CAD_VAR(of_re).slot
+    )
+
+
+# --- complex numbers -----------------------------------------------------------------------------
 
 def register_complex(functions):
     """Tell what is no operator: a module with functions of complex numbers."""

@@ -15,10 +15,10 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_entries cimport *
-from .parts cimport joined_parts
+from .complexes cimport joined_parts
 from .tape cimport are_zero, MOST_AXES
 
-from .parts import array_of_pair, pair_of_array
+from .complexes import array_of_pair, pair_of_array
 
 
 cdef extern from "kernels/factors.h" nogil:

@@ -18,8 +18,7 @@ from .c_numbers cimport *
 from .tape cimport Context, DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
-from .recording cimport Recording
-from .captures cimport Guarded
+from .recording cimport Guarded, Recording
 from .codes cimport are_any, carry_out_lanes, carry_out_step, goes_over_lanes, hold_finite, Code
 
 from .codes import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError

@@ -17,7 +17,6 @@ _FILE: str = import_module("._core", __package__).__file__ or ""
 
 # From below: each knows only those before it.
 MODULES = (
-    "parts",
     "complexes",
     "complex_arithmetic",
     "trees",
@@ -26,13 +25,10 @@ MODULES = (
     "guards",
     "forward",
     "arguments",
-    "recorded_sweep",
     "rules",
-    "replays",
     "recording",
     "gradients",
     "jacobians",
-    "captures",
     "codes",
     "graphs",
     "graph_files",
@@ -44,7 +40,6 @@ MODULES = (
     "functions",
     "fast_paths",
     "factors",
-    "snapshots",
     "nan_check",
 )
 

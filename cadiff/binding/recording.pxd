@@ -3,9 +3,8 @@
 cimport cython
 
 from . cimport c_numpy as cnp
-from .c_sweeps cimport *
 from .c_entries cimport *
-from .replays cimport Replay
+from .c_sweeps cimport *
 
 
 @cython.final
@@ -52,3 +51,30 @@ cdef class Recording:
 
 
 cdef int note_error(CadTape *tape, object error) except -1
+
+
+@cython.final
+cdef class Replay:
+    cdef CadReplay *replay
+    cdef object returned        # what f returns, of atoms
+    cdef list outputs           # of each (slot, shape, strides), or a float or an array
+    cdef tuple nodes            # of the arguments of the call at hand
+    cdef Py_ssize_t n_atoms
+    cdef Py_ssize_t n_active    # inputs that carry derivatives, which come first
+    cdef Py_ssize_t n_inputs
+
+    cdef CadTape *tape(self)
+    cdef object held(self)
+    cdef object output(self, object item)
+
+
+@cython.final
+cdef class Guarded:
+    cdef readonly Recording recording
+    cdef bint exact
+    cdef bint reads
+    cdef readonly tuple lifted
+    cdef CadTape *entered
+
+    cdef int leave(self) except -1
+    cdef object place_of(self, object atom)

@@ -1,8 +1,9 @@
-"""One run of a function on Vars: what it lifts onto the tape, which entries are its own, and how
-long they live.
+"""One run of a function on Vars: what it lifts onto the tape, which entries are its own, how long
+they live, and how they are computed again or copied.
 
-gradients.pyx and jacobians.pyx compute the derivatives of what was recorded; this module has the
-plain sweeps that both make.
+A Guarded recording notes choices by values, and can have a Replay: a tape of its own, on which what
+was recorded is computed for other inputs. gradients.pyx and jacobians.pyx compute the derivatives;
+this module has the plain sweeps that both make.
 """
 
 from itertools import combinations
@@ -13,19 +14,25 @@ import numpy as np
 cimport cython
 from cpython.float cimport PyFloat_FromDouble
 from cpython.object cimport PyObject_Call
+from libc.stdint cimport int64_t, uint32_t
+from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute
-from .c_tape cimport *
-from .c_sweeps cimport *
 from .c_numbers cimport *
+from .c_python cimport class_attribute
+from .c_sweeps cimport *
+from .c_tape cimport *
 from .trees cimport opened
-from .tape cimport is_gone, on_tape, rule_at, checks_of, forget_suspects, note_suspects
-from .guards cimport explain_error
+from .tape cimport (
+    checks_of, forget_suspects, Hook, hook_of, is_gone, note_suspects, on_tape, rule_at, rule_call,
+    rule_name, RuleCall, view_at,
+)
+from .atoms cimport shape
+from .guards cimport end_guards, explain_error, noted_guards, start_guards
 from .arguments cimport Collector, Node, Structure
-from .replays cimport Replay
 
 from .trees import flattened
+from .tape import is_constant
 from .atoms import dual_components, finalized, map_numbers, map_vars, plain_values, vars_of
 from .forward import under_way
 
@@ -534,3 +541,254 @@ cdef int note_error(CadTape *tape, object error) except -1:
     else:
         explain_error(error)
     return 0
+
+
+# --- what was recorded, computed again
+
+
+@cython.final
+cdef class Replay:
+    """What a function recorded in a call, for others that choose alike.
+
+    A gradient function takes a Replay in place of the function. Its entries are on the tape
+    already; the Replay computes their values anew.
+
+    One call at a time has it: as long as a number of its tape lives.
+    """
+
+    def __init__(self):
+        raise TypeError("a Replay is made of a recording: see Guarded.replay")
+
+    def __dealloc__(self):
+        cdef CadTape *tape
+        if self.replay != NULL:
+            tape = self.replay.tape
+            cad_replay_free(self.replay)
+            if tape != NULL:
+                cad_desert_tape(tape)
+
+    @property
+    def nbytes(self):
+        return cad_replay_bytes(self.replay)
+
+    cdef CadTape *tape(self):
+        return self.replay.tape
+
+    cdef object held(self):
+        """All inputs that carry derivatives, as one vector."""
+        return cad_var_view(self.tape(), 0, 1, &self.n_active, NULL, CAD_INPUT)
+
+    def start(self, cnp.ndarray inputs, tuple args, tuple argnums):
+        """Compute all numbers from inputs; `args` are to be differentiated by.
+
+        Answers a number that has to live as long as this goes on; None if another call has the
+        replay, False if a choice comes out otherwise, NotImplemented if the arguments are not
+        plain.
+        """
+        cdef Collector collector = Collector.__new__(Collector)
+        nodes = collector.collect(args, argnums)
+        if (
+            collector.atoms is not None
+            or collector.count > self.n_active
+            or cnp.PyArray_SIZE(inputs) != self.n_inputs
+        ):
+            return NotImplemented
+        if cad_tape_all_handles(self.tape()) > 0:
+            return None
+        held = self.held()  # before other threads may run
+        self.nodes = nodes
+        self.n_atoms = collector.n_atoms
+        if not cad_replay_run(self.replay, <const double *>cnp.PyArray_DATA(inputs)):
+            return False
+        return held
+
+    def __call__(self, *args, **kwargs):
+        """What the function returns, which can be differentiated."""
+        return self.returned([self.output(item) for item in self.outputs], True)
+
+    def value(self):
+        """What the function returns, without derivatives."""
+        return self.returned([plain_value(self.output(item)) for item in self.outputs])
+
+    cdef object output(self, object item):
+        if type(item) is not tuple:
+            return item.copy() if cnp.PyArray_Check(item) else item
+        return view_at(self.tape(), item)
+
+
+OUTER = "it depends on numbers with derivatives that are no arguments"
+
+
+@cython.final
+cdef class Guarded:
+    """What is recorded in this context is to be replayed: choices by values are noted.
+
+    `lifted` are the inputs, in the order in which they were given: floats or float64 arrays. If it
+    is within another Guarded recording, nothing is noted for that one meanwhile. `exact`: but for
+    comparisons, what is recorded is what would be recorded without guards. `reads`: f, or what it
+    calls, wants plain values and integers: they are computed, as guards or obstacles.
+    """
+
+    def __init__(self, inputs, f, exact=False, reads=False):
+        self.recording = Recording(tuple(inputs), tuple(range(len(inputs))), f=f)
+        self.exact = exact
+        self.reads = reads
+
+    def __enter__(self):
+        try:
+            start_guards(self.recording.tape, self.exact, self.reads)
+        except BaseException:
+            self.recording.close()
+            raise
+        self.entered = self.recording.tape
+        self.lifted = self.recording.lifted
+        return self
+
+    def __exit__(self, *exception):
+        self.leave()
+        self.lifted = None
+        self.recording.__exit__(*exception)
+
+    def __dealloc__(self):
+        self.leave()
+
+    cdef int leave(self) except -1:
+        if self.entered != NULL:
+            end_guards(self.entered)
+            self.entered = NULL
+        return 0
+
+    @property
+    def obstacle(self):
+        """Why what was recorded cannot be replayed, or ""."""
+        cdef CadTape *tape = self.recording.tape
+        if tape.guards.obstacle[0] != 0:
+            return (<bytes>tape.guards.obstacle).decode()
+        if self.recording.base() > 0 and cad_reads_below(
+            tape, self.recording.begin(), tape.n_entries, self.recording.base()
+        ):
+            return OUTER
+        return ""
+
+    @property
+    def is_shown(self):
+        """Whether f has asked for the `repr` of a number, which only its own arguments tell."""
+        return self.recording.tape.guards.is_shown != 0
+
+    def replay(self, list atoms, Py_ssize_t n_active, returned):
+        """A Replay of what was recorded, or why there is none: the first inputs are active, and
+        `returned` makes of outputs like these atoms what f returns."""
+        cdef CadTape *tape = self.recording.tape
+        cdef size_t begin = self.recording.begin()
+        cdef Replay replay = Replay.__new__(Replay)
+        status = cad_replay_new(tape, begin, self.recording.n, n_active, &replay.replay)
+        if status == CAD_RAISED:
+            if cad_tape_has_rules(tape, begin, tape.n_entries):
+                return "an operation has a rule of its own, which is not replayed to the last bit"
+            return OUTER
+        check(status)
+        replay.n_inputs, replay.n_active = self.recording.n, n_active
+        replay.returned = returned
+        replay.outputs = [self.place_of(atom) for atom in atoms]
+        return replay
+
+    cdef object place_of(self, object atom):
+        """Where an output stands in the recording, as for view_at; its values if it is constant."""
+        if not self.recording.holds(atom) or is_constant(atom) or prod(shape(atom)) == 0:
+            return plain_value(atom)
+        lengths = shape(atom)
+        strides = [CAD_STRIDES(CAD_VAR(atom).view)[i] for i in range(len(lengths))]
+        return CAD_VAR(atom).slot - self.recording.base(), lengths, tuple(strides)
+
+    def made(self, list atoms):
+        """Whether these came about here, or carry no derivative."""
+        for atom in atoms:
+            if CAD_IS_DUAL(atom):  # of an outer forward mode
+                return False
+            if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL and prod(shape(atom)) > 0:
+                if not is_constant(atom) and not self.recording.holds(atom):
+                    return False
+        return True
+
+
+def _guards_elsewhere(Recording recording, numbers):
+    """The guards as they come out when what was recorded is computed again from other inputs,
+    given as one vector. For tests: afterwards numbers do not know their values."""
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot slot = recording.base()
+    cdef cnp.ndarray flat = np.ascontiguousarray(numbers, dtype=np.float64).ravel()
+    memcpy(tape.values + slot, cnp.PyArray_DATA(flat), recording.n * sizeof(double))
+    cad_sweep_value(tape, recording.begin(), tape.n_entries)
+    return noted_guards(tape)
+
+
+# --- what was recorded, as plain Python objects
+
+
+def snapshot(Recording recording, list outputs):
+    """Copy what was recorded, after a sweep from the sum of all outputs.
+
+    Values are those that the operations computed, before anything was assigned to them.
+    """
+    cdef CadTape *tape = recording.tape
+    cdef CadSlot base = recording.base()
+    cdef size_t begin = recording.begin()
+    cdef size_t i, low, high, n = tape.n_entries - begin, n_slots = tape.n_slots - base
+    cdef size_t first_plan = recording.first_plan()
+    cdef size_t plan_words = tape.n_plan_words - first_plan
+    cdef cnp.ndarray entries = np.empty((n, 4), np.uint32)
+    cdef cnp.ndarray shape_numbers = np.zeros(n, np.uint32)
+    cdef cnp.ndarray plans = np.empty(plan_words, np.int64)
+    cdef cnp.ndarray values = np.empty(n_slots)
+    cdef cnp.ndarray adjoints = np.empty(n_slots)
+    cdef uint32_t *numbers = <uint32_t *>cnp.PyArray_DATA(shape_numbers)
+    cdef size_t end = recording.clear(outputs)
+    cdef Hook hook = hook_of(tape)
+    cdef RuleCall call
+    for output in outputs:
+        if on_tape(output, tape, base):
+            cad_var_seed(CAD_VAR(output), np.ones(output.shape) if output.shape else 1.0)
+    cad_sweep(tape, begin, end, end, False)
+    cad_tape_read_adjoints(tape, base, tape.n_slots, <double *>cnp.PyArray_DATA(adjoints))
+    cad_sweep_undo(tape, begin, tape.n_entries)
+    memcpy(cnp.PyArray_DATA(values), tape.values + base, n_slots * sizeof(double))
+    cad_sweep_redo(tape, begin, tape.n_entries)
+    memcpy(cnp.PyArray_DATA(entries), tape.entries + begin, n * sizeof(CadEntry))
+    if plan_words:  # else there may be none at all, and memcpy does not take NULL
+        memcpy(cnp.PyArray_DATA(plans), tape.plans + first_plan, plan_words * sizeof(int64_t))
+    rules = {}
+    outer = {}
+    writes = []
+    for i in range(n):
+        numbers[i] = cad_tape_origin(tape, begin + i).shape
+        if cad_entry_target(tape, tape.entries[begin + i], &low):
+            cad_tape_allocation(tape, low, &low, &high)
+            writes.append((i, low, high))
+        if CAD_IS_ARRAY_ENTRY(tape.entries[begin + i]):
+            if cad_entry_is_rule(tape.entries[begin + i]):
+                call = rule_call(tape, begin + i)
+                rules[i] = rule_name(call.rule), [place[:2] for place in call.outs]
+        elif tape.entries[begin + i].a < base or tape.entries[begin + i].b < base:
+            if <int>CAD_CODE_OP(tape.entries[begin + i].code) != CAD_OP_LEAF:
+                for slot in (tape.entries[begin + i].a, tape.entries[begin + i].b):
+                    if slot < base:
+                        outer[slot] = tape.values[slot]
+    vars = recording.inputs if recording.block is None else [recording.block]
+    return {
+        "base": base,
+        "inputs": [(CAD_VAR(var).slot, np.size(plain_value(var))) for var in vars],
+        "n_input_entries": recording.n_inputs(),
+        "entries": entries,
+        "plans": plans,
+        "plan_base": first_plan,
+        "values": values,
+        "adjoints": adjoints,
+        "shapes": list(hook.shapes),
+        "shape_numbers": shape_numbers,
+        "rules": rules,
+        "outer": outer,
+        "writes": np.array(writes, np.int64).reshape(-1, 3),
+        "outputs": np.array([
+            CAD_VAR(output).slot if on_tape(output, tape, base) else -1 for output in outputs
+        ], np.int64),
+    }

@@ -23,8 +23,7 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .c_python cimport class_attribute, plain_attribute, referent
 from .c_numbers cimport *
-from .parts cimport both_parts
-from .complexes cimport Complex, complex_of, is_complex, parts_of
+from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of
 
 from .digests import of_contents
 

@@ -44,7 +44,7 @@ def record(f: Function, *args: Any, elsewhere: Any = None) -> Noted:
             values = binding.plain_values(out)
             del out
             if elsewhere is not None:
-                found = binding.captures._guards_elsewhere(recording, elsewhere)
+                found = binding.recording._guards_elsewhere(recording, elsewhere)
         finally:
             guards, obstacle = binding.guards._end_guards()
         del lifted

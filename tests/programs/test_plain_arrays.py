@@ -70,7 +70,7 @@ def changed(f: Callable[[Any, Any], Any]) -> Any:
 @contextmanager
 def recording() -> Iterator[Any]:
     """A recording, and what stands for the integer 1 in it."""
-    with binding.captures.Guarded((1.0,), None) as guarded:
+    with binding.recording.Guarded((1.0,), None) as guarded:
         yield stand_in(1, guarded.lifted[0])
 
 
