@@ -56,7 +56,7 @@ generate["write_c"](GENERATED)
 # run few, or wait for sweeps in C: there it is the compiler's time that counts, and room.
 HOT = [
     *("_shared", "arguments", "calls", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("parts", "signatures", "trees", "watches"),
+    *("signatures", "trees", "watches"),
 ]
 CYTHON_ARGS = [] if sys.platform == "win32" else ["-falign-functions=1", "-falign-loops=1"]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
@@ -75,12 +75,21 @@ SPARED_IN_COLD = [
     "-fno-rerun-cse-after-loop",
 ]
 
+# What Cython writes in line wherever it is needed: to look a name of the module up, call a method,
+# compute with an integer or note an error. Cold modules call Python's own functions instead.
+IN_LINE = ["FAST_THREAD_STATE", "UNPACK_METHODS", "USE_DICT_VERSIONS", "USE_PYLONG_INTERNALS"]
+CALLED_IN_COLD = [f"-DCYTHON_{name}=0" for name in IN_LINE]
+
 MODULES = files("cadiff/binding/*.pyx")
+# Functions are built-in ones, which need no object of code, and tell their signature by a text.
 DIRECTIVES = {
     "language_level": 3,
     "auto_pickle": False,
     "autotestdict": False,
+    "binding": False,
     "boundscheck": False,
+    "embedsignature": True,
+    "embedsignature.format": "clinic",
     "emit_code_comments": False,
     "initializedcheck": False,
     "wraparound": False,
@@ -214,6 +223,7 @@ class BuildChanged(build_ext):
         spared = accepted(compiler, SPARED)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
+        cold_args += CALLED_IN_COLD
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", [*command, *hot_args, *asked], made_for, of_system)
         cold = Objects(f"{tag}-cold", [*command, *cold_args, *asked], made_for, of_system)

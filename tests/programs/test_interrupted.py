@@ -273,8 +273,8 @@ class Raising:
         if not self.everywhere:
             if event != "call" or frame.f_code.co_filename != __file__:
                 return
-        elif arg is sys.setprofile:
-            return
+        elif arg is sys.setprofile or (event == "c_call" and arg.__name__ == "__exit__"):
+            return  # after a block Python looks for no signal before it has called __exit__
         self.count += 1
         if self.error is not None and self.count == self.k:
             raise self.error  # after which Python calls this no more
