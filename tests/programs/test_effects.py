@@ -127,6 +127,19 @@ def test_arguments_that_share_memory() -> None:
     assert (products.stats()["recordings"], products.stats()["eager"]) == (1, 0)
 
 
+@pytest.mark.parametrize("by_name", [False, True])
+def test_integers_that_f_changes_where_no_more_is_recorded(by_name: bool) -> None:
+    def f(x: Any, counts: Any) -> Any:
+        if x > 0.0:
+            counts[0] += 1
+        return x * 2.0
+
+    program, counts = cadiff.compile(f, max_traces=1), np.array([0])
+    for x in (-1.0, 1.0, -1.0, 1.0, 1.0):
+        assert (program(x, counts=counts) if by_name else program(x, counts)) == 2.0 * x
+    assert counts[0] == 3
+
+
 @pytest.mark.parametrize("counts", [False, True])
 @pytest.mark.parametrize(
     "change",

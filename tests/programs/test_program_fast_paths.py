@@ -179,6 +179,21 @@ def test_further_calls_are_short(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert bool(calls) == (name in LONG)
 
 
+def test_further_calls_that_return_whole_numbers_are_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def f(x: Any, k: Any, i: Any) -> Any:
+        return {"x": x * k, "next": k + 1, "i": 2 * i}
+
+    program = cadiff.compile(f)
+    for k in (1, 2, 3):
+        program(VECTOR, k, np.array([k, 2], dtype=np.int16))
+    calls = told(program, monkeypatch)
+    i = np.array([7, 5], dtype=np.int16)
+    np.testing.assert_equal(program(VECTOR, 4, i), f(VECTOR, 4, i))
+    assert not calls
+
+
 # --- products ------------------------------------------------------------------------------------
 
 

@@ -220,6 +220,21 @@ def test_other_arguments_are_passed_on() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "kwargs"),
+    [(np.array([1.0, 2.0]), {"is_cube": True}), ([1.0, 2.0], {})],
+)
+def test_a_vector_alone_is_told_from_other_calls(first: Any, kwargs: dict[str, Any]) -> None:
+    def f(x: Any, is_cube: bool = False) -> Any:
+        return cnp.asarray(x) ** (3 if is_cube or isinstance(x, list) else 2)
+
+    x = np.array([3.0, 5.0])
+    s = cadiff.sparse_jacobian(f)
+    for _ in range(2):
+        assert_array_equal(s(first, **kwargs).diagonal(), [3.0, 12.0])
+        assert_array_equal(s(x).diagonal(), 2.0 * x)
+
+
+@pytest.mark.parametrize(
     "x",
     [
         np.arange(1, 9, dtype=">f8"),
