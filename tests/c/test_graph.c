@@ -362,6 +362,21 @@ static void equal_numbers_are_one(void) {
     cad_graph_free(graph);
 }
 
+static void a_graph_that_is_full_says_so(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const size_t left = CAD_MOST_SLOTS - graph->n_numbers;
+    const CadGraphMark mark = cad_graph_mark(graph);
+    CHECK(cad_graph_input(graph, left + 1) == CAD_ZERO);
+    CHECK(graph->status == CAD_TAPE_FULL);
+    cad_graph_rewind(graph, &mark);
+    cad_graph_input(graph, left - 1);
+    CHECK(cad_graph_constant(graph, 2.0) == CAD_MOST_SLOTS - 1);
+    CHECK(graph->status == CAD_OK);
+    CHECK(cad_graph_constant(graph, 3.0) == CAD_ZERO);
+    CHECK(graph->status == CAD_TAPE_FULL);
+    cad_graph_free(graph);
+}
+
 static const double special[] = {0.0,    -0.0, 1.0,   -1.0,   0.5,    3.0,       -2.5,    7e300,
                                  1e-300, NAN,  4e307, -7e307, 5e-324, -INFINITY, INFINITY};
 enum { SPECIAL = sizeof special / sizeof special[0] };
@@ -960,6 +975,7 @@ const Test graph_tests[] = {
     TEST(values_as_recorded_have_the_same_bits),
     TEST(numbers_know_their_records),
     TEST(equal_numbers_are_one),
+    TEST(a_graph_that_is_full_says_so),
     TEST(what_is_folded_is_exact),
     TEST(programs_of_all_sizes),
     TEST(guards_are_looked_at),

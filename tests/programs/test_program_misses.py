@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import binding
 
 from ..helpers.processes import isolated
 from ..helpers.programs import near, quiet, same
@@ -203,6 +204,17 @@ def test_what_changes_each_time_is_mostly_run_as_it_is(kind: str) -> None:
     for _ in range(50):
         near(program.grad(*given), eager(*given))
     assert program.stats()["eager"] - before <= 32
+
+
+def test_a_call_that_is_served_makes_up_for_one_in_vain() -> None:
+    backoff = binding.Backoff()
+    backoff.note_served()  # where none was in vain, there is none to make up for
+    for _ in range(16):
+        assert not backoff.is_in_vain
+        backoff.note_in_vain()
+    assert backoff.is_in_vain
+    backoff.note_served()
+    assert not backoff.is_in_vain
 
 
 def test_each_signature_has_misses_of_its_own() -> None:
