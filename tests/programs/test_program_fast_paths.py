@@ -353,6 +353,21 @@ def test_more_signatures_than_fast_paths_in_turn() -> None:
     assert program.stats()["recordings"] == 22
 
 
+def test_the_signature_that_was_used_last_is_tried_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many, where calls are served in vain, only those used last are tried."""
+    program = cadiff.compile(energy)
+    first, second, *others = [np.ones(n) for n in range(1, 9)]
+    for x in (first, second, *others, first):
+        program(x)
+    for _ in range(16):
+        program._fast_paths.backoff.note_in_vain()
+    calls = told(program, monkeypatch)
+    program(first)
+    assert not calls
+    program(second)
+    assert calls == ["run"]
+
+
 @examples(30)
 @given(st.lists(st.tuples(st.sampled_from(sorted(CALLS)), st.integers(0, 4)), max_size=40))
 def test_any_signatures_in_turn(turns: list[tuple[str, int]]) -> None:
