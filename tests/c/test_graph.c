@@ -163,6 +163,29 @@ static void check_inserted(Case *c, int optimize, const double *inputs) {
     free(numbers);
 }
 
+/* A Hessian times a direction: gradients pulled are gradients pushed, since it is symmetric. */
+static void check_symmetric(Case *c, CadId direction, CadId seed, const CadId *wrt,
+                            const CadId *along, const CadId *gradient, const double *inputs) {
+    const size_t n = c->n;
+    CadId *const roots = test_memory(2 * n, sizeof *roots);
+    double *const results = test_memory(2 * n, sizeof *results);
+    CHECK(cad_graph_push(c->graph, wrt, along, n, gradient, n, roots) == CAD_OK);
+    CHECK(cad_graph_pull(c->graph, gradient, along, n, wrt, n, roots + n) == CAD_OK);
+    const CadId all[3] = {c->input, direction, seed};
+    CadProgram *const program = make(c->graph, all, 3, roots, 2 * n);
+    CHECK(run(program, inputs, results) == -1);
+    double scale = 0.0;
+    for (size_t j = 0; j < 2 * n; j++) {
+        scale = fmax(scale, is_far(results[j]) ? INFINITY : fabs(results[j]));
+    }
+    for (size_t j = 0; j < n && isfinite(scale); j++) {
+        CHECK_NEAR(results[n + j], results[j], 1e-9 * (1.0 + scale));
+    }
+    cad_program_free(program);
+    free(roots);
+    free(results);
+}
+
 /* Values, pushed tangents and pulled cotangents, against the tangent sweep over the tape. */
 static void check_case(Case *c, int optimize) {
     double *const inputs = test_memory(2 * c->n + 2 * MOST_OUTPUTS, sizeof *inputs);
@@ -232,6 +255,13 @@ static void check_case(Case *c, int optimize) {
     }
     check_along(c, seed, c->m, pulled, c->n, program, inputs);
     cad_program_free(program);
+
+    /* Second derivatives, along the direction of the tangents. */
+    memmove(inputs + 2 * c->n, inputs + c->n, c->m * sizeof *inputs);
+    for (size_t j = 0; j < c->n; j++) {
+        inputs[c->n + j] = j % 2 ? 0.5 : 0.0;
+    }
+    check_symmetric(c, direction, seed, wrt, along, pulled, inputs);
     cad_graph_free(c->graph);
     free(inputs);
     free(results);
