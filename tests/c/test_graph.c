@@ -838,6 +838,56 @@ static void rows_are_taken_at_indices(void) {
     }
 }
 
+/* The gradient of the sum of the squares of elements of sin x, in any order; one of them may be
+ * exp x[0] instead, at a place that is below 0 if there is none. */
+static void check_picked(int step, int n_apart, int place_of_other) {
+    enum { N = 80, MANY = 36 };
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, N), seed = cad_graph_constant(graph, 1.0);
+    const int64_t all = N, many = MANY, one = 1, none = 0;
+    const CadNumbers taking[2] = {{0, &one}, {x, &one}};
+    const CadId y = cad_graph_map(graph, CAD_OP_sin, N, 1, &all, 2, taking);
+    double inputs[N], results[N], expected[N] = {0.0};
+    CadId ids[MANY], wrt[N], gradient[N];
+    for (int k = 0; k < N; k++) {
+        wrt[k] = x + (CadId)k;
+        inputs[k] = 0.1 * k;
+    }
+    for (int k = 0; k < MANY; k++) {
+        const int at = ((k * step + k / n_apart) % N + N) % N;
+        ids[k] = y + (CadId)at;
+        if (k == place_of_other) {
+            ids[k] = cad_graph_apply(graph, CAD_OP_exp, x, CAD_NO_ID, CAD_NO_ID);
+            expected[0] += 2.0 * exp(2.0 * inputs[0]);
+        } else {
+            expected[at] += 2.0 * sin(inputs[at]) * cos(inputs[at]);
+        }
+    }
+    const CadNumbers squaring[2] = {{0, &one}, {cad_graph_pack(graph, ids, MANY), &one}};
+    const CadId squares = cad_graph_map(graph, CAD_OP_square, MANY, 1, &many, 2, squaring);
+    const CadNumbers adding[2] = {{0, &none}, {squares, &one}};
+    const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &many, 2, adding);
+    CHECK(cad_graph_pull(graph, &sum, &seed, 1, wrt, N, gradient) == CAD_OK);
+    CadProgram *const program = make(graph, &x, 1, gradient, N);
+    CHECK(run(program, inputs, results) == -1);
+    for (int k = 0; k < N; k++) {
+        CHECK_NEAR(results[k], expected[k], 1e-14);
+    }
+    cad_program_free(program);
+    cad_graph_free(graph);
+}
+
+static void what_is_picked_out_hands_back_what_it_receives(void) {
+    enum { EVEN = 1000 };
+    const int steps[5] = {1, 2, -1, 7, 0};
+    for (int i = 0; i < 5; i++) {
+        for (int place_of_other = -1; place_of_other < 3; place_of_other++) {
+            check_picked(steps[i], EVEN, place_of_other);
+            check_picked(steps[i], 5, place_of_other);
+        }
+    }
+}
+
 /* Of all that a graph can have nothing is left when it is taken back, and what is made then is
  * called what it was called before. */
 static CadId one_of_each_kind(CadGraph *graph, CadId x) {
@@ -1012,6 +1062,7 @@ const Test graph_tests[] = {
     TEST(a_miss_ends_where_it_is_met),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(rows_are_taken_at_indices),
+    TEST(what_is_picked_out_hands_back_what_it_receives),
     TEST(all_is_taken_back),
     TEST(a_beginning_is_a_copy),
     TEST(copies_have_origins),
