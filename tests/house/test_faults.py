@@ -141,6 +141,10 @@ def test_sizes_written_as_shifts_are_left_alone(line: str, suffix: str) -> None:
     assert faults_in(line, suffix) == []
 
 
+def test_no_fault_says_the_same_in_other_words() -> None:
+    assert planted("    return False", ".pyx") == {(1, "truth", "return True")}
+
+
 def test_python_compiles_with_a_fault() -> None:
     for fault in faults_in(PYTHON, ".py"):
         assert ast.dump(ast.parse(fault.planted_in(PYTHON))) != ast.dump(ast.parse(PYTHON))
