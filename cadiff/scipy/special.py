@@ -463,7 +463,9 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_zeta = _Elementwise("_zeta", "x, q", VALUES["zeta"], {"q": "-x * _zeta(x + 1.0, q)"})
+_zeta = _Elementwise(
+    "_zeta", "x, q", lambda x, q: VALUES["zeta"](x, q), {"q": "-x * _zeta(x + 1.0, q)"}
+)
 
 
 @implements(sp.zeta)
