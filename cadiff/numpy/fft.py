@@ -20,8 +20,9 @@ from ..binding import Complex, is_nothing
 from ..binding import make_complex as paired
 from ..operations.complexes import conjugate, implements_all, joined, parts, whole_parts
 from ..operations.dispatch import implements
-from ._common import Axis, Number, rearranged, refuse
+from ._common import Axis, Number, refuse
 from ._fourier import EXCHANGED, Options, Transform, half, of_half, spectrum, spectrum_of_real
+from ._own import own
 
 __all__ = _fft.__all__
 
@@ -189,13 +190,13 @@ NUMPY = "numpy.fft"
 REAL = (real_to_half, real_to_symmetric)  # of real numbers alone
 
 
-def named(function: Callable[..., Any], original: Any, transform: Any, what: str) -> Any:
+def named(function: Callable[..., Any], original: Any, transform: Any, what: str = "") -> Any:
     """A function of a library's, registered for the numbers that its transform takes."""
     function.__qualname__, function.__doc__ = original.__name__, what
     return (implements if transform in REAL else implements_all)(original)(function)
 
 
-def _along_one(original: Any, transform: Any, what: str, of_half: bool = False, **way: Any) -> Any:
+def _along_one(original: Any, transform: Any, of_half: bool) -> Any:
     """A function of NumPy's that transforms along one axis."""
     name = original.__name__
 
@@ -204,19 +205,12 @@ def _along_one(original: Any, transform: Any, what: str, of_half: bool = False, 
     ) -> Any:
         if out is not None:
             refuse(f"fft.{name}", out=out)
-        return transform(*one_axis(NUMPY, a, n, axis, norm, of_half), **way)
+        return transform(*one_axis(NUMPY, a, n, axis, norm, of_half))
 
-    return named(function, original, transform, f"{what}, as `numpy.fft.{name}`.")
+    return named(function, original, transform)
 
 
-def _along_several(
-    original: Any,
-    transform: Any,
-    what: str,
-    default: Axis = None,
-    of_half: bool = False,
-    **way: Any,
-) -> Any:
+def _along_several(original: Any, transform: Any, of_half: bool, default: Axis) -> Any:
     """A function of NumPy's that transforms along several axes, by default all, or two."""
     name = original.__name__
 
@@ -225,62 +219,28 @@ def _along_several(
     ) -> Any:
         if out is not None:
             refuse(f"fft.{name}", out=out)
-        return transform(*some_axes(NUMPY, a, s, axes, norm, of_half), **way)
+        return transform(*some_axes(NUMPY, a, s, axes, norm, of_half))
 
-    return named(function, original, transform, f"{what}, as `numpy.fft.{name}`.")
+    return named(function, original, transform)
 
 
 TWO = (-2, -1)  # the last axes
+ONE = {  # with whether they take half a spectrum
+    "fft": (whole, False),
+    "ifft": (functools.partial(whole, is_inverse=True), False),
+    "rfft": (real_to_half, False),
+    "irfft": (half_to_real, True),
+    "hfft": (symmetric_to_real, True),
+    "ihfft": (real_to_symmetric, False),
+}
+for _name, _how in ONE.items():
+    globals()[_name] = _along_one(getattr(_fft, _name), *_how)
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    for _end, _axes in (("n", None), ("2", TWO)):
+        _original = getattr(_fft, _name + _end)
+        globals()[_name + _end] = _along_several(_original, *ONE[_name], _axes)
 
-fft = _along_one(_fft.fft, whole, "The discrete Fourier transform")
-ifft = _along_one(_fft.ifft, whole, "The inverse transform", is_inverse=True)
-rfft = _along_one(_fft.rfft, real_to_half, "The first half of the spectrum of real numbers")
-irfft = _along_one(_fft.irfft, half_to_real, "The real numbers of half a spectrum", True)
-hfft = _along_one(
-    _fft.hfft, symmetric_to_real, "The real spectrum of a symmetric signal, given its half", True
-)
-ihfft = _along_one(_fft.ihfft, real_to_symmetric, "Half the symmetric signal of a real spectrum")
-
-fftn = _along_several(_fft.fftn, whole, "The transform along several axes")
-ifftn = _along_several(
-    _fft.ifftn, whole, "The inverse transform along several axes", is_inverse=True
-)
-rfftn = _along_several(_fft.rfftn, real_to_half, "The spectrum of real numbers along several axes")
-irfftn = _along_several(
-    _fft.irfftn, half_to_real, "The real numbers of half a spectrum along several axes", None, True
-)
-
-fft2 = _along_several(_fft.fft2, whole, "The transform along two axes", TWO)
-ifft2 = _along_several(
-    _fft.ifft2, whole, "The inverse transform along two axes", TWO, is_inverse=True
-)
-rfft2 = _along_several(
-    _fft.rfft2, real_to_half, "The spectrum of real numbers along two axes", TWO
-)
-irfft2 = _along_several(
-    _fft.irfft2, half_to_real, "The real numbers of half a spectrum along two axes", TWO, True
-)
-
-
-# --- shifts --------------------------------------------------------------------------------------
-
-
-def shifted(original: Callable[..., Any], x: Any, axes: Axis) -> Any:
-    if binding.holds_complex(x):
-        return paired(*(shifted(original, part, axes) for part in whole_parts(x)))
-    return rearranged(lambda p: original(p, axes), x)
-
-
-@implements_all(_fft.fftshift)
-def fftshift(x: Any, axes: Axis = None) -> Any:
-    """The zero frequency moved to the middle, as `numpy.fft.fftshift`."""
-    return shifted(_fft.fftshift, x, axes)
-
-
-@implements_all(_fft.ifftshift)
-def ifftshift(x: Any, axes: Axis = None) -> Any:
-    """The zero frequency moved back to the front, as `numpy.fft.ifftshift`."""
-    return shifted(_fft.ifftshift, x, axes)
+globals().update(own(_fft, "fftshift", "ifftshift"))
 
 
 def __getattr__(name: str) -> Any:
