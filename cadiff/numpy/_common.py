@@ -70,6 +70,15 @@ def refuse(function: str, **arguments: Any) -> None:
             unsupported(function, f"dtype={np.dtype(given)}", INSTEAD["dtype"])
 
 
+def refuse_real(function: str, dtype: Any) -> None:
+    """Refuse a dtype that complex numbers with derivatives do not have."""
+    if dtype is not None and np.dtype(dtype).kind != "c":
+        raise TypeError(
+            f"numpy.{function} of complex numbers with derivatives does not support "
+            f"dtype={np.dtype(dtype)}: they are complex128; take .real or .imag"
+        )
+
+
 def unsupported(function: str, what: str, instead: str) -> NoReturn:
     """Raise the error that says what cannot be had and what to write instead."""
     raise TypeError(

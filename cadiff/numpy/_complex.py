@@ -23,7 +23,7 @@ from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
-from ._common import Axis, as_number, existing, refuse
+from ._common import Axis, as_number, existing, refuse, refuse_real
 from ._products import spelt_out
 
 # --- by parts ------------------------------------------------------------------------------------
@@ -62,14 +62,6 @@ def _function(original: Any) -> Callable[..., Any]:
     return run
 
 
-def _refuse_dtype(original: Any, dtype: Any) -> None:
-    if dtype is not None and np.dtype(dtype).kind != "c":
-        raise TypeError(
-            f"numpy.{original.__name__} of complex numbers with derivatives does not support "
-            f"dtype={np.dtype(dtype)}: they are complex128; take .real or .imag"
-        )
-
-
 # What can be written through to the array that it was taken of.
 VIEWS = {
     "array_split", "expand_dims", "moveaxis", "permute_dims", "ravel", "reshape", "split",
@@ -82,7 +74,7 @@ def by_parts(original: Any, *places: int, names: tuple[str, ...] = ()) -> None:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if "dtype" in kwargs:
-            _refuse_dtype(original, kwargs["dtype"])
+            refuse_real(original.__name__, kwargs["dtype"])
             kwargs["dtype"] = None
         run = _function(original)
         results = []
@@ -162,7 +154,7 @@ def _of_sums(
         a: Any, axis: Axis = None, dtype: Any = None, out: None = None, *args: Any, **kwargs: Any
     ) -> Any:
         refuse(original.__name__, out=out)
-        _refuse_dtype(original, dtype)
+        refuse_real(original.__name__, dtype)
         run = _function(original)
         options = [
             {k: _part(x, which) if k in ("initial", "mean") else x for k, x in kwargs.items()}
@@ -217,7 +209,7 @@ def product_of(original: Any, conjugated: int | None = None) -> None:
     def call(x: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
         run = _function(original)
         if "dtype" in kwargs:
-            _refuse_dtype(original, kwargs["dtype"])
+            refuse_real(original.__name__, kwargs["dtype"])
             kwargs["dtype"] = None
         if conjugated == 0:
             x = conjugate(x)
@@ -245,7 +237,7 @@ for _name, _which in (
 def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
     """Sums of products, as `numpy.einsum`: of three operands and more, two at a time."""
     kwargs.pop("optimize", None)
-    _refuse_dtype(np.einsum, kwargs.pop("dtype", None))
+    refuse_real("einsum", kwargs.pop("dtype", None))
     if kwargs or not isinstance(subscripts, str):
         raise TypeError(
             "numpy.einsum of complex numbers with derivatives takes subscripts as a str, and no "
@@ -287,7 +279,7 @@ def prod(
 ) -> Any:  # fmt: skip
     """The product over axes, by halves."""
     refuse("prod", out=out)
-    _refuse_dtype(np.prod, dtype)
+    refuse_real("prod", dtype)
     z, axes = _axes_last(_masked(joined(a), where, 1.0), axis)
     n = z.shape[-1]
     while n > 1:
@@ -304,7 +296,7 @@ def prod(
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Products of the elements so far, by products of more and more of them."""
     refuse("cumprod", out=out)
-    _refuse_dtype(np.cumprod, dtype)
+    refuse_real("cumprod", dtype)
     z = +joined(a)
     z = z.reshape(-1) if axis is None else np.moveaxis(z, axis, 0)
     reach = 1
@@ -421,65 +413,6 @@ def partition(
 
 
 # --- making --------------------------------------------------------------------------------------
-
-
-@implements_complex(np.array)
-def array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, order: Any = "K",
-    subok: bool = False, ndmin: int = 0, like: Any = None,
-) -> Any:  # fmt: skip
-    """An array of complex numbers with derivatives; they can be assigned to it."""
-    if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
-        return np.array(object, dtype=np.object_, ndmin=ndmin)
-    _refuse_dtype(np.array, dtype)
-    made = joined(object)
-    if isinstance(made, Complex) and made.ndim and (copy or made is not object):
-        made = made.copy()
-    return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if ndmin > made.ndim else made
-
-
-@implements_complex(np.asarray, np.asanyarray)
-def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: bool | None = None,
-    like: Any = None,
-) -> Any:  # fmt: skip
-    return array(a, dtype, copy=copy)
-
-
-@implements_complex(np.ascontiguousarray)
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return array(a, dtype, copy=None, ndmin=1)
-
-
-@implements_complex(np.asfortranarray)
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    return array(a, dtype, copy=True if binding.ndim(a) > 1 else None, ndmin=1)
-
-
-def _like(original: Any, fill: float) -> None:
-    @implements_complex(original)
-    def like(
-        a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
-        device: Any = None,
-    ) -> Any:  # fmt: skip
-        return full_like(a, fill, dtype, shape=shape)
-
-
-for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
-    _like(_original, _fill)
-
-
-@implements_complex(np.full_like)
-def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True,
-    shape: Any = None, *, device: Any = None,
-) -> Any:  # fmt: skip
-    lengths = binding.shape(joined(a)) if shape is None else arrays.lengths_of(shape)
-    if dtype is not None and np.dtype(dtype).kind != "c":
-        return function_of(np.full_like)(np.empty(lengths), fill_value, dtype)
-    made = arrays.opened(np.zeros(lengths, complex))
-    made[...] = fill_value
-    return made
 
 
 @implements_complex(np.flatiter)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..binding import (
+    Complex,
     DispatchedFunction,
     Dual,
     array_of_lists,
@@ -26,6 +27,7 @@ from ..binding import (
     is_forward,
 )
 from ..operations import arrays
+from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
 from ._common import (
     Number,
@@ -35,6 +37,7 @@ from ._common import (
     is_float,
     rearranged,
     refuse,
+    refuse_real,
     unsupported,
 )
 
@@ -93,6 +96,13 @@ def _made(function: F) -> F:
     return function
 
 
+def _filled(shape: Any, numbers: Any) -> Any:
+    """An array of complex numbers."""
+    made = arrays.opened(np.zeros(shape, complex))
+    made[...] = numbers
+    return made
+
+
 _fromiter = _open(np.fromiter)
 
 
@@ -110,15 +120,8 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:  # N
     if not holds_complex(items) and np.dtype(dtype).kind != "c":
         refuse("fromiter", dtype=dtype)
         return arrays.array(items)
-    if np.dtype(dtype).kind != "c":
-        unsupported(
-            "fromiter",
-            f"dtype={np.dtype(dtype)}",
-            "they are complex128; take .real or .imag of each",
-        )
-    made = arrays.opened(np.zeros(len(items), complex))
-    made[...] = items
-    return made
+    refuse_real("fromiter", dtype)
+    return _filled(len(items), items)
 
 
 def _joined(items: Any) -> Any:
@@ -171,9 +174,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     if not carries(fill_value):
         return _full(shape, fill_value, dtype, order, **kwargs)
     if holds_complex(fill_value) or (dtype is not None and np.dtype(dtype).kind == "c"):
-        made = arrays.opened(np.zeros(shape, complex))
-        made[...] = fill_value
-        return made
+        return _filled(shape, fill_value)
     refuse("full", dtype=dtype)
     return arrays.full(shape, as_number(fill_value))
 
@@ -181,17 +182,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
 # --- like another --------------------------------------------------------------------------------
 
 
-def _prototype(name: str, a: Any, dtype: Any, shape: Any) -> Any:
-    """The shape of an array like the number a."""
-    refuse(name, dtype=dtype)
-    if shape is None:
-        return as_number(a).shape
-    return arrays.lengths_of(shape)
-
-
 def _like(original: Callable[..., Any], fill: float) -> None:
     """One of the `_like` functions."""
-    name = original.__name__
     plain = _open(original)
 
     def like(
@@ -203,22 +195,24 @@ def _like(original: Callable[..., Any], fill: float) -> None:
         *,
         device: Any = None,
     ) -> Any:
+        if isinstance(as_number(a), Complex):
+            return full_like(a, fill, dtype, shape=shape)
         if dtype is not None and np.dtype(dtype).kind != "f":
             return plain(np.empty(as_number(a).shape), dtype, shape=shape)
-        lengths = _prototype(name, a, dtype, shape)
+        lengths = as_number(a).shape if shape is None else arrays.lengths_of(shape)
         if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
             return arrays.blank(lengths, a) + fill
         return arrays.full(lengths, fill)
 
     like.__doc__ = plain.__doc__
-    implements(original)(like)
+    implements_all(original)(like)
 
 
 for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
     _like(_original, _fill)
 
 
-@implements(np.full_like)
+@implements_all(np.full_like)
 def full_like(
     a: Any,
     fill_value: Any,
@@ -230,14 +224,20 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
-    lengths = _prototype("full_like", a, dtype, shape)
+    x = as_number(a)
+    lengths = x.shape if shape is None else arrays.lengths_of(shape)
+    if isinstance(x, Complex):
+        if dtype is None or np.dtype(dtype).kind == "c":
+            return _filled(lengths, fill_value)
+        return np.full_like(np.empty(lengths), fill_value, dtype)
+    refuse("full_like", dtype=dtype)
     return arrays.full(lengths, as_number(fill_value))
 
 
 # --- from numbers --------------------------------------------------------------------------------
 
 
-@implements(np.array)
+@implements_all(np.array)
 def array(
     object: Any,
     dtype: Any = None,
@@ -253,14 +253,16 @@ def array(
         return np.array(object, dtype=np.object_, ndmin=ndmin)
     made = _of_dtype("array", as_view(object), dtype)
     made = made if copy else _laid_out(made, order)
-    if copy:
+    if isinstance(made, Complex):
+        made = made.copy() if made.ndim and (copy or made is not object) else made
+    elif copy:
         made = arrays.array(made) if made is object else arrays.opened(made)
     return (
         made.reshape((1,) * (ndmin - made.ndim) + tuple(made.shape)) if ndmin > made.ndim else made
     )
 
 
-@implements(*existing("asarray", "asanyarray"))
+@implements_all(*existing("asarray", "asanyarray"))
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -275,7 +277,7 @@ def asarray(
     return _laid_out(arrays.copy(x) if copy and x is a else x, order)
 
 
-@implements(np.ascontiguousarray)
+@implements_all(np.ascontiguousarray)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     return _of_axes(asarray(a, dtype, "C"))
 
@@ -285,7 +287,7 @@ def _of_axes(x: Any) -> Any:
     return x if x.ndim else x.reshape(1)
 
 
-@implements(np.asfortranarray)
+@implements_all(np.asfortranarray)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Number:
     return _of_axes(asarray(a, dtype, "F"))
 
@@ -300,6 +302,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 def _laid_out(x: Number, order: str | None) -> Number:
     """The array itself if its elements stand in an order, C or F, and else a copy."""
+    if isinstance(x, Complex):
+        return x.copy() if order == "F" and x.ndim > 1 else x
     if order not in ("C", "F") or not x.ndim:
         return x
     rows = arrays.transpose(x) if order == "F" else x
@@ -310,6 +314,9 @@ def _laid_out(x: Number, order: str | None) -> Number:
 
 def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
     """The number, which becomes complex if that is asked for."""
+    if isinstance(x, Complex):
+        refuse_real(function, dtype)
+        return x
     if dtype is not None and np.dtype(dtype).kind == "c":
         return x.astype(complex)
     refuse(function, dtype=dtype)
