@@ -180,12 +180,11 @@ def sign(z: ComplexNumber) -> ComplexNumber:
     return paired(a / length, b / length)
 
 
-def _by_steps(ufunc: Any, derivative: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """An analytic function whose values are NumPy's, with its derivative at z, where it is w."""
+def _by_steps(ufunc: Any, *partials: Callable[..., Any], name: str = "") -> Callable[..., Any]:
+    """An analytic function whose values are NumPy's, with its derivatives at z, where it is w."""
     step = on_pairs(ufunc)
-    step.primitive.called = step.__name__ = ufunc.__name__
-    step.stands_at(__name__, ufunc.__name__)
-    step.defpartials(derivative)
+    step.stands_at(__name__, name or ufunc.__name__)
+    step.defpartials(*partials)
     return step
 
 
@@ -231,10 +230,9 @@ arctanh = _by_steps(np.arctanh, lambda w, z: np.divide(1.0, _gap(z)))
 
 
 # A quotient whose value is NumPy's to the last bit, where operations on the parts do not do.
-quotient = on_pairs(np.divide)
-quotient.primitive.called = "divide"
-quotient.stands_at(__name__, "quotient")
-quotient.defpartials(lambda q, z, w: np.divide(1.0, w), lambda q, z, w: np.divide(-q, w))
+quotient = _by_steps(
+    np.divide, lambda q, z, w: np.divide(1.0, w), lambda q, z, w: np.divide(-q, w), name="quotient"
+)
 
 
 def _power_by_base(ans: Any, z: Any, w: Any) -> Any:
@@ -247,10 +245,7 @@ def _power_by_exponent(ans: Any, z: Any, w: Any) -> Any:
     return where(at_zero, 0.0, ans * log(where(at_zero, 1.0, z)))
 
 
-_power = on_pairs(np.power)
-_power.primitive.called = "power"
-_power.stands_at(__name__, "_power")
-_power.defpartials(_power_by_base, _power_by_exponent)
+_power = _by_steps(np.power, _power_by_base, _power_by_exponent, name="_power")
 
 MOST_PRODUCTS = 100  # NumPy's: whole powers below are products
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from math import prod
 from operator import attrgetter
 from typing import Any
 
@@ -18,7 +17,6 @@ import numpy as np
 from .. import binding
 from ..binding import Dual
 from . import arrays
-from .patterns import joined, links_of
 from .primitives import lanes_last, primitive
 from .recorded_calls import Asked, Numbers, Rule
 
@@ -54,6 +52,20 @@ class linear(primitive):  # noqa: N801 - a decorator
         duals = [binding.make_dual(_in_order(x), _in_order(t), tag) for x, t in mapped]
         return tuple(binding.seen(dual, self._name, *operands) for dual in duals)
 
+    def _pull_rule(self, k: int) -> Any:
+        return self.adjoint
+
+    def _pattern(self, k: int) -> Any:
+        """How results depend on operands: each on all along the axes that are mixed."""
+
+        def stated(ans: Any, /, *args: Any, how: Any, shape: tuple[int, ...]) -> str:
+            letters = [chr(97 + k) for k in range(len(shape))]
+            mixed = self.mixed(how)
+            result = "".join(a.upper() if k in mixed else a for k, a in enumerate(letters))
+            return f"{''.join(letters)}->{','.join([result] * len(ans))}"
+
+        return stated
+
     def _plain(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return self.function(kwargs["how"], *args)
 
@@ -70,10 +82,6 @@ class linear(primitive):  # noqa: N801 - a decorator
         for k, tangent in zip(which, tangents, strict=True):
             along[k] = tangent
         return list(self(kwargs["how"], *along))
-
-
-def _unasked(rule: Any) -> Any:
-    raise AssertionError("a pattern in letters asks for nothing")
 
 
 def _in_order(x: Number) -> Number:
@@ -97,22 +105,6 @@ class _Call(Rule):
             args[k] = operand
         over = lanes_last(functools.partial(self.operation.function, self.kwargs["how"]))
         return list(over(self.which, *args))
-
-    def links(self, operands: Numbers, results: Numbers) -> Any:
-        """How results depend on operands: each on all along the axes that are mixed."""
-        shape = self.kwargs["shape"]
-        letters = [chr(97 + k) for k in range(len(shape))]
-        mixed = self.operation.mixed(self.kwargs["how"])
-        result = "".join(a.upper() if k in mixed else a for k, a in enumerate(letters))
-        stated = f"{''.join(letters)}->{','.join([result] * len(results))}"
-        shapes = [binding.shape(x) for x in results]
-        parts: list[Any] = []
-        n = prod(shape)
-        for i, cut in enumerate(self.passive):
-            if not cut:
-                found = links_of(stated, self.operation._name, shapes, shape, _unasked)
-                parts += [(links, begin, i * n) for links, begin in found or ()]
-        return joined(parts, n * len(self.passive))
 
     def pull(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
