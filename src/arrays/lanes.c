@@ -39,19 +39,13 @@ void cad_lanes_give_back(CadTape *tape, CadLaneBuffer buffer) {
 
 /* --- clearing --- */
 
-static int is_constant(const CadBlock *block) {
-    return block->constant;
-}
-
-static int is_cleared_late(const CadBlock *block) {
-    return !block->eager;
-}
-
+/* But for blocks of constants, or those that are cleared when they are first touched. */
 static void clear_but(const CadTape *tape, CadLanes lanes, size_t begin, size_t end,
-                      int (*is_left_out)(const CadBlock *)) {
+                      int constants) {
     for (size_t i = cad_tape_block_after(tape, begin); i < tape->n_blocks && begin < end; i++) {
         const CadBlock *block = &tape->blocks[i];
-        if (block->begin >= begin && block->end <= end && is_left_out(block)) {
+        const int is_left_out = constants ? block->constant : !block->eager;
+        if (block->begin >= begin && block->end <= end && is_left_out) {
             clear_lanes(lanes, (int64_t)begin, block->begin);
             begin = block->end;
         }
@@ -60,11 +54,11 @@ static void clear_but(const CadTape *tape, CadLanes lanes, size_t begin, size_t 
 }
 
 void cad_lanes_clear_constants(const CadTape *tape, CadLanes lanes, size_t begin, size_t end) {
-    clear_but(tape, lanes, begin, end, is_constant);
+    clear_but(tape, lanes, begin, end, 1);
 }
 
 void cad_lanes_clear_adjoints(const CadTape *tape, CadLanes lanes, size_t begin, size_t end) {
-    clear_but(tape, lanes, begin, end, is_cleared_late);
+    clear_but(tape, lanes, begin, end, 0);
 }
 
 /* --- products of matrices --- */

@@ -132,14 +132,6 @@ static inline CadMatrix matrix_of_values(const Walk *walk, int view, int rows, i
     return matrix_at(walk, view, walk->values[view] + walk->at[view], rows, columns);
 }
 
-static inline CadMatrix matrix_of_lanes(const Walk *walk, int view, CadLanes lanes, int rows,
-                                        int columns) {
-    CadMatrix matrix = matrix_at(walk, view, lanes_of(lanes, walk->at[view]), rows, columns);
-    matrix.row *= (ptrdiff_t)lanes.count;
-    matrix.column *= (ptrdiff_t)lanes.count;
-    return matrix;
-}
-
 /* The operands of a row in a tile; missing ones repeat the first. */
 static inline void operands_at(const Walk *walk, size_t first, CadStrip x[4]) {
     const int arity = walk->plan->n_views - 1;

@@ -166,29 +166,20 @@ CAD_CLONES static void run_flat(Term term, double *to, const double *t, const do
     FOR_TERM(add_flat_terms, to, t, p, g);
 }
 
-CAD_CLONES static void run_eight(Term term, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
-                                 int store, size_t n) {
-    FOR_TERM(add_terms, AT_ONCE, to, t, p, g);
-}
+#define LANES(name, at_once, loop)                                                                \
+    static void name(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,    \
+                     int store, size_t n) {                                                       \
+        (void)lanes;                                                                              \
+        FOR_TERM(loop, at_once, to, t, p, g);                                                     \
+    }
+CAD_CLONES LANES(run_eight, AT_ONCE, add_terms)
+CAD_CLONES LANES(sum_eight, AT_ONCE, sum_terms)
+    /* Fewer lanes than a vector has gain nothing by other instruction sets. */
+    LANES(run_few, lanes, add_terms) LANES(sum_few, lanes, sum_terms)
+#undef LANES
 
-CAD_CLONES static void sum_eight(Term term, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
-                                 int store, size_t n) {
-    FOR_TERM(sum_terms, AT_ONCE, to, t, p, g);
-}
-
-/* Fewer lanes than a vector has gain nothing by other instruction sets. */
-static void run_few(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
-                    int store, size_t n) {
-    FOR_TERM(add_terms, lanes, to, t, p, g);
-}
-
-static void sum_few(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
-                    int store, size_t n) {
-    FOR_TERM(sum_terms, lanes, to, t, p, g);
-}
-
-/* A number for each lane. */
-static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
+    /* A number for each lane. */
+    static CAD_INLINE void widen(double *wide, CadStrip x, const size_t lanes, size_t n) {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < lanes; k++) {
             wide[i * lanes + k] = x.data[(ptrdiff_t)i * x.step];
@@ -218,7 +209,7 @@ static void run_side_by_side(Term term, size_t lanes, CadStrip to, CadStrip t, C
 static void run_some(Term term, size_t lanes, CadStrip to, CadStrip t, CadStrip p, CadStrip g,
                      int store, size_t n) {
     if (lanes == AT_ONCE) {
-        (to.step == 0 ? sum_eight : run_eight)(term, to, t, p, g, store, n);
+        (to.step == 0 ? sum_eight : run_eight)(term, lanes, to, t, p, g, store, n);
     } else if (to.step == (ptrdiff_t)lanes && t.step == to.step) {
         run_side_by_side(term, lanes, to, t, p, g, store, n);
     } else {

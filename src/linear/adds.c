@@ -6,14 +6,17 @@
 
 #include <math.h>
 
+static CadSpan span_from(int64_t slot, int64_t step, int64_t n) {
+    const int64_t reach = (n - 1) * step;
+    return (CadSpan){slot + (reach < 0 ? reach : 0), slot + (reach > 0 ? reach : 0)};
+}
+
 static CadSpan written(const CadAdd *add) {
-    const int64_t reach = (add->n - 1) * add->to_step;
-    return (CadSpan){add->to + (reach < 0 ? reach : 0), add->to + (reach > 0 ? reach : 0)};
+    return span_from(add->to, add->to_step, add->n);
 }
 
 static CadSpan read_by(const CadAdd *add) {
-    const int64_t reach = (add->n - 1) * add->from_step;
-    return (CadSpan){add->from + (reach < 0 ? reach : 0), add->from + (reach > 0 ? reach : 0)};
+    return span_from(add->from, add->from_step, add->n);
 }
 
 static int overlap(CadSpan a, CadSpan b) {

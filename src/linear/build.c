@@ -169,7 +169,7 @@ static CadStatus open_build(CadBuild *build) {
     build->linear = cad_linear_new(0);
     build->flags = cad_memory_zeroed(build->n_slots, sizeof *build->flags);
     build->live = cad_memory_zeroed(n_entries, sizeof *build->live);
-    build->sums = cad_memory_zeroed(build->n_slots, sizeof *build->sums);
+    build->sums = cad_memory_resize(NULL, build->n_slots, sizeof *build->sums);
     build->place = cad_memory_resize(NULL, build->n_slots, sizeof *build->place);
     return build->linear == NULL || build->flags == NULL || build->live == NULL ||
                    build->sums == NULL || build->place == NULL

@@ -18,6 +18,7 @@ enum {
     CAD_REUSED = 32, /* by more than one */
     CAD_PLACED = 64, /* a step refers to it */
     CAD_FIXED = 128, /* is read by something else than a sum of views */
+    CAD_WAITS = 256, /* is a sum that has no row yet */
 };
 
 /* The sum that a number is, as long as it has no row: a chain of links. */
@@ -31,8 +32,7 @@ typedef struct CadSum {
     uint32_t first; /* links; CAD_NONE where there is none */
     uint32_t last;
     uint32_t count;
-    uint8_t waits;  /* it has no row yet */
-    uint8_t steady; /* none of its sources is ever written to again */
+    int steady; /* none of its sources is ever written to again */
 } CadSum;
 
 /* A step CAD_LINEAR_ADD of one axis, as long as it waits for the one that reads its result: both
@@ -57,8 +57,8 @@ typedef struct CadBuild {
     size_t end;
     size_t n_inputs; /* slots from base on */
     size_t n_slots;
-    uint8_t *flags; /* of each slot from base on */
-    CadSum *sums;
+    uint16_t *flags; /* of each slot from base on */
+    CadSum *sums;    /* of those that wait */
     uint32_t *place; /* in the end */
     uint8_t *live;   /* of each entry from begin on: whether it lies between inputs and outputs */
     CadItems links;
@@ -76,14 +76,18 @@ static inline int cad_build_has(const CadBuild *build, int64_t slot, int flag) {
 
 static inline void cad_build_mark(CadBuild *build, int64_t slot, int flags) {
     if (slot >= build->base) {
-        build->flags[slot - build->base] |= (uint8_t)flags;
+        build->flags[slot - build->base] |= (uint16_t)flags;
     }
+}
+
+static inline void cad_build_unmark(CadBuild *build, CadSlot slot, int flags) {
+    build->flags[slot - build->base] &= (uint16_t)~flags;
 }
 
 /* A slot is read by one more entry. */
 static inline void cad_build_use(CadBuild *build, int64_t slot) {
     if (slot >= build->base) {
-        uint8_t *const flags = &build->flags[slot - build->base];
+        uint16_t *const flags = &build->flags[slot - build->base];
         *flags |= *flags & CAD_USED ? CAD_REUSED : CAD_USED;
     }
 }

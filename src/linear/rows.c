@@ -84,7 +84,7 @@ static CadStatus write_row(CadBuild *build, CadSlot slot) {
         link_at(build, sum->last)->next = build->free_link;
         build->free_link = sum->first;
     }
-    sum->waits = 0;
+    cad_build_unmark(build, slot, CAD_WAITS);
     return status;
 }
 
@@ -114,7 +114,7 @@ static void scale(CadBuild *build, const CadSum *sum, double factor) {
 /* Add an operand to a sum: what it is itself, if that is not more than its name. */
 static CadStatus add_operand(CadBuild *build, CadSum *to, double factor, CadSlot operand) {
     CadSum *const sum = sum_at(build, operand);
-    if (!sum->waits) {
+    if (!cad_build_has(build, operand, CAD_WAITS)) {
         return add_term(build, to, factor, operand);
     }
     if (!is_scalable(build, sum, factor)) {
@@ -124,7 +124,7 @@ static CadStatus add_operand(CadBuild *build, CadSum *to, double factor, CadSlot
     if (!cad_build_has(build, operand, CAD_REUSED)) {
         scale(build, sum, factor);
         chain(build, to, sum->first, sum->last, sum->count);
-        sum->waits = 0;
+        cad_build_unmark(build, operand, CAD_WAITS);
         return CAD_OK;
     }
     if (sum->count == 0) {
@@ -150,7 +150,7 @@ CadStatus cad_build_number(CadBuild *build, size_t i) {
     double partials[3];
     cad_op_partials(op, wanted, value[e.a], value[e.b], value[third], value[e.out], partials);
     CadSum *const sum = sum_at(build, e.out);
-    *sum = (CadSum){CAD_NONE, CAD_NONE, 0, 1, 1};
+    *sum = (CadSum){CAD_NONE, CAD_NONE, 0, 1};
     for (int k = 0; k < n; k++) {
         /* A factor of 0 absorbs whatever comes. */
         if (wanted >> which[k] & 1 && partials[which[k]] != 0.0 &&
@@ -161,6 +161,7 @@ CadStatus cad_build_number(CadBuild *build, size_t i) {
     /* It can be written out where it is used, however much later that is. */
     const int can_wait = sum->steady && !cad_build_has(build, e.out, CAD_PINNED) &&
                          (!cad_build_has(build, e.out, CAD_REUSED) || sum->count <= 1);
+    cad_build_mark(build, e.out, CAD_WAITS);
     return can_wait ? CAD_OK : write_row(build, e.out);
 }
 

@@ -3,7 +3,7 @@
 #include "linear/inner.h"
 
 /* The flags of a span from the first slot on that has any; how many they are. */
-static size_t flags_of(const CadBuild *build, CadSpan span, uint8_t **flags) {
+static size_t flags_of(const CadBuild *build, CadSpan span, uint16_t **flags) {
     const int64_t first = span.low > build->base ? span.low - build->base : 0;
     const int64_t end = span.high - build->base + 1;
     *flags = build->flags + first;
@@ -11,9 +11,9 @@ static size_t flags_of(const CadBuild *build, CadSpan span, uint8_t **flags) {
 }
 
 int cad_build_has_any(const CadBuild *build, CadSpan span, int flag) {
-    uint8_t *flags;
+    uint16_t *flags;
     const size_t count = flags_of(build, span, &flags);
-    uint8_t found = 0;
+    uint16_t found = 0;
     for (size_t i = 0; i < count; i++) {
         found |= flags[i];
     }
@@ -21,15 +21,15 @@ int cad_build_has_any(const CadBuild *build, CadSpan span, int flag) {
 }
 
 void cad_build_mark_all(CadBuild *build, CadSpan span, int marks) {
-    uint8_t *flags;
+    uint16_t *flags;
     const size_t count = flags_of(build, span, &flags);
     for (size_t i = 0; i < count; i++) {
-        flags[i] |= (uint8_t)marks;
+        flags[i] |= (uint16_t)marks;
     }
 }
 
 void cad_build_use_all(CadBuild *build, CadSpan span) {
-    uint8_t *flags;
+    uint16_t *flags;
     const size_t count = flags_of(build, span, &flags);
     for (size_t i = 0; i < count; i++) {
         flags[i] |= flags[i] & CAD_USED ? CAD_REUSED : CAD_USED;

@@ -1,6 +1,6 @@
 /* The steps of a frozen linear map, as they stand in its words: what steps.c writes,
- * sweep.c carries out and validate.c looks through. All but rows are plans, as those of entries over
- * arrays are (tape/entries.h), whose slots are places:
+ * sweep.c carries out and validate.c looks through. All but rows are plans, as those of entries
+ * over arrays are (tape/entries.h), whose slots are places:
  *
  *   CAD_LINEAR_ROWS     each row sets its target to the sum of its terms
  *   CAD_LINEAR_ADD      views: target, source. The source is added, number by number, times the

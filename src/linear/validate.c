@@ -171,7 +171,10 @@ static uint32_t first_of(const CadLinear *linear, CadLinearPart part) {
 static void trim(CadLinear *linear) {
     for (int k = 0; k < CAD_LINEAR_PARTS; k++) {
         CadItems *const items = &linear->part[k];
-        void *const shrunk = cad_memory_resize(items->data, items->count, cad_linear_item_size[k]);
+        void *const shrunk =
+            items->capacity > items->count
+                ? cad_memory_resize(items->data, items->count, cad_linear_item_size[k])
+                : NULL;
         if (shrunk != NULL) {
             items->data = shrunk;
             items->capacity = items->count;
