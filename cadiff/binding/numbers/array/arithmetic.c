@@ -4,7 +4,7 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 

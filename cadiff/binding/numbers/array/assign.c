@@ -4,7 +4,7 @@
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 #include "numbers/var/var.h"

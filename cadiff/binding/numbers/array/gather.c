@@ -3,7 +3,7 @@
  * here. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
 #include "numbers/var/var.h"
 

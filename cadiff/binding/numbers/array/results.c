@@ -3,7 +3,7 @@
 #include "numbers/array/inner.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 
 int cad_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
     return cad_check(cad_array_push(tape, request, out));

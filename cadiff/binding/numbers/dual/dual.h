@@ -5,7 +5,7 @@
 
 #include "numbers/objects/state.h"
 
-/* --- operations (apply.c) --- */
+/* --- operations (tangents.c) --- */
 
 /* An operation at least one of whose operands is a Dual, the others any numbers. */
 PyObject *cad_dual_apply(CadOp op, PyObject *const *operands);
@@ -29,7 +29,7 @@ PyObject *cad_whole_tangent(PyObject *total, PyObject *value, Py_ssize_t n_lanes
 /* Raise StaleVarError if a Dual that has outlived its computation stands beside what is alive. */
 int cad_check_alive(PyObject *const *numbers, Py_ssize_t n);
 
-/* --- making (make.c) --- */
+/* --- making (constructors.c) --- */
 
 PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 PyObject *cad_dual_seed(PyObject *type, PyObject *x);

@@ -3,7 +3,7 @@
 #include "numbers/dual/dual.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/views.h"
 #include "numbers/operations/operations.h"
 

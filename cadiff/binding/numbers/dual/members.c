@@ -1,7 +1,7 @@
 /* The text and the attributes of Duals. Nothing is computed here. */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"

@@ -3,7 +3,7 @@
  * operations/apply.c. */
 #include "numbers/dual/dual.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"

@@ -1,7 +1,7 @@
 /* Methods and attributes that Var and Dual share, as ndarrays have them: most lead to functions of
  * NumPy, which find their way back to the package. No derivative is known here. */
 #include "numbers/module/module.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"

@@ -28,7 +28,7 @@ int cad_check_loops_over_objects(PyObject *numpy);
 PyObject *cad_make_ufunc(CadOp op);
 
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
-int cad_borrow_loops(PyObject *numpy, PyObject *const *functions);
+void cad_borrow_loops(PyObject *const *functions);
 
 extern PyMethodDef cad_protocol_methods[];
 

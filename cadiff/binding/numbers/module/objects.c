@@ -6,6 +6,7 @@
  * what they do, and raise if such a number is among the results. */
 #include "numbers/module/module.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/types.h"
 
@@ -59,50 +60,37 @@ static void loop_matmul(char **data, const npy_intp *dimensions, const npy_intp 
     }
 }
 
-/* Put a loop in the place of the one that a ufunc has for objects, if that is known. */
-static void put_loop(PyObject *ufunc, PyUFuncGenericFunction loop, PyUFuncGenericFunction known,
-                     PyUFuncGenericFunction *former) {
+/* Put a loop in the place of the one that a ufunc has for objects, if that is known. The ufunc,
+ * which may be NULL, is taken over. */
+static int put_loop(PyObject *ufunc, PyUFuncGenericFunction loop, PyUFuncGenericFunction known,
+                    PyUFuncGenericFunction *former) {
     static const int objects[] = {NPY_OBJECT, NPY_OBJECT, NPY_OBJECT};
-    PyUFuncGenericFunction found = NULL;
-    if (!PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
-        return;
+    if (ufunc != NULL && PyObject_TypeCheck(ufunc, &PyUFunc_Type)) {
+        PyUFuncGenericFunction found = NULL;
+        PyUFunc_ReplaceLoopBySignature((PyUFuncObject *)ufunc, loop, objects, &found);
+        if (found != NULL && known != NULL && found != known) { /* somebody else's */
+            PyUFunc_ReplaceLoopBySignature((PyUFuncObject *)ufunc, found, objects, NULL);
+        }
+        if (former != NULL) {
+            *former = found;
+        }
     }
-    PyUFunc_ReplaceLoopBySignature((PyUFuncObject *)ufunc, loop, objects, &found);
-    if (found != NULL && known != NULL && found != known) { /* somebody else's */
-        PyUFunc_ReplaceLoopBySignature((PyUFuncObject *)ufunc, found, objects, NULL);
-    }
-    if (former != NULL) {
-        *former = found;
-    }
-}
-
-static int put_loop_of(PyObject *numpy, const char *name, PyUFuncGenericFunction loop,
-                       PyUFuncGenericFunction known, PyUFuncGenericFunction *former) {
-    PyObject *ufunc = PyObject_GetAttrString(numpy, name);
-    if (ufunc == NULL) {
-        return -1;
-    }
-    put_loop(ufunc, loop, known, former);
-    Py_DECREF(ufunc);
-    return 0;
+    return cad_done(ufunc);
 }
 
 int cad_check_loops_over_objects(PyObject *numpy) {
     static const char *const names[] = {"add", "subtract", "multiply", "divide", "power"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-        if (put_loop_of(numpy, names[k], loop_pairs, PyUFunc_OO_O, NULL) < 0) {
+        PyObject *ufunc = PyObject_GetAttrString(numpy, names[k]);
+        if (put_loop(ufunc, loop_pairs, PyUFunc_OO_O, NULL) < 0) {
             return -1;
         }
     }
-    if (put_loop_of(numpy, "matmul", loop_matmul, NULL, &cad_state.matmul_of_objects) < 0) {
+    PyObject *matmul = PyObject_GetAttrString(numpy, "matmul");
+    if (put_loop(matmul, loop_matmul, NULL, &cad_state.matmul_of_objects) < 0) {
         return -1;
     }
     /* All ufuncs that frompyfunc makes share one table of loops. */
     PyObject *made = PyObject_CallMethod(numpy, "frompyfunc", "Oii", &PyType_Type, 1, 1);
-    if (made == NULL) {
-        return -1;
-    }
-    put_loop(made, loop_python, PyUFunc_On_Om, NULL);
-    Py_DECREF(made);
-    return 0;
+    return put_loop(made, loop_python, PyUFunc_On_Om, NULL);
 }

@@ -1,7 +1,7 @@
 /* What happens once, at import: types, functions and errors are put into the module, NumPy's
  * functions are looked up, and the tables are filled by which lower files reach higher ones. */
 #include "numbers/module/module.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
@@ -207,8 +207,8 @@ int cad_numbers_ready(PyObject *module) {
             return -1;
         }
     }
-    if (cad_borrow_loops(cad_state.numpy, cad_state.numpy_functions) < 0 ||
-        cad_check_loops_over_objects(cad_state.numpy) < 0) {
+    cad_borrow_loops(cad_state.numpy_functions);
+    if (cad_check_loops_over_objects(cad_state.numpy) < 0) {
         return -1;
     }
     for (int i = 0; cad_op_aliases[i][0] != NULL; i++) {

@@ -2,7 +2,7 @@
  * like them. Each row of src/table/ops.def is written out here, for what loops over numbers call;
  * all that is no single float, Var or Dual goes the general way. */
 #include "numbers/module/module.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
 #include "numbers/operations/operations.h"

@@ -4,6 +4,7 @@
 #include "numbers/module/module.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 #include "numbers/operations/operations.h"
 #include "numbers/operations/slots.h"
@@ -23,20 +24,15 @@ static PyObject *call_hook(PyObject *ufunc, PyObject *method, PyObject *const *i
         PyErr_SetString(PyExc_RuntimeError, "cadiff is not imported as a whole");
         return NULL;
     }
-    PyObject *args = PyTuple_New(n);
+    PyObject *args = cad_tuple_of(inputs, n);
     PyObject *kwargs = PyDict_New();
-    PyObject *result = NULL;
     int status = args == NULL || kwargs == NULL ? -1 : 0;
-    for (Py_ssize_t i = 0; status == 0 && i < n; i++) {
-        PyTuple_SET_ITEM(args, i, Py_NewRef(inputs[i]));
-    }
     for (Py_ssize_t i = 0; status == 0 && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
         status = PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), inputs[n + i]);
     }
-    if (status == 0) {
-        result =
-            PyObject_CallFunctionObjArgs(cad_state.ufunc_hook, ufunc, method, args, kwargs, NULL);
-    }
+    PyObject *result = status < 0 ? NULL
+                                  : PyObject_CallFunctionObjArgs(cad_state.ufunc_hook, ufunc,
+                                                                 method, args, kwargs, NULL);
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     return result;
@@ -202,17 +198,11 @@ static void borrow_loop(CadOp op, PyObject *function, int arity) {
     }
 }
 
-int cad_borrow_loops(PyObject *numpy, PyObject *const *functions) {
+void cad_borrow_loops(PyObject *const *functions) {
     for (int op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
         if (functions[op] != NULL) {
             borrow_loop((CadOp)op, functions[op], cad_op_info[op].arity);
         }
     }
-    PyObject *matmul = PyObject_GetAttrString(numpy, "matmul");
-    if (matmul == NULL) {
-        return -1;
-    }
-    borrow_loop(CAD_OP_MATMUL, matmul, 2);
-    Py_DECREF(matmul);
-    return 0;
+    borrow_loop(CAD_OP_MATMUL, cad_state.numpy_matmul, 2);
 }

@@ -6,6 +6,15 @@
 
 #include "numbers/objects/types.h"
 
+/* A tuple of items, which stay the caller's. */
+static inline PyObject *cad_tuple_of(PyObject *const *items, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple != NULL && i < n; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(items[i]));
+    }
+    return tuple;
+}
+
 /* function(taken) */
 static inline PyObject *cad_then(PyObject *taken, PyObject *function(PyObject *)) {
     PyObject *result = taken == NULL ? NULL : function(taken);

@@ -18,15 +18,15 @@ typedef struct CadTypeTable {
 } CadTypeTable;
 
 typedef struct CadState {
-    /* The memory of numbers, which every operation takes from (slabs.h, duals.h). Free Vars are
-     * linked by `tape`, Duals that were freed by `primal_object`. */
+    /* The memory of numbers, which every operation takes from (slabs.h, components.h). Free Vars
+     * are linked by `tape`, Duals that were freed by `primal_object`. */
     CadVar *free_vars;
     CadDual *free_duals;
     int n_free_duals;
     struct CadSlab *slabs; /* all of them, the newest first */
     size_t n_slabs;
 
-    /* Tapes of threads (tape.c): which thread asked last for its own, and which that is; those
+    /* Tapes of threads (threads.c): which thread asked last for its own, and which that is; those
      * whose owners are gone while numbers of theirs are alive. */
     uint64_t last_thread;
     CadTape *last_tape;

@@ -7,8 +7,9 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 
 /* The table of an array with derivatives; NULL for anything else. */
 static const CadTypeTable *table_of_array(PyObject *object) {
@@ -149,10 +150,7 @@ PyObject *cad_apply_converted(CadOp op, PyObject *const *operands, PyObject *con
 
 /* At least one operand is complex. */
 static PyObject *apply_complex(CadOp op, PyObject *const *operands) {
-    PyObject *all = PyTuple_New(cad_op_info[op].arity);
-    for (int i = 0; all != NULL && i < cad_op_info[op].arity; i++) {
-        PyTuple_SET_ITEM(all, i, Py_NewRef(operands[i]));
-    }
+    PyObject *all = cad_tuple_of(operands, cad_op_info[op].arity);
     PyObject *result = all == NULL ? NULL : cad_complex_operation(op, all);
     Py_XDECREF(all);
     return result;

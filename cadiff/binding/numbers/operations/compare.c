@@ -6,7 +6,7 @@
 #include "numbers/objects/errors.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 
 #include "tape/guards.h"
 #include "tape/tape.h"

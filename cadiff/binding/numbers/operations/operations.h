@@ -132,7 +132,7 @@ int cad_contains(PyObject *array, PyObject *item);
 /* Record `number != 0`, which a replay has to come out as now. */
 int cad_guard_truth(PyObject *number);
 
-/* --- partials over objects (partials.c) --- */
+/* --- partials over objects (formulas.c) --- */
 
 /* The partial of an operation by operand `which`, over any numbers. */
 PyObject *cad_object_partial(CadOp op, int which, PyObject *x, PyObject *y, PyObject *z,

@@ -5,7 +5,7 @@
 
 #include "numbers/objects/types.h"
 
-/* --- values and parts (values.c) --- */
+/* --- values and parts (contents.c) --- */
 
 /* NumPy's own array over a buffer of the tape, at the place of an array Var. It must not outlive
  * the caller's next touch of the tape: the buffer may move. */
@@ -45,7 +45,7 @@ PyObject *cad_var_slots(const CadVar *var);
 /* The offsets of all elements from slot `low`, in no order: what NumPy indexes. */
 PyObject *cad_var_offsets(const CadVar *var, size_t low);
 
-/* --- rules and sweeps (sweep.c) --- */
+/* --- rules and sweeps (rules.c) --- */
 
 /* Record a rule: `number` is that under which the binding knows it. `operands` are Vars, `values`
  * plain results, a list of floats and arrays; answers a list of Vars. */

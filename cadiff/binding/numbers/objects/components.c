@@ -1,6 +1,6 @@
 /* The life of Duals: how they are made of their components, taken apart, and freed. What
  * operations make of them is not known here. */
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/references.h"
@@ -194,25 +194,12 @@ PyObject *cad_dual_primal(CadDual *dual) {
                                          : PyFloat_FromDouble(dual->primal);
 }
 
-static PyObject *lanes_tuple(const CadDual *dual) {
-    PyObject *tuple = PyTuple_New(dual->n_lanes);
-    for (uint32_t k = 0; tuple != NULL && k < dual->n_lanes; k++) {
-        PyObject *lane = PyFloat_FromDouble(dual->lanes[k]);
-        if (lane == NULL) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, k, lane);
-    }
-    return tuple;
-}
-
 PyObject *cad_dual_components(CadDual *dual) {
     switch (dual->kind) {
     case CAD_DUAL_FLOAT:
         return PyFloat_FromDouble(dual->tangent);
     case CAD_DUAL_LANES:
-        return lanes_tuple(dual);
+        return cad_then(cad_called(cad_dual_tangent(dual), "tolist"), PyList_AsTuple);
     default:
         return Py_NewRef(dual->tangent_object);
     }

@@ -1,6 +1,6 @@
 /* The tape of a thread: made when it is first asked for, freed when the thread has ended and no
  * Var of it is left. What is recorded on it is not known here. */
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/state.h"

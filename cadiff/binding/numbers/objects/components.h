@@ -1,6 +1,6 @@
 /* Duals as pairs of components: how they are made and taken apart. */
-#ifndef CADIFF_OBJECTS_DUALS_H
-#define CADIFF_OBJECTS_DUALS_H
+#ifndef CADIFF_OBJECTS_COMPONENTS_H
+#define CADIFF_OBJECTS_COMPONENTS_H
 
 #include "numbers/objects/classify.h"
 #include "numbers/objects/state.h"

@@ -4,9 +4,9 @@
 #include "numbers/dual/dual.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
-#include "numbers/objects/duals.h"
+#include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
-#include "numbers/objects/tape.h"
+#include "numbers/objects/threads.h"
 
 #include "tape/tape.h"
 
@@ -191,24 +191,25 @@ PyObject *cad_dual_seed(PyObject *type, PyObject *x) {
         return NULL;
     }
     PyObject *primal = float64_array(x, "primal");
+    const npy_intp *lengths;
+    const int ndim = primal == NULL ? 0 : cad_lengths(primal, &lengths);
     if (primal == NULL) {
         return NULL;
     }
-    PyArrayObject *p = (PyArrayObject *)primal;
-    const npy_intp size = PyArray_SIZE(p);
-    const int ndim = PyArray_NDIM(p);
+    if (ndim >= NPY_MAXDIMS) {
+        Py_DECREF(primal);
+        return PyErr_Format(PyExc_ValueError,
+                            "Dual.seed(x) adds an axis of lanes: x has at most %d axes, not %d",
+                            NPY_MAXDIMS - 1, ndim);
+    }
+    const npy_intp size = PyArray_SIZE((PyArrayObject *)primal);
     npy_intp shape[NPY_MAXDIMS + 1];
-    PyObject *result = NULL;
     for (int i = 0; i < ndim; i++) {
-        shape[i] = PyArray_DIM(p, i);
+        shape[i] = lengths[i];
     }
     shape[ndim] = size;
-    PyObject *tangent = ndim < NPY_MAXDIMS ? PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0) : NULL;
-    if (ndim >= NPY_MAXDIMS) {
-        PyErr_Format(PyExc_ValueError,
-                     "Dual.seed(x) adds an axis of lanes: x has at most %d axes, not %d",
-                     NPY_MAXDIMS - 1, ndim);
-    }
+    PyObject *tangent = PyArray_ZEROS(ndim + 1, shape, NPY_DOUBLE, 0);
+    PyObject *result = NULL;
     if (tangent != NULL) {
         double *data = PyArray_DATA((PyArrayObject *)tangent);
         for (npy_intp i = 0; i < size; i++) {
@@ -216,10 +217,8 @@ PyObject *cad_dual_seed(PyObject *type, PyObject *x) {
         }
         if (ndim == 0) {
             Py_SETREF(primal, PyObject_CallMethod(primal, "item", NULL));
-            result = primal == NULL ? NULL : make_scalar(primal, tangent);
-        } else {
-            result = make_array(primal, tangent);
         }
+        result = primal == NULL ? NULL : (ndim == 0 ? make_scalar : make_array)(primal, tangent);
     }
     Py_XDECREF(tangent);
     Py_XDECREF(primal);

@@ -1,6 +1,6 @@
 /* The tape of a thread. */
-#ifndef CADIFF_OBJECTS_TAPE_H
-#define CADIFF_OBJECTS_TAPE_H
+#ifndef CADIFF_OBJECTS_THREADS_H
+#define CADIFF_OBJECTS_THREADS_H
 
 #include "numbers/objects/types.h"
 
