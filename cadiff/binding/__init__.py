@@ -61,7 +61,6 @@ from .atoms import (
     single,
     split_dual,
     tag_of,
-    values_in_place,
 )
 from .calls import (
     Before,
@@ -115,7 +114,7 @@ from .factors import (
     transformed,
     whole_of_spectrum,
 )
-from .fast_paths import Backoff, Calls, FastPathTable, Missed, ProgramPullback
+from .fast_paths import Calls, FastPathTable, Missed, ProgramPullback
 from .forward import (
     Forward,
     ForwardThen,
@@ -128,7 +127,7 @@ from .forward import (
     stop_gradient,
     under_way,
 )
-from .functions import BoundProgram, DispatchedFunction, Elementwise, WeakMethod
+from .functions import DispatchedFunction, Elementwise, WeakMethod
 from .gradients import (
     are_within,
     captures_of,
@@ -154,7 +153,6 @@ from .guards import (
     is_guarding,
     lend_rows,
     makes_plain,
-    note_obstacle,
     note_outcomes,
     note_reading,
     note_taken,
@@ -196,7 +194,7 @@ from .rules import (
     tag_of_arguments,
     taking_part,
 )
-from .signatures import INTEGERS, are_exact, may_be_input, whole
+from .signatures import are_exact, may_be_input, whole
 from .sparse import MatrixPlan, Pattern, plan_matrix
 from .tape import (
     active_array,

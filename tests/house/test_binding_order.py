@@ -46,7 +46,15 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
     ("var", [{"var"}, {"contents", "rules"}, {"grad"}, {"members", "operators"}]),
     (
         "array",
-        [{"array"}, {"inner"}, {"operands"}, {"results"}, {"arithmetic", "gather"}, {"assign"}, {"index"}],
+        [
+            {"array"},
+            {"inner"},
+            {"operands"},
+            {"results"},
+            {"arithmetic", "gather"},
+            {"assign"},
+            {"index"},
+        ],
     ),
     ("dual", [{"dual", "tangents"}, {"constructors", "index"}, {"members", "operators"}]),
     ("module", [{"module"}, {"methods", "objects", "table", "ufuncs"}, {"ready"}]),

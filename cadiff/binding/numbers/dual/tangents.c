@@ -191,10 +191,8 @@ static PyObject *with_axes_in_front(PyObject *x, int count) {
 PyObject *cad_aligned_tangent(CadDual *dual, int ndim, int lanes) {
     if (dual->kind != CAD_DUAL_ARRAY) {
         PyObject *tangent = cad_dual_tangent(dual);
-        if (tangent != NULL && dual->kind == CAD_DUAL_OBJECT && PyArray_Check(tangent)) {
-            Py_SETREF(tangent, cad_gather_numbers(tangent));
-        }
-        return tangent;
+        const int objects = dual->kind == CAD_DUAL_OBJECT && tangent != NULL;
+        return objects && PyArray_Check(tangent) ? cad_then(tangent, cad_gather_numbers) : tangent;
     }
     if (!cad_dual_has_lanes(dual)) {
         return lanes ? with_axis(dual->tangent_object) : Py_NewRef(dual->tangent_object);

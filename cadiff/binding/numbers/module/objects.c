@@ -86,8 +86,8 @@ int cad_check_loops_over_objects(PyObject *numpy) {
             return -1;
         }
     }
-    PyObject *matmul = PyObject_GetAttrString(numpy, "matmul");
-    if (put_loop(matmul, loop_matmul, NULL, &cad_state.matmul_of_objects) < 0) {
+    if (put_loop(Py_NewRef(cad_state.numpy_matmul), loop_matmul, NULL,
+                 &cad_state.matmul_of_objects) < 0) {
         return -1;
     }
     /* All ufuncs that frompyfunc makes share one table of loops. */

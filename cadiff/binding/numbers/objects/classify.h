@@ -32,6 +32,10 @@ static inline int cad_classify(PyObject *object, double *value) {
     return cad_classify_other(object, value);
 }
 
+static inline int cad_is_object_array(PyObject *object) {
+    return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
+}
+
 /* Raise TypeError for arrays whose operations mean something else: masked ones and matrices. */
 int cad_check_array(PyObject *array);
 

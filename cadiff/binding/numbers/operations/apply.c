@@ -78,15 +78,9 @@ PyObject *cad_numbers_of(PyObject *value) {
     if (cad_is_mask(value)) {
         return PyObject_GetAttrString(value, "number");
     }
-    const int objects = PyArray_Check(value) && PyArray_TYPE((PyArrayObject *)value) == NPY_OBJECT;
-    if (!objects && !cad_is_listed(value)) {
-        return Py_NewRef(value);
-    }
-    PyObject *array = objects ? Py_NewRef(value) : cad_listed_array(value);
-    if (array != NULL && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
-        Py_SETREF(array, cad_gather_numbers(array));
-    }
-    return array;
+    PyObject *array = cad_is_listed(value) ? cad_listed_array(value) : Py_NewRef(value);
+    return array != NULL && cad_is_object_array(array) ? cad_then(array, cad_gather_numbers)
+                                                       : array;
 }
 
 PyObject *cad_plain_value(PyObject *object) {
@@ -101,7 +95,7 @@ PyObject *cad_plain_value(PyObject *object) {
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
         return PyFloat_FromDouble(cad_primal(object));
     }
-    if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT) {
+    if (cad_is_object_array(object)) {
         PyObject *values = PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
         if (values != NULL && cad_enter_container() < 0) {
             Py_CLEAR(values);

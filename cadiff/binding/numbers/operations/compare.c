@@ -22,10 +22,6 @@ PyObject *cad_outcome(PyObject *left, PyObject *right, int how) {
     return cad_apply2(comparisons[how], exchange ? right : left, exchange ? left : right);
 }
 
-static int is_object_array(PyObject *object) {
-    return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
-}
-
 /* Note that a replay has to come to an outcome again; or, if nothing depends on it yet, put a mask
  * in the place of the answer, which does so as soon as it is read. */
 static int keep_outcome(CadTape *tape, CadVar *outcome, int equality, PyObject **answer) {
@@ -127,7 +123,7 @@ static int guard_comparison(PyObject *left, PyObject *right, int how, PyObject *
         cad_guard_obstacle(tape, "a number of an earlier call is compared, whose value a replay "
                                  "would not read again: keep cadiff.value(v) of it");
     }
-    if (tape != NULL && (is_object_array(x) || is_object_array(y))) {
+    if (tape != NULL && (cad_is_object_array(x) || cad_is_object_array(y))) {
         status = guard_elements(x, y, how);
     } else if (tape != NULL && !cad_is_foreign(x) && !cad_is_foreign(y)) {
         const int equality =

@@ -44,7 +44,7 @@ CadTape *cad_guarded_tape(PyObject *object) {
     if (CAD_IS_VAR(object)) {
         return tape_of_var(CAD_VAR(object));
     }
-    if (!PyArray_Check(object) || PyArray_TYPE((PyArrayObject *)object) != NPY_OBJECT) {
+    if (!cad_is_object_array(object)) {
         return NULL;
     }
     CadTape *tape = NULL;

@@ -27,12 +27,12 @@ static size_t gradient_offset(const CadTape *tape, CadSlot slot) {
 static PyObject *array_grad(CadVar *var) {
     CadTape *tape = var->tape;
     const npy_intp size = var->view->size;
-    const size_t offset = size == 0 ? 0 : gradient_offset(tape, var->slot);
-    if (offset > 0) {
-        return cad_var_transient_copy(var, tape->values + offset, 0);
-    }
     if (size == 0) {
         return PyArray_ZEROS(var->view->ndim, CAD_SHAPE(var->view), NPY_DOUBLE, 0);
+    }
+    const size_t offset = gradient_offset(tape, var->slot);
+    if (offset > 0) {
+        return cad_var_transient_copy(var, tape->values + offset, 0);
     }
     size_t low, high;
     cad_var_bounds(var, &low, &high);
