@@ -138,8 +138,7 @@ from .gradients import (
     split_aux,
     value_and_grad,
 )
-from .graph_files import graph_from_bytes, reduced_graph, version_here
-from .graphs import Graph, Held, graph_of
+from .graphs import Graph, Held, graph_from_bytes, graph_of, reduced_graph, version_here
 from .guards import (
     choices_of,
     chooses_anew,

@@ -1,7 +1,5 @@
 # What other modules see of atoms.pyx.
 
-from cpython.object cimport PyObject
-
 from .c_entries cimport CadTape
 
 
@@ -12,8 +10,4 @@ cdef bint is_plain(object atom) except -1
 cdef object read_only(object number)
 cdef object only_number(object array)
 cpdef object highest_tag(list atoms)
-cdef object put_numbers(PyObject **numbers, Py_ssize_t n, tuple shape)
 cdef bytes active_of(CadTape *tape, list atoms, list shapes)
-
-
-cpdef object array_of_lists(items)

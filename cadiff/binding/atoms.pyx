@@ -691,7 +691,7 @@ cdef object made_of(Lists *lists):
     return numbers_array([<object>lists.numbers[i] for i in range(lists.size)], shape)
 
 
-cpdef object array_of_lists(items):
+def array_of_lists(items):
     """An array of nested lists of numbers, of which at least one carries a derivative.
 
     None if all of them are plain. NotImplemented if there is something else in the lists than

@@ -9,8 +9,6 @@ cdef extern from "memory/memory.h" nogil:
     ctypedef enum CadStatus:
         CAD_OK
         CAD_NO_MEMORY
-        CAD_TAPE_FULL
-        CAD_BUSY
         CAD_RAISED
 
     void *cad_memory_zeroed(size_t count, size_t size)
@@ -64,7 +62,6 @@ cdef extern from "table/codes.h" nogil:
         const char *name
         int arity
         const char *ufunc
-        const char *doc
 
     const CadOpInfo cad_op_info[]
 
@@ -137,7 +134,6 @@ cdef extern from "tape/entries.h" nogil:
     CadOperand *cad_next_operand(int64_t **place)
     const CadEntryKind *cad_entry_kind(CadEntry entry)
     bint cad_op_is_kind(CadOp op)
-    bint cad_op_multiplies(CadOp op)
     bint cad_op_sums_up(CadOp op)
     void cad_requested_axes(const CadPull *pull, int ndim, int own, const int64_t *source,
                             int64_t *to)
@@ -193,7 +189,6 @@ cdef extern from "tape/entries.h" nogil:
         size_t n_plan_words
         uint64_t running_tag
         uint64_t choices
-        size_t entry_capacity
         size_t n_rules
         void *rules
 

@@ -41,7 +41,6 @@ cdef extern from "graph/graph.h" nogil:
         double value
 
     enum: CAD_RECORD_SINGLE, CAD_RECORD_MAP, CAD_RECORD_CALL
-    const CadId CAD_NO_ID
     const CadId CAD_ZERO
 
     ctypedef struct CadRecord:

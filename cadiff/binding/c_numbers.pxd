@@ -12,17 +12,13 @@ cdef extern from "numbers/numbers.h":
         CAD_ARRAY
         CAD_PASSIVE
         CAD_STALE
-        CAD_DUAL_FLOAT
         CAD_DUAL_LANES
-        CAD_DUAL_OBJECT
         CAD_DUAL_ARRAY
         CAD_PLAIN
         CAD_VAR_CLASS
         CAD_DUAL_CLASS
         CAD_ARRAY_CLASS
-        CAD_FOREIGN
         CAD_INPUT
-        CAD_PICKED
         CAD_CONSTANT
 
     ctypedef struct CadView:

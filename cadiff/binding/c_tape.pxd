@@ -74,7 +74,6 @@ cdef extern from "tape/adjoints.h" nogil:
 
     CadStatus cad_tape_clear_adjoints(CadTape *tape, size_t begin, size_t end)
     void cad_tape_read_adjoints(const CadTape *tape, size_t begin, size_t end, double *adjoints)
-    double cad_tape_adjoint(const CadTape *tape, CadSlot slot)
     void cad_tape_prepare_adjoints(CadTape *tape, size_t low, size_t high)
     CadStatus cad_tape_leave_pass(CadTape *tape, CadPass *put_aside)
     void cad_tape_resume_pass(CadTape *tape, CadPass put_aside)

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .signatures cimport Filling, Taken
+from .signatures cimport Taken
 
 
 @cython.final
@@ -23,16 +23,3 @@ cdef class Call:
     cdef int take(self, object lifted) except -1
     cdef int take_all(self, Taken taken) except -1
     cdef tuple nodes_of_its_own(self)
-
-
-@cython.final
-cdef class StandIns(Filling):
-    cdef Call call
-    cdef object inputs, others  # iterators over what f gets in their places
-    cdef object stand_in
-    cdef bint lends
-    cdef list lent      # pairs of an array of the call's and the copy that f has
-    cdef list sets      # pairs of a set of the call's and what is in it, in order
-    cdef dict memories  # of what stands for integers, by their places
-
-    cdef object lend(self, object array)

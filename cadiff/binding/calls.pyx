@@ -237,6 +237,14 @@ cdef class StandIns(Filling):
     copies of arrays that are no inputs, which it may change.
     """
 
+    cdef Call call
+    cdef object inputs, others  # iterators over what f gets in their places
+    cdef object stand_in
+    cdef bint lends
+    cdef list lent      # pairs of an array of the call's and the copy that f has
+    cdef list sets      # pairs of a set of the call's and what is in it, in order
+    cdef dict memories  # of what stands for integers, by their places
+
     def __init__(self, Call call, inputs, stand_in, bint lends=False):
         self.call = call
         self.inputs = iter(inputs)

@@ -3,16 +3,11 @@
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint8_t
-from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_entries cimport *
 from .c_program cimport *
 from .c_numbers cimport *
-
-
-cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_t n_points,
-                       size_t n_lanes, int threads) except? 0
 
 
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,

@@ -14,17 +14,6 @@ cdef class Owned:
 
 
 @cython.final
-cdef class BoundProgram:
-    cdef Owned owned
-    cdef object function  # the program that stands in the class
-    cdef object instance
-    cdef object __weakref__
-
-    cdef object program(self)
-    cdef object called(self, str name, tuple args, dict kwargs)
-
-
-@cython.final
 cdef class Objects:
     cdef dict owned   # by the numbers of objects
     cdef list latest  # those whose programs were made last
@@ -36,4 +25,4 @@ cdef class Objects:
     cdef bint are_in_vain(self) except -1
 
 
-cdef BoundProgram bound_program(object function, object instance, Owned owned)
+cdef object bound_program(object function, object instance, Owned owned)

@@ -295,6 +295,11 @@ cdef Keeping keeping(object kept, object function):
 cdef class BoundProgram:
     """A program as the method of an object, whose arguments begin behind self."""
 
+    cdef Owned owned
+    cdef object function  # the program that stands in the class
+    cdef object instance
+    cdef object __weakref__
+
     def __init__(self):
         raise TypeError("a BoundProgram is an attribute of an object whose class has a Program")
 
@@ -457,7 +462,7 @@ cdef class Objects:
         return True
 
 
-cdef BoundProgram bound_program(object function, object instance, Owned owned):
+cdef object bound_program(object function, object instance, Owned owned):
     """A program as the method of an object."""
     cdef BoundProgram bound = BoundProgram.__new__(BoundProgram)
     bound.owned = owned

@@ -41,6 +41,7 @@ from .tape import is_constant
 
 
 cdef enum:
+    LANES = 8  # directions that a sweep carries at once
     LONG_SWEEP = 100_000  # numbers, from which on other threads may run meanwhile
     MOST_SPARE_ROOM = 1 << 21  # numbers of workspace that are kept from call to call
 
@@ -56,6 +57,10 @@ cdef class FrozenMap:
 
     Nothing in it changes, so that several threads may use it at once, and it pickles.
     """
+
+    cdef CadLinear *linear
+    cdef double *spare      # a workspace that is not in use, or NULL
+    cdef size_t spare_room
 
     def __init__(self):
         raise TypeError("a FrozenMap comes from Recording.freeze")

@@ -31,7 +31,6 @@ MODULES = (
     "jacobians",
     "codes",
     "graphs",
-    "graph_files",
     "sparse",
     "entries",
     "signatures",

@@ -28,16 +28,6 @@ cdef class Container:
     cpdef str describe(self, Py_ssize_t n)
 
 
-@cython.final
-cdef class Tree:
-    cdef readonly Container container
-    cdef readonly tuple children
-
-    cdef object filled(self, leaves)
-    cdef int add_imaginary(self, list found, Py_ssize_t place) except -1
-    cdef int add_parts(self, list found, item, str path, str whole) except -1
-
-
 cpdef tuple opened(item)
 cpdef tuple opened_complex(item)
 cpdef tuple opened_whole(item)

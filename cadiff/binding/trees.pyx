@@ -320,6 +320,9 @@ cdef tuple open_fields(item):
 cdef class Tree:
     """Containers in containers, with places for leaves."""
 
+    cdef readonly Container container
+    cdef readonly tuple children
+
     def fill(self, leaves):
         """These containers around leaves, which are given in order."""
         return self.filled(iter(leaves))
