@@ -28,10 +28,10 @@ from .objects import (
     COMPILE_ARGS,
     DEBUGGED,
     ROOT,
+    CoreObjects,
     Objects,
     accepted,
     compiler_of,
-    objects_of_core,
     words_of,
 )
 
@@ -216,7 +216,7 @@ class BuildChanged(build_ext):
         of_system = [path for path in includes if os.path.isabs(path)]
         command = [*compiler, *given, *COMPILE_ARGS, *of_python]
         check_compiler(compiler, [*given, *ASKED_ARGS, *(f"-I{path}" for path in of_system)])
-        core = objects_of_core(self.compiler.compiler_so)
+        core = CoreObjects(self.compiler.compiler_so)
         tag = sys.implementation.cache_tag
         made_for = f"Python {sys.version}, NumPy {np.__version__}"
         numbers = Objects(tag, [*command, *HOT_ARGS, *ASKED_ARGS], made_for, of_system)

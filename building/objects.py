@@ -24,10 +24,10 @@ __all__ = [
     "COMPILE_ARGS",
     "DEBUGGED",
     "ROOT",
+    "CoreObjects",
     "Objects",
     "accepted",
     "compiler_of",
-    "objects_of_core",
     "words_of",
 ]
 
@@ -140,8 +140,24 @@ class Objects:
             return False
 
 
-def objects_of_core(command: Sequence[str]) -> Objects:
+# Folders of the core that arrange what others compute with: loops of theirs are not unrolled, nor
+# written once for each case, which would take a sixth more room.
+ARRANGING = ("src/graph/", "src/program/", "src/tape/")
+COMPUTING = "src/program/run.c"
+ARRANGING_ARGS = [] if sys.platform == "win32" else ["-O2"]
+
+
+class CoreObjects:
     """Those of the core in C; command: the compiler, and the options that Python has for it."""
-    compiler = compiler_of(command)
-    flags = [*of_processor(command[len(compiler) :]), "-Wall", *COMPILE_ARGS, *ASKED_ARGS]
-    return Objects("core", [*compiler, *flags, "-Isrc", "-Isrc/generated"])
+
+    def __init__(self, command: Sequence[str]) -> None:
+        compiler = compiler_of(command)
+        begin = [*compiler, *of_processor(command[len(compiler) :]), "-Wall", *COMPILE_ARGS]
+        end = [*ASKED_ARGS, "-Isrc", "-Isrc/generated"]
+        self.computing = Objects("core", [*begin, *end])
+        self.arranging = Objects("core", [*begin, *ARRANGING_ARGS, *end])
+
+    def compile(self, source: str) -> str:
+        """The object of a source, compiled if it has to be."""
+        arranges = source.startswith(ARRANGING) and source != COMPUTING
+        return (self.arranging if arranges else self.computing).compile(source)

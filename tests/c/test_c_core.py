@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-from building.objects import Objects, objects_of_core
+from building.objects import CoreObjects
 
 from ..helpers.table import TABLE, Domain, generate
 
@@ -224,10 +224,10 @@ def one_at_a_time() -> Iterator[None]:
 
 
 @cache
-def objects_of_extension() -> Objects:
+def objects_of_extension() -> CoreObjects:
     generate.write_c(CORE / "generated")
     of_python = shlex.split(sysconfig.get_config_var("CFLAGS") or "")
-    return objects_of_core([*COMPILER, *of_python])
+    return CoreObjects([*COMPILER, *of_python])
 
 
 def shipped(source: Path) -> Path:
