@@ -56,7 +56,7 @@ generate["write_c"](GENERATED)
 # run few, or wait for sweeps in C: there it is the compiler's time that counts, and room.
 HOT = [
     *("_shared", "arguments", "calls", "complex_arithmetic", "complexes", "entries", "fast_paths"),
-    *("signatures", "trees", "watches"),
+    *("signatures", "trees"),
 ]
 CYTHON_ARGS = [] if sys.platform == "win32" else ["-falign-functions=1", "-falign-loops=1"]
 HOT_ARGS = [] if sys.platform == "win32" else ["-O2"]
@@ -75,10 +75,9 @@ SPARED_IN_COLD = [
     "-fno-rerun-cse-after-loop",
 ]
 
-# What Cython writes in line wherever it is needed: to look a name of the module up, call a method,
-# compute with an integer or note an error. Cold modules call Python's own functions instead.
+# What Cython would write in line wherever it is needed: to look a name of the module up, call a
+# method, compute with an integer or note an error. Python's own functions do it as well.
 IN_LINE = ["FAST_THREAD_STATE", "UNPACK_METHODS", "USE_DICT_VERSIONS", "USE_PYLONG_INTERNALS"]
-CALLED_IN_COLD = [f"-DCYTHON_{name}=0" for name in IN_LINE]
 
 MODULES = files("cadiff/binding/*.pyx")
 # Functions are built-in ones, which need no object of code, and tell their signature by a text.
@@ -174,7 +173,10 @@ core = Extension(
         *files("src/**/*.h"),
     ],
     include_dirs=["src", "src/generated", "cadiff/binding", np.get_include()],
-    define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+    define_macros=[
+        ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+        *((f"CYTHON_{name}", "0") for name in IN_LINE),
+    ],
     extra_compile_args=[*COMPILE_ARGS, *ASKED_ARGS],
     extra_link_args=LINK_ARGS,
     export_symbols=[f"PyInit_{name}" for name in NAMES],
@@ -223,7 +225,6 @@ class BuildChanged(build_ext):
         spared = accepted(compiler, SPARED)
         hot_args = [*CYTHON_ARGS, *HOT_ARGS, *spared]
         cold_args = [*CYTHON_ARGS, *COLD_ARGS, *spared, *accepted(compiler, SPARED_IN_COLD)]
-        cold_args += CALLED_IN_COLD
         asked = [*ASKED_ARGS, *ASKED_CYTHON_ARGS]
         hot = Objects(f"{tag}-hot", [*command, *hot_args, *asked], made_for, of_system)
         cold = Objects(f"{tag}-cold", [*command, *cold_args, *asked], made_for, of_system)
