@@ -128,7 +128,8 @@ static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t 
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
-static void run_vector(const CadInstruction *i, const Places *places, size_t first, size_t n) {
+static inline void run_vector(const CadInstruction *i, const Places *places, size_t first,
+                              size_t n) {
     cad_strip_value((CadOp)i->op, strip(places, i->out, 1, first),
                     strip(places, i->x, i->sx, first), strip(places, i->y, i->sy, first),
                     strip(places, i->z, i->sz, first), n);
