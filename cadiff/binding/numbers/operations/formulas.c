@@ -20,10 +20,10 @@ static PyObject *releasing(PyObject *x, PyObject *y, PyObject *result) {
 /* A word of one operand has no second one. */
 static PyObject *consume(CadOp op, PyObject *x, PyObject *y) {
     return releasing(x, y,
-                     x == NULL                      ? NULL
-                     : cad_op_info[op].arity == 1   ? cad_apply1(op, x)
-                     : y == NULL                    ? NULL
-                                                    : cad_apply2(op, x, y));
+                     x == NULL                    ? NULL
+                     : cad_op_info[op].arity == 1 ? cad_apply1(op, x)
+                     : y == NULL                  ? NULL
+                                                  : cad_apply2(op, x, y));
 }
 
 /* --- conditions --- */
