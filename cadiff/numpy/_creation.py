@@ -340,26 +340,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     return arrays.copy(as_view(x)) if copy or np.dtype(dtype) != np.float64 else as_view(x)
 
 
-class Joiner:
-    """`r_` and `c_`: arrays joined by indexing, with all directives of NumPy's."""
-
-    def __init__(self, original: Any) -> None:
-        self.original = original
-        self.__doc__ = original.__doc__
-
-    def __getitem__(self, key: Any) -> Any:
-        items = key if isinstance(key, tuple) else (key,)
-        if not carries(items):
-            made = self.original[key]
-            return _opened(made) if is_differentiating() else made
-        told = [item for item in items if isinstance(item, str)]
-        parts = [np.r_[item] if isinstance(item, slice) else item for item in items[len(told) :]]
-        return rearranged(lambda *places: self.original[tuple(told) + places], *parts)
-
-    def __len__(self) -> int:
-        return 0
-
-
 class Grid:
     """`mgrid` and `ogrid`."""
 
@@ -370,6 +350,21 @@ class Grid:
     def __getitem__(self, key: Any) -> Any:
         made = self.original[key]
         return _opened(made) if is_differentiating() else made
+
+
+class Joiner(Grid):
+    """`r_` and `c_`: arrays joined by indexing, with all directives of NumPy's."""
+
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, tuple) else (key,)
+        if not carries(items):
+            return super().__getitem__(key)
+        told = [item for item in items if isinstance(item, str)]
+        parts = [np.r_[item] if isinstance(item, slice) else item for item in items[len(told) :]]
+        return rearranged(lambda *places: self.original[tuple(told) + places], *parts)
+
+    def __len__(self) -> int:
+        return 0
 
 
 MADE |= {"r_": Joiner(np.r_), "c_": Joiner(np.c_)}

@@ -32,16 +32,14 @@ def _joined(x: Any) -> Any:
 @functools.cache
 def elementwise(ufunc: np.ufunc) -> Callable[..., Any]:
     """What stands in the namespace for a ufunc: always the same, under all of its names."""
-    if ufunc in FUNCTIONS:
-        return _dispatched(ufunc)
-    call = Elementwise(ufunc, _joined)
+    call = _dispatched(ufunc) if ufunc in FUNCTIONS else Elementwise(ufunc, _joined)
     call.__name__ = call.__qualname__ = ufunc.__name__
     call.__doc__ = ufunc.__doc__
     call.__module__ = "cadiff.numpy"
     return call
 
 
-def _dispatched(ufunc: np.ufunc) -> Callable[..., Any]:
+def _dispatched(ufunc: np.ufunc) -> Any:
     """One that is no row of the table: the package's function for numbers, else the ufunc."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -49,9 +47,6 @@ def _dispatched(ufunc: np.ufunc) -> Callable[..., Any]:
 
     for attribute in (k for k in dir(ufunc) if not k.startswith("_")):
         setattr(call, attribute, getattr(ufunc, attribute))
-    call.__name__ = call.__qualname__ = ufunc.__name__
-    call.__doc__ = ufunc.__doc__
-    call.__module__ = "cadiff.numpy"
     return call
 
 
