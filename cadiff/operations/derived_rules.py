@@ -118,7 +118,7 @@ def pull_partial(
     operation: Operation, rule: Callable[..., Any], k: int, ans: Number, /, *args: Any, **kw: Any
 ) -> Callable[[Number], Number]:
     def pull(g: Number) -> Number:
-        return _summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))
+        return summed_to(_scaled(operation, rule, g, ans, args, kw), binding.shape(args[k]))
 
     return pull
 
@@ -127,7 +127,7 @@ def is_partial(rule: Any) -> bool:
     return getattr(rule, "func", None) in (push_partial, pull_partial)
 
 
-def _summed_to(x: Number, shape: tuple[int, ...]) -> Number:
+def summed_to(x: Number, shape: tuple[int, ...]) -> Number:
     """The sum over the axes along which an argument of a shape was repeated."""
     have = binding.shape(x)
     extra = len(have) - len(shape)

@@ -20,6 +20,7 @@ import numpy as np
 from .. import binding
 from ..binding import carries, whole_parts_of
 from . import arrays
+from .derived_rules import summed_to
 from .primitives import primitive
 from .recorded_calls import Asked, Numbers, Rule
 
@@ -174,13 +175,3 @@ def _pull_partial(
         return summed_to(np.conjugate(slope) * g, binding.shape(args[k]))
 
     return pull
-
-
-def summed_to(z: Any, shape: tuple[int, ...]) -> Any:
-    """The sum over the axes along which something of a shape was repeated."""
-    have = binding.shape(z)
-    extra = len(have) - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + i for i, length in enumerate(shape) if length == 1 and have[extra + i] != 1
-    )
-    return np.reshape(np.sum(z, axis=axes), shape) if axes else z
