@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import carries, whole_parts_of
+from ..binding import Var, carries, whole_parts_of
 from . import arrays
 from .derived_rules import summed_to
 from .primitives import primitive
-from .recorded_calls import Asked, Numbers, Rule
+from .recorded_calls import Asked, Numbers, Rule, as_list
 
 
 def pair(z: Any) -> Any:
@@ -53,6 +53,14 @@ COMPLEX = (False,)  # one result, which is complex
 
 class _Call(Rule):
     """One call, as the tape keeps it."""
+
+    def call(self, operands: Numbers) -> Numbers:
+        """The results for other operands."""
+        self._kept = None
+        args = list(self.args)
+        for k, operand in zip(self.which, operands, strict=True):
+            args[k] = operand
+        return as_list(self.operation.function(*args, **self.kwargs))
 
     def pull(
         self, operands: Numbers, outs: Numbers, cotangents: Numbers, wanted: Asked = None
@@ -101,7 +109,21 @@ class on_pairs:  # noqa: N801 - a decorator
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):
             return self.function(*args, **kwargs)
-        return self._outward(self.primitive(*map(pair, args), **kwargs))
+        parts = tuple(map(pair, args))
+        if len(parts) == 1 and isinstance(parts[0], Var) and not binding.is_guarding():
+            return self._record_one(parts, kwargs)
+        return self._outward(self.primitive(*parts, **kwargs))
+
+    def _record_one(self, parts: tuple[Any], kwargs: dict[str, Any]) -> Any:
+        """As the primitive does for one argument, in reverse mode, in fewer steps."""
+        values = binding.plain_arguments(parts)
+        ans = self._apply(*values, **kwargs)
+        if binding.active_arguments(parts):
+            several = isinstance(ans, tuple)
+            call = _Call(self.primitive, [None], kwargs, [0], several)
+            outs = binding.record_rule(call, list(parts), as_list(ans))
+            ans = tuple(outs) if several else outs[0]
+        return self._outward(ans)
 
     def _apply(self, /, *args: Any, **kwargs: Any) -> Any:
         """The function of pairs."""
