@@ -8,6 +8,7 @@ The debug build treats small arrays so, which sends all other tests the same way
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -254,3 +255,20 @@ def test_an_argument_that_is_written_to_meanwhile_is_noticed(place: slice) -> No
     x[:] = 1.0
     with pytest.raises(RuntimeError, match="written to"):
         cadiff.value_and_grad(lambda xs: step(xs[0]["x"]))([{"x": x}])
+
+
+def test_values_move_while_an_array_is_assigned() -> None:
+    """What is assigned has to be put on a tape, which grows for it."""
+
+    def f(x: Any) -> Any:
+        y = np.zeros(5000)
+        for k in range(40):
+            y[:] = np.full(5000, float(k))
+            y[1:] = np.full(4999, k + 0.5)
+        y[0] = x
+        return np.sum(y * y)
+
+    with ThreadPoolExecutor(1) as new:  # whose tape is small
+        value, gradient = new.submit(cadiff.value_and_grad(f), 3.0).result()
+    assert value == 9.0 + 4999 * 39.5**2
+    assert gradient == 6.0

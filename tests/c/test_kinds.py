@@ -107,7 +107,8 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(CORE, copy, ignore=shutil.ignore_patterns("generated", "*.py"))
     write_headers(copy)
     table = copy / "table" / "kinds.def"
-    table.write_text(table.read_text(encoding="utf-8") + ROW, encoding="utf-8")
+    rows, end, _ = table.read_text(encoding="utf-8").rpartition("#undef CAD_KIND")
+    table.write_text(rows + ROW + end, encoding="utf-8")
     terms = copy / "arrays" / "terms.c"
     text = terms.read_text(encoding="utf-8")
     place = text.index("static CadTermKernel *const kernels")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as cnp
-from cadiff import binding
+from cadiff.binding.fast_paths import Backoff
 
 from ..helpers.processes import isolated
 from ..helpers.programs import near, quiet, same
@@ -207,7 +207,7 @@ def test_what_changes_each_time_is_mostly_run_as_it_is(kind: str) -> None:
 
 
 def test_a_call_that_is_served_makes_up_for_one_in_vain() -> None:
-    backoff = binding.Backoff()
+    backoff = Backoff()
     backoff.note_served()  # where none was in vain, there is none to make up for
     for _ in range(16):
         assert not backoff.is_in_vain

@@ -136,9 +136,9 @@ static int assign_number(CadTape *tape, const CadArrayOperand *source, CadSlot s
     return 0;
 }
 
-/* Assign to a view, which is an array over the values. */
-static int assign_view(CadTape *tape, const CadArrayOperand *source, PyArrayObject *target) {
-    const CadSlot slot = (CadSlot)((double *)PyArray_DATA(target) - tape->values);
+/* Assign to a view of the values, which begins at a slot. */
+static int assign_view(CadTape *tape, const CadArrayOperand *source, PyArrayObject *target,
+                       CadSlot slot) {
     if (PyArray_NDIM(target) == 0) {
         return assign_number(tape, source, slot);
     }
@@ -190,9 +190,11 @@ static int assign(CadVar *var, PyObject *key, CadArrayOperands *all) {
     PyArrayObject *target = (PyArrayObject *)part;
     int status = part == NULL ? -1 : fit(all, PyArray_NDIM(target), PyArray_DIMS(target));
     if (status == 0 && PyArray_SIZE(target) > 0) {
+        /* Values move when there is no room for an operand: only the slot stays what it is. */
+        const ptrdiff_t place = is_view ? (double *)PyArray_DATA(target) - var->tape->values : 0;
         status = cad_put_operands(all) < 0 ? -1
-                 : is_view                 ? assign_view(var->tape, &all->of[0], target)
-                                           : assign_scattered(var, &all->of[0], target);
+                 : is_view ? assign_view(var->tape, &all->of[0], target, (CadSlot)place)
+                           : assign_scattered(var, &all->of[0], target);
     }
     Py_XDECREF(part);
     return status;
