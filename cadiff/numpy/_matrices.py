@@ -66,9 +66,12 @@ class on_matrices:  # noqa: N801 - a decorator
         @functools.wraps(function)
         def of_turning(*args: Any, **kwargs: Any) -> Any:
             found = function(*map(np.real, args), **kwargs)
-            if np.isrealobj(found[0] if isinstance(found, tuple) else found):
-                raise ComplexResultError("this matrix has real results, which were to be complex")
-            return found
+            try:
+                assert real_results is not None  # else nothing turns
+                real_results(found)
+            except ComplexResultError:
+                return found
+            raise ComplexResultError("this matrix has real results, which were to be complex")
 
         self.of_turning = on_pairs(of_turning, real)
         self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")

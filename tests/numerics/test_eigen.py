@@ -42,6 +42,11 @@ def same(found: Any, expected: Any) -> None:
     assert found.tobytes() == numpy.ascontiguousarray(expected).tobytes()
 
 
+def of_kind(expected: Any) -> Any:
+    """What NumPy has computed, as reals if all are: from version 2.5 on it is complex always."""
+    return expected if numpy.any(numpy.imag(expected)) else numpy.real(expected)
+
+
 # --- values --------------------------------------------------------------------------------------
 
 
@@ -57,7 +62,7 @@ def same(found: Any, expected: Any) -> None:
 )
 def test_values_are_those_of_the_real_routine(f: Callable[[Any, Any], Any]) -> None:
     for a in MATRICES:
-        expected = f(numpy, a)
+        expected = of_kind(f(numpy, a))
         same(cadiff.vjp(lambda a: f(np, a), a)[0], expected)
         same(cadiff.jvp(lambda a: f(np, a), (a,), (a,))[0], expected)
         same(cadiff.jvp(lambda a: cadiff.vjp(lambda b: f(np, b), a)[0], (a,), (a,))[0], expected)
@@ -79,7 +84,7 @@ def test_programs_turn_back_where_eigenvalues_are_real_again() -> None:
         program = cadiff.compile(np.linalg.eigvals, optimize=optimize)
         for a in (TURNING, numpy.diag([1.0, 2.0, 4.0]), TURNING):
             for _ in range(2):
-                same(program(a), numpy.linalg.eigvals(a))
+                same(program(a), of_kind(numpy.linalg.eigvals(a)))
 
 
 def test_the_polynomial_of_a_real_matrix_is_real() -> None:
