@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 import cadiff
 
+from ..helpers.processes import isolated
+
 LATE = cadiff._LATER
-
-
-def run(program: str) -> str:
-    """What a program prints in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("module", LATE)
@@ -36,7 +27,7 @@ import sys, cadiff
 assert cadiff.grad(lambda x: cadiff.sin(x[0]) * x[1])([0.0, 2.0]) == [2.0, 0.0]
 print(*sorted(f"cadiff.{name}" for name in cadiff._LATER if f"cadiff.{name}" in sys.modules))
 """
-    assert run(program) == ""
+    assert isolated(program) == ""
 
 
 @pytest.mark.parametrize(
@@ -65,4 +56,4 @@ import cadiff.numpy
 again = {expression}
 print(type(found) is type(again), np.array_equal(cadiff.value(found), cadiff.value(again)))
 """
-    assert run(program) == "True True"
+    assert isolated(program) == "True True"

@@ -700,6 +700,7 @@ THROUGH: dict[str, tuple[Any, ...]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*with arguments of dtype=object:DeprecationWarning")
 @pytest.mark.parametrize("name", THROUGH)
 def test_functions_of_scipy_that_differentiate_themselves(name: str) -> None:
     function = getattr(cadiff.scipy.linalg, name, None)

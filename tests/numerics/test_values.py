@@ -123,16 +123,25 @@ def lifted(x: Any, mode: str) -> Any:
 HAS_AVX_512 = numpy._core._multiarray_umath.__cpu_features__.get("AVX512_SKX", False)
 
 
+def holds(condition: str) -> bool:
+    """Whether a row holds here: of a version of a library it does from that version on."""
+    if condition in ("", "AVX-512"):
+        return HAS_AVX_512 or not condition
+    library, version = condition.split()
+    here = {"NumPy": numpy, "SciPy": scipy}[library].__version__
+    return [*map(int, here.split(".")[:2])] >= [*map(int, version.split("."))]
+
+
 def allowed() -> list[tuple[str, bool, float]]:
     """The rows of the table: patterns of names, whether of complex numbers, how many epsilons.
 
-    A row for AVX-512 holds where NumPy has found that.
+    A row for AVX-512 holds where NumPy has found that, one for a version from that on.
     """
     rows = []
     for line in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        kind, _, processor = cells[1].partition(", ") if len(cells) == 4 else ("", "", "")
-        if kind in ("real", "complex") and (not processor or HAS_AVX_512):
+        kind, _, condition = cells[1].partition(", ") if len(cells) == 4 else ("", "", "")
+        if kind in ("real", "complex") and holds(condition):
             bound = math.inf if cells[2] == "any" else float(cells[2].split()[0])
             rows += [(name, kind == "complex", bound) for name in re.findall("`(.*?)`", cells[0])]
     return rows
