@@ -203,7 +203,7 @@ _FUNCTIONS = {
     "time": ("sleep",),
 }
 # Of these the methods of their classes, too: those that compute with paths, and read no files.
-_METHODS = {"pathlib": frozenset((*vars(pathlib.PurePath), "__getitem__", "__len__"))}
+_METHODS = {"pathlib": frozenset((*dir(pathlib.PurePath), "__getitem__", "__len__"))}
 # Functions of NumPy, SciPy and pandas that read files, or what others have set, or that set it.
 _OF_NUMBERS = frozenset(
     (

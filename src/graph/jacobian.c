@@ -1,6 +1,6 @@
 /* Jacobians entry by entry: of the rows of derivatives along edges, forward of numbers by the
  * variables and backward of the outputs by numbers, those that take fewer products. */
-#include "graph/rows.h"
+#include "graph/edge_rows.h"
 
 /* An entry is a number of its own, while tangents go in lanes and by arrays. By entries it is
  * faster with up to so many products for each edge, fewer where they are of products of matrices,

@@ -3,7 +3,7 @@
  * one; or, where lists would be long, bits, which are found for a strip of them at a time. */
 #include "graph/sparsity.h"
 
-#include "graph/rows.h"
+#include "graph/edge_rows.h"
 
 #include <string.h>
 

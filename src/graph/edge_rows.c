@@ -1,5 +1,5 @@
 /* See rows.h. */
-#include "graph/rows.h"
+#include "graph/edge_rows.h"
 
 #include "graph/inner.h"
 
