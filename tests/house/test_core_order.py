@@ -83,7 +83,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"insert"},
             {"split"},
             {"pull", "push", "forward"},
-            {"rows"},
+            {"edge_rows"},
             {"jacobian", "sparsity"},
         ],
     ),
