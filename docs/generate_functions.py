@@ -44,7 +44,7 @@ have `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 In all functions numbers are float64, so `dtype=` may name floats only. There is no `out=`: assign
 to an array made by `cadiff.numpy.zeros`. `where=` and `initial=` work. Functions that look at
 values (to order or select elements, or to find the interval of a table) choose as NumPy does, and
-the derivative is that of the choice. Where a line is NumPy's own, nothing is special:
+the derivative is that of the choice. Where nothing is said of a function, nothing is special:
 arguments that are numbers may carry derivatives, those that are indices and sizes have none.
 """
 
@@ -151,8 +151,10 @@ def home(original: Any) -> str:
 
 
 def remark(original: Any) -> str:
-    """The first line of what the package says about its function."""
+    """The first line of what the package says about its function; nothing if that is NumPy's."""
     text = FUNCTIONS[original].__doc__ or ""
+    if text == original.__doc__:
+        return ""
     return " ".join(text.strip().partition("\n\n")[0].split())
 
 
@@ -160,7 +162,7 @@ def lines_of(module: str, originals: list[Any]) -> Iterator[str]:
     yield f"## `{module}`\n\n"
     yield "| function | |\n|---|---|\n"
     for original in sorted(originals, key=lambda f: str(f.__name__).lower()):
-        yield f"| `{original.__name__}` | {remark(original)} |\n"
+        yield f"| `{original.__name__}` | {remark(original)} |\n".replace("|  |", "| |")
     yield "\n"
 
 
