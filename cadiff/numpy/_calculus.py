@@ -218,7 +218,7 @@ def unwrap(
 
 @implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Number:
-    c = np.cov(x, y, rowvar, dtype=dtype)
+    c = np.cov(as_number(x), None if y is None else as_number(y), rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     deviation = _table.sqrt(np.real(np.diag(c)))

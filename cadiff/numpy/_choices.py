@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding import Complex, Dual, Var, carries, depends, plain_values
+from ..binding import Complex, Dual, Var, carries, depends, is_complex_number, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
+from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.guards import held, truths
+from ..operations.guards import held, infinite, nans, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
 from ..ops import round as round_number
-from ._common import Number, as_number, existing, rearranged, refuse, unsupported
+from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
 
 # --- by masks ------------------------------------------------------------------------------------
 
@@ -78,6 +79,22 @@ def clip(
         -np.inf if low is None else as_number(low),
         np.inf if high is None else as_number(high),
     )
+
+
+@implements(np.nan_to_num)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Number:
+    """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
+    given, x = as_view(x), as_number(x)
+    largest = np.finfo(float).max
+    result = _table.where(nans(x), as_number(nan), x)
+    result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
+    result = _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
+    if copy or not given.ndim:
+        return result
+    given[...] = result
+    return given
 
 
 @implements(*existing("round", "around"))
@@ -337,6 +354,30 @@ FUNCTIONS[np.flatiter] = flatiter
 
 
 # --- piece by piece ------------------------------------------------------------------------------
+
+
+@implements_all(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Number:
+    """A function given by pieces, each applied to its own elements, as `numpy.piecewise`."""
+    x = as_number(x)
+    given = value(condlist)
+    alone = np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim > 0)
+    conditions = np.asarray([given] if alone else given, dtype=bool)
+    n = len(conditions)
+    if len(funclist) == n + 1:
+        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
+    elif len(funclist) != n:
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    if is_complex_number(x):
+        result = arrays.opened(np.zeros(x.shape, complex))
+    else:
+        result = arrays.blank(x.shape, x)
+    for condition, piece in zip(conditions, funclist, strict=True):
+        if not callable(piece):
+            result[condition] = piece
+        elif np.any(condition):
+            result[condition] = piece(x[condition], *args, **kw)
+    return result
 
 
 @implements(np.apply_along_axis)

@@ -440,3 +440,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if not np.can_cast(kind, complex, casting):
         raise TypeError(f"Cannot cast array data from {kind!r} according to the rule {casting!r}")
     dst[...] = src if where is True else ELEMENTWISE["where"](mask_of(where), src, dst)
+
+
+@implements_complex(np.nan_to_num)
+def nan_to_num(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return _together(*(_function(np.nan_to_num)(p, *args, **kwargs) for p in whole_parts(x)))

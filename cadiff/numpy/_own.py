@@ -19,32 +19,55 @@ from typing import Any
 
 import numpy as np
 
+from ..binding import carries
+from ..operations import table
 from ..operations.complexes import implements_all, implements_complex
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.replayed import is_mask
-from ._common import Number, as_view
+from ._common import Number, as_number, as_view
 
 # By the names of NumPy's modules: globals of the copies of their functions.
 _globals: dict[str, dict[str, Any]] = {}
 
 
 def own(
-    namespace: ModuleType, *names: str, register: Callable[..., Any] = implements_all
+    namespace: ModuleType,
+    *names: str,
+    register: Callable[..., Any] = implements_all,
+    written: tuple[str, ...] = (),
 ) -> dict[str, Callable[..., Any]]:
-    """Register NumPy's functions of these names that this version has; in a dict by name."""
+    """Register NumPy's functions of these names that this version has; in a dict by name.
+
+    They write into copies of the arguments called `written`.
+    """
     found = {name: getattr(namespace, name) for name in names if hasattr(namespace, name)}
-    return {name: register(each)(copied(each)) for name, each in found.items()}
+    return {name: register(each)(copied(each, written)) for name, each in found.items()}
 
 
-def copied(original: Any) -> Callable[..., Any]:
+def copied(original: Any, written: tuple[str, ...] = ()) -> Callable[..., Any]:
     """One of NumPy's functions, without its integers of few bits: as sizes these wrap around."""
     copy = _copied(original.__wrapped__)
+    names = copy.__code__.co_varnames
+    places = {names.index(name) for name in written if name in names}
 
     @functools.wraps(copy)
     def enter(*args: Any, **kwargs: Any) -> Any:
+        if written and any(carries(x) for x in (*args, *kwargs.values())):
+            args = tuple(_like(x, args, kwargs) if k in places else x for k, x in enumerate(args))
+            kwargs = {k: _like(x, args, kwargs) if k in written else x for k, x in kwargs.items()}
         return copy(*map(_whole, args), **{name: _whole(x) for name, x in kwargs.items()})
 
     return enter
+
+
+def _like(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Plain numbers as an array of the kind of those arguments that carry derivatives."""
+    kinds = [as_number(y) for y in (*args, *kwargs.values()) if carries(y)]
+    if x is None or carries(x) or 0 in np.shape(x) or not all(y.size for y in kinds):
+        return x
+    for y in kinds:
+        x = table.where(np.ones(np.shape(x), bool), as_number(x), y.reshape(-1)[0])
+    return x
 
 
 def _whole(x: Any) -> Any:
@@ -110,19 +133,20 @@ own(
     # pieces of arrays
     *("apply_over_axes", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack"),
     *("dsplit", "dstack", "extract", "flip", "fliplr", "flipud", "hsplit", "hstack"),
-    *("matrix_transpose", "piecewise", "resize", "roll", "rollaxis", "rot90", "tril", "triu"),
+    *("matrix_transpose", "resize", "roll", "rollaxis", "rot90", "tril", "triu"),
     *("unstack", "vsplit", "vstack"),
     # sums and differences
-    *("cov", "cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
+    *("cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
     # polynomials
     *("poly", "polyadd", "polyder", "polyint", "polysub", "polyval"),
-    # by values
-    *("nan_to_num", "real_if_close"),
+    "real_if_close",
 )
+own(np, "cov", written=("m", "fweights"))
 own(
     np,
-    *("geomspace", "intersect1d", "logspace", "polyfit", "setdiff1d", "setxor1d", "trim_zeros"),
+    *("geomspace", "intersect1d", "logspace", "setdiff1d", "setxor1d", "trim_zeros"),
     "union1d",
     register=implements,
 )
+own(np, "polyfit", register=implements, written=("x", "y"))
 own(np, "median", register=implements_complex)

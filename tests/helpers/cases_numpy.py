@@ -937,6 +937,33 @@ variants(
     {"fweights": WEIGHTS, "aweights": WEIGHTS + 0.5, "ddof": 1},
     value_rtol=1e-13,
 )
+POINTS = np.array([1.0, 2.0, 3.0, 4.5])
+for name, call, args in (
+    ("cov of plain numbers", lambda np, w: np.cov(POINTS, aweights=w), positive((4,))),
+    (
+        "cov of counted numbers",
+        lambda np, w: np.cov(POINTS, fweights=[1, 2, 1, 3], aweights=w),
+        positive((4,)),
+    ),
+    ("corrcoef of a list", lambda np, x, y: np.corrcoef([x, y]), normal((5,), (5,))),
+    (
+        "polyfit of plain points",
+        lambda np, y, w: np.polyfit(POINTS, y, 1, w=w),
+        positive((4,), (4,)),
+    ),
+    (
+        "polyfit of plain numbers",
+        lambda np, w: np.polyfit(POINTS, POINTS**2, 1, w=w),
+        positive((4,)),
+    ),
+    (
+        "nan_to_num of plain numbers",
+        lambda np, v: np.nan_to_num([1.0, np.nan], nan=v),
+        normal(()),
+    ),
+    ("nan_to_num of one", lambda np, v: np.nan_to_num(np.nan, nan=v), normal(())),
+):
+    case(name, call, args, dispatch=False, value_rtol=1e-11)
 case("cov of vector", lambda np, x: np.cov(x), normal((5,)), value_rtol=1e-13)
 case("cov of two", lambda np, x, y: np.cov(x, y), normal((5,), (5,)), value_rtol=1e-13)
 case("cov of columns", lambda np, x: np.cov(x, rowvar=False), normal((5, 2)), value_rtol=1e-13)

@@ -294,3 +294,14 @@ def test_what_is_real_enough_becomes_real() -> None:
     assert numpy.real_if_close(cadiff.Var(1.0 + 1e-3j), tol=0.01).dtype == float
     f = lambda x: numpy.real_if_close(x * (1.0 + 1e-15j)).sum()  # noqa: E731
     assert cadiff.grad(f)(numpy.array([1.0, 2.0])).tolist() == [1.0, 1.0]
+
+
+def test_pieces_of_plain_numbers_may_be_numbers() -> None:
+    points, v = numpy.array([1.0, 3.0]), numpy.array([0.5, 0.7])
+    pieces = lambda v: np.piecewise(points, [points > 2], [v[0], v[1]])  # noqa: E731
+    called = lambda v: np.piecewise(points, [points > 2], [lambda t, k: t * k, 0.0], v[0])  # noqa: E731
+    for jacobian in (cadiff.jacrev, cadiff.jacfwd):
+        assert jacobian(pieces)(v).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+        assert jacobian(called)(v).tolist() == [[0.0, 0.0], [3.0, 0.0]]
+    assert cadiff.value(pieces(cadiff.Var(v))).tolist() == [0.7, 0.5]
+    assert cadiff.grad(lambda x: np.piecewise(3.0, [True], [x]))(2.0) == 1.0
