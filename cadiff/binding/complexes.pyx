@@ -38,7 +38,7 @@ cpdef bint is_nothing(object x) noexcept:
 
 cdef object own(object x):
     """A part as that of another number: what is assigned to the one must not reach the other."""
-    return +x if cad_ndim(x) > 0 else x
+    return +x if cad_ndim(x) > 0 or CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x) else x
 
 
 cdef tuple both_parts(object x):

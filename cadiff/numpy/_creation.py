@@ -254,7 +254,7 @@ def array(
     made = _of_dtype("array", as_view(object), dtype)
     made = made if copy else _laid_out(made, order)
     if isinstance(made, Complex):
-        made = made.copy() if made.ndim and (copy or made is not object) else made
+        made = made.copy() if copy or made is not object else made
     elif copy:
         made = arrays.array(made) if made is object else arrays.opened(made)
     return (

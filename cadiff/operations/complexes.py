@@ -590,7 +590,7 @@ def _astype(
             f"a Complex does not become {np.dtype(dtype)}: take z.real, z.imag or abs(z); "
             "cadiff.value(z) has no derivative"
         )
-    return z.copy() if z.ndim and copy else z
+    return z.copy() if copy else z
 
 
 def _tolist(z: Any) -> Any:
@@ -613,7 +613,7 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     "tolist": _tolist,
     "fill": _filled,
     "flatten": _flattened,
-    "copy": lambda z, order="C": z,
+    "copy": lambda z, order="C": z.by_parts(arrays.copy),
     "compress": lambda z, condition, *how, **named: np.compress(condition, z, *how, **named),
     **{name: _of_numpy(getattr(np, name)) for name in METHODS_OF_NUMPY},
     **{name: found for name, found in ELEMENTWISE.items() if name[0] != "_"},

@@ -157,3 +157,30 @@ def test_it_joins_and_goes_to_functions_as_a_number() -> None:
         numpy.testing.assert_array_equal(derivative(f)(x), [5.0, 0.0])
     numpy.testing.assert_array_equal(cadiff.grad(lambda x: x[1, ...])(x), [0.0, 1.0])
     numpy.testing.assert_array_equal(cadiff.jacobian(lambda x: x[1, ...])(x), [0.0, 1.0])
+
+
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "copy": lambda v: v.copy(),
+    "array": lambda v: np.array(v),
+    "astype": lambda v: v.astype(complex),
+    "plus": lambda v: +v,
+    "a sum": lambda v: v + 0.0,
+    "a product": lambda v: v * 1.0,
+    "a quotient": lambda v: v / 1.0,
+    "the conjugate, twice": lambda v: v.conj().conj(),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_what_is_made_of_a_complex_view_is_a_number_of_its_own(
+    copied: Callable[[Any], Any],
+) -> None:
+    def f(x: Any) -> Any:
+        z = np.ones(3, complex)
+        number = copied(z[1, ...])
+        z[...] = x[1]
+        return number * x[0]
+
+    point, directions = numpy.array([1.5 + 0.5j, 3.0]), numpy.ones(2, complex)
+    assert cadiff.jvp(f, (point,), (directions,)) == (1.5 + 0.5j, 1.0 + 0.0j)
+    assert cadiff.vjp(f, point)[1](1.0).tolist() == [1.0, 0.0]
