@@ -381,6 +381,10 @@ def attempt(fails):
     assert cadiff.binding.tape_usage()["numbers"] == 0
 
 def job():
+    global limit
+    cadiff.grad(cadiff.sin)(1.0)  # malloc reserves much for a thread that is new to it
+    limit = address_space() + 150 * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     attempt(lambda: cadiff.grad(endless)(1.0))
     attempt(lambda: cadiff.grad(endless)(np.ones(8)))
     attempt(lambda: cadiff.jacobian(lambda x: [endless(x[0])])(np.ones(3)))
@@ -391,11 +395,6 @@ def job():
     print("done")
 
 cadiff.grad(cadiff.sin)(1.0)
-warm = threading.Thread(target=cadiff.grad(cadiff.sin), args=(1.0,))
-warm.start()
-warm.join()
-limit = address_space() + 150 * 2**20
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 thread = threading.Thread(target=job)
 thread.start()
 thread.join()
