@@ -8,7 +8,6 @@ import os
 import struct
 import sys
 import threading
-import zlib
 from math import prod
 
 import numpy as np
@@ -32,6 +31,7 @@ from .codes cimport (
 )
 
 from .codes import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .digests import counts_of, with_checksum
 
 
 cdef enum:
@@ -909,7 +909,7 @@ cdef bytes graph_as_bytes(Graph graph):
         graph.n_outputs, len(ids), parts.n_records, parts.n_words, parts.n_lists,
         parts.n_constants,
     )
-    body = b"".join([
+    return with_checksum([
         header,
         text,
         np.array(outputs, dtype="<u4").tobytes(),
@@ -921,7 +921,6 @@ cdef bytes graph_as_bytes(Graph graph):
         lists.astype("<u4").tobytes(),
         constants.astype("<f8").tobytes(),
     ])
-    return body + zlib.crc32(body).to_bytes(4, "little")
 
 
 cdef tuple taken_apart(records):
@@ -1024,18 +1023,12 @@ cdef bint are_calls_known(Graph graph) except -1:
 
 cdef list counts_of_graph(bytes given, str complaint):
     """What the header says."""
-    if given[:6] == _GRAPH_MAGIC[:6] and given[:8] != _GRAPH_MAGIC:
-        raise ValueError(
-            f"{complaint} in the format of cadiff {version_here()}: compile the function anew"
-        )
-    if len(given) < _GRAPH_HEADER.size + 4 or given[:8] != _GRAPH_MAGIC:
-        raise ValueError(complaint)
-    end = len(given) - 4
-    if zlib.crc32(given[:end]).to_bytes(4, "little") != given[end:]:
-        raise ValueError(f"{complaint}, or were damaged: the checksum is wrong")
-    _, *counts = _GRAPH_HEADER.unpack_from(given)
+    counts, room = counts_of(
+        given, _GRAPH_HEADER, _GRAPH_MAGIC, complaint,
+        f"{complaint} in the format of cadiff {version_here()}: compile the function anew",
+    )
     sizes = [count * np.dtype(kind).itemsize for kind, _, count in parts_in_order(counts)]
-    if counts[0] + sum(sizes) != end - _GRAPH_HEADER.size or not 1 <= counts[3] <= counts[6]:
+    if counts[0] + sum(sizes) != room or not 1 <= counts[3] <= counts[6]:
         raise ValueError(f"{complaint}: its parts are not of the lengths it says")
     if counts[2] > sys.maxsize:
         raise ValueError(f"{complaint}: it says that it has {counts[2]} operations")

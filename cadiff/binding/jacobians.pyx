@@ -6,7 +6,6 @@ This module chooses the sweeps that make a matrix by what they cost.
 
 import struct
 import sys
-import zlib
 from math import factorial, prod
 
 import numpy as np
@@ -30,6 +29,7 @@ from .arguments cimport ARRAY, Node
 from .recording cimport Recording
 from .gradients cimport pull_recorded
 
+from .digests import counts_of, with_checksum
 from .tape import is_constant
 
 
@@ -200,8 +200,7 @@ cdef class FrozenMap:
             parts.append(PyBytes_FromStringAndSize(
                 <const char *>items[k].data, items[k].count * cad_linear_item_size[k]
             ))
-        body = b"".join(parts)
-        return body + zlib.crc32(body).to_bytes(4, "little")
+        return with_checksum(parts)
 
 
 cdef void carry_numbers(const CadLinear *linear, size_t lanes, const double *source,
@@ -248,18 +247,12 @@ def thawed_map(given):
 cdef list counts_of_map(bytes given):
     """The number of places and the counts of all parts, as the header has them."""
     complaint = "these are not the bytes of a linear map"
-    if given[:6] == _MAP_MAGIC[:6] and given[:8] != _MAP_MAGIC:
-        raise ValueError(
-            f"{complaint} of this version of cadiff: make the map anew with cadiff.linearize"
-        )
-    if len(given) < _MAP_HEADER.size + 4 or given[:8] != _MAP_MAGIC:
-        raise ValueError(complaint)
-    end = len(given) - 4
-    if zlib.crc32(given[:end]).to_bytes(4, "little") != given[end:]:
-        raise ValueError(f"{complaint}, or were damaged: the checksum is wrong")
-    _, *counts = _MAP_HEADER.unpack_from(given)
+    counts, room = counts_of(
+        given, _MAP_HEADER, _MAP_MAGIC, complaint,
+        f"{complaint} of this version of cadiff: make the map anew with cadiff.linearize",
+    )
     size = sum([counts[k + 1] * <object>cad_linear_item_size[k] for k in range(CAD_LINEAR_PARTS)])
-    if size != end - _MAP_HEADER.size:
+    if size != room:
         raise ValueError(f"{complaint}: its parts are not of the lengths it says")
     return counts
 

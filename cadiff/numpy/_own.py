@@ -47,26 +47,26 @@ def own(
 def copied(original: Any, written: tuple[str, ...] = ()) -> Callable[..., Any]:
     """One of NumPy's functions, without its integers of few bits: as sizes these wrap around."""
     copy = _copied(original.__wrapped__)
-    names = copy.__code__.co_varnames
-    places = {names.index(name) for name in written if name in names}
+    places = [copy.__code__.co_varnames.index(name) for name in written]
 
     @functools.wraps(copy)
     def enter(*args: Any, **kwargs: Any) -> Any:
-        if written and any(carries(x) for x in (*args, *kwargs.values())):
-            args = tuple(_like(x, args, kwargs) if k in places else x for k, x in enumerate(args))
-            kwargs = {k: _like(x, args, kwargs) if k in written else x for k, x in kwargs.items()}
+        kinds = [x for x in (*args, *kwargs.values()) if written and carries(x)]
+        if kinds:
+            args = tuple(_alike(x, kinds) if k in places else x for k, x in enumerate(args))
+            kwargs = {k: _alike(x, kinds) if k in written else x for k, x in kwargs.items()}
         return copy(*map(_whole, args), **{name: _whole(x) for name, x in kwargs.items()})
 
     return enter
 
 
-def _like(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Plain numbers as an array of the kind of those arguments that carry derivatives."""
-    kinds = [as_number(y) for y in (*args, *kwargs.values()) if carries(y)]
-    if x is None or carries(x) or 0 in np.shape(x) or not all(y.size for y in kinds):
+def _alike(x: Any, kinds: list[Any]) -> Any:
+    """Plain numbers as an array of the kind of some that carry derivatives."""
+    kinds = [as_number(other) for other in kinds]
+    if x is None or carries(x) or 0 in np.shape(x) or not all(other.size for other in kinds):
         return x
-    for y in kinds:
-        x = table.where(np.ones(np.shape(x), bool), as_number(x), y.reshape(-1)[0])
+    for other in kinds:
+        x = table.where(np.ones(np.shape(x), bool), as_number(x), other.reshape(-1)[0])
     return x
 
 

@@ -1,4 +1,4 @@
-/* See rows.h. */
+/* See edge_rows.h. */
 #include "graph/edge_rows.h"
 
 #include "graph/inner.h"

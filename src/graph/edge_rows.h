@@ -38,8 +38,18 @@ typedef struct CadRows {
     CadMemory memory;
 } CadRows;
 
-/* Begin with edges between variables and outputs; the members so far are set. CAD_NO_MEMORY: as
- * graph->status. */
+/* Rows of the edges between variables and outputs, which are to begin. */
+static inline CadRows cad_rows_of(CadGraph *graph, const CadEdges *edges, const CadId *wrt,
+                                  size_t n_wrt, const CadId *outputs, size_t n_outputs) {
+    return (CadRows){.graph = graph,
+                     .edges = edges,
+                     .wrt = wrt,
+                     .outputs = outputs,
+                     .n_wrt = n_wrt,
+                     .n_outputs = n_outputs};
+}
+
+/* CAD_NO_MEMORY: as graph->status. */
 CadStatus cad_rows_begin(CadRows *rows);
 void cad_rows_free(CadRows *rows);
 

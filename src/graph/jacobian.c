@@ -27,13 +27,8 @@ CadStatus cad_graph_jacobian(CadGraph *graph, const CadId *wrt, size_t n_wrt, co
     *entries = NULL;
     const CadStatus status =
         cad_graph_edges(graph, wrt, n_wrt, outputs, n_outputs, MOST_EDGES, 0, &edges);
-    CadRows rows = {.graph = graph,
-                    .edges = &edges,
-                    .wrt = wrt,
-                    .outputs = outputs,
-                    .n_wrt = n_wrt,
-                    .n_outputs = n_outputs};
-    CadRows *r = &rows;
+    CadRows rows = cad_rows_of(graph, &edges, wrt, n_wrt, outputs, n_outputs);
+    CadRows *const r = &rows;
     r->most_products = most_products(&edges);
     r->most_work = SIZE_MAX;
     if (status == CAD_OK && !edges.too_many && cad_rows_begin(r) == CAD_OK) {

@@ -81,13 +81,8 @@ CadStatus cad_sparsity(CadGraph *graph, const CadId *wrt, size_t n_wrt, const Ca
     if (status != CAD_OK || edges.too_many) {
         return status != CAD_OK ? status : cad_pattern_full(n_outputs, n_wrt, pattern);
     }
-    CadRows rows = {.graph = graph,
-                    .edges = &edges,
-                    .wrt = wrt,
-                    .outputs = outputs,
-                    .n_wrt = n_wrt,
-                    .n_outputs = n_outputs};
-    CadRows *r = &rows;
+    CadRows rows = cad_rows_of(graph, &edges, wrt, n_wrt, outputs, n_outputs);
+    CadRows *const r = &rows;
     status = cad_rows_begin(r);
     if (status == CAD_OK) {
         cad_rows_set_way(r, n_wrt <= n_outputs);

@@ -2,7 +2,7 @@
  *
  * Where the reverse sweep does  A += g p(x, y, v),  its tangent is  A' += g' p + g (p_x x' + p_y
  * y'). The second partials p_x, p_y come from the partials of the table, evaluated over the dual
- * numbers of ops_duals.h with x' or y' set to 1; they are then shared by all lanes. */
+ * numbers of table/duals.h with x' or y' set to 1; they are then shared by all lanes. */
 #include "table/duals.h"
 #include "sweeps/sweeps.h"
 
