@@ -6,6 +6,40 @@ from .c_graph cimport CadGraph, CadId
 from .c_entries cimport CadStatus
 
 
+ctypedef void (*CadNativeLoop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+
+cdef extern from "kernels/stacks.h" nogil:
+    ctypedef struct CadStackKernel:
+        const char *name
+        const char *signature
+        CadNativeLoop loop
+
+    const CadStackKernel *cad_stack_kernels
+
+
+cdef extern from "program/native.h" nogil:
+    enum: CAD_MOST_ARGUMENTS, CAD_MOST_CORE, CAD_MOST_OUTER
+
+    ctypedef struct CadNative:
+        CadNativeLoop loop
+        void *data
+        int n_arguments
+        int n_results
+        const double *constants[8]
+        size_t starts[8]
+        size_t sizes[8]
+        int ndim
+        Py_ssize_t lengths[4]
+        Py_ssize_t strides[4][8]
+        Py_ssize_t dims[17]
+        Py_ssize_t steps[24]
+        bint may_fail
+        bint is_bounded
+        double low[8]
+        double high[8]
+        bint is_elementwise
+
+
 cdef extern from "program/program.h" nogil:
     ctypedef struct CadInstruction:
         pass
@@ -65,6 +99,7 @@ cdef extern from "program/program.h" nogil:
                                size_t n_shared, const CadId *roots, size_t n_roots,
                                CadProgram **program)
     void cad_program_free(CadProgram *program)
+    void cad_program_set_natives(CadProgram *program, const CadNative *const *natives)
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)

@@ -41,6 +41,8 @@ cdef class Code:
     cdef bint has_lanes  # whether points can be computed side by side
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
+    cdef list natives         # of each of them: what carries it out in C, or None,
+    cdef const CadNative **natives_in_c
     cdef size_t n_along       # directions at a time, if it is for several
 
     cdef inline size_t room(self) noexcept:
@@ -73,6 +75,7 @@ cdef class Code:
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2
+    cdef int set_natives(self) except -1
     cdef void choose_along(self) noexcept
     cdef size_t lanes(self, size_t n_points)
     cdef long carry_along(self, double *room, const double *own, double *results,
@@ -84,6 +87,6 @@ cdef int hold_finite(list atoms, str name) except -1
 cdef list are_any(const uint8_t *wanted, list sizes)
 cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
                         double *results) noexcept with gil
-cdef bint goes_over_lanes(step) except -1
+cdef bint go_over_lanes(list steps, list natives) except -1
 cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
                          double *results) noexcept with gil

@@ -1,6 +1,7 @@
 """Programs made from graphs: running them, and taking them apart to be written as text."""
 
 import os
+import re
 import threading
 from math import prod
 
@@ -20,7 +21,7 @@ from cpython.pythread cimport (
 )
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint32_t, uint8_t
+from libc.stdint cimport int32_t, intptr_t, uint32_t, uint8_t
 from libc.string cimport memset, memcpy
 from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 
@@ -362,6 +363,7 @@ cdef class Code:
             at[0] = self.other
         cad_program_free(self.program)
         cad_memory_free(self.spare)
+        cad_memory_free(self.natives_in_c)
 
     @property
     def n_inputs(self):
@@ -484,6 +486,21 @@ cdef class Code:
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""
         return parts_of_code(self)
+
+    cdef int set_natives(self) except -1:
+        """Have C carry out what it can of the steps."""
+        cdef Py_ssize_t k, n = len(self.steps)
+        if not self.program.has_calls:
+            return 0
+        self.natives = [native_of_step(step) for step in self.steps]
+        self.natives_in_c = <const CadNative **>cad_memory_zeroed(n, sizeof(CadNative *))
+        if self.natives_in_c == NULL:
+            check(CAD_NO_MEMORY)
+        for k in range(n):
+            if self.natives[k] is not None:
+                self.natives_in_c[k] = &(<Native>self.natives[k]).call
+        cad_program_set_natives(self.program, self.natives_in_c)
+        return 0
 
     cdef void choose_along(self) noexcept:
         """Have so many directions side by side that their numbers stay in the cache."""
@@ -612,6 +629,9 @@ class _Step:
     def name(self):
         return rule_name(self.rule)
 
+    def __getstate__(self):
+        return {name: x for name, x in self.__dict__.items() if name != "native"}
+
     def sizes(self):
         return tuple([sum([np.size(x) for x in group]) for group in (self.operands, self.results)])
 
@@ -623,6 +643,177 @@ class _Step:
         if way == "push":
             return self.rule.push(list(operands), list(results), list(given), wanted)
         return self.rule.pull(list(operands), list(results), list(given), wanted)
+
+
+# --- what carries steps out in C -----------------------------------------------------------------
+
+cdef extern from "numbers/module/module.h":
+    bint cad_loop_over_doubles(object function, int n_operands, int n_results, CadNativeLoop *loop,
+                               void **data)
+
+
+@cython.final
+cdef class Native:
+    """A loop of a ufunc, or of a generalized one, over operands and results of fixed shapes."""
+
+    cdef CadNative call
+    cdef list owners  # what it points to
+
+
+cdef dict known_natives = {}
+
+cdef enum:
+    MOST_NATIVES = 4096
+
+
+def native_of(function, list arguments, list results, tuple bounds=()):
+    """What carries out `results = function(*arguments)` in C; None if there is no such loop.
+
+    The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
+    src/kernels/stacks.c, and what else it is told, an int. An argument is a constant, or
+    (begin, shape): an operand that begins there in the row of operands. Results are told by their
+    shapes. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
+    it is if a loop over matrices answers nan.
+    """
+    key = None
+    if all([isinstance(x, tuple) for x in arguments]):
+        key = function, tuple(arguments), tuple(results), bounds
+        if key in known_natives:
+            return known_natives[key]
+    native = new_native(function, arguments, results, bounds)
+    if key is not None:
+        if len(known_natives) >= MOST_NATIVES:
+            known_natives.clear()
+        known_natives[key] = native
+    return native
+
+
+cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadNative *call):
+    """The signature of a function whose loop was found; None if it has none."""
+    cdef const CadStackKernel *kernel = cad_stack_kernels
+    if not isinstance(function, tuple):
+        if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
+            return None
+        signature = getattr(function, "signature", None)
+        return b"" if signature is None else signature.replace(" ", "").encode()
+    name, told = function
+    while kernel.name != name.encode():
+        kernel += 1
+    call.loop = kernel.loop
+    call.data = <void *><intptr_t>told
+    return kernel.signature
+
+
+cdef Native new_native(function, list arguments, list results, tuple bounds):
+    cdef Native native = Native.__new__(Native)
+    cdef CadNative *call = &native.call
+    cdef Py_ssize_t i, k, m, n_operands = len(arguments), n = n_operands + len(results), at = 0
+    cdef bytes signature
+    if n > CAD_MOST_ARGUMENTS:
+        return None
+    signature = find_loop(function, n_operands, len(results), call)
+    if signature is None:
+        return None
+    native.owners = [function]
+    shapes = []
+    for k in range(n_operands):
+        if isinstance(arguments[k], tuple):
+            call.starts[k], shape = arguments[k]
+        else:
+            array = np.ascontiguousarray(arguments[k], dtype=np.float64)
+            shape = np.shape(arguments[k])
+            native.owners.append(array)
+            call.constants[k] = <const double *>cnp.PyArray_DATA(array)
+        shapes.append(shape)
+    shapes += results
+    if any([0 in shape for shape in shapes]):
+        return None
+    for k in range(n_operands, n):
+        call.starts[k] = at
+        at += prod(shapes[k])
+    cores = [()] * n
+    if signature:
+        cores = [tuple(part.split(b",")) if part else ()
+                 for part in re.findall(rb"\(([^)]*)\)", signature)]
+    outer, strides, core_lengths, core_steps = [], [], {}, []
+    for k in range(n):
+        call.sizes[k] = prod(shapes[k])
+        m = len(shapes[k]) - len(cores[k])
+        if m < 0:
+            return None
+        steps = strides_in_order(shapes[k])
+        for name, length in zip(cores[k], shapes[k][m:]):
+            if core_lengths.setdefault(name, length) != length:
+                return None
+        core_steps += steps[m:]
+        outer.append(shapes[k][:m])
+        strides.append(steps[:m])
+    lengths = np.broadcast_shapes(*outer)
+    if any([shape != lengths for shape in outer[n_operands:]]):
+        return None
+    spread = [
+        [0] * (len(lengths) - len(shape))
+        + [0 if length == 1 else step for length, step in zip(shape, steps)]
+        for shape, steps in zip(outer, strides)
+    ]
+    axes = merged_axes(lengths, spread)
+    if len(axes) > CAD_MOST_OUTER + 1 or len(core_steps) > CAD_MOST_CORE:
+        return None
+    call.n_arguments, call.n_results, call.ndim = n, len(results), len(axes) - 1
+    for i in range(call.ndim):
+        call.lengths[i] = axes[i][0]
+        for k in range(n):
+            call.strides[i][k] = axes[i][1][k]
+    length, along = axes[call.ndim]
+    call.dims[0] = length
+    for k in range(n):
+        call.steps[k] = along[k]
+    for i, length in enumerate(core_lengths.values()):
+        call.dims[1 + i] = length
+    for i, step in enumerate(core_steps):
+        call.steps[n + i] = step
+    call.may_fail = signature != b""
+    call.is_bounded = bounds != ()
+    for k in range(n_operands):
+        call.low[k], call.high[k] = bounds[k] if bounds else (-INFINITY, INFINITY)
+    call.is_elementwise = (
+        not call.may_fail and call.ndim == 0
+        and all([call.sizes[k] == call.sizes[n - 1] and call.constants[k] == NULL
+                 for k in range(n)])
+    )
+    return native
+
+
+cdef list strides_in_order(shape):
+    """In bytes, of an array in C order."""
+    strides, step = [], 8
+    for length in reversed(shape):
+        strides.insert(0, step)
+        step *= length
+    return strides
+
+
+cdef list merged_axes(tuple lengths, list strides):
+    """Axes (length, step of each argument), fewer where two of them are gone through like one."""
+    axes = []
+    for i, length in enumerate(lengths):
+        steps = [each[i] for each in strides]
+        if length == 1:
+            continue
+        before, along = axes.pop() if axes else (1, [step * length for step in steps])
+        if along != [step * length for step in steps]:
+            axes.append((before, along))
+            before = 1
+        axes.append((before * length, steps))
+    return axes or [(1, [8] * len(strides))]
+
+
+cdef object native_of_step(step):
+    """What carries a step out in C: None if its rule tells nothing of that."""
+    if "native" not in step.__dict__:
+        find = getattr(step.rule, "native", None)
+        step.native = None if find is None else find(step.operands, step.results)
+    return step.native
 
 
 class _OpaqueDerivative:
@@ -754,9 +945,11 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
         return failed(error)
 
 
-cdef bint goes_over_lanes(step) except -1:
-    """Whether many points are one call of its rule: see `call_lanes`."""
-    return getattr(step.rule, "goes_over_lanes", False)
+cdef bint go_over_lanes(list steps, list natives) except -1:
+    """Whether calls for many points side by side are possible, and better than one by one in C."""
+    if None not in natives and not all([(<Native>each).call.is_elementwise for each in natives]):
+        return False
+    return all([getattr(step.rule, "goes_over_lanes", False) for step in steps])
 
 
 cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,

@@ -27,7 +27,7 @@ from .atoms cimport shape
 from .guards cimport noted_guards
 from .recording cimport Guarded, Recording
 from .codes cimport (
-    are_any, as_steps, carry_out_lanes, carry_out_step, Code, goes_over_lanes, hold_finite,
+    are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
 from .codes import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
@@ -453,9 +453,10 @@ cdef class Graph:
         code.program.call = carry_out_step
         code.program.call_lanes = carry_out_lanes
         code.program.owner = <void *>self.steps
+        code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
         code.has_lanes = not code.program.has_arrays and (
-            not code.program.has_calls or all([goes_over_lanes(step) for step in self.steps])
+            code.natives is None or go_over_lanes(self.steps, code.natives)
         )
         return code
 

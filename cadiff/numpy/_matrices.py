@@ -109,6 +109,10 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_complex.deftogether(maker)
         self.of_turning.deftogether(maker)
 
+    def runs_in_c(self, loop: Any, takes: tuple[int, ...] | None = None) -> None:
+        """What programs call for real matrices: see `primitive.loop`."""
+        self.of_real.loop, self.of_real.loop_takes = loop, takes
+
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """Forward rules, one for each argument."""
         for form in self._forms:

@@ -158,6 +158,7 @@ def _lu(a: Any) -> Any:
     return binding.factor_lu(a)
 
 
+_lu.runs_in_c(("factor_lu", 0))
 _lu.defvjp(None)
 _lu.defjvp(None)
 
@@ -174,6 +175,9 @@ def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> An
 
 
 _solve_factored.called = "solve"
+_solve_factored.runs_in_c(
+    lambda a, b, lu, order, adjoint: ("solve_factored", int(adjoint)), takes=(2, 3, 1)
+)
 solves(_solve_factored, _solve_factored, factors=2, unread=(0, 1))
 
 

@@ -77,6 +77,16 @@ class primitive:  # noqa: N801 - a decorator
     # Python, which copies operands and results. NotImplemented: this call cannot be written so.
     written_out: Callable[..., Any] | None = None
 
+    # What programs call in C instead of the function, if that is no ufunc: one, or a function of
+    # the arguments that answers one or None (see `binding.native_of`).
+    loop: Any = None
+
+    # Which arguments it takes; None: all of them.
+    loop_takes: tuple[int, ...] | None = None
+
+    # Outside of these bounds, a pair for each of them, an operand is for the function itself.
+    loop_bounds: tuple[tuple[float, float], ...] = ()
+
     # A maker for the first arguments taken together, whose cotangents share work: its pull answers
     # those of all of them.
     together: Callable[..., Callable[[Any], Sequence[Any]]] | None = None
@@ -294,6 +304,15 @@ class primitive:  # noqa: N801 - a decorator
         if push is None:
             return k in self.pushes and pull is None
         return not is_partial(push) or is_partial(pull)
+
+    def _loop(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Sequence[int]]:
+        """What carries a call out in C, and which arguments it takes: see `loop`."""
+        loop = self.function if self.loop is None else self.loop
+        if isinstance(loop, np.ufunc):
+            loop = None if kwargs else loop
+        elif callable(loop):
+            loop = None if loop is self.function else loop(*args, **kwargs)
+        return loop, range(len(args)) if self.loop_takes is None else self.loop_takes
 
     # --- calls
 

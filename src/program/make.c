@@ -158,6 +158,19 @@ size_t cad_program_cost(const CadProgram *program) {
     return program->n_operations + 3 * program->n_singles + program->n_places;
 }
 
+void cad_program_set_natives(CadProgram *program, const CadNative *const *natives) {
+    program->natives = natives;
+    program->has_calls = 0;
+    for (size_t k = 0; k < program->n_code; k++) {
+        const CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_CALL && natives[i->z] == NULL) {
+            program->has_calls = 1;
+        } else if (i->kind == CAD_CALL) {
+            program->n_operations += i->n + (size_t)i->y;
+        }
+    }
+}
+
 #define FREE(type, items, n) cad_memory_free(program->items);
 #define BYTES(type, items, n) +program->n * sizeof(type)
 

@@ -7,6 +7,7 @@
 #define CAD_PROGRAM_H
 
 #include "graph/graph.h"
+#include "program/native.h"
 
 typedef enum CadStepKind {
     CAD_SINGLES, /* `n` operations on single numbers, from singles[x] on, `y` times */
@@ -87,7 +88,7 @@ typedef struct CadProgram {
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
-    int has_calls;
+    int has_calls; /* which are for the owner */
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);
@@ -95,6 +96,7 @@ typedef struct CadProgram {
     int (*call_lanes)(void *owner, uint32_t number, size_t lanes, const double *operands,
                       double *results);
     void *owner;
+    const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
 } CadProgram;
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
@@ -108,6 +110,10 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                            CadProgram **program);
 
 void cad_program_free(CadProgram *program);
+
+/* Have C carry out the calls that it can: one for each number, NULL for those of the owner. They
+ * have to outlive the program. */
+void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.
  */

@@ -345,6 +345,10 @@ static long failed_check(const CadCheck *checks, size_t n, const Places *places)
     return -1;
 }
 
+static const CadNative *native_of(const CadProgram *program, const CadInstruction *call) {
+    return program->natives != NULL ? program->natives[call->z] : NULL;
+}
+
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
                             const Places *places) {
@@ -385,11 +389,15 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         }
         break;
     }
-    case CAD_CALL:
-        if (program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) < 0) {
+    case CAD_CALL: {
+        const CadNative *const native = native_of(program, i);
+        const double *const operands = base_of(places, i->x) + i->x;
+        if ((native == NULL || !cad_native_run(native, operands, out)) &&
+            program->call(program->owner, (uint32_t)i->z, operands, out) < 0) {
             return CAD_CALL_FAILED;
         }
         break;
+    }
     case CAD_COMPARE:
         return failed_check(program->checks + i->x, i->n, places);
     case CAD_TAKE_BY:
@@ -681,10 +689,16 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
                           lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
         }
         break;
-    case CAD_CALL:
-        return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count,
-                                   lanes_of_place(lanes, i->x).data,
-                                   lanes_of_place(lanes, i->out).data);
+    case CAD_CALL: {
+        const CadNative *const native = native_of(program, i);
+        const double *const operands = lanes_of_place(lanes, i->x).data;
+        double *const results = lanes_of_place(lanes, i->out).data;
+        if (native != NULL && native->is_elementwise &&
+            cad_native_run_lanes(native, lanes.count, operands, results)) {
+            break;
+        }
+        return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);
+    }
     default: /* plans are for one lane, and checks are made at the end */
         break;
     }

@@ -29,7 +29,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "series"},
+            {"directions", "series", "stacks"},
         ],
     ),
     (
@@ -90,6 +90,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "program",
         [
+            {"native"},
             {"program"},
             {"maker"},
             {"chains"},

@@ -27,6 +27,10 @@ int cad_check_loops_over_objects(PyObject *numpy);
 
 PyObject *cad_make_ufunc(CadOp op);
 
+/* The loop of a ufunc that takes doubles and gives doubles; answers whether it has one. */
+int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
+                          PyUFuncGenericFunction *loop, void **data);
+
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 void cad_borrow_loops(PyObject *const *functions);
 

@@ -179,22 +179,33 @@ PyObject *cad_make_ufunc(CadOp op) {
                                    PyUFunc_None, cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
-/* Let the core use a ufunc's own loop over doubles for an operation. */
-static void borrow_loop(CadOp op, PyObject *function, int arity) {
+int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
+                          PyUFuncGenericFunction *loop, void **data) {
     if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
-        return;
+        return 0;
     }
     const PyUFuncObject *ufunc = (const PyUFuncObject *)function;
-    for (int i = 0; i < ufunc->ntypes && ufunc->nin == arity && ufunc->nout == 1; i++) {
+    for (int i = 0; i < ufunc->ntypes && ufunc->nin == n_operands && ufunc->nout == n_results;
+         i++) {
         int doubles = ufunc->functions[i] != NULL;
-        for (int k = 0; k <= arity; k++) {
+        for (int k = 0; k < ufunc->nargs; k++) {
             doubles = doubles && ufunc->types[i * ufunc->nargs + k] == NPY_DOUBLE;
         }
         if (doubles) {
-            cad_set_loop(op, (CadLoopFunction)ufunc->functions[i],
-                         ufunc->data == NULL ? NULL : (void *)ufunc->data[i]);
-            return;
+            *loop = ufunc->functions[i];
+            *data = ufunc->data == NULL ? NULL : (void *)ufunc->data[i];
+            return 1;
         }
+    }
+    return 0;
+}
+
+/* Let the core use a ufunc's own loop over doubles for an operation. */
+static void borrow_loop(CadOp op, PyObject *function, int arity) {
+    PyUFuncGenericFunction loop;
+    void *data;
+    if (cad_loop_over_doubles(function, arity, 1, &loop, &data)) {
+        cad_set_loop(op, (CadLoopFunction)loop, data);
     }
 }
 

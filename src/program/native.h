@@ -1,0 +1,39 @@
+/* Calls that C carries out by itself: a loop in the form of NumPy's, over stacks of operands. */
+#ifndef CAD_PROGRAM_NATIVE_H
+#define CAD_PROGRAM_NATIVE_H
+
+#include "kernels/stacks.h"
+
+#include <stddef.h>
+
+enum { CAD_MOST_ARGUMENTS = 8, CAD_MOST_CORE = 16, CAD_MOST_OUTER = 4 };
+
+/* Arguments are operands and constants, then results. Operands stand in a row, as do results, each
+ * of them in C order. */
+typedef struct CadNative {
+    CadStackLoop *loop;
+    void *data;
+    int n_arguments, n_results;
+    const double *constants[CAD_MOST_ARGUMENTS]; /* NULL: an operand or a result, */
+    size_t starts[CAD_MOST_ARGUMENTS];           /* which begins there in its row */
+    size_t sizes[CAD_MOST_ARGUMENTS];            /* how many numbers it has */
+    int ndim;                                    /* axes around the loop */
+    ptrdiff_t lengths[CAD_MOST_OUTER];
+    ptrdiff_t strides[CAD_MOST_OUTER][CAD_MOST_ARGUMENTS]; /* in bytes */
+    ptrdiff_t dims[1 + CAD_MOST_CORE];
+    ptrdiff_t steps[CAD_MOST_ARGUMENTS + CAD_MOST_CORE];
+    int may_fail;   /* a result that begins with nan says that there is none */
+    int is_bounded; /* an operand outside of its bounds is not for the loop */
+    double low[CAD_MOST_ARGUMENTS], high[CAD_MOST_ARGUMENTS];
+    int is_elementwise; /* all operands have as many numbers as the result: points side by side are
+                         * longer rows */
+} CadNative;
+
+/* Answers whether it was carried out; else it is for the owner of the call, who may raise. */
+int cad_native_run(const CadNative *call, const double *operands, double *results);
+
+/* The same for points whose numbers stand side by side, of a call that is elementwise. */
+int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,
+                         double *results);
+
+#endif
