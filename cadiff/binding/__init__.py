@@ -90,9 +90,11 @@ from .complexes import (
     whole_parts_of,
 )
 from .entries import (
+    Entered,
     TapeProgram,
     WithoutPrograms,
     are_views_of_one,
+    enter_after,
     takes_entries,
     tape_program_of,
 )

@@ -379,6 +379,11 @@ cdef class Code:
         return self.program.n_operations
 
     @property
+    def calls_python(self):
+        """Whether a step is carried out by its rule, and not in C."""
+        return self.program.has_calls
+
+    @property
     def shape(self):
         """Instructions, single operations among them, places, checks."""
         return (

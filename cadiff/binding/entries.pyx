@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 cimport cython
+from cpython.exc cimport PyErr_Clear
 from cpython.list cimport PyList_GET_SIZE
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
@@ -28,13 +29,23 @@ from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
 from .tape cimport Context, DirectRule, MOST_AXES, view_of
-from .atoms cimport active_of, highest_tag
+from .atoms cimport active_of, highest_tag, shape
 from .codes cimport Code
+from .rules cimport pull_rule, pull_rule_along, push_rule
 from .graphs cimport Graph, Ids, Making
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
+from .codes import CallError
+from .rules import is_real_array
 from .sparse import plan_matrix
+
+cdef extern from "numbers/objects/threads.h":
+    object cad_enter_new_tape()
+    int cad_return_to_tape(object before) except -1
+
+cdef enum SweepKind:
+    PULL, PUSH, SECOND
 
 cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
@@ -111,6 +122,7 @@ cdef class TapeProgram:
     cdef list outputs     # the shape of each
     cdef size_t n_outputs # numbers
     cdef bint is_pull     # of a program that is on the tape, with its guards
+    cdef object otherwise # a rule that does the same where a derivative chooses in another way
     cdef Code values
     cdef dict choices     # by what is active, and whether the tape is to be replayed
 
@@ -135,6 +147,10 @@ cdef class TapeProgram:
                     self.choices.clear()
                 self.choices[key] = chosen
         return chosen
+
+    def shows(self):
+        """Of each output whether it carries a derivative, if all inputs do."""
+        return [shown != 0 for shown in self.chosen(False, bytes([1] * len(self.inputs))).shown]
 
     def call(self, list atoms):
         """The outputs for these inputs, in atoms: Vars, floats and arrays; or a guard that has
@@ -393,6 +409,7 @@ cdef class ActiveProgram(DirectRule):
     cdef TapeProgram pulled     # inputs, cotangents -> cotangents of what is active
     cdef TapeProgram pushed     # inputs, tangents of what is active -> outputs, their tangents
     cdef Code second      # the same of `pulled`, by all its inputs that move
+    cdef bint are_made[3] # the codes of these sweeps
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
 
     runs_again = False
@@ -445,12 +462,30 @@ cdef class ActiveProgram(DirectRule):
                     )
         return self.second
 
+    cdef Code code_of(self, SweepKind sweep):
+        """What carries the entry out in a sweep. It is made when the first one comes by, which must
+        not meet what rules of steps record then."""
+        if self.are_made[<int>sweep]:
+            return self.find_code(sweep)
+        before = cad_enter_new_tape()
+        try:
+            self.find_code(sweep)
+            self.are_made[<int>sweep] = True
+        finally:
+            cad_return_to_tape(before)
+        return self.find_code(sweep)
+
+    cdef Code find_code(self, SweepKind sweep):
+        if sweep == PULL:
+            return self.backwards().value()
+        return self.forwards().value() if sweep == PUSH else self.backwards_along()
+
     cdef int note_guards(self, CadTape *tape, CadSlot slot) except -1:
         """A replay has to meet the same outcomes, which stand behind the outputs."""
         cdef Graph graph = self.whole.graph
         cdef size_t k, n = self.whole.n_outputs
         for k in range(self.n_slots - n):
-            tape.values[slot + n + k] = graph.graph.guards[k].value
+            tape.values[slot + n + k] = graph.own_guards[k].value
             if (<const char *>self.noted)[k]:
                 check(cad_guard_note(tape, <CadSlot>(slot + n + k), 1, graph.guards[k]))
         return 0
@@ -464,7 +499,7 @@ cdef class ActiveProgram(DirectRule):
         ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
-        cdef Code code = self.backwards().value()
+        cdef Code code = self.code_of(PULL)
         cdef CadSlot out = tape.entries[index].out
         cdef size_t n = self.whole.n_outputs
         cdef double *room = code.take_room()
@@ -478,16 +513,22 @@ cdef class ActiveProgram(DirectRule):
                 cad_program_read(code.program, room, results)
                 self.add(tape, index, NULL, results)
         code.give_back(room)
-        return self.check_met(missed)
+        return 0 if self.is_met(missed) else pull_rule(tape, index, self.whole.otherwise)
 
-    cdef int check_met(self, long missed) except -1:
-        """Guards hold where they held when the entry was made, unless its operands were changed
-        by something else than an operation."""
+    cdef bint is_met(self, long missed) except -1:
+        """Whether a derivative was found; else it is for the rule that does the same, if there is
+        one. Guards of f hold where they held when the entry was made, unless its operands were
+        changed by something else than an operation."""
+        if missed != -1 and self.whole.otherwise is not None:
+            PyErr_Clear()
+            return False
+        if missed == CAD_CALL_FAILED:
+            check(CAD_RAISED)
         if missed != -1:
             raise RuntimeError(
                 f"an argument was written to after {self.whole.name} had read it: pass a copy"
             )
-        return 0
+        return True
 
     cdef void add(self, CadTape *tape, size_t index, const CadAlong *along,
                   const double *terms) noexcept:
@@ -537,7 +578,7 @@ cdef class ActiveProgram(DirectRule):
                 numbers = take(at, operand.shape_and_strides, strides, operand.ndim, numbers)
 
     cdef int push_here(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
-        cdef Code code = self.forwards().value()
+        cdef Code code = self.code_of(PUSH)
         cdef CadLanes lanes = along.tangents
         cdef CadSlot out = tape.entries[index].out
         cdef size_t i, lane, n = self.whole.n_outputs
@@ -555,10 +596,12 @@ cdef class ActiveProgram(DirectRule):
             for i in range(n):
                 lanes.data[(out - lanes.base + i) * lanes.count + lane] = results[n + i]
         code.give_back(room)
-        return self.check_met(missed)
+        if self.is_met(missed):
+            return 0
+        return push_rule(tape, index, lanes, self.whole.otherwise)
 
     cdef int pull_along(self, CadTape *tape, size_t index, const CadAlong *along) except -1:
-        cdef Code code = self.backwards_along()
+        cdef Code code = self.code_of(SECOND)
         cdef CadLanes adjoints = along.adjoints
         cdef CadSlot out = tape.entries[index].out
         cdef size_t i, lane, n = self.whole.n_outputs
@@ -592,7 +635,9 @@ cdef class ActiveProgram(DirectRule):
                 self.add(tape, index, along, results)
             self.lanes(tape, index, adjoints, lane, results + self.n_active, True)
         code.give_back(room)
-        return self.check_met(missed)
+        if self.is_met(missed):
+            return 0
+        return pull_rule_along(tape, index, along, self.whole.otherwise)
 
     cdef MatrixPlan jacobian(self):
         if self.plan is None:
@@ -610,7 +655,7 @@ cdef class ActiveProgram(DirectRule):
         take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
         found = plan.run(inputs)
         if not cnp.PyArray_Check(found):
-            self.check_met(0)
+            raise RuntimeError(f"the derivative of {self.whole.name} cannot be frozen here")
         n = cnp.PyArray_SIZE(found)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
@@ -646,7 +691,8 @@ cdef class ActiveProgram(DirectRule):
         atoms = operands + cotangents
         found = pulled.put(tape, atoms, active_of(tape, atoms, pulled.inputs))
         if type(found) is not list:
-            self.check_met(0)
+            self.is_met(0)
+            return self.whole.otherwise.pull(operands, results, cotangents)
         terms = iter(found)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 
@@ -699,9 +745,115 @@ cdef ActiveProgram new_active_program(TapeProgram whole, bytes active, bint guar
     return chosen
 
 
-def tape_program_of(Graph graph, str name, list inputs, list shapes):
-    """A graph whose inputs and outputs are atoms of these shapes, as a TapeProgram."""
-    return new_tape_program(graph, name, inputs, shapes)
+def tape_program_of(Graph graph, str name, list inputs, list shapes, otherwise=None):
+    """A graph whose inputs and outputs are atoms of these shapes, as a TapeProgram.
+
+    otherwise: a rule (see record_rule) for calls whose derivative chooses in another way than at the
+    point of the recording; without it, what is recorded chooses by values of f alone.
+    """
+    cdef TapeProgram program = new_tape_program(graph, name, inputs, shapes)
+    program.otherwise = otherwise
+    return program
+
+
+# --- functions as entries ------------------------------------------------------------------------
+
+cdef enum:
+    MOST_FORMS = 128    # of calls of one function
+    MOST_NUMBERS = 4096 # of one call: more pay by themselves
+
+
+cdef int first_calls = 8  # of a form, which run the function
+
+
+def enter_after(int calls):
+    """Have programs made when a form is met for so many times; answers how many it took."""
+    global first_calls
+    before, first_calls = first_calls, calls
+    return before
+
+
+@cython.final
+cdef class Form:
+    """Calls with arguments of the same shapes, and the same others."""
+
+    cdef int n_calls, n_missed
+    cdef TapeProgram program
+    cdef object restored
+
+
+@cython.final
+cdef class Entered:
+    """A function whose calls are entries of the tape: what it records is made a program once.
+
+    make(args, names) records a call, and answers (program, restored), or None; `restored` makes of
+    the outputs what the function returns. Where no program serves, the function is to run.
+    """
+
+    cdef object make
+    cdef dict forms
+
+    def __init__(self, make):
+        self.make = make
+        self.forms = {}
+
+    cdef tuple form_of(self, tuple args, tuple names, list atoms):
+        """What tells a call from others; None if there may be no program of it. `atoms` gets the
+        numbers among the arguments."""
+        cdef Py_ssize_t size = 0
+        cdef list form = [names]
+        for arg in args:
+            if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
+                lengths = shape(arg)
+                if 0 in lengths:
+                    return None
+                size += prod(lengths)
+                atoms.append(arg)
+                form.append(lengths)
+            elif arg is None or type(arg) in (int, bool, str):
+                form.append((None, type(arg), arg))
+            else:
+                return None
+        return None if size > MOST_NUMBERS else tuple(form)
+
+    def __call__(self, tuple args, tuple names):
+        """What the function returns; NotImplemented if it is to run. The last arguments have
+        names."""
+        cdef CadTape *tape = cad_current_tape()
+        cdef Form form
+        cdef list atoms = []
+        cdef bytes active
+        if cad_state.guarding > 0 or not takes_entries():
+            return NotImplemented
+        key = self.form_of(args, names, atoms)
+        if key is None:
+            return NotImplemented
+        form = self.forms.get(key)
+        if form is None:
+            if len(self.forms) >= MOST_FORMS:
+                self.forms.clear()
+            form = self.forms[key] = Form.__new__(Form)
+        form.n_calls += 1
+        if form.program is None:
+            if form.n_calls != first_calls:
+                return NotImplemented
+            made = self.make(args, names)
+            if made is None:
+                return NotImplemented
+            form.program, form.restored = made
+        active = active_of(tape, atoms, form.program.inputs)
+        if active is None or not any(active):
+            return NotImplemented
+        try:
+            found = form.program.put(tape, atoms, active)
+        except CallError:  # what it is will be seen when the function runs
+            found = None
+        if type(found) is list:
+            return form.restored(found)
+        form.n_missed += 1
+        if 2 * form.n_missed > form.n_calls:
+            form.program = None
+        return NotImplemented
 
 
 def are_views_of_one(list atoms):

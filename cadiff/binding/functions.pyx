@@ -44,6 +44,7 @@ cdef class DispatchedFunction:
     cdef object function
     cdef object original
     cdef object joined
+    cdef object entered  # what makes calls entries of the tape, or None
     cdef dict __dict__
     cdef object __weakref__
 
@@ -54,6 +55,10 @@ cdef class DispatchedFunction:
         self.function = function
         self.original = original
         self.joined = joined
+
+    def enters(self, make):
+        """Have calls be entries of the tape where they can: see operations/entered.py."""
+        self.entered = make(self.function)
 
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
@@ -101,6 +106,10 @@ cdef object call_carrying(
             return in_complex(called.original, args, nargsf, names)
         if cad_state.guarding > 0:
             return call_named(called.function, called, args, nargsf, names)
+        if called.entered is not None:
+            found = enter(called.entered, args, n, names)
+            if found is not NotImplemented:
+                return found
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
         named = () if names is NULL else <object>names
@@ -111,6 +120,13 @@ cdef object call_carrying(
         if found is None:
             raise
     return called.original(*found[0], **found[1])
+
+
+cdef object enter(object entered, PyObject *const *args, Py_ssize_t n, PyObject *names):
+    cdef Py_ssize_t i
+    named = () if names is NULL else <object>names
+    n += len(named)
+    return entered(tuple([<object>args[i] for i in range(n)]), named)
 
 
 cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):

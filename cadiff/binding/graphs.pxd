@@ -15,6 +15,7 @@ cdef class Making:
     cdef object lock
     cdef CadGraphMark mark
     cdef Py_ssize_t n_steps
+    cdef bint derives
 
 
 @cython.final
@@ -40,9 +41,11 @@ cdef class Graph:
     cdef CadId *outputs
     cdef size_t kept_records             # those that f computed, without derivatives
     cdef size_t kept_guards
+    cdef CadOutcome *own_guards          # those that stand in the graph only while it is asked
     cdef Py_ssize_t kept_steps
 
-    cdef void keep(self) noexcept
+    cdef void take_guards(self) noexcept
+    cdef int keep(self) except -1
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)
     cdef Ids all_outputs(self)

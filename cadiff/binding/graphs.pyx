@@ -81,11 +81,13 @@ cdef class Making:
 
     What is raised here, by rules of Python's or for want of memory, leaves the graph what it was:
     its numbers, guards and steps. These contexts nest, and one that fails may be made good for by
-    the one around it.
+    the one around it. `derives`: it is for the derivative of a step, in the midst of what is made
+    of the graph or of one that shares its numbers.
     """
 
-    def __init__(self, Graph graph):
+    def __init__(self, Graph graph, bint derives=False):
         self.graph = graph
+        self.derives = derives
 
     def __enter__(self):
         cdef Graph graph = self.graph
@@ -96,6 +98,8 @@ cdef class Making:
             graph.lock_forks = n_forks
         self.lock = graph.lock
         self.lock.acquire()
+        if not self.derives:
+            self.graph.take_guards()
         self.mark = cad_graph_mark(self.graph.graph)
         self.n_steps = len(self.graph.steps)
 
@@ -128,6 +132,7 @@ cdef class Graph:
             cad_graph_free(self.graph)
         cad_memory_free(self.inputs)
         cad_memory_free(self.outputs)
+        cad_memory_free(self.own_guards)
 
     @property
     def nbytes(self):
@@ -143,16 +148,29 @@ cdef class Graph:
         cdef size_t k
         cdef cnp.ndarray found = np.empty(self.kept_guards)
         for k in range(self.kept_guards):
-            found[k] = self.graph.guards[k].value
+            found[k] = self.own_guards[k].value
         return found.tobytes()
 
-    cdef void keep(self) noexcept:
+    cdef void take_guards(self) noexcept:
+        """Have the guards of this graph alone, of those that share its numbers."""
+        if self.kept_guards > 0:
+            memcpy(self.graph.guards, self.own_guards, self.kept_guards * sizeof(CadOutcome))
+        self.graph.n_guards = self.kept_guards
+
+    cdef int keep(self) except -1:
         """Note that all there is so far is what f computed, or that and a derivative of it."""
+        cdef size_t size = self.graph.n_guards * sizeof(CadOutcome)
         self.kept_records = self.graph.n_records
         if not self.is_derived:
             self.graph.n_own = self.graph.n_records
         self.kept_guards = self.graph.n_guards
+        self.own_guards = <CadOutcome *>cad_memory_resize(self.own_guards, size + 1, 1)
+        if self.own_guards == NULL:
+            check(CAD_NO_MEMORY)
+        if size > 0:
+            memcpy(self.own_guards, self.graph.guards, size)
         self.kept_steps = len(self.steps)
+        return 0
 
     cdef Ids elements(self, which):
         """Some inputs: ranges [begin, end) of all, which are elements one behind the other."""
@@ -238,11 +256,14 @@ cdef class Graph:
     cdef int forget_steps(self, Py_ssize_t n) except -1:
         """Have the first n steps alone. Codes that know others keep their own list of them."""
         if len(self.steps) > n:
-            self.steps = self.steps[:n]
-            self.known_steps = {
-                key: number for key, number in self.known_steps.items() if number < n
-            }
-            self.links = {number: found for number, found in self.links.items() if number < n}
+            del self.steps[n:]
+            for known in (self.known_steps, self.links):
+                kept = list(known.items())
+                known.clear()
+                known.update([
+                    (key, found) for key, found in kept
+                    if (key if known is self.links else found) < n
+                ])
         return 0
 
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
@@ -300,7 +321,7 @@ cdef class Graph:
             if finite:
                 hold_finite(atoms, rule_name(call.rule))
             try:
-                with Making(self):
+                with Making(self, True):
                     return self.read((<Guarded>guarded).recording, atoms, names)
             finally:
                 atoms.clear()
@@ -449,14 +470,14 @@ cdef class Graph:
                 code.choose_along()
         finally:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
-        code.steps = self.steps
+        code.steps = list(self.steps)
         code.program.call = carry_out_step
         code.program.call_lanes = carry_out_lanes
-        code.program.owner = <void *>self.steps
+        code.program.owner = <void *>code.steps
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
         code.has_lanes = not code.program.has_arrays and (
-            code.natives is None or go_over_lanes(self.steps, code.natives)
+            code.natives is None or go_over_lanes(code.steps, code.natives)
         )
         return code
 
@@ -475,7 +496,7 @@ cdef class Graph:
         check(status)
         part.is_part = True
         part.own_calls()
-        part.steps = self.steps
+        part.steps = list(self.steps)
         part.keep()
         part.inputs = <CadId *>cad_memory_resize(NULL, 1, sizeof(CadId))
         if part.inputs == NULL:
@@ -600,14 +621,13 @@ cdef class Graph:
 
     cdef Graph derived(self, Ids more, Ids found):
         """A graph with an input more, and other outputs, which has derivatives in its turn. It
-        shares all numbers with this one; there are no calls."""
+        shares all numbers and steps with this one."""
         cdef Graph result = Graph.__new__(Graph)
         cdef Py_ssize_t n = len(self.sizes)
-        if self.steps:
-            raise ValueError("a graph of a derivative has no calls")
         result.whole = self
         result.is_derived = True
-        result.links = {}
+        result.links = self.links
+        result.known_steps = self.known_steps
         result.graph = self.graph
         result.inputs = <CadId *>cad_memory_resize(NULL, n + 1, sizeof(CadId))
         if result.inputs == NULL:
@@ -618,7 +638,9 @@ cdef class Graph:
         result.n_outputs = found.n
         result.outputs = found.data
         found.data = NULL
-        result.guards = self.guards
+        result.guards = self.guards + (False,) * <Py_ssize_t>(
+            self.graph.n_guards - self.kept_guards
+        )
         result.steps = self.steps
         result.n_recorded = self.n_recorded
         result.n_arrays = self.graph.n_arrays
@@ -631,7 +653,7 @@ cdef class Graph:
         cdef size_t k
         memcpy(result.data, self.outputs, self.n_outputs * sizeof(CadId))
         for k in range(self.kept_guards):
-            result.data[self.n_outputs + k] = self.graph.guards[k].id
+            result.data[self.n_outputs + k] = self.own_guards[k].id
         return result
 
     cdef bytes carries(self, which, Ids numbers, bint by_value):
@@ -902,8 +924,8 @@ cdef bytes graph_as_bytes(Graph graph):
     operations[are_named] = np.searchsorted(used, operations[are_named])
     (<object>records)[:, 0] = kinds << 16 | operations
     text = "\n".join([version_here(), *[_OPERATIONS[op] for op in used]]).encode()
-    ids = [graph.graph.guards[k].id for k in range(graph.kept_guards)]
-    outcomes = [graph.graph.guards[k].value for k in range(graph.kept_guards)]
+    ids = [graph.own_guards[k].id for k in range(graph.kept_guards)]
+    outcomes = [graph.own_guards[k].value for k in range(graph.kept_guards)]
     outputs = [graph.outputs[k] for k in range(<size_t>graph.n_outputs)]
     header = _GRAPH_HEADER.pack(
         _GRAPH_MAGIC, len(text), graph.graph.optimize, graph.n_recorded, len(graph.sizes),

@@ -71,11 +71,11 @@ cdef object adjoints_in_place(CadTape *tape, var):
     return cad_var_transient(CAD_VAR(var), cad_tape_adjoints(tape, <int64_t>low), 0)
 
 
-cdef int pull_rule(CadTape *tape, size_t index) except -1:
+cdef int pull_rule(CadTape *tape, size_t index, rule) except -1:
     """Hand on the adjoints of a rule's results: what a sweep does at such an entry."""
     cdef CadPass put_aside
     cdef list operands, outs
-    rule, operands, outs = rule_views(tape, index)
+    _, operands, outs = rule_views(tape, index)
     if rule.is_linear:  # which keeps nothing of them
         cotangents = [adjoints_in_place(tape, out) for out in outs]
     else:
@@ -107,7 +107,7 @@ cdef int rule_hook(CadTape *tape, size_t index) noexcept:
         rule = rule_at(tape, index)
         if isinstance(rule, DirectRule):
             return (<DirectRule>rule).pull_here(tape, index)
-        return pull_rule(tape, index)
+        return pull_rule(tape, index, rule)
     except BaseException as error:
         cad_restore_exception(error)
         return -1
@@ -163,11 +163,11 @@ cdef Along along_lanes(CadTape *tape, CadLanes lanes):
     return along
 
 
-cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes) except -1:
+cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
     """Tangents of a rule's results."""
     cdef Along tangents = along_lanes(tape, lanes)
     cdef list operands, outs
-    rule, operands, outs = rule_views(tape, index)
+    _, operands, outs = rule_views(tape, index)
     given = [tangents.read(x) for x in operands]
     for out in outs:
         tangents.clear(out)
@@ -195,13 +195,15 @@ cdef list moving_point(object rule, list numbers, Along tangents, object tag):
     return [make_dual(plain_value(x), tangents.read(x), tag) for x in numbers]
 
 
-cdef int pull_rule_along(CadTape *tape, size_t index, const CadAlong *along) except -1:
+cdef int pull_rule_along(
+    CadTape *tape, size_t index, const CadAlong *along, rule
+) except -1:
     """Hand on the adjoints of a rule's results, and their tangents."""
     cdef Along tangents = along_lanes(tape, along.tangents)
     cdef Along adjoints = along_lanes(tape, along.adjoints)
     cdef CadPass put_aside
     cdef list operands, outs
-    rule, operands, outs = rule_views(tape, index)
+    _, operands, outs = rule_views(tape, index)
     for out in outs:
         prepare_along(tape, along, out)
     cotangents = [cad_var_adjoint(CAD_VAR(out)) for out in outs]
@@ -237,8 +239,8 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
                 return (<DirectRule>rule).push_here(tape, index, along)
             return (<DirectRule>rule).pull_along(tape, index, along)
         if along.adjoints.data == NULL:
-            return push_rule(tape, index, along.tangents)
-        return pull_rule_along(tape, index, along)
+            return push_rule(tape, index, along.tangents, rule)
+        return pull_rule_along(tape, index, along, rule)
     except BaseException as error:
         cad_restore_exception(error)
         return -1

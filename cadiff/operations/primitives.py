@@ -25,6 +25,7 @@ from .derived_rules import (
     push_partial,
     stretches,
 )
+from .entered import entered
 from .naming import name_for_pickle
 from .patterns import Pattern
 from .recorded_calls import Number, Numbers, Rule, as_list, unshared, without_constants
@@ -98,8 +99,10 @@ class primitive:  # noqa: N801 - a decorator
         if not hasattr(function, "__module__"):  # NumPy's ufuncs say so from 2.2 on
             self.__module__ = type(function).__module__
         self.function = function
-        # Whether the package itself has written the rules.
-        self._is_own = str(getattr(function, "__module__", "")).startswith("cadiff.")
+        # Whether the package itself has written the rules; and functions of nothing but arguments.
+        module = str(getattr(function, "__module__", ""))
+        self._is_own = module.startswith("cadiff.")
+        self._enters = module.startswith(("cadiff.numpy.", "cadiff.scipy.", "cadiff.nn"))
         self.pulls: dict[int, Callable[..., Any] | None] = {}
         self.pushes: dict[int, Callable[..., Any] | None] = {}
         self.patterns: dict[int, Pattern] = {}
@@ -316,6 +319,10 @@ class primitive:  # noqa: N801 - a decorator
 
     # --- calls
 
+    @functools.cached_property
+    def _entered(self) -> binding.Entered:
+        return entered(self)
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs and carries(kwargs):
             raise self._refused(kwargs)
@@ -332,7 +339,13 @@ class primitive:  # noqa: N801 - a decorator
             found = self.written_out(*args, **kwargs) if _are_long(args) else NotImplemented
             if found is not NotImplemented:
                 return found
-        return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+        if tag > 0:
+            return self._push(args, kwargs, tag)
+        if self._enters:
+            found = self._entered((*args, *kwargs.values()), tuple(kwargs))
+            if found is not NotImplemented:
+                return found
+        return self._record(args, kwargs)
 
     def _constant(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What no derivative depends on: programs look for it by the name of this method."""

@@ -88,7 +88,7 @@ typedef struct CadProgram {
     size_t n_operations; /* on numbers, for people */
     int has_arrays;      /* plans: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
-    int has_calls; /* which are for the owner */
+    int has_calls;       /* which are for the owner */
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);

@@ -51,7 +51,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"arrays"},
             {"doubts", "naming", "patterns"},
             {"recorded_calls"},
-            {"derived_rules"},
+            {"derived_rules", "entered"},
             {"primitives"},
             {"linear_maps", "pairs"},
             {"complexes"},

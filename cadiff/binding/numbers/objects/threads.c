@@ -104,3 +104,22 @@ CadTape *cad_current_tape(void) {
     }
     return tape;
 }
+
+PyObject *cad_enter_new_tape(void) {
+    if (cad_current_tape() == NULL) {
+        return NULL;
+    }
+    PyObject *dict = PyThreadState_GetDict();
+    PyObject *before = PyDict_GetItemWithError(dict, cad_state.tape_key);
+    Py_XINCREF(before);
+    if (before != NULL && new_thread_tape(dict, cad_state.tape_key) == NULL) {
+        Py_CLEAR(before);
+    }
+    cad_state.last_tape = NULL;
+    return before;
+}
+
+int cad_return_to_tape(PyObject *before) {
+    cad_state.last_tape = NULL;
+    return PyDict_SetItem(PyThreadState_GetDict(), cad_state.tape_key, before);
+}

@@ -1,0 +1,124 @@
+"""Functions whose calls are entries of the tape: eager code at the price of a replay.
+
+A function of arrays that is written in many operations, or whose rules are Python, costs an eager
+gradient many times what it costs by itself. What it records is made a program once for each form
+of a call, and later calls of this form are one entry, which sweeps carry out in C. Where another
+branch would be taken, or something is refused, the function runs as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import Guarded, Recording, Var
+from .recorded_calls import Number, Numbers, as_list
+
+Names = tuple[str, ...]
+
+
+def entered(function: Any) -> binding.Entered:
+    """What makes calls of a function entries: it returns no views, and changes nothing."""
+    return binding.Entered(partial(_made, function))
+
+
+def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
+    """A program for calls like this one, and what makes of its outputs what the function returns.
+
+    None if there can be none.
+    """
+    places = [k for k, arg in enumerate(args) if isinstance(arg, (Var, float, np.ndarray))]
+    values = tuple(_copied(args[k]) for k in places)
+    call = _Call(function, args, names, places)
+    try:
+        with Guarded(values, function) as guarded:
+            out = call.run(guarded.lifted)
+            atoms = as_list(out)
+            made = None
+            # Views of arguments, or of each other, are seen where one of them is assigned to.
+            is_apart = not binding.are_views_of_one([*guarded.lifted, *atoms])
+            if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
+                graph = binding.graph_of(guarded.recording, atoms, False)
+                codes = graph.value_code(), graph.pull_code([(0, graph.n_inputs)])
+                if any(code.calls_python for code in codes):
+                    return None
+                given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
+                name = getattr(function, "__name__", "function")
+                program = binding.tape_program_of(graph, name, given, results, call)
+                shows = zip(atoms, program.shows(), strict=True)
+                hidden = [isinstance(atom, Var) and not shown for atom, shown in shows]
+                kind = type(out) if isinstance(out, tuple) else None
+                made = program, partial(_restored, kind, hidden if any(hidden) else None)
+            del out
+            atoms.clear()
+    except Exception:  # what it is will be seen where the function runs
+        return None
+    return made
+
+
+def _copied(x: Number) -> Number:
+    value = binding.strip(x)
+    return np.array(value) if binding.shape(x) else float(value)
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, Var) or type(x) is float or binding.is_real_array(x)
+
+
+def _restored(kind: Any, hidden: list[bool] | None, outputs: Numbers) -> Any:
+    """What the function returns: a number, or a tuple of them.
+
+    hidden: of which a program gives plain values, since their derivatives are 0, and the function
+    does not.
+    """
+    if hidden is not None:
+        outputs = [
+            _constant(x) if is_one else x for x, is_one in zip(outputs, hidden, strict=True)
+        ]
+    found = [np.float64(x) if type(x) is float else x for x in outputs]
+    if kind is None:
+        return found[0]
+    return getattr(kind, "_make", kind)(found)
+
+
+def _constant(x: Number) -> Var:
+    constant = binding.constant_array(np.asarray(x))
+    return constant if constant.ndim else binding.single(constant)
+
+
+class _Call:
+    """A call with other numbers, as a rule: what derivatives do where the program has none."""
+
+    is_linear = runs_again = False
+
+    def __init__(self, function: Any, args: tuple[Any, ...], names: Names, places: list[int]):
+        self._function = function
+        self._args = [None if k in places else arg for k, arg in enumerate(args)]
+        self._names = names
+        self._places = places
+        self._name = getattr(function, "__name__", "function")
+
+    def run(self, numbers: Sequence[Number]) -> Any:
+        args = list(self._args)
+        for k, number in zip(self._places, numbers, strict=True):
+            args[k] = number
+        n = len(args) - len(self._names)
+        return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
+
+    def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
+        """Cotangents of the operands, by running the function again."""
+        with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
+            found = as_list(self.run(recording.lifted))
+            pulled: Numbers = binding.pull(recording, found, cotangents)
+            found.clear()
+        return pulled
+
+    def push(self, operands: Numbers, outs: Numbers, tangents: Numbers) -> Numbers:
+        """Tangents of the results, by running the function again."""
+        with binding.Forward() as tag:
+            duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
+            return [binding.split_dual(x, tag)[1] for x in as_list(self.run(duals))]

@@ -1,0 +1,257 @@
+"""Functions whose calls are entries of the tape: the same numbers as from what they record.
+
+Programs are made of the first call here, so that the second one of a form is an entry.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import cadiff
+import cadiff.numpy as np
+from cadiff import binding
+
+from ..helpers import cases_linalg, cases_numpy
+from ..helpers.derivatives import Case, as_tuple
+
+NEVER = 10**9
+
+
+@pytest.fixture(autouse=True)
+def at_once() -> Iterator[None]:
+    before = binding.enter_after(1)
+    yield
+    binding.enter_after(before)
+
+
+def total(module: Any, case: Case) -> Any:
+    """A number made of all results, of the arguments that are differentiated."""
+    drawn = case.draw()
+
+    def f(*numbers: Any) -> Any:
+        args = list(drawn)
+        for k, number in zip(case.argnums, numbers, strict=True):
+            args[k] = number
+        parts = as_tuple(case.call(module, *args))
+        return sum(np.sum(np.sin((1.0 + k) * part)) for k, part in enumerate(parts))
+
+    return f, tuple(drawn[k] for k in case.argnums)
+
+
+def as_recorded(compute: Any) -> Any:
+    """What a function gives where no call is an entry."""
+    before = binding.enter_after(NEVER)
+    try:
+        return compute()
+    finally:
+        binding.enter_after(before)
+
+
+def compared(got: Any, wanted: Any, rtol: float) -> None:
+    for g, w in zip(got, wanted, strict=True):
+        scale = max(float(numpy.max(numpy.abs(w), initial=0.0)), 1e-3)
+        numpy.testing.assert_allclose(g, w, rtol=0.0, atol=rtol * scale)
+
+
+CASES = [
+    *[(case, np) for case in cases_numpy.CASES],
+    *[(case, np) for case in cases_linalg.NUMPY],
+]
+
+
+@pytest.mark.parametrize(("case", "module"), CASES, ids=lambda x: getattr(x, "name", ""))
+def test_entries_have_the_numbers_of_what_is_recorded(case: Case, module: Any) -> None:
+    if case in cases_linalg.NUMPY:
+        module = type("Package", (), {"linalg": np.linalg})
+    f, point = total(module, case)
+    nums = tuple(range(len(point)))
+    first = cadiff.value_and_grad(f, nums)
+    value, wanted = as_recorded(lambda: first(*point))
+    for _ in range(2):
+        again, got = first(*point)
+        assert again == value or value != value
+        compared(got, wanted, 1e-12)
+    if case.order == 2:
+        second = cadiff.grad(lambda *x: sum(np.sum(g * g) for g in cadiff.grad(f, nums)(*x)), nums)
+        wanted = as_recorded(lambda: second(*point))
+        for _ in range(2):
+            compared(second(*point), wanted, 1e-10)
+
+
+X = numpy.array([3.0, 1.0, 2.0, 5.0, 4.0])
+
+
+def twice(f: Any, *args: Any) -> Any:
+    """What it gives when its calls are entries."""
+    f(*args)
+    return f(*args)
+
+
+def test_another_order_is_another_branch() -> None:
+    gradient = cadiff.grad(lambda x: np.median(x) + 2.0 * np.percentile(x, 25.0))
+    for _ in range(3):
+        for x in (X, X[::-1].copy(), -X):
+            expected = as_recorded(lambda x=x: gradient(x))
+            numpy.testing.assert_array_equal(gradient(x), expected)
+
+
+def test_a_branch_of_a_derivative_alone_is_taken_again() -> None:
+    """Cofactors are found in another way where the inverse would be wrong."""
+    rng = numpy.random.default_rng(3)
+    regular = rng.normal(size=(5, 5))
+    singular = regular - regular[:, :1] @ numpy.linalg.pinv(regular[:, :1])
+    gradient = cadiff.grad(np.linalg.det)
+    second = cadiff.hvp(np.linalg.det)
+    for a in (regular, singular, regular):
+        for _ in range(2):
+            compared([gradient(a)], [as_recorded(lambda a=a: gradient(a))], 1e-10)
+            moved = [second(a, regular), as_recorded(lambda a=a: second(a, regular))]
+            compared(moved[:1], moved[1:], 1e-9)
+
+
+def test_what_raises_raises_what_the_function_raises() -> None:
+    gradient = cadiff.grad(lambda a: np.sum(np.linalg.solve(a, numpy.ones(2))))
+    twice(gradient, numpy.eye(2))
+    with pytest.raises(numpy.linalg.LinAlgError, match="Singular matrix"):
+        gradient(numpy.zeros((2, 2)))
+    numpy.testing.assert_array_equal(gradient(numpy.eye(2)), -numpy.ones((2, 2)))
+
+
+def test_forms_are_told_apart() -> None:
+    def f(x: Any, n: Any, ddof: Any) -> Any:
+        return np.std(x[:n], ddof=ddof) + np.sum(np.diff(x, n=2))
+
+    gradient = cadiff.grad(f)
+    for _ in range(3):
+        for n, ddof in ((4, 0), (4, 1), (4, True), (5, 0), (3, 0.5)):
+            wanted = as_recorded(lambda n=n, ddof=ddof: gradient(X, n, ddof))
+            numpy.testing.assert_allclose(gradient(X, n, ddof), wanted, rtol=1e-13, atol=1e-15)
+
+
+def test_results_can_be_assigned_to() -> None:
+    def f(x: Any) -> Any:
+        y = np.sort(x)
+        y[0] = x[1] * x[1]
+        return np.sum(y * y)
+
+    wanted = as_recorded(lambda: cadiff.grad(f)(X))
+    numpy.testing.assert_array_equal(twice(cadiff.grad(f), X), wanted)
+
+
+def test_an_argument_assigned_to_later_keeps_what_was_read() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        s = np.std(y)
+        y[:] = 0.0
+        return s * s + np.sum(y)
+
+    wanted = as_recorded(lambda: cadiff.grad(f)(X))
+    numpy.testing.assert_allclose(twice(cadiff.grad(f), X), wanted, rtol=1e-14)
+
+
+def test_views_strides_and_constants() -> None:
+    grid = numpy.arange(24.0).reshape(4, 6) ** 0.5
+
+    def f(x: Any) -> Any:
+        return (
+            np.std(x[::2, ::-3])
+            + np.var(x.T[1])
+            + np.median(grid[1:2])
+            + np.cov(x[0], grid[1])[0, 1]
+        )
+
+    wanted = as_recorded(lambda: cadiff.grad(f)(grid))
+    numpy.testing.assert_allclose(twice(cadiff.grad(f), grid), wanted, rtol=1e-13, atol=1e-16)
+    only = cadiff.grad(lambda x: np.cov(grid[0], x)[0, 1])
+    numpy.testing.assert_allclose(
+        twice(only, grid[1]), as_recorded(lambda: only(grid[1])), rtol=1e-13
+    )
+
+
+def test_signs_that_have_no_derivative_are_numbers() -> None:
+    def f(a: Any) -> Any:
+        sign, log = np.linalg.slogdet(a)
+        assert isinstance(sign, cadiff.Var)
+        return sign * log
+
+    a = numpy.array([[0.0, 2.0], [1.0, 0.0]])
+    numpy.testing.assert_allclose(
+        twice(cadiff.grad(f), a), as_recorded(lambda: cadiff.grad(f)(a)), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.einsum("ij->ji", x),
+        lambda x: np.linalg.matrix_power(x, 1),
+        lambda x: np.diff(x, n=0),
+    ],
+)
+def test_what_returns_a_view_goes_on_doing_so(f: Any) -> None:
+    def g(x: Any) -> Any:
+        y = x * 1.0
+        z = f(y)
+        y[0, 0] = 5.0 * x[1, 1]
+        return np.sum(z * z)
+
+    a = numpy.array([[1.0, 2.0], [3.0, 4.0]])
+    numpy.testing.assert_array_equal(
+        twice(cadiff.grad(g), a), as_recorded(lambda: cadiff.grad(g)(a))
+    )
+
+
+def test_within_forward_mode_and_programs() -> None:
+    f = lambda x: np.std(x) * np.median(x)  # noqa: E731
+    twice(cadiff.grad(f), X)
+    hessian = as_recorded(lambda: cadiff.hessian(f)(X))
+    numpy.testing.assert_allclose(cadiff.hessian(f)(X), hessian, rtol=1e-12, atol=1e-14)
+    mixed = cadiff.jacfwd(cadiff.grad(f))(X)
+    numpy.testing.assert_allclose(mixed, hessian, rtol=1e-12, atol=1e-14)
+    program = cadiff.compile(f)
+    numpy.testing.assert_allclose(program.grad(X), cadiff.grad(f)(X), rtol=1e-13)
+    numpy.testing.assert_allclose(
+        twice(cadiff.grad(lambda x: program(x) * f(x)), X),
+        2.0 * f(X) * cadiff.grad(f)(X),
+        rtol=1e-13,
+    )
+    checkpointed = cadiff.checkpoint(f)
+    numpy.testing.assert_allclose(cadiff.grad(checkpointed)(X), cadiff.grad(f)(X), rtol=1e-13)
+    frozen = cadiff.linearize(f, X)
+    numpy.testing.assert_allclose(frozen[1](numpy.ones(5)), cadiff.grad(f)(X).sum(), atol=1e-13)
+
+
+def test_threads_have_entries_of_their_own() -> None:
+    gradient = cadiff.grad(lambda x: np.std(x) + np.linalg.norm(np.cumprod(x)))
+    wanted = as_recorded(lambda: gradient(X))
+    found: list[Any] = []
+
+    def run() -> None:
+        found.extend([gradient(X) for _ in range(50)])
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 200
+    for one in found:
+        numpy.testing.assert_allclose(one, wanted, rtol=1e-13)
+
+
+def test_a_pullback_outlives_its_function() -> None:
+    twice(cadiff.grad(np.std), X)
+    value, pullback = cadiff.vjp(lambda x: np.std(x), X)
+    numpy.testing.assert_allclose(pullback(2.0), 2.0 * cadiff.grad(np.std)(X), rtol=1e-14)
+    assert value == numpy.std(X)
+
+
+def test_functions_are_still_pickled_by_name() -> None:
+    twice(cadiff.grad(np.std), X)
+    assert pickle.loads(pickle.dumps(np.std)) is np.std
