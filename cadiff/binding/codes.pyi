@@ -43,8 +43,7 @@ class Code:
 def is_deriving() -> bool: ...
 
 @final
-class Native:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+class Native: ...
 
 def native_of(
     function: Any,
