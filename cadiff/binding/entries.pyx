@@ -782,6 +782,19 @@ cdef class Form:
     cdef object restored
 
 
+cdef bint note_form(arg, list form, list atoms) except -1:
+    """Note what an argument is: a number, or an option. Whether it is one of these."""
+    if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
+        lengths = shape(arg)
+        if 0 in lengths:
+            return False
+        atoms.append(arg)
+        form.append(lengths)
+        return True
+    form.append((None, type(arg), arg))
+    return arg is None or type(arg) in (int, bool, str)
+
+
 @cython.final
 cdef class Entered:
     """A function whose calls are entries of the tape: what it records is made a program once.
@@ -803,17 +816,15 @@ cdef class Entered:
         cdef Py_ssize_t size = 0
         cdef list form = [names]
         for arg in args:
-            if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
-                lengths = shape(arg)
-                if 0 in lengths:
-                    return None
-                size += prod(lengths)
-                atoms.append(arg)
-                form.append(lengths)
-            elif arg is None or type(arg) in (int, bool, str):
-                form.append((None, type(arg), arg))
-            else:
+            if type(arg) in (list, tuple):
+                form.append((None, type(arg), len(arg)))
+                for item in arg:
+                    if not note_form(item, form, atoms):
+                        return None
+            elif not note_form(arg, form, atoms):
                 return None
+        for atom in atoms:
+            size += prod(shape(atom))
         return None if size > MOST_NUMBERS else tuple(form)
 
     def __call__(self, tuple args, tuple names):

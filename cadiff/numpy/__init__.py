@@ -68,7 +68,8 @@ _ENTERED = """
     min nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
     partition percentile poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod
     ptp quantile sort std take_along_axis trapezoid tril triu unwrap vander var
-    convolve correlate einsum roll
+    block column_stack concatenate convolve correlate dstack einsum hstack inner outer pad repeat
+    roll stack tensordot tile vstack
 """
 _ENTERED_OF_LINALG = """
     cholesky cond cross det eigh eigvalsh inv lstsq matrix_norm matrix_power multi_dot norm pinv qr

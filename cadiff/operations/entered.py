@@ -8,8 +8,9 @@ branch would be taken, or something is refused, the function runs as it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ from ..binding import Guarded, Recording, Var
 from .recorded_calls import Number, Numbers, as_list
 
 Names = tuple[str, ...]
+
+MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
+
+_NUMBER = object()  # stands for one among arguments
 
 
 def entered(function: Any) -> binding.Entered:
@@ -31,9 +36,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
 
     None if there can be none.
     """
-    places = [k for k, arg in enumerate(args) if isinstance(arg, (Var, float, np.ndarray))]
-    values = tuple(_copied(args[k]) for k in places)
-    call = _Call(function, args, names, places)
+    values = tuple(_copied(x) for arg in args for x in _items(arg) if _is_number(x))
+    call = _Call(function, args, names)
     try:
         with Guarded(values, function) as guarded:
             out = call.run(guarded.lifted)
@@ -41,6 +45,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
             made = None
             # Views of arguments, or of each other, are seen where one of them is assigned to.
             is_apart = not binding.are_views_of_one([*guarded.lifted, *atoms])
+            is_apart = is_apart and sum(prod(binding.shape(x)) for x in atoms) <= MOST_RESULTS
             if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
                 graph = binding.graph_of(guarded.recording, atoms, False)
                 codes = graph.value_code(), graph.pull_code([(0, graph.n_inputs)])
@@ -58,6 +63,19 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
     except Exception:  # what it is will be seen where the function runs
         return None
     return made
+
+
+def _items(arg: Any) -> Sequence[Any]:
+    return arg if isinstance(arg, (list, tuple)) else (arg,)
+
+
+def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
+    """change(x) of an argument, or of each item of a list."""
+    return type(arg)(map(change, arg)) if isinstance(arg, (list, tuple)) else change(arg)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (Var, float, np.ndarray))
 
 
 def _copied(x: Number) -> Number:
@@ -95,18 +113,15 @@ class _Call:
 
     is_linear = runs_again = False
 
-    def __init__(self, function: Any, args: tuple[Any, ...], names: Names, places: list[int]):
+    def __init__(self, function: Any, args: tuple[Any, ...], names: Names) -> None:
         self._function = function
-        self._args = [None if k in places else arg for k, arg in enumerate(args)]
+        self._args = [_mapped(arg, lambda x: _NUMBER if _is_number(x) else x) for arg in args]
         self._names = names
-        self._places = places
         self._name = getattr(function, "__name__", "function")
 
     def run(self, numbers: Sequence[Number]) -> Any:
-        args = list(self._args)
-        for k, number in zip(self._places, numbers, strict=True):
-            args[k] = number
-        n = len(args) - len(self._names)
+        given, n = iter(numbers), len(self._args) - len(self._names)
+        args = [_mapped(arg, lambda x: next(given) if x is _NUMBER else x) for arg in self._args]
         return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
 
     def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
