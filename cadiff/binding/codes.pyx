@@ -677,7 +677,7 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
     src/kernels/stacks.c, and what else it is told, an int. An argument is a constant, or
     (begin, shape): an operand that begins there in the row of operands. Results are told by their
-    shapes. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
+    shapes. In signatures "2" is an axis of both parts of complex numbers, the first of an operand. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
     it is if a loop over matrices answers nan.
     """
     key = None
@@ -743,15 +743,18 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     outer, strides, core_lengths, core_steps = [], [], {}, []
     for k in range(n):
         call.sizes[k] = prod(shapes[k])
-        m = len(shapes[k]) - len(cores[k])
+        shape, steps = shapes[k], strides_in_order(shapes[k])
+        m = len(shape) - len(cores[k])
         if m < 0:
             return None
-        steps = strides_in_order(shapes[k])
-        for name, length in zip(cores[k], shapes[k][m:]):
+        if cores[k][:1] == (b"2",):  # both parts of complex numbers, in front of all other axes
+            shape = shape[1:m + 1] + shape[:1] + shape[m + 1:]
+            steps = steps[1:m + 1] + steps[:1] + steps[m + 1:]
+        for name, length in zip(cores[k], shape[m:]):
             if core_lengths.setdefault(name, length) != length:
                 return None
         core_steps += steps[m:]
-        outer.append(shapes[k][:m])
+        outer.append(shape[:m])
         strides.append(steps[:m])
     lengths = np.broadcast_shapes(*outer)
     if any([shape != lengths for shape in outer[n_operands:]]):

@@ -172,6 +172,8 @@ def _along_push(g: Any, ans: Any, low: Any, t: Any) -> Any:
 
 
 _cholesky_back.called = _cholesky_along.called = "cholesky"
+_cholesky_back.loop = "cholesky_pull", 0
+_cholesky_along.loop = "cholesky_push", 0
 _cholesky_back.defvjp(_back_pull, lambda ans, low, g: lambda h: _cholesky_along(low, h))
 _cholesky_back.defjvp(_back_push, lambda t, ans, low, g: _cholesky_back(low, t))
 _cholesky_along.defvjp(_along_pull, lambda ans, low, t: lambda g: _cholesky_back(low, g))

@@ -110,8 +110,13 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_turning.deftogether(maker)
 
     def runs_in_c(self, loop: Any, takes: tuple[int, ...] | None = None) -> None:
-        """What programs call for real matrices: see `primitive.loop`."""
+        """What programs call for real matrices: see `primitive.loop`.
+
+        A kernel of src/kernels/matrices.c is called for complex matrices, too.
+        """
         self.of_real.loop, self.of_real.loop_takes = loop, takes
+        self.of_complex.primitive.loop = of_pairs(loop)
+        self.of_complex.primitive.loop_takes = takes
 
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """Forward rules, one for each argument."""
@@ -121,6 +126,13 @@ class on_matrices:  # noqa: N801 - a decorator
     def defpattern(self, *patterns: str) -> None:
         """Which numbers of real results depend on which of each argument."""
         self.of_real.defpattern(*patterns)
+
+
+def of_pairs(loop: Any) -> Any:
+    """What does for pairs of planes what a kernel does for real matrices."""
+    if callable(loop) and not isinstance(loop, np.ufunc):
+        return lambda *args, **kwargs: of_pairs(loop(*args, **kwargs))
+    return (f"{loop[0]}_of_pairs", *loop[1:]) if isinstance(loop, tuple) else None
 
 
 # --- parts of numbers ----------------------------------------------------------------------------

@@ -105,10 +105,16 @@ def solve_triangle(
     return binding.solve_triangle(t, b, lower, unit, adjoint)
 
 
+def _told(lower: bool = False, unit: bool = False, adjoint: bool = False) -> int:
+    """What kernels of src/kernels/matrices.h are told."""
+    return adjoint + 2 * lower + 4 * unit
+
+
 def _triangle(x: Any, lower: bool, unit: bool = False) -> Any:
     return part(x, triangle(x.shape[-1], lower, strict=unit))
 
 
+solve_triangle.runs_in_c(lambda t, b, **how: ("solve_triangle", _told(**how)))
 solves(solve_triangle, solve_triangle, _triangle)
 
 
@@ -140,6 +146,7 @@ def _cho_push(g: Any, ans: Any, c: Any, b: Any, lower: bool) -> Any:
     return -solve_triangle(c, moved, lower=lower, adjoint=lower)
 
 
+cho_solve.runs_in_c(lambda c, b, lower: ("cho_solve", _told(lower)))
 cho_solve.defvjp(
     lambda ans, c, b, lower: lambda g: _cho_pulls(ans, c, b, lower)(g)[0],
     lambda ans, c, b, lower: lambda g: cho_solve(c, g, lower=lower),
@@ -176,7 +183,7 @@ def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> An
 
 _solve_factored.called = "solve"
 _solve_factored.runs_in_c(
-    lambda a, b, lu, order, adjoint: ("solve_factored", int(adjoint)), takes=(2, 3, 1)
+    lambda a, b, lu, order, adjoint: ("solve_factored", _told(adjoint=adjoint)), takes=(2, 3, 1)
 )
 solves(_solve_factored, _solve_factored, factors=2, unread=(0, 1))
 
@@ -192,6 +199,7 @@ def inv(a: Any, *, by: Callable[..., Any] = np.linalg.inv) -> Any:
     return by(a)
 
 
+inv.runs_in_c(("inverse", 0))
 inv.defvjp(lambda ans, a, by=None: lambda g: -(H(ans) @ g @ H(ans)), unread=(0,))
 inv.defjvp(lambda g, ans, a, by=None: -(ans @ g @ ans))
 inv.defpattern("...ij->...kl")
@@ -204,6 +212,7 @@ def _inverse_adjoint(a: Any, lu: Any, order: Any) -> Any:
 
 
 _inverse_adjoint.called = "inv"
+_inverse_adjoint.runs_in_c(("inverse_adjoint", 0), takes=(1, 2))
 _inverse_adjoint.defvjp(
     lambda ans, a, *_: lambda g: -(ans @ H(g) @ ans), None, None, unread=(0, 1, 2)
 )
@@ -227,6 +236,7 @@ def _det_factored(a: Any, lu: Any, order: Any) -> Any:
 
 
 _det_factored.called = "det"
+_det_factored.runs_in_c(("determinant", 0), takes=(1, 2))
 _det_factored.defvjp(
     lambda ans, a, *lu: lambda g: scalars(g, a) * conjugate(_cofactors(a, ans, *lu)), None, None
 )
@@ -354,6 +364,7 @@ def _slogdet_push(g: Any, ans: Any, a: Any, lu: Any, order: Any) -> Any:
 
 
 _slogdet_factored.called = "slogdet"
+_slogdet_factored.runs_in_c(("log_determinant", 0), takes=(1, 2))
 _slogdet_factored.defvjp(_slogdet_pull, None, None)
 _slogdet_factored.defjvp(_slogdet_push, None, None)
 _slogdet_factored.defpattern("...ij->...,...")

@@ -1,0 +1,403 @@
+/* See matrices.h. A form tells how many axes the core of each argument has; from that the
+ * arguments of one turn are made, as matrices, and given to the kernel. */
+#include "kernels/matrices.h"
+
+#include "kernels/factors.h"
+#include "memory/memory.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* --- room --- */
+
+enum { FEW = 256 };
+
+/* Numbers to compute with: few of them stand on the stack. */
+typedef struct Room {
+    double few[FEW];
+    double *numbers;
+} Room;
+
+static int take_room(Room *room, size_t n) {
+    room->numbers = n <= FEW ? room->few : cad_memory_resize(NULL, n, sizeof(double));
+    return room->numbers != NULL;
+}
+
+static void give_back(Room *room) {
+    if (room->numbers != room->few) {
+        cad_memory_free(room->numbers);
+    }
+}
+
+/* --- turns --- */
+
+enum { MOST = 4 };
+
+/* What is done with the arguments x of one turn; n: the lengths of the axes. */
+typedef void Kernel(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room);
+
+typedef struct Form {
+    int n_arguments;
+    int axes[MOST];    /* of the core of each */
+    int is_real[MOST]; /* though others are complex */
+    int has_columns;   /* whether there is a second length, that of rows */
+    size_t rooms;      /* of the size of the largest matrix */
+    Kernel *kernel;
+} Form;
+
+static void first_arguments(const Form *form, int is_complex, char **arguments,
+                            const ptrdiff_t *steps, CadComplexMatrix *x) {
+    const ptrdiff_t size = sizeof(double);
+    steps += form->n_arguments;
+    for (int k = 0; k < form->n_arguments; k++) {
+        x[k] = (CadComplexMatrix){(double *)arguments[k], 1, 1, 0};
+        if (is_complex && !form->is_real[k]) {
+            x[k].imaginary = *steps++ / size;
+        }
+        if (form->axes[k] > 0) {
+            x[k].row = *steps++ / size;
+        }
+        if (form->axes[k] > 1) {
+            x[k].column = *steps++ / size;
+        }
+    }
+}
+
+static void go_over(const Form *form, int is_complex, char **arguments, const ptrdiff_t *dims,
+                    const ptrdiff_t *steps, void *told) {
+    CadComplexMatrix x[MOST];
+    const size_t *const n = (const size_t *)dims + 1 + is_complex;
+    const size_t widest = form->has_columns && n[1] > n[0] ? n[1] : n[0];
+    Room room;
+    const int has_room = take_room(&room, form->rooms * n[0] * widest);
+    first_arguments(form, is_complex, arguments, steps, x);
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        if (has_room) {
+            form->kernel(x, n, (intptr_t)told, room.numbers);
+        } else {
+            *x[form->n_arguments - 1].data = NAN;
+        }
+        for (int k = 0; k < form->n_arguments; k++) {
+            x[k].data += steps[k] / (ptrdiff_t)sizeof(double);
+        }
+    }
+    give_back(&room);
+}
+
+#define LOOP_OF_REALS(name, ...)                                                                  \
+    static const Form form_of_##name = {__VA_ARGS__, name};                                       \
+    void cad_##name##_of_reals(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,   \
+                               void *told) {                                                      \
+        go_over(&form_of_##name, 0, arguments, dims, steps, told);                                \
+    }
+
+#define LOOPS(name, ...)                                                                          \
+    LOOP_OF_REALS(name, __VA_ARGS__)                                                              \
+    void cad_##name##_of_pairs(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,   \
+                               void *told) {                                                      \
+        go_over(&form_of_##name, 1, arguments, dims, steps, told);                                \
+    }
+
+/* --- parts --- */
+
+static inline CadComplexMatrix transposed(CadComplexMatrix x) {
+    return (CadComplexMatrix){x.data, x.column, x.row, x.imaginary};
+}
+
+static void copy_plane(double *to, ptrdiff_t to_row, const double *from, CadComplexMatrix like,
+                       size_t n, size_t m) {
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+        for (ptrdiff_t j = 0; j < (ptrdiff_t)m; j++) {
+            to[i * to_row + j] = from[i * like.row + j * like.column];
+        }
+    }
+}
+
+/* Numbers of a row of the target stand side by side. */
+static void copy_matrix(CadComplexMatrix to, CadComplexMatrix from, size_t n, size_t m) {
+    copy_plane(to.data, to.row, from.data, from, n, m);
+    if (to.imaginary) {
+        copy_plane(to.data + to.imaginary, to.row, from.data + from.imaginary, from, n, m);
+    }
+}
+
+static void conjugate(CadComplexMatrix x, size_t n, size_t m) {
+    for (size_t i = 0; i < n && x.imaginary; i++) {
+        double *const row = x.data + x.imaginary + (ptrdiff_t)i * x.row;
+        for (size_t j = 0; j < m; j++) {
+            row[j] = -row[j];
+        }
+    }
+}
+
+static void make_identity(CadComplexMatrix x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double *const row = x.data + (ptrdiff_t)i * x.row;
+        memset(row, 0, n * sizeof(double));
+        if (x.imaginary) {
+            memset(row + x.imaginary, 0, n * sizeof(double));
+        }
+        row[i] = 1.0;
+    }
+}
+
+static void exchange_plane(double *x, ptrdiff_t step, const double *order, size_t n, size_t m,
+                           int back, double *room) {
+    for (size_t i = 0; i < n; i++) {
+        memcpy(room + i * m, x + (ptrdiff_t)i * step, m * sizeof(double));
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = (size_t)order[i];
+        memcpy(x + (ptrdiff_t)(back ? row : i) * step, room + (back ? i : row) * m,
+               m * sizeof(double));
+    }
+}
+
+/* Put rows in the order told, or back from it. */
+static void exchange_rows(CadComplexMatrix x, const double *order, size_t n, size_t m, int back,
+                          double *room) {
+    exchange_plane(x.data, x.row, order, n, m, back, room);
+    if (x.imaginary) {
+        exchange_plane(x.data + x.imaginary, x.row, order, n, m, back, room);
+    }
+}
+
+static int is_singular(CadComplexMatrix a, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const double *const pivot = a.data + (ptrdiff_t)i * (a.row + a.column);
+        if (pivot[0] == 0.0 && pivot[a.imaginary] == 0.0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* --- triangles --- */
+
+/* b becomes the solution x of t x = b, or of the adjoint of t. */
+static void solve_in_place(CadTriangle t, CadComplexMatrix b, const size_t *n, int adjoint,
+                           double *room) {
+    if (adjoint) {
+        t = (CadTriangle){transposed(t.matrix), !t.lower, t.unit};
+        conjugate(b, n[0], n[1]);
+    }
+    cad_solve_triangle(t, b, n[0], n[1], room);
+    if (adjoint) {
+        conjugate(b, n[0], n[1]);
+    }
+}
+
+static void solve_triangle(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                           double *room) {
+    const CadTriangle t = {x[0], (told & CAD_LOWER) != 0, (told & CAD_UNIT) != 0};
+    copy_matrix(x[2], x[1], n[0], n[1]);
+    if (!t.unit && is_singular(x[0], n[0])) {
+        *x[2].data = NAN;
+        return;
+    }
+    solve_in_place(t, x[2], n, (told & CAD_ADJOINT) != 0, room);
+}
+
+LOOPS(solve_triangle, 3, {2, 2, 2}, {0}, 1, 1)
+
+/* Of a = c c^H, or c^H c unless c is a lower triangle. */
+static void cho_solve(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const CadTriangle t = {x[0], (told & CAD_LOWER) != 0, 0};
+    copy_matrix(x[2], x[1], n[0], n[1]);
+    if (is_singular(x[0], n[0])) {
+        *x[2].data = NAN;
+        return;
+    }
+    solve_in_place(t, x[2], n, !t.lower, room);
+    solve_in_place(t, x[2], n, t.lower, room);
+}
+
+LOOPS(cho_solve, 3, {2, 2, 2}, {0}, 1, 1)
+
+/* --- lu --- */
+
+static void factor_lu(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    (void)told;
+    copy_matrix(x[1], x[0], n[0], n[0]);
+    cad_factor_lu(x[1], x[2].data, n[0], room);
+}
+
+LOOPS(factor_lu, 3, {2, 2, 1}, {0, 0, 1}, 0, 1)
+
+/* With l u = a[order], so that a.T = u.T l.T, of which the columns are exchanged. */
+static void solve_factored(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                           double *room) {
+    const CadComplexMatrix lu = x[0], lu_t = transposed(lu), solved = x[3];
+    const double *const order = x[1].data;
+    copy_matrix(solved, x[2], n[0], n[1]);
+    if (is_singular(lu, n[0])) {
+        *solved.data = NAN;
+    } else if (told & CAD_ADJOINT) {
+        conjugate(solved, n[0], n[1]);
+        cad_solve_triangle((CadTriangle){lu_t, 1, 0}, solved, n[0], n[1], room);
+        cad_solve_triangle((CadTriangle){lu_t, 0, 1}, solved, n[0], n[1], room);
+        exchange_rows(solved, order, n[0], n[1], 1, room);
+        conjugate(solved, n[0], n[1]);
+    } else {
+        exchange_rows(solved, order, n[0], n[1], 0, room);
+        cad_solve_triangle((CadTriangle){lu, 1, 1}, solved, n[0], n[1], room);
+        cad_solve_triangle((CadTriangle){lu, 0, 0}, solved, n[0], n[1], room);
+    }
+}
+
+LOOPS(solve_factored, 4, {2, 1, 2, 2}, {0}, 1, 1)
+
+/* The inverse of u.T times that of l.T, with the rows in order. */
+static void inverse_adjoint(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                            double *room) {
+    const CadComplexMatrix lu_t = transposed(x[0]);
+    (void)told;
+    if (is_singular(x[0], n[0])) {
+        *x[2].data = NAN;
+        return;
+    }
+    make_identity(x[2], n[0]);
+    cad_invert_lower((CadTriangle){lu_t, 1, 0}, x[2], n[0], room);
+    cad_solve_triangle((CadTriangle){lu_t, 0, 1}, x[2], n[0], n[0], room);
+    exchange_rows(x[2], x[1].data, n[0], n[0], 1, room);
+    conjugate(x[2], n[0], n[0]);
+}
+
+LOOPS(inverse_adjoint, 3, {2, 1, 2}, {0}, 0, 1)
+
+static void inverse(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const ptrdiff_t m = (ptrdiff_t)n[0], size = m * m;
+    const CadComplexMatrix lu = {room, m, 1, x[0].imaginary ? size : 0};
+    double *const order = room + 2 * size, *const row = order + m;
+    (void)told;
+    copy_matrix(lu, x[0], n[0], n[0]);
+    cad_factor_lu(lu, order, n[0], row);
+    if (is_singular(lu, n[0])) {
+        *x[1].data = NAN;
+        return;
+    }
+    make_identity(x[1], n[0]);
+    cad_invert_lower((CadTriangle){lu, 1, 1}, x[1], n[0], row);
+    cad_solve_triangle((CadTriangle){lu, 0, 0}, x[1], n[0], n[0], row);
+    for (int is_imaginary = 0; is_imaginary <= (lu.imaginary != 0); is_imaginary++) {
+        for (ptrdiff_t i = 0; i < m; i++) {
+            double *const to = x[1].data + i * x[1].row + is_imaginary * x[1].imaginary;
+            memcpy(row, to, n[0] * sizeof(double));
+            for (ptrdiff_t j = 0; j < m; j++) {
+                to[(size_t)order[j]] = row[j];
+            }
+        }
+    }
+}
+
+LOOPS(inverse, 2, {2, 2}, {0}, 0, 4)
+
+/* --- determinants --- */
+
+/* Whether an order of rows takes an odd number of exchanges; it is put right. */
+static int is_odd(double *order, size_t n) {
+    int odd = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (order[i] != (double)i) {
+            const size_t k = (size_t)order[i];
+            if (order[k] == (double)k) {
+                break; /* no permutation */
+            }
+            order[i] = order[k];
+            order[k] = (double)k;
+            odd = !odd;
+        }
+    }
+    return odd;
+}
+
+/* A number that is the product of pivots, or of their signs, in the place of a result. */
+static void put_product(CadComplexMatrix to, double re, double im, const double *order, size_t n,
+                        double *room) {
+    memcpy(room, order, n * sizeof(double));
+    const int is_negative = is_odd(room, n);
+    to.data[0] = is_negative ? -re : re;
+    if (to.imaginary) {
+        to.data[to.imaginary] = is_negative ? -im : im;
+    }
+}
+
+/* The product of the pivots, which does not overflow before it is complete. */
+static void determinant(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const CadComplexMatrix lu = x[0];
+    double re = 1.0, im = 0.0;
+    int exponent = 0, more;
+    (void)told;
+    for (size_t i = 0; i < n[0]; i++) {
+        const double *const pivot = lu.data + (ptrdiff_t)i * (lu.row + lu.column);
+        const double c = pivot[0], d = lu.imaginary ? pivot[lu.imaginary] : 0.0, before = re;
+        if (lu.imaginary) {
+            re = before * c - im * d;
+            im = before * d + im * c;
+            frexp(fmax(fabs(re), fabs(im)), &more);
+            re = ldexp(re, -more);
+            im = ldexp(im, -more);
+        } else {
+            re = frexp(before * c, &more);
+        }
+        exponent += more;
+    }
+    put_product(x[2], ldexp(re, exponent), ldexp(im, exponent), x[1].data, n[0], room);
+}
+
+LOOPS(determinant, 3, {2, 1, 0}, {0}, 0, 1)
+
+/* The product of the signs of the pivots, and the sum of the logarithms of their sizes. */
+static void log_determinant(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                            double *room) {
+    const CadComplexMatrix lu = x[0];
+    double re = 1.0, im = 0.0, total = 0.0;
+    (void)told;
+    for (size_t i = 0; i < n[0]; i++) {
+        const double *const pivot = lu.data + (ptrdiff_t)i * (lu.row + lu.column);
+        double size = fabs(pivot[0]);
+        if (lu.imaginary) {
+            size = hypot(pivot[0], pivot[lu.imaginary]);
+            const double c = size != 0.0 ? pivot[0] / size : 0.0, before = re;
+            const double d = size != 0.0 ? pivot[lu.imaginary] / size : 0.0;
+            re = before * c - im * d;
+            im = before * d + im * c;
+        } else {
+            re = pivot[0] > 0.0 ? re : pivot[0] < 0.0 ? -re : 0.0 * pivot[0];
+        }
+        total += log(size);
+    }
+    put_product(x[2], re, im, x[1].data, n[0], room);
+    x[3].data[0] = total;
+}
+
+LOOPS(log_determinant, 4, {2, 1, 0, 0}, {0, 0, 0, 1}, 0, 1)
+
+/* --- derivatives of cholesky --- */
+
+typedef void OfLower(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room);
+
+/* Of a lower triangle: what the function reads and writes is transposed. */
+static void along_cholesky(OfLower *function, const CadComplexMatrix *x, size_t n, double *room) {
+    const CadComplexMatrix turned = {room, (ptrdiff_t)n, 1, 0};
+    copy_matrix(turned, transposed(x[1]), n, n);
+    function(x[0], turned, n, room + n * n);
+    copy_matrix(x[2], transposed(turned), n, n);
+}
+
+static void cholesky_pull(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                          double *room) {
+    (void)told;
+    along_cholesky(cad_cholesky_pull, x, n[0], room);
+}
+
+static void cholesky_push(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                          double *room) {
+    (void)told;
+    along_cholesky(cad_cholesky_push, x, n[0], room);
+}
+
+LOOP_OF_REALS(cholesky_pull, 3, {2, 2, 2}, {0}, 0, 2)
+
+LOOP_OF_REALS(cholesky_push, 3, {2, 2, 2}, {0}, 0, 2)
