@@ -29,9 +29,11 @@ from . cimport c_numpy as cnp
 from .c_entries cimport *
 from .c_program cimport *
 from .c_numbers cimport *
+from .borrowed cimport Borrowed, cad_run_borrowed
 from .tape cimport are_zero, rule_name
 from .atoms cimport shape
 
+from .borrowed import Loops
 from .guards import compare
 
 
@@ -675,7 +677,7 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
-    src/kernels/stacks.c, and what else it is told, an int. An argument is a constant, or
+    src/kernels/stacks.c, and what else it is told, an int; or `Loops`. An argument is a constant, or
     (begin, shape): an operand that begins there in the row of operands. Results are told by their
     shapes. In signatures "2" is an axis of both parts of complex numbers, the first of an operand. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
     it is if a loop over matrices answers nan.
@@ -696,6 +698,8 @@ def native_of(function, list arguments, list results, tuple bounds=()):
 cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadNative *call):
     """The signature of a function whose loop was found; None if it has none."""
     cdef const CadStackKernel *kernel = cad_stack_kernels
+    if isinstance(function, Loops):
+        return function.signature.encode()
     if not isinstance(function, tuple):
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
             return None
@@ -712,8 +716,13 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
 cdef Native new_native(function, list arguments, list results, tuple bounds):
     cdef Native native = Native.__new__(Native)
     cdef CadNative *call = &native.call
-    cdef Py_ssize_t i, k, m, n_operands = len(arguments), n = n_operands + len(results), at = 0
+    cdef Borrowed borrowed
+    cdef Py_ssize_t i, k, m, n_operands, n, at = 0
     cdef bytes signature
+    if isinstance(function, Loops):
+        arguments = arguments + list(function.constants)
+    n_operands = len(arguments)
+    n = n_operands + len(results)
     if n > CAD_MOST_ARGUMENTS:
         return None
     signature = find_loop(function, n_operands, len(results), call)
@@ -740,20 +749,22 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     if signature:
         cores = [tuple(part.split(b",")) if part else ()
                  for part in re.findall(rb"\(([^)]*)\)", signature)]
-    outer, strides, core_lengths, core_steps = [], [], {}, []
+    outer, strides, core_lengths, core_steps, core_shapes = [], [], {}, [], []
+    pairs = [core[:1] == (b"2",) for core in cores]
     for k in range(n):
         call.sizes[k] = prod(shapes[k])
         shape, steps = shapes[k], strides_in_order(shapes[k])
         m = len(shape) - len(cores[k])
         if m < 0:
             return None
-        if cores[k][:1] == (b"2",):  # both parts of complex numbers, in front of all other axes
+        if pairs[k]:  # both parts of complex numbers, in front of all other axes
             shape = shape[1:m + 1] + shape[:1] + shape[m + 1:]
             steps = steps[1:m + 1] + steps[:1] + steps[m + 1:]
         for name, length in zip(cores[k], shape[m:]):
             if core_lengths.setdefault(name, length) != length:
                 return None
         core_steps += steps[m:]
+        core_shapes.append(shape[m + pairs[k]:])
         outer.append(shape[:m])
         strides.append(steps[:m])
     lengths = np.broadcast_shapes(*outer)
@@ -780,6 +791,11 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
         call.dims[1 + i] = length
     for i, step in enumerate(core_steps):
         call.steps[n + i] = step
+    if isinstance(function, Loops):
+        borrowed = Borrowed(function.stages, function.buffers, core_shapes, pairs, n_operands)
+        native.owners.append(borrowed)
+        call.loop = <CadNativeLoop>cad_run_borrowed
+        call.data = &borrowed.call
     call.may_fail = signature != b""
     call.is_bounded = bounds != ()
     for k in range(n_operands):

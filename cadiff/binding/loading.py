@@ -29,6 +29,7 @@ MODULES = (
     "recording",
     "gradients",
     "jacobians",
+    "borrowed",
     "codes",
     "graphs",
     "sparse",

@@ -43,6 +43,7 @@ from ..operations.guards import NoDerivativeError, held
 from ..operations.pairs import on_pairs
 from ..operations.primitives import primitive
 from ..operations.table import where
+from . import _lapack as lapack
 from ._matrices import (
     EPSILON,
     ComplexResultError,
@@ -208,6 +209,7 @@ def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
     return H(along(H(ans), H(g))) if upper else along(ans, g)
 
 
+cholesky.calls_lapack(lambda is_complex, a, upper=False: lapack.cholesky(is_complex, upper))
 cholesky.defvjp(_cholesky_pull, unread=(0,))
 cholesky.defjvp(_cholesky_push)
 cholesky.defpattern("...ij->...kl")
@@ -256,6 +258,9 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
     return _completed(quotient - q @ change, ans[0]), _padded(change @ r, ans[1])
 
 
+qr.calls_lapack(
+    lambda is_complex, a, complete=False: lapack.qr(is_complex, binding.shape(a), complete)
+)
 qr.defvjp(_qr_pull, unread=(0,))
 qr.defjvp(_qr_push)
 qr.defpattern("...ij->...kl,...mn")
@@ -403,6 +408,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
     return real(diagonal(m)), v @ over_gaps(m, differences, w, lambda: m, VECTORS, doubt)
 
 
+eigh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigh(is_complex, lower))
 eigh.defvjp(eigh_pull, unread=(0,))
 eigh.defjvp(eigh_push)
 eigh.defpattern("...ij->...k,...lm")
@@ -428,6 +434,7 @@ def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
     return real(sum(conjugate(v) * (mirrored(g, lower) @ v), axis=-2))
 
 
+eigvalsh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigvalsh(is_complex, lower))
 eigvalsh.defvjp(_eigvalsh_pull)
 eigvalsh.defjvp(_eigvalsh_push)
 eigvalsh.defpattern("...ij->...k")
@@ -488,6 +495,7 @@ def eig_push(g: Any, ans: Any, a: Any) -> Any:
     return diagonal(m), dv - v * _along(v, dv)
 
 
+eig.calls_lapack(lambda is_complex, a, **how: lapack.eig(is_complex, **how))
 eig.defvjp(eig_pull, unread=(0,))
 eig.defjvp(eig_push)
 eig.defpattern("...ij->...k,...lm")
@@ -535,6 +543,7 @@ def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
     return diagonal(_moved(_eigenvectors(a, ans), g))
 
 
+eigvals.calls_lapack(lambda is_complex, a, **how: lapack.eigvals(is_complex, **how))
 eigvals.defvjp(eigvals_pull)
 eigvals.defjvp(eigvals_push)
 eigvals.defpattern("...ij->...k")
@@ -636,6 +645,9 @@ def _turns(m: Any) -> Any:
     return on_diagonal(1j * imag(diagonal(m)))
 
 
+svd.calls_lapack(
+    lambda is_complex, a, full=False: lapack.svd(is_complex, binding.shape(a), full)
+)
 svd.defvjp(svd_pull, unread=(0,))
 svd.defjvp(svd_push)
 svd.defpattern("...ij->...kl,...m,...no")
@@ -660,6 +672,7 @@ def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
     return real(sum(conjugate(u) * (g @ H(vh)), axis=-2)) * signs(ans)
 
 
+svdvals.calls_lapack(lambda is_complex, a: lapack.svdvals(is_complex, binding.shape(a)))
 svdvals.defvjp(_svdvals_pull)
 svdvals.defjvp(_svdvals_push)
 svdvals.defpattern("...ij->...k")
@@ -678,6 +691,20 @@ def pinv(a: Any, **options: Any) -> Any:
     return np.linalg.pinv(a, **options)
 
 
+def _pinv_loops(
+    is_complex: bool,
+    a: Any,
+    rcond: Any = None,
+    hermitian: bool = False,
+    rtol: Any = np._NoValue,
+) -> Any:
+    shape = binding.shape(a)
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    cutoff = max(shape[-2:]) * EPSILON if rcond is None else rcond
+    return lapack.pinv(is_complex, shape, cutoff)
+
+
 def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
     def pull(g: Any) -> Any:
         left, right = ans @ H(ans), H(ans) @ ans
@@ -694,6 +721,7 @@ def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
     return outside - outside @ a @ ans + inside - ans @ (a @ inside) - ans @ g @ ans
 
 
+pinv.calls_lapack(_pinv_loops)
 pinv.defvjp(pinv_pull)
 pinv.defjvp(pinv_push)
 pinv.defpattern("...ij->...kl")
@@ -725,6 +753,9 @@ def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
     return change + shift - p @ (a @ shift)
 
 
+lstsq.calls_lapack(
+    lambda is_complex, a, b, cutoff: lapack.lstsq(is_complex, binding.shape(a), cutoff)
+)
 lstsq.defvjp(
     _lstsq_pull_a,
     lambda ans, a, b, cutoff: lambda g: H(pinv(a, rcond=cutoff)) @ g,

@@ -75,6 +75,7 @@ class on_matrices:  # noqa: N801 - a decorator
 
         self.of_turning = on_pairs(of_turning, real)
         self.of_turning.stands_at(function.__module__, f"{function.__qualname__}.of_turning")
+        self._may_turn = real_results is not None
         self._forms = self.of_real, self.of_complex, self.of_turning
         self.called = function.__name__.removeprefix("_")
 
@@ -117,6 +118,16 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_real.loop, self.of_real.loop_takes = loop, takes
         self.of_complex.primitive.loop = of_pairs(loop)
         self.of_complex.primitive.loop_takes = takes
+
+    def calls_lapack(self, loops: Callable[..., Any]) -> None:
+        """What programs call: `loops(is_complex, *args, **kwargs)`, of `_lapack`, or None.
+
+        Where results that may be real are complex, it is told `is_turning=True`.
+        """
+        self.of_real.loop = functools.partial(loops, False)
+        self.of_complex.primitive.loop = functools.partial(loops, True)
+        if self._may_turn:
+            self.of_turning.primitive.loop = functools.partial(loops, False, is_turning=True)
 
     def defjvp(self, *rules: Callable[..., Any] | None) -> None:
         """Forward rules, one for each argument."""

@@ -79,7 +79,8 @@ class primitive:  # noqa: N801 - a decorator
     written_out: Callable[..., Any] | None = None
 
     # What programs call in C instead of the function, if that is no ufunc: one, or a function of
-    # the arguments that answers one or None (see `binding.native_of`).
+    # the arguments, of which only the shapes are to be asked, that answers one or None (see
+    # `binding.native_of`).
     loop: Any = None
 
     # Which arguments it takes; None: all of them.

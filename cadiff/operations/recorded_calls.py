@@ -121,13 +121,13 @@ class Rule:
 
     def native(self, operands: Numbers, results: Numbers) -> Any:
         """What carries it out in C; None if that takes Python."""
-        loop, chosen = self.operation._loop(self.args, self.kwargs)
+        given, arguments, begin = list(self.args), list(self.args), 0
+        for k, operand in zip(self.which, operands, strict=True):
+            given[k], arguments[k] = operand, (begin, binding.shape(operand))
+            begin += math.prod(binding.shape(operand))
+        loop, chosen = self.operation._loop(given, self.kwargs)
         if loop is None:
             return None
-        arguments, begin = list(self.args), 0
-        for k, operand in zip(self.which, operands, strict=True):
-            arguments[k] = begin, binding.shape(operand)
-            begin += math.prod(binding.shape(operand))
         arguments = [arguments[k] for k in chosen]
         shapes = [*map(binding.shape, results)]
         return binding.native_of(loop, arguments, shapes, self.operation.loop_bounds)

@@ -31,6 +31,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
             {"directions", "matrices", "series"},
             {"stacks"},
+            {"borrowed"},
         ],
     ),
     (

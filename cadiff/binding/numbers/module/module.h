@@ -31,6 +31,10 @@ PyObject *cad_make_ufunc(CadOp op);
 int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data);
 
+/* The loop of a ufunc for those of its types that stand at an index; answers whether there is one.
+ */
+int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
+
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 void cad_borrow_loops(PyObject *const *functions);
 

@@ -200,6 +200,16 @@ int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
     return 0;
 }
 
+int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data) {
+    if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
+        return 0;
+    }
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)function;
+    *loop = index < ufunc->ntypes ? ufunc->functions[index] : NULL;
+    *data = ufunc->data == NULL || *loop == NULL ? NULL : (void *)ufunc->data[index];
+    return *loop != NULL;
+}
+
 /* Let the core use a ufunc's own loop over doubles for an operation. */
 static void borrow_loop(CadOp op, PyObject *function, int arity) {
     PyUFuncGenericFunction loop;

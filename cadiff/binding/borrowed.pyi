@@ -1,0 +1,26 @@
+"""Types of borrowed.pyx."""
+
+from typing import Any, NamedTuple
+
+PSEUDO_INVERSE: str
+ITEMS: dict[str, int]
+
+def cores_of(signature: str) -> list[tuple[str, ...]]: ...
+def pseudo_inverse(is_complex: bool) -> tuple[str, str]: ...
+
+class Loops(NamedTuple):
+    signature: str
+    stages: tuple[Any, ...]
+    buffers: tuple[Any, ...]
+    constants: tuple[Any, ...] = ...
+
+class Borrowed:
+    stages: list[Any]
+    def __init__(
+        self,
+        stages: tuple[Any, ...],
+        buffers: tuple[Any, ...],
+        cores: list[tuple[int, ...]],
+        pairs: list[bool],
+        n_operands: int,
+    ) -> None: ...

@@ -1,0 +1,140 @@
+"""LAPACK as programs call it: NumPy's loops around it, for plain matrices, without NumPy's Python.
+
+The loops stand in a module of NumPy's that is private: where one of them is not found, programs
+call the function itself, as they do where LAPACK finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..binding import Loops, pseudo_inverse
+
+_LOOPS: Any = getattr(np.linalg, "_umath_linalg", None)
+
+Stages = tuple[tuple[Any, str], ...]
+Found = Callable[..., Loops | None]
+
+
+def _stage(kinds: str, *names: str) -> Any:
+    """A ufunc of the first of some names, as versions call it, for types; None if there is none."""
+    for name in names:
+        ufunc = getattr(_LOOPS, name, None)
+        if ufunc is not None and kinds in ufunc.types:
+            return ufunc, kinds
+    return None
+
+
+def _loops(
+    signature: str, stages: Stages, buffers: tuple[Any, ...], *constants: Any
+) -> Loops | None:
+    if any(stage is None for stage, _ in stages):
+        return None
+    return Loops(signature, stages, buffers, constants)
+
+
+def _taking(is_complex: bool) -> tuple[str, str]:
+    """The letter of a type, and what signatures say of its matrices."""
+    return ("D", "2,") if is_complex else ("d", "")
+
+
+def _tall(shape: tuple[int, ...], name: str) -> tuple[str, str]:
+    """What versions call a loop that some of them have twice, for wide and for tall matrices."""
+    head, _, tail = name.partition("_")
+    which = "m" if shape[-2] < shape[-1] else "n"
+    return name, f"{head}_{which}_{tail}" if tail else f"{head}_{which}"
+
+
+def cholesky(is_complex: bool, upper: bool) -> Loops | None:
+    """The lower triangle of a matrix, or the upper one."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->{d}", "cholesky_up" if upper else "cholesky_lo")
+    return _loops(f"({two}n,n)->({two}n,n)", ((stage, "al"),), ("a", "l"))
+
+
+def solve(is_complex: bool) -> Loops | None:
+    """The solution x of a @ x = b."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}{d}->{d}", "solve")
+    return _loops(
+        f"({two}n,n),({two}n,m)->({two}n,m)", ((stage, "abx"),), ("a", "b", "x")
+    )
+
+
+def eigh(is_complex: bool, lower: bool) -> Loops | None:
+    """Eigenvalues and eigenvectors of a Hermitian matrix."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->d{d}", "eigh_lo" if lower else "eigh_up")
+    return _loops(f"({two}n,n)->(n),({two}n,n)", ((stage, "awv"),), ("a", "w", "v"))
+
+
+def eigvalsh(is_complex: bool, lower: bool) -> Loops | None:
+    """Eigenvalues of a Hermitian matrix."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->d", "eigvalsh_lo" if lower else "eigvalsh_up")
+    return _loops(f"({two}n,n)->(n)", ((stage, "aw"),), ("a", "w"))
+
+
+def eig(is_complex: bool, is_turning: bool = False) -> Loops | None:
+    """Eigenvalues and eigenvectors, as many as real ones as `eigvals` finds."""
+    given = "2," if is_complex or is_turning else ""
+    stage = _stage("D->DD" if is_complex else "d->DD", "eig")
+    w = ("w", "complex") if is_turning else "w"
+    signature = f"({given}n,n)->({given}n),({given}n,n)"
+    return _loops(signature, ((stage, "awv"),), ("a", w, "v"))
+
+
+def eigvals(is_complex: bool, is_turning: bool = False) -> Loops | None:
+    """Eigenvalues: of a real matrix real ones, or complex ones, if it is turning."""
+    given = "2," if is_complex or is_turning else ""
+    stage = _stage("D->D" if is_complex else "d->D", "eigvals")
+    w = ("w", "complex") if is_turning else "w"
+    return _loops(f"({given}n,n)->({given}n)", ((stage, "aw"),), ("a", w))
+
+
+def svd(is_complex: bool, shape: tuple[int, ...], full: bool) -> Loops | None:
+    """Singular vectors u, singular values and singular vectors vh."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_f" if full else "svd_s"))
+    results = f"({two}m,m),(k),({two}n,n)" if full else f"({two}m,k),(k),({two}k,n)"
+    return _loops(f"({two}m,n)->{results}", ((stage, "ausv"),), ("a", "u", "s", "v"))
+
+
+def svdvals(is_complex: bool, shape: tuple[int, ...]) -> Loops | None:
+    """Singular values."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->d", *_tall(shape, "svd"))
+    return _loops(f"({two}m,n)->(k)", ((stage, "as"),), ("a", "s"))
+
+
+def qr(is_complex: bool, shape: tuple[int, ...], complete: bool) -> Loops | None:
+    """The factors q and r: LAPACK leaves r, and what q is made of, in the place of the matrix."""
+    d, two = _taking(is_complex)
+    raw = _stage(f"{d}->{d}", *_tall(shape, "qr_r_raw"))
+    whole = _stage(f"{d}{d}->{d}", "qr_complete" if complete else "qr_reduced")
+    results = f"({two}m,m),({two}m,n)" if complete else f"({two}m,n),({two}n,n)"
+    stages = (raw, "at"), (whole, "atq")
+    return _loops(f"({two}m,n)->{results}", stages, ("a", "q", ("a", "upper")))
+
+
+def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
+    """The pseudo-inverse, without singular values up to so many times the largest."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_s"))
+    stages = (stage, "ausv"), (pseudo_inverse(is_complex), "usvcx")
+    return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), cutoff)
+
+
+def lstsq(is_complex: bool, shape: tuple[int, ...], cutoff: float) -> Loops | None:
+    """The shortest of the x for which a @ x - b is shortest."""
+    d, two = _taking(is_complex)
+    stage = _stage(f"{d}{d}d->{d}did", *_tall(shape, "lstsq"))
+    return _loops(
+        f"({two}m,n),({two}m,k),()->({two}n,k)",
+        ((stage, "abcxers"),),
+        ("a", "b", "c", "x"),
+        cutoff,
+    )

@@ -1,0 +1,55 @@
+/* Loops over stacks that others have written, such as NumPy's around LAPACK, as kernels: what they
+ * take and give are numbers of other types, or what stands in one place for two of them. */
+#ifndef CAD_KERNELS_BORROWED_H
+#define CAD_KERNELS_BORROWED_H
+
+#include "kernels/stacks.h"
+
+enum { CAD_MOST_BUFFERS = 8, CAD_MOST_STAGES = 2, CAD_MOST_LENGTHS = 6 };
+
+typedef enum CadBufferType {
+    CAD_BUFFER_DOUBLE,  /* of a pair of planes the real one */
+    CAD_BUFFER_COMPLEX, /* both parts side by side; a result that is real has to be so exactly */
+    CAD_BUFFER_INT,     /* which nobody asks for */
+} CadBufferType;
+
+/* A matrix, a row or a number, in C order. */
+typedef struct CadBuffer {
+    CadBufferType type;
+    int from, to;         /* which operand it is a copy of, and which argument is one of it; or -1 */
+    int is_upper;         /* what is below the diagonal is 0 in that copy */
+    int is_turning;       /* there is no such copy unless a number in it is complex */
+    size_t rows, columns; /* of the copy: the first of what the buffer has */
+    size_t n_rows, n_columns;
+    size_t start; /* in doubles */
+} CadBuffer;
+
+/* A loop over some of the buffers, one turn of it. */
+typedef struct CadStage {
+    CadStackLoop *loop;
+    void *data;
+    int n;
+    int buffers[CAD_MOST_BUFFERS];
+    ptrdiff_t dims[1 + CAD_MOST_LENGTHS];
+    ptrdiff_t steps[3 * CAD_MOST_BUFFERS];
+} CadStage;
+
+typedef struct CadBorrowed {
+    int n_buffers, n_stages, n_arguments;
+    size_t size; /* of all buffers, in doubles */
+    int axes[CAD_MOST_BUFFERS];    /* of each argument: how many its core has */
+    int is_pair[CAD_MOST_BUFFERS]; /* and whether these are two planes of such cores */
+    CadBuffer buffers[CAD_MOST_BUFFERS];
+    CadStage stages[CAD_MOST_STAGES];
+} CadBorrowed;
+
+/* A CadStackLoop, of which `borrowed` is the data. Where an operand is not finite there is no
+ * result: LAPACK may look for one for ever. */
+void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                      void *borrowed);
+
+/* The pseudo-inverse of u s vh, as a stage over the buffers (u, s, vh, cutoff, result): singular
+ * values that are no more than `cutoff` times the largest are taken for 0. */
+CadStackLoop cad_pseudo_inverse_of_reals, cad_pseudo_inverse_of_complex;
+
+#endif
