@@ -70,7 +70,7 @@ from .calls import (
     first_argument,
     ways_to_take,
 )
-from .borrowed import Loops, pseudo_inverse
+from .borrowed import Loops
 from .codes import CallError, Code, ObstacleError, PointError, is_deriving, native_of
 from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (

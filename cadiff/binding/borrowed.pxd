@@ -46,12 +46,6 @@ cdef extern from "kernels/borrowed.h" nogil:
     void cad_run_borrowed(
         char **arguments, const Py_ssize_t *dims, const Py_ssize_t *steps, void *borrowed
     )
-    void cad_pseudo_inverse_of_reals(
-        char **arguments, const Py_ssize_t *dims, const Py_ssize_t *steps, void *data
-    )
-    void cad_pseudo_inverse_of_complex(
-        char **arguments, const Py_ssize_t *dims, const Py_ssize_t *steps, void *data
-    )
 
 
 cdef class Borrowed:

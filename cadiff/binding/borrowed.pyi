@@ -2,11 +2,9 @@
 
 from typing import Any, NamedTuple
 
-PSEUDO_INVERSE: str
 ITEMS: dict[str, int]
 
 def cores_of(signature: str) -> list[tuple[str, ...]]: ...
-def pseudo_inverse(is_complex: bool) -> tuple[str, str]: ...
 
 class Loops(NamedTuple):
     signature: str

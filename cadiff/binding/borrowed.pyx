@@ -9,6 +9,14 @@ from typing import NamedTuple
 from libc.string cimport memset
 
 
+cdef extern from "kernels/stacks.h" nogil:
+    ctypedef struct CadStackKernel:
+        const char *name
+        const char *signature
+        CadBorrowedLoop loop
+
+    const CadStackKernel *cad_stack_kernels
+
 cdef extern from "numbers/module/module.h":
     bint cad_loop_of_ufunc(object function, int index, CadBorrowedLoop *loop, void **data)
 
@@ -17,8 +25,6 @@ def cores_of(str signature):
     """The names of the axes of the core of each argument of a generalized ufunc."""
     return [tuple(re.findall(r"\w+", core)) for core in re.findall(r"\(([^)]*)\)", signature)]
 
-
-PSEUDO_INVERSE = "(m,k),(k),(k,n),()->(n,m)"
 
 class Loops(NamedTuple):
     """What a program calls: see `Borrowed`, of which these are stages and buffers.
@@ -36,16 +42,11 @@ class Loops(NamedTuple):
 ITEMS = {"d": 8, "D": 16, "i": 4}
 
 
-def pseudo_inverse(bint is_complex):
-    """What a stage is told for the pseudo-inverse of a matrix of which it has the svd."""
-    return PSEUDO_INVERSE, "DdDd->D" if is_complex else "dddd->d"
-
-
 cdef class Borrowed:
     """Loops of ufuncs over stacks, one after the other, for arguments of fixed lengths.
 
-    A stage is a pair: what is carried out, a loop of a ufunc, told as (ufunc, "d->dd"), or
-    `pseudo_inverse`; and the buffers that it goes over, a letter for each. `buffers` are those of
+    A stage is a pair: what is carried out, a loop of a ufunc, told as (ufunc, "d->dd"), or of a
+    kernel, told by its name in its place; and the buffers that it goes over, a letter for each. `buffers` are those of
     the arguments, from which operands are copied, and results to. Of ("a", "upper") that is the
     upper triangle; ("w", "complex") has to be complex. `cores` are the lengths of their axes;
     `pairs` says which of them may be complex.
@@ -80,12 +81,14 @@ cdef class Borrowed:
     cdef list add_stage(self, tuple function, str names, dict known, dict types):
         """Take a loop, with the lengths of its axes and of its buffers; answers their names."""
         cdef CadStage *stage = &self.call.stages[self.call.n_stages]
+        cdef const CadStackKernel *kernel
         cdef int i
         given, kinds = function
         if isinstance(given, str):
-            signature = given
-            is_complex = kinds[0] == "D"
-            stage.loop = cad_pseudo_inverse_of_complex if is_complex else cad_pseudo_inverse_of_reals
+            kernel = cad_stack_kernels
+            while kernel.name != given.encode():
+                kernel += 1
+            stage.loop, signature = kernel.loop, kernel.signature.decode()
         else:
             signature = given.signature
             if not cad_loop_of_ufunc(given, given.types.index(kinds), &stage.loop, &stage.data):

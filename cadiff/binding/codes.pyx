@@ -706,8 +706,10 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
         signature = getattr(function, "signature", None)
         return b"" if signature is None else signature.replace(" ", "").encode()
     name, told = function
-    while kernel.name != name.encode():
+    while kernel.name != NULL and kernel.name != name.encode():
         kernel += 1
+    if kernel.name == NULL:
+        raise ValueError(f"there is no kernel {name}")
     call.loop = kernel.loop
     call.data = <void *><intptr_t>told
     return kernel.signature
@@ -749,6 +751,8 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     if signature:
         cores = [tuple(part.split(b",")) if part else ()
                  for part in re.findall(rb"\(([^)]*)\)", signature)]
+    if len(cores) != n:
+        return None
     outer, strides, core_lengths, core_steps, core_shapes = [], [], {}, [], []
     pairs = [core[:1] == (b"2",) for core in cores]
     for k in range(n):

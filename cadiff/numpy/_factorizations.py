@@ -333,6 +333,13 @@ def over_gaps(x: Any, gaps: Gaps, values: Any, cause: Cause, what: str, warn: Wa
     return _quotient(x, between, none | on, lost, f"{what} at repeated ones", warn)
 
 
+def _still_loop(v: Any, g: Any, *a: Any) -> Any:
+    """The kernel; for a stack it is not told that vectors of real matrices may be real."""
+    if not a:
+        return "still_of_pairs", 0
+    return "still_beside_of_pairs", int(len(binding.shape(v)) == 3)
+
+
 @partial(on_pairs, real=(True,))
 def _still(v: Any, g: Any, *a: Any) -> Any:
     """Zeros, one for each column of v, if turning it by a factor of length 1 does nothing to g.
@@ -354,6 +361,7 @@ def _still(v: Any, g: Any, *a: Any) -> Any:
     return np.zeros(v.shape[:-2] + v.shape[-1:])
 
 
+_still.primitive.loop = _still_loop
 _still.defvjp(None, None, None)
 _still.defjvp(None, None, None)
 
@@ -512,12 +520,16 @@ def _eigenvectors(a: Any, w: Any) -> Any:
     found, v = eig(a)
     if not a.size:
         return v
-    distances = np.abs(value(w)[..., :, None] - value(found)[..., None, :])
+    distances = np.abs(held(w)[..., :, None] - held(found)[..., None, :])
     order = np.argmin(distances, axis=-1)
-    if np.any(np.sort(order, axis=-1) != np.arange(a.shape[-1])):
+    in_order = np.arange(a.shape[-1])
+    if np.all(order == in_order):
+        return v
+    if np.any(np.sort(order, axis=-1) != in_order):
+        plain = value(distances)
         for k in np.ndindex(order.shape[:-1]):
-            order[k] = _pairs(distances[k])
-    return v @ np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
+            order[k] = _pairs(plain[k])
+    return v @ np.equal(in_order[:, None], order[..., None, :]).astype(float)
 
 
 def _pairs(distances: Any) -> Any:

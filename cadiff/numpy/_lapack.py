@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Loops, pseudo_inverse
+from ..binding import Loops
 
 _LOOPS: Any = getattr(np.linalg, "_umath_linalg", None)
 
@@ -55,13 +55,10 @@ def cholesky(is_complex: bool, upper: bool) -> Loops | None:
     return _loops(f"({two}n,n)->({two}n,n)", ((stage, "al"),), ("a", "l"))
 
 
-def solve(is_complex: bool) -> Loops | None:
-    """The solution x of a @ x = b."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}{d}->{d}", "solve")
-    return _loops(
-        f"({two}n,n),({two}n,m)->({two}n,m)", ((stage, "abx"),), ("a", "b", "x")
-    )
+def solve_positive() -> Loops | None:
+    """The solution x of a @ x = b for a positive definite real matrix a."""
+    stages = (_stage("d->d", "cholesky_lo"), "al"), (("cho_solve_by_lower", "dd->d"), "lbx")
+    return _loops("(n,n),(n,m)->(n,m)", stages, ("a", "b", "x"))
 
 
 def eigh(is_complex: bool, lower: bool) -> Loops | None:
@@ -124,7 +121,8 @@ def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
     """The pseudo-inverse, without singular values up to so many times the largest."""
     d, two = _taking(is_complex)
     stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_s"))
-    stages = (stage, "ausv"), (pseudo_inverse(is_complex), "usvcx")
+    inverse = ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
+    stages = (stage, "ausv"), (inverse, "usvcx")
     return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), cutoff)
 
 

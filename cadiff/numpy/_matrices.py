@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import carries, is_complex_number, make_complex
+from ..binding import Loops, carries, is_complex_number, make_complex
 from ..operations import complexes
 from ..operations.arrays import reshape, sum, swapaxes
 from ..operations.pairs import on_pairs
@@ -143,7 +143,8 @@ def of_pairs(loop: Any) -> Any:
     """What does for pairs of planes what a kernel does for real matrices."""
     if callable(loop) and not isinstance(loop, np.ufunc):
         return lambda *args, **kwargs: of_pairs(loop(*args, **kwargs))
-    return (f"{loop[0]}_of_pairs", *loop[1:]) if isinstance(loop, tuple) else None
+    is_kernel = isinstance(loop, tuple) and isinstance(loop[0], str) and not isinstance(loop, Loops)
+    return (f"{loop[0]}_of_pairs", *loop[1:]) if is_kernel else None
 
 
 # --- parts of numbers ----------------------------------------------------------------------------

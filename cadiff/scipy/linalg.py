@@ -18,9 +18,10 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from ..binding import is_complex_number
+from ..binding import is_complex_number, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
+from ..numpy import _lapack as lapack
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
 from ..numpy._factorizations import of_finite
@@ -145,6 +146,17 @@ def _again(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
     return systems.solve(a, b, adjoint)
 
 
+POSITIVE = ("pos", "positive definite")
+
+
+def _solve_loop(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
+    """What programs call: where SciPy refuses matrices that are not positive, so does that."""
+    if options.get("assume_a") in POSITIVE:
+        return None if are_complex(a, b) else lapack.solve_positive()
+    return "solve", int(adjoint)
+
+
+_solve.runs_in_c(_solve_loop)
 systems.solves(_solve, _again)
 
 TRANSPOSED = {"lower triangular": "upper triangular", "upper triangular": "lower triangular"}
@@ -217,6 +229,16 @@ def _pinv(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
+
+
+def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None) -> Any:
+    if atol:
+        return None
+    sides = shape(a)[-2:]
+    return lapack.pinv(is_complex, sides, max(sides) * EPSILON if rtol is None else rtol)
+
+
+_pinv.calls_lapack(_pinv_loops)
 _pinv.defvjp(factor.pinv_pull)
 _pinv.defjvp(factor.pinv_push)
 _pinv.defpattern("...ij->...kl")
@@ -288,6 +310,7 @@ def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     return lower + part(inside, above) @ part(lu, above), np.zeros(n)
 
 
+_lu_factor.runs_in_c(("factor_with_pivots", 0))
 _lu_factor.defvjp(_lu_pull)
 _lu_factor.defjvp(_lu_push)
 _lu_factor.defpattern("...ij->...kl,...m")
@@ -347,6 +370,7 @@ def _eig(a: Any) -> Any:
     return tuple(scipy.linalg.eig(a, check_finite=False))
 
 
+_eig.calls_lapack(lambda is_complex, a, **how: lapack.eig(is_complex, **how))
 _eig.defvjp(factor.eig_pull, unread=(0,))
 _eig.defjvp(factor.eig_push)
 _eig.defpattern("...ij->...k,...lm")
@@ -357,6 +381,7 @@ def _eigvals(a: Any) -> Any:
     return scipy.linalg.eigvals(a, check_finite=False)
 
 
+_eigvals.calls_lapack(lambda is_complex, a, **how: lapack.eigvals(is_complex, **how))
 _eigvals.defvjp(factor.eigvals_pull)
 _eigvals.defjvp(factor.eigvals_push)
 _eigvals.defpattern("...ij->...k")
@@ -452,6 +477,11 @@ def _svd(a: Any, *, full: bool, driver: str) -> Any:
     return tuple(results)  # of stacks they are a list
 
 
+_svd.calls_lapack(
+    lambda is_complex, a, full, driver: (
+        lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
+    )
+)
 _svd.defvjp(factor.svd_pull, unread=(0,))
 _svd.defjvp(factor.svd_push)
 _svd.defpattern("...ij->...kl,...m,...no")

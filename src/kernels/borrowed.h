@@ -48,7 +48,8 @@ typedef struct CadBorrowed {
 void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                       void *borrowed);
 
-/* The pseudo-inverse of u s vh, as a stage over the buffers (u, s, vh, cutoff, result): singular
+/* The pseudo-inverse of u s vh, as a stage over the buffers (u, s, vh, cutoff, result), which it
+ * may write to: singular
  * values that are no more than `cutoff` times the largest are taken for 0. */
 CadStackLoop cad_pseudo_inverse_of_reals, cad_pseudo_inverse_of_complex;
 

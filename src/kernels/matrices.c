@@ -85,19 +85,17 @@ static void go_over(const Form *form, int is_complex, char **arguments, const pt
     give_back(&room);
 }
 
-#define LOOP_OF_REALS(name, ...)                                                                  \
-    static const Form form_of_##name = {__VA_ARGS__, name};                                       \
-    void cad_##name##_of_reals(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,   \
-                               void *told) {                                                      \
-        go_over(&form_of_##name, 0, arguments, dims, steps, told);                                \
+#define LOOP(name, kind, is_complex)                                                              \
+    void cad_##name##_of_##kind(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,  \
+                                void *told) {                                                     \
+        go_over(&form_of_##name, is_complex, arguments, dims, steps, told);                       \
     }
 
-#define LOOPS(name, ...)                                                                          \
-    LOOP_OF_REALS(name, __VA_ARGS__)                                                              \
-    void cad_##name##_of_pairs(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,   \
-                               void *told) {                                                      \
-        go_over(&form_of_##name, 1, arguments, dims, steps, told);                                \
-    }
+#define FORM(name, ...) static const Form form_of_##name = {__VA_ARGS__, name};
+
+#define LOOP_OF_REALS(name, ...) FORM(name, __VA_ARGS__) LOOP(name, reals, 0)
+#define LOOP_OF_PAIRS(name, ...) FORM(name, __VA_ARGS__) LOOP(name, pairs, 1)
+#define LOOPS(name, ...) FORM(name, __VA_ARGS__) LOOP(name, reals, 0) LOOP(name, pairs, 1)
 
 /* --- parts --- */
 
@@ -215,6 +213,13 @@ static void cho_solve(const CadComplexMatrix *x, const size_t *n, intptr_t told,
 
 LOOPS(cho_solve, 3, {2, 2, 2}, {0}, 1, 1)
 
+static void cho_solve_by_lower(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                               double *room) {
+    cho_solve(x, n, told | CAD_LOWER, room);
+}
+
+LOOP_OF_REALS(cho_solve_by_lower, 3, {2, 2, 2}, {0}, 1, 1)
+
 /* --- lu --- */
 
 static void factor_lu(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
@@ -224,6 +229,27 @@ static void factor_lu(const CadComplexMatrix *x, const size_t *n, intptr_t told,
 }
 
 LOOPS(factor_lu, 3, {2, 2, 1}, {0, 0, 1}, 0, 1)
+
+/* With which row each is exchanged in its turn, instead of the order that this leads to. */
+static void factor_with_pivots(const CadComplexMatrix *x, const size_t *n, intptr_t told,
+                               double *room) {
+    double *const pivots = x[2].data, *const order = room, *const rows = room + n[0];
+    const CadComplexMatrix factored[] = {x[0], x[1], {order, 1, 1, 0}};
+    factor_lu(factored, n, told, rows);
+    for (size_t i = 0; i < n[0]; i++) {
+        rows[i] = (double)i;
+    }
+    for (size_t i = 0; i < n[0]; i++) {
+        size_t k = i;
+        while (rows[k] != order[i]) {
+            k++;
+        }
+        rows[k] = rows[i];
+        pivots[i] = (double)k;
+    }
+}
+
+LOOPS(factor_with_pivots, 3, {2, 2, 1}, {0, 0, 1}, 0, 2)
 
 /* With l u = a[order], so that a.T = u.T l.T, of which the columns are exchanged. */
 static void solve_factored(const CadComplexMatrix *x, const size_t *n, intptr_t told,
@@ -247,6 +273,18 @@ static void solve_factored(const CadComplexMatrix *x, const size_t *n, intptr_t 
 }
 
 LOOPS(solve_factored, 4, {2, 1, 2, 2}, {0}, 1, 1)
+
+static void solve(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const ptrdiff_t m = (ptrdiff_t)n[0], size = m * m;
+    const CadComplexMatrix lu = {room, m, 1, x[0].imaginary ? size : 0};
+    const CadComplexMatrix order = {room + 2 * size, 1, 1, 0};
+    const CadComplexMatrix factored[] = {lu, order, x[1], x[2]};
+    copy_matrix(lu, x[0], n[0], n[0]);
+    cad_factor_lu(lu, order.data, n[0], order.data + m);
+    solve_factored(factored, n, told, order.data + m);
+}
+
+LOOPS(solve, 3, {2, 2, 2}, {0}, 1, 4)
 
 /* The inverse of u.T times that of l.T, with the rows in order. */
 static void inverse_adjoint(const CadComplexMatrix *x, const size_t *n, intptr_t told,
@@ -401,3 +439,64 @@ static void cholesky_push(const CadComplexMatrix *x, const size_t *n, intptr_t t
 LOOP_OF_REALS(cholesky_pull, 3, {2, 2, 2}, {0}, 0, 2)
 
 LOOP_OF_REALS(cholesky_push, 3, {2, 2, 2}, {0}, 0, 2)
+
+/* --- phases --- */
+
+/* Up to which part of the largest cotangent turning a vector is rounding, and what that largest is
+ * taken for at least. */
+static const double TURN = 1e-6, NOUGHT = 1e-8;
+
+static double largest_of(CadComplexMatrix g, size_t n, size_t m) {
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < m; j++) {
+            const double *const x = g.data + (ptrdiff_t)i * g.row + (ptrdiff_t)j * g.column;
+            most = fmax(most, hypot(x[0], x[g.imaginary]));
+        }
+    }
+    return most;
+}
+
+/* Zeros, one for each column of v, unless turning it by a factor of length 1 does something to
+ * what has the cotangent g. */
+static void put_still(CadComplexMatrix v, CadComplexMatrix g, CadComplexMatrix to, const size_t *n,
+                      int real_ones_do_not_turn) {
+    const double limit = TURN * fmax(largest_of(g, n[0], n[1]), NOUGHT);
+    for (size_t j = 0; j < n[1]; j++) {
+        double turn = 0.0;
+        int may_turn = !real_ones_do_not_turn;
+        for (size_t i = 0; i < n[0]; i++) {
+            const double *const x = v.data + (ptrdiff_t)i * v.row + (ptrdiff_t)j * v.column;
+            const double *const y = g.data + (ptrdiff_t)i * g.row + (ptrdiff_t)j * g.column;
+            turn += x[0] * y[g.imaginary] - x[v.imaginary] * y[0];
+            may_turn |= x[v.imaginary] != 0.0;
+        }
+        to.data[(ptrdiff_t)j * to.row] = 0.0;
+        if (may_turn && !(fabs(turn) <= limit)) {
+            to.data[0] = NAN;
+            return;
+        }
+    }
+}
+
+static void still(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    (void)told;
+    (void)room;
+    put_still(x[0], x[1], x[2], n, 0);
+}
+
+LOOP_OF_PAIRS(still, 3, {2, 2, 1}, {0, 0, 1}, 1, 0)
+
+/* Vectors that are real do not turn if they are those of a real matrix, if the kernel is told so.
+ */
+static void still_beside(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    int is_real = told != 0;
+    (void)room;
+    for (size_t i = 0; i < n[0] * n[0] && is_real; i++) {
+        const ptrdiff_t row = (ptrdiff_t)(i / n[0]), column = (ptrdiff_t)(i % n[0]);
+        is_real = x[2].data[row * x[2].row + column * x[2].column + x[2].imaginary] == 0.0;
+    }
+    put_still(x[0], x[1], x[3], n, is_real);
+}
+
+LOOP_OF_PAIRS(still_beside, 4, {2, 2, 2, 1}, {0, 0, 0, 1}, 1, 0)

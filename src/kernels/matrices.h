@@ -15,8 +15,11 @@ enum { CAD_ADJOINT = 1, CAD_LOWER = 2, CAD_UNIT = 4 };
     OF_PAIRS(solve_triangle, "(2,n,n),(2,n,m)->(2,n,m)")                                          \
     OF_REALS(cho_solve, "(n,n),(n,m)->(n,m)")                                                     \
     OF_PAIRS(cho_solve, "(2,n,n),(2,n,m)->(2,n,m)")                                               \
+    OF_REALS(cho_solve_by_lower, "(n,n),(n,m)->(n,m)")                                            \
     OF_REALS(factor_lu, "(n,n)->(n,n),(n)")                                                       \
     OF_PAIRS(factor_lu, "(2,n,n)->(2,n,n),(n)")                                                   \
+    OF_REALS(factor_with_pivots, "(n,n)->(n,n),(n)")                                              \
+    OF_PAIRS(factor_with_pivots, "(2,n,n)->(2,n,n),(n)")                                          \
     OF_REALS(solve_factored, "(n,n),(n),(n,m)->(n,m)")                                            \
     OF_PAIRS(solve_factored, "(2,n,n),(2,n),(2,n,m)->(2,n,m)")                                    \
     OF_REALS(inverse_adjoint, "(n,n),(n)->(n,n)")                                                 \
@@ -28,7 +31,11 @@ enum { CAD_ADJOINT = 1, CAD_LOWER = 2, CAD_UNIT = 4 };
     OF_REALS(log_determinant, "(n,n),(n)->(),()")                                                 \
     OF_PAIRS(log_determinant, "(2,n,n),(2,n)->(2),()")                                            \
     OF_REALS(cholesky_pull, "(n,n),(n,n)->(n,n)")                                                 \
-    OF_REALS(cholesky_push, "(n,n),(n,n)->(n,n)")
+    OF_REALS(cholesky_push, "(n,n),(n,n)->(n,n)")                                                 \
+    OF_REALS(solve, "(n,n),(n,m)->(n,m)")                                                         \
+    OF_PAIRS(solve, "(2,n,n),(2,n,m)->(2,n,m)")                                                   \
+    OF_PAIRS(still, "(2,n,m),(2,n,m)->(m)")                                                       \
+    OF_PAIRS(still_beside, "(2,n,m),(2,n,m),(2,n,n)->(m)")
 
 #define CAD_DECLARE_LOOP(name)                                                                    \
     void name(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *told);

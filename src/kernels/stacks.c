@@ -1,6 +1,7 @@
 /* See stacks.h. */
 #include "kernels/stacks.h"
 
+#include "kernels/borrowed.h"
 #include "kernels/matrices.h"
 
 #define OF_REALS(name, signature) {#name, signature, cad_##name##_of_reals},
@@ -8,5 +9,7 @@
 
 const CadStackKernel cad_stack_kernels[] = {
     CAD_LOOPS_OF_MATRICES(OF_REALS, OF_PAIRS) /* */
+    {"pseudo_inverse", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_reals},
+    {"pseudo_inverse_of_complex", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_complex},
     {NULL, NULL, NULL},
 };

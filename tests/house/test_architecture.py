@@ -67,7 +67,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "numpy",
         [
-            {"_common", "_refusals", "_matrices", "_fourier"},
+            {"_common", "_refusals", "_matrices", "_fourier", "_lapack"},
             {"_own"},
             {"_systems"},
             {"_factorizations"},
