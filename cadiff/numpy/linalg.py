@@ -18,7 +18,6 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from ..binding import Complex, Dual, Var, carries, is_complex_number, newcomers
-from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts
 from ..operations.dispatch import plain
@@ -286,13 +285,13 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
     u: Any = None
     if compute_uv:
         w, u = eigh(a)
-    order = np.argsort(np.abs(value(w)), axis=-1)[..., ::-1]
+    order = np.argsort(np.abs(held(w)), axis=-1)[..., ::-1]
     turn = np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
     s = (abs(w)[..., None, :] @ turn)[..., 0, :]
     if not compute_uv:
         return s
     u = u @ turn
-    signs = (np.sign(value(w))[..., None, :] @ turn)[..., 0, :]
+    signs = (np.sign(held(w))[..., None, :] @ turn)[..., 0, :]
     return SVDResult(u, s, H(u * signs[..., None, :]))
 
 
