@@ -62,6 +62,7 @@ from .atoms import (
     split_dual,
     tag_of,
 )
+from .borrowed import Loops
 from .calls import (
     Before,
     Call,
@@ -70,7 +71,6 @@ from .calls import (
     first_argument,
     ways_to_take,
 )
-from .borrowed import Loops
 from .codes import CallError, Code, ObstacleError, PointError, is_deriving, native_of
 from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (

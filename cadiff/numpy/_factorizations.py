@@ -657,9 +657,7 @@ def _turns(m: Any) -> Any:
     return on_diagonal(1j * imag(diagonal(m)))
 
 
-svd.calls_lapack(
-    lambda is_complex, a, full=False: lapack.svd(is_complex, binding.shape(a), full)
-)
+svd.calls_lapack(lambda is_complex, a, full=False: lapack.svd(is_complex, binding.shape(a), full))
 svd.defvjp(svd_pull, unread=(0,))
 svd.defjvp(svd_push)
 svd.defpattern("...ij->...kl,...m,...no")

@@ -20,7 +20,7 @@ Found = Callable[..., Loops | None]
 
 
 def _stage(kinds: str, *names: str) -> Any:
-    """A ufunc of the first of some names, as versions call it, for types; None if there is none."""
+    """A ufunc of the first of these names, which versions have, for types; None if none is."""
     for name in names:
         ufunc = getattr(_LOOPS, name, None)
         if ufunc is not None and kinds in ufunc.types:
@@ -121,7 +121,9 @@ def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
     """The pseudo-inverse, without singular values up to so many times the largest."""
     d, two = _taking(is_complex)
     stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_s"))
-    inverse = ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
+    inverse = (
+        ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
+    )
     stages = (stage, "ausv"), (inverse, "usvcx")
     return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), cutoff)
 

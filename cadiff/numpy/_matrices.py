@@ -143,7 +143,9 @@ def of_pairs(loop: Any) -> Any:
     """What does for pairs of planes what a kernel does for real matrices."""
     if callable(loop) and not isinstance(loop, np.ufunc):
         return lambda *args, **kwargs: of_pairs(loop(*args, **kwargs))
-    is_kernel = isinstance(loop, tuple) and isinstance(loop[0], str) and not isinstance(loop, Loops)
+    is_kernel = (
+        isinstance(loop, tuple) and isinstance(loop[0], str) and not isinstance(loop, Loops)
+    )
     return (f"{loop[0]}_of_pairs", *loop[1:]) if is_kernel else None
 
 

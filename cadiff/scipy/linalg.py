@@ -229,8 +229,6 @@ def _pinv(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinv(a, check_finite=False, **options)
 
 
-
-
 def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None) -> Any:
     if atol:
         return None
