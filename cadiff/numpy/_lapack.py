@@ -48,11 +48,12 @@ def _tall(shape: tuple[int, ...], name: str) -> tuple[str, str]:
     return name, f"{head}_{which}_{tail}" if tail else f"{head}_{which}"
 
 
-def cholesky(is_complex: bool, upper: bool) -> Loops | None:
+def cholesky(is_complex: bool, upper: bool) -> Any:
     """The lower triangle of a matrix, or the upper one."""
-    d, two = _taking(is_complex)
-    stage = _stage(f"{d}->{d}", "cholesky_up" if upper else "cholesky_lo")
-    return _loops(f"({two}n,n)->({two}n,n)", ((stage, "al"),), ("a", "l"))
+    name = "cholesky_up" if upper else "cholesky_lo"
+    if not is_complex:
+        return getattr(_LOOPS, name, None)  # as it is: it ends for all matrices
+    return _loops("(2,n,n)->(2,n,n)", ((_stage("D->D", name), "al"),), ("a", "l"))
 
 
 def solve_positive() -> Loops | None:

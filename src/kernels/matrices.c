@@ -32,7 +32,7 @@ static void give_back(Room *room) {
 
 /* --- turns --- */
 
-enum { MOST = 4 };
+enum { MOST = 4, TILE = 16 };
 
 /* What is done with the arguments x of one turn; n: the lengths of the axes. */
 typedef void Kernel(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room);
@@ -103,16 +103,25 @@ static inline CadComplexMatrix transposed(CadComplexMatrix x) {
     return (CadComplexMatrix){x.data, x.column, x.row, x.imaginary};
 }
 
+/* Rows of the target stand side by side; those of the source may be columns, so that squares of
+ * TILE x TILE are gone through, which stay in the cache. */
 static void copy_plane(double *to, ptrdiff_t to_row, const double *from, CadComplexMatrix like,
                        size_t n, size_t m) {
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
-        for (ptrdiff_t j = 0; j < (ptrdiff_t)m; j++) {
-            to[i * to_row + j] = from[i * like.row + j * like.column];
+    const ptrdiff_t rows = (ptrdiff_t)n, columns = (ptrdiff_t)m,
+                    tile = like.column == 1 ? columns : TILE;
+    for (ptrdiff_t first = 0; first < rows; first += TILE) {
+        const ptrdiff_t end = first + TILE < rows ? first + TILE : rows;
+        for (ptrdiff_t begin = 0; begin < columns; begin += tile) {
+            const ptrdiff_t stop = begin + tile < columns ? begin + tile : columns;
+            for (ptrdiff_t i = first; i < end; i++) {
+                for (ptrdiff_t j = begin; j < stop; j++) {
+                    to[i * to_row + j] = from[i * like.row + j * like.column];
+                }
+            }
         }
     }
 }
 
-/* Numbers of a row of the target stand side by side. */
 static void copy_matrix(CadComplexMatrix to, CadComplexMatrix from, size_t n, size_t m) {
     copy_plane(to.data, to.row, from.data, from, n, m);
     if (to.imaginary) {
@@ -416,12 +425,27 @@ LOOPS(log_determinant, 4, {2, 1, 0, 0}, {0, 0, 0, 1}, 0, 1)
 
 typedef void OfLower(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room);
 
+/* In place, by squares that change places. */
+static void transpose(CadComplexMatrix x, size_t size) {
+    const ptrdiff_t n = (ptrdiff_t)size, row = x.row;
+    for (ptrdiff_t first = 0; first < n; first += TILE) {
+        for (ptrdiff_t begin = 0; begin <= first; begin += TILE) {
+            for (ptrdiff_t i = first; i < n && i < first + TILE; i++) {
+                for (ptrdiff_t j = begin; j < i && j < begin + TILE; j++) {
+                    const double other = x.data[j * row + i];
+                    x.data[j * row + i] = x.data[i * row + j];
+                    x.data[i * row + j] = other;
+                }
+            }
+        }
+    }
+}
+
 /* Of a lower triangle: what the function reads and writes is transposed. */
 static void along_cholesky(OfLower *function, const CadComplexMatrix *x, size_t n, double *room) {
-    const CadComplexMatrix turned = {room, (ptrdiff_t)n, 1, 0};
-    copy_matrix(turned, transposed(x[1]), n, n);
-    function(x[0], turned, n, room + n * n);
-    copy_matrix(x[2], transposed(turned), n, n);
+    copy_matrix(x[2], transposed(x[1]), n, n);
+    function(x[0], x[2], n, room);
+    transpose(x[2], n);
 }
 
 static void cholesky_pull(const CadComplexMatrix *x, const size_t *n, intptr_t told,
@@ -436,9 +460,9 @@ static void cholesky_push(const CadComplexMatrix *x, const size_t *n, intptr_t t
     along_cholesky(cad_cholesky_push, x, n[0], room);
 }
 
-LOOP_OF_REALS(cholesky_pull, 3, {2, 2, 2}, {0}, 0, 2)
+LOOP_OF_REALS(cholesky_pull, 3, {2, 2, 2}, {0}, 0, 1)
 
-LOOP_OF_REALS(cholesky_push, 3, {2, 2, 2}, {0}, 0, 2)
+LOOP_OF_REALS(cholesky_push, 3, {2, 2, 2}, {0}, 0, 1)
 
 /* --- phases --- */
 
