@@ -102,6 +102,7 @@ from .entries import (
 from .factors import (
     are_finite,
     are_zeros,
+    cho_solve,
     cholesky_pull,
     cholesky_push,
     determinant,

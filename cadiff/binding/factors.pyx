@@ -1,8 +1,8 @@
 """Triangles, LU factors and the derivatives of Cholesky factors, for stacks of plain matrices.
 
-src/kernels/factors.h computes; this module prepares the arrays. Those of one call have the same
-leading axes, and need not be arrays of floats yet. Complex ones are taken apart into a stack of
-real parts and, behind it, one of imaginary parts.
+src/kernels/matrices.h computes, as it does in programs; this module prepares the arrays. Those of
+one call have the same leading axes, and need not be arrays of floats yet. Complex ones are taken
+apart into a stack of real parts and, behind it, one of imaginary parts.
 """
 
 from numpy.linalg import LinAlgError
@@ -10,8 +10,8 @@ from numpy.linalg import LinAlgError
 import numpy as np
 
 cimport cython
-from libc.math cimport fabs, frexp, hypot, ldexp, log
-from libc.string cimport memcpy
+from libc.math cimport fabs
+from libc.stdint cimport intptr_t
 
 from . cimport c_numpy as cnp
 from .c_entries cimport *
@@ -21,34 +21,22 @@ from .tape cimport are_zero, MOST_AXES
 from .complexes import array_of_pair, pair_of_array
 
 
-cdef extern from "kernels/factors.h" nogil:
-    ctypedef struct CadComplexMatrix:
-        double *data
-        Py_ssize_t row
-        Py_ssize_t column
-        Py_ssize_t imaginary
-    ctypedef struct CadTriangle:
-        CadComplexMatrix matrix
-        int lower
-        int unit
-    void cad_solve_triangle(
-        CadTriangle t, CadComplexMatrix b, size_t n, size_t m, double *room
-    )
-    void cad_invert_lower(CadTriangle t, CadComplexMatrix b, size_t n, double *room)
-    void cad_factor_lu(CadComplexMatrix a, double *order, size_t n, double *room)
-    void cad_cholesky_pull(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room)
-    void cad_cholesky_push(CadComplexMatrix l, CadComplexMatrix g, size_t n, double *room)
+ctypedef void (*MatrixLoop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+
+cdef extern from "kernels/matrices.h" nogil:
+    enum: CAD_ADJOINT, CAD_LOWER, CAD_UNIT
+
+    MatrixLoop cad_solve_triangle_of_reals, cad_solve_triangle_of_pairs
+    MatrixLoop cad_cho_solve_of_reals, cad_cho_solve_of_pairs
+    MatrixLoop cad_factor_lu_of_reals, cad_factor_lu_of_pairs
+    MatrixLoop cad_solve_factored_of_reals, cad_solve_factored_of_pairs
+    MatrixLoop cad_inverse_adjoint_of_reals, cad_inverse_adjoint_of_pairs
+    MatrixLoop cad_determinant_of_reals, cad_determinant_of_pairs
+    MatrixLoop cad_log_determinant_of_reals, cad_log_determinant_of_pairs
+    MatrixLoop cad_cholesky_pull_of_reals, cad_cholesky_push_of_reals
 
 
-# --- stacks --------------------------------------------------------------------------------------
-
-cdef struct Stack:
-    double *numbers  # of n x m matrices
-    cnp.npy_intp count
-    cnp.npy_intp n
-    cnp.npy_intp m
-    cnp.npy_intp imaginary  # from the real parts to the imaginary ones, or 0
-
+# --- arrays --------------------------------------------------------------------------------------
 
 cdef inline bint is_complex(x):
     return cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(<cnp.ndarray?>x))
@@ -62,14 +50,20 @@ cdef cnp.ndarray floats(x, bint of_parts=False):
     return cnp.PyArray_FROMANY(x, cnp.NPY_DOUBLE, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
-cdef cnp.ndarray copied(x, bint of_parts=False):
-    """A copy that may be written to."""
-    cdef int flags = cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_ENSURECOPY
-    return pair_of_array(x) if of_parts else cnp.PyArray_FROMANY(x, cnp.NPY_DOUBLE, 2, 0, flags)
+cdef cnp.ndarray indices(order):
+    order = order.real if is_complex(order) else order
+    return cnp.PyArray_FROMANY(order, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 
-cdef cnp.ndarray zeros_like(cnp.ndarray x):
-    return cnp.PyArray_ZEROS(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), cnp.NPY_DOUBLE, 0)
+cdef cnp.ndarray like(cnp.ndarray x):
+    return cnp.PyArray_EMPTY(cnp.PyArray_NDIM(x), cnp.PyArray_DIMS(x), cnp.NPY_DOUBLE, 0)
+
+
+cdef cnp.ndarray without_axes(cnp.ndarray x, int skipped, int axes):
+    """An array of floats of the leading axes of one, but for the first ones and the last ones."""
+    return cnp.PyArray_EMPTY(
+        cnp.PyArray_NDIM(x) - skipped - axes, cnp.PyArray_DIMS(x) + skipped, cnp.NPY_DOUBLE, 0
+    )
 
 
 cdef joined(cnp.ndarray x, bint of_parts):
@@ -79,53 +73,6 @@ cdef joined(cnp.ndarray x, bint of_parts):
 
 cdef inline cnp.npy_intp last(cnp.ndarray x):
     return cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
-
-
-cdef Stack stack_of(cnp.ndarray x, bint of_parts):
-    """The matrices of an array with at least one element."""
-    cdef Stack s
-    cdef cnp.npy_intp size = cnp.PyArray_SIZE(x)
-    if of_parts:
-        size //= 2
-    s.numbers = <double *>cnp.PyArray_DATA(x)
-    s.n, s.m = cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 2), last(x)
-    s.count = size // (s.n * s.m)
-    s.imaginary = size if of_parts else 0
-    return s
-
-
-cdef inline CadComplexMatrix matrix(Stack s, cnp.npy_intp i, bint transposed=False) noexcept nogil:
-    """One matrix of a stack, or the transposed of it."""
-    cdef CadComplexMatrix one
-    one.data = s.numbers + i * s.n * s.m
-    one.row = 1 if transposed else s.m
-    one.column = s.m if transposed else 1
-    one.imaginary = s.imaginary
-    return one
-
-
-cdef inline CadTriangle triangle(
-    Stack s, cnp.npy_intp i, bint transposed, bint lower, bint unit
-) noexcept nogil:
-    """The lower or upper triangle of a matrix, or of the transposed matrix."""
-    cdef CadTriangle t
-    t.matrix = matrix(s, i, transposed)
-    t.lower, t.unit = lower, unit
-    return t
-
-
-cdef void conjugate(Stack s) noexcept nogil:
-    cdef double *imaginary = s.numbers + s.imaginary
-    cdef cnp.npy_intp i
-    for i in range(s.imaginary):
-        imaginary[i] = -imaginary[i]
-
-
-cdef double *room_for(cnp.npy_intp n, cnp.npy_intp m, list owner) except? NULL:
-    cdef cnp.npy_intp size = n * (m if m > n else n)
-    room = cnp.PyArray_SimpleNew(1, &size, cnp.NPY_DOUBLE)
-    owner.append(room)
-    return <double *>cnp.PyArray_DATA(room)
 
 
 cdef int check_stacks(cnp.ndarray squares, cnp.ndarray others, int axes, int skipped=0) except -1:
@@ -154,27 +101,95 @@ cdef int check_factors(cnp.ndarray lu, cnp.ndarray order, bint of_parts) except 
     return 0
 
 
-cdef cnp.npy_intp first_zero(Stack s) noexcept nogil:
-    """Which element of a diagonal is 0; -1 if none is."""
-    cdef cnp.npy_intp k, i
-    cdef const double *number
-    for k in range(s.count):
-        for i in range(s.n):
-            number = s.numbers + (k * s.n + i) * s.n + i
-            if number[0] == 0.0 and number[s.imaginary] == 0.0:
+cdef cnp.npy_intp first_zero(cnp.ndarray x, bint of_parts) noexcept:
+    """Which element of the diagonal of a square matrix is 0; -1 if none is."""
+    cdef cnp.npy_intp size = cnp.PyArray_SIZE(x), n = last(x), imaginary = 0, k, i
+    cdef const double *number = <const double *>cnp.PyArray_DATA(x)
+    if of_parts:
+        size //= 2
+        imaginary = size
+    for k in range(size // (n * n) if n > 0 else 0):
+        for i in range(n):
+            if number[i * (n + 1)] == 0.0 and number[i * (n + 1) + imaginary] == 0.0:
                 return i
+        number += n * n
     return -1
 
 
-cdef int refuse_singular(Stack lu) except -1:
-    if first_zero(lu) >= 0:
+cdef int refuse_singular(cnp.ndarray lu, bint of_parts) except -1:
+    if first_zero(lu, of_parts) >= 0:
         raise LinAlgError("Singular matrix")
     return 0
 
 
-cdef cnp.ndarray indices(order, int flags=0):
-    order = order.real if is_complex(order) else order
-    return cnp.PyArray_FROMANY(order, cnp.NPY_DOUBLE, 1, 0, cnp.NPY_ARRAY_CARRAY_RO | flags)
+# --- loops ---------------------------------------------------------------------------------------
+
+cdef enum:
+    MOST_MATRICES = 4
+
+
+# A call of a loop over matrices: its arguments so far.
+cdef struct Turns:
+    int n, n_core
+    char *at[MOST_MATRICES]
+    Py_ssize_t outer[MOST_MATRICES]
+    Py_ssize_t core[3 * MOST_MATRICES]
+
+
+cdef void put_step(Turns *turns, Py_ssize_t numbers) noexcept nogil:
+    turns.core[turns.n_core] = numbers * sizeof(double)
+    turns.n_core += 1
+
+
+cdef void put(Turns *turns, cnp.ndarray x, int axes, bint of_parts=False, bint turned=False):
+    """The next argument: matrices, rows or numbers that stand one behind the other.
+
+    Of pairs, the first axis is that of both parts. A single matrix may be turned: its columns then
+    stand one behind the other.
+    """
+    cdef cnp.npy_intp *lengths = cnp.PyArray_DIMS(x) + cnp.PyArray_NDIM(x) - axes
+    cdef cnp.npy_intp rows = lengths[0] if axes > 0 else 1, columns = lengths[1] if axes > 1 else 1
+    turns.at[turns.n] = <char *>cnp.PyArray_DATA(x)
+    turns.outer[turns.n] = rows * columns * sizeof(double)
+    turns.n += 1
+    if of_parts:
+        put_step(turns, cnp.PyArray_SIZE(x) // 2)
+    if axes == 1:
+        put_step(turns, 1)
+    elif axes == 2:
+        put_step(turns, 1 if turned else columns)
+        put_step(turns, rows if turned else 1)
+
+
+cdef void put_order(Turns *turns, cnp.ndarray order, bint of_parts):
+    """The next argument, in the place of a pair of which the real plane is all that is read."""
+    turns.at[turns.n] = <char *>cnp.PyArray_DATA(order)
+    turns.outer[turns.n] = last(order) * sizeof(double)
+    turns.n += 1
+    if of_parts:
+        put_step(turns, 0)
+    put_step(turns, 1)
+
+
+cdef void go_over(Turns *turns, MatrixLoop loop, cnp.ndarray stack, bint of_parts,
+                  intptr_t told=0):
+    """Run a loop over a stack that its arguments are as long as: of matrices, the last axis of
+    which may have another length than the one before."""
+    cdef Py_ssize_t dims[4]
+    cdef Py_ssize_t steps[4 * MOST_MATRICES]
+    cdef Py_ssize_t n = cnp.PyArray_DIM(stack, cnp.PyArray_NDIM(stack) - 2), m = last(stack)
+    cdef int i, k = 1
+    dims[0] = cnp.PyArray_SIZE(stack)
+    for i in range(turns.n):
+        steps[i] = turns.outer[i]
+    for i in range(turns.n_core):
+        steps[turns.n + i] = turns.core[i]
+    if of_parts:
+        dims[0], dims[1], k = dims[0] // 2, 2, 2
+    dims[0] //= n * m
+    dims[k], dims[k + 1] = n, m
+    with nogil:
+        loop(turns.at, dims, steps, <void *>told)
 
 
 # --- triangles and LU ----------------------------------------------------------------------------
@@ -184,252 +199,146 @@ def solve_triangle(t, b, bint lower, bint unit=False, bint adjoint=False):
     cdef bint of_parts = is_complex(t) or is_complex(b)
     # A stack of one is as good as the transposed: its matrix may have been transposed before.
     cdef bint turned = not of_parts and t.ndim == 2 and t.flags.f_contiguous
-    cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), x = copied(b, of_parts)
-    cdef Stack triangles, solved
-    cdef cnp.npy_intp i, zero
-    cdef double *room
-    cdef list owner = []
-    check_stacks(ts, x, 2)
+    cdef cnp.ndarray ts = floats(t.T if turned else t, of_parts), bs = floats(b, of_parts), x
+    cdef Turns turns
+    cdef cnp.npy_intp zero
+    turns.n = turns.n_core = 0
+    check_stacks(ts, bs, 2)
+    x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
-    triangles, solved = stack_of(ts, of_parts), stack_of(x, of_parts)
-    zero = -1 if unit else first_zero(triangles)
+    zero = -1 if unit else first_zero(ts, of_parts)
     if zero >= 0:
         raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
-    room = room_for(solved.n, solved.m, owner)
-    with nogil:
-        if adjoint:
-            conjugate(solved)
-        for i in range(solved.count):
-            cad_solve_triangle(
-                triangle(triangles, i, adjoint != turned, lower != adjoint, unit),
-                matrix(solved, i), solved.n, solved.m, room,
-            )
-        if adjoint:
-            conjugate(solved)
+    put(&turns, ts, 2, of_parts, turned)
+    put(&turns, bs, 2, of_parts)
+    put(&turns, x, 2, of_parts)
+    go_over(
+        &turns, cad_solve_triangle_of_pairs if of_parts else cad_solve_triangle_of_reals, bs,
+        of_parts,
+        (CAD_LOWER if lower else 0) + (CAD_UNIT if unit else 0) + (CAD_ADJOINT if adjoint else 0),
+    )
+    return joined(x, of_parts)
+
+
+def cho_solve(c, b, bint lower):
+    """Solve a @ x = b for a = c @ H(c) of a lower triangle, or H(c) @ c of an upper one."""
+    cdef bint of_parts = is_complex(c) or is_complex(b)
+    cdef cnp.ndarray cs = floats(c, of_parts), bs = floats(b, of_parts), x
+    cdef Turns turns
+    cdef cnp.npy_intp zero
+    turns.n = turns.n_core = 0
+    check_stacks(cs, bs, 2)
+    x = like(bs)
+    if cnp.PyArray_SIZE(x) == 0:
+        return joined(x, of_parts)
+    zero = first_zero(cs, of_parts)
+    if zero >= 0:
+        raise LinAlgError(f"singular matrix: resolution failed at diagonal {zero}")
+    put(&turns, cs, 2, of_parts)
+    put(&turns, bs, 2, of_parts)
+    put(&turns, x, 2, of_parts)
+    go_over(&turns, cad_cho_solve_of_pairs if of_parts else cad_cho_solve_of_reals, bs, of_parts,
+            CAD_LOWER if lower else 0)
     return joined(x, of_parts)
 
 
 def factor_lu(a):
     """The factors l and u of a[order] in one matrix, and the order, of floats."""
     cdef bint of_parts = is_complex(a)
-    cdef cnp.ndarray lu = copied(a, of_parts), order
-    cdef Stack factors
-    cdef cnp.npy_intp i
-    cdef double *places
-    cdef double *room
-    cdef list owner = []
-    check_stacks(lu, lu, 2)
-    order = cnp.PyArray_EMPTY(
-        cnp.PyArray_NDIM(lu) - 1 - of_parts, cnp.PyArray_DIMS(lu) + of_parts, cnp.NPY_DOUBLE, 0
-    )
+    cdef cnp.ndarray given = floats(a, of_parts), lu, order
+    cdef Turns turns
+    turns.n = turns.n_core = 0
+    check_stacks(given, given, 2)
+    lu, order = like(given), without_axes(given, of_parts, 1)
     if cnp.PyArray_SIZE(lu) > 0:
-        factors = stack_of(lu, of_parts)
-        places = <double *>cnp.PyArray_DATA(order)
-        room = room_for(factors.n, factors.n, owner)
-        with nogil:
-            for i in range(factors.count):
-                cad_factor_lu(matrix(factors, i), places + i * factors.n, factors.n, room)
+        put(&turns, given, 2, of_parts)
+        put(&turns, lu, 2, of_parts)
+        put(&turns, order, 1)
+        go_over(&turns, cad_factor_lu_of_pairs if of_parts else cad_factor_lu_of_reals, given,
+                of_parts)
     return joined(lu, of_parts), order
-
-
-cdef void exchange(
-    double *numbers, const double *order, cnp.npy_intp n, cnp.npy_intp m, bint back,
-    double *room,
-) noexcept nogil:
-    """Put rows of m numbers in the order told, or back from it."""
-    cdef cnp.npy_intp i, row
-    memcpy(room, numbers, n * m * sizeof(double))
-    for i in range(n):
-        row = <cnp.npy_intp>order[i]
-        memcpy(numbers + (row if back else i) * m, room + (i if back else row) * m,
-               m * sizeof(double))
-
-
-cdef void exchange_rows(
-    CadComplexMatrix x, const double *order, cnp.npy_intp n, cnp.npy_intp m, bint back,
-    double *room,
-) noexcept nogil:
-    exchange(x.data, order, n, m, back, room)
-    if x.imaginary:
-        exchange(x.data + x.imaginary, order, n, m, back, room)
-
-
-cdef void solve_with(
-    const double *order, Stack lu, Stack x, cnp.npy_intp i, bint transposed, double *room
-) noexcept nogil:
-    """a[order] = l u, so that a.T = u.T l.T, of which the columns are exchanged."""
-    cdef CadComplexMatrix b = matrix(x, i)
-    if not transposed:
-        exchange_rows(b, order, x.n, x.m, False, room)
-    cad_solve_triangle(triangle(lu, i, transposed, True, not transposed), b, x.n, x.m, room)
-    cad_solve_triangle(triangle(lu, i, transposed, False, transposed), b, x.n, x.m, room)
-    if transposed:
-        exchange_rows(b, order, x.n, x.m, True, room)
 
 
 def solve_factored(lu, order, b, bint adjoint=False):
     """Solve a @ x = b, or H(a) @ x = b, by what `factor_lu` has made of a."""
     cdef bint of_parts = is_complex(lu) or is_complex(b)
-    cdef cnp.ndarray factors = floats(lu, of_parts), x = copied(b, of_parts)
+    cdef cnp.ndarray factors = floats(lu, of_parts), bs = floats(b, of_parts), x
     cdef cnp.ndarray places = indices(order)
-    cdef const double *orders = <const double *>cnp.PyArray_DATA(places)
-    cdef Stack lus, solved
-    cdef cnp.npy_intp i
-    cdef double *room
-    cdef list owner = []
-    check_stacks(factors, x, 2)
+    cdef Turns turns
+    turns.n = turns.n_core = 0
+    check_stacks(factors, bs, 2)
     check_factors(factors, places, of_parts)
+    x = like(bs)
     if cnp.PyArray_SIZE(x) == 0:
         return joined(x, of_parts)
-    lus, solved = stack_of(factors, of_parts), stack_of(x, of_parts)
-    refuse_singular(lus)
-    room = room_for(solved.n, solved.m, owner)
-    with nogil:
-        if adjoint:
-            conjugate(solved)
-        for i in range(solved.count):
-            solve_with(orders + i * solved.n, lus, solved, i, adjoint, room)
-        if adjoint:
-            conjugate(solved)
+    refuse_singular(factors, of_parts)
+    put(&turns, factors, 2, of_parts)
+    put_order(&turns, places, of_parts)
+    put(&turns, bs, 2, of_parts)
+    put(&turns, x, 2, of_parts)
+    go_over(
+        &turns, cad_solve_factored_of_pairs if of_parts else cad_solve_factored_of_reals, bs,
+        of_parts, CAD_ADJOINT if adjoint else 0,
+    )
     return joined(x, of_parts)
-
-
-cdef void invert(
-    const double *order, Stack lu, Stack x, cnp.npy_intp i, double *room
-) noexcept nogil:
-    """x, which is zeros, becomes the inverse of u.T times that of l.T, with the rows in order."""
-    cdef CadComplexMatrix b = matrix(x, i)
-    cdef cnp.npy_intp k
-    for k in range(x.n):
-        b.data[k * (x.n + 1)] = 1.0
-    cad_invert_lower(triangle(lu, i, True, True, False), b, x.n, room)
-    cad_solve_triangle(triangle(lu, i, True, False, True), b, x.n, x.n, room)
-    exchange_rows(b, order, x.n, x.n, True, room)
 
 
 def inverse_adjoint(lu, order):
     """The adjoint of the inverse of a, by what `factor_lu` has made of a."""
     cdef bint of_parts = is_complex(lu)
     cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), inverse
-    cdef const double *orders = <const double *>cnp.PyArray_DATA(places)
-    cdef Stack lus, inverses
-    cdef cnp.npy_intp i
-    cdef double *room
-    cdef list owner = []
+    cdef Turns turns
+    turns.n = turns.n_core = 0
     check_factors(factors, places, of_parts)
-    inverse = zeros_like(factors)
+    inverse = like(factors)
     if cnp.PyArray_SIZE(inverse) > 0:
-        lus, inverses = stack_of(factors, of_parts), stack_of(inverse, of_parts)
-        refuse_singular(lus)
-        room = room_for(lus.n, lus.n, owner)
-        with nogil:
-            for i in range(lus.count):
-                invert(orders + i * lus.n, lus, inverses, i, room)
-            conjugate(inverses)
+        refuse_singular(factors, of_parts)
+        put(&turns, factors, 2, of_parts)
+        put_order(&turns, places, of_parts)
+        put(&turns, inverse, 2, of_parts)
+        go_over(
+            &turns, cad_inverse_adjoint_of_pairs if of_parts else cad_inverse_adjoint_of_reals,
+            factors, of_parts,
+        )
     return joined(inverse, of_parts)
 
 
 # --- determinants --------------------------------------------------------------------------------
 
-cdef bint is_odd(double *order, cnp.npy_intp n) noexcept nogil:
-    """Whether an order of rows takes an odd number of exchanges; it is put right."""
-    cdef cnp.npy_intp i, k
-    cdef double other
-    cdef bint odd = False
-    for i in range(n):
-        while order[i] != i:
-            k = <cnp.npy_intp>order[i]
-            if order[k] == k:
-                break  # no permutation
-            other, order[k] = order[k], k
-            order[i] = other
-            odd = not odd
-    return odd
-
-
-cdef void determinant_of(CadComplexMatrix lu, cnp.npy_intp n, double *parts) noexcept nogil:
-    """The product of the pivots, which does not overflow before it is complete."""
-    cdef double re = 1.0, im = 0.0, c, d = 0.0, both
-    cdef const double *pivot
-    cdef cnp.npy_intp i
-    cdef int exponent = 0, more
-    for i in range(n):
-        pivot = lu.data + i * (n + 1)
-        c = pivot[0]
-        if lu.imaginary:
-            d = pivot[lu.imaginary]
-            both = re * c - im * d
-            im = re * d + im * c
-            re = both
-            frexp(max(fabs(re), fabs(im)), &more)
-            re, im = ldexp(re, -more), ldexp(im, -more)
-        else:
-            re = frexp(re * c, &more)
-        exponent += more
-    parts[0], parts[1] = ldexp(re, exponent), ldexp(im, exponent)
-
-
-cdef void logarithm_of(CadComplexMatrix lu, cnp.npy_intp n, double *parts) noexcept nogil:
-    """The product of the signs of the pivots, and the sum of the logarithms of their sizes."""
-    cdef double re = 1.0, im = 0.0, total = 0.0, c, d = 0.0, size
-    cdef const double *pivot
-    cdef cnp.npy_intp i
-    for i in range(n):
-        pivot = lu.data + i * (n + 1)
-        if lu.imaginary:
-            size = hypot(pivot[0], pivot[lu.imaginary])
-            c, d = pivot[0], pivot[lu.imaginary]
-            c, d = (c / size, d / size) if size != 0.0 else (0.0, 0.0)
-            re, im = re * c - im * d, re * d + im * c
-        else:
-            size = fabs(pivot[0])
-            re = re if pivot[0] > 0.0 else -re if pivot[0] < 0.0 else 0.0 * pivot[0]
-        total += log(size)
-    parts[0], parts[1], parts[2] = re, im, total
-
-
-ctypedef void (*OfPivots)(CadComplexMatrix, cnp.npy_intp, double *) noexcept nogil
-
-
-cdef object of_pivots(lu, order, OfPivots function):
-    """Three rows: real and imaginary part, negative for an odd order, and a further number."""
+cdef object of_pivots(lu, order, MatrixLoop of_reals, MatrixLoop of_pairs, int n_results):
+    """What a loop makes of the factors of each matrix: a number, and a real one behind it."""
     cdef bint of_parts = is_complex(lu)
-    cdef cnp.ndarray factors = floats(lu, of_parts)
-    cdef cnp.ndarray places = indices(order, cnp.NPY_ARRAY_ENSURECOPY)
-    cdef double *orders = <double *>cnp.PyArray_DATA(places)
-    cdef cnp.npy_intp n = last(factors), i, count
-    cdef double parts[3]
-    cdef double *made
-    cdef Stack lus
+    cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), made, more
+    cdef Turns turns
+    turns.n = turns.n_core = 0
     check_factors(factors, places, of_parts)
-    rows = np.empty((3,) + order.shape[: order.ndim - 1])
-    made = <double *>cnp.PyArray_DATA(<cnp.ndarray>rows)
-    count = cnp.PyArray_SIZE(<cnp.ndarray>rows) // 3
-    lus.numbers, lus.n, lus.m = <double *>cnp.PyArray_DATA(factors), n, n
-    lus.imaginary = count * n * n if of_parts else 0
-    for i in range(count):
-        function(matrix(lus, i), n, parts)
-        if is_odd(orders + i * n, n):
-            parts[0], parts[1] = -parts[0], -parts[1]
-        made[i], made[count + i], made[2 * count + i] = parts[0], parts[1], parts[2]
-    return rows
-
-
-cdef object numbers_of(rows, lu):
-    """The numbers of which the parts stand in two rows."""
-    return array_of_pair(rows[:2]) if is_complex(lu) else rows[0]
+    more = without_axes(factors, of_parts, 2)
+    made = np.empty((2,) + (<object>more).shape) if of_parts else without_axes(factors, 0, 2)
+    if cnp.PyArray_SIZE(factors) > 0:
+        put(&turns, factors, 2, of_parts)
+        put_order(&turns, places, of_parts)
+        put(&turns, made, 0, of_parts)
+        if n_results > 1:
+            put(&turns, more, 0)
+        go_over(&turns, of_pairs if of_parts else of_reals, factors, of_parts)
+    else:  # no rows
+        made[...] = 1.0
+        more[...] = 0.0
+        if of_parts:
+            made[1] = 0.0
+    found = array_of_pair(made) if of_parts else (<object>made)[()]
+    return found if n_results == 1 else (found, (<object>more)[()])
 
 
 def determinant(lu, order):
     """The determinant of a, by what `factor_lu` has made of it."""
-    return numbers_of(of_pivots(lu, order, determinant_of), lu)
+    return of_pivots(lu, order, cad_determinant_of_reals, cad_determinant_of_pairs, 1)
 
 
 def log_determinant(lu, order):
     """The sign of the determinant of a, and the logarithm of its size."""
-    rows = of_pivots(lu, order, logarithm_of)
-    return numbers_of(rows, lu), rows[2]
+    return of_pivots(lu, order, cad_log_determinant_of_reals, cad_log_determinant_of_pairs, 2)
 
 
 # --- parts of rules ------------------------------------------------------------------------------
@@ -528,36 +437,32 @@ def folded(x, bint lower):
 
 # --- derivatives of cholesky ---------------------------------------------------------------------
 
-ctypedef void (*Kernel)(CadComplexMatrix, CadComplexMatrix, size_t, double *) noexcept nogil
-
-
-cdef along_cholesky(factor, change, Kernel kernel):
-    """Of a lower triangle: what the kernels read and write is transposed."""
-    cdef cnp.ndarray l = floats(factor), g = copied(change.swapaxes(-1, -2))
-    cdef cnp.npy_intp n = last(l), i
-    cdef Stack factors, changes
-    cdef double *room
-    cdef list owner = []
+cdef along_cholesky(factor, change, MatrixLoop loop):
+    cdef cnp.ndarray l = floats(factor), g = floats(change), made
+    cdef Turns turns
+    turns.n = turns.n_core = 0
     check_stacks(l, g, 2)
-    if last(g) != n:
-        raise ValueError(f"the change of {n} x {n} factors has {last(g)} rows")
+    if last(g) != last(l):
+        raise ValueError(
+            f"the change of factors has {last(l)} rows and as many columns, not {last(g)} columns"
+        )
+    made = like(g)
     if cnp.PyArray_SIZE(l) > 0:
-        factors, changes = stack_of(l, False), stack_of(g, False)
-        room = room_for(n, n, owner)
-        with nogil:
-            for i in range(factors.count):
-                kernel(matrix(factors, i), matrix(changes, i), n, room)
-    return (<object>g).swapaxes(-1, -2)
+        put(&turns, l, 2)
+        put(&turns, g, 2)
+        put(&turns, made, 2)
+        go_over(&turns, loop, l, False)
+    return made
 
 
 def cholesky_pull(l, g):
     """The cotangent of the lower triangle that is factored, given that of the factor l."""
-    return along_cholesky(l, g, cad_cholesky_pull)
+    return along_cholesky(l, g, cad_cholesky_pull_of_reals)
 
 
 def cholesky_push(l, t):
     """The tangent of the factor l, given that of the lower triangle that is factored."""
-    return along_cholesky(l, t, cad_cholesky_push)
+    return along_cholesky(l, t, cad_cholesky_push_of_reals)
 
 
 # --- spectra -------------------------------------------------------------------------------------

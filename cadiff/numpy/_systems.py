@@ -121,8 +121,7 @@ solves(solve_triangle, solve_triangle, _triangle)
 @on_matrices
 def cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
     """The solution x of a @ x = b for a = c @ H(c), or H(c) @ c unless `lower`."""
-    half = binding.solve_triangle(c, b, lower, False, not lower)
-    return binding.solve_triangle(c, half, lower, False, lower)
+    return binding.cho_solve(c, b, lower)
 
 
 def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Pulls:
