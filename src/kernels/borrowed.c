@@ -132,8 +132,8 @@ void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
 
 /* --- pseudo-inverses --- */
 
-/* to (n x m) += the conjugate of what stands in the rows of v (k x n) and the columns of u (m x k),
- * with factors 1 / s; those of nan are nan. */
+/* to (n x m) += the conjugate of what stands in the rows of v (k x n) and the columns of u (m x
+ * k), with factors 1 / s; those of nan are nan. */
 static void add_complex(double *to, const double *v, const double *s, const double *u,
                         const ptrdiff_t *dims) {
     const ptrdiff_t m = dims[1], k = dims[2], n = dims[3];
@@ -179,8 +179,8 @@ void cad_pseudo_inverse_of_reals(char **arguments, const ptrdiff_t *dims, const 
     pseudo_inverse(arguments, dims, 0);
 }
 
-void cad_pseudo_inverse_of_complex(char **arguments, const ptrdiff_t *dims,
-                                   const ptrdiff_t *steps, void *data) {
+void cad_pseudo_inverse_of_complex(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                                   void *data) {
     (void)steps;
     (void)data;
     pseudo_inverse(arguments, dims, 1);

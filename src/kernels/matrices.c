@@ -2,6 +2,7 @@
  * arguments of one turn are made, as matrices, and given to the kernel. */
 #include "kernels/matrices.h"
 
+#include "kernels/exponentials.h"
 #include "kernels/factors.h"
 #include "memory/memory.h"
 
@@ -463,6 +464,55 @@ static void cholesky_push(const CadComplexMatrix *x, const size_t *n, intptr_t t
 LOOP_OF_REALS(cholesky_pull, 3, {2, 2, 2}, {0}, 0, 1)
 
 LOOP_OF_REALS(cholesky_push, 3, {2, 2, 2}, {0}, 0, 1)
+
+/* --- exponentials --- */
+
+/* A matrix in order; of a complex one the real one of twice its size. */
+static double *in_order(CadComplexMatrix x, size_t n, double *to) {
+    const ptrdiff_t m = (ptrdiff_t)n, row = x.imaginary ? 2 * m : m;
+    copy_plane(to, row, x.data, x, n, n);
+    if (x.imaginary) {
+        copy_plane(to + m * row, row, x.data + x.imaginary, x, n, n);
+        for (ptrdiff_t i = 0; i < m; i++) {
+            for (ptrdiff_t j = 0; j < m; j++) {
+                to[i * row + m + j] = -to[(m + i) * row + j];
+                to[(m + i) * row + m + j] = to[i * row + j];
+            }
+        }
+    }
+    return to;
+}
+
+/* What stands in order back in its place. */
+static void put_in_place(CadComplexMatrix x, size_t n, const double *from, int is_found) {
+    const ptrdiff_t m = (ptrdiff_t)n, row = x.imaginary ? 2 * m : m;
+    const CadComplexMatrix given = {(double *)from, row, 1, x.imaginary ? m * row : 0};
+    copy_matrix(x, given, n, n);
+    if (!is_found) {
+        *x.data = NAN;
+    }
+}
+
+static void expm(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const size_t side = x[0].imaginary ? 2 * n[0] : n[0], size = side * side;
+    const double *const a = in_order(x[0], n[0], room);
+    (void)told;
+    const int is_found = cad_exponential(a, room + size, side, room + 2 * size);
+    put_in_place(x[1], n[0], room + size, is_found);
+}
+
+LOOPS(expm, 2, {2, 2}, {0}, 0, 4 * (CAD_EXPONENTIAL_ROOM + 2))
+
+static void expm_frechet(const CadComplexMatrix *x, const size_t *n, intptr_t told, double *room) {
+    const size_t side = x[0].imaginary ? 2 * n[0] : n[0], size = side * side;
+    const double *const a = in_order(x[0], n[0], room), *const e =
+                                                            in_order(x[1], n[0], room + size);
+    (void)told;
+    const int is_found = cad_exponential_along(a, e, room + 2 * size, side, room + 3 * size);
+    put_in_place(x[2], n[0], room + 2 * size, is_found);
+}
+
+LOOPS(expm_frechet, 3, {2, 2, 2}, {0}, 0, 4 * (CAD_EXPONENTIAL_ROOM + 3))
 
 /* --- phases --- */
 

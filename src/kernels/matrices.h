@@ -34,6 +34,10 @@ enum { CAD_ADJOINT = 1, CAD_LOWER = 2, CAD_UNIT = 4 };
     OF_REALS(cholesky_push, "(n,n),(n,n)->(n,n)")                                                 \
     OF_REALS(solve, "(n,n),(n,m)->(n,m)")                                                         \
     OF_PAIRS(solve, "(2,n,n),(2,n,m)->(2,n,m)")                                                   \
+    OF_REALS(expm, "(n,n)->(n,n)")                                                                \
+    OF_PAIRS(expm, "(2,n,n)->(2,n,n)")                                                            \
+    OF_REALS(expm_frechet, "(n,n),(n,n)->(n,n)")                                                  \
+    OF_PAIRS(expm_frechet, "(2,n,n),(2,n,n)->(2,n,n)")                                            \
     OF_PAIRS(still, "(2,n,m),(2,n,m)->(m)")                                                       \
     OF_PAIRS(still_beside, "(2,n,m),(2,n,m),(2,n,n)->(m)")
 

@@ -29,7 +29,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "matrices", "series"},
+            {"directions", "exponentials", "series"},
+            {"matrices"},
             {"stacks"},
             {"borrowed"},
         ],

@@ -131,6 +131,10 @@ OF_ONE_MATRIX: dict[str, Function] = {
     "scipy svd": lambda a: projector(slinalg.svd(a)[0]),
     "scipy pinv": lambda a: slinalg.pinv(tall(a)),
     "scipy qr": lambda a: slinalg.qr(a, mode="economic")[0],
+    "expm": slinalg.expm,
+    "expm of small matrices": lambda a: slinalg.expm(0.02 * a),
+    "expm of large matrices": lambda a: slinalg.expm(3.0 * a) * 1e-6,
+    "expm_frechet": lambda a: slinalg.expm_frechet(a, right(a) @ right(a).T)[1],
     "scipy eigvals": lambda a: slinalg.eigvals(positive(a)),
 }
 
