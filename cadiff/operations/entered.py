@@ -125,8 +125,10 @@ class _Call:
         return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
 
     def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
-        """Cotangents of the operands, by running the function again, which enters no program:
-        that could be the one that has no derivative here."""
+        """Cotangents of the operands, by running the function again, apart from programs.
+
+        It could enter the one that has no derivative here.
+        """
         given = Recording(tuple(operands), tuple(range(len(operands))))
         with binding.WithoutPrograms(), given as recording:
             found = as_list(self.run(recording.lifted))
