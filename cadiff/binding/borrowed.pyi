@@ -1,6 +1,6 @@
 """Types of borrowed.pyx."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 ITEMS: dict[str, int]
 
@@ -12,6 +12,7 @@ class Loops(NamedTuple):
     buffers: tuple[Any, ...]
     constants: tuple[Any, ...] = ...
 
+@final
 class Borrowed:
     stages: list[Any]
     def __init__(

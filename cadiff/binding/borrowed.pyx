@@ -6,6 +6,7 @@ What they compute is not known here; NumPy's around LAPACK are what this is for.
 import re
 from typing import NamedTuple
 
+cimport cython
 from libc.string cimport memset
 
 
@@ -42,6 +43,7 @@ class Loops(NamedTuple):
 ITEMS = {"d": 8, "D": 16, "i": 4}
 
 
+@cython.final
 cdef class Borrowed:
     """Loops of ufuncs over stacks, one after the other, for arguments of fixed lengths.
 
