@@ -119,14 +119,16 @@ def qr(is_complex: bool, shape: tuple[int, ...], complete: bool) -> Loops | None
 
 
 def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
-    """The pseudo-inverse, without singular values up to so many times the largest."""
+    """The pseudo-inverse, without singular values up to so many times the largest: one number."""
+    if np.ndim(cutoff):
+        return None
     d, two = _taking(is_complex)
     stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_s"))
     inverse = (
         ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
     )
     stages = (stage, "ausv"), (inverse, "usvcx")
-    return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), cutoff)
+    return _loops(f"({two}m,n),()->({two}n,m)", stages, ("a", "c", "x"), float(cutoff))
 
 
 def lstsq(is_complex: bool, shape: tuple[int, ...], cutoff: float) -> Loops | None:
@@ -137,5 +139,5 @@ def lstsq(is_complex: bool, shape: tuple[int, ...], cutoff: float) -> Loops | No
         f"({two}m,n),({two}m,k),()->({two}n,k)",
         ((stage, "abcxers"),),
         ("a", "b", "c", "x"),
-        cutoff,
+        float(cutoff),
     )

@@ -250,3 +250,15 @@ def test_empty_matrices(name: str, shape: tuple[int, ...]) -> None:
     assert found[0] == wanted[0]
     np.testing.assert_array_equal(found[1][1], wanted[1][1])
     assert found[1][0].shape == shape
+
+
+def test_a_cutoff_for_each_matrix_is_for_python() -> None:
+    cutoffs = np.array([1e-3, 0.5])
+    number = lambda a: total(linalg.pinv(a, rcond=cutoffs))  # noqa: E731
+    program = cadiff.compile(number)
+    a = RNG.normal(size=(2, 3, 3)) + 2.0 * np.eye(3)
+    for _ in range(2):
+        found = program.value_and_grad(a)
+    wanted = cadiff.value_and_grad(number)(a)
+    assert found[0] == pytest.approx(wanted[0], rel=1e-12)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-9, atol=1e-12)
