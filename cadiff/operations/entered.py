@@ -48,7 +48,11 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
             is_apart = is_apart and sum(prod(binding.shape(x)) for x in atoms) <= MOST_RESULTS
             if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
                 graph = binding.graph_of(guarded.recording, atoms, False)
-                codes = graph.value_code(), graph.pull_code([(0, graph.n_inputs)])
+                every = [(0, graph.n_inputs)]
+                codes = graph.value_code(), graph.pull_code(every)
+                if graph.steps:  # whose derivatives of higher order may be none at this point
+                    backwards = graph.pull_graph(every)
+                    backwards.push_code([(0, backwards.n_inputs)])
                 if any(code.calls_python for code in codes):
                     return None
                 given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))

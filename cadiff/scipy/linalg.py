@@ -308,6 +308,7 @@ def _lu_push(g: Any, ans: Any, a: Any) -> Any:
     return lower + part(inside, above) @ part(lu, above), np.zeros(n)
 
 
+_lu_factor.of_real._enters = False  # derivatives are those of certain pivots
 _lu_factor.runs_in_c(("factor_with_pivots", 0))
 _lu_factor.defvjp(_lu_pull)
 _lu_factor.defjvp(_lu_push)
