@@ -13,6 +13,7 @@ cdef extern from "kernels/stacks.h" nogil:
         const char *name
         const char *signature
         CadNativeLoop loop
+        bint answers_always
 
     const CadStackKernel *cad_stack_kernels
 
@@ -28,6 +29,8 @@ cdef extern from "program/native.h" nogil:
         const double *constants[8]
         size_t starts[8]
         size_t sizes[8]
+        bint reduces
+        double start
         int ndim
         Py_ssize_t lengths[4]
         Py_ssize_t strides[4][8]

@@ -675,10 +675,12 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
-    src/kernels/stacks.c, and what else it is told, an int. An argument is a constant, or
-    (begin, shape): an operand that begins there in the row of operands. Results are told by their
-    shapes. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
-    it is if a loop over matrices answers nan.
+    src/kernels/stacks.c, and what else it is told, an int. A third item says which axes the cores
+    of arguments and results are, a tuple for each; else they are the last ones. A pair of a ufunc
+    and axes is its reduction over these. An argument is a constant, or (begin, shape): an operand
+    that begins there in the row of operands. Results are told by their shapes. `bounds` are pairs,
+    one for each argument, outside of which an operand is for Python; so it is if a loop over
+    matrices answers nan, unless that answers always.
     """
     key = None
     if all([isinstance(x, tuple) for x in arguments]):
@@ -700,19 +702,27 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
             return None
         signature = getattr(function, "signature", None)
+        call.may_fail = signature is not None
         return b"" if signature is None else signature.replace(" ", "").encode()
-    name, told = function
+    name, told = function[:2]
     while kernel.name != name.encode():
         kernel += 1
     call.loop = kernel.loop
     call.data = <void *><intptr_t>told
+    call.may_fail = not kernel.answers_always
     return kernel.signature
 
 
+# What reductions begin with.
+cdef dict neutral = {np.maximum: -np.inf, np.minimum: np.inf, np.multiply: 1.0}
+
+
 cdef Native new_native(function, list arguments, list results, tuple bounds):
+    if isinstance(function, tuple) and isinstance(function[0], np.ufunc):
+        return new_reduction(function[0], function[1], arguments[0], results[0])
     cdef Native native = Native.__new__(Native)
     cdef CadNative *call = &native.call
-    cdef Py_ssize_t i, k, m, n_operands = len(arguments), n = n_operands + len(results), at = 0
+    cdef Py_ssize_t i, k, n_operands = len(arguments), n = n_operands + len(results), at = 0
     cdef bytes signature
     if n > CAD_MOST_ARGUMENTS:
         return None
@@ -740,19 +750,22 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     if signature:
         cores = [tuple(part.split(b",")) if part else ()
                  for part in re.findall(rb"\(([^)]*)\)", signature)]
+    places = function[2] if isinstance(function, tuple) and len(function) > 2 else None
     outer, strides, core_lengths, core_steps = [], [], {}, []
     for k in range(n):
         call.sizes[k] = prod(shapes[k])
-        m = len(shapes[k]) - len(cores[k])
-        if m < 0:
+        ndim = len(shapes[k])
+        if ndim < len(cores[k]):
             return None
+        inner = range(ndim - len(cores[k]), ndim) if places is None else places[k]
         steps = strides_in_order(shapes[k])
-        for name, length in zip(cores[k], shapes[k][m:]):
-            if core_lengths.setdefault(name, length) != length:
+        for name, axis in zip(cores[k], inner, strict=True):
+            if core_lengths.setdefault(name, shapes[k][axis]) != shapes[k][axis]:
                 return None
-        core_steps += steps[m:]
-        outer.append(shapes[k][:m])
-        strides.append(steps[:m])
+            core_steps.append(steps[axis])
+        others = [axis for axis in range(ndim) if axis not in inner]
+        outer.append(tuple([shapes[k][axis] for axis in others]))
+        strides.append([steps[axis] for axis in others])
     lengths = np.broadcast_shapes(*outer)
     if any([shape != lengths for shape in outer[n_operands:]]):
         return None
@@ -761,32 +774,70 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
         + [0 if length == 1 else step for length, step in zip(shape, steps)]
         for shape, steps in zip(outer, strides)
     ]
+    call.n_arguments, call.n_results = n, len(results)
     axes = merged_axes(lengths, spread)
-    if len(axes) > CAD_MOST_OUTER + 1 or len(core_steps) > CAD_MOST_CORE:
+    if not set_axes(call, axes) or len(core_steps) > CAD_MOST_CORE:
         return None
-    call.n_arguments, call.n_results, call.ndim = n, len(results), len(axes) - 1
-    for i in range(call.ndim):
-        call.lengths[i] = axes[i][0]
-        for k in range(n):
-            call.strides[i][k] = axes[i][1][k]
-    length, along = axes[call.ndim]
-    call.dims[0] = length
-    for k in range(n):
-        call.steps[k] = along[k]
     for i, length in enumerate(core_lengths.values()):
         call.dims[1 + i] = length
     for i, step in enumerate(core_steps):
         call.steps[n + i] = step
-    call.may_fail = signature != b""
     call.is_bounded = bounds != ()
     for k in range(n_operands):
         call.low[k], call.high[k] = bounds[k] if bounds else (-INFINITY, INFINITY)
     call.is_elementwise = (
-        not call.may_fail and call.ndim == 0
+        not signature and call.ndim == 0
         and all([call.sizes[k] == call.sizes[n - 1] and call.constants[k] == NULL
                  for k in range(n)])
     )
     return native
+
+
+cdef bint set_axes(CadNative *call, list axes) except -1:
+    """Have it go along axes (length, step of each argument), the last one in the loop; answers
+    whether there are not too many."""
+    cdef Py_ssize_t i, k
+    call.ndim = len(axes) - 1
+    if call.ndim > CAD_MOST_OUTER:
+        return False
+    for i in range(call.ndim):
+        call.lengths[i] = axes[i][0]
+        for k in range(call.n_arguments):
+            call.strides[i][k] = axes[i][1][k]
+    length, along = axes[call.ndim]
+    call.dims[0] = length
+    for k in range(call.n_arguments):
+        call.steps[k] = along[k]
+    return True
+
+
+cdef enum:
+    SHORT = 16  # turns of a loop, which cost less than a call
+
+
+cdef Native new_reduction(ufunc, tuple reduced, operand, tuple result):
+    """The reduction of an operand over axes by a ufunc of two."""
+    cdef Native native = Native.__new__(Native)
+    cdef CadNative *call = &native.call
+    cdef Py_ssize_t k
+    if not isinstance(operand, tuple) or not cad_loop_over_doubles(ufunc, 2, 1, &call.loop,
+                                                                   &call.data):
+        return None
+    begin, shape = operand
+    if 0 in shape:
+        return None
+    native.owners = [ufunc]
+    kept = strides_in_order([1 if k in reduced else n for k, n in enumerate(shape)])
+    steps = [0 if k in reduced else step for k, step in enumerate(kept)]
+    call.n_arguments, call.n_results = 3, 1
+    call.reduces, call.start = True, neutral[ufunc]
+    call.starts[1] = begin
+    for k in range(3):
+        call.sizes[k] = prod(shape if k == 1 else result)
+    axes = merged_axes(shape, [steps, strides_in_order(shape), steps])
+    if axes[len(axes) - 1][0] < SHORT:
+        axes.sort(key=lambda axis: axis[0])
+    return native if set_axes(call, axes) else None
 
 
 cdef list strides_in_order(shape):

@@ -221,6 +221,9 @@ def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
 
 # --- running sums and products -------------------------------------------------------------------
 
+# How kernels of src/kernels/rows.c combine numbers.
+MULTIPLY, MAXIMUM, MINIMUM, FMAX, FMIN = range(5)
+
 
 @primitive
 def recurrence(a: Any, b: Any) -> Any:
@@ -285,7 +288,10 @@ def recurrence_adjoint(g: Number, a: Number) -> Number:
     return recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
 
 
+ALONG_FIRST = ((0,), (0,))
+
 recurrence.over_lanes = lanes_last(recurrence.function)
+recurrence.loop = ("recurrence", 0, (*ALONG_FIRST, (0,)))
 recurrence.defvjp(
     lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
     lambda s, a, b: lambda g: recurrence_adjoint(g, a),
@@ -305,6 +311,7 @@ def _running_product(x: Any) -> Any:
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
 _running_product.called = "cumprod"
+_running_product.loop = ("running", MULTIPLY, ALONG_FIRST)
 _running_product.over_lanes = lambda which, x: np.cumprod(x, axis=1)
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
@@ -383,6 +390,8 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
 
 
 _product.called = "prod"
+_product.loop = lambda x, axes, keepdims: (np.multiply, axes)
+_product.loop_takes = (0,)
 _product.over_lanes = lambda which, x, axes, keepdims: np.prod(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
 )
@@ -473,7 +482,13 @@ def _extreme_in_c(
     return axes, start, f"x {order} r || x != x ? x : r"
 
 
+def _extreme_loop(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Any) -> Any:
+    return np.maximum if reduce == np.maximum.reduce else np.minimum, axes
+
+
 _extreme.fold_in_c = _extreme_in_c
+_extreme.loop = _extreme_loop
+_extreme.loop_takes = (0,)
 _extreme.called = "max or min"
 _extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims

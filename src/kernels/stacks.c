@@ -2,31 +2,11 @@
 #include "kernels/stacks.h"
 
 #include "kernels/factors.h"
-#include "memory/memory.h"
+#include "kernels/room.h"
+#include "kernels/rows.h"
 
 #include <math.h>
 #include <string.h>
-
-/* --- room --- */
-
-enum { FEW = 256 };
-
-/* Numbers to compute with: few of them stand on the stack. */
-typedef struct Room {
-    double few[FEW];
-    double *numbers;
-} Room;
-
-static int take_room(Room *room, size_t n) {
-    room->numbers = n <= FEW ? room->few : cad_memory_resize(NULL, n, sizeof(double));
-    return room->numbers != NULL;
-}
-
-static void give_back(Room *room) {
-    if (room->numbers != room->few) {
-        cad_memory_free(room->numbers);
-    }
-}
 
 /* --- matrices --- */
 
@@ -74,8 +54,8 @@ static int is_singular(CadComplexMatrix a, size_t n) {
 static void factor_lu(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                       void *data) {
     const size_t n = (size_t)dims[1];
-    Room room;
-    const int has_room = take_room(&room, n * n);
+    CadRoom room;
+    const int has_room = cad_room_take(&room, n * n);
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const CadComplexMatrix a = matrix_at(numbers_at(arguments[0], turn, steps[0]), steps + 3);
@@ -87,7 +67,7 @@ static void factor_lu(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
             lu.data[0] = NAN;
         }
     }
-    give_back(&room);
+    cad_room_give_back(&room);
 }
 
 /* With l u = a[order], the solution of a x = b, or of a.T x = b. */
@@ -95,8 +75,8 @@ static void solve_factored(char **arguments, const ptrdiff_t *dims, const ptrdif
                            void *data) {
     const size_t n = (size_t)dims[1], m = (size_t)dims[2];
     const int transposed = data != NULL;
-    Room room;
-    const int has_room = take_room(&room, n * (n > m ? n : m));
+    CadRoom room;
+    const int has_room = cad_room_take(&room, n * (n > m ? n : m));
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         CadComplexMatrix lu = matrix_at(numbers_at(arguments[0], turn, steps[0]), steps + 4);
         const double *const order = numbers_at(arguments[1], turn, steps[1]);
@@ -118,11 +98,12 @@ static void solve_factored(char **arguments, const ptrdiff_t *dims, const ptrdif
             exchange_rows(x, order, n, m, 1, room.numbers);
         }
     }
-    give_back(&room);
+    cad_room_give_back(&room);
 }
 
 const CadStackKernel cad_stack_kernels[] = {
-    {"factor_lu", "(n,n)->(n,n),(n)", factor_lu},
-    {"solve_factored", "(n,n),(n),(n,m)->(n,m)", solve_factored},
-    {NULL, NULL, NULL},
+    {"factor_lu", "(n,n)->(n,n),(n)", factor_lu, 0},
+    {"solve_factored", "(n,n),(n),(n,m)->(n,m)", solve_factored, 0},
+    CAD_KERNELS_OF_ROWS,
+    {NULL, NULL, NULL, 0},
 };

@@ -1,0 +1,401 @@
+/* See rows.h. */
+#include "kernels/rows.h"
+
+#include "kernels/kernels.h"
+#include "kernels/room.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Numbers along an axis. */
+typedef CadStrip Row;
+
+static Row row_at(char *argument, ptrdiff_t turn, ptrdiff_t step, ptrdiff_t along) {
+    return (Row){(double *)(argument + turn * step), along / (ptrdiff_t)sizeof(double)};
+}
+
+static inline double *item(Row x, ptrdiff_t k) {
+    return x.data + k * x.step;
+}
+
+/* --- running operations --- */
+
+static inline double combined(intptr_t how, double x, double y) {
+    switch (how) {
+    case CAD_RUN_MULTIPLY:
+        return x * y;
+    case CAD_RUN_MAXIMUM:
+        return (x >= y) | (x != x) ? x : y;
+    case CAD_RUN_MINIMUM:
+        return (x <= y) | (x != x) ? x : y;
+    case CAD_RUN_FMAX:
+        return (x >= y) | (y != y) ? x : y;
+    default:
+        return (x <= y) | (y != y) ? x : y;
+    }
+}
+
+/* Some rows side by side are gone through together. */
+static int stand_side_by_side(const ptrdiff_t *dims, ptrdiff_t across, ptrdiff_t along) {
+    return dims[0] > 1 && across < along;
+}
+
+void cad_rows_run(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const intptr_t how = (intptr_t)data;
+    const ptrdiff_t turns = dims[0], n = dims[1];
+    if (stand_side_by_side(dims, steps[0], steps[2])) {
+        for (ptrdiff_t k = 0; k < n; k++) {
+            const Row x = row_at(arguments[0], k, steps[2], steps[0]);
+            const Row y = row_at(arguments[1], k, steps[3], steps[1]);
+            const Row before = row_at(arguments[1], k - (k > 0), steps[3], steps[1]);
+            for (ptrdiff_t turn = 0; turn < turns; turn++) {
+                const double next = *item(x, turn);
+                *item(y, turn) = k > 0 ? combined(how, *item(before, turn), next) : next;
+            }
+        }
+        return;
+    }
+    for (ptrdiff_t turn = 0; turn < turns; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
+        const Row y = row_at(arguments[1], turn, steps[1], steps[3]);
+        double last = 0.0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            *item(y, k) = last = k > 0 ? combined(how, last, *item(x, k)) : *item(x, k);
+        }
+    }
+}
+
+/* s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0. */
+void cad_rows_recur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const ptrdiff_t turns = dims[0], n = dims[1];
+    (void)data;
+    if (stand_side_by_side(dims, steps[0], steps[3])) {
+        for (ptrdiff_t k = 0; k < n; k++) {
+            const Row a = row_at(arguments[0], k, steps[3], steps[0]);
+            const Row b = row_at(arguments[1], k, steps[4], steps[1]);
+            const Row s = row_at(arguments[2], k, steps[5], steps[2]);
+            const Row before = row_at(arguments[2], k - (k > 0), steps[5], steps[2]);
+            for (ptrdiff_t turn = 0; turn < turns; turn++) {
+                const double last = k > 0 ? *item(before, turn) : 0.0;
+                *item(s, turn) = *item(a, turn) * last + *item(b, turn);
+            }
+        }
+        return;
+    }
+    for (ptrdiff_t turn = 0; turn < turns; turn++) {
+        const Row a = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row b = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row s = row_at(arguments[2], turn, steps[2], steps[5]);
+        double last = 0.0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            *item(s, k) = last = *item(a, k) * last + *item(b, k);
+        }
+    }
+}
+
+/* --- sums of exponentials --- */
+
+static void exponentials(double *x, ptrdiff_t n) {
+    const CadStrip row = {x, 1};
+    cad_strip_value(CAD_OP_exp, row, row, row, row, (size_t)n);
+}
+
+static double greatest(const double *x, ptrdiff_t n) {
+    double found = -INFINITY;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        found = combined(CAD_RUN_MAXIMUM, found, x[k]);
+    }
+    return found;
+}
+
+/* The logarithm of the sum of b exp(a), and its sign, as SciPy has it: the greatest terms are kept
+ * out of the sum, so that none of its digits are lost beside them. Where that is not finite, the
+ * sum itself says what it is. a is overwritten; b may be NULL. */
+static double log_of_sum(double *a, Row b, double *room, ptrdiff_t n, double *sign) {
+    double most = 0.0, others = 0.0, sum = 0.0;
+    memcpy(room, a, (size_t)n * sizeof *a);
+    for (ptrdiff_t k = 0; k < n && b.data != NULL; k++) {
+        a[k] = *item(b, k) == 0.0 ? -INFINITY : a[k];
+    }
+    const double top = greatest(a, n);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const int is_top = a[k] == top;
+        most += is_top ? (b.data != NULL ? *item(b, k) : 1.0) : 0.0;
+        a[k] = is_top ? -INFINITY : a[k] - top;
+    }
+    exponentials(a, n);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        others += b.data != NULL ? *item(b, k) * a[k] : a[k];
+    }
+    others = others == 0.0 ? others : others / most;
+    *sign = (double)((others + 1.0 > 0.0) - (others + 1.0 < 0.0)) *
+            (double)((most > 0.0) - (most < 0.0));
+    others = others < -1.0 ? -others - 2.0 : others;
+    const double result = log1p(others) + log(fabs(most)) + top;
+    if (isfinite(result)) {
+        return result;
+    }
+    exponentials(room, n);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        sum += b.data != NULL ? *item(b, k) * room[k] : room[k];
+    }
+    *sign = sum != sum ? NAN : (double)((sum > 0.0) - (sum < 0.0));
+    return log(fabs(sum));
+}
+
+static void log_sums(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, int weighted,
+                     int wants_sign) {
+    const int n_arguments = weighted ? 3 : 2;
+    const ptrdiff_t n = dims[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, 2 * (size_t)n);
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row a = row_at(arguments[0], turn, steps[0], steps[n_arguments]);
+        Row b = {NULL, 0};
+        if (weighted) {
+            b = row_at(arguments[1], turn, steps[1], steps[n_arguments + 1]);
+        }
+        double *const to = item(
+            row_at(arguments[n_arguments - 1], turn, steps[n_arguments - 1], 0), 0);
+        double sign;
+        if (!has_room) {
+            *to = NAN;
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < n; k++) {
+            room.numbers[k] = *item(a, k);
+        }
+        *to = log_of_sum(room.numbers, b, room.numbers + n, n, &sign);
+        *to = wants_sign ? sign : *to;
+    }
+    cad_room_give_back(&room);
+}
+
+void cad_rows_add_exponentials(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                               void *data) {
+    log_sums(arguments, dims, steps, 0, data != NULL);
+}
+
+void cad_rows_weigh_exponentials(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                                 void *data) {
+    log_sums(arguments, dims, steps, 1, data != NULL);
+}
+
+/* --- norms --- */
+
+void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const double p = *(const double *)arguments[1];
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
+        double sum = 0.0;
+        if (p == 2.0) {
+            double sums[4] = {0.0}; /* which do not wait for each other */
+            ptrdiff_t k = 0;
+            for (; k + 4 <= dims[1]; k += 4) {
+                for (ptrdiff_t i = 0; i < 4; i++) {
+                    sums[i] += *item(x, k + i) * *item(x, k + i);
+                }
+            }
+            for (; k < dims[1]; k++) {
+                sums[0] += *item(x, k) * *item(x, k);
+            }
+            *to = sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]));
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < dims[1]; k++) {
+            sum += pow(fabs(*item(x, k)), p);
+        }
+        *to = pow(sum, 1.0 / p);
+    }
+}
+
+/* --- orders --- */
+
+/* nan comes last. */
+static inline int comes_before(double x, double y) {
+    return x < y || (y != y && x == x);
+}
+
+typedef struct Place {
+    double number, index;
+} Place;
+
+/* Equal numbers stay as they stand. */
+static void merge_sort(Place *places, Place *room, ptrdiff_t n) {
+    enum { FEW = 16 };
+    for (ptrdiff_t first = 0; first < n; first += FEW) {
+        const ptrdiff_t end = first + FEW < n ? first + FEW : n;
+        for (ptrdiff_t k = first + 1; k < end; k++) {
+            const Place moved = places[k];
+            ptrdiff_t to = k;
+            for (; to > first && comes_before(moved.number, places[to - 1].number); to--) {
+                places[to] = places[to - 1];
+            }
+            places[to] = moved;
+        }
+    }
+    for (ptrdiff_t width = FEW; width < n; width *= 2) {
+        for (ptrdiff_t first = 0; first < n - width; first += 2 * width) {
+            const ptrdiff_t middle = first + width;
+            const ptrdiff_t end = middle + width < n ? middle + width : n;
+            if (!comes_before(places[middle].number, places[middle - 1].number)) {
+                continue;
+            }
+            memcpy(room, places + first, (size_t)width * sizeof *places);
+            ptrdiff_t left = 0, right = middle;
+            for (ptrdiff_t to = first; left < width; to++) {
+                const int takes_right =
+                    right < end && comes_before(places[right].number, room[left].number);
+                places[to] = takes_right ? places[right++] : room[left++];
+            }
+        }
+    }
+}
+
+void cad_rows_order(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const ptrdiff_t n = dims[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, 4 * (size_t)n);
+    Place *const places = (Place *)room.numbers;
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
+        const Row order = row_at(arguments[1], turn, steps[1], steps[3]);
+        if (!has_room) {
+            *order.data = NAN;
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < n; k++) {
+            places[k] = (Place){*item(x, k), (double)k};
+        }
+        merge_sort(places, places + n, n);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            *item(order, k) = places[k].index;
+        }
+    }
+    cad_room_give_back(&room);
+}
+
+/* --- convolutions --- */
+
+static CAD_CLONES void add_multiple_in_order(double *restrict to, const double *restrict x,
+                                             double factor, ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) {
+        to[k] += factor * x[k];
+    }
+}
+
+static void add_multiple(double *to, Row x, ptrdiff_t first, double factor, ptrdiff_t n) {
+    if (x.step == 1) {
+        add_multiple_in_order(to, x.data + first, factor, n);
+        return;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        to[k] += factor * *item(x, first + k);
+    }
+}
+
+/* Full (told 0), or valid: then the second one is not longer than the first. Results stand in
+ * order. */
+void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       void *data) {
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        Row y = row_at(arguments[1], turn, steps[1], steps[4]);
+        double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
+        ptrdiff_t n = dims[1], m = dims[2];
+        memset(to, 0, (size_t)dims[3] * sizeof *to);
+        if (n < m) { /* the longer one in the inner loop */
+            const Row shorter = x;
+            x = y, y = shorter;
+            n = dims[2], m = dims[1];
+        }
+        for (ptrdiff_t k = 0; k < m; k++) {
+            if (data != NULL) {
+                add_multiple(to, x, k, *item(y, m - 1 - k), dims[3]);
+            } else {
+                add_multiple(to + k, x, 0, *item(y, k), n);
+            }
+        }
+    }
+}
+
+/* --- by places --- */
+
+/* Sums of slices, each of which ends where the next one begins. */
+void cad_rows_sum_from(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       void *data) {
+    const ptrdiff_t n = dims[1], m = dims[2];
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row begins = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row sums = row_at(arguments[2], turn, steps[2], steps[5]);
+        for (ptrdiff_t k = 0; k < m; k++) {
+            const ptrdiff_t begin = (ptrdiff_t)*item(begins, k);
+            const ptrdiff_t end = k + 1 < m ? (ptrdiff_t)*item(begins, k + 1) : n;
+            *item(sums, k) = *item(x, begin);
+            cad_strip_sum(item(sums, k), (CadStrip){item(x, begin + 1), x.step},
+                          (size_t)(end - begin - 1));
+        }
+    }
+}
+
+/* Sums of the weights that have the same place. */
+void cad_rows_count(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row weights = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row sums = row_at(arguments[2], turn, steps[2], steps[5]);
+        for (ptrdiff_t k = 0; k < dims[2]; k++) {
+            *item(sums, k) = 0.0;
+        }
+        for (ptrdiff_t k = 0; k < dims[1]; k++) {
+            *item(sums, (ptrdiff_t)*item(places, k)) += *item(weights, k);
+        }
+    }
+}
+
+/* Extremes of the numbers that have the same place; the first ones stand in its order. */
+void cad_rows_extremes(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       void *data) {
+    const intptr_t how = (intptr_t)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row found = row_at(arguments[2], turn, steps[2], steps[5]);
+        for (ptrdiff_t k = 0; k < dims[1]; k++) {
+            double *const to = item(found, (ptrdiff_t)*item(places, k));
+            *to = k < dims[2] ? *item(x, k) : combined(how, *to, *item(x, k));
+        }
+    }
+}
+
+/* --- phases --- */
+
+/* How many periods each phase is moved by, so that none is half a period or `jump` away from the
+ * one before it. */
+void cad_rows_turns(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row phase = row_at(arguments[0], turn, steps[0], steps[4]);
+        const Row moved = row_at(arguments[3], turn, steps[3], steps[5]);
+        const double period = *item(row_at(arguments[1], turn, steps[1], 0), 0);
+        const double jump = *item(row_at(arguments[2], turn, steps[2], 0), 0);
+        double sum = 0.0;
+        for (ptrdiff_t k = 0; k < dims[1]; k++) {
+            const double gap = k > 0 ? *item(phase, k) - *item(phase, k - 1) : 0.0;
+            if (fabs(gap) >= jump || gap != gap) {
+                double inside = fmod(gap + period / 2.0, period);
+                inside += inside < 0.0 ? period : 0.0;
+                inside -= period / 2.0;
+                inside = inside == -period / 2.0 && gap > 0.0 ? period / 2.0 : inside;
+                sum += inside - gap;
+            }
+            *item(moved, k) = rint(sum / period);
+        }
+    }
+}
