@@ -445,7 +445,7 @@ def _sharing(ties: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.sum(ties, axis=axes, keepdims=keepdims)
 
 
-def _of(ties: Any, x: Number) -> Number:
+def of_ties(ties: Any, x: Number) -> Number:
     """The elements of x that are extreme, 0 elsewhere."""
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
@@ -458,7 +458,7 @@ def _extreme_pull(
 
     def pull(g: Number) -> Number:
         share = g / count
-        return _of(ties, _spread(share, axes, keepdims))
+        return of_ties(ties, _spread(share, axes, keepdims))
 
     return pull
 
@@ -472,7 +472,7 @@ def _extreme_push(
     reduce: Callable[..., Any],
 ) -> Number:
     ties = _ties(x, ans, axes, keepdims)
-    return arrays.sum(_of(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
+    return arrays.sum(of_ties(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
 
 def _extreme_in_c(

@@ -10,7 +10,7 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
 
 CadStackLoop cad_rows_run, cad_rows_recur, cad_rows_add_exponentials, cad_rows_weigh_exponentials,
     cad_rows_norm, cad_rows_order, cad_rows_convolve, cad_rows_sum_from, cad_rows_count,
-    cad_rows_extremes, cad_rows_turns;
+    cad_rows_extremes, cad_rows_turns, cad_rows_scale;
 
 #define CAD_KERNELS_OF_ROWS                                                                       \
     {"running", "(n)->(n)", cad_rows_run, 1}, {"recurrence", "(n),(n)->(n)", cad_rows_recur, 1},  \
@@ -21,6 +21,7 @@ CadStackLoop cad_rows_run, cad_rows_recur, cad_rows_add_exponentials, cad_rows_w
         {"sums_from", "(n),(m)->(m)", cad_rows_sum_from, 1},                                      \
         {"bincount", "(n),(n)->(m)", cad_rows_count, 0},                                          \
         {"extremes", "(n),(n)->(m)", cad_rows_extremes, 1},                                       \
-        {"turns", "(n),(),()->(n)", cad_rows_turns, 1}
+        {"turns", "(n),(),()->(n)", cad_rows_turns, 1},                                           \
+        {"ldexp", "(),()->()", cad_rows_scale, 1}
 
 #endif
