@@ -42,6 +42,8 @@ cdef extern from "program/native.h" nogil:
         double high[8]
         bint is_elementwise
 
+    bint cad_native_run(const CadNative *call, const double *operands, double *results)
+
 
 cdef extern from "program/program.h" nogil:
     ctypedef struct CadInstruction:

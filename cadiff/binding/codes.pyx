@@ -840,6 +840,46 @@ cdef Native new_reduction(ufunc, tuple reduced, operand, tuple result):
     return native if set_axes(call, axes) else None
 
 
+def run_loop(function, list operands, *shapes):
+    """`results = function(*operands)` of plain arrays, if there is a loop that does it: see
+    `native_of`. Shapes are those of the results; of several, a tuple is the answer. None where
+    there are no elements, or the loop declines."""
+    cdef Py_ssize_t n = 0
+    cdef cnp.ndarray given, found
+    cdef Native native
+    cdef bint is_done
+    arguments = []
+    for x in operands:
+        arguments.append((n, np.shape(x)))
+        n += np.size(x)
+    native = native_of(function, arguments, list(shapes))
+    if native is None:
+        return None
+    if len(operands) == 1:
+        given = cnp.PyArray_FROMANY(operands[0], cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+    else:
+        given = np.concatenate([np.ravel(x) for x in operands], dtype=np.float64)
+    found = np.empty(sum([prod(shape) for shape in shapes]))
+    if n < LONG_ROW:
+        is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
+                                 <double *>cnp.PyArray_DATA(found))
+    else:
+        with nogil:
+            is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
+                                     <double *>cnp.PyArray_DATA(found))
+    if not is_done:
+        return None
+    results, n = [], 0
+    for shape in shapes:
+        results.append(found[n:n + prod(shape)].reshape(shape)[()])
+        n += prod(shape)
+    return tuple(results) if len(shapes) > 1 else results[0]
+
+
+cdef enum:
+    LONG_ROW = 4096  # numbers, from which on the GIL is given up
+
+
 cdef list strides_in_order(shape):
     """In bytes, of an array in C order."""
     strides, step = [], 8

@@ -82,8 +82,8 @@ class primitive:  # noqa: N801 - a decorator
     # the arguments that answers one or None (see `binding.native_of`).
     loop: Any = None
 
-    # Which arguments it takes; None: all of them.
-    loop_takes: tuple[int, ...] | None = None
+    # Which arguments it takes, or from which on; None: all of them.
+    loop_takes: tuple[int, ...] | slice | None = None
 
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
@@ -315,7 +315,8 @@ class primitive:  # noqa: N801 - a decorator
             loop = None if kwargs else loop
         elif callable(loop):
             loop = None if loop is self.function else loop(*args, **kwargs)
-        return loop, range(len(args)) if self.loop_takes is None else self.loop_takes
+        takes = slice(None) if self.loop_takes is None else self.loop_takes
+        return loop, range(len(args))[takes] if isinstance(takes, slice) else takes
 
     # --- calls
 

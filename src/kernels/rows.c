@@ -181,6 +181,144 @@ void cad_rows_weigh_exponentials(char **arguments, const ptrdiff_t *dims, const 
     log_sums(arguments, dims, steps, 1, data != NULL);
 }
 
+/* exp(a) less what is greatest, and the sum of b times that, which stands in order; b may be NULL.
+ */
+static double relative_to_top(Row a, Row b, double *to, ptrdiff_t n) {
+    double sum = 0.0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        to[k] = *item(a, k);
+    }
+    const double top = greatest(to, n);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        to[k] -= top;
+    }
+    exponentials(to, n);
+    if (b.data == NULL) {
+        cad_strip_sum(&sum, (CadStrip){to, 1}, (size_t)n);
+    }
+    for (ptrdiff_t k = 0; k < n && b.data != NULL; k++) {
+        sum += *item(b, k) * to[k];
+    }
+    return sum;
+}
+
+/* Of an infinite sum, equal shares of the terms that are it. */
+static int share_infinity(Row a, Row to, ptrdiff_t n) {
+    double top = -INFINITY, count = 0.0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        top = combined(CAD_RUN_MAXIMUM, top, *item(a, k));
+    }
+    if (!isinf(top)) {
+        return 0;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        count += *item(a, k) == top;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        *item(to, k) = *item(a, k) == top ? 1.0 / count : 0.0;
+    }
+    return 1;
+}
+
+static void shares(Row a, Row b, Row to, double *room, ptrdiff_t n) {
+    const double sum = relative_to_top(a, b, room, n);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        *item(to, k) = room[k] / sum;
+    }
+}
+
+/* Softmax (told 0); or exp(a) / Σ exp(a), where an infinite sum is shared. */
+void cad_rows_share(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const ptrdiff_t n = dims[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, (size_t)n);
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row a = row_at(arguments[0], turn, steps[0], steps[2]);
+        const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        if (!has_room) {
+            *to.data = NAN;
+        } else if (data == NULL || !share_infinity(a, to, n)) {
+            shares(a, (Row){NULL, 0}, to, room.numbers, n);
+        }
+    }
+    cad_room_give_back(&room);
+}
+
+/* exp(a) / Σ b exp(a). */
+void cad_rows_share_weighted(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                             void *data) {
+    const ptrdiff_t n = dims[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, (size_t)n);
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row a = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row b = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row to = row_at(arguments[2], turn, steps[2], steps[5]);
+        if (!has_room) {
+            *to.data = NAN;
+        } else if (!share_infinity(a, to, n)) {
+            shares(a, b, to, room.numbers, n);
+        }
+    }
+    cad_room_give_back(&room);
+}
+
+void cad_rows_log_softmax(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                          void *data) {
+    const ptrdiff_t n = dims[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, (size_t)n);
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
+        const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        if (!has_room) {
+            *to.data = NAN;
+            continue;
+        }
+        for (ptrdiff_t k = 0; k < n; k++) {
+            room.numbers[k] = *item(x, k);
+        }
+        const double top = greatest(room.numbers, n);
+        const double rest = log(relative_to_top(x, (Row){NULL, 0}, room.numbers, n));
+        for (ptrdiff_t k = 0; k < n; k++) {
+            *item(to, k) = *item(x, k) - top - rest;
+        }
+    }
+    cad_room_give_back(&room);
+}
+
+/* The mean loss, and the residuals, of rows that stand in order. */
+void cad_rows_cross_entropy(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                            void *data) {
+    const ptrdiff_t rows = dims[1], classes = dims[2];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, 2 * (size_t)rows);
+    int64_t *const labels = (int64_t *)room.numbers;
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row given = row_at(arguments[1], turn, steps[1], steps[6]);
+        double *const loss = item(row_at(arguments[2], turn, steps[2], 0), 0);
+        double *const losses = room.numbers + rows;
+        int is_known = has_room;
+        for (ptrdiff_t k = 0; k < rows && is_known; k++) {
+            const double label = *item(given, k);
+            is_known = label >= 0.0 && label < (double)classes;
+            labels[k] = is_known ? (int64_t)label : 0;
+        }
+        *loss = is_known ? 0.0 : NAN;
+        if (is_known) {
+            cad_cross_entropy((const double *)(arguments[0] + turn * steps[0]), labels,
+                              (size_t)rows, (size_t)classes, losses,
+                              (double *)(arguments[3] + turn * steps[3]));
+            cad_strip_sum(loss, (CadStrip){losses, 1}, (size_t)rows);
+            *loss /= (double)rows;
+        }
+    }
+    cad_room_give_back(&room);
+}
+
 /* --- norms --- */
 
 void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {

@@ -10,7 +10,8 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
 
 CadStackLoop cad_rows_run, cad_rows_recur, cad_rows_add_exponentials, cad_rows_weigh_exponentials,
     cad_rows_norm, cad_rows_order, cad_rows_convolve, cad_rows_sum_from, cad_rows_count,
-    cad_rows_extremes, cad_rows_turns, cad_rows_scale;
+    cad_rows_extremes, cad_rows_turns, cad_rows_scale,
+    cad_rows_share, cad_rows_share_weighted, cad_rows_log_softmax, cad_rows_cross_entropy;
 
 #define CAD_KERNELS_OF_ROWS                                                                       \
     {"running", "(n)->(n)", cad_rows_run, 1}, {"recurrence", "(n),(n)->(n)", cad_rows_recur, 1},  \
@@ -22,6 +23,9 @@ CadStackLoop cad_rows_run, cad_rows_recur, cad_rows_add_exponentials, cad_rows_w
         {"bincount", "(n),(n)->(m)", cad_rows_count, 0},                                          \
         {"extremes", "(n),(n)->(m)", cad_rows_extremes, 1},                                       \
         {"turns", "(n),(),()->(n)", cad_rows_turns, 1},                                           \
-        {"ldexp", "(),()->()", cad_rows_scale, 1}
+        {"ldexp", "(),()->()", cad_rows_scale, 1}, {"softmax", "(n)->(n)", cad_rows_share, 1},    \
+        {"shares", "(n),(n)->(n)", cad_rows_share_weighted, 1},                                   \
+        {"log_softmax", "(n)->(n)", cad_rows_log_softmax, 1},                                     \
+        {"cross_entropy", "(r,c),(r)->(),(r,c)", cad_rows_cross_entropy, 0}
 
 #endif
