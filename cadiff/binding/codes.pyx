@@ -676,8 +676,8 @@ def native_of(function, list arguments, list results, tuple bounds=()):
 
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
     src/kernels/stacks.c, and what else it is told, an int. A third item says which axes the cores
-    of arguments and results are, a tuple for each; else they are the last ones. A pair of a ufunc
-    and axes is its reduction over these. An argument is a constant, or (begin, shape): an operand
+    of arguments and results are, a tuple for each, or None for all axes as one; else they are the
+    last ones. A pair of a ufunc and axes is its reduction over these. An argument is a constant, or (begin, shape): an operand
     that begins there in the row of operands. Results are told by their shapes. `bounds` are pairs,
     one for each argument, outside of which an operand is for Python; so it is if a loop over
     matrices answers nan, unless that answers always.
@@ -754,10 +754,14 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     outer, strides, core_lengths, core_steps = [], [], {}, []
     for k in range(n):
         call.sizes[k] = prod(shapes[k])
+        if places is not None and places[k] is None:
+            shapes[k] = (prod(shapes[k]),)
         ndim = len(shapes[k])
         if ndim < len(cores[k]):
             return None
-        inner = range(ndim - len(cores[k]), ndim) if places is None else places[k]
+        inner = range(ndim - len(cores[k]), ndim)
+        if places is not None and places[k] is not None:
+            inner = [axis % ndim for axis in places[k]]
         steps = strides_in_order(shapes[k])
         for name, axis in zip(cores[k], inner, strict=True):
             if core_lengths.setdefault(name, shapes[k][axis]) != shapes[k][axis]:
@@ -766,9 +770,12 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
         others = [axis for axis in range(ndim) if axis not in inner]
         outer.append(tuple([shapes[k][axis] for axis in others]))
         strides.append([steps[axis] for axis in others])
-    lengths = np.broadcast_shapes(*outer)
-    if any([shape != lengths for shape in outer[n_operands:]]):
-        return None
+    lengths = np.broadcast_shapes(*outer[:n_operands])
+    for k in range(n_operands, n):
+        if not cores[k] and prod(outer[k]) == prod(lengths):  # axes that are kept
+            outer[k], strides[k] = lengths, strides_in_order(lengths)
+        if outer[k] != lengths:
+            return None
     spread = [
         [0] * (len(lengths) - len(shape))
         + [0 if length == 1 else step for length, step in zip(shape, steps)]

@@ -321,25 +321,47 @@ void cad_rows_cross_entropy(char **arguments, const ptrdiff_t *dims, const ptrdi
 
 /* --- norms --- */
 
+static double root_of_squares(Row x, ptrdiff_t n, double scale) {
+    double sums[4] = {0.0}; /* which do not wait for each other */
+    ptrdiff_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+        for (ptrdiff_t i = 0; i < 4; i++) {
+            const double each = *item(x, k + i) * scale;
+            sums[i] += each * each;
+        }
+    }
+    for (; k < n; k++) {
+        const double each = *item(x, k) * scale;
+        sums[0] += each * each;
+    }
+    return sqrt((sums[0] + sums[1]) + (sums[2] + sums[3])) / scale;
+}
+
+/* The root of squares that are in range, though those of the numbers may not be. */
+static double scaled_root_of_squares(Row x, ptrdiff_t n) {
+    const double root = root_of_squares(x, n, 1.0);
+    double top = 0.0;
+    if (root > 1e-140 && root < 1e140) {
+        return root;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double size = fabs(*item(x, k));
+        top = size > top ? size : top;
+    }
+    const int is_scaled = !isnan(root) && top > 0.0 && top < INFINITY;
+    return is_scaled ? root_of_squares(x, n, top < 1.0 ? 0x1p500 : 0x1p-600) : root;
+}
+
+/* Of order 2 as NumPy's (told 0), or as that of BLAS, whose squares do not overflow. */
 void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
     const double p = *(const double *)arguments[1];
-    (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
         double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
         double sum = 0.0;
         if (p == 2.0) {
-            double sums[4] = {0.0}; /* which do not wait for each other */
-            ptrdiff_t k = 0;
-            for (; k + 4 <= dims[1]; k += 4) {
-                for (ptrdiff_t i = 0; i < 4; i++) {
-                    sums[i] += *item(x, k + i) * *item(x, k + i);
-                }
-            }
-            for (; k < dims[1]; k++) {
-                sums[0] += *item(x, k) * *item(x, k);
-            }
-            *to = sqrt((sums[0] + sums[1]) + (sums[2] + sums[3]));
+            *to = data != NULL ? scaled_root_of_squares(x, dims[1])
+                               : root_of_squares(x, dims[1], 1.0);
             continue;
         }
         for (ptrdiff_t k = 0; k < dims[1]; k++) {
