@@ -1049,10 +1049,22 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
 
 
 cdef bint go_over_lanes(list steps, list natives) except -1:
-    """Whether calls for many points side by side are possible, and better than one by one in C."""
-    if None not in natives and not all([(<Native>each).call.is_elementwise for each in natives]):
-        return False
-    return all([getattr(step.rule, "goes_over_lanes", False) for step in steps])
+    """Whether calls for many points side by side are possible: each is C's, or one of Python's for
+    all points."""
+    return all([native is not None or goes_over_lanes(step)
+                for step, native in zip(steps, natives)])
+
+
+cdef bint goes_over_lanes(step) except -1:
+    return getattr(step.rule, "goes_over_lanes", False)
+
+
+cdef list results_of_lanes(step, list given):
+    """What a step finds for operands with an axis of points in front."""
+    if goes_over_lanes(step):
+        return step.rule.call_lanes(given)
+    rows = [step.rule.call(list(operands)) for operands in zip(*given)]
+    return [np.stack(each) for each in zip(*rows)]
 
 
 cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
@@ -1069,7 +1081,7 @@ cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const doubl
             memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
             given.append(array.T.reshape((lanes, *np.shape(operand))))
             operands += size * <Py_ssize_t>lanes
-        found = step.rule.call_lanes(given)
+        found = results_of_lanes(step, given)
         for result, expected in zip(found, step.results, strict=True):
             if np.shape(result) != (lanes, *np.shape(expected)):
                 raise ValueError(

@@ -74,8 +74,9 @@ class primitive:  # noqa: N801 - a decorator
     # each, where the arguments `which` have an axis of points in front, as the result has.
     over_lanes: Callable[..., Any] | None = None
 
-    # The same by operations on arrays, for programs: of long arrays they are faster than a call of
-    # Python, which copies operands and results. NotImplemented: this call cannot be written so.
+    # The same by operations on arrays, for programs: they are faster than a call of Python, which
+    # copies operands and results; of short arrays, if there is `over_lanes`, that is better.
+    # NotImplemented: this call cannot be written so.
     written_out: Callable[..., Any] | None = None
 
     # What programs call in C instead of the function, if that is no ufunc: one, or a function of
@@ -337,7 +338,8 @@ class primitive:  # noqa: N801 - a decorator
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
             tag = binding.highest_tag(list(args))
         if self.written_out is not None and tag == 0 and binding.chooses_anew():
-            found = self.written_out(*args, **kwargs) if _are_long(args) else NotImplemented
+            pays = self.over_lanes is None or _are_long(args)
+            found = self.written_out(*args, **kwargs) if pays else NotImplemented
             if found is not NotImplemented:
                 return found
         if tag > 0:
