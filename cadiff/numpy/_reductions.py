@@ -25,6 +25,7 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive
+from ..operations.searches import ranked
 from ._common import Axis, Number, as_number, chosen, existing, expanded, refuse, unsupported
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -577,14 +578,16 @@ def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
     return arrays.transpose(x, axes + kept).reshape(shape)
 
 
-def _picked(rows: Number, places: NDArray[np.intp]) -> Number:
-    """Elements along the first axis; the places have trailing axes like `rows`, or 1."""
-    key = (places, *np.ix_(*map(range, rows.shape[1:])))
-    return rows[key]
+def _picked(rows: Number, ranks: Any) -> Number:
+    """Elements in ascending order along the first axis: the result has the shape of the ranks.
 
-
-def _sorted_rows(rows: Number) -> Number:
-    return _picked(rows, order(rows, 0))
+    These have trailing axes like `rows`, or of length 1, or none.
+    """
+    trailing = rows.shape[1:]
+    ranks = np.asarray(ranks)
+    kept = ranks.shape[: builtins.max(ranks.ndim - len(trailing), 0)]
+    spread = np.broadcast_to(ranks, (*kept, *trailing))
+    return ranked(rows, spread.reshape(-1, *trailing)).reshape((*kept, *trailing))
 
 
 def _between(low: Number, high: Number, t: Number) -> Number:
@@ -633,7 +636,6 @@ def _quantiles(
 ) -> Number:
     axes = arrays.reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
-    ordered = _sorted_rows(rows)
     missing = nans(rows)
     count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
     column = q.reshape(q.shape + (1,) * (rows.ndim - 1)) if q.ndim or rows.ndim > 1 else q
@@ -648,9 +650,9 @@ def _quantiles(
     t = _table.clip(where - low, 0.0, 1.0)
     if method == "averaged_inverted_cdf":
         t = np.where(np.floor(place) == place, 0.5, 1.0)
-    result = _picked(ordered, low)
+    result = _picked(rows, low)
     if method not in _ELEMENTS:
-        result = _between(result, _picked(ordered, high), t)
+        result = _between(result, _picked(rows, high), t)
     if skip_nan:
         result = _table.where(count == 0, np.nan, result)
     elif missing.any():
@@ -730,10 +732,9 @@ def _middle(name: str, remark: str, *, skip_nan: bool = False) -> Callable[..., 
         count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
         if rows.shape[0] == 0:
             return mean(x, axis, keepdims=keepdims)
-        ordered = _sorted_rows(rows)
-        middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
+        middle = _picked(rows, np.maximum(count - 1, 0) // 2)
         if not np.all(count % 2):
-            other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
+            other = _picked(rows, np.minimum(count // 2, rows.shape[0] - 1))
             middle = _table.where(count % 2, middle, (middle + other) / 2.0)
         if missing.any():
             lost = count == 0 if skip_nan else missing.any(axis=0)

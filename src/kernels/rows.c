@@ -414,28 +414,123 @@ static void merge_sort(Place *places, Place *room, ptrdiff_t n) {
     }
 }
 
-void cad_rows_order(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
-    const ptrdiff_t n = dims[1];
+/* The number of a rank, by partitions of [first, end) alone, outside of which all is in place. */
+static double selected(double *x, ptrdiff_t first, ptrdiff_t end, ptrdiff_t rank) {
+    uint64_t random = 1;
+    while (end - first > 1) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const double a = x[first], c = x[end - 1];
+        const double b = x[first + (ptrdiff_t)((random >> 33) % (uint64_t)(end - first))];
+        const double pivot = a < b ? (b < c ? b : (a < c ? c : a)) : (a < c ? a : (b < c ? c : b));
+        ptrdiff_t i = first, j = end - 1;
+        while (i <= j) {
+            while (x[i] < pivot) {
+                i++;
+            }
+            while (x[j] > pivot) {
+                j--;
+            }
+            if (i <= j) {
+                const double moved = x[i];
+                x[i++] = x[j];
+                x[j--] = moved;
+            }
+        }
+        if (rank <= j) {
+            end = j + 1;
+        } else if (rank >= i) {
+            first = i;
+        } else {
+            break;
+        }
+    }
+    return x[rank];
+}
+
+/* Where the number of a rank stands, among equal ones in their order. */
+static ptrdiff_t place_of(Row x, ptrdiff_t n, double number, ptrdiff_t rank) {
+    ptrdiff_t before = 0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        before += comes_before(*item(x, k), number);
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double each = *item(x, k);
+        if ((each == number || (each != each && number != number)) && before++ == rank) {
+            return k;
+        }
+    }
+    return 0;
+}
+
+/* For a few ranks the row is not put in order. */
+static void select_ranks(Row x, Row ranks, Row places, ptrdiff_t n, ptrdiff_t m, double *room) {
+    ptrdiff_t known = 0, first = 0, end;
+    for (ptrdiff_t k = 0; k < n; k++) { /* but nan */
+        room[known] = *item(x, k);
+        known += room[known] == room[known];
+    }
+    end = known;
+    for (ptrdiff_t k = 0; k < m; k++) {
+        const ptrdiff_t rank = (ptrdiff_t)*item(ranks, k);
+        const ptrdiff_t last = k > 0 ? (ptrdiff_t)*item(ranks, k - 1) : -1;
+        first = k > 0 && rank > last ? last + 1 : 0;
+        end = k > 0 && rank < last && last < known ? last : known;
+        const double number = rank < known ? selected(room, first, end, rank) : NAN;
+        *item(places, k) = (double)place_of(x, n, number, rank);
+    }
+}
+
+/* Which numbers have these ranks. */
+void cad_rows_ranked(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    enum { FEW_RANKS = 4 };
+    const ptrdiff_t n = dims[1], m = dims[2];
     CadRoom room;
-    const int has_room = cad_room_take(&room, 4 * (size_t)n);
-    Place *const places = (Place *)room.numbers;
+    const int has_room = cad_room_take(&room, (m > FEW_RANKS ? 4 : 1) * (size_t)(n + 1));
+    Place *const order = (Place *)room.numbers;
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
-        const Row order = row_at(arguments[1], turn, steps[1], steps[3]);
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row ranks = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
         if (!has_room) {
-            *order.data = NAN;
+            *places.data = NAN;
+            continue;
+        }
+        if (m <= FEW_RANKS) {
+            select_ranks(x, ranks, places, n, m, room.numbers);
             continue;
         }
         for (ptrdiff_t k = 0; k < n; k++) {
-            places[k] = (Place){*item(x, k), (double)k};
+            order[k] = (Place){*item(x, k), (double)k};
         }
-        merge_sort(places, places + n, n);
-        for (ptrdiff_t k = 0; k < n; k++) {
-            *item(order, k) = places[k].index;
+        merge_sort(order, order + n, n);
+        for (ptrdiff_t k = 0; k < m; k++) {
+            *item(places, k) = order[(ptrdiff_t)*item(ranks, k)].index;
         }
     }
     cad_room_give_back(&room);
+}
+
+/* How many edges come before a number (told 0), or before it or are equal. */
+void cad_rows_searched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       void *data) {
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row edges = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row numbers = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
+        for (ptrdiff_t k = 0; k < dims[2]; k++) {
+            const double number = *item(numbers, k);
+            ptrdiff_t first = 0, end = dims[1];
+            while (first < end) {
+                const ptrdiff_t middle = first + (end - first) / 2;
+                const double edge = *item(edges, middle);
+                const int is_before =
+                    data != NULL ? !comes_before(number, edge) : comes_before(edge, number);
+                *(is_before ? &first : &end) = middle + is_before;
+            }
+            *item(places, k) = (double)first;
+        }
+    }
 }
 
 /* --- convolutions --- */
@@ -483,6 +578,18 @@ void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
 }
 
 /* --- by places --- */
+
+void cad_rows_take(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row places = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row taken = row_at(arguments[2], turn, steps[2], steps[5]);
+        for (ptrdiff_t k = 0; k < dims[2]; k++) {
+            *item(taken, k) = *item(x, (ptrdiff_t)*item(places, k));
+        }
+    }
+}
 
 /* Sums of slices, each of which ends where the next one begins. */
 void cad_rows_sum_from(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,

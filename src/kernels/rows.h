@@ -8,24 +8,29 @@
 /* What running operations, and those at indices, are told. */
 enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN_FMIN };
 
-CadStackLoop cad_rows_run, cad_rows_recur, cad_rows_add_exponentials, cad_rows_weigh_exponentials,
-    cad_rows_norm, cad_rows_order, cad_rows_convolve, cad_rows_sum_from, cad_rows_count,
-    cad_rows_extremes, cad_rows_turns, cad_rows_scale,
-    cad_rows_share, cad_rows_share_weighted, cad_rows_log_softmax, cad_rows_cross_entropy;
+/* All of them, as ROW(name, signature, kernel, whether it answers always). */
+#define CAD_KERNELS_OF_ROWS(ROW)                                                                  \
+    ROW("running", "(n)->(n)", cad_rows_run, 1)                                                   \
+    ROW("recurrence", "(n),(n)->(n)", cad_rows_recur, 1)                                          \
+    ROW("logsumexp", "(n)->()", cad_rows_add_exponentials, 1)                                     \
+    ROW("logsumexp_weighted", "(n),(n)->()", cad_rows_weigh_exponentials, 1)                      \
+    ROW("softmax", "(n)->(n)", cad_rows_share, 1)                                                 \
+    ROW("shares", "(n),(n)->(n)", cad_rows_share_weighted, 1)                                     \
+    ROW("log_softmax", "(n)->(n)", cad_rows_log_softmax, 1)                                       \
+    ROW("cross_entropy", "(r,c),(r)->(),(r,c)", cad_rows_cross_entropy, 0)                        \
+    ROW("norm", "(n),()->()", cad_rows_norm, 1)                                                   \
+    ROW("ranked", "(n),(m)->(m)", cad_rows_ranked, 0)                                             \
+    ROW("searchsorted", "(n),(m)->(m)", cad_rows_searched, 1)                                     \
+    ROW("convolve", "(n),(m)->(k)", cad_rows_convolve, 1)                                         \
+    ROW("taken", "(n),(m)->(m)", cad_rows_take, 1)                                                \
+    ROW("sums_from", "(n),(m)->(m)", cad_rows_sum_from, 1)                                        \
+    ROW("bincount", "(n),(n)->(m)", cad_rows_count, 1)                                            \
+    ROW("extremes", "(n),(n)->(m)", cad_rows_extremes, 1)                                         \
+    ROW("turns", "(n),(),()->(n)", cad_rows_turns, 1)                                             \
+    ROW("ldexp", "(),()->()", cad_rows_scale, 1)
 
-#define CAD_KERNELS_OF_ROWS                                                                       \
-    {"running", "(n)->(n)", cad_rows_run, 1}, {"recurrence", "(n),(n)->(n)", cad_rows_recur, 1},  \
-        {"logsumexp", "(n)->()", cad_rows_add_exponentials, 1},                                   \
-        {"logsumexp_weighted", "(n),(n)->()", cad_rows_weigh_exponentials, 1},                    \
-        {"norm", "(n),()->()", cad_rows_norm, 1}, {"order", "(n)->(n)", cad_rows_order, 0},       \
-        {"convolve", "(n),(m)->(k)", cad_rows_convolve, 1},                                       \
-        {"sums_from", "(n),(m)->(m)", cad_rows_sum_from, 1},                                      \
-        {"bincount", "(n),(n)->(m)", cad_rows_count, 0},                                          \
-        {"extremes", "(n),(n)->(m)", cad_rows_extremes, 1},                                       \
-        {"turns", "(n),(),()->(n)", cad_rows_turns, 1},                                           \
-        {"ldexp", "(),()->()", cad_rows_scale, 1}, {"softmax", "(n)->(n)", cad_rows_share, 1},    \
-        {"shares", "(n),(n)->(n)", cad_rows_share_weighted, 1},                                   \
-        {"log_softmax", "(n)->(n)", cad_rows_log_softmax, 1},                                     \
-        {"cross_entropy", "(r,c),(r)->(),(r,c)", cad_rows_cross_entropy, 0}
+#define CAD_DECLARED(name, signature, kernel, always) CadStackLoop kernel;
+CAD_KERNELS_OF_ROWS(CAD_DECLARED)
+#undef CAD_DECLARED
 
 #endif

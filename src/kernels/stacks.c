@@ -101,9 +101,11 @@ static void solve_factored(char **arguments, const ptrdiff_t *dims, const ptrdif
     cad_room_give_back(&room);
 }
 
+#define LISTED(name, signature, kernel, always) {name, signature, kernel, always},
+
 const CadStackKernel cad_stack_kernels[] = {
     {"factor_lu", "(n,n)->(n,n),(n)", factor_lu, 0},
     {"solve_factored", "(n,n),(n),(n,m)->(n,m)", solve_factored, 0},
-    CAD_KERNELS_OF_ROWS,
+    CAD_KERNELS_OF_ROWS(LISTED)
     {NULL, NULL, NULL, 0},
 };
