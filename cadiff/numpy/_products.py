@@ -188,6 +188,9 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
     if not (rows or columns or inner):
         return _grouped(x, first, result) * _grouped(y, second, result)
     stack = [label for label in result if label not in [*rows, *columns]]
+    if not (rows or columns):
+        groups = [*stack, inner]
+        return arrays.vecdot(_grouped(x, first, groups), _grouped(y, second, groups))
     product = arrays.matmul(
         _grouped(x, first, [*stack, "".join(rows), inner]),
         _grouped(y, second, [*stack, inner, "".join(columns)]),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from ..binding import Dual, Var, carries, depends, indicator
+from ..binding import Dual, Var, carries, depends, indicator, run_loop
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -226,57 +226,14 @@ def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
 MULTIPLY, MAXIMUM, MINIMUM, FMAX, FMIN = range(5)
 
 
+ALONG_FIRST = ((0,), (0,))
+
+
 @primitive
 def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
-    n = len(a)
-    pays = n >= LONG_VECTOR if a.ndim == 1 else n >= LONG and a.size < WIDE * n
-    result = _in_blocks(a, b, math.isqrt(n)) if pays else None
-    return _one_by_one(a, b) if result is None else result
-
-
-# From so many steps on, if a step is not this wide, it pays to run blocks of them side by side.
-LONG_VECTOR = 1000
-LONG = 64
-WIDE = 32
-
-
-def _one_by_one(a: Any, b: Any) -> Any:
-    if a.ndim == 1:  # floats are many times faster than one-element arrays
-        return np.array(_steps(a.tolist(), b.tolist()), dtype=float)
-    return np.array(_steps(a, b), dtype=float).reshape(b.shape)
-
-
-def _steps(a: Any, b: Any) -> list[Any]:
-    s = 0.0
-    steps = []
-    for factor, term in zip(a, b, strict=True):
-        s = factor * s + term
-        steps.append(s)
-    return steps
-
-
-def _in_blocks(a: Any, b: Any, steps: int) -> Any:
-    """The recurrence in blocks of so many steps, each from 0; then what came in from before.
-
-    None if a product of the factors of a block overflows or loses digits.
-    """
-    n, shape = len(a), b.shape[1:]
-    blocks = -(-n // steps)
-    factors, terms = np.zeros((2, steps, blocks, *shape))
-    for given, blocked in ((a, factors), (b, terms)):
-        padded = np.zeros((blocks * steps, *shape))
-        padded[:n] = given
-        blocked[:] = np.swapaxes(padded.reshape((blocks, steps, *shape)), 0, 1)
-    products = np.multiply.accumulate(factors, axis=0)
-    sizes = np.abs(products)
-    lost = (sizes < np.finfo(float).tiny) & ~np.logical_or.accumulate(factors == 0.0, axis=0)
-    if lost.any() or not np.isfinite(sizes).all():
-        return None
-    inside = np.array(_steps(factors, terms))
-    ends = np.array(_steps(products[-1], inside[-1]))
-    inside[:, 1:] += products[:, 1:] * ends[:-1]
-    return np.swapaxes(inside, 0, 1).reshape((blocks * steps, *shape))[:n]
+    found = run_loop(recurrence.loop, [a, b], b.shape)
+    return np.zeros(b.shape) if found is None else found  # there are no elements
 
 
 def _shifted(x: Number, fill: float) -> Number:
@@ -288,8 +245,6 @@ def recurrence_adjoint(g: Number, a: Number) -> Number:
     """The recurrence run from the end: t[k] = a[k + 1] t[k + 1] + g[k]."""
     return recurrence(_shifted(a[::-1], 0.0), g[::-1])[::-1]
 
-
-ALONG_FIRST = ((0,), (0,))
 
 recurrence.over_lanes = lanes_last(recurrence.function)
 recurrence.loop = ("recurrence", 0, (*ALONG_FIRST, (0,)))
