@@ -18,6 +18,37 @@ cdef extern from "kernels/stacks.h" nogil:
     const CadStackKernel *cad_stack_kernels
 
 
+cdef extern from "kernels/transforms.h" nogil:
+    enum: CAD_TRANSFORM_AXES
+
+    ctypedef enum CadHalf:
+        CAD_NO_HALF
+        CAD_HALF_RESULT
+        CAD_HALF_OPERAND
+
+    ctypedef struct CadRowLoop:
+        CadNativeLoop loop
+        void *data
+
+    ctypedef struct CadTransform:
+        int ndim
+        Py_ssize_t *given "from"
+        Py_ssize_t *lengths
+        Py_ssize_t *to
+        int n_axes
+        int *axes
+        double *factors
+        int n_operands
+        int n_results
+        CadHalf half
+        Py_ssize_t real_length
+        double inner
+        CadRowLoop whole
+        CadRowLoop halving
+
+    void cad_transform_run(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
+
+
 cdef extern from "program/native.h" nogil:
     enum: CAD_MOST_ARGUMENTS, CAD_MOST_CORE, CAD_MOST_OUTER
 

@@ -45,6 +45,23 @@ def is_deriving() -> bool: ...
 @final
 class Native: ...
 
+@final
+class Transformation:
+    def __init__(
+        self,
+        ufuncs: tuple[Any, Any],
+        given: tuple[int, ...],
+        lengths: tuple[int, ...],
+        to: tuple[int, ...],
+        axes: tuple[int, ...],
+        factors: tuple[float, ...],
+        n_operands: int,
+        n_results: int,
+        half: int,
+        real_length: int,
+        inner: float,
+    ) -> None: ...
+
 def native_of(
     function: Any,
     arguments: list[Any],

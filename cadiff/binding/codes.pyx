@@ -655,6 +655,8 @@ class _Step:
 cdef extern from "numbers/module/module.h":
     bint cad_loop_over_doubles(object function, int n_operands, int n_results, CadNativeLoop *loop,
                                void **data)
+    bint cad_loop_over_numbers(object function, int n_operands, int n_results, unsigned complexes,
+                               CadNativeLoop *loop, void **data)
 
 
 @cython.final
@@ -695,9 +697,51 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     return native
 
 
+@cython.final
+cdef class Transformation:
+    """A discrete Fourier transform of arrays of a shape, for `native_of`: all arguments are whole
+    arrays, as one core each. It begins and ends with real parts, and imaginary ones if there are
+    two; `half` says what is half a spectrum: 1 the result, 2 the operand.
+
+    ufuncs: the transform of complex rows, and that to or from half a spectrum, or None.
+    """
+
+    cdef CadTransform transform
+    cdef tuple ufuncs
+
+    def __init__(self, tuple ufuncs, tuple given, tuple lengths, tuple to, tuple axes,
+                 tuple factors, int n_operands, int n_results, int half, Py_ssize_t real_length,
+                 double inner):
+        cdef CadTransform *t = &self.transform
+        cdef Py_ssize_t k
+        if len(given) > CAD_TRANSFORM_AXES:
+            raise ValueError("a transform of too many axes")
+        self.ufuncs = ufuncs
+        t.ndim, t.n_axes = len(given), len(axes)
+        for k in range(t.ndim):
+            t.given[k], t.lengths[k], t.to[k] = given[k], lengths[k], to[k]
+        for k in range(t.n_axes):
+            t.axes[k], t.factors[k] = axes[k], factors[k]
+        t.n_operands, t.n_results, t.half = n_operands, n_results, <CadHalf>half
+        t.real_length, t.inner = real_length, inner
+        whole, halving = ufuncs
+        if not cad_loop_over_numbers(whole, 2, 1, 0b101, &t.whole.loop, &t.whole.data):
+            raise ValueError("not a transform of complex rows")
+        if halving is not None and not cad_loop_over_numbers(
+            halving, 2, 1, 0b100 if half == CAD_HALF_RESULT else 0b001, &t.halving.loop,
+            &t.halving.data
+        ):
+            raise ValueError("not a transform of halves of spectra")
+
+
 cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadNative *call):
     """The signature of a function whose loop was found; None if it has none."""
     cdef const CadStackKernel *kernel = cad_stack_kernels
+    if isinstance(function, Transformation):
+        call.loop, call.data = cad_transform_run, &(<Transformation>function).transform
+        call.may_fail = True
+        letters = b"abcd"[:n_operands + n_results]
+        return b",".join([b"(%c)" % letter for letter in letters])
     if not isinstance(function, tuple):
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
             return None
@@ -751,6 +795,8 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
         cores = [tuple(part.split(b",")) if part else ()
                  for part in re.findall(rb"\(([^)]*)\)", signature)]
     places = function[2] if isinstance(function, tuple) and len(function) > 2 else None
+    if isinstance(function, Transformation):
+        places = [None] * n
     outer, strides, core_lengths, core_steps = [], [], {}, []
     for k in range(n):
         call.sizes[k] = prod(shapes[k])

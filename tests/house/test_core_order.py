@@ -29,7 +29,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "series", "stacks"},
+            {"directions", "series", "stacks", "transforms"},
         ],
     ),
     (
