@@ -51,9 +51,7 @@ def _ufunc(name: str) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) and found.nin == 2 else None
 
 
-_ufuncs = {
-    name: _ufunc(name) for name in ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
-}
+_ufuncs = {name: _ufunc(name) for name in ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")}
 
 
 @functools.lru_cache(maxsize=256)
@@ -226,7 +224,7 @@ def _in_c(
     is_once = len(set(t.axes)) == len(t.axes)
     if whole is None or (half and halving is None) or not is_once or len(shape) > MOST_AXES:
         return None
-    real = {axis: n for axis, n in zip(t.axes, t.lengths, strict=True)}
+    real = dict(zip(t.axes, t.lengths, strict=True))
     bins = real | ({t.axes[-1]: t.lengths[-1] // 2 + 1} if half else {})
     ends = dict(zip(t.axes, t.sizes, strict=False)) or (bins if half == HALF_RESULT else real)
     lengths, to = (tuple(at.get(k, n) for k, n in enumerate(shape)) for at in (bins, ends))

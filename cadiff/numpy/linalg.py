@@ -316,7 +316,11 @@ def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 def norm_loop(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """The kernel along one axis, or over all elements as one row."""
-    return None if isinstance(axis, tuple) else ("norm", 0, (axis if axis is None else (axis,), (), ()))
+    return (
+        None
+        if isinstance(axis, tuple)
+        else ("norm", 0, (axis if axis is None else (axis,), (), ()))
+    )
 
 
 _p_norm.over_lanes = _p_norms

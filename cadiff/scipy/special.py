@@ -23,9 +23,16 @@ import scipy.special as sp
 from .. import binding, nn
 from ..binding import carries
 from ..binding import strip as value
-from ..numpy._refusals import INSTEAD, relayed
 from ..numpy._reductions import joined_axes
-from ..operations.arrays import as_array, broadcast_to, expand_dims, gathered, reduced_axes, reshape
+from ..numpy._refusals import INSTEAD, relayed
+from ..operations.arrays import (
+    as_array,
+    broadcast_to,
+    expand_dims,
+    gathered,
+    reduced_axes,
+    reshape,
+)
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held
@@ -38,7 +45,6 @@ from ..operations.table import digamma as digamma
 from ..operations.table import entr as entr
 from ..operations.table import erf as erf
 from ..operations.table import erfc as erfc
-from ..operations.table import exp, rint, where
 from ..operations.table import exp2 as exp2
 from ..operations.table import expit as expit
 from ..operations.table import expm1 as expm1
@@ -47,11 +53,12 @@ from ..operations.table import gammaln as gammaln
 from ..operations.table import log1p as log1p
 from ..operations.table import log_expit as log_expit
 from ..operations.table import polygamma as polygamma
+from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families
-from ._formulas import Tabulated, choose, formulas_of, rows_of
+from ._formulas import Tabulated, formulas_of, rows_of
 from ._values import VALUES
 
 Function = Callable[..., Any]
@@ -611,9 +618,7 @@ _logsumexp.defjvp(
     lambda g, ans, axis, *ab: sum_(g * _shares(axis, held(ans), *ab), axis),
     argnums=(1, 2),
 )
-_logsumexp.defpattern(
-    lambda ans, axis, a, *b: over_axes(axis, a.ndim, False), argnums=(1, 2)
-)
+_logsumexp.defpattern(lambda ans, axis, a, *b: over_axes(axis, a.ndim, False), argnums=(1, 2))
 _sum_sign.defvjp(None, None, argnums=(1, 2))
 _shares.defvjp(None, _shares_pull, _shares_pull_weights, argnums=(1, 2, 3))
 _shares.defjvp(
@@ -621,9 +626,7 @@ _shares.defjvp(
     lambda g, ans, axis, total, *ab: (
         _flow(ans, total, axis) * (g - _sum_along(axis, ans * g, *ab))
     ),
-    lambda g, ans, axis, total, *ab: (
-        -_flow(ans, total, axis) * sum_(ans * g, axis, keepdims=True)
-    ),
+    lambda g, ans, axis, total, *ab: -_flow(ans, total, axis) * sum_(ans * g, axis, keepdims=True),
     argnums=(1, 2, 3),
 )
 _shares.defpattern(

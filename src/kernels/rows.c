@@ -155,8 +155,8 @@ static void log_sums(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
         if (weighted) {
             b = row_at(arguments[1], turn, steps[1], steps[n_arguments + 1]);
         }
-        double *const to = item(
-            row_at(arguments[n_arguments - 1], turn, steps[n_arguments - 1], 0), 0);
+        double *const to =
+            item(row_at(arguments[n_arguments - 1], turn, steps[n_arguments - 1], 0), 0);
         double sign;
         if (!has_room) {
             *to = NAN;
@@ -670,11 +670,14 @@ void cad_rows_turns(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *st
 /* --- powers of two --- */
 
 void cad_rows_scale(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
-    const Row x = row_at(arguments[0], 0, 0, steps[0]), power = row_at(arguments[1], 0, 0, steps[1]);
+    const Row x = row_at(arguments[0], 0, 0, steps[0]),
+              power = row_at(arguments[1], 0, 0, steps[1]);
     const Row scaled = row_at(arguments[2], 0, 0, steps[2]);
     (void)data;
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const double n = *item(power, turn);
-        *item(scaled, turn) = ldexp(*item(x, turn), n > 9999.0 ? 9999 : n < -9999.0 ? -9999 : (int)n);
+        *item(scaled, turn) = ldexp(*item(x, turn), n > 9999.0    ? 9999
+                                                    : n < -9999.0 ? -9999
+                                                                  : (int)n);
     }
 }

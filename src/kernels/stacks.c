@@ -106,6 +106,5 @@ static void solve_factored(char **arguments, const ptrdiff_t *dims, const ptrdif
 const CadStackKernel cad_stack_kernels[] = {
     {"factor_lu", "(n,n)->(n,n),(n)", factor_lu, 0},
     {"solve_factored", "(n,n),(n),(n,m)->(n,m)", solve_factored, 0},
-    CAD_KERNELS_OF_ROWS(LISTED)
-    {NULL, NULL, NULL, 0},
+    CAD_KERNELS_OF_ROWS(LISTED){NULL, NULL, NULL, 0},
 };

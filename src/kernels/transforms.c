@@ -66,7 +66,8 @@ static void scale_inner(const CadTransform *t, double *z) {
     }
 }
 
-static int transform(const CadTransform *t, const double *const *operands, double *const *results) {
+static int transform(const CadTransform *t, const double *const *operands,
+                     double *const *results) {
     enum { COMPLEX = 2 * sizeof(double) };
     const int last = t->n_axes - 1, halved = t->axes[last];
     const int n_whole = t->half == CAD_NO_HALF ? t->n_axes : last;

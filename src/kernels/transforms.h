@@ -1,5 +1,5 @@
-/* Discrete Fourier transforms of whole arrays, whose parts stand apart, by borrowed loops over rows
- * of complex numbers. */
+/* Discrete Fourier transforms of whole arrays, whose parts stand apart, by borrowed loops over
+ * rows of complex numbers. */
 #ifndef CAD_KERNELS_TRANSFORMS_H
 #define CAD_KERNELS_TRANSFORMS_H
 
@@ -20,7 +20,7 @@ typedef struct CadTransform {
     int ndim;
     ptrdiff_t from[CAD_TRANSFORM_AXES]; /* the shape of operands, which are truncated or padded, */
     ptrdiff_t lengths[CAD_TRANSFORM_AXES]; /* that of the spectrum, which may be a half, */
-    ptrdiff_t to[CAD_TRANSFORM_AXES];   /* and that of results */
+    ptrdiff_t to[CAD_TRANSFORM_AXES];      /* and that of results */
     int n_axes;
     int axes[CAD_TRANSFORM_AXES]; /* that are transformed; the last one may be halved */
     double factors[CAD_TRANSFORM_AXES];

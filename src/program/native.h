@@ -19,7 +19,7 @@ typedef struct CadNative {
     size_t sizes[CAD_MOST_ARGUMENTS];            /* how many numbers it has */
     int reduces;                                 /* its one result begins as `start` everywhere */
     double start;
-    int ndim;                                    /* axes around the loop */
+    int ndim; /* axes around the loop */
     ptrdiff_t lengths[CAD_MOST_OUTER];
     ptrdiff_t strides[CAD_MOST_OUTER][CAD_MOST_ARGUMENTS]; /* in bytes */
     ptrdiff_t dims[1 + CAD_MOST_CORE];
