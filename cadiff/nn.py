@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import binding
 from .binding import Dual, Var, carries, newcomers
 from .operations import table as _table
-from .operations.arrays import as_array
+from .operations.arrays import as_array, reduced_axes, reshape, transpose
 from .operations.arrays import sum as sum_
 from .operations.patterns import over_axes
 from .operations.primitives import primitive
@@ -102,7 +103,18 @@ def _along_softmax(p: Any, t: Any, axis: Axis) -> Any:
     return p * (t - sum_(p * t, axis, keepdims=True))
 
 
+def _loop(name: str) -> Callable[..., Any]:
+    """The kernel along an axis, or, of all, over one row."""
+
+    def loop(x: Any, axis: Axis) -> Any:
+        core = axis if axis is None else (axis,)
+        return None if isinstance(axis, tuple) else (name, 0, (core, core))
+
+    return loop
+
+
 _softmax.called = "softmax"
+_softmax.loop, _softmax.loop_takes = _loop("softmax"), (0,)
 _softmax.defvjp(lambda ans, x, axis: lambda g: _along_softmax(ans, g, axis))
 _softmax.defjvp(lambda g, ans, x, axis: _along_softmax(ans, g, axis))
 _softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
@@ -115,6 +127,7 @@ def _log_softmax(x: Any, axis: Axis) -> Any:
 
 
 _log_softmax.called = "log_softmax"
+_log_softmax.loop, _log_softmax.loop_takes = _loop("log_softmax"), (0,)
 _log_softmax.defvjp(
     lambda ans, x, axis: lambda g: g - _softmax(x, axis) * sum_(g, axis, keepdims=True)
 )
@@ -127,7 +140,7 @@ def softmax(x: Any, axis: Axis = -1) -> Any:
     if _is_left_to_program(x):
         exponentials = _table.exp(x - _greatest(x, axis))
         return exponentials / sum_(exponentials, axis, keepdims=True)
-    return _softmax(x, axis)
+    return _along(_softmax, x, axis)
 
 
 def log_softmax(x: Any, axis: Axis = -1) -> Any:
@@ -135,7 +148,20 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
     if _is_left_to_program(x):
         shifted = x - _greatest(x, axis)
         return shifted - _table.log(sum_(_table.exp(shifted), axis, keepdims=True))
-    return _log_softmax(x, axis)
+    return _along(_log_softmax, x, axis)
+
+
+def _along(operation: Any, x: Any, axis: Axis) -> Any:
+    """The operation along one axis, or over all; several are joined for it."""
+    ndim = np.ndim(x)
+    axes = reduced_axes(axis, ndim)
+    if len(axes) == 1 or axis is None:
+        return operation(x, None if axis is None else axes[0])
+    order = [*(k for k in range(ndim) if k not in axes), *axes]
+    moved = transpose(x, order)
+    kept = moved.shape[: ndim - len(axes)]
+    rows = operation(reshape(moved, (*kept, math.prod(x.shape[k] for k in axes))), len(kept))
+    return transpose(reshape(rows, moved.shape), sorted(range(ndim), key=order.__getitem__))
 
 
 # --- labels --------------------------------------------------------------------------------------
@@ -213,9 +239,10 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
         raise ValueError(f"logits of shape {shape} want labels of shape {shape[:-1]}, not {given}")
     if len(shape) == 1 and _is_left_to_program(logits):
         return _cross_entropy_of_row(logits, labels)
+    rows = reshape(logits, (-1, shape[-1]))
     if _are_replayed(labels):  # the operation checks those of the replay
-        return _cross_entropy(logits, labels.number)[0]
-    return _cross_entropy(logits, _labels(labels, shape[-1]))[0]
+        return _cross_entropy(rows, reshape(labels.number, (-1,)))[0]
+    return _cross_entropy(rows, _labels(labels, shape[-1]).reshape(-1))[0]
 
 
 def _cross_entropy_of_row(x: Any, label: Any) -> Any:
@@ -236,10 +263,8 @@ def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     x = np.asarray(logits)
     if labels.dtype.kind == "f":  # whole numbers, as a program has its integers
         labels = _labels(labels.astype(np.intp), x.shape[-1])
-    losses, residuals = binding.cross_entropy(
-        x.reshape(labels.size, x.shape[-1]), labels.reshape(-1)
-    )
-    return losses.mean() if losses.size else math.nan, residuals.reshape(x.shape)
+    losses, residuals = binding.cross_entropy(x, labels)
+    return losses.mean() if losses.size else math.nan, residuals
 
 
 def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:
@@ -253,6 +278,7 @@ def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:
 
 
 _cross_entropy.called = "cross_entropy"
+_cross_entropy.loop = ("cross_entropy", 0)
 _cross_entropy.defvjp(_pull_cross_entropy, None)
 _cross_entropy.defjvp(
     lambda g, ans, x, labels: (

@@ -71,7 +71,16 @@ from .calls import (
     first_argument,
     ways_to_take,
 )
-from .codes import CallError, Code, ObstacleError, PointError, is_deriving, native_of
+from .codes import (
+    CallError,
+    Code,
+    ObstacleError,
+    PointError,
+    Transformation,
+    is_deriving,
+    native_of,
+    run_loop,
+)
 from .complex_arithmetic import bilinear, log_hypot, sqrt_imag, sqrt_real
 from .complexes import (
     COMPLEX_OPERATORS,

@@ -13,8 +13,40 @@ cdef extern from "kernels/stacks.h" nogil:
         const char *name
         const char *signature
         CadNativeLoop loop
+        bint answers_always
 
     const CadStackKernel *cad_stack_kernels
+
+
+cdef extern from "kernels/transforms.h" nogil:
+    enum: CAD_TRANSFORM_AXES
+
+    ctypedef enum CadHalf:
+        CAD_NO_HALF
+        CAD_HALF_RESULT
+        CAD_HALF_OPERAND
+
+    ctypedef struct CadRowLoop:
+        CadNativeLoop loop
+        void *data
+
+    ctypedef struct CadTransform:
+        int ndim
+        Py_ssize_t *given "from"
+        Py_ssize_t *lengths
+        Py_ssize_t *to
+        int n_axes
+        int *axes
+        double *factors
+        int n_operands
+        int n_results
+        CadHalf half
+        Py_ssize_t real_length
+        double inner
+        CadRowLoop whole
+        CadRowLoop halving
+
+    void cad_transform_run(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
 
 
 cdef extern from "program/native.h" nogil:
@@ -28,6 +60,8 @@ cdef extern from "program/native.h" nogil:
         const double *constants[8]
         size_t starts[8]
         size_t sizes[8]
+        bint reduces
+        double start
         int ndim
         Py_ssize_t lengths[4]
         Py_ssize_t strides[4][8]
@@ -38,6 +72,8 @@ cdef extern from "program/native.h" nogil:
         double low[8]
         double high[8]
         bint is_elementwise
+
+    bint cad_native_run(const CadNative *call, const double *operands, double *results)
 
 
 cdef extern from "program/program.h" nogil:

@@ -45,12 +45,30 @@ def is_deriving() -> bool: ...
 @final
 class Native: ...
 
+@final
+class Transformation:
+    def __init__(
+        self,
+        ufuncs: tuple[Any, Any],
+        given: tuple[int, ...],
+        lengths: tuple[int, ...],
+        to: tuple[int, ...],
+        axes: tuple[int, ...],
+        factors: tuple[float, ...],
+        n_operands: int,
+        n_results: int,
+        half: int,
+        real_length: int,
+        inner: float,
+    ) -> None: ...
+
 def native_of(
     function: Any,
     arguments: list[Any],
     results: list[tuple[int, ...]],
     bounds: tuple[tuple[float, float], ...] = (),
 ) -> Native | None: ...
+def run_loop(function: Any, operands: list[Any], *shapes: tuple[int, ...]) -> Any: ...
 
 class ObstacleError(Exception): ...
 class PointError(Exception): ...

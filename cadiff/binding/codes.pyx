@@ -657,6 +657,8 @@ class _Step:
 cdef extern from "numbers/module/module.h":
     bint cad_loop_over_doubles(object function, int n_operands, int n_results, CadNativeLoop *loop,
                                void **data)
+    bint cad_loop_over_numbers(object function, int n_operands, int n_results, unsigned complexes,
+                               CadNativeLoop *loop, void **data)
 
 
 @cython.final
@@ -677,10 +679,13 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
-    src/kernels/stacks.c, and what else it is told, an int; or `Loops`. An argument is a constant, or
-    (begin, shape): an operand that begins there in the row of operands. Results are told by their
-    shapes. In signatures "2" is an axis of both parts of complex numbers, the first of an operand. `bounds` are pairs, one for each argument, outside of which an operand is for Python; so
-    it is if a loop over matrices answers nan.
+    src/kernels/stacks.c, and what else it is told, an int; or `Loops`. A third item says which axes
+    the cores of arguments and results are, a tuple for each, or None for all axes as one; else they
+    are the last ones, and "2" in a signature the first: both parts of complex numbers. A pair of a
+    ufunc and axes is its reduction over these. An argument is a constant, or (begin, shape): an
+    operand that begins there in the row of operands. Results are told by their shapes. `bounds` are
+    pairs, one for each argument, outside of which an operand is for Python; so it is if a loop over
+    matrices answers nan, unless that answers always.
     """
     key = None
     if all([isinstance(x, tuple) for x in arguments]):
@@ -695,31 +700,82 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     return native
 
 
+@cython.final
+cdef class Transformation:
+    """A discrete Fourier transform of arrays of a shape, for `native_of`: all arguments are whole
+    arrays, as one core each. It begins and ends with real parts, and imaginary ones if there are
+    two; `half` says what is half a spectrum: 1 the result, 2 the operand.
+
+    ufuncs: the transform of complex rows, and that to or from half a spectrum, or None.
+    """
+
+    cdef CadTransform transform
+    cdef tuple ufuncs
+
+    def __init__(self, tuple ufuncs, tuple given, tuple lengths, tuple to, tuple axes,
+                 tuple factors, int n_operands, int n_results, int half, Py_ssize_t real_length,
+                 double inner):
+        cdef CadTransform *t = &self.transform
+        cdef Py_ssize_t k
+        if len(given) > CAD_TRANSFORM_AXES:
+            raise ValueError("a transform of too many axes")
+        self.ufuncs = ufuncs
+        t.ndim, t.n_axes = len(given), len(axes)
+        for k in range(t.ndim):
+            t.given[k], t.lengths[k], t.to[k] = given[k], lengths[k], to[k]
+        for k in range(t.n_axes):
+            t.axes[k], t.factors[k] = axes[k], factors[k]
+        t.n_operands, t.n_results, t.half = n_operands, n_results, <CadHalf>half
+        t.real_length, t.inner = real_length, inner
+        whole, halving = ufuncs
+        if not cad_loop_over_numbers(whole, 2, 1, 0b101, &t.whole.loop, &t.whole.data):
+            raise ValueError("not a transform of complex rows")
+        if halving is not None and not cad_loop_over_numbers(
+            halving, 2, 1, 0b100 if half == CAD_HALF_RESULT else 0b001, &t.halving.loop,
+            &t.halving.data
+        ):
+            raise ValueError("not a transform of halves of spectra")
+
+
 cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadNative *call):
     """The signature of a function whose loop was found; None if it has none."""
     cdef const CadStackKernel *kernel = cad_stack_kernels
     if isinstance(function, Loops):
+        call.may_fail = True
         return function.signature.encode()
+    if isinstance(function, Transformation):
+        call.loop, call.data = cad_transform_run, &(<Transformation>function).transform
+        call.may_fail = True
+        letters = b"abcd"[:n_operands + n_results]
+        return b",".join([b"(%c)" % letter for letter in letters])
     if not isinstance(function, tuple):
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
             return None
         signature = getattr(function, "signature", None)
+        call.may_fail = signature is not None
         return b"" if signature is None else signature.replace(" ", "").encode()
-    name, told = function
+    name, told = function[:2]
     while kernel.name != NULL and kernel.name != name.encode():
         kernel += 1
     if kernel.name == NULL:
         raise ValueError(f"there is no kernel {name}")
     call.loop = kernel.loop
     call.data = <void *><intptr_t>told
+    call.may_fail = not kernel.answers_always
     return kernel.signature
 
 
+# What reductions begin with.
+cdef dict neutral = {np.maximum: -np.inf, np.minimum: np.inf, np.multiply: 1.0}
+
+
 cdef Native new_native(function, list arguments, list results, tuple bounds):
+    if isinstance(function, tuple) and isinstance(function[0], np.ufunc):
+        return new_reduction(function[0], function[1], arguments[0], results[0])
     cdef Native native = Native.__new__(Native)
     cdef CadNative *call = &native.call
     cdef Borrowed borrowed
-    cdef Py_ssize_t i, k, m, n_operands, n, at = 0
+    cdef Py_ssize_t i, k, n_operands, n, at = 0
     cdef bytes signature
     if isinstance(function, Loops):
         arguments = arguments + list(function.constants)
@@ -753,44 +809,49 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
                  for part in re.findall(rb"\(([^)]*)\)", signature)]
     if len(cores) != n:
         return None
+    places = None
+    if isinstance(function, Transformation):
+        places = [None] * n
+    elif isinstance(function, tuple) and len(function) == 3:
+        places = function[2]
     outer, strides, core_lengths, core_steps, core_shapes = [], [], {}, [], []
     pairs = [core[:1] == (b"2",) for core in cores]
     for k in range(n):
         call.sizes[k] = prod(shapes[k])
-        shape, steps = shapes[k], strides_in_order(shapes[k])
-        m = len(shape) - len(cores[k])
-        if m < 0:
+        if places is not None and places[k] is None:
+            shapes[k] = (prod(shapes[k]),)
+        ndim = len(shapes[k])
+        if ndim < len(cores[k]):
             return None
-        if pairs[k]:  # both parts of complex numbers, in front of all other axes
-            shape = shape[1:m + 1] + shape[:1] + shape[m + 1:]
-            steps = steps[1:m + 1] + steps[:1] + steps[m + 1:]
-        for name, length in zip(cores[k], shape[m:]):
-            if core_lengths.setdefault(name, length) != length:
+        inner = [*range(ndim - len(cores[k]), ndim)]
+        if pairs[k]:
+            inner[0] = 0
+        if places is not None and places[k] is not None:
+            inner = [axis % ndim for axis in places[k]]
+        steps = strides_in_order(shapes[k])
+        for name, axis in zip(cores[k], inner, strict=True):
+            if core_lengths.setdefault(name, shapes[k][axis]) != shapes[k][axis]:
                 return None
-        core_steps += steps[m:]
-        core_shapes.append(shape[m + pairs[k]:])
-        outer.append(shape[:m])
-        strides.append(steps[:m])
-    lengths = np.broadcast_shapes(*outer)
-    if any([shape != lengths for shape in outer[n_operands:]]):
-        return None
+            core_steps.append(steps[axis])
+        core_shapes.append(tuple([shapes[k][axis] for axis in inner[pairs[k]:]]))
+        others = [axis for axis in range(ndim) if axis not in inner]
+        outer.append(tuple([shapes[k][axis] for axis in others]))
+        strides.append([steps[axis] for axis in others])
+    lengths = np.broadcast_shapes(*outer[:n_operands])
+    for k in range(n_operands, n):
+        if not cores[k] and prod(outer[k]) == prod(lengths):  # axes that are kept
+            outer[k], strides[k] = lengths, strides_in_order(lengths)
+        if outer[k] != lengths:
+            return None
     spread = [
         [0] * (len(lengths) - len(shape))
         + [0 if length == 1 else step for length, step in zip(shape, steps)]
         for shape, steps in zip(outer, strides)
     ]
+    call.n_arguments, call.n_results = n, len(results)
     axes = merged_axes(lengths, spread)
-    if len(axes) > CAD_MOST_OUTER + 1 or len(core_steps) > CAD_MOST_CORE:
+    if not set_axes(call, axes) or len(core_steps) > CAD_MOST_CORE:
         return None
-    call.n_arguments, call.n_results, call.ndim = n, len(results), len(axes) - 1
-    for i in range(call.ndim):
-        call.lengths[i] = axes[i][0]
-        for k in range(n):
-            call.strides[i][k] = axes[i][1][k]
-    length, along = axes[call.ndim]
-    call.dims[0] = length
-    for k in range(n):
-        call.steps[k] = along[k]
     for i, length in enumerate(core_lengths.values()):
         call.dims[1 + i] = length
     for i, step in enumerate(core_steps):
@@ -800,16 +861,102 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
         native.owners.append(borrowed)
         call.loop = <CadNativeLoop>cad_run_borrowed
         call.data = &borrowed.call
-    call.may_fail = signature != b""
     call.is_bounded = bounds != ()
     for k in range(n_operands):
         call.low[k], call.high[k] = bounds[k] if bounds else (-INFINITY, INFINITY)
     call.is_elementwise = (
-        not call.may_fail and call.ndim == 0
+        not signature and call.ndim == 0
         and all([call.sizes[k] == call.sizes[n - 1] and call.constants[k] == NULL
                  for k in range(n)])
     )
     return native
+
+
+cdef bint set_axes(CadNative *call, list axes) except -1:
+    """Have it go along axes (length, step of each argument), the last one in the loop; answers
+    whether there are not too many."""
+    cdef Py_ssize_t i, k
+    call.ndim = len(axes) - 1
+    if call.ndim > CAD_MOST_OUTER:
+        return False
+    for i in range(call.ndim):
+        call.lengths[i] = axes[i][0]
+        for k in range(call.n_arguments):
+            call.strides[i][k] = axes[i][1][k]
+    length, along = axes[call.ndim]
+    call.dims[0] = length
+    for k in range(call.n_arguments):
+        call.steps[k] = along[k]
+    return True
+
+
+cdef enum:
+    SHORT = 16  # turns of a loop, which cost less than a call
+
+
+cdef Native new_reduction(ufunc, tuple reduced, operand, tuple result):
+    """The reduction of an operand over axes by a ufunc of two."""
+    cdef Native native = Native.__new__(Native)
+    cdef CadNative *call = &native.call
+    cdef Py_ssize_t k
+    if not isinstance(operand, tuple) or not cad_loop_over_doubles(ufunc, 2, 1, &call.loop,
+                                                                   &call.data):
+        return None
+    begin, shape = operand
+    if 0 in shape:
+        return None
+    native.owners = [ufunc]
+    kept = strides_in_order([1 if k in reduced else n for k, n in enumerate(shape)])
+    steps = [0 if k in reduced else step for k, step in enumerate(kept)]
+    call.n_arguments, call.n_results = 3, 1
+    call.reduces, call.start = True, neutral[ufunc]
+    call.starts[1] = begin
+    for k in range(3):
+        call.sizes[k] = prod(shape if k == 1 else result)
+    axes = merged_axes(shape, [steps, strides_in_order(shape), steps])
+    if axes[len(axes) - 1][0] < SHORT:
+        axes.sort(key=lambda axis: axis[0])
+    return native if set_axes(call, axes) else None
+
+
+def run_loop(function, list operands, *shapes):
+    """`results = function(*operands)` of plain arrays, if there is a loop that does it: see
+    `native_of`. Shapes are those of the results; of several, a tuple is the answer. None where
+    there are no elements, or the loop declines."""
+    cdef Py_ssize_t n = 0
+    cdef cnp.ndarray given, found
+    cdef Native native
+    cdef bint is_done
+    arguments = []
+    for x in operands:
+        arguments.append((n, np.shape(x)))
+        n += np.size(x)
+    native = native_of(function, arguments, list(shapes))
+    if native is None:
+        return None
+    if len(operands) == 1:
+        given = cnp.PyArray_FROMANY(operands[0], cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO)
+    else:
+        given = np.concatenate([np.ravel(x) for x in operands], dtype=np.float64)
+    found = np.empty(sum([prod(shape) for shape in shapes]))
+    if n < LONG_ROW:
+        is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
+                                 <double *>cnp.PyArray_DATA(found))
+    else:
+        with nogil:
+            is_done = cad_native_run(&native.call, <const double *>cnp.PyArray_DATA(given),
+                                     <double *>cnp.PyArray_DATA(found))
+    if not is_done:
+        return None
+    results, n = [], 0
+    for shape in shapes:
+        results.append(found[n:n + prod(shape)].reshape(shape)[()])
+        n += prod(shape)
+    return tuple(results) if len(shapes) > 1 else results[0]
+
+
+cdef enum:
+    LONG_ROW = 4096  # numbers, from which on the GIL is given up
 
 
 cdef list strides_in_order(shape):
@@ -974,10 +1121,22 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
 
 
 cdef bint go_over_lanes(list steps, list natives) except -1:
-    """Whether calls for many points side by side are possible, and better than one by one in C."""
-    if None not in natives and not all([(<Native>each).call.is_elementwise for each in natives]):
-        return False
-    return all([getattr(step.rule, "goes_over_lanes", False) for step in steps])
+    """Whether calls for many points side by side are possible: each is C's, or one of Python's for
+    all points."""
+    return all([native is not None or goes_over_lanes(step)
+                for step, native in zip(steps, natives)])
+
+
+cdef bint goes_over_lanes(step) except -1:
+    return getattr(step.rule, "goes_over_lanes", False)
+
+
+cdef list results_of_lanes(step, list given):
+    """What a step finds for operands with an axis of points in front."""
+    if goes_over_lanes(step):
+        return step.rule.call_lanes(given)
+    rows = [step.rule.call(list(operands)) for operands in zip(*given)]
+    return [np.stack(each) for each in zip(*rows)]
 
 
 cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const double *operands,
@@ -994,7 +1153,7 @@ cdef int carry_out_lanes(void *owner, uint32_t number, size_t lanes, const doubl
             memcpy(cnp.PyArray_DATA(array), operands, size * lanes * sizeof(double))
             given.append(array.T.reshape((lanes, *np.shape(operand))))
             operands += size * <Py_ssize_t>lanes
-        found = step.rule.call_lanes(given)
+        found = results_of_lanes(step, given)
         for result, expected in zip(found, step.results, strict=True):
             if np.shape(result) != (lanes, *np.shape(expected)):
                 raise ValueError(

@@ -155,17 +155,25 @@ cdef class Along:
             self.numbers[self.slots(var)] = 0.0
 
 
-cdef Along along_lanes(CadTape *tape, CadLanes lanes):
-    cdef cnp.npy_intp n = tape.n_slots - lanes.base
+cdef Along along_lane(CadTape *tape, CadLanes lanes, size_t lane):
+    cdef cnp.npy_intp[2] lengths
     cdef Along along = Along.__new__(Along)
-    along.numbers = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, lanes.data)
+    lengths[0], lengths[1] = tape.n_slots - lanes.base, lanes.count
+    whole = cnp.PyArray_SimpleNewFromData(2, lengths, cnp.NPY_DOUBLE, lanes.data)
+    along.numbers = whole[:, lane]
     along.base = lanes.base
     return along
 
 
 cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1:
     """Tangents of a rule's results."""
-    cdef Along tangents = along_lanes(tape, lanes)
+    cdef size_t lane
+    for lane in range(lanes.count):
+        push_lane(tape, index, along_lane(tape, lanes, lane), rule)
+    return 0
+
+
+cdef int push_lane(CadTape *tape, size_t index, Along tangents, rule) except -1:
     cdef list operands, outs
     _, operands, outs = rule_views(tape, index)
     given = [tangents.read(x) for x in operands]
@@ -199,8 +207,18 @@ cdef int pull_rule_along(
     CadTape *tape, size_t index, const CadAlong *along, rule
 ) except -1:
     """Hand on the adjoints of a rule's results, and their tangents."""
-    cdef Along tangents = along_lanes(tape, along.tangents)
-    cdef Along adjoints = along_lanes(tape, along.adjoints)
+    cdef size_t lane
+    for lane in range(along.adjoints.count):
+        pull_lane(tape, index, along, lane, rule)
+    return 0
+
+
+cdef int pull_lane(
+    CadTape *tape, size_t index, const CadAlong *along, size_t lane, rule
+) except -1:
+    """The tangents of one lane; of adjoints there is one for all lanes."""
+    cdef Along tangents = along_lane(tape, along.tangents, lane)
+    cdef Along adjoints = along_lane(tape, along.adjoints, lane)
     cdef CadPass put_aside
     cdef list operands, outs
     _, operands, outs = rule_views(tape, index)
@@ -224,7 +242,8 @@ cdef int pull_rule_along(
     for operand, pair in zip(operands, pairs):
         if pair is not None:
             prepare_along(tape, along, operand)
-            cad_var_seed(CAD_VAR(operand), plain_value(pair[0]))
+            if lane == 0:
+                cad_var_seed(CAD_VAR(operand), plain_value(pair[0]))
             adjoints.add(operand, plain_value(pair[1]))
     return 0
 

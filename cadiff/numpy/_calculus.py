@@ -10,7 +10,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..binding import carries, compare, depends, is_complex_number, make_complex, plain_values
 from ..binding import strip as value
@@ -195,13 +195,15 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
 
 
 @primitive
-def _turns(p: Any, period: Any, discont: float | None, axis: int) -> Any:
+def _turns(p: Any, period: Any, discont: float, axis: int) -> Any:
     """How many periods each phase is moved by, which has no derivative."""
     p = np.asarray(p, dtype=float)
     return np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
 
 
-_turns.defvjp(None, None)
+_turns.defvjp(None, None, None)
+_turns.loop = lambda p, period, jump, axis: ("turns", 0, ((axis,), (), (), (axis,)))
+_turns.loop_takes = (0, 1, 2)
 
 
 @implements(np.unwrap)
@@ -210,7 +212,8 @@ def unwrap(
 ) -> Number:
     """Phases without jumps of a period, as `numpy.unwrap`; the jumps are whole periods."""
     p = as_number(p)
-    return p + _turns(held(p), held(period), value(discont), axis) * period
+    jump = held(period) / 2.0 if discont is None else value(discont)
+    return p + _turns(held(p), held(period), jump, normalize_axis_index(axis, p.ndim)) * period
 
 
 # --- statistics of several variables -------------------------------------------------------------
@@ -233,6 +236,8 @@ def _counted(weights: Any, x: Any, n: int) -> Any:
 
 
 _counted.called = "bincount"
+_counted.loop = ("bincount", 0)
+_counted.loop_takes = (0, 1)
 _counted.defvjp(lambda ans, weights, x, n: lambda g: g[x])
 _counted.defjvp(lambda g, ans, weights, x, n: _counted(g, x, n))
 _counted.defpattern(lambda ans, weights, x, n: (x, np.arange(x.size)))

@@ -24,6 +24,7 @@ from ..operations.guards import order as ascending
 from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
+from ..operations.searches import ranked
 from ..ops import round as round_number
 from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
 
@@ -204,8 +205,10 @@ def sort(
     """In ascending order along an axis, as `numpy.sort`; nan comes last."""
     refuse("sort", order=order)
     x = as_number(a)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    return take_along_axis(x, ascending(x, axis), axis)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    rows = arrays.moveaxis(x, axis, 0)
+    ranks = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
+    return arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
 
 
 @implements(np.partition)

@@ -91,6 +91,7 @@ def _scaled(x: Any, n: Any) -> Any:
 
 
 _scaled.called = "ldexp"
+_scaled.loop = ("ldexp", 0)
 _scaled.defpartials(lambda ans, x, n: np.ldexp(1.0, n))
 
 

@@ -51,7 +51,7 @@ def _ufunc(name: str) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) and found.nin == 2 else None
 
 
-_ufuncs = {name: _ufunc(name) for name in ("fft", "ifft")}
+_ufuncs = {name: _ufunc(name) for name in ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")}
 
 
 @functools.lru_cache(maxsize=256)
@@ -203,3 +203,43 @@ of_half.adjoint = lambda t, shape: (half, t.turned(shape, t.inner * 2.0))
 
 spectrum.called = spectrum_of_real.called = real_of_spectrum.called = "fft or ifft"
 half.called, of_half.called = "rfft", "irfft"
+
+
+# --- in programs ---------------------------------------------------------------------------------
+
+NO_HALF, HALF_RESULT, HALF_OPERAND = range(3)
+
+
+@functools.lru_cache(maxsize=256)
+def _in_c(
+    t: Transform, shape: tuple[int, ...], n_operands: int, n_results: int, half: int
+) -> binding.Transformation | None:
+    """What carries a map out in programs, of arrays of a shape; None if that takes Python."""
+    is_inverse = half == HALF_OPERAND or (half == NO_HALF and t.is_inverse)
+    whole, halving = _ufuncs["ifft" if is_inverse else "fft"], None
+    if half == HALF_RESULT:
+        halving = _ufuncs["rfft_n_odd" if t.lengths[-1] % 2 else "rfft_n_even"]
+    elif half == HALF_OPERAND:
+        halving = _ufuncs["irfft"]
+    is_once = len(set(t.axes)) == len(t.axes)
+    if whole is None or (half and halving is None) or not is_once or len(shape) > MOST_AXES:
+        return None
+    real = dict(zip(t.axes, t.lengths, strict=True))
+    bins = real | ({t.axes[-1]: t.lengths[-1] // 2 + 1} if half else {})
+    ends = dict(zip(t.axes, t.sizes, strict=False)) or (bins if half == HALF_RESULT else real)
+    lengths, to = (tuple(at.get(k, n) for k, n in enumerate(shape)) for at in (bins, ends))
+    factors = _factors(t.lengths, t.norm, is_inverse)
+    parts = n_operands, n_results, half, t.lengths[-1], t.inner
+    return binding.Transformation((whole, halving), shape, lengths, to, t.axes, factors, *parts)
+
+
+MOST_AXES = 8
+
+for _map, _parts in (
+    (spectrum, (2, 2, NO_HALF)),
+    (spectrum_of_real, (1, 2, NO_HALF)),
+    (real_of_spectrum, (2, 1, NO_HALF)),
+    (half, (1, 2, HALF_RESULT)),
+    (of_half, (2, 1, HALF_OPERAND)),
+):
+    _map.loop = lambda *_, how, shape, parts=_parts: _in_c(how, shape, *parts)

@@ -155,18 +155,6 @@ def _contracted(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
     return np.einsum(f"{','.join(terms)}->{result}", *operands, optimize=how)
 
 
-def _contracted_lanes(
-    which: Sequence[int], terms: tuple[str, ...], result: str, how: Any, *operands: Any
-) -> Any:
-    """The sums of many points, for which there is a label more."""
-    lane = next(chr(n) for n in range(65, 123) if chr(n) not in "".join(terms))
-    stacked = tuple(lane + term if k + 3 in which else term for k, term in enumerate(terms))
-    return _contracted.function(stacked, lane + result, how, *operands)
-
-
-_contracted.over_lanes = _contracted_lanes
-
-
 def _grouped(x: Number, term: str, groups: Sequence[str]) -> Number:
     """An operand with an axis for each group of labels, of length 1 if it has none of them."""
     lengths = dict(zip(term, binding.shape(x), strict=True))
@@ -182,7 +170,7 @@ def _summed(x: Number, term: str, others: str) -> tuple[Number, str]:
     return (arrays.sum(x, alone) if alone else x), kept
 
 
-def _as_product(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
+def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
     """The sum of one or two operands by sums and products of matrices.
 
     Of the labels that one operand alone has, the last is that of its rows, or its columns. Those
@@ -191,8 +179,6 @@ def _as_product(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
     if len(operands) == 1:
         x, first = _summed(operands[0], terms[0], result)
         return arrays.transpose(x, [first.index(label) for label in result])
-    if len(operands) > 2:
-        return NotImplemented
     (x, y), (left, right) = operands, terms
     x, first = _summed(x, left, right + result)
     y, second = _summed(y, right, left + result)
@@ -202,6 +188,9 @@ def _as_product(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
     if not (rows or columns or inner):
         return _grouped(x, first, result) * _grouped(y, second, result)
     stack = [label for label in result if label not in [*rows, *columns]]
+    if not (rows or columns):
+        groups = [*stack, inner]
+        return arrays.vecdot(_grouped(x, first, groups), _grouped(y, second, groups))
     product = arrays.matmul(
         _grouped(x, first, [*stack, "".join(rows), inner]),
         _grouped(y, second, [*stack, inner, "".join(columns)]),
@@ -213,7 +202,23 @@ def _as_product(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -
     return arrays.transpose(product, [order.index(label) for label in result])
 
 
-_contracted.written_out = _as_product
+def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
+    """The sum two operands at a time, in an order that is planned once."""
+    left = [*zip(terms, operands, strict=True)]
+    while len(left) > 2:
+        shapes = [np.broadcast_to(0.0, binding.shape(x)) for _, x in left]
+        labels = f"{','.join(term for term, _ in left)}->{result}"
+        path = np.einsum_path(labels, *shapes, optimize=how or "greedy")[0]
+        how = how if isinstance(how, str) else True
+        first = path[1] if len(path[1]) > 1 else (0, 1)
+        pair = [left.pop(k) for k in sorted(first[:2], reverse=True)]
+        needed = {*result, *"".join(term for term, _ in left)}
+        kept = "".join(dict.fromkeys(c for term, _ in pair for c in term if c in needed))
+        left.append((kept, _as_product([t for t, _ in pair], kept, *[x for _, x in pair])))
+    return _as_product([term for term, _ in left], result, *[x for _, x in left])
+
+
+_contracted.written_out = _as_products
 
 
 def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:
@@ -406,6 +411,8 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
 
 
 _convolved.called = "convolve"
+_convolved.loop = lambda x, y, mode: ("convolve", int(mode == "valid"))
+_convolved.loop_takes = (0, 1)
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from ..binding import Dual, Var, carries, depends, indicator
+from ..binding import Dual, Var, carries, depends, indicator, run_loop
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -25,6 +25,7 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive
+from ..operations.searches import ranked
 from ._common import Axis, Number, as_number, chosen, existing, expanded, refuse, unsupported
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -221,58 +222,18 @@ def _weights_like(x: Number, axis: Axis, w: Number) -> Number:
 
 # --- running sums and products -------------------------------------------------------------------
 
+# How kernels of src/kernels/rows.c combine numbers.
+MULTIPLY, MAXIMUM, MINIMUM, FMAX, FMIN = range(5)
+
+
+ALONG_FIRST = ((0,), (0,))
+
 
 @primitive
 def recurrence(a: Any, b: Any) -> Any:
     """s[k] = a[k] s[k - 1] + b[k] from s[-1] = 0, along the first axis."""
-    n = len(a)
-    pays = n >= LONG_VECTOR if a.ndim == 1 else n >= LONG and a.size < WIDE * n
-    result = _in_blocks(a, b, math.isqrt(n)) if pays else None
-    return _one_by_one(a, b) if result is None else result
-
-
-# From so many steps on, if a step is not this wide, it pays to run blocks of them side by side.
-LONG_VECTOR = 1000
-LONG = 64
-WIDE = 32
-
-
-def _one_by_one(a: Any, b: Any) -> Any:
-    if a.ndim == 1:  # floats are many times faster than one-element arrays
-        return np.array(_steps(a.tolist(), b.tolist()), dtype=float)
-    return np.array(_steps(a, b), dtype=float).reshape(b.shape)
-
-
-def _steps(a: Any, b: Any) -> list[Any]:
-    s = 0.0
-    steps = []
-    for factor, term in zip(a, b, strict=True):
-        s = factor * s + term
-        steps.append(s)
-    return steps
-
-
-def _in_blocks(a: Any, b: Any, steps: int) -> Any:
-    """The recurrence in blocks of so many steps, each from 0; then what came in from before.
-
-    None if a product of the factors of a block overflows or loses digits.
-    """
-    n, shape = len(a), b.shape[1:]
-    blocks = -(-n // steps)
-    factors, terms = np.zeros((2, steps, blocks, *shape))
-    for given, blocked in ((a, factors), (b, terms)):
-        padded = np.zeros((blocks * steps, *shape))
-        padded[:n] = given
-        blocked[:] = np.swapaxes(padded.reshape((blocks, steps, *shape)), 0, 1)
-    products = np.multiply.accumulate(factors, axis=0)
-    sizes = np.abs(products)
-    lost = (sizes < np.finfo(float).tiny) & ~np.logical_or.accumulate(factors == 0.0, axis=0)
-    if lost.any() or not np.isfinite(sizes).all():
-        return None
-    inside = np.array(_steps(factors, terms))
-    ends = np.array(_steps(products[-1], inside[-1]))
-    inside[:, 1:] += products[:, 1:] * ends[:-1]
-    return np.swapaxes(inside, 0, 1).reshape((blocks * steps, *shape))[:n]
+    found = run_loop(recurrence.loop, [a, b], b.shape)
+    return np.zeros(b.shape) if found is None else found  # there are no elements
 
 
 def _shifted(x: Number, fill: float) -> Number:
@@ -286,6 +247,7 @@ def recurrence_adjoint(g: Number, a: Number) -> Number:
 
 
 recurrence.over_lanes = lanes_last(recurrence.function)
+recurrence.loop = ("recurrence", 0, (*ALONG_FIRST, (0,)))
 recurrence.defvjp(
     lambda s, a, b: lambda g: recurrence_adjoint(g, a) * _shifted(s, 0.0),
     lambda s, a, b: lambda g: recurrence_adjoint(g, a),
@@ -305,6 +267,7 @@ def _running_product(x: Any) -> Any:
 
 # y[k] = x[k] y[k - 1] is a recurrence in which 1 comes before the first element.
 _running_product.called = "cumprod"
+_running_product.loop = ("running", MULTIPLY, ALONG_FIRST)
 _running_product.over_lanes = lambda which, x: np.cumprod(x, axis=1)
 _running_product.defvjp(lambda y, x: lambda g: recurrence_adjoint(g, x) * _shifted(y, 1.0))
 _running_product.defjvp(lambda g, y, x: recurrence(x, g * _shifted(y, 1.0)))
@@ -383,6 +346,8 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
 
 
 _product.called = "prod"
+_product.loop = lambda x, axes, keepdims: (np.multiply, axes)
+_product.loop_takes = (0,)
 _product.over_lanes = lambda which, x, axes, keepdims: np.prod(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
 )
@@ -436,7 +401,7 @@ def _sharing(ties: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     return np.sum(ties, axis=axes, keepdims=keepdims)
 
 
-def _of(ties: Any, x: Number) -> Number:
+def of_ties(ties: Any, x: Number) -> Number:
     """The elements of x that are extreme, 0 elsewhere."""
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
@@ -449,7 +414,7 @@ def _extreme_pull(
 
     def pull(g: Number) -> Number:
         share = g / count
-        return _of(ties, _spread(share, axes, keepdims))
+        return of_ties(ties, _spread(share, axes, keepdims))
 
     return pull
 
@@ -463,7 +428,7 @@ def _extreme_push(
     reduce: Callable[..., Any],
 ) -> Number:
     ties = _ties(x, ans, axes, keepdims)
-    return arrays.sum(_of(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
+    return arrays.sum(of_ties(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
 
 def _extreme_in_c(
@@ -473,7 +438,13 @@ def _extreme_in_c(
     return axes, start, f"x {order} r || x != x ? x : r"
 
 
+def _extreme_loop(x: Any, axes: tuple[int, ...], keepdims: bool, reduce: Any) -> Any:
+    return np.maximum if reduce == np.maximum.reduce else np.minimum, axes
+
+
 _extreme.fold_in_c = _extreme_in_c
+_extreme.loop = _extreme_loop
+_extreme.loop_takes = (0,)
 _extreme.called = "max or min"
 _extreme.over_lanes = lambda which, x, axes, keepdims, reduce: reduce(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
@@ -562,14 +533,16 @@ def joined_axes(x: Number, axes: tuple[int, ...]) -> Number:
     return arrays.transpose(x, axes + kept).reshape(shape)
 
 
-def _picked(rows: Number, places: NDArray[np.intp]) -> Number:
-    """Elements along the first axis; the places have trailing axes like `rows`, or 1."""
-    key = (places, *np.ix_(*map(range, rows.shape[1:])))
-    return rows[key]
+def _picked(rows: Number, ranks: Any) -> Number:
+    """Elements in ascending order along the first axis: the result has the shape of the ranks.
 
-
-def _sorted_rows(rows: Number) -> Number:
-    return _picked(rows, order(rows, 0))
+    These have trailing axes like `rows`, or of length 1, or none.
+    """
+    trailing = rows.shape[1:]
+    ranks = np.asarray(ranks)
+    kept = ranks.shape[: builtins.max(ranks.ndim - len(trailing), 0)]
+    spread = np.broadcast_to(ranks, (*kept, *trailing))
+    return ranked(rows, spread.reshape(-1, *trailing)).reshape((*kept, *trailing))
 
 
 def _between(low: Number, high: Number, t: Number) -> Number:
@@ -618,7 +591,6 @@ def _quantiles(
 ) -> Number:
     axes = arrays.reduced_axes(axis, x.ndim)
     rows = joined_axes(x, axes)
-    ordered = _sorted_rows(rows)
     missing = nans(rows)
     count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
     column = q.reshape(q.shape + (1,) * (rows.ndim - 1)) if q.ndim or rows.ndim > 1 else q
@@ -633,9 +605,9 @@ def _quantiles(
     t = _table.clip(where - low, 0.0, 1.0)
     if method == "averaged_inverted_cdf":
         t = np.where(np.floor(place) == place, 0.5, 1.0)
-    result = _picked(ordered, low)
+    result = _picked(rows, low)
     if method not in _ELEMENTS:
-        result = _between(result, _picked(ordered, high), t)
+        result = _between(result, _picked(rows, high), t)
     if skip_nan:
         result = _table.where(count == 0, np.nan, result)
     elif missing.any():
@@ -715,10 +687,9 @@ def _middle(name: str, remark: str, *, skip_nan: bool = False) -> Callable[..., 
         count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
         if rows.shape[0] == 0:
             return mean(x, axis, keepdims=keepdims)
-        ordered = _sorted_rows(rows)
-        middle = _picked(ordered, np.maximum(count - 1, 0) // 2)
+        middle = _picked(rows, np.maximum(count - 1, 0) // 2)
         if not np.all(count % 2):
-            other = _picked(ordered, np.minimum(count // 2, rows.shape[0] - 1))
+            other = _picked(rows, np.minimum(count // 2, rows.shape[0] - 1))
             middle = _table.where(count % 2, middle, (middle + other) / 2.0)
         if missing.any():
             lost = count == 0 if skip_nan else missing.any(axis=0)

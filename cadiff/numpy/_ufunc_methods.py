@@ -14,19 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding import carries, compare, plain_values
+from ..binding import carries, compare, depends, indicator, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, function_for, store
-from ..operations.guards import EQUAL, held, nans
+from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained
 from ..operations.primitives import primitive
 from ..operations.replayed import is_mask
 from ._calculus import bincount
-from ._common import Axis, Number, along, as_number, chosen, expanded, refuse
+from ._common import Axis, Number, along, as_number, expanded, refuse
 from ._reductions import (
+    ALONG_FIRST,
+    FMAX,
+    FMIN,
+    MAXIMUM,
+    MINIMUM,
     along_first,
     cumprod,
     cumsum,
@@ -35,6 +40,7 @@ from ._reductions import (
     min,
     nanmax,
     nanmin,
+    of_ties,
     prod,
     recurrence,
     recurrence_adjoint,
@@ -50,27 +56,39 @@ def _running_extreme(x: Any, ufunc: np.ufunc) -> Any:
     return ufunc.accumulate(x, axis=0)
 
 
+def _same(x: Number, y: Number) -> Any:
+    """Where two numbers are equal, or both nan; 1 and 0, where a replay may find others."""
+    if depends((x, y)):
+        both = indicator(x, x, NOT_EQUAL) * indicator(y, y, NOT_EQUAL)
+        return _table.maximum(indicator(x, y, EQUAL), both)
+    return compare(x, y, EQUAL, False) | (nans(x) & nans(y))
+
+
 def _running_ties(ans: Number, x: Number) -> tuple[Any, Any, Any]:
     """Which elements are the extreme so far, which extremes last from before, and how many tie."""
     elements, extremes = held(x), held(ans)
-    ties = compare(elements, extremes, EQUAL, False) | (nans(elements) & nans(extremes))
-    lasts = np.zeros(ties.shape)
-    before, after = extremes[:-1], extremes[1:]
-    lasts[1:] = compare(before, after, EQUAL, False) | (nans(before) & nans(after))
-    return ties, lasts, recurrence(lasts, ties.astype(float))
+    ties = _same(elements, extremes)
+    lasts = _same(extremes[:-1], extremes[1:])
+    lasts = arrays.concatenate([np.zeros((1, *lasts.shape[1:])), lasts])[: len(ties)]
+    return ties, lasts, recurrence(lasts, ties * 1.0)
 
 
 def _running_extreme_pull(ans: Number, x: Number, ufunc: Any) -> Callable[[Number], Number]:
     ties, lasts, count = _running_ties(ans, x)
-    return lambda g: chosen(ties, recurrence_adjoint(g / count, lasts))
+    return lambda g: of_ties(ties, recurrence_adjoint(g / count, lasts))
 
 
 def _running_extreme_push(g: Number, ans: Number, x: Number, ufunc: Any) -> Number:
     ties, lasts, count = _running_ties(ans, x)
-    return recurrence(lasts, chosen(ties, g)) / count
+    return recurrence(lasts, of_ties(ties, g)) / count
 
+
+# How kernels combine numbers, by the ufunc that does.
+_CODES = {np.maximum: MAXIMUM, np.minimum: MINIMUM, np.fmax: FMAX, np.fmin: FMIN}
 
 _running_extreme.called = "accumulate"
+_running_extreme.loop = lambda x, ufunc: ("running", _CODES[ufunc], ALONG_FIRST)
+_running_extreme.loop_takes = (0,)
 _running_extreme.defvjp(_running_extreme_pull)
 _running_extreme.defjvp(_running_extreme_push)
 _running_extreme.defpattern(lambda ans, x, ufunc: chained(x.shape))
@@ -191,6 +209,7 @@ def _sums_from_pattern(ans: Any, x: Any, begins: Any) -> Any:
 
 
 _sums_from.called = "add.reduceat"
+_sums_from.loop = ("sums_from", 0, (*ALONG_FIRST, (0,)))
 _sums_from.defvjp(_sums_from_pull)
 _sums_from.defjvp(lambda g, ans, x, begins: _sums_from(g, begins))
 _sums_from.defpattern(_sums_from_pattern)
@@ -287,22 +306,23 @@ def _extremes(x: Any, ufunc: np.ufunc, members: Any) -> Any:
 
 def _ties(ans: Number, x: Number, members: Any) -> tuple[Any, Number]:
     """Which numbers are extremes, and how many are the same one."""
-    numbers, extremes = held(x), held(ans)[members]
-    ties = compare(numbers, extremes, EQUAL, False) | (nans(numbers) & nans(extremes))
-    return ties, bincount(members, ties.astype(float))
+    ties = _same(held(x), held(ans)[members])
+    return ties, bincount(members, ties * 1.0)
 
 
 def _extremes_pull(ans: Number, x: Number, ufunc: Any, members: Any) -> Callable[[Number], Number]:
     ties, count = _ties(ans, x, members)
-    return lambda g: chosen(ties, (g / count)[members])
+    return lambda g: of_ties(ties, (g / count)[members])
 
 
 def _extremes_push(g: Number, ans: Number, x: Number, ufunc: Any, members: Any) -> Number:
     ties, count = _ties(ans, x, members)
-    return bincount(members, chosen(ties, g)) / count
+    return bincount(members, of_ties(ties, g)) / count
 
 
 _extremes.called = "at"
+_extremes.loop = lambda x, ufunc, members: ("extremes", _CODES[ufunc])
+_extremes.loop_takes = (0, 2)
 _extremes.defvjp(_extremes_pull)
 _extremes.defjvp(_extremes_push)
 _extremes.defpattern(lambda ans, x, ufunc, members: (members, np.arange(len(members))))

@@ -300,7 +300,7 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
 
 @primitive
 def _p_norm(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
-    """The p-norm along one axis, or the 2-norm along two or (None) all of them."""
+    """The p-norm along one axis, counted from the front, or the 2-norm along all (None)."""
     order = p if isinstance(axis, int) else None
     return np.linalg.norm(x, order, axis, keepdims)
 
@@ -313,7 +313,18 @@ def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     return _p_norm.function(x, p, after_lanes(axis, x.ndim - 1), keepdims)
 
 
+def norm_loop(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+    """The kernel along one axis, or over all elements as one row."""
+    return (
+        None
+        if isinstance(axis, tuple)
+        else ("norm", 0, (axis if axis is None else (axis,), (), ()))
+    )
+
+
 _p_norm.over_lanes = _p_norms
+_p_norm.loop = norm_loop
+_p_norm.loop_takes = (0, 1)
 
 
 def _root_of_squares(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -388,7 +399,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if is_two and len({k % max(x.ndim, 1) for k in axes}) == n:
         return _two_norm(x, axes, keepdims)
     if n == 1 and not isinstance(ord, str) and ord not in (0, 1, np.inf, -np.inf):
-        return _p_norm(abs(x) if is_complex_number(x) else x, ord, axes[0], keepdims)
+        return _p_norm(abs(x) if is_complex_number(x) else x, ord, axes[0] % x.ndim, keepdims)
     return _other_norm(x, ord, axis, keepdims)
 
 
@@ -397,14 +408,14 @@ _other_norm = copied(np.linalg.norm)
 
 def _two_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """The 2-norm of all elements along axes; of complex ones that of their parts."""
-    if not is_complex_number(x):
-        along = axes[0] if len(axes) == 1 else None if len(axes) == x.ndim else axes
-        return _p_norm(x, 2, along, keepdims)
-    axes = tuple(axis % x.ndim for axis in axes)
+    axes = tuple(axis % max(x.ndim, 1) for axis in axes)
+    if not is_complex_number(x) and (len(axes) == 1 or len(axes) == x.ndim):
+        return _p_norm(x, 2, axes[0] if len(axes) == 1 else None, keepdims)
     rest = [k for k in range(x.ndim) if k not in axes]
     size = math.prod(x.shape[k] for k in axes)
     rows = reshape(transpose(x, [*rest, *axes]), (*(x.shape[k] for k in rest), size))
-    norm = _p_norm(concatenate(whole_parts(rows), axis=-1), 2, len(rest), False)
+    rows = concatenate(whole_parts(rows), axis=-1) if is_complex_number(x) else rows
+    norm = _p_norm(rows, 2, len(rest), False)
     return _kept(norm, x, axes) if keepdims else norm
 
 

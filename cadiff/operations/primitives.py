@@ -74,8 +74,9 @@ class primitive:  # noqa: N801 - a decorator
     # each, where the arguments `which` have an axis of points in front, as the result has.
     over_lanes: Callable[..., Any] | None = None
 
-    # The same by operations on arrays, for programs: of long arrays they are faster than a call of
-    # Python, which copies operands and results. NotImplemented: this call cannot be written so.
+    # The same by operations on arrays, for programs: they are faster than a call of Python, which
+    # copies operands and results; of short arrays, if there is `over_lanes`, that is better.
+    # NotImplemented: this call cannot be written so.
     written_out: Callable[..., Any] | None = None
 
     # What programs call in C instead of the function, if that is no ufunc: one, or a function of
@@ -83,8 +84,8 @@ class primitive:  # noqa: N801 - a decorator
     # `binding.native_of`).
     loop: Any = None
 
-    # Which arguments it takes; None: all of them.
-    loop_takes: tuple[int, ...] | None = None
+    # Which arguments it takes, or from which on; None: all of them.
+    loop_takes: tuple[int, ...] | slice | None = None
 
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
@@ -316,7 +317,8 @@ class primitive:  # noqa: N801 - a decorator
             loop = None if kwargs else loop
         elif callable(loop):
             loop = None if loop is self.function else loop(*args, **kwargs)
-        return loop, range(len(args)) if self.loop_takes is None else self.loop_takes
+        takes = slice(None) if self.loop_takes is None else self.loop_takes
+        return loop, range(len(args))[takes] if isinstance(takes, slice) else takes
 
     # --- calls
 
@@ -337,7 +339,8 @@ class primitive:  # noqa: N801 - a decorator
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
             tag = binding.highest_tag(list(args))
         if self.written_out is not None and tag == 0 and binding.chooses_anew():
-            found = self.written_out(*args, **kwargs) if _are_long(args) else NotImplemented
+            pays = self.over_lanes is None or _are_long(args)
+            found = self.written_out(*args, **kwargs) if pays else NotImplemented
             if found is not NotImplemented:
                 return found
         if tag > 0:

@@ -14,6 +14,65 @@ from .primitives import primitive
 
 __all__: list[str] = []
 
+ALONG_FIRST = ((0,), (0,), (0,))
+
+
+@primitive
+def _places_of_ranks(x: Any, ranks: Any) -> Any:
+    """Along the first axis, which elements have these ranks in ascending order.
+
+    Equal elements stay as they stand, nan comes last.
+    """
+    found = binding.run_loop(("ranked", 0, ALONG_FIRST), [x, ranks], ranks.shape)
+    return np.zeros(ranks.shape) if found is None else found  # there are no elements
+
+
+_places_of_ranks.called = "sort"
+_places_of_ranks.loop = ("ranked", 0, ALONG_FIRST)
+_places_of_ranks.defvjp(None, None)
+
+
+@primitive
+def _taken_along(x: Any, places: Any) -> Any:
+    """Elements at places along the first axis, as by numpy.take_along_axis."""
+    return np.take_along_axis(x, places.astype(np.intp), 0)
+
+
+@primitive
+def _added_along(x: Any, places: Any, length: int) -> Any:
+    """Zeros of a length along the first axis, to which elements are added at places."""
+    result = np.zeros((length, *x.shape[1:]))
+    key = (places.astype(np.intp), *np.ix_(*map(range, x.shape[1:])))
+    np.add.at(result, key, x)
+    return result
+
+
+def _column_pattern(ans: Any, *_: Any) -> str:
+    letters = "".join(chr(97 + k) for k in range(ans.ndim))
+    return f"{letters}->{letters[0].upper()}{letters[1:]}"
+
+
+_taken_along.called, _added_along.called = "sort", "sort"
+_taken_along.loop = ("taken", 0, ALONG_FIRST)
+_added_along.loop, _added_along.loop_takes = ("bincount", 0, ALONG_FIRST), (0, 1)
+_taken_along.defvjp(
+    lambda ans, x, places: lambda g: _added_along(g, places, binding.shape(x)[0]), None
+)
+_taken_along.defjvp(lambda g, ans, x, places: _taken_along(g, places), None)
+_added_along.defvjp(lambda ans, x, places, length: lambda g: _taken_along(g, places), None)
+_added_along.defjvp(lambda g, ans, x, places, length: _added_along(g, places, length), None)
+_taken_along.defpattern(_column_pattern)
+_added_along.defpattern(_column_pattern)
+
+
+def ranked(x: Any, ranks: Any) -> Any:
+    """The elements along the first axis that have these ranks in ascending order.
+
+    ranks: plain whole numbers, with as many axes as x, and its lengths but along the first one.
+    """
+    places = _places_of_ranks(guards.held(x), np.asarray(ranks, dtype=np.float64))
+    return _taken_along(x, places)
+
 
 @primitive
 def _searched(a: Any, v: Any, side: str) -> Any:
@@ -21,6 +80,8 @@ def _searched(a: Any, v: Any, side: str) -> Any:
 
 
 _searched.called = "searchsorted"
+_searched.loop = lambda a, v, side: ("searchsorted", int(side == "right"), ((0,), None, None))
+_searched.loop_takes = (0, 1)
 _searched.defvjp(None, None)
 
 

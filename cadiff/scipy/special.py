@@ -20,16 +20,24 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.special as sp
 
-from .. import nn
+from .. import binding, nn
 from ..binding import carries
 from ..binding import strip as value
+from ..numpy._reductions import joined_axes
 from ..numpy._refusals import INSTEAD, relayed
-from ..operations.arrays import as_array, broadcast_to, gathered, reshape
+from ..operations.arrays import (
+    as_array,
+    broadcast_to,
+    expand_dims,
+    gathered,
+    reduced_axes,
+    reshape,
+)
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import held
 from ..operations.patterns import over_axes
-from ..operations.primitives import after_lanes, primitive
+from ..operations.primitives import primitive
 
 # What is taken "as" itself is for others, too, as checkers of types have it.
 from ..operations.table import cbrt as cbrt
@@ -37,7 +45,6 @@ from ..operations.table import digamma as digamma
 from ..operations.table import entr as entr
 from ..operations.table import erf as erf
 from ..operations.table import erfc as erfc
-from ..operations.table import exp, rint, where
 from ..operations.table import exp2 as exp2
 from ..operations.table import expit as expit
 from ..operations.table import expm1 as expm1
@@ -46,11 +53,12 @@ from ..operations.table import gammaln as gammaln
 from ..operations.table import log1p as log1p
 from ..operations.table import log_expit as log_expit
 from ..operations.table import polygamma as polygamma
+from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families
-from ._formulas import Tabulated, choose, formulas_of, rows_of
+from ._formulas import Tabulated, formulas_of, rows_of
 from ._values import VALUES
 
 Function = Callable[..., Any]
@@ -509,61 +517,124 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 
 
 # --- sums of exponentials ------------------------------------------------------------------------
+#
+# Operands are an array and, if there are any, its weights, of one shape.
 
 
 @primitive
-def _logsumexp(a: Any, b: Any, axis: Any) -> Any:
-    """The log of |Σ b exp(a)|, with the summed axes kept; a and b have one shape, or b is None."""
-    return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[0]
+def _logsumexp(axis: int, *operands: Any) -> Any:
+    """The log of |Σ b exp(a)| along an axis."""
+    return _found(axis, operands, 0)
 
 
 @primitive
-def _sum_sign(a: Any, b: Any, axis: Any) -> Any:
-    """The sign of Σ b exp(a), with the summed axes kept."""
-    return sp.logsumexp(a, axis=axis, b=b, keepdims=True, return_sign=True)[1]
+def _sum_sign(axis: int, *operands: Any) -> Any:
+    """The sign of Σ b exp(a) along an axis."""
+    return _found(axis, operands, 1)
 
 
-def _shares(ans: Any, a: Any, b: Any, axis: Any) -> Any:
-    """exp(a) / Σ b exp(a); an infinite sum is shared among its equal terms."""
-    top = held(a) == held(ans)
-    count = np.maximum(np.sum(top, axis=axis, keepdims=True), 1)
-    infinite = np.broadcast_to(np.isinf(held(ans)), top.shape)
-
-    def finite() -> Any:
-        exponentials = exp(a - np.max(held(a), axis=axis, keepdims=True, initial=-np.inf))
-        terms = exponentials if b is None else exponentials * b
-        return exponentials / sum_(terms, axis, keepdims=True)
-
-    return choose(infinite, lambda: top / count, finite)
+@primitive
+def _shares(axis: int, total: Any, *operands: Any) -> Any:
+    """exp(a) / Σ b exp(a); where the logarithm of the sum is infinite, equal terms share it."""
+    shape = operands[0].shape
+    found = binding.run_loop(_share_loop(axis, total, *operands), [*operands], shape)
+    return np.zeros(shape) if found is None else found  # there are no elements
 
 
-def _weights(ans: Any, a: Any, b: Any, axis: Any) -> Any:
-    shares = _shares(ans, a, b, axis)
-    return shares if b is None else shares * b
+def _found(axis: int, operands: Any, told: int) -> Any:
+    shape = operands[0].shape[:axis] + operands[0].shape[axis + 1 :]
+    found = binding.run_loop(_sum_loop(told, axis, *operands), [*operands], shape)
+    if found is not None:
+        return found
+    return sp.logsumexp(operands[0], axis=axis, b=[*operands, None][1], return_sign=True)[told]
 
 
-def _each_logsumexp(which: Any, a: Any, b: Any, axis: Any, part: int) -> Any:
-    """The logarithms or signs for many points."""
-    ndim = np.ndim(a) - (0 in which)
-    axes = after_lanes(axis, ndim)
-    if b is not None:
-        a, b = np.broadcast_arrays(a, b)
-    return sp.logsumexp(a, axis=axes, b=b, keepdims=True, return_sign=True)[part]
+def _sum_loop(told: int, axis: int, *operands: Any) -> Any:
+    if len(operands) == 1:
+        return "logsumexp", told, ((axis,), ())
+    return "logsumexp_weighted", told, ((axis,), (axis,), ())
 
 
-_logsumexp.called = "logsumexp"
-_logsumexp.over_lanes = functools.partial(_each_logsumexp, part=0)
-_sum_sign.over_lanes = functools.partial(_each_logsumexp, part=1)
+def _share_loop(axis: int, total: Any, *operands: Any) -> Any:
+    if len(operands) == 1:
+        return "softmax", 1, ((axis,), (axis,))
+    return "shares", 0, ((axis,), (axis,), (axis,))
+
+
+def _of_lanes(operation: Any, which: Any, axis: int, *operands: Any) -> Any:
+    """The same for many points."""
+    n = len(operands[which[0] - 1])
+    stacked = [
+        x if k in which else np.broadcast_to(x, (n, *np.shape(x)))
+        for k, x in enumerate(operands, 1)
+    ]
+    return operation.function(axis + 1, *stacked)
+
+
+def _weights(total: Any, axis: int, *operands: Any) -> Any:
+    shares = _shares(axis, held(total), *operands)
+    return shares * operands[1] if operands[1:] else shares
+
+
+def _flow(shares: Any, total: Any, axis: int) -> Any:
+    """Shares as their derivatives see them: those of an infinite sum do not change."""
+    return where(np.isinf(expand_dims(total, axis)), 0.0, shares)
+
+
+def _sum_along(axis: int, x: Any, *operands: Any) -> Any:
+    return sum_(x * operands[1] if operands[1:] else x, axis, keepdims=True)
+
+
+def _shares_pull(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
+    def pull(g: Any) -> Any:
+        mean = sum_(g * ans, axis, keepdims=True)
+        mean = mean * operands[1] if operands[1:] else mean
+        return _flow(ans, total, axis) * (g - mean)
+
+    return pull
+
+
+def _shares_pull_weights(ans: Any, axis: int, total: Any, *operands: Any) -> Any:
+    return lambda g: -_flow(ans, total, axis) * sum_(g * ans, axis, keepdims=True)
+
+
+for _operation, _first, _loop in (
+    (_logsumexp, 1, functools.partial(_sum_loop, 0)),
+    (_sum_sign, 1, functools.partial(_sum_loop, 1)),
+    (_shares, 2, _share_loop),
+):
+    _operation.called = "logsumexp"
+    _operation.loop = _loop
+    _operation.loop_takes = slice(_first, None)
+    _operation.over_lanes = functools.partial(_of_lanes, _operation)
+
 _logsumexp.defvjp(
-    lambda ans, a, b, axis: lambda g: g * _weights(ans, a, b, axis),
-    lambda ans, a, b, axis: lambda g: g * _shares(ans, a, b, axis),
+    lambda ans, axis, *ab: lambda g: expand_dims(g, axis) * _weights(ans, axis, *ab),
+    lambda ans, axis, *ab: lambda g: expand_dims(g, axis) * _shares(axis, held(ans), *ab),
+    argnums=(1, 2),
 )
 _logsumexp.defjvp(
-    lambda g, ans, a, b, axis: sum_(g * _weights(ans, a, b, axis), axis, keepdims=True),
-    lambda g, ans, a, b, axis: sum_(g * _shares(ans, a, b, axis), axis, keepdims=True),
+    lambda g, ans, axis, *ab: sum_(g * _weights(ans, axis, *ab), axis),
+    lambda g, ans, axis, *ab: sum_(g * _shares(axis, held(ans), *ab), axis),
+    argnums=(1, 2),
 )
-_logsumexp.defpattern(lambda ans, a, b, axis: over_axes(axis, a.ndim, True), argnums=(0, 1))
-_sum_sign.defvjp(None, None)
+_logsumexp.defpattern(lambda ans, axis, a, *b: over_axes(axis, a.ndim, False), argnums=(1, 2))
+_sum_sign.defvjp(None, None, argnums=(1, 2))
+_shares.defvjp(None, _shares_pull, _shares_pull_weights, argnums=(1, 2, 3))
+_shares.defjvp(
+    None,
+    lambda g, ans, axis, total, *ab: (
+        _flow(ans, total, axis) * (g - _sum_along(axis, ans * g, *ab))
+    ),
+    lambda g, ans, axis, total, *ab: -_flow(ans, total, axis) * sum_(ans * g, axis, keepdims=True),
+    argnums=(1, 2, 3),
+)
+_shares.defpattern(
+    None,
+    lambda ans, axis, total, a, *b: over_axes(axis, a.ndim, True),
+    lambda ans, axis, total, a, *b: over_axes(axis, a.ndim, True),
+    argnums=(1, 2, 3),
+)
 
 
 @implements(sp.logsumexp)
@@ -571,19 +642,22 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     """As `scipy.special.logsumexp`; differentiable by a and b, the sign is a plain number."""
-    a, b = gathered(a), gathered(b)
-    if b is not None:
-        a, b = as_array(a), as_array(b)
-        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
-        a, b = broadcast_to(a, shape), broadcast_to(b, shape)
-    kept = _logsumexp(a, b, axis)
-    signs = np.ones(np.shape(kept)) if b is None else _sum_sign(held(a), held(b), axis)
-    if not return_sign:
-        kept = where(signs < 0.0, math.nan, kept)
-    if not keepdims:
-        shape = np.squeeze(np.empty(np.shape(kept)), axis=axis).shape
-        kept, signs = reshape(kept, shape), reshape(signs, shape)[()]
-    return (kept, signs) if return_sign else kept
+    operands = [as_array(gathered(x)) for x in (a, b) if x is not None]
+    shape = np.broadcast_shapes(*map(np.shape, operands)) or (1,)
+    operands = [broadcast_to(x, shape) for x in operands]
+    axes = reduced_axes(axis, len(shape))
+    if len(axes) == 1:
+        place, rows = axes[0], operands
+    else:
+        place, rows = 0, [joined_axes(x, axes) for x in operands]
+    result = _logsumexp(place, *rows)
+    signs = np.ones(np.shape(result)) if b is None else _sum_sign(place, *map(held, rows))
+    if not return_sign and b is not None:
+        result = where(signs < 0.0, math.nan, result)
+    if keepdims:
+        lengths = tuple(1 if k in axes else n for k, n in enumerate(shape))
+        result, signs = reshape(result, lengths), reshape(signs, lengths)
+    return (result, signs[()] if np.ndim(signs) == 0 else signs) if return_sign else result
 
 
 @implements(sp.softmax)

@@ -4,32 +4,11 @@
 
 #include "kernels/exponentials.h"
 #include "kernels/factors.h"
-#include "memory/memory.h"
+#include "kernels/room.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-/* --- room --- */
-
-enum { FEW = 256 };
-
-/* Numbers to compute with: few of them stand on the stack. */
-typedef struct Room {
-    double few[FEW];
-    double *numbers;
-} Room;
-
-static int take_room(Room *room, size_t n) {
-    room->numbers = n <= FEW ? room->few : cad_memory_resize(NULL, n, sizeof(double));
-    return room->numbers != NULL;
-}
-
-static void give_back(Room *room) {
-    if (room->numbers != room->few) {
-        cad_memory_free(room->numbers);
-    }
-}
 
 /* --- turns --- */
 
@@ -70,8 +49,8 @@ static void go_over(const Form *form, int is_complex, char **arguments, const pt
     CadComplexMatrix x[MOST];
     const size_t *const n = (const size_t *)dims + 1 + is_complex;
     const size_t widest = form->has_columns && n[1] > n[0] ? n[1] : n[0];
-    Room room;
-    const int has_room = take_room(&room, form->rooms * n[0] * widest);
+    CadRoom room;
+    const int has_room = cad_room_take(&room, form->rooms * n[0] * widest);
     first_arguments(form, is_complex, arguments, steps, x);
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         if (has_room) {
@@ -83,7 +62,7 @@ static void go_over(const Form *form, int is_complex, char **arguments, const pt
             x[k].data += steps[k] / (ptrdiff_t)sizeof(double);
         }
     }
-    give_back(&room);
+    cad_room_give_back(&room);
 }
 
 #define LOOP(name, kind, is_complex)                                                              \

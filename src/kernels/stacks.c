@@ -3,13 +3,19 @@
 
 #include "kernels/borrowed.h"
 #include "kernels/matrices.h"
+#include "kernels/rows.h"
 
-#define OF_REALS(name, signature) {#name, signature, cad_##name##_of_reals},
-#define OF_PAIRS(name, signature) {#name "_of_pairs", signature, cad_##name##_of_pairs},
+#define LISTED(name, signature, kernel, always) {name, signature, kernel, always},
+#define OF_REALS(name, signature) LISTED(#name, signature, cad_##name##_of_reals, 0)
+#define OF_PAIRS(name, signature) LISTED(#name "_of_pairs", signature, cad_##name##_of_pairs, 0)
 
+/* clang-format off */
 const CadStackKernel cad_stack_kernels[] = {
-    CAD_LOOPS_OF_MATRICES(OF_REALS, OF_PAIRS) /* */
-    {"pseudo_inverse", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_reals},
-    {"pseudo_inverse_of_complex", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_complex},
-    {NULL, NULL, NULL},
+    CAD_LOOPS_OF_MATRICES(OF_REALS, OF_PAIRS)
+    LISTED("pseudo_inverse", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_reals, 0)
+    LISTED("pseudo_inverse_of_complex", "(m,k),(k),(k,n),()->(n,m)",
+           cad_pseudo_inverse_of_complex, 0)
+    CAD_KERNELS_OF_ROWS(LISTED)
+    {NULL, NULL, NULL, 0},
 };
+/* clang-format on */

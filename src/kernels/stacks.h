@@ -9,7 +9,8 @@
 /* dims: turns of the loop, then the lengths of the axes of the cores, in the order in which the
  * signature first names them. steps, in bytes: those of each argument along the loop, then those
  * of the axes of each core. data: what else the loop is to be told, as an integer. A result that
- * begins with nan says that there is none, and why is for others to say. */
+ * begins with nan says that there is none, and why is for others to say; unless the kernel answers
+ * always. */
 typedef void CadStackLoop(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                           void *data);
 
@@ -17,6 +18,7 @@ typedef struct CadStackKernel {
     const char *name;
     const char *signature; /* as that of a generalized ufunc */
     CadStackLoop *loop;
+    int answers_always; /* nan is a result like others */
 } CadStackKernel;
 
 /* All of them; behind the last one a name is NULL. */

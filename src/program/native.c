@@ -1,7 +1,14 @@
 /* See native.h. */
 #include "program/native.h"
 
+#include "memory/memory.h"
+
 #include <math.h>
+
+/* Whether an argument is a result, or stands where one is. */
+static int is_result(const CadNative *call, int k) {
+    return k >= call->n_arguments - call->n_results || (call->reduces && k == 0);
+}
 
 static int is_within(const CadNative *call, const double *operands, size_t lanes) {
     for (int k = 0; k < call->n_arguments - call->n_results; k++) {
@@ -23,8 +30,7 @@ static char *start_of(const CadNative *call, int k, size_t lanes, const double *
     if (call->constants[k] != NULL) {
         return (char *)call->constants[k];
     }
-    const int is_result = k >= call->n_arguments - call->n_results;
-    return (char *)((is_result ? results : (double *)operands) + call->starts[k] * lanes);
+    return (char *)((is_result(call, k) ? results : (double *)operands) + call->starts[k] * lanes);
 }
 
 /* Whether the loop has found a result for each turn. */
@@ -48,6 +54,9 @@ int cad_native_run(const CadNative *call, const double *operands, double *result
     }
     for (int k = 0; k < n; k++) {
         at[k] = start_of(call, k, 1, operands, results);
+    }
+    for (size_t i = 0; call->reduces && i < call->sizes[0]; i++) {
+        results[i] = call->start;
     }
     for (;;) {
         for (int k = 0; k < n; k++) { /* which loops may change */
@@ -76,8 +85,8 @@ int cad_native_run(const CadNative *call, const double *operands, double *result
     }
 }
 
-int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,
-                         double *results) {
+static int run_rows_of_lanes(const CadNative *call, size_t lanes, const double *operands,
+                             double *results) {
     char *at[CAD_MOST_ARGUMENTS];
     ptrdiff_t n = call->dims[0] * (ptrdiff_t)lanes;
     if (call->is_bounded && !is_within(call, operands, lanes)) {
@@ -88,4 +97,39 @@ int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *oper
     }
     call->loop(at, &n, call->steps, call->data);
     return 1;
+}
+
+/* How many numbers operands, or results, have in all. */
+static size_t total(const CadNative *call, int of_results) {
+    size_t n = 0;
+    for (int k = 0; k < call->n_arguments; k++) {
+        const size_t end = call->starts[k] + call->sizes[k];
+        const int counts = call->constants[k] == NULL && is_result(call, k) == of_results;
+        n = counts && end > n ? end : n;
+    }
+    return n;
+}
+
+static void copy_lane(double *to, ptrdiff_t to_step, const double *from, ptrdiff_t from_step,
+                      size_t n) {
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+        to[i * to_step] = from[i * from_step];
+    }
+}
+
+int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,
+                         double *results) {
+    if (call->is_elementwise) {
+        return run_rows_of_lanes(call, lanes, operands, results);
+    }
+    const size_t n_operands = total(call, 0), n_results = total(call, 1);
+    double *const own = cad_memory_resize(NULL, n_operands + n_results, sizeof(double));
+    int is_done = own != NULL;
+    for (size_t lane = 0; lane < lanes && is_done; lane++) {
+        copy_lane(own, 1, operands + lane, (ptrdiff_t)lanes, n_operands);
+        is_done = cad_native_run(call, own, own + n_operands);
+        copy_lane(results + lane, (ptrdiff_t)lanes, own + n_operands, 1, n_results);
+    }
+    cad_memory_free(own);
+    return is_done;
 }

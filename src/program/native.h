@@ -9,7 +9,7 @@
 enum { CAD_MOST_ARGUMENTS = 8, CAD_MOST_CORE = 16, CAD_MOST_OUTER = 4 };
 
 /* Arguments are operands and constants, then results. Operands stand in a row, as do results, each
- * of them in C order. */
+ * of them in C order. The loop of a reduction takes its result for its first operand, too. */
 typedef struct CadNative {
     CadStackLoop *loop;
     void *data;
@@ -17,7 +17,9 @@ typedef struct CadNative {
     const double *constants[CAD_MOST_ARGUMENTS]; /* NULL: an operand or a result, */
     size_t starts[CAD_MOST_ARGUMENTS];           /* which begins there in its row */
     size_t sizes[CAD_MOST_ARGUMENTS];            /* how many numbers it has */
-    int ndim;                                    /* axes around the loop */
+    int reduces;                                 /* its one result begins as `start` everywhere */
+    double start;
+    int ndim; /* axes around the loop */
     ptrdiff_t lengths[CAD_MOST_OUTER];
     ptrdiff_t strides[CAD_MOST_OUTER][CAD_MOST_ARGUMENTS]; /* in bytes */
     ptrdiff_t dims[1 + CAD_MOST_CORE];
@@ -32,7 +34,7 @@ typedef struct CadNative {
 /* Answers whether it was carried out; else it is for the owner of the call, who may raise. */
 int cad_native_run(const CadNative *call, const double *operands, double *results);
 
-/* The same for points whose numbers stand side by side, of a call that is elementwise. */
+/* The same for points whose numbers stand side by side. */
 int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,
                          double *results);
 

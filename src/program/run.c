@@ -693,8 +693,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         const CadNative *const native = native_of(program, i);
         const double *const operands = lanes_of_place(lanes, i->x).data;
         double *const results = lanes_of_place(lanes, i->out).data;
-        if (native != NULL && native->is_elementwise &&
-            cad_native_run_lanes(native, lanes.count, operands, results)) {
+        if (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) {
             break;
         }
         return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);

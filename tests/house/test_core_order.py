@@ -29,10 +29,10 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "exponentials", "series"},
+            {"directions", "exponentials", "room", "series"},
             {"matrices"},
             {"stacks"},
-            {"borrowed"},
+            {"borrowed", "rows", "transforms"},
         ],
     ),
     (

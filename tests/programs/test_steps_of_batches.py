@@ -37,6 +37,8 @@ STEPS: dict[str, Any] = {
     "t.logcdf": lambda r: np.sum(cadiff.scipy.stats.t.logcdf(r, 3.0)),
 }
 
+WRITTEN_OUT = ("einsum", "outer einsum")  # of operations on arrays: there are no steps
+
 
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_of_all_rows_are_one_call(name: str) -> None:
@@ -49,7 +51,7 @@ def test_steps_of_all_rows_are_one_call(name: str) -> None:
         wanted = [each(x) for x in X]
         numpy.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10)
     for recorded in program._traces:
-        assert recorded.graph.steps
+        assert bool(recorded.graph.steps) == (name not in WRITTEN_OUT)
         assert all(step.rule.goes_over_lanes for step in recorded.graph.steps)
 
 

@@ -35,6 +35,10 @@ int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
  */
 int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
 
+/* The same of one that takes or gives complex numbers: of argument k if the k-th bit is set. */
+int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
+                          PyUFuncGenericFunction *loop, void **data);
+
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 void cad_borrow_loops(PyObject *const *functions);
 

@@ -181,17 +181,23 @@ PyObject *cad_make_ufunc(CadOp op) {
 
 int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data) {
+    return cad_loop_over_numbers(function, n_operands, n_results, 0, loop, data);
+}
+
+int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
+                          PyUFuncGenericFunction *loop, void **data) {
     if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
         return 0;
     }
     const PyUFuncObject *ufunc = (const PyUFuncObject *)function;
     for (int i = 0; i < ufunc->ntypes && ufunc->nin == n_operands && ufunc->nout == n_results;
          i++) {
-        int doubles = ufunc->functions[i] != NULL;
+        int fits = ufunc->functions[i] != NULL;
         for (int k = 0; k < ufunc->nargs; k++) {
-            doubles = doubles && ufunc->types[i * ufunc->nargs + k] == NPY_DOUBLE;
+            const int type = complexes >> k & 1 ? NPY_CDOUBLE : NPY_DOUBLE;
+            fits = fits && ufunc->types[i * ufunc->nargs + k] == type;
         }
-        if (doubles) {
+        if (fits) {
             *loop = ufunc->functions[i];
             *data = ufunc->data == NULL ? NULL : (void *)ufunc->data[i];
             return 1;
