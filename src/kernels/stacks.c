@@ -11,5 +11,7 @@ const CadStackKernel cad_stack_kernels[] = {
     CAD_LOOPS_OF_MATRICES(OF_REALS, OF_PAIRS) /* */
     {"pseudo_inverse", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_reals},
     {"pseudo_inverse_of_complex", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_complex},
+    {"eigh_by_evr_of_lower", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_lower},
+    {"eigh_by_evr_of_upper", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_upper},
     {NULL, NULL, NULL},
 };
