@@ -7,6 +7,7 @@ import re
 from typing import NamedTuple
 
 cimport cython
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.string cimport memset
 
 
@@ -48,7 +49,7 @@ cdef class Borrowed:
     """Loops of ufuncs over stacks, one after the other, for arguments of fixed lengths.
 
     A stage is a pair: what is carried out, a loop of a ufunc, told as (ufunc, "d->dd"), or of a
-    kernel, told by its name in its place; and the buffers that it goes over, a letter for each. `buffers` are those of
+    kernel, told by its name in its place, or by that and a capsule of what its data point to; and the buffers that it goes over, a letter for each. `buffers` are those of
     the arguments, from which operands are copied, and results to. Of ("a", "upper") that is the
     upper triangle; ("w", "complex") has to be complex. `cores` are the lengths of their axes;
     `pairs` says which of them may be complex.
@@ -86,6 +87,9 @@ cdef class Borrowed:
         cdef const CadStackKernel *kernel
         cdef int i
         given, kinds = function
+        if isinstance(given, tuple):
+            given, capsule = given
+            stage.data = PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
         if isinstance(given, str):
             kernel = cad_stack_kernels
             while kernel.name != given.encode():

@@ -41,11 +41,10 @@ def _taking(is_complex: bool) -> tuple[str, str]:
     return ("D", "2,") if is_complex else ("d", "")
 
 
-def _tall(shape: tuple[int, ...], name: str) -> tuple[str, str]:
+def _named(shape: tuple[int, ...], name: str, kind: str = "") -> tuple[str, str]:
     """What versions call a loop that some of them have twice, for wide and for tall matrices."""
-    head, _, tail = name.partition("_")
     which = "m" if shape[-2] < shape[-1] else "n"
-    return name, f"{head}_{which}_{tail}" if tail else f"{head}_{which}"
+    return name + kind, f"{name}_{which}{kind}"
 
 
 def cholesky(is_complex: bool, upper: bool) -> Any:
@@ -96,7 +95,7 @@ def eigvals(is_complex: bool, is_turning: bool = False) -> Loops | None:
 def svd(is_complex: bool, shape: tuple[int, ...], full: bool) -> Loops | None:
     """Singular vectors u, singular values and singular vectors vh."""
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_f" if full else "svd_s"))
+    stage = _stage(f"{d}->{d}d{d}", *_named(shape, "svd", "_f" if full else "_s"))
     results = f"({two}m,m),(k),({two}n,n)" if full else f"({two}m,k),(k),({two}k,n)"
     return _loops(f"({two}m,n)->{results}", ((stage, "ausv"),), ("a", "u", "s", "v"))
 
@@ -104,14 +103,14 @@ def svd(is_complex: bool, shape: tuple[int, ...], full: bool) -> Loops | None:
 def svdvals(is_complex: bool, shape: tuple[int, ...]) -> Loops | None:
     """Singular values."""
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}->d", *_tall(shape, "svd"))
+    stage = _stage(f"{d}->d", *_named(shape, "svd"))
     return _loops(f"({two}m,n)->(k)", ((stage, "as"),), ("a", "s"))
 
 
 def qr(is_complex: bool, shape: tuple[int, ...], complete: bool) -> Loops | None:
     """The factors q and r: LAPACK leaves r, and what q is made of, in the place of the matrix."""
     d, two = _taking(is_complex)
-    raw = _stage(f"{d}->{d}", *_tall(shape, "qr_r_raw"))
+    raw = _stage(f"{d}->{d}", *_named(shape, "qr_r_raw"))
     whole = _stage(f"{d}{d}->{d}", "qr_complete" if complete else "qr_reduced")
     results = f"({two}m,m),({two}m,n)" if complete else f"({two}m,n),({two}n,n)"
     stages = (raw, "at"), (whole, "atq")
@@ -123,7 +122,7 @@ def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
     if np.ndim(cutoff):
         return None
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}->{d}d{d}", *_tall(shape, "svd_s"))
+    stage = _stage(f"{d}->{d}d{d}", *_named(shape, "svd", "_s"))
     inverse = (
         ("pseudo_inverse_of_complex", "DdDd->D") if is_complex else ("pseudo_inverse", "dddd->d")
     )
@@ -134,7 +133,7 @@ def pinv(is_complex: bool, shape: tuple[int, ...], cutoff: Any) -> Loops | None:
 def lstsq(is_complex: bool, shape: tuple[int, ...], cutoff: float) -> Loops | None:
     """The shortest of the x for which a @ x - b is shortest."""
     d, two = _taking(is_complex)
-    stage = _stage(f"{d}{d}d->{d}did", *_tall(shape, "lstsq"))
+    stage = _stage(f"{d}{d}d->{d}did", *_named(shape, "lstsq"))
     return _loops(
         f"({two}m,n),({two}m,k),()->({two}n,k)",
         ((stage, "abcxers"),),

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
+from scipy.linalg import cython_lapack
 
-from ..binding import is_complex_number, shape
+from ..binding import Loops, is_complex_number, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as lapack
@@ -413,6 +414,19 @@ def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
     return tuple(scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False))
 
 
+def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> Any:
+    """What programs call: the drivers of NumPy's and, of real matrices, of SciPy's eigh."""
+    if driver == "evd":
+        return lapack.eigh(is_complex, lower)
+    evr = getattr(cython_lapack, "__pyx_capi__", {}).get("dsyevr")
+    if is_complex or driver not in (None, "evr") or evr is None:
+        return None
+    kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
+    stages = ((((kernel, evr), "d->dd"), "awv"),)
+    return Loops("(n,n)->(n),(n,n)", stages, ("a", "w", "v"))
+
+
+_eigh.calls_lapack(_eigh_loops)
 _eigh.defvjp(factor.eigh_pull, unread=(0,))
 _eigh.defjvp(factor.eigh_push)
 _eigh.defpattern("...ij->...k,...lm")

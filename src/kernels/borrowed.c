@@ -5,6 +5,7 @@
 #include "memory/memory.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --- copies --- */
 
@@ -184,4 +185,69 @@ void cad_pseudo_inverse_of_complex(char **arguments, const ptrdiff_t *dims, cons
     (void)steps;
     (void)data;
     pseudo_inverse(arguments, dims, 1);
+}
+
+/* --- eigenvalues --- */
+
+/* In Fortran, where matrices stand column by column. */
+typedef void Syevr(char *job, char *range, char *triangle, int *n, double *a, int *a_step,
+                   double *low, double *high, int *first, int *last, double *tolerance, int *count,
+                   double *w, double *z, int *z_step, int *support, double *work, int *n_work,
+                   int *whole_work, int *n_whole_work, int *info);
+
+static void transpose_to(double *to, const double *from, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            to[i * n + j] = from[j * n + i];
+        }
+    }
+}
+
+/* A call with work[0] and whole_work[0] for all work there is asks how much there should be. */
+static int run_evr(Syevr *run, char triangle, int n, double *a, double *w, double *z, int *support,
+                   double *work, int n_work, int *whole_work, int n_whole_work) {
+    char job = 'V', range = 'A';
+    double low = 0.0, high = 1.0, tolerance = 0.0;
+    int first = 1, last = n, count = 0, info = 0;
+    run(&job, &range, &triangle, &n, a, &n, &low, &high, &first, &last, &tolerance, &count, w, z,
+        &n, support, work, &n_work, whole_work, &n_whole_work, &info);
+    return info == 0 && (n_work < 0 || count == n);
+}
+
+static void eigh_by_evr(char **arguments, const ptrdiff_t *dims, void *data, char triangle) {
+    const size_t n = (size_t)dims[1];
+    double *const a = (double *)arguments[0], *const w = (double *)arguments[1],
+                  *const v = (double *)arguments[2];
+    Syevr *run;
+    double n_work = 0.0;
+    int n_whole_work = 0;
+    memcpy(&run, &data, sizeof run);
+    int is_found = run_evr(run, triangle, (int)n, a, w, v, NULL, &n_work, -1, &n_whole_work, -1);
+    double *const numbers = cad_memory_resize(NULL, 2 * n * n + (size_t)n_work, sizeof(double));
+    int *const whole = cad_memory_resize(NULL, 2 * n + (size_t)n_whole_work, sizeof(int));
+    is_found = is_found && numbers != NULL && whole != NULL;
+    if (is_found) {
+        double *const z = numbers + n * n;
+        transpose_to(numbers, a, n);
+        is_found = run_evr(run, triangle, (int)n, numbers, w, z, whole, z + n * n, (int)n_work,
+                           whole + 2 * n, n_whole_work);
+        transpose_to(v, z, n);
+    }
+    if (!is_found) {
+        *v = NAN;
+    }
+    cad_memory_free(numbers);
+    cad_memory_free(whole);
+}
+
+void cad_eigh_by_evr_of_lower(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                              void *data) {
+    (void)steps;
+    eigh_by_evr(arguments, dims, data, 'L');
+}
+
+void cad_eigh_by_evr_of_upper(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                              void *data) {
+    (void)steps;
+    eigh_by_evr(arguments, dims, data, 'U');
 }

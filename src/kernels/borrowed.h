@@ -53,4 +53,9 @@ void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
  * values that are no more than `cutoff` times the largest are taken for 0. */
 CadStackLoop cad_pseudo_inverse_of_reals, cad_pseudo_inverse_of_complex;
 
+/* Eigenvalues w and eigenvectors v of a symmetric matrix a, as a stage over the buffers (a, w, v),
+ * by LAPACK's dsyevr, to which the data of the loop point. The lower triangle is read, or the
+ * upper. */
+CadStackLoop cad_eigh_by_evr_of_lower, cad_eigh_by_evr_of_upper;
+
 #endif

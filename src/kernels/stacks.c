@@ -15,6 +15,8 @@ const CadStackKernel cad_stack_kernels[] = {
     LISTED("pseudo_inverse", "(m,k),(k),(k,n),()->(n,m)", cad_pseudo_inverse_of_reals, 0)
     LISTED("pseudo_inverse_of_complex", "(m,k),(k),(k,n),()->(n,m)",
            cad_pseudo_inverse_of_complex, 0)
+    LISTED("eigh_by_evr_of_lower", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_lower, 0)
+    LISTED("eigh_by_evr_of_upper", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_upper, 0)
     CAD_KERNELS_OF_ROWS(LISTED)
     {NULL, NULL, NULL, 0},
 };

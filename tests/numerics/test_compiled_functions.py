@@ -58,7 +58,7 @@ TRANSFORMS = re.compile(r"(i?[rh]*fft|i?d[cs]t)[2n]?\b")
 # Functions whose replays call Python, by first words of cases: what SciPy has its own drivers of
 # LAPACK for, or algorithms in Python;
 CALL_PYTHON = {
-    *("eigh", "logm", "solve_sylvester", "solve_continuous_lyapunov"),
+    *("logm", "solve_sylvester", "solve_continuous_lyapunov"),
     # transforms whose loops SciPy does not show, and the one that NumPy applies to an axis twice;
     *("dct", "dst", "idct", "idst", "dctn", "dstn", "idctn", "idstn", "fht", "ifht"),
     *("fftn(an axis twice)", "rfftn(an axis twice)"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 from numpy.linalg import LinAlgError
 
 import cadiff
@@ -128,6 +129,9 @@ OF_ONE_MATRIX: dict[str, Function] = {
     "lu_solve": lambda a: slinalg.lu_solve(slinalg.lu_factor(a), right(a)),
     "solve_triangular": lambda a: slinalg.solve_triangular(a, right(a), lower=True),
     "solve_triangular of the adjoint": lambda a: slinalg.solve_triangular(a, right(a), trans=2),
+    "scipy eigh": lambda a: projector(slinalg.eigh(positive(a.real))[1]),
+    "scipy eigh upper": lambda a: projector(slinalg.eigh(positive(a.real), lower=False)[1]),
+    "scipy eigh evd": lambda a: projector(slinalg.eigh(positive(a), driver="evd")[1]),
     "scipy svd": lambda a: projector(slinalg.svd(a)[0]),
     "scipy pinv": lambda a: slinalg.pinv(tall(a)),
     "scipy qr": lambda a: slinalg.qr(a, mode="economic")[0],
@@ -233,6 +237,20 @@ def test_what_c_declines_is_as_python_has_it(name: str, is_complex: bool) -> Non
             assert found is wanted
         else:
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("driver", [None, "evr", "evd", "ev"])
+@pytest.mark.parametrize("n", [1, 2, 5, 40])
+def test_replays_have_the_vectors_of_the_driver(n: int, driver: str | None, lower: bool) -> None:
+    """Of two signs that a vector may have, LAPACK's routines choose in different ways."""
+    a, other = RNG.normal(size=(2, n, n))
+    how: dict[str, Any] = {"lower": lower, "driver": driver}
+    program = cadiff.compile(lambda x: tuple(slinalg.eigh(x, **how)))
+    program(other)
+    for found, wanted in zip(program(a), scipy.linalg.eigh(a, **how), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+    assert program.stats()["obstacles"] == []
 
 
 @pytest.mark.parametrize("shape", [(0, 2, 2), (2, 0, 0), (0, 0)])
