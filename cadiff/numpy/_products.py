@@ -20,6 +20,7 @@ from ..binding import plain_values
 from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
+from ..operations.entered import is_entering
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported
 from ._reductions import cumprod
@@ -204,6 +205,8 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
 
 def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
     """The sum two operands at a time, in an order that is planned once."""
+    if len(operands) > 2 and is_entering():  # NumPy's rounds otherwise
+        return NotImplemented
     left = [*zip(terms, operands, strict=True)]
     while len(left) > 2:
         shapes = [np.broadcast_to(0.0, binding.shape(x)) for _, x in left]
@@ -412,7 +415,7 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
 
 _convolved.called = "convolve"
 _convolved.loop = lambda x, y, mode: ("convolve", int(mode == "valid"))
-_convolved.loop_takes = (0, 1)
+_convolved.loop_takes, _convolved.loop_rounds = (0, 1), True
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,

@@ -28,8 +28,9 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         "kernels",
         [
             {"kernels"},
-            {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "series", "stacks", "transforms"},
+            {"digest", "factors", "loops", "masks", "pairs", "room", "whole"},
+            {"directions", "series", "stacks"},
+            {"rows", "transforms"},
         ],
     ),
     (
