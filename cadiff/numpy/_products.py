@@ -21,7 +21,7 @@ from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
 from ..operations.entered import is_entering
-from ..operations.primitives import primitive
+from ..operations.primitives import LONG_ARRAY, primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
@@ -205,7 +205,8 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
 
 def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
     """The sum two operands at a time, in an order that is planned once."""
-    if len(operands) > 2 and is_entering():  # NumPy's rounds otherwise
+    is_short = all(math.prod(binding.shape(x)) < LONG_ARRAY for x in operands)
+    if is_entering() and (is_short or len(operands) > 2):  # NumPy's rounds otherwise
         return NotImplemented
     left = [*zip(terms, operands, strict=True)]
     while len(left) > 2:
