@@ -144,7 +144,8 @@ class _Call:
     def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
         """Cotangents of the operands, by running the function again."""
         with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
-            found = as_list(self.run(recording.lifted))
+            with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
+                found = as_list(self.run(recording.lifted))
             pulled: Numbers = binding.pull(recording, found, cotangents)
             found.clear()
         return pulled
