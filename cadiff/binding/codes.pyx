@@ -765,8 +765,9 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
     return kernel.signature
 
 
-# What reductions begin with.
-cdef dict neutral = {np.maximum: -np.inf, np.minimum: np.inf, np.multiply: 1.0}
+cdef double neutral(ufunc) except? -1.0:
+    """What a reduction begins with."""
+    return {np.maximum: -np.inf, np.minimum: np.inf, np.multiply: 1.0}[ufunc]
 
 
 cdef Native new_native(function, list arguments, list results, tuple bounds):
@@ -909,7 +910,7 @@ cdef Native new_reduction(ufunc, tuple reduced, operand, tuple result):
     kept = strides_in_order([1 if k in reduced else n for k, n in enumerate(shape)])
     steps = [0 if k in reduced else step for k, step in enumerate(kept)]
     call.n_arguments, call.n_results = 3, 1
-    call.reduces, call.start = True, neutral[ufunc]
+    call.reduces, call.start = True, neutral(ufunc)
     call.starts[1] = begin
     for k in range(3):
         call.sizes[k] = prod(shape if k == 1 else result)

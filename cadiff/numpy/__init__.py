@@ -67,7 +67,7 @@ _ENTERED = """
     average corrcoef cov cross cumprod cumulative_prod diff ediff1d gradient interp kron max median
     min nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
     partition percentile poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod
-    ptp quantile sort std take_along_axis trapezoid tril triu unwrap vander var
+    ptp quantile sort std take_along_axis trapezoid tril triu unwrap var
     block column_stack concatenate convolve correlate dstack einsum hstack inner outer pad repeat
     roll stack tensordot tile vstack
 """

@@ -20,7 +20,8 @@ from ..binding import plain_values
 from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
-from ..operations.primitives import primitive
+from ..operations.entered import is_entering
+from ..operations.primitives import LONG_ARRAY, primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
@@ -204,6 +205,9 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
 
 def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
     """The sum two operands at a time, in an order that is planned once."""
+    is_short = all(math.prod(binding.shape(x)) < LONG_ARRAY for x in operands)
+    if is_entering() and (is_short or len(operands) > 2):  # NumPy's rounds otherwise
+        return NotImplemented
     left = [*zip(terms, operands, strict=True)]
     while len(left) > 2:
         shapes = [np.broadcast_to(0.0, binding.shape(x)) for _, x in left]
@@ -412,7 +416,7 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
 
 _convolved.called = "convolve"
 _convolved.loop = lambda x, y, mode: ("convolve", int(mode == "valid"))
-_convolved.loop_takes = (0, 1)
+_convolved.loop_takes, _convolved.loop_rounds = (0, 1), True
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,

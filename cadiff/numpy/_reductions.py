@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
-from ..binding import Dual, Var, carries, depends, indicator, run_loop
+from ..binding import Dual, Var, carries, depends, indicator, plain_values, run_loop
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -331,11 +331,9 @@ def _spread(x: Number, axes: tuple[int, ...], keepdims: bool) -> Number:
 
 def _others(x: Number, axes: tuple[int, ...]) -> Number:
     """For each element the product of all others over the axes: those before times those after."""
-    if type(x) is np.ndarray and x.ndim == len(axes) == 1:  # as below, of plain numbers
-        products = np.ones((2, *x.shape))
-        np.multiply.accumulate(x[:-1], out=products[0, 1:])
-        np.multiply.accumulate(x[:0:-1], out=products[1, -2::-1])
-        return products[0] * products[1]
+    if type(x) is np.ndarray and x.ndim == len(axes) == 1:
+        found = run_loop(("others", 0), [x], x.shape)
+        return np.zeros(x.shape) if found is None else found  # there are no elements
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     moved = arrays.transpose(x, axes + kept)
     rows = moved.reshape((math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept)))
@@ -454,6 +452,21 @@ _extreme.defjvp(_extreme_push)
 _extreme.defpattern(lambda ans, x, axes, keepdims, _: over_axes(axes, x.ndim, keepdims))
 
 
+LONG = 4096  # elements, of which one is found sooner than all that are like it are marked
+
+
+def _single(x: Number, axes: tuple[int, ...], keepdims: bool, largest: bool) -> Any:
+    """The extreme of a long array as the element that it is; None if others are like it."""
+    is_long = isinstance(x, Var) and x.size >= LONG and len(axes) == x.ndim and not keepdims
+    if not is_long or depends(x) or not arrays.is_in_order(x):
+        return None
+    elements = plain_values(x).reshape(-1)
+    place = int(elements.argmax() if largest else elements.argmin())
+    if np.count_nonzero(elements == elements[place]) != 1:  # none is equal to nan
+        return None
+    return arrays.sum(x.reshape(-1)[place : place + 1])
+
+
 def _extremum(
     ufunc: np.ufunc, remark: str, *names: str, skip_nan: bool = False
 ) -> Callable[..., Number]:
@@ -475,11 +488,13 @@ def _extremum(
         axes = arrays.reduced_axes(axis, x.ndim)
         if skip_nan:
             present = _present(x, None)
-            x = _table.where(present, x, neutral)
+            x = x if np.all(present) else _table.where(present, x, neutral)
         if initial is None:
             if where is not None and where is not True:
                 raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-            extreme = _extreme(x, axes, bool(keepdims), ufunc.reduce)
+            extreme = _single(x, axes, keepdims, largest)
+            if extreme is None:
+                extreme = _extreme(x, axes, bool(keepdims), ufunc.reduce)
             if not skip_nan:
                 return extreme
             found = np.any(present, axis=axes, keepdims=keepdims)

@@ -19,6 +19,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, function_for, store
+from ..operations.entered import entered
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained
@@ -94,9 +95,18 @@ _running_extreme.defjvp(_running_extreme_push)
 _running_extreme.defpattern(lambda ans, x, ufunc: chained(x.shape))
 
 
+def _running_extremes(x: Number, name: str, axis: int) -> Number:
+    return along_first(lambda rows: _running_extreme(rows, getattr(np, name)), x, axis)
+
+
+_enter = entered(_running_extremes)
+
+
 def _running(ufunc: np.ufunc) -> Callable[[Any, int], Number]:
     def running(x: Any, axis: int) -> Number:
-        return along_first(lambda rows: _running_extreme(rows, ufunc), x, axis)
+        args = x, ufunc.__name__, axis
+        found = _enter(args, ())
+        return _running_extremes(*args) if found is NotImplemented else found
 
     return running
 

@@ -313,18 +313,20 @@ def _p_norms(which: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     return _p_norm.function(x, p, after_lanes(axis, x.ndim - 1), keepdims)
 
 
-def norm_loop(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
+# What the kernel is told.
+NORM_OF_ALL, NORM_IN_RANGE, NORM_ALONG = range(3)
+
+
+def _norm_loop(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     """The kernel along one axis, or over all elements as one row."""
-    return (
-        None
-        if isinstance(axis, tuple)
-        else ("norm", 0, (axis if axis is None else (axis,), (), ()))
-    )
+    if axis is None:
+        return "norm", NORM_OF_ALL, (None, (), ())
+    return "norm", NORM_ALONG, ((axis,), (), ())
 
 
 _p_norm.over_lanes = _p_norms
-_p_norm.loop = norm_loop
-_p_norm.loop_takes = (0, 1)
+_p_norm.loop = _norm_loop
+_p_norm.loop_takes, _p_norm.loop_rounds = (0, 1), True
 
 
 def _root_of_squares(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
@@ -367,15 +369,20 @@ def _kept(norm: Any, x: Any, axis: Any) -> Any:
     return reshape(norm, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
 
 
+def _as_spread(norm: Any, x: Any, axis: Any) -> Any:
+    """The norms as they are broadcast: one number is by itself."""
+    return _kept(norm, x, axis) if np.shape(norm) else norm
+
+
 def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     def pull(g: Any) -> Any:
-        return _kept(g, x, axis) * _direction(x, _kept(ans, x, axis), p, axis)
+        return _as_spread(g, x, axis) * _direction(x, _as_spread(ans, x, axis), p, axis)
 
     return pull
 
 
 def p_norm_push(g: Any, ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
-    slope = _direction(x, _kept(ans, x, axis), p, axis)
+    slope = _direction(x, _as_spread(ans, x, axis), p, axis)
     return sum(g * slope, axis=axis, keepdims=keepdims)
 
 

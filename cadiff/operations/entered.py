@@ -8,6 +8,7 @@ branch would be taken, or something is refused, the function runs as it is.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
@@ -26,6 +27,18 @@ MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
 _NUMBER = object()  # stands for one among arguments
 
 
+class _State(threading.local):
+    is_entering = False
+
+
+_state = _State()
+
+
+def is_entering() -> bool:
+    """Whether what is recorded will stand for eager calls: then values are the function's own."""
+    return _state.is_entering
+
+
 def entered(function: Any) -> binding.Entered:
     """What makes calls of a function entries: it returns no views, and changes nothing."""
     return binding.Entered(partial(_made, function))
@@ -38,6 +51,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
     """
     values = tuple(_copied(x) for arg in args for x in _items(arg) if _is_number(x))
     call = _Call(function, args, names)
+    _state.is_entering = True
     try:
         with Guarded(values, function) as guarded:
             out = call.run(guarded.lifted)
@@ -53,7 +67,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
                 if graph.steps:  # whose derivatives of higher order may be none at this point
                     backwards = graph.pull_graph(every)
                     backwards.push_code([(0, backwards.n_inputs)])
-                if any(code.calls_python for code in codes):
+                others = (getattr(step.rule, "rounds_otherwise", False) for step in graph.steps)
+                if any(code.calls_python for code in codes) or any(others):
                     return None
                 given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
                 name = getattr(function, "__name__", "function")
@@ -66,6 +81,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
             atoms.clear()
     except Exception:  # what it is will be seen where the function runs
         return None
+    finally:
+        _state.is_entering = False
     return made
 
 
@@ -129,13 +146,10 @@ class _Call:
         return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
 
     def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
-        """Cotangents of the operands, by running the function again, apart from programs.
-
-        It could enter the one that has no derivative here.
-        """
-        given = Recording(tuple(operands), tuple(range(len(operands))))
-        with binding.WithoutPrograms(), given as recording:
-            found = as_list(self.run(recording.lifted))
+        """Cotangents of the operands, by running the function again."""
+        with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
+            with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
+                found = as_list(self.run(recording.lifted))
             pulled: Numbers = binding.pull(recording, found, cotangents)
             found.clear()
         return pulled

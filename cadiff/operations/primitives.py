@@ -87,6 +87,10 @@ class primitive:  # noqa: N801 - a decorator
     # Which arguments it takes, or from which on; None: all of them.
     loop_takes: tuple[int, ...] | slice | None = None
 
+    # Whether its values may differ from the function's in their last bits: eager values do not, so
+    # only programs have it.
+    loop_rounds = False
+
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
 

@@ -133,6 +133,11 @@ class Rule:
         return binding.native_of(loop, arguments, shapes, self.operation.loop_bounds)
 
     @property
+    def rounds_otherwise(self) -> bool:
+        """Whether a replay has other last bits than a call of the function."""
+        return bool(self.operation.loop_rounds)
+
+    @property
     def goes_over_lanes(self) -> bool:
         """Whether many points are one call of the function."""
         return self.operation.over_lanes is not None or (

@@ -573,8 +573,8 @@ def _euclidean(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 
 _euclidean.called = "norm"
-_euclidean.loop = lambda x, p, axis, keepdims: ("norm", 1, (None, (), ()))
-_euclidean.loop_takes = (0, 1)
+_euclidean.loop = lambda x, p, axis, keepdims: ("norm", of_numpy.NORM_IN_RANGE, (None, (), ()))
+_euclidean.loop_takes, _euclidean.loop_rounds = (0, 1), True
 _euclidean.defvjp(of_numpy.p_norm_pull)
 _euclidean.defjvp(of_numpy.p_norm_push)
 _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, keepdims))

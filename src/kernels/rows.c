@@ -93,6 +93,25 @@ void cad_rows_recur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *st
     }
 }
 
+/* Of each number the product of all others: of those before it times those behind. */
+void cad_rows_others(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const ptrdiff_t n = dims[1];
+    (void)data;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
+        const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        double before = 1.0, behind = 1.0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            *item(to, k) = before;
+            before *= *item(x, k);
+        }
+        for (ptrdiff_t k = n - 1; k >= 0; k--) {
+            *item(to, k) *= behind;
+            behind *= *item(x, k);
+        }
+    }
+}
+
 /* --- sums of exponentials --- */
 
 static void exponentials(double *x, ptrdiff_t n) {
@@ -352,23 +371,61 @@ static double scaled_root_of_squares(Row x, ptrdiff_t n) {
     return is_scaled ? root_of_squares(x, n, top < 1.0 ? 0x1p500 : 0x1p-600) : root;
 }
 
-/* Of order 2 as NumPy's (told 0), or as that of BLAS, whose squares do not overflow. */
+/* The sum of squares of numbers in order, as BLAS adds them. */
+static double product_with_itself(const double *x, ptrdiff_t n) {
+    const intptr_t size = sizeof(double), dims[4] = {1, 1, n, 1};
+    const intptr_t steps[9] = {0, 0, 0, n * size, size, size, size, size, size};
+    double sum = 0.0;
+    char *arguments[3] = {(char *)x, (char *)x, (char *)&sum};
+    cad_run_loop(CAD_OP_MATMUL, arguments, dims, steps);
+    return sum;
+}
+
+/* In NumPy's order: along the last axis pairwise, along others one after the other. */
+static double sum_along(double *x, ptrdiff_t n, int is_last) {
+    double sum = 0.0;
+    if (is_last) {
+        cad_strip_sum(&sum, (CadStrip){x, 1}, (size_t)n);
+        return sum;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        sum += x[k];
+    }
+    return sum;
+}
+
+enum { NORM_OF_ALL, NORM_IN_RANGE, NORM_ALONG };
+
+/* Of all numbers, or along an axis, as NumPy's; or as that of BLAS, whose squares do not overflow.
+ */
 void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
-    const double p = *(const double *)arguments[1];
+    const ptrdiff_t n = dims[1];
+    double p = *(const double *)arguments[1];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, data == (void *)NORM_ALONG ? (size_t)n : 0);
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
         double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
-        double sum = 0.0;
-        if (p == 2.0) {
-            *to = data != NULL ? scaled_root_of_squares(x, dims[1])
-                               : root_of_squares(x, dims[1], 1.0);
+        if (data != (void *)NORM_ALONG) {
+            *to = data == (void *)NORM_OF_ALL && x.step == 1 ? sqrt(product_with_itself(x.data, n))
+                                                             : scaled_root_of_squares(x, n);
             continue;
         }
-        for (ptrdiff_t k = 0; k < dims[1]; k++) {
-            sum += pow(fabs(*item(x, k)), p);
+        if (!has_room) {
+            *to = NAN;
+            continue;
         }
-        *to = pow(sum, 1.0 / p);
+        for (ptrdiff_t k = 0; k < n; k++) {
+            room.numbers[k] = p == 2.0 ? *item(x, k) * *item(x, k) : fabs(*item(x, k));
+        }
+        const CadStrip all = {room.numbers, 1}, power = {&p, 0};
+        if (p != 2.0) {
+            cad_strip_value(CAD_OP_power, all, all, power, power, (size_t)n);
+        }
+        const double sum = sum_along(room.numbers, n, x.step == 1);
+        *to = p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
     }
+    cad_room_give_back(&room);
 }
 
 /* --- orders --- */
@@ -412,6 +469,38 @@ static void merge_sort(Place *places, Place *room, ptrdiff_t n) {
             }
         }
     }
+}
+
+/* Bits in the order of numbers; 0.0 and -0.0 are one, nan is the largest. */
+static uint64_t key_of(double number) {
+    const uint64_t sign = (uint64_t)1 << 63;
+    uint64_t bits;
+    number += 0.0;
+    memcpy(&bits, &number, sizeof bits);
+    return isnan(number) ? UINT64_MAX : bits & sign ? ~bits : bits | sign;
+}
+
+/* Many numbers by the upper half of their bits, from its last digit on; few are then in the wrong
+ * order. */
+static void sort_places(Place *places, Place *room, ptrdiff_t n) {
+    enum { MANY = 4096, DIGITS = 3, DIGIT = 11, SIZE = 1 << DIGIT };
+    for (int digit = DIGITS; digit > 0 && n >= MANY; digit--) {
+        const int shift = 64 - DIGIT * digit;
+        ptrdiff_t ends[SIZE] = {0}, end = 0;
+        for (ptrdiff_t k = 0; k < n; k++) {
+            ends[key_of(places[k].number) >> shift & (SIZE - 1)]++;
+        }
+        for (ptrdiff_t k = 0; k < SIZE; k++) {
+            const ptrdiff_t count = ends[k];
+            ends[k] = end;
+            end += count;
+        }
+        for (ptrdiff_t k = 0; k < n; k++) {
+            room[ends[key_of(places[k].number) >> shift & (SIZE - 1)]++] = places[k];
+        }
+        memcpy(places, room, (size_t)n * sizeof *places);
+    }
+    merge_sort(places, room, n);
 }
 
 /* The number of a rank, by partitions of [first, end) alone, outside of which all is in place. */
@@ -503,7 +592,7 @@ void cad_rows_ranked(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
         for (ptrdiff_t k = 0; k < n; k++) {
             order[k] = (Place){*item(x, k), (double)k};
         }
-        merge_sort(order, order + n, n);
+        sort_places(order, order + n, n);
         for (ptrdiff_t k = 0; k < m; k++) {
             *item(places, k) = order[(ptrdiff_t)*item(ranks, k)].index;
         }
@@ -553,9 +642,10 @@ static void add_multiple(double *to, Row x, ptrdiff_t first, double factor, ptrd
 }
 
 /* Full (told 0), or valid: then the second one is not longer than the first. Results stand in
- * order. */
+ * order; some of them at a time are finished before the next ones. */
 void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                        void *data) {
+    enum { SOME = 2048 };
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         Row x = row_at(arguments[0], turn, steps[0], steps[3]);
         Row y = row_at(arguments[1], turn, steps[1], steps[4]);
@@ -567,11 +657,15 @@ void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
             x = y, y = shorter;
             n = dims[2], m = dims[1];
         }
-        for (ptrdiff_t k = 0; k < m; k++) {
-            if (data != NULL) {
-                add_multiple(to, x, k, *item(y, m - 1 - k), dims[3]);
-            } else {
-                add_multiple(to + k, x, 0, *item(y, k), n);
+        for (ptrdiff_t first = 0; first < dims[3]; first += SOME) {
+            const ptrdiff_t end = first + SOME < dims[3] ? first + SOME : dims[3];
+            for (ptrdiff_t k = 0; k < m; k++) {
+                if (data != NULL) {
+                    add_multiple(to + first, x, first + k, *item(y, m - 1 - k), end - first);
+                } else {
+                    const ptrdiff_t low = first > k ? first : k, high = end < n + k ? end : n + k;
+                    add_multiple(to + low, x, low - k, *item(y, k), high - low);
+                }
             }
         }
     }

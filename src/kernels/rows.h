@@ -12,6 +12,7 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
 #define CAD_KERNELS_OF_ROWS(ROW)                                                                  \
     ROW("running", "(n)->(n)", cad_rows_run, 1)                                                   \
     ROW("recurrence", "(n),(n)->(n)", cad_rows_recur, 1)                                          \
+    ROW("others", "(n)->(n)", cad_rows_others, 1)                                                 \
     ROW("logsumexp", "(n)->()", cad_rows_add_exponentials, 1)                                     \
     ROW("logsumexp_weighted", "(n),(n)->()", cad_rows_weigh_exponentials, 1)                      \
     ROW("softmax", "(n)->(n)", cad_rows_share, 1)                                                 \

@@ -32,6 +32,7 @@ typedef struct CadTransform {
 } CadTransform;
 
 /* data: a CadTransform. Arguments are real and imaginary parts, all numbers of each one core. */
-CadStackLoop cad_transform_run;
+void cad_transform_run(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       void *data);
 
 #endif

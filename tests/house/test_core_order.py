@@ -28,8 +28,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         "kernels",
         [
             {"kernels"},
-            {"digest", "factors", "loops", "masks", "pairs", "whole"},
-            {"directions", "exponentials", "room", "series"},
+            {"digest", "factors", "loops", "masks", "pairs", "room", "whole"},
+            {"directions", "exponentials", "series"},
             {"matrices"},
             {"stacks"},
             {"borrowed", "rows", "transforms"},

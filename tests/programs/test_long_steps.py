@@ -71,7 +71,7 @@ def test_sums_of_one_operand_and_of_three() -> None:
     assert not steps_of(one)
     three = cadiff.compile(lambda x: cnp.einsum("nij,j,j->n", x, z, z))
     assert_allclose(three(x), np.einsum("nij,j,j->n", x, z, z), rtol=1e-13)
-    assert steps_of(three) == ["einsum"]
+    assert not steps_of(three)
 
 
 @pytest.mark.parametrize("axis", [1, 0, -1])
