@@ -153,7 +153,8 @@ def log_softmax(x: Any, axis: Axis = -1) -> Any:
 
 def _along(operation: Any, x: Any, axis: Axis) -> Any:
     """The operation along one axis, or over all; several are joined for it."""
-    ndim = np.ndim(x)
+    x = as_array(x)
+    ndim = x.ndim
     axes = reduced_axes(axis, ndim)
     if len(axes) == 1 or axis is None:
         return operation(x, None if axis is None else axes[0])

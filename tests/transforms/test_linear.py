@@ -414,7 +414,7 @@ def test_containers_pickle() -> None:
 
 
 def test_maps_that_hold_a_recording_do_not_pickle() -> None:
-    _, lin = cadiff.linearize(CASES["primitive"], np.arange(7.0))
+    _, lin = cadiff.linearize(CASES["eigenvalues"], np.arange(7.0))
     with pytest.raises(TypeError, match="holds a recording"):
         pickle.dumps(lin)
 
