@@ -72,7 +72,8 @@ def ranked(x: Any, ranks: Any) -> Any:
     """
     if guards.depends(x) and not binding.chooses_anew():  # a replay finds the same order
         places = np.take_along_axis(guards.order(x, 0), np.asarray(ranks, dtype=np.intp), 0)
-        return x[(places, *np.ix_(*map(range, binding.shape(x)[1:])))]
+        key = (places, *np.ix_(*map(range, binding.shape(x)[1:])))
+        return x[key]
     places = _places_of_ranks(guards.held(x), np.asarray(ranks, dtype=np.float64))
     return _taken_along(x, places)
 

@@ -294,3 +294,46 @@ def test_scales_that_are_none() -> None:
         for x in (1.0, 0.0):
             assert numpy.isnan(cadiff.grad(function, (0, 1))(x, -1.0)).all()
     assert numpy.isnan(cadiff.jvp(f, (1.0, -1.0), (0.0, 1.0))).all()
+
+
+ORDERS = [
+    numpy.array([3.0, -1.0, 2.0, 2.0, 0.5, -0.0, 0.0, 7.0]),
+    numpy.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]),
+    numpy.array([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0]),
+    numpy.array([numpy.inf, -numpy.inf, 0.0, 1.0, numpy.inf, -2.0, 5.0, 1e-300]),
+]
+CHOSEN_ANEW = {
+    "sort": lambda x: np.sort(x) @ numpy.arange(8.0),
+    "sort rows": lambda x: np.sum(np.sort(x.reshape(4, 2), axis=0)[1:3] * [1.0, 2.0]),
+    "median": np.median,
+    "quantile": lambda x: np.quantile(x[1:], 0.3),
+    "maximum.accumulate": lambda x: np.sum(np.maximum.accumulate(x[::2])),
+    "max": lambda x: np.max(x[1:]) + np.min(x.reshape(2, 4), axis=0)[1],
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN_ANEW)
+def test_orders_and_ties_are_chosen_anew(name: str) -> None:
+    """One recording serves other orders, ties and infinities; nothing in it is Python's."""
+    f = CHOSEN_ANEW[name]
+    program = cadiff.compile(f)
+    for x in [*ORDERS, *ORDERS]:
+        check_same(program.value_and_grad(x), cadiff.value_and_grad(f)(x))
+        assert not calls_python(functools.partial(program.grad, x))
+    assert program.stats()["recordings"] == 1
+    for x in (ORDERS[0][::-1], ORDERS[2].astype(">f8")):  # other layouts
+        check_same(program.grad(x), cadiff.grad(f)(x))
+    lost = numpy.where(ORDERS[0] == 2.0, numpy.nan, ORDERS[0])
+    check_same(program.value_and_grad(lost), cadiff.value_and_grad(f)(lost))
+
+
+@pytest.mark.parametrize("n", [1, 16, 17, 1000, 5000])
+def test_long_sorts_are_stable(n: int) -> None:
+    """Also those that go by digits: among equal numbers, the weight is that of the first ones."""
+    rng = numpy.random.default_rng(n)
+    weights = rng.normal(size=n)
+    program = cadiff.compile(lambda x: np.sort(x) @ weights)
+    for x in (rng.normal(size=n), numpy.round(rng.normal(size=n)), 1.0 + 1e-13 * rng.random(n)):
+        gradient = numpy.empty(n)
+        gradient[numpy.argsort(x, kind="stable")] = weights
+        numpy.testing.assert_array_equal(program.grad(x), gradient)
