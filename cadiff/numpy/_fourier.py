@@ -210,7 +210,6 @@ half.called, of_half.called = "rfft", "irfft"
 NO_HALF, HALF_RESULT, HALF_OPERAND = range(3)
 
 
-@functools.lru_cache(maxsize=256)
 def _in_c(
     t: Transform, shape: tuple[int, ...], n_operands: int, n_results: int, half: int
 ) -> binding.Transformation | None:

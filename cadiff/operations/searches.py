@@ -70,7 +70,7 @@ def ranked(x: Any, ranks: Any) -> Any:
 
     ranks: plain whole numbers, with as many axes as x, and its lengths but along the first one.
     """
-    if guards.depends(x) and not binding.chooses_anew():  # a replay finds the same order
+    if binding.depends(x) and not binding.chooses_anew():  # a replay finds the same order
         places = np.take_along_axis(guards.order(x, 0), np.asarray(ranks, dtype=np.intp), 0)
         key = (places, *np.ix_(*map(range, binding.shape(x)[1:])))
         return x[key]
