@@ -561,7 +561,7 @@ cdef class Code:
         cdef size_t n_points = cnp.PyArray_DIM(own, 0)
         return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
 _INSTRUCTION = np.dtype(
-    [("kind", "u2"), ("op", "u2"), ("n", "u4"), ("fused", "u4")]
+    [("kind", "u1"), ("near", "u1"), ("op", "u2"), ("n", "u4"), ("fused", "u4")]
     + [(name, "i4") for name in ("out", "x", "y", "z", "sx", "sy", "sz")]
 )
 _SINGLE = np.dtype([("op", "u4"), ("out", "i4"), ("x", "i4"), ("y", "i4"), ("z", "i4")])

@@ -7,6 +7,7 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
     CadProgram *program = m->program;
     if (GROW(program, code, program->n_code, 1)) {
         instruction.fused = 1;
+        instruction.near = m->graph->optimize != 0;
         program->code[program->n_code++] = instruction;
     }
 }

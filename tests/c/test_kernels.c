@@ -123,6 +123,15 @@ static void check_tile_values(const Tile *tile, ptrdiff_t step) {
     free(out.memory);
 }
 
+/* Words that have vectors of their own are those of single numbers but for rounding. */
+static void check_partial(double found, double expected) {
+    if (isfinite(expected)) {
+        CHECK_NEAR(found, expected, 1e-13 * fabs(expected));
+    } else {
+        CHECK_SAME(found, expected);
+    }
+}
+
 static void check_tile_partials(CadScratch *scratch, const Tile *tile) {
     for (int which = 0; which < cad_op_info[tile->op].arity; which++) {
         if (domains[tile->op][which].whole) {
@@ -135,7 +144,7 @@ static void check_tile_partials(CadScratch *scratch, const Tile *tile) {
             double partials[OPERANDS] = {0.0, 0.0, 0.0};
             cad_op_partials(tile->op, 1 << which, at(tile->x[0].strip, i), at(tile->x[1].strip, i),
                             at(tile->x[2].strip, i), at(tile->v.strip, i), partials);
-            CHECK_SAME(at(p, i), partials[which]);
+            check_partial(at(p, i), partials[which]);
         }
     }
 }
