@@ -22,7 +22,6 @@ class InstructionKind:
 
 class Instruction(NamedTuple):
     kind: int
-    near: int  # whether values may differ from NumPy's in the last place
     op: int
     n: int
     fused: int

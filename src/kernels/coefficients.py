@@ -135,7 +135,7 @@ def remez(fit: Fit) -> tuple[list[Any], Any]:
             right[i] = fit.function(x)
         coefficients = list(mp.lu_solve(system, right))[:-1]
         errors = [
-            (mp.polyval(coefficients[::-1], x) - y) * weight
+            (mp.fdot(coefficients, [x**k for k in range(n - 1)]) - y) * weight
             for x, (y, weight) in zip(where, values, strict=True)
         ]
         found = peaks(where, errors, n)

@@ -291,11 +291,15 @@ enum { EIGHT = 8, SOME = 256 }; /* numbers that are computed at once */
 #define NARROW_LOOP_OF(name) {narrow_##name, NULL}
 #define LOOPS_OF(name) {narrow_##name, wide_##name}
 
-/* Which of them this processor has; -1: none. */
+/* Which of them this processor has; -1: none. Tests may have narrow ones where there are others.
+ */
 static int width_of_vectors(void) {
-    return __builtin_cpu_supports("avx512f")                                 ? WIDE
-           : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NARROW
-                                                                             : -1;
+#ifndef CAD_NARROW_VECTORS
+    if (__builtin_cpu_supports("avx512f")) {
+        return WIDE;
+    }
+#endif
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NARROW : -1;
 }
 #else
 #ifdef __FP_FAST_FMA
