@@ -107,7 +107,7 @@ void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
 }
 
 void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
-    if (!cad_vector_value(op, out, x, y, n)) {
+    if (!cad_vector_knows(op) || !cad_vector_value(op, out, x, y, n)) {
         cad_strip_value(op, out, x, y, z, n);
     }
 }

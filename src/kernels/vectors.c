@@ -443,6 +443,10 @@ static void run(const Task *task, size_t n) {
     }
 }
 
+int cad_vector_knows(CadOp op) {
+    return op == CAD_OP_power || loops[op][NARROW] != NULL;
+}
+
 int cad_vector_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, size_t n) {
     const int width = width_of_vectors();
     const int is_unary = cad_op_info[op].arity == 1;

@@ -6,6 +6,9 @@
 
 #include "kernels/kernels.h"
 
+/* Whether there is such a loop for an operation, on some machine. */
+int cad_vector_knows(CadOp op);
+
 /* out[i] = op(x[i], y[i]) for i < n, if there is such a loop that is faster than the one borrowed
  * for this operation on this machine; else 0. `out` may be an operand. */
 int cad_vector_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, size_t n);

@@ -47,7 +47,8 @@ BUILDS = {
     "shipped": ["-O0", *STRICT],  # the tests, that is: the core is as it was built
     # Small arrays go the ways of large ones, shorter rows those of long ones.
     "small": [
-        *("-O0", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1", "-DCAD_NARROW_VECTORS"),
+        *("-O0", "-g1", "-DCAD_LARGE_BLOCK=16", "-DCAD_TILE=256", "-DCAD_STRIP_ROOM=1"),
+        "-DCAD_NARROW_VECTORS",
         *STRICT,
         *SANITIZE,
     ],

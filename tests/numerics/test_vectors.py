@@ -168,7 +168,7 @@ def test_special_values_are_those_of_numpy(name: str) -> None:
     np.testing.assert_allclose(found[finite], expected[finite], rtol=4.5e-16, atol=1e-323)
 
 
-# Where processors have vectors of eight NumPy's own are used, which are another function at the end.
+# Of these NumPy's own loops are used for vectors of eight, which have other values at their end.
 NUMPYS = {"x**2.5", "x**-0.5", "x**-1.5"}
 
 
