@@ -79,7 +79,7 @@ WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
 QUICKLY = "-O0"
 
 # Arrays of a few elements go all the ways that are meant for large ones.
-SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3"
+SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3 -DCAD_NARROW_VECTORS"
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
 
 # uv installs in a twentieth of pip's time; `.ci/run` chooses the other where uv does not work.

@@ -23,6 +23,7 @@ from benchmarks import (
     mapping_contests,
     optimize_contests,
     program_contests,
+    vectors,
 )
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
 
@@ -73,6 +74,11 @@ def test_program(benchmark: BenchmarkFixture, make: Callable[[], Contest], name:
     benchmark.group = contest.work
     benchmark.name = f"{contest.work}: {name}"
     benchmark(contest.runners[name].call)
+
+
+@pytest.mark.parametrize("name", vectors.FUNCTIONS)
+def test_vectors(name: str) -> None:
+    vectors.check(name, vectors.points_of(name, 300))
 
 
 @pytest.mark.parametrize("record", [contests.record_rosenbrock, contests.record_chain])

@@ -562,9 +562,14 @@ cdef class Code:
             raise ValueError("the matrices are not of the widths of this program")
         cdef size_t n_points = cnp.PyArray_DIM(own, 0)
         return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
+# But for what only those who carry it out have to know.
+_PLACES = ("out", "x", "y", "z", "sx", "sy", "sz")
 _INSTRUCTION = np.dtype(
-    [("kind", "u2"), ("op", "u2"), ("n", "u4"), ("fused", "u4")]
-    + [(name, "i4") for name in ("out", "x", "y", "z", "sx", "sy", "sz")]
+    {
+        "names": ["kind", "op", "n", "fused", *_PLACES],
+        "formats": ["u1", "u2", "u4", "u4"] + ["i4"] * len(_PLACES),
+        "offsets": [0, 2, *range(4, 40, 4)],
+    }
 )
 _SINGLE = np.dtype([("op", "u4"), ("out", "i4"), ("x", "i4"), ("y", "i4"), ("z", "i4")])
 _STRETCH = np.dtype([("place", "i4"), ("step", "i4"), ("n", "u4"), ("listed", "u4")])

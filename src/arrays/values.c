@@ -14,5 +14,5 @@ void cad_term_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
 void cad_row_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
     Walk walk;
     start_walk(&walk, tape, plan, 1);
-    compute_rows(&walk, CAD_CODE_OP(entry.code));
+    compute_rows(&walk, CAD_CODE_OP(entry.code), cad_strip_value);
 }

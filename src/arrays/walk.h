@@ -151,11 +151,11 @@ static inline void tangents_at(const Walk *walk, CadLanes tangents, CadStrip t[4
 }
 
 /* The first view = an operation on the others. */
-static inline void compute_rows(Walk *walk, CadOp op) {
+static inline void compute_rows(Walk *walk, CadOp op, CadStripFunction value) {
     CadStrip x[4];
     do {
         operands_at(walk, 0, x);
-        cad_strip_value(op, x[3], x[0], x[1], x[2], walk->n);
+        value(op, x[3], x[0], x[1], x[2], walk->n);
     } while (advance(walk));
 }
 

@@ -5,7 +5,7 @@
 #include "table/special.h"
 
 #define IF(condition, x, y) A(where, condition, x, y)
-#define AND(x, y) A(multiply, x, y)
+#define AND(x, y) both(context, x, y)
 #define OR(x, y) A(maximum, x, y)
 #define LT(x, y) A(less, x, y)
 #define LE(x, y) A(less_equal, x, y)
@@ -28,7 +28,8 @@ static int is_everywhere(const CadShape *shape, CadNumbers x, double value) {
 }
 
 /* What single numbers are folded to, of that what is common: CAD_NO_ID if nothing. */
-static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y) {
+static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
+                           CadNumbers z) {
     if (op == CAD_OP_positive) {
         return x;
     }
@@ -36,6 +37,11 @@ static CadNumbers simplify(const CadShape *shape, CadOp op, CadNumbers x, CadNum
         return is_everywhere(shape, x, 1.0)   ? y
                : is_everywhere(shape, y, 1.0) ? x
                                               : (CadNumbers){CAD_NO_ID, NULL};
+    }
+    double c;
+    if (op == CAD_OP_where && cad_is_single(shape, x) &&
+        cad_graph_is_constant(shape->graph, x.first, &c)) {
+        return c != 0.0 ? y : z;
     }
     if (op == CAD_OP_power && is_everywhere(shape, y, 1.0)) {
         return x;
@@ -59,7 +65,7 @@ CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, C
                             cad_no_strides};
     }
     if (shape->graph->optimize) {
-        const CadNumbers simpler = simplify(shape, op, x, y);
+        const CadNumbers simpler = simplify(shape, op, x, y, z);
         if (simpler.first != CAD_NO_ID) {
             return simpler;
         }
@@ -86,6 +92,14 @@ CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) 
 }
 
 /* --- the table --- */
+
+/* Whether two conditions hold: of one that is known nothing is computed. */
+static CadNumbers both(const CadShape *context, CadNumbers x, CadNumbers y) {
+    if (context->graph->optimize && is_everywhere(context, x, 0.0)) {
+        return x;
+    }
+    return cad_graph_apply_over(context, CAD_OP_multiply, x, y, y);
+}
 
 CadNumbers cad_graph_partials(const CadShape *context, CadOp op, int which,
                               const CadNumbers operands[4]) {

@@ -1,5 +1,6 @@
 /* See kernels.h. */
 #include "kernels/loops.h"
+#include "kernels/vectors.h"
 
 #include "table/ops.h"
 
@@ -103,6 +104,12 @@ void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
     }
     const intptr_t length = (intptr_t)n;
     cad_run_loop(op, args, &length, steps);
+}
+
+void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
+    if (!cad_vector_knows(op) || !cad_vector_value(op, out, x, y, n)) {
+        cad_strip_value(op, out, x, y, z, n);
+    }
 }
 
 void cad_strip_sum(double *out, CadStrip x, size_t n) {
@@ -371,7 +378,7 @@ static CAD_APART CadStrip apply(CadScratch *s, CadOp op, CadStrip x, CadStrip y)
         return constant_strip(s, cad_op_value(op, x.data[0], y.data[0], 0.0));
     }
     const CadStrip out = free_strip(s);
-    cad_strip_value(op, out, x, y, x, s->n);
+    cad_strip_value_near(op, out, x, y, x, s->n);
     return out;
 }
 

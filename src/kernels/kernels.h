@@ -69,6 +69,13 @@ static inline CadStrip cad_strip_from(CadStrip x, size_t first) {
  */
 void cad_strip_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
 
+/* The same by whichever loop is faster: that one, or one of vectors.h, whose values may differ in
+ * the last place. */
+void cad_strip_value_near(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+
+typedef void (*CadStripFunction)(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z,
+                                 size_t n);
+
 /* out += sum of x over n numbers, pairwise. */
 void cad_strip_sum(double *out, CadStrip x, size_t n);
 

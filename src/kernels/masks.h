@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { CAD_MOST_MASKS = 32 }; /* no formula of the table nests more */
 
@@ -50,6 +51,8 @@ static inline CadMask cad_mask_pop(CadMasks *masks) {
             for (size_t i = 0; i < n; i++) {                                                      \
                 mask[i] = here sign y.data[i];                                                    \
             }                                                                                     \
+        } else if (x.step == 0 && y.step == 0) {                                                  \
+            memset(mask, x.data[0] sign y.data[0], n);                                            \
         } else if (x.step == 1 && y.step == 1) {                                                  \
             for (size_t i = 0; i < n; i++) {                                                      \
                 mask[i] = x.data[i] sign y.data[i];                                               \

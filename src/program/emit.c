@@ -1,4 +1,5 @@
 /* What a program consists of is appended here: instructions, lists, results, checks. */
+#include "kernels/vectors.h"
 #include "program/maker.h"
 
 /* --- instructions --- */
@@ -7,6 +8,8 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
     CadProgram *program = m->program;
     if (GROW(program, code, program->n_code, 1)) {
         instruction.fused = 1;
+        instruction.near = m->graph->optimize && (instruction.kind == CAD_SINGLES ||
+                                                  cad_vector_knows((CadOp)instruction.op));
         program->code[program->n_code++] = instruction;
     }
 }

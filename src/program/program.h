@@ -28,7 +28,8 @@ typedef enum CadStepKind {
 } CadStepKind;
 
 typedef struct CadInstruction {
-    uint16_t kind;
+    uint8_t kind;
+    uint8_t near; /* values may differ from NumPy's in the last place */
     uint16_t op;
     uint32_t n;
     uint32_t fused; /* so many vectors from here on go tile by tile */

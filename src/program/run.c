@@ -128,11 +128,15 @@ static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t 
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
+/* By which loops an instruction has its values. */
+static inline CadStripFunction value_of(const CadInstruction *i) {
+    return i->near ? cad_strip_value_near : cad_strip_value;
+}
+
 static inline void run_vector(const CadInstruction *i, const Places *places, size_t first,
                               size_t n) {
-    cad_strip_value((CadOp)i->op, strip(places, i->out, 1, first),
-                    strip(places, i->x, i->sx, first), strip(places, i->y, i->sy, first),
-                    strip(places, i->z, i->sz, first), n);
+    value_of(i)((CadOp)i->op, strip(places, i->out, 1, first), strip(places, i->x, i->sx, first),
+                strip(places, i->y, i->sy, first), strip(places, i->z, i->sz, first), n);
 }
 
 /* A clock, and what it takes to read it. */
@@ -173,7 +177,7 @@ static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *p
     Walk walk;
     start_walk_over(&walk, places, plan, 1);
     if (i->kind == CAD_ROWS) {
-        compute_rows(&walk, (CadOp)i->op);
+        compute_rows(&walk, (CadOp)i->op, value_of(i));
     } else {
         add_rows(&walk);
     }
@@ -628,22 +632,28 @@ static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
     const int contiguous = (i->sx == 1) & (arity < 2 || i->sy == 1) & (arity < 3 || i->sz == 1);
     const size_t width = contiguous ? i->n * lanes.count : lanes.count;
     for (int32_t k = 0; k < (contiguous ? 1 : (int32_t)i->n); k++) {
-        cad_strip_value((CadOp)i->op, lanes_of_place(lanes, i->out + k),
-                        lanes_of_place(lanes, i->x + k * i->sx),
-                        lanes_of_place(lanes, i->y + k * i->sy),
-                        lanes_of_place(lanes, i->z + k * i->sz), width);
+        value_of(i)((CadOp)i->op, lanes_of_place(lanes, i->out + k),
+                    lanes_of_place(lanes, i->x + k * i->sx),
+                    lanes_of_place(lanes, i->y + k * i->sy),
+                    lanes_of_place(lanes, i->z + k * i->sz), width);
     }
 }
 
-static void run_lanes_of_singles(const CadSingle *single, size_t n, Lanes lanes) {
-    for (const CadSingle *s = single, *end = single + n; s < end; s++) {
-        const CadStrip out = lanes_of_place(lanes, s->out), x = lanes_of_place(lanes, s->x),
-                       y = lanes_of_place(lanes, s->y), z = lanes_of_place(lanes, s->z);
+/* A constant is one number for all. */
+static CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
+    return (CadStrip){lanes_of_place(lanes, place).data, place < 0 ? 0 : 1};
+}
+
+static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singles, Lanes lanes) {
+    const CadStripFunction value = value_of(i);
+    for (const CadSingle *s = singles, *end = singles + i->n; s < end; s++) {
+        const CadStrip out = lanes_of_place(lanes, s->out), x = lanes_of_operand(lanes, s->x),
+                       y = lanes_of_operand(lanes, s->y), z = lanes_of_operand(lanes, s->z);
         if (s->op == CAD_SINGLE_SINCOS) {
-            cad_strip_value(CAD_OP_sin, out, x, x, x, lanes.count);
-            cad_strip_value(CAD_OP_cos, y, x, x, x, lanes.count);
+            value(CAD_OP_sin, out, x, x, x, lanes.count);
+            value(CAD_OP_cos, lanes_of_place(lanes, s->y), x, x, x, lanes.count);
         } else {
-            cad_strip_value((CadOp)s->op, out, x, y, z, lanes.count);
+            value((CadOp)s->op, out, x, y, z, lanes.count);
         }
     }
 }
@@ -654,7 +664,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
-            run_lanes_of_singles(program->singles + i->x, i->n, lanes);
+            run_lanes_of_singles(i, program->singles + i->x, lanes);
         }
         break;
     case CAD_VECTOR:

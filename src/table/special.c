@@ -40,6 +40,12 @@ double cad_softplus(double x) {
     return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
 }
 
+double cad_sech_squared(double x) {
+    const double e = exp(-fabs(x));
+    const double secant = 2.0 * e / (1.0 + e * e);
+    return secant * secant;
+}
+
 double cad_logaddexp(double x, double y) {
     if (x == y) { /* also for equal infinities */
         return x + CAD_LN2;

@@ -46,6 +46,9 @@ double cad_floor_divide(double x, double y);
 double cad_expit(double x);
 double cad_softplus(double x);
 
+/* 1 / cosh(x)^2, without overflow. */
+double cad_sech_squared(double x);
+
 /* log(exp(x) + exp(y)) and log2(2**x + 2**y), without overflow. */
 double cad_logaddexp(double x, double y);
 double cad_logaddexp2(double x, double y);

@@ -4,6 +4,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/pairs.h"
+#include "kernels/vectors.h"
 #include "table/special.h"
 
 #include <stdlib.h>
@@ -123,6 +124,15 @@ static void check_tile_values(const Tile *tile, ptrdiff_t step) {
     free(out.memory);
 }
 
+/* Words that have vectors of their own are those of single numbers but for rounding. */
+static void check_partial(double found, double expected) {
+    if (isfinite(expected)) {
+        CHECK_NEAR(found, expected, 1e-13 * fabs(expected));
+    } else {
+        CHECK_SAME(found, expected);
+    }
+}
+
 static void check_tile_partials(CadScratch *scratch, const Tile *tile) {
     for (int which = 0; which < cad_op_info[tile->op].arity; which++) {
         if (domains[tile->op][which].whole) {
@@ -135,7 +145,7 @@ static void check_tile_partials(CadScratch *scratch, const Tile *tile) {
             double partials[OPERANDS] = {0.0, 0.0, 0.0};
             cad_op_partials(tile->op, 1 << which, at(tile->x[0].strip, i), at(tile->x[1].strip, i),
                             at(tile->x[2].strip, i), at(tile->v.strip, i), partials);
-            CHECK_SAME(at(p, i), partials[which]);
+            check_partial(at(p, i), partials[which]);
         }
     }
 }
@@ -296,6 +306,67 @@ static void strips_agree_with_all_steps(void) {
         }
     }
     cad_memory_free(scratch);
+}
+
+/* --- vectors of the core's own --- */
+
+static void check_near_value(double found, double expected) {
+    if (isfinite(expected)) {
+        CHECK_NEAR(found, expected, 2e-15 * (1.0 + fabs(expected)));
+        CHECK(expected != 0.0 || signbit(found) == signbit(expected));
+    } else {
+        CHECK_SAME(found, expected);
+    }
+}
+
+/* In places of their own, in those of an operand, and where numbers are put behind others. */
+static void check_vectors(const Tile *tile, ptrdiff_t step) {
+    const double nothing[CAD_TILE] = {0.0};
+    const CadStrip x = tile->x[0].strip, y = tile->x[1].strip, v = tile->v.strip;
+    Strip out = strip_of(nothing, tile->n, step);
+    cad_strip_value_near(tile->op, out.strip, x, y, x, tile->n);
+    for (size_t i = 0; i < tile->n; i++) {
+        check_near_value(at(out.strip, i), at(v, i));
+    }
+    if (x.step != 0) {
+        cad_strip_value_near(tile->op, x, x, y, x, tile->n);
+        for (size_t i = 0; i < tile->n; i++) {
+            CHECK_SAME(at(x, i), at(out.strip, i));
+        }
+    }
+    free(out.memory);
+}
+
+static void vectors_agree_with_single_numbers(void) {
+    static const ptrdiff_t steps[] = {1, -1, 2, 0};
+    Random random = {13};
+    for (CadOp op = CAD_OP_THIRD + 1; op < CAD_OP_COUNT; op++) {
+        check_subject(cad_op_info[op].name);
+        for (int i = 0; cad_vector_knows(op) && i < 16; i++) {
+            const ptrdiff_t chosen[OPERANDS] = {steps[i % 4], steps[i / 4], 1};
+            Points *points = i == 0 ? corner_points(op) : random_points(op, &random, 301);
+            for (size_t first = 0; first < points->count; first += CAD_TILE) {
+                const size_t rest = points->count - first;
+                Tile tile = tile_of(op, points, first, rest < CAD_TILE ? rest : CAD_TILE, chosen);
+                check_vectors(&tile, steps[i % 3]);
+                free_tile(&tile);
+            }
+            free(points);
+        }
+    }
+}
+
+/* Of each constant that has a way of its own, at all corners. */
+static void powers_agree_with_single_numbers(void) {
+    static const double exponents[] = {-2.0, -1.5, -0.5, 0.5, 1.5, 2.5, 3.0, 4.0};
+    for (size_t k = 0; k < sizeof exponents / sizeof *exponents; k++) {
+        double y = exponents[k], out[CORNERS];
+        const CadStrip x = {(double *)corners, 1}, exponent = {&y, 0}, to = {out, 1};
+        cad_strip_value_near(CAD_OP_power, to, x, exponent, x, CORNERS);
+        for (size_t i = 0; i < CORNERS; i++) {
+            check_near_value(out[i], pow(corners[i], y));
+        }
+    }
 }
 
 /* --- loops of one's own --- */
@@ -464,6 +535,8 @@ const Test kernel_tests[] = {
     TEST(strips_agree_at_corners),
     TEST(strips_of_one_number_agree_at_corners),
     TEST(strips_agree_with_all_steps),
+    TEST(vectors_agree_with_single_numbers),
+    TEST(powers_agree_with_single_numbers),
     TEST(loops_can_be_replaced),
     TEST(sums_of_any_length_are_right),
     TEST(products_agree_with_all_steps),

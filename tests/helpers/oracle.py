@@ -197,6 +197,7 @@ TWINS: dict[str, Twin] = {
     "sinh": mp.sinh,
     "cosh": mp.cosh,
     "tanh": mp.tanh,
+    "_sech_squared": lambda x: mp.sech(x) ** 2,
     "arcsinh": mp.asinh,
     "arccosh": mp.acosh,
     "arctanh": mp.atanh,

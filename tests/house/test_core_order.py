@@ -27,8 +27,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "kernels",
         [
-            {"kernels"},
-            {"digest", "factors", "loops", "masks", "pairs", "room", "whole"},
+            {"coefficients", "kernels"},
+            {"digest", "factors", "loops", "masks", "pairs", "room", "vectors", "whole"},
             {"directions", "exponentials", "series"},
             {"matrices"},
             {"stacks"},

@@ -100,6 +100,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "one of the results is there": (lambda x: [x[1], 2.0, x[1]], (np.array([0.5, 0.25]),)),
 }
 OPERATIONS = {name: getattr(cadiff, name) for name, *_ in binding.operations()}
+OPERATIONS["sech_squared"] = lambda x: np.cosh(x) ** -2.0
 
 
 # --- carrying out what the lines say -------------------------------------------------------------

@@ -396,8 +396,9 @@ def test_points_that_choose_otherwise(what: str, most: int) -> None:
         eager = EAGER[what](f)
         for _ in range(3):
             rng.shuffle(X)
-            same(program.batch(X, what=what), stacked([eager(x) for x in X]))
-            same(program.batch(X, what=what, threads=2), stacked([eager(x) for x in X]))
+            found = program.batch(X, what=what)
+            near(found, stacked([eager(x) for x in X]), rtol=1e-14)
+            same(program.batch(X, what=what, threads=2), found)
         stats = program.stats()
         assert len(stats["traces"]) == min(most, 32)
         assert (stats["eager"] == 0) == (most == 40)
@@ -531,7 +532,7 @@ def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:
         X = np.array([[rng.uniform(-1, 2) for _ in range(3)] for _ in range(count)])
         value, gradient = program.batch(X, what="value_and_grad")
         for x, v, g in zip(X, value, gradient, strict=True):
-            same((float(v), g), cadiff.value_and_grad(hinges)(x))
+            near((float(v), g), cadiff.value_and_grad(hinges)(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("what", ["value", "value_and_grad", "hessian"])
