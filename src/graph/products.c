@@ -101,6 +101,7 @@ static Side packed(CadGraph *graph, const CadId *products, size_t n, int view, s
 }
 
 CadId cad_graph_add_products(CadGraph *graph, const CadId *products, size_t n) {
+    enum { CALL = 256 }; /* what a product and an addition cost by themselves, in numbers moved */
     CadAxes axes;
     CadMade made;
     Side sides[2];
@@ -114,7 +115,7 @@ CadId cad_graph_add_products(CadGraph *graph, const CadId *products, size_t n) {
         even[j] = stand_evenly(graph, products, n, j + 1, &sides[j]);
         moved += even[j] ? 0 : rows * (size_t)sides[j].length;
     }
-    if (rows == 0 || moved > n * made.size) {
+    if (rows == 0 || moved > n * (made.size + CALL)) {
         return CAD_NO_ID;
     }
     for (int j = 0; j < 2; j++) {

@@ -94,7 +94,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"program"},
             {"maker"},
             {"chains"},
-            {"wanted", "levels", "places", "emit", "emit_numbers", "emit_arrays", "loops"},
+            {"wanted", "levels", "places", "emit", "emit_numbers", "emit_arrays", "loops", "products"},
             {"make", "run"},
         ],
     ),
