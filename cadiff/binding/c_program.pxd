@@ -152,6 +152,7 @@ cdef extern from "program/program.h" nogil:
     ctypedef struct CadDirections:
         const double *own
         double *results
+        size_t unit
 
     size_t cad_program_room_along(const CadProgram *program, size_t lanes)
     long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,

@@ -78,7 +78,7 @@ cdef class Code:
     cdef int set_natives(self) except -1
     cdef void choose_along(self) noexcept
     cdef size_t lanes(self, size_t n_points)
-    cdef long carry_along(self, double *room, const double *own, double *results,
+    cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2
 
 

@@ -524,13 +524,14 @@ cdef class Code:
         lanes = min(lanes, (n_points + 7) // 8 * 8)
         return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
 
-    cdef long carry_along(self, double *room, const double *own, double *results,
+    cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2:
         """Run it along some directions, in a workspace where what they share stands; answers as
-        `carry`."""
+        `carry`. Without any they are unit vectors, from one on."""
         cdef CadDirections directions
         cdef long missed
         directions.own = own
+        directions.unit = unit
         directions.results = results
         if self.program.has_calls:
             missed = cad_program_run_along(self.program, self.n_along, room, &directions, 0, n)

@@ -38,6 +38,7 @@ cdef class MatrixPlan:
     # By products: along which direction each goes, and for blocks of them which entries are read
     # from which places. Of a whole matrix each is a column, or a row, as it stands.
     cdef bint is_whole
+    cdef bint is_by_rows
     cdef bint adds                      # more than one number to an entry
     cdef cnp.ndarray seeds
     cdef list blocks

@@ -279,7 +279,7 @@ cdef class MatrixPlan:
         cdef Py_ssize_t n = self.n_colors
         if self.is_whole:
             data = np.empty(self.size)
-            lines = data.reshape(n, -1) if self.is_backward else data.reshape(-1, n).T
+            lines = data.reshape(n, -1) if self.is_by_rows else data.reshape(-1, n).T
         else:
             data = np.zeros(self.size)
         try:
@@ -292,17 +292,19 @@ cdef class MatrixPlan:
             if missed != -1:
                 return missed, outcome
             for begin, end, entries, places in self.blocks:
-                seeds = (
-                    np.eye(end - begin, n, begin) if self.is_whole else self.seeds[begin:end]
-                )
-                if self.is_whole and self.is_backward:
+                seeds = None
+                if not self.is_whole:
+                    seeds = self.seeds[begin:end]
+                elif room == NULL:
+                    seeds = np.eye(end - begin, n, begin)
+                if self.is_whole and self.is_by_rows:
                     results = lines[begin:end]
                 else:
                     results = np.empty((end - begin, code.program.n_results))
                 if room != NULL:
                     missed = code.carry_along(
-                        room, <const double *>cnp.PyArray_DATA(seeds),
-                        <double *>cnp.PyArray_DATA(results), end - begin,
+                        room, <const double *>(NULL if seeds is None else cnp.PyArray_DATA(seeds)),
+                        begin, <double *>cnp.PyArray_DATA(results), end - begin,
                     )
                 else:
                     missed = -1
@@ -314,7 +316,7 @@ cdef class MatrixPlan:
                     return -1, outcome  # whichever it is
                 if not self.is_whole:
                     put_chosen(data, entries, results, places, self.adds)
-                elif not self.is_backward:
+                elif not self.is_by_rows:
                     lines[begin:end] = results
         finally:
             if room != NULL:
@@ -407,9 +409,12 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         found, entries = symmetric_entries(found, entries if by_entries else None)
     plan.pattern = found if given is None else given
     plan.size = outputs.n * wrt.n if dense else plan.pattern.count
-    plan.is_whole = dense and given is None and not by_entries and is_full(found)
+    plan.is_whole = dense and given is None and not by_entries and (
+        is_full(found) or hessian and found.count == wrt.n * wrt.n  # no colours would save any
+    )
     if plan.is_whole:
         set_directions(plan, graph, wrt, outputs, backward or outputs.n < wrt.n)
+        plan.is_by_rows = plan.is_backward or hessian  # which is symmetric
         set_blocks(plan, outputs.n if plan.is_backward else wrt.n)
         return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices

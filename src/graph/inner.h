@@ -145,6 +145,15 @@ CadDerivatives cad_derivatives_apart(CadGraph *graph, CadDerivatives given, size
 /* Of listed numbers; where all are the same, one for all. */
 CadDerivatives cad_derivatives_listed(CadGraph *graph, const CadId *ids, size_t size);
 
+/* --- products.c --- */
+
+/* Whether a number is the first one of a product of two matrices, which is looked at then. */
+int cad_graph_is_product(CadGraph *graph, CadId first, CadAxes axes, CadMade *made);
+
+/* The sum of such products (two at least) that are laid out alike, as one product; CAD_NO_ID if it
+ * would take more to bring operands side by side than to add the products. */
+CadId cad_graph_add_products(CadGraph *graph, const CadId *products, size_t n);
+
 /* A walk over all elements of a shape, in order, with the places of views. */
 typedef struct Steps {
     int ndim;

@@ -259,10 +259,68 @@ static CadDerivatives add_elements(Pull *p, CadDerivatives sum, const CadId *ele
     return (CadDerivatives){cad_graph_make(p->graph, p->graph, &made), 1};
 }
 
+/* Whether two products go to the same numbers in the same way, and are laid out alike. */
+static int are_alike(const Pull *p, const Contribution *x, const Contribution *y) {
+    CadAxes of_x, of_y;
+    CadMade a, b;
+    return y->way == ALONG_VIEW && x->target == y->target && x->count == y->count &&
+           memcmp(p->words + x->at, p->words + y->at, 3 * x->count * sizeof *p->words) == 0 &&
+           cad_graph_is_product(p->graph, x->source.first, of_x, &a) &&
+           cad_graph_is_product(p->graph, y->source.first, of_y, &b) && a.shape[0] == b.shape[0] &&
+           a.shape[2] == b.shape[2] && memcmp(of_x[0], of_y[0], 3 * sizeof of_x[0][0]) == 0;
+}
+
+/* Have products that go where one of them does be one: the others are dropped. */
+static void collect_alike(Pull *p, Contribution *one) {
+    Contribution *const all = p->contributions;
+    size_t n = 0;
+    for (size_t k = one->next; k > 0; k = all[k - 1].next) {
+        n += (size_t)are_alike(p, one, &all[k - 1]);
+    }
+    CadId *const products = n > 0 ? cad_graph_room(p->graph, &p->room, n + 1) : NULL;
+    if (products == NULL) {
+        return;
+    }
+    products[0] = one->source.first;
+    for (size_t k = one->next, m = 1; k > 0; k = all[k - 1].next) {
+        if (are_alike(p, one, &all[k - 1])) {
+            products[m++] = all[k - 1].source.first;
+        }
+    }
+    const CadId sum = cad_graph_add_products(p->graph, products, n + 1);
+    if (sum == CAD_NO_ID) {
+        return;
+    }
+    for (size_t *next = &one->next; *next > 0;) {
+        Contribution *const other = &all[*next - 1];
+        if (are_alike(p, one, other)) {
+            *next = other->next;
+        } else {
+            next = &other->next;
+        }
+    }
+    one->source.first = sum;
+}
+
+/* Products of matrices that are added to the same numbers of an array become one. */
+static void collect_products(Pull *p, size_t i) {
+    enum { MOST_TARGETS = 8 };
+    int n = 0;
+    for (size_t k = p->latest[i]; k > 0 && n < MOST_TARGETS && p->graph->optimize;) {
+        Contribution *const given = &p->contributions[k - 1];
+        if (are_alike(p, given, given)) {
+            collect_alike(p, given);
+            n++;
+        }
+        k = given->next;
+    }
+}
+
 static CadDerivatives add_up(Pull *p, size_t i) {
     const CadId first = cad_graph_first(p->graph, i);
     const size_t size = cad_record_size(&p->graph->records[i]);
     CadDerivatives sum = none;
+    collect_products(p, i);
     for (int wholes = 1; wholes >= 0; wholes--) {
         for (size_t k = p->latest[i]; k > 0; k = p->contributions[k - 1].next) {
             const Contribution *given = &p->contributions[k - 1];
@@ -371,15 +429,43 @@ static int are_even(const CadId *ids, size_t count) {
     return 1;
 }
 
-/* Hand on, number by number, what an array that consists of numbers has received. */
+/* How many numbers from the first one on follow each other in one array. */
+static size_t length_of_stretch(CadGraph *graph, const CadId *ids, size_t count) {
+    const CadRecord *const record = cad_graph_record(graph, ids[0]);
+    const size_t behind = cad_record_is_array(record)
+                              ? record->of.array.size - (ids[0] - record->of.array.first)
+                              : 1;
+    const size_t most = behind < count ? behind : count;
+    size_t n = 1;
+    while (n < most && ids[n] == ids[0] + n) {
+        n++;
+    }
+    return n;
+}
+
+/* Hand on what an array that consists of numbers has received: along long stretches as it is, else
+ * number by number. */
 static void pull_numbers(Pull *p, const CadMade *made, const CadId *elements, CadDerivatives g) {
     const uint8_t *is_variable = p->active.variables + made->first;
-    for (size_t k = 0; k < made->size && p->graph->status == CAD_OK; k++) {
-        const CadId id = p->graph->lists[made->list + k];
+    const int has_variables = memchr(is_variable, 1, made->size) != NULL;
+    for (size_t k = 0; k < made->size && p->graph->status == CAD_OK;) {
+        const CadId *const ids = p->graph->lists + made->list + k, id = ids[0];
+        const size_t left = made->size - k;
+        const size_t n = elements != NULL || has_variables || left < LONG_LIST
+                             ? 1
+                             : length_of_stretch(p->graph, ids, left);
+        if (n >= LONG_LIST) {
+            const int64_t length = (int64_t)n, one = 1;
+            const CadDerivatives given = {g.first + g.step * (CadId)k, g.step};
+            accumulate_view(p, 1, &length, (CadNumbers){id, &one}, cad_derivatives_in_row(given));
+            k += n;
+            continue;
+        }
         const CadId given = elements != NULL ? elements[k] : g.first + g.step * (CadId)k;
         if (given != CAD_NO_ID && !is_variable[k] && is_active(p, id)) {
             accumulate(p, id, given);
         }
+        k++;
     }
 }
 

@@ -153,6 +153,29 @@ static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint
            m->uses[*former] == 1;
 }
 
+/* Bring the numbers at the latest list of places side by side: stretch by stretch, if these are
+ * long. */
+static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
+    enum { LONG_STRETCH = 64 };
+    size_t n = 0, end;
+    int32_t step;
+    for (size_t k = 0; k < size && n * LONG_STRETCH <= size; k = end) {
+        end = cad_maker_even_end(m, m->program->lists + listed, k, size, &step);
+        n += step == 1 ? 1 : end - k; /* those are not copied at once */
+    }
+    if (!m->joins || n * LONG_STRETCH > size) {
+        cad_maker_emit_take(m, listed, size, out);
+        return;
+    }
+    for (size_t k = 0; k < size; k = end) {
+        const int32_t *const places = m->program->lists + listed;
+        end = cad_maker_even_end(m, places, k, size, &step);
+        const CadPlaces x[3] = {{places[k], step}};
+        cad_maker_emit_vector(m, CAD_OP_positive, end - k, out + (int32_t)k, x);
+    }
+    m->program->n_lists = listed;
+}
+
 void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     const CadRecord *record = &m->graph->records[i];
     const uint32_t level = m->level[i], size = record->of.array.size;
@@ -185,7 +208,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     }
     switch ((CadRecordKind)record->kind) {
     case CAD_RECORD_PACK:
-        cad_maker_emit_take(m, listed, size, place);
+        emit_pack(m, listed, size, place);
         break;
     case CAD_RECORD_ADD_TO:
     case CAD_RECORD_ADD_BY:

@@ -71,6 +71,23 @@ static void find_mixed_levels(CadMaker *m) {
     cad_memory_free(early);
 }
 
+/* Products that are put together come before their time, though never before they can. */
+static void bring_products_together(CadMaker *m) {
+    const uint32_t n_levels = m->n_levels;
+    uint32_t *const early = cad_memory_zeroed(m->graph->n_records, sizeof *early);
+    uint32_t *const late = m->level;
+    if (early == NULL) {
+        fail(m);
+        return;
+    }
+    m->level = early;
+    find_earliest_levels(m);
+    m->level = late;
+    m->n_levels = n_levels;
+    cad_maker_bring_products_together(m, early);
+    cad_memory_free(early);
+}
+
 /* --- checks --- */
 
 /* How many numbers are computed on each level. */
@@ -241,6 +258,9 @@ static void find_levels(CadMaker *m, int early) {
         find_mixed_levels(m);
     } else {
         find_latest_levels(m);
+    }
+    if (!early && cad_maker_has_products(m)) {
+        bring_products_together(m);
     }
     place_checks(m);
     find_last_reads(m);

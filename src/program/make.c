@@ -7,8 +7,11 @@ static void emit_all(CadMaker *m) {
     CadByLevel sorted = cad_maker_sort_by_level(m);
     for (uint32_t level = 1; level < m->n_levels && m->status == CAD_OK; level++) {
         const uint32_t *begin = sorted.begin + 2 * (size_t)level;
-        for (uint32_t k = begin[0]; k < begin[1]; k++) {
-            cad_maker_emit_array(m, sorted.records[k]);
+        cad_maker_emit_products(m, sorted.records + begin[0], begin[1] - begin[0]);
+        for (uint32_t k = begin[0]; k < begin[1] && m->status == CAD_OK; k++) {
+            if (m->place[sorted.records[k]] == NOWHERE) {
+                cad_maker_emit_array(m, sorted.records[k]);
+            }
         }
         cad_maker_emit_singles(m, sorted.records + begin[1], begin[2] - begin[1], level);
         cad_maker_emit_checks(m, level);

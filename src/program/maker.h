@@ -235,6 +235,18 @@ void cad_maker_emit_results(CadMaker *m);
 /* Have those guards compared that are to be after a level. */
 void cad_maker_emit_checks(CadMaker *m, uint32_t level);
 
+/* --- products.c --- */
+
+/* Whether there are several products, which may have an operand in common. */
+int cad_maker_has_products(const CadMaker *m);
+
+/* Have small products with one operand in common computed on one level, if none of them is to come
+ * before its earliest one. */
+void cad_maker_bring_products_together(CadMaker *m, const uint32_t *early);
+
+/* Of the arrays of one level, products with one operand in common. */
+void cad_maker_emit_products(CadMaker *m, const uint32_t *records, size_t count);
+
 /* --- emit_numbers.c, emit_arrays.c --- */
 
 /* Operations on single numbers, all of one level. */

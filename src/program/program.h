@@ -166,11 +166,13 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
 /* Many directions: the inputs that are shared stand in their places. Of the others each direction
- * has a row in `own`, and one in `results`. Only what differs has lanes, one behind the other, and
- * vectors of all lanes are multiplied by a matrix at once. */
+ * has a row in `own`, and one in `results`; where `own` is NULL, directions are unit vectors, from
+ * the one along `unit` on. Only what differs has lanes, one behind the other, and vectors of all
+ * lanes are multiplied by a matrix at once: products with unit vectors are columns of it. */
 typedef struct CadDirections {
     const double *own;
     double *results;
+    size_t unit;
 } CadDirections;
 
 /* Numbers in a workspace, which is made ready as for one lane. */

@@ -530,13 +530,33 @@ void cad_program_read(const CadProgram *program, const double *room, double *res
 /* Lanes: the numbers that are not shared stand `width` apart. */
 typedef struct Along {
     double *at;
-    int32_t n_shared;
+    int32_t n_shared, n_inputs;
     ptrdiff_t width;
     size_t count;
+    ptrdiff_t unit; /* of the first lane, or -1: directions are no unit vectors */
 } Along;
 
 static Places places_of_lane(const Along *along, size_t lane) {
     return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared};
+}
+
+/* out (lanes x p) = the unit vectors of lanes b (n x p), as far as these are among the n numbers
+ * that begin at a place, so far apart. 0 if they are no unit vectors. */
+static int take_rows(const Along *along, CadMatrix out, int64_t place, ptrdiff_t apart,
+                     CadMatrix b, size_t n, size_t p) {
+    if (along->unit < 0 || place < along->n_shared || place >= along->n_inputs || apart < 1) {
+        return 0;
+    }
+    for (ptrdiff_t lane = 0; lane < (ptrdiff_t)along->count; lane++) {
+        const ptrdiff_t behind = along->unit + lane - (ptrdiff_t)(place - along->n_shared);
+        const ptrdiff_t k = behind / apart;
+        const int is_there = behind >= 0 && behind % apart == 0 && k < (ptrdiff_t)n;
+        double *const to = out.data + lane * out.row;
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)p; i++) {
+            to[i * out.column] = is_there ? b.data[k * b.row + i * b.column] : 0.0;
+        }
+    }
+    return 1;
 }
 
 /* Vectors of all lanes times one matrix are one product of matrices: with lanes for rows,
@@ -555,6 +575,7 @@ static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     do {
         CadMatrix out = matrix_of_values(&walk, 0, 0, 2), a = matrix_of_values(&walk, 1, 0, 1);
         CadMatrix b = matrix_of_values(&walk, 2, 1, 2);
+        const size_t p = (size_t)core[shares_left ? 0 : 2];
         if (shares_left) {
             out.column = out.row;
             const CadMatrix vector = b;
@@ -562,7 +583,9 @@ static int run_product_of_lanes(CadPlan *plan, const Along *along) {
             a = (CadMatrix){vector.data, 0, vector.row};
         }
         out.row = a.row = along->width;
-        cad_multiply_matrices(out, a, b, along->count, n, (size_t)core[shares_left ? 0 : 2]);
+        if (!take_rows(along, out, walk.at[shares_left ? 2 : 1], a.column, b, n, p)) {
+            cad_multiply_matrices(out, a, b, along->count, n, p);
+        }
     } while (advance(&walk));
     return 1;
 }
@@ -589,13 +612,21 @@ size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end) {
     const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
-    Along along = {cad_program_places(program, 1, room), (int32_t)n_shared,
-                   (ptrdiff_t)(program->n_places - n_shared), lanes};
+    Along along = {.at = cad_program_places(program, 1, room),
+                   .n_shared = (int32_t)n_shared,
+                   .n_inputs = (int32_t)program->n_inputs,
+                   .width = (ptrdiff_t)(program->n_places - n_shared)};
     for (size_t first = begin; first < end; first += along.count) {
         along.count = end - first < lanes ? end - first : lanes;
+        along.unit = directions->own == NULL ? (ptrdiff_t)(directions->unit + first) : -1;
         for (size_t lane = 0; lane < along.count; lane++) {
-            memcpy(along.at + n_shared + (ptrdiff_t)lane * along.width,
-                   directions->own + (first + lane) * n_own, n_own * sizeof *along.at);
+            double *const own = along.at + n_shared + (ptrdiff_t)lane * along.width;
+            if (directions->own == NULL) {
+                memset(own, 0, n_own * sizeof *own);
+                own[directions->unit + first + lane] = 1.0;
+            } else {
+                memcpy(own, directions->own + (first + lane) * n_own, n_own * sizeof *own);
+            }
         }
         for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
             const long missed = run_along(program, &program->code[k], &along);

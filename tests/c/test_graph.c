@@ -94,17 +94,22 @@ static void check_along(Case *c, CadId direction, size_t n, const CadId *roots, 
                            ends, n_roots, &rest) == CAD_OK);
     CHECK_COUNT(rest->n_shared, part.n_given);
     CHECK_COUNT(rest->n_inputs, part.n_given + n);
-    for (size_t k = 0; k < DIRECTIONS * n; k++) {
-        own[k] = inputs[c->n + k % n] * ((double)(k / n) - 1.0);
-    }
-    for (size_t lanes = 1; lanes <= MOST_LANES; lanes++) {
+    for (size_t turn = 0; turn < 2 * MOST_LANES; turn++) {
+        const int are_units = turn >= MOST_LANES; /* the last ones there are */
+        const size_t lanes = turn % MOST_LANES + 1, unit = n < DIRECTIONS ? 0 : n - DIRECTIONS;
+        const size_t count = are_units && n < DIRECTIONS ? n : DIRECTIONS;
+        for (size_t k = 0; k < count * n; k++) {
+            own[k] = are_units ? (double)(k % n == unit + k / n)
+                               : inputs[c->n + k % n] * ((double)(k / n) - 1.0);
+        }
         double *const room = test_memory(cad_program_room_along(rest, lanes) + 1, sizeof *room);
-        const CadDirections directions = {own, results};
+        const CadDirections directions = {
+            .own = are_units ? NULL : own, .results = results, .unit = unit};
         cad_program_prepare(rest, 1, room);
         CHECK(run(point, inputs, cad_program_places(rest, 1, room)) == -1);
         CHECK(cad_program_run_along(rest, lanes, room, &directions, 0, 1) == -1);
-        CHECK(cad_program_run_along(rest, lanes, room, &directions, 1, DIRECTIONS) == -1);
-        for (size_t k = 0; k < DIRECTIONS; k++) {
+        CHECK(cad_program_run_along(rest, lanes, room, &directions, 1, count) == -1);
+        for (size_t k = 0; k < count; k++) {
             memcpy(both, inputs, c->n * sizeof *both);
             memcpy(both + c->n, own + k * n, n * sizeof *both);
             CHECK(run(whole, both, expected) == -1);
@@ -690,7 +695,7 @@ static void what_varies_is_told_from_what_does_not(void) {
           CAD_OK);
     const double own[4] = {1.0, 2.0, 3.0, 20.0};
     double results[12];
-    const CadDirections directions = {own, results};
+    const CadDirections directions = {.own = own, .results = results};
     double *const room = test_memory(cad_program_room_along(program, 3), sizeof *room);
     cad_program_prepare(program, 1, room);
     *cad_program_places(program, 1, room) = 7.0;

@@ -59,6 +59,10 @@ NUMBERS: dict[str, Function] = {
     "scattered": scattered,
     "packed": packed,
     "cumsum": lambda x: np.sum(np.sin(np.cumsum(W @ x))),
+    "behind": lambda x: np.sum(np.tanh(W[:, 3:] @ x[3:]) * (x[:7] @ S[0, :7, :1])),
+    "every second": lambda x: np.sum(np.exp(W[:, ::2] @ x[::2]) * np.sin(x[1::2] @ W[:35])[0]),
+    "chains": lambda x: np.sum(np.exp(-np.square(np.sin(W @ x) - 2.0 * (W @ x))) / (1.0 + x[0])),
+    "broadcast": lambda x: np.sum(np.sin(-(W[:, None, :9] * x[:9]) * x[9:16, None]) * W[0, 0]),
 }
 
 ARRAYS: dict[str, Function] = {
