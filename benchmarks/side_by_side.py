@@ -3,7 +3,7 @@
 Value and gradient (or what the problem asks) by hand in NumPy, by cadiff eagerly and compiled, and
 by JAX, PyTorch and autograd in their best forms, where they are installed. Results are compared
 with those by hand before anything is timed, and those by hand with differences. What counts is the
-least mean of interleaved rounds. The table is measured twice, in processes of their own: on one
+least time in interleaved rounds. The table is measured twice, in processes of their own: on one
 core, and on all. It names the problems at which another package is faster, and says why.
 
     python -m benchmarks.side_by_side --only lstm --cores one
@@ -531,14 +531,18 @@ def table(only: str, rounds: int) -> int:
 
 
 def measured(contest: Contest, rounds: int) -> dict[str, float]:
-    """Seconds of each runner: the least mean of all rounds."""
+    """Seconds of each runner: the least of all rounds."""
     calls = {name: runner.call for name, runner in contest.runners.items()}
     if rounds == 1:
         timings = interleave(calls, rounds=1, seconds=0.0)
     else:
         first = interleave(calls, rounds=1, seconds=0.0)
         is_long = any(first.seconds(name).low > LONG for name in calls)
-        timings = interleave(calls, rounds=FEW_ROUNDS if is_long else rounds, seconds=0.02)
+        # What others do on the machine spoils no time of a process; on several cores, that of its
+        # threads would be added up.
+        alone = threads() == 1
+        rounds = FEW_ROUNDS if is_long else rounds
+        timings = interleave(calls, rounds=rounds, seconds=0.02, shared=alone)
     return {name: timings.seconds(name).low for name in calls}
 
 
