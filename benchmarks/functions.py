@@ -423,7 +423,7 @@ def timed(case: str, calls: Calls) -> Times:
     """Time the three in turns; once more, and longer, what seems to be above a limit."""
     ways = {"plain": calls.plain, "eager": calls.eager, "compiled": calls.compiled}
     found = {name: float("inf") for name in ways}
-    for rounds in (ROUNDS, AGAIN):
+    for rounds in (ROUNDS, AGAIN) if calls.elements < MANY // 10 else (ROUNDS,):
         timings = interleave(ways, rounds=rounds, seconds=SECONDS, shared=True)
         found = {name: min(found[name], timings.seconds(name).low) for name in ways}
         times = Times(case, calls.elements, **found)

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -41,6 +41,9 @@ COMPILED = "compiled"
 OURS = (PLAIN, HAND, EAGER, COMPILED)
 WRITTEN_OUT = "jax, written out"
 
+Peers: TypeAlias = Mapping[str, Library]
+NOBODY: Peers = {}
+
 STEP = 1e-6
 OF_DIFFERENCES = 1e-5
 SINGLE = 1e-4  # of the largest number, in single precision
@@ -58,7 +61,7 @@ class Problem(NamedTuple):
     name : str
         Which `--only` looks for.
     make : callable
-        The contest; its runners are the columns.
+        `make(peers=…)`: the contest; its runners are the columns.
     reach : float
         Microseconds to reach compiled, on one core of the machine on which the goals were set.
     why : str
@@ -66,13 +69,13 @@ class Problem(NamedTuple):
     """
 
     name: str
-    make: Callable[[], Contest]
+    make: Callable[..., Contest]
     reach: float
     why: str
 
 
 @cache
-def peers() -> dict[str, Library]:
+def installed() -> dict[str, Library]:
     """Those that are installed."""
     return {name: peer for name, peer in libraries.peers().items() if peer is not None}
 
@@ -96,6 +99,7 @@ def gradients(
     f: Callable[[Library, Any], Any],
     at: Any,
     by_hand: Callable[[Any], Any],
+    peers: Peers,
     *,
     single: bool = False,
     forms: Mapping[str, Callable[[Library, Any], Any]] | None = None,
@@ -112,6 +116,8 @@ def gradients(
         The point.
     by_hand : callable
         Of the point: value and gradient.
+    peers : mapping
+        Other packages that take part.
     single : bool
         Whether all is in single precision.
     forms : mapping
@@ -128,9 +134,9 @@ def gradients(
         EAGER: Runner(partial(cadiff.value_and_grad(ours), at), expected),
         COMPILED: Runner(recorded(cadiff.compile(ours).value_and_grad, at), expected),
     }
-    forms = dict.fromkeys(peers(), f) | {**(forms or {})}
+    forms = dict.fromkeys(peers, f) | {**(forms or {})}
     for name, form in forms.items():
-        peer = peers().get(name.partition(",")[0])
+        peer = peers.get(name.partition(",")[0])
         if peer is not None:
             runners[name] = Runner(peer.gradient(partial(form, peer), at), expected)
     return Contest(work, runners, SINGLE if single else RTOL)
@@ -154,7 +160,7 @@ def check_by_differences(work: str, f: Callable[[Any], Any], at: Any, gradient: 
     compare(f"{work}: {HAND}", [sum(terms), scale], [difference, scale], OF_DIFFERENCES)
 
 
-def kalman(steps: int) -> Contest:
+def kalman(steps: int, *, peers: Peers = NOBODY) -> Contest:
     """A filter of two numbers, by `solve` and `slogdet`."""
     data = sequences.tracking_data(steps)
 
@@ -167,10 +173,10 @@ def kalman(steps: int) -> Contest:
 
     by_hand = partial(sequences.tracking_gradient, data)
     work = f"Kalman filter, {steps} steps, 2 x 2"
-    return gradients(work, f, data.parameters, by_hand, forms={WRITTEN_OUT: written_out})
+    return gradients(work, f, data.parameters, by_hand, peers, forms={WRITTEN_OUT: written_out})
 
 
-def markov(states: int, steps: int, *, by_max: bool) -> Contest:
+def markov(states: int, steps: int, *, by_max: bool, peers: Peers = NOBODY) -> Contest:
     """A hidden Markov model by logsumexp, or by what that stands for."""
     data = sequences.chain_data(states, steps)
 
@@ -184,10 +190,10 @@ def markov(states: int, steps: int, *, by_max: bool) -> Contest:
     work = f"hidden Markov model, {states} states x {steps}, {'max' if by_max else 'logsumexp'}"
     by_hand = partial(sequences.chain_gradient, data)
     ours = by_its_parts if by_max else f
-    return gradients(work, ours, data.parameters, by_hand, forms=dict.fromkeys(peers(), f))
+    return gradients(work, ours, data.parameters, by_hand, peers, forms=dict.fromkeys(peers, f))
 
 
-def lstm(steps: int, cells: int, inputs: int) -> Contest:
+def lstm(steps: int, cells: int, inputs: int, *, peers: Peers = NOBODY) -> Contest:
     """A recurrent network, one sequence."""
     data = sequences.cells_data(steps, cells, inputs)
 
@@ -198,10 +204,10 @@ def lstm(steps: int, cells: int, inputs: int) -> Contest:
     at_once = partial(f, at_once=True)
     work = f"LSTM, {steps} steps, {cells} cells, {inputs} inputs"
     by_hand = partial(sequences.cells_gradient, data)
-    return gradients(work, f, data.parameters, by_hand, forms=dict.fromkeys(peers(), at_once))
+    return gradients(work, f, data.parameters, by_hand, peers, forms=dict.fromkeys(peers, at_once))
 
 
-def bodies(count: int, steps: int) -> Contest:
+def bodies(count: int, steps: int, *, peers: Peers = NOBODY) -> Contest:
     """Bodies that attract each other."""
     data = sequences.bodies_data(count, steps)
 
@@ -209,10 +215,10 @@ def bodies(count: int, steps: int) -> Contest:
         return sequences.energy(library.np, library.own(data), p, library.loop)
 
     by_hand = partial(sequences.bodies_gradient, data)
-    return gradients(f"n-body, {count} bodies, {steps} steps", f, data.parameters, by_hand)
+    return gradients(f"n-body, {count} bodies, {steps} steps", f, data.parameters, by_hand, peers)
 
 
-def mixture(dimensions: int, parts: int, points: int) -> Contest:
+def mixture(dimensions: int, parts: int, points: int, *, peers: Peers = NOBODY) -> Contest:
     """A mixture of Gaussians, as ADBench has it, in arrays."""
     data = model_problems.mixture_data(dimensions, parts, points)
 
@@ -220,10 +226,12 @@ def mixture(dimensions: int, parts: int, points: int) -> Contest:
         return model_problems.density(library.np, library.summed, library.own(data), p)
 
     work = f"Gaussian mixture, d {dimensions}, k {parts}, n {points}"
-    return gradients(work, f, data.parameters, partial(model_problems.mixture_gradient, data))
+    return gradients(
+        work, f, data.parameters, partial(model_problems.mixture_gradient, data), peers
+    )
 
 
-def network(batch: int, *, single: bool) -> Contest:
+def network(batch: int, *, single: bool, peers: Peers = NOBODY) -> Contest:
     """A network with one hidden layer, in single or double precision."""
     data = array_problems.network_data(batch)
     if single:
@@ -236,20 +244,22 @@ def network(batch: int, *, single: bool) -> Contest:
     by_hand = partial(array_problems.network_backpropagation, data)
     layers = "-".join(map(str, array_problems.LAYERS))
     work = f"network {layers}, float{32 if single else 64}, batch {batch}"
-    return gradients(work, f, data.weights, by_hand, single=single)
+    return gradients(work, f, data.weights, by_hand, peers, single=single)
 
 
-def waves(n: int) -> Contest:
+def waves(n: int, *, peers: Peers = NOBODY) -> Contest:
     """Elementwise operations and a sum."""
 
     def f(library: Library, x: Any) -> Any:
         return model_problems.waves(library.np, x)
 
     x = array_problems.chain_point(n)
-    return gradients(f"Σ tanh(x) exp(-x²) + sin(x), {n:,}", f, x, model_problems.waves_gradient)
+    return gradients(
+        f"Σ tanh(x) exp(-x²) + sin(x), {n:,}", f, x, model_problems.waves_gradient, peers
+    )
 
 
-def process(n: int) -> Contest:
+def process(n: int, *, peers: Peers = NOBODY) -> Contest:
     """The likelihood of a Gaussian process."""
     p, squares, y = factor_contests.observations(n)
 
@@ -260,13 +270,13 @@ def process(n: int) -> Contest:
     def by_hand(p: Any) -> Any:
         return factor_contests.likelihood_by_hand(p, squares, y)
 
-    return gradients(f"Gaussian process by cholesky, n={n}", f, p, by_hand)
+    return gradients(f"Gaussian process by cholesky, n={n}", f, p, by_hand, peers)
 
 
 # --- other derivatives ---------------------------------------------------------------------------
 
 
-def hessian(n: int) -> Contest:
+def hessian(n: int, *, peers: Peers = NOBODY) -> Contest:
     """The Hessian of a layer."""
     data = model_problems.layer_data(n)
 
@@ -281,12 +291,12 @@ def hessian(n: int) -> Contest:
         EAGER: Runner(partial(cadiff.hessian(ours), data.x), expected),
         COMPILED: Runner(recorded(cadiff.compile(ours).hessian, data.x), expected),
     }
-    for name, peer in peers().items():
+    for name, peer in peers.items():
         runners[name] = Runner(peer.hessian(partial(f, peer), data.x), expected)
     return Contest(f"Hessian of Σ tanh(A x), n={n}", runners)
 
 
-def points(count: int, n: int) -> Contest:
+def points(count: int, n: int, *, peers: Peers = NOBODY) -> Contest:
     """Values and gradients at many points: a loop for a program, arrays for all others."""
     X = array_problems.chain_point(count * n).reshape(count, n)
     if n == 10:
@@ -309,7 +319,7 @@ def points(count: int, n: int) -> Contest:
         ),
         COMPILED: Runner(batch, (values, gradient)),
     }
-    for name, peer in peers().items():
+    for name, peer in peers.items():
         if name == "jax":
             one = partial(of_rows, peer.np)
             call = peer.of_rows(lambda x, one=one: one(x[None, :]), [X], by=1)
@@ -320,7 +330,7 @@ def points(count: int, n: int) -> Contest:
     return Contest(work, runners)
 
 
-def options(n: int) -> Contest:
+def options(n: int, *, peers: Peers = NOBODY) -> Contest:
     """The price of an option and its derivatives by all terms, for many rows."""
     columns = model_problems.options_data(n)
     prices, slopes = model_problems.option_prices_gradient(*columns)
@@ -344,7 +354,7 @@ def options(n: int) -> Contest:
         EAGER: Runner(partial(eager, columns), (total, slopes)),
         COMPILED: Runner(recorded(of_each, *columns), (prices, slopes)),
     }
-    for name, peer in peers().items():
+    for name, peer in peers.items():
         if name == "jax":
             one = partial(model_problems.option_price, peer.np, peer.below)
             runners[name] = Runner(peer.of_rows(one, columns, by=4), (prices, slopes))
@@ -354,7 +364,7 @@ def options(n: int) -> Contest:
     return Contest(work, runners)
 
 
-def reprojections(n: int) -> Contest:
+def reprojections(n: int, *, peers: Peers = NOBODY) -> Contest:
     """The sparse Jacobian of distances between what is seen and what should be."""
     data = array_problems.adjustment_data(n)
     f = array_problems.make_adjustment(data, Cadiff.np)
@@ -369,8 +379,8 @@ def reprojections(n: int) -> Contest:
         COMPILED: Runner(entries(recorded(compiled, data.x)), expected),
     }
     for name in ("jax", "torch"):
-        if name in peers():
-            peer = peers()[name]
+        if name in peers:
+            peer = peers[name]
             one = partial(model_problems.reprojection, peer.np)
             columns = [model_problems.seen_of_each(data), data.seen]
             call = peer.of_rows(one, columns, by=1)
@@ -506,7 +516,7 @@ def table(only: str, rounds: int) -> int:
     """Measure in this process, and print each row as soon as it is there."""
     print(f"{machine()}, {libraries.versions() or 'no other package'}.")
     for name in libraries.PEERS:
-        if name not in peers():
+        if name not in installed():
             print(f"{name} is skipped: it is not installed.")
     print()
     show(COLUMNS)
@@ -515,7 +525,7 @@ def table(only: str, rounds: int) -> int:
     for problem in PROBLEMS:
         if not re.search(only, problem.name):
             continue
-        contest = problem.make()
+        contest = problem.make(peers=installed())
         try:
             for name in contest.runners:
                 contest.check(name)
