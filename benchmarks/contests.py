@@ -83,15 +83,16 @@ class Runner(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """A work, and the ways of doing it by name."""
+    """A work, the ways of doing it by name, and how far off a result may be."""
 
     work: str
     runners: dict[str, Runner]
+    rtol: float = RTOL
 
     def check(self, name: str) -> None:
         """Raise WrongNumbersError unless a runner's result is right."""
         runner = self.runners[name]
-        compare(f"{self.work}: {name}", runner.call(), runner.expected)
+        compare(f"{self.work}: {name}", runner.call(), runner.expected, self.rtol)
 
 
 def compare(what: str, result: Any, expected: Any, rtol: float = RTOL) -> None:

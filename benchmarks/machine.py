@@ -16,7 +16,7 @@ from benchmarks import by_hand
 from benchmarks.contests import UnavailableError
 from cadiff import binding
 
-__all__ = ["machine"]
+__all__ = ["BLAS_VARIABLES", "machine"]
 
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 

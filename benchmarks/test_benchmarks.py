@@ -23,6 +23,7 @@ from benchmarks import (
     mapping_contests,
     optimize_contests,
     program_contests,
+    side_by_side,
     vectors,
 )
 from benchmarks.contests import Contest, RecordedProblem, UnavailableError
@@ -62,6 +63,7 @@ def program_contest(make: Callable[[], Contest]) -> Contest:
         + call_contests.CONTESTS
         + mapping_contests.CONTESTS
         + optimize_contests.CONTESTS
+        + side_by_side.CONTESTS
         for name in names
     ],
 )

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .derivatives import Case
+from .derivatives import Case, Drawn
 
 LOOSE = 1e-12  # sums in another order: real numbers are transformed as such
 
 
 def arrays(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], tuple[Any, ...]]:
-    return lambda rng: tuple(rng.normal(size=shape) for shape in shapes)
+    return Drawn(lambda rng, of: tuple(rng.normal(size=shape) for shape in of), shapes)
 
 
 def both(z: Any) -> tuple[Any, Any]:

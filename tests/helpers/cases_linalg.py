@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .derivatives import Case
+from .derivatives import Case, Drawn
 
 Draw = Callable[[np.random.Generator], tuple[Any, ...]]
 
@@ -20,12 +20,14 @@ LOOSE = 1e-13  # values that another algorithm of LAPACK, or another order of su
 
 
 def arrays(*shapes: tuple[int, ...]) -> Draw:
-    return lambda rng: tuple(rng.normal(size=shape) for shape in shapes)
+    return Drawn(lambda rng, of: tuple(rng.normal(size=shape) for shape in of), shapes)
 
 
 def with_matrix(make: Callable[..., Any], *shapes: tuple[int, ...]) -> Draw:
     """A matrix of a kind, of the first shape, and arrays of the others."""
-    return lambda rng: (make(rng, *shapes[0]), *(rng.normal(size=shape) for shape in shapes[1:]))
+    return Drawn(
+        lambda rng, of: (make(rng, *of[0]), *(rng.normal(size=shape) for shape in of[1:])), shapes
+    )
 
 
 def regular(rng: np.random.Generator, *shape: int) -> Any:
@@ -63,12 +65,12 @@ def graded(rng: np.random.Generator, *shape: int) -> Any:
 def spread(shape: tuple[int, ...]) -> Draw:
     """Absolute values apart from each other and from 0."""
 
-    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
-        size = int(np.prod(shape))
+    def draw(rng: np.random.Generator, of: tuple[tuple[int, ...], ...]) -> tuple[Any, ...]:
+        size = int(np.prod(of[0]))
         sizes = 0.3 * rng.permutation(size) + rng.uniform(0.5, 0.6, size)
-        return ((sizes * rng.choice([-1.0, 1.0], size)).reshape(shape),)
+        return ((sizes * rng.choice([-1.0, 1.0], size)).reshape(of[0]),)
 
-    return draw
+    return Drawn(draw, (shape,))
 
 
 def transposed(x: Any) -> Any:

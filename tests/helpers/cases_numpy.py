@@ -13,7 +13,7 @@ import numpy as np
 import cadiff
 
 from . import cases_fft
-from .derivatives import Case
+from .derivatives import Case, Drawn
 
 VERSION = tuple(int(number) for number in np.__version__.split(".")[:2])
 
@@ -26,49 +26,53 @@ Draw = Callable[[np.random.Generator], tuple[Any, ...]]
 
 def normal(*shapes: Shape) -> Draw:
     """Arrays of normal deviates."""
-    return lambda rng: tuple(np.asarray(rng.normal(size=shape))[()] for shape in shapes)
+    return Drawn(
+        lambda rng, of: tuple(np.asarray(rng.normal(size=shape))[()] for shape in of), shapes
+    )
 
 
 def positive(*shapes: Shape) -> Draw:
     """Arrays of numbers between 0.5 and 2."""
-    return lambda rng: tuple(np.asarray(rng.uniform(0.5, 2.0, shape))[()] for shape in shapes)
+    return Drawn(
+        lambda rng, of: tuple(np.asarray(rng.uniform(0.5, 2.0, shape))[()] for shape in of), shapes
+    )
 
 
 def distinct(*shapes: Shape) -> Draw:
     """Arrays whose elements are far apart, in any order; none near a whole or half number."""
 
-    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
+    def draw(rng: np.random.Generator, of: tuple[Shape, ...]) -> tuple[Any, ...]:
         arrays = []
-        for shape in shapes:
+        for shape in of:
             n = int(np.prod(shape))
             order = rng.permutation(n) - n // 2 + 0.25
             arrays.append((order + rng.uniform(-0.05, 0.05, n)).reshape(shape))
         return tuple(arrays)
 
-    return draw
+    return Drawn(draw, shapes)
 
 
 def with_nan(*shapes: Shape) -> Draw:
     """As `distinct`, with nan in every fourth place."""
 
-    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
-        arrays = distinct(*shapes)(rng)
+    def draw(rng: np.random.Generator, of: tuple[Shape, ...]) -> tuple[Any, ...]:
+        arrays = distinct(*of)(rng)
         for x in arrays:
             x.reshape(-1)[1::4] = np.nan
         return arrays
 
-    return draw
+    return Drawn(draw, shapes)
 
 
 def with_zeros(shape: Shape, *places: int) -> Draw:
     """Normal deviates with zeros at places of the flat array."""
 
-    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
-        x = rng.normal(size=shape)
+    def draw(rng: np.random.Generator, of: tuple[Shape, ...]) -> tuple[Any, ...]:
+        x = rng.normal(size=of[0])
         x.reshape(-1)[list(places)] = 0.0
         return (x,)
 
-    return draw
+    return Drawn(draw, (shape,))
 
 
 def fixed(*arrays: Any) -> Draw:

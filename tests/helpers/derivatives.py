@@ -29,6 +29,25 @@ STEP = 2.0**-9  # the error of the difference quotient is that of 4th order: 1.5
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Arguments of some shapes; the same can be drawn of others.
+
+    Attributes
+    ----------
+    make : callable
+        `make(rng, shapes)`: a tuple of arrays.
+    shapes : tuple of tuple of int
+        One for each argument.
+    """
+
+    make: Callable[[np.random.Generator, tuple[tuple[int, ...], ...]], tuple[Any, ...]]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def __call__(self, rng: np.random.Generator) -> tuple[Any, ...]:
+        return self.make(rng, self.shapes)
+
+
+@dataclass(frozen=True)
 class Case:
     """One way to call one function.
 
