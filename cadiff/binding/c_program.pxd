@@ -42,6 +42,7 @@ cdef extern from "program/program.h" nogil:
         size_t n_results
         size_t n_operations
         size_t n_places
+        size_t n_whole
         size_t n_checks
         size_t n_code
         size_t n_singles

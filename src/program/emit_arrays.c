@@ -174,7 +174,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     if (in_place) {
         cad_maker_keep_block(m, level, m->place[former]);
     }
-    place = in_place ? m->place[former] : cad_maker_take_block(m, size);
+    place = in_place ? m->place[former] : cad_maker_take_array(m, size);
     m->place[i] = place;
     cad_maker_release_after(m, m->last[i], place, size);
     if (m->status != CAD_OK) {

@@ -24,13 +24,18 @@ typedef enum CadStepKind {
     CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE. If `n`, it
                     is the input at y, to whose numbers the place z refers */
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
+    CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n` */
 } CadStepKind;
 
+/* Tiles are turns of a loop, in each of which an instruction goes on where it was: a vector by its
+ * `n` numbers, a plan, view by view, by what stands in `extra`. A sum from all turns is there
+ * before them: it has no `n` of numbers that begin as zeros. Places from `n_whole` on are written
+ * anew in each turn, and stay where they are. */
 typedef struct CadInstruction {
     uint16_t kind;
     uint16_t op;
     uint32_t n;
-    uint32_t fused; /* so many vectors from here on go tile by tile */
+    uint32_t fused; /* so many instructions are carried out from here on: 1, but for tiles */
     int32_t out;
     int32_t x, y, z;
     int32_t sx, sy, sz;
@@ -83,9 +88,10 @@ typedef struct CadProgram {
     size_t n_inputs;
     size_t n_shared;     /* of the first inputs, which all directions have in common */
     size_t n_places;     /* that are no constants */
+    size_t n_whole;      /* of these the first ones, which are not those of tiles */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
-    int has_arrays;      /* plans: lanes of points go one by one */
+    int has_arrays;      /* plans, or tiles: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
     int has_calls;
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.

@@ -128,13 +128,6 @@ static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t 
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
-static inline void run_vector(const CadInstruction *i, const Places *places, size_t first,
-                              size_t n) {
-    cad_strip_value((CadOp)i->op, strip(places, i->out, 1, first),
-                    strip(places, i->x, i->sx, first), strip(places, i->y, i->sy, first),
-                    strip(places, i->z, i->sz, first), n);
-}
-
 /* A clock, and what it takes to read it. */
 typedef struct Stopwatch {
     double (*now)(void);
@@ -146,32 +139,24 @@ static double seconds_since(const Stopwatch *watch, double begun) {
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. With
- * a clock, what each takes is added to its seconds. */
-static void run_fused(const CadInstruction *code, const Places *places, const Stopwatch *watch,
-                      double *seconds) {
-    for (size_t first = 0; first < code->n; first += CAD_TILE) {
-        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
-        for (uint32_t k = 0; k < code->fused; k++) {
-            const double begun = watch != NULL ? watch->now() : 0.0;
-            run_vector(&code[k], places, first, n);
-            if (watch != NULL) {
-                seconds[k] += seconds_since(watch, begun);
-            }
-        }
-    }
+/* Where the number at place 0 of a view would be, in one of the turns of tiles. */
+static double *base_of_view(const Places *places, CadPlan *plan, int view, size_t turn) {
+    double *const base = base_of(places, cad_plan_view(plan, view)[0]);
+    return turn == 0 ? base : base + cad_plan_extra(plan)[view] * (int64_t)turn;
 }
 
-static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept) {
+static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept,
+                            size_t turn) {
     start_walk_in(walk, places->own, plan, kept);
     for (int k = 0; k < plan->n_views; k++) {
-        walk->values[k] = base_of(places, walk->at[k]);
+        walk->values[k] = base_of_view(places, plan, k, turn);
     }
 }
 
-static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places) {
+static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places,
+                         size_t turn) {
     Walk walk;
-    start_walk_over(&walk, places, plan, 1);
+    start_walk_over(&walk, places, plan, 1, turn);
     if (i->kind == CAD_ROWS) {
         compute_rows(&walk, (CadOp)i->op);
     } else {
@@ -181,14 +166,14 @@ static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *p
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
  * a loop that take the time. 0 if they are few, or not small. */
-static int run_small_products(CadPlan *plan, const Places *places) {
+static int run_small_products(CadPlan *plan, const Places *places, size_t turn) {
     enum { SMALL = 64, MANY = 8 };
     const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
     if (plan->ndim < 4 || core[-1] < MANY || core[0] * core[1] * core[2] > SMALL) {
         return 0;
     }
     Walk walk;
-    start_walk_over(&walk, places, plan, 4);
+    start_walk_over(&walk, places, plan, 4, turn);
     ptrdiff_t steps[3];
     for (int k = 0; k < 3; k++) {
         steps[k] = (ptrdiff_t)cad_plan_view(plan, k)[1 + walk.axes];
@@ -201,18 +186,19 @@ static int run_small_products(CadPlan *plan, const Places *places) {
     return 1;
 }
 
-static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, double *out) {
+static int adds_terms(const CadInstruction *i) {
+    return (cad_entry_kinds[i->op].traits & CAD_ADDS) != 0;
+}
+
+/* What the kernel adds to is there. */
+static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, size_t turn) {
     const CadOp op = (CadOp)i->op;
-    const int adds = (cad_entry_kinds[op].traits & CAD_ADDS) != 0;
-    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places)) {
+    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
         return;
     }
-    if (adds) {
-        memset(out, 0, i->n * sizeof *out);
-    }
-    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds};
+    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i)};
     for (int k = 0; k < plan->n_views; k++) {
-        term.data[k] = base_of(places, cad_plan_view(plan, k)[0]);
+        term.data[k] = base_of_view(places, plan, k, turn);
     }
     cad_term_run(op, &term);
 }
@@ -262,7 +248,7 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
     const ptrdiff_t stride = (ptrdiff_t)extra[1];
     int inside = 1;
     Walk walk;
-    start_walk_over(&walk, places, plan, 1);
+    start_walk_over(&walk, places, plan, 1, 0);
     if (i->n > 0) {
         memcpy(&walk.values[1], places->own + i->z, sizeof walk.values[1]);
         walk.at[1] -= i->y;
@@ -345,6 +331,48 @@ static long failed_check(const CadCheck *checks, size_t n, const Places *places)
     return -1;
 }
 
+/* --- tile by tile --- */
+
+/* What an operand of `n` numbers a turn reads in one of them. */
+static CadStrip strip_in_turn(const CadProgram *program, const Places *places, int32_t place,
+                              int32_t step, uint32_t n, size_t turn) {
+    return strip(places, place, step, place < (int32_t)program->n_whole ? n * turn : 0);
+}
+
+static void run_turn(const CadProgram *program, const CadInstruction *i, const Places *places,
+                     size_t turn) {
+    const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn);
+    if (i->kind == CAD_VECTOR) {
+        cad_strip_value((CadOp)i->op, out, strip_in_turn(program, places, i->x, i->sx, i->n, turn),
+                        strip_in_turn(program, places, i->y, i->sy, i->n, turn),
+                        strip_in_turn(program, places, i->z, i->sz, i->n, turn), i->n);
+        return;
+    }
+    if (i->kind == CAD_ZEROS || (i->kind == CAD_TERMS && adds_terms(i))) {
+        memset(out.data, 0, i->n * sizeof *out.data);
+    }
+    if (i->kind == CAD_TERMS) {
+        run_kind(i, (CadPlan *)(program->plans + i->x), places, turn);
+    } else if (i->kind != CAD_ZEROS) {
+        run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
+    }
+}
+
+/* What one instruction writes is in the cache when the next one reads it. With a clock, what each
+ * takes is added to its seconds. */
+static void run_tiles(const CadProgram *program, const CadInstruction *head, const Places *places,
+                      const Stopwatch *watch, double *seconds) {
+    for (size_t turn = 0; turn < head->n; turn++) {
+        for (uint32_t k = 1; k < head->fused; k++) {
+            const double begun = watch != NULL ? watch->now() : 0.0;
+            run_turn(program, &head[k], places, turn);
+            if (watch != NULL) {
+                seconds[k] += seconds_since(watch, begun);
+            }
+        }
+    }
+}
+
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
                             const Places *places) {
@@ -356,11 +384,11 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         }
         break;
     case CAD_VECTOR:
-        if (i->fused > 1) {
-            run_fused(i, places, NULL, NULL);
-        } else {
-            run_vector(i, places, 0, i->n);
-        }
+    case CAD_ROWS:
+    case CAD_ADD_TO:
+    case CAD_TERMS:
+    case CAD_ZEROS:
+        run_turn(program, i, places, 0);
         break;
     case CAD_TAKE:
         take(out, places, program->lists + i->x, i->n);
@@ -368,15 +396,8 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_TOTAL:
         run_total(i, places);
         break;
-    case CAD_ZEROS:
-        memset(out, 0, i->n * sizeof *out);
-        break;
-    case CAD_ROWS:
-    case CAD_ADD_TO:
-        run_elements(i, (CadPlan *)(program->plans + i->x), places);
-        break;
-    case CAD_TERMS:
-        run_kind(i, (CadPlan *)(program->plans + i->x), places, out);
+    case CAD_TILES:
+        run_tiles(program, i, places, NULL, NULL);
         break;
     case CAD_ADD_AT: {
         const CadStrip x = strip(places, i->x, i->sx, 0);
@@ -482,8 +503,8 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
         long missed = -1;
         if (spare >= 0 && i->kind == CAD_SINGLES) {
             profile_singles(program, i, places.own, spare, &watch, seconds);
-        } else if (spare < 0 && i->fused > 1) {
-            run_fused(i, &places, &watch, seconds + k);
+        } else if (spare < 0 && i->kind == CAD_TILES) {
+            run_tiles(program, i, &places, &watch, seconds + k);
         } else {
             const double begun = now();
             missed = run_instruction(program, i, &places);
@@ -532,7 +553,7 @@ static Places places_of_lane(const Along *along, size_t lane) {
 static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     const Places places = places_of_lane(along, 0);
     Walk walk;
-    start_walk_over(&walk, &places, plan, 3);
+    start_walk_over(&walk, &places, plan, 3, 0);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t n = (size_t)core[1];
     const int shares_left = walk.at[1] < along->n_shared,
@@ -650,9 +671,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         break;
     case CAD_VECTOR:
-        for (uint32_t k = 0; k < i->fused; k++) {
-            run_lanes_of_vector(&i[k], lanes);
-        }
+        run_lanes_of_vector(i, lanes);
         break;
     case CAD_TAKE:
         for (uint32_t k = 0; k < i->n; k++) {
@@ -685,7 +704,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count,
                                    lanes_of_place(lanes, i->x).data,
                                    lanes_of_place(lanes, i->out).data);
-    default: /* plans are for one lane, and checks are made at the end */
+    default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }
     return 0;

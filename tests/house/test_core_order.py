@@ -94,6 +94,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"maker"},
             {"chains"},
             {"wanted", "levels", "places", "emit", "emit_numbers", "emit_arrays", "loops"},
+            {"accesses"},
+            {"tiles"},
             {"make", "run"},
         ],
     ),
