@@ -205,7 +205,7 @@ typedef struct CadByLevel {
 CadByLevel cad_maker_sort_by_level(CadMaker *m);
 /* --- places.c --- */
 
-/* Give inputs that are nothing but taken from a place for their address, behind all inputs. */
+/* Give inputs that need not be copied a place for their address, behind all inputs. */
 void cad_maker_refer_to_inputs(CadMaker *m);
 
 /* Inputs come first; so many of them are shared. */

@@ -21,8 +21,7 @@ typedef enum CadStepKind {
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
     CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
-    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE. If `n`, it
-                    is the input at y, to whose numbers the place z refers */
+    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE */
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n` */
 } CadStepKind;
@@ -64,12 +63,14 @@ typedef struct CadCheck {
     double value;
 } CadCheck;
 
-/* An input that is nothing but taken from at indices need not be copied: the place `pointer` holds
- * the address of its first number, as bits. */
+/* Inputs that are large, or nothing but taken from at indices, need not be copied, nor results
+ * that are large: the place `pointer` holds the address of its first number, as bits. No single
+ * operation and no list names places of theirs. */
 typedef struct CadReferred {
     int32_t place; /* where its numbers stand, if they are copied */
     uint32_t size;
-    int32_t pointer; /* one of the places behind all inputs */
+    int32_t pointer; /* of an input one of the places behind all inputs */
+    int32_t result;  /* of a result: it begins with this number of all results; else -1 */
 } CadReferred;
 
 /* What a program consists of, as LIST(type of items, items, how many). */
@@ -130,20 +131,30 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
     return room + program->n_constants * lanes;
 }
 
-/* Say where the numbers of an input are that is referred to; they have to stay there. */
+/* Say where numbers are that are referred to; they have to stay there. */
 static inline void cad_program_refer(double *places, CadReferred input, const double *numbers) {
     memcpy(places + input.pointer, &numbers, sizeof numbers);
 }
 
-/* All inputs were copied to their places: those that are referred to, too. */
+/* All inputs were copied to their places: those that are referred to, too. Results are to be. */
 static inline void cad_program_refer_to_places(const CadProgram *program, double *places) {
     for (size_t k = 0; k < program->n_referred; k++) {
         cad_program_refer(places, program->referred[k], places + program->referred[k].place);
     }
 }
 
+/* Have large results written where they are wanted. */
+static inline void cad_program_refer_to_results(const CadProgram *program, double *places,
+                                                double *results) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        if (program->referred[k].result >= 0) {
+            cad_program_refer(places, program->referred[k], results + program->referred[k].result);
+        }
+    }
+}
+
 /* Write inputs, which stand in a row, to their places; those that are referred to stay where they
- * are. */
+ * are. Results go to their places. */
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs);
 
 /* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1; if a
@@ -161,7 +172,7 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
 /* What stands where a guard looks that was found not to hold. */
 double cad_program_outcome(const CadProgram *program, const double *room, long guard);
 
-/* Copy the results. */
+/* Copy the results, but those that were referred to where they are wanted. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
 /* Many directions: the inputs that are shared stand in their places. Of the others each direction

@@ -23,8 +23,12 @@ void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) 
 
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
     size_t next = 0;
+    cad_program_refer_to_places(program, places);
     for (size_t k = 0; k < program->n_referred; k++) {
         const CadReferred input = program->referred[k];
+        if (input.result >= 0) {
+            continue;
+        }
         memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
         cad_program_refer(places, input, inputs + input.place);
         next = (size_t)input.place + input.size;
@@ -114,17 +118,40 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 typedef struct Places {
     double *shared, *own;
     int32_t n_shared;
+    const CadReferred *referred;
+    size_t n_referred;
 } Places;
 
-static Places places_of_point(double *at) {
-    return (Places){at, at, 0};
+static Places places_of_point(const CadProgram *program, double *at) {
+    return (Places){at, at, 0, program->referred, program->n_referred};
 }
 
-static inline double *base_of(const Places *places, int64_t place) {
+/* Inputs and results that are referred to have a base of their own. */
+static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
+    for (size_t k = 0; k < places->n_referred; k++) {
+        const int64_t inner = place - places->referred[k].place;
+        if (inner >= 0 && inner < places->referred[k].size) {
+            double *first;
+            memcpy(&first, places->own + places->referred[k].pointer, sizeof first);
+            return first - places->referred[k].place;
+        }
+    }
+    return places->own;
+}
+
+/* Where place 0 would be. */
+static CAD_INLINE double *base_of(const Places *places, int64_t place) {
+    if (places->n_referred > 0) {
+        return base_elsewhere(places, place);
+    }
     return place < places->n_shared ? places->shared : places->own;
 }
 
-static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
+static CAD_INLINE double *numbers_at(const Places *places, int32_t place) {
+    return base_of(places, place) + place;
+}
+
+static CAD_INLINE CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
@@ -249,10 +276,6 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
     int inside = 1;
     Walk walk;
     start_walk_over(&walk, places, plan, 1, 0);
-    if (i->n > 0) {
-        memcpy(&walk.values[1], places->own + i->z, sizeof walk.values[1]);
-        walk.at[1] -= i->y;
-    }
     do {
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
         CadStrip from = values_at(&walk, 1, 0);
@@ -291,7 +314,7 @@ static void take(double *out, const Places *places, const int32_t *list, size_t 
 
 /* Sums of few terms are not worth a loop of NumPy's. */
 static void run_total(const CadInstruction *i, const Places *places) {
-    double *const out = places->own + i->out;
+    double *const out = numbers_at(places, i->out);
     const double former = i->y ? *out : 0.0;
     double sum = i->z ? 0.0 : former;
     cad_strip_sum(&sum, strip(places, i->x, i->sx, 0), i->n);
@@ -334,13 +357,14 @@ static long failed_check(const CadCheck *checks, size_t n, const Places *places)
 /* --- tile by tile --- */
 
 /* What an operand of `n` numbers a turn reads in one of them. */
-static CadStrip strip_in_turn(const CadProgram *program, const Places *places, int32_t place,
-                              int32_t step, uint32_t n, size_t turn) {
-    return strip(places, place, step, place < (int32_t)program->n_whole ? n * turn : 0);
+static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places *places,
+                                         int32_t place, int32_t step, uint32_t n, size_t turn) {
+    return strip(places, place, step,
+                 turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
 }
 
-static void run_turn(const CadProgram *program, const CadInstruction *i, const Places *places,
-                     size_t turn) {
+static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
+                                const Places *places, size_t turn) {
     const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn);
     if (i->kind == CAD_VECTOR) {
         cad_strip_value((CadOp)i->op, out, strip_in_turn(program, places, i->x, i->sx, i->n, turn),
@@ -376,7 +400,6 @@ static void run_tiles(const CadProgram *program, const CadInstruction *head, con
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
                             const Places *places) {
-    double *const out = places->own + i->out;
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
@@ -391,7 +414,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         run_turn(program, i, places, 0);
         break;
     case CAD_TAKE:
-        take(out, places, program->lists + i->x, i->n);
+        take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
         break;
     case CAD_TOTAL:
         run_total(i, places);
@@ -400,14 +423,16 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         run_tiles(program, i, places, NULL, NULL);
         break;
     case CAD_ADD_AT: {
+        double *const to = numbers_at(places, i->out);
         const CadStrip x = strip(places, i->x, i->sx, 0);
         for (uint32_t k = 0; k < i->n; k++) {
-            out[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
+            to[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
         }
         break;
     }
     case CAD_CALL:
-        if (program->call(program->owner, (uint32_t)i->z, base_of(places, i->x) + i->x, out) < 0) {
+        if (program->call(program->owner, (uint32_t)i->z, numbers_at(places, i->x),
+                          numbers_at(places, i->out)) < 0) {
             return CAD_CALL_FAILED;
         }
         break;
@@ -424,6 +449,11 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
+/* Whether it was referred to numbers outside of the workspace. */
+static int is_elsewhere(const Places *places, int32_t place) {
+    return places->n_referred > 0 && base_of(places, place) != places->own;
+}
+
 static void read_places(const CadProgram *program, const Places *places, double *results) {
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
@@ -431,7 +461,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
             take(results, places, program->lists + s.place, s.n);
         } else {
             const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step == 1) {
+            if (s.step == 1 && !is_elsewhere(places, s.place)) {
                 memcpy(results, from.data, s.n * sizeof *results);
             }
             for (uint32_t i = 0; i < s.n && s.step != 1; i++) {
@@ -443,7 +473,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
 }
 
 long cad_program_run(const CadProgram *program, double *room) {
-    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, 1, room));
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const long missed = run_instruction(program, &program->code[k], &places);
         if (missed != -1) {
@@ -496,7 +526,7 @@ static void profile_singles(const CadProgram *program, const CadInstruction *i, 
 
 long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
                          double (*now)(void), double *seconds) {
-    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, 1, room));
     const Stopwatch watch = stopwatch(now);
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const CadInstruction *i = &program->code[k];
@@ -520,7 +550,7 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
 }
 
 double cad_program_outcome(const CadProgram *program, const double *room, long guard) {
-    const Places places = places_of_point((double *)room + program->n_constants);
+    const Places places = places_of_point(program, (double *)room + program->n_constants);
     size_t low = 0, high = program->n_checks;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -530,7 +560,7 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
 }
 
 void cad_program_read(const CadProgram *program, const double *room, double *results) {
-    const Places places = places_of_point((double *)room + program->n_constants);
+    const Places places = places_of_point(program, (double *)room + program->n_constants);
     read_places(program, &places, results);
 }
 
@@ -545,7 +575,8 @@ typedef struct Along {
 } Along;
 
 static Places places_of_lane(const Along *along, size_t lane) {
-    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared};
+    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared, NULL,
+                    0};
 }
 
 /* Vectors of all lanes times one matrix are one product of matrices: with lanes for rows,

@@ -29,6 +29,7 @@ typedef struct Block {
     uint32_t group; /* the one that all accesses are in */
     uint32_t first, last;
     int is_used, is_whole; /* it has all its places, whoever reads it */
+    int is_named;          /* single operations or lists name places of it */
     uint32_t row;          /* numbers of one row, in its group */
     uint32_t room;         /* places that it is given, from `to` on */
     int32_t to;
@@ -69,6 +70,7 @@ typedef struct Tiler {
     size_t n_groups, groups_capacity;
     Found *found;
     uint32_t at, end, group; /* while blocks are noted */
+    int names;
 } Tiler;
 
 /* --- what instructions read and write --- */
@@ -414,6 +416,7 @@ static void note_block(Tiler *t, int64_t place) {
         block->first = t->at;
     }
     block->group = block->group == t->group ? t->group : ANY_GROUP;
+    block->is_named |= t->names;
     block->last = t->end;
 }
 
@@ -460,8 +463,11 @@ static void find_needs(Tiler *t) {
         t->group = is_member ? (uint32_t)(group - t->groups) : ANY_GROUP;
         t->at = is_member ? group->begin : at;
         t->end = is_member ? group->begin + group->count - 1 : at;
-        cad_instruction_visit(t->program, &t->program->code[t->order[at]], note_range, t);
+        const CadInstruction *const i = &t->program->code[t->order[at]];
+        t->names = i->kind == CAD_SINGLES || i->kind == CAD_TAKE;
+        cad_instruction_visit(t->program, i, note_range, t);
     }
+    t->names = 0;
     note_results(t);
 }
 
@@ -562,6 +568,29 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
     }
 }
 
+/* Large results are written where they are wanted. */
+static void refer_to_results(Tiler *t, Shelf *shelf) {
+    enum { MOST = 8 };
+    CadMaker *const m = t->m;
+    CadProgram *const program = t->program;
+    size_t first = 0, n = 0;
+    for (size_t k = 0; k < program->n_outputs && m->use == CAD_AT_A_POINT; k++) {
+        const CadStretch s = program->outputs[k];
+        const int is_far = !s.listed && s.step == 1 && s.place >= FAR && s.n >= LONG_VECTOR;
+        const size_t which = is_far ? cad_maker_far_block(m, s.place) : 0;
+        Block *const block = &t->blocks[which];
+        if (is_far && n < MOST && m->far[which].place == s.place && m->far[which].size == s.n &&
+            !block->is_named && first < INT32_MAX &&
+            GROW(program, referred, program->n_referred, 1)) {
+            program->referred[program->n_referred++] =
+                (CadReferred){block->to, s.n, (int32_t)shelf->end++, (int32_t)first};
+            block->is_named = 1; /* once */
+            n++;
+        }
+        first += s.n;
+    }
+}
+
 static void place_blocks(Tiler *t) {
     CadProgram *const program = t->program;
     const size_t n = t->m->n_far;
@@ -581,6 +610,9 @@ static void place_blocks(Tiler *t) {
         }
     }
     put_whole(t, &shelf, heads, next);
+    if (t->m->status == CAD_OK) {
+        refer_to_results(t, &shelf);
+    }
     program->n_whole = (size_t)shelf.end;
     shelf.base = shelf.end;
     for (size_t k = 0; k < t->n_groups && t->m->status == CAD_OK; k++) {
