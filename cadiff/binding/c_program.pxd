@@ -91,7 +91,9 @@ cdef extern from "program/program.h" nogil:
 
     ctypedef struct CadReferred:
         int32_t place
+        uint32_t size
         int32_t pointer
+        int32_t result
 
     ctypedef struct CadProgram:
         CadReferred *referred
@@ -112,6 +114,7 @@ cdef extern from "program/program.h" nogil:
         size_t n_results
         size_t n_operations
         size_t n_places
+        size_t n_whole
         size_t n_checks
         size_t n_code
         size_t n_singles
@@ -143,6 +146,7 @@ cdef extern from "program/program.h" nogil:
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     void cad_program_refer(double *places, CadReferred input, const double *numbers)
     void cad_program_refer_to_places(const CadProgram *program, double *places)
+    void cad_program_refer_to_results(const CadProgram *program, double *places, double *results)
     void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs)
     long cad_program_run(const CadProgram *program, double *room)
     long cad_program_profile(const CadProgram *program, double *room, int32_t spare,

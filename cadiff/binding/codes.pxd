@@ -13,7 +13,9 @@ from .c_numbers cimport *
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
                            double *results) noexcept nogil:
     cdef long missed
-    cad_program_take_inputs(program, cad_program_places(program, 1, room), inputs)
+    cdef double *places = cad_program_places(program, 1, room)
+    cad_program_take_inputs(program, places, inputs)
+    cad_program_refer_to_results(program, places, results)
     missed = cad_program_run(program, room)
     if missed == -1:
         cad_program_read(program, room, results)

@@ -597,6 +597,7 @@ cdef dict parts_of_code(Code code):
         "checks": copied(p.checks, p.n_checks, _CHECK),
         "n_inputs": p.n_inputs,
         "n_places": p.n_places,
+        "n_whole": p.n_whole,
         "n_results": p.n_results,
         "compares_last": p.compares_last,
     }

@@ -44,7 +44,7 @@ cdef enum:
     MOST_SIGNATURES = 256  # of one method
     FEW_SIGNATURES = 6   # that are tried, where that was in vain for many calls
     MOST_ARGUMENTS = 256
-    MOST_DESCRIBED = 1 << 18  # results: to describe more takes longer than many calls gain
+    MOST_DESCRIBED = 1 << 24  # results: to describe more takes longer than many calls gain
 
 
 cdef enum Method:
@@ -310,7 +310,7 @@ cdef class Signature:
         try:
             inputs = cad_program_places(code.program, 1, room)
             if code.program.n_referred > 0:
-                refer_inputs(code.program, inputs)
+                cad_program_refer_to_places(code.program, inputs)
             if not self.take(args, kwargs, inputs):
                 return MISSED
             result = self.served(inputs, first, room)
@@ -334,9 +334,9 @@ cdef class Signature:
         return self.answer(self.served(inputs, first, NULL), args, kwargs)
 
     cdef int refer_for(self, Code code) except -1:
-        """Have arrays that a program only indexes stay where they are; None: all are copied."""
+        """Have arrays stay where they are that a program need not copy; None: all are copied."""
         cdef size_t k
-        if code is not None and code.program.n_referred == 0:
+        if code is not None and n_referred_inputs(code.program) == 0:
             code = None
         if code is self.referring:
             return 0
@@ -344,8 +344,8 @@ cdef class Signature:
         self.n_pointers = 0
         self.referring = code
         if code is not None:
-            self.n_pointers = code.program.n_referred
-            for k in range(code.program.n_referred):
+            self.n_pointers = n_referred_inputs(code.program)
+            for k in range(<size_t>self.n_pointers):
                 refer(
                     self.nodes, code.program.referred[k].place, code.program.referred[k].pointer
                 )
@@ -447,12 +447,12 @@ cdef object missed_by(FastPath path, const Miss *miss):
     return Missed(path.outcomes, miss.guard, miss.outcome)
 
 
-cdef void refer_inputs(const CadProgram *program, double *inputs) noexcept:
-    cdef size_t k
-    for k in range(program.n_referred):
-        cad_program_refer(
-            inputs, program.referred[k], inputs + program.referred[k].place,
-        )
+cdef size_t n_referred_inputs(const CadProgram *program) noexcept:
+    """Inputs come first among what is referred to."""
+    cdef size_t n = 0
+    while n < program.n_referred and program.referred[n].result < 0:
+        n += 1
+    return n
 
 
 cdef bint is_among(FastPath path, list paths) noexcept:
@@ -475,10 +475,11 @@ cdef class FastPath:
     cdef bytes outcomes    # of the guards that f has, float64
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
+    cdef tuple ready       # nodes of results that the code writes where they stay; None: there are none
 
     def made(self, cnp.ndarray numbers):
         """The result, of the numbers that the code or the plan gave."""
-        return self.result.make(<const double *>cnp.PyArray_DATA(numbers))
+        return self.result.make(<const double *>cnp.PyArray_DATA(numbers), None)
 
     cdef object run_apart(self, const double *inputs, Py_ssize_t n, Miss *miss):
         """As run, for inputs that stand elsewhere."""
@@ -500,9 +501,12 @@ cdef class FastPath:
         cdef Code code
         cdef double *results
         cdef long missed
+        cdef list ready = None
         if self.plan is not None:
             return self.run_plan(inputs, n, miss)
         code = self.code
+        if self.ready is not None:
+            ready = self.arrays_for(cad_program_places(code.program, 1, room))
         if code.is_long:
             with nogil:
                 missed = cad_program_run(code.program, room)
@@ -513,8 +517,8 @@ cdef class FastPath:
             results = room + cad_program_room(code.program, 1)
             cad_program_read(code.program, room, results)
             if self.pullback is None:
-                return self.result.make(results)
-            return self.result.make(results), self.pullback.at(inputs)
+                return self.result.make(results, ready)
+            return self.result.make(results, ready), self.pullback.at(inputs)
         if missed >= 0:
             miss.guard = missed
             miss.outcome = cad_program_outcome(code.program, room, missed)
@@ -525,6 +529,20 @@ cdef class FastPath:
             check(CAD_RAISED)
         PyErr_Clear()  # f itself will raise what there is to raise
         return REFUSED
+
+    cdef list arrays_for(self, double *places):
+        """Arrays that the code is to write results to."""
+        cdef CadProgram *program = self.code.program
+        cdef ResultNode node
+        cdef cnp.ndarray array
+        cdef list found = [None] * <Py_ssize_t>program.n_referred
+        for node in self.ready:
+            array = node.new_array()
+            cad_program_refer(
+                places, program.referred[node.ready - 1], <double *>cnp.PyArray_DATA(array)
+            )
+            found[node.ready - 1] = array
+        return found
 
     cdef object run_plan(self, const double *inputs, Py_ssize_t n, Miss *miss):
         cdef cnp.npy_intp length = n
@@ -540,7 +558,22 @@ cdef class FastPath:
         self.code.uses += 1
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
-        return self.result.make(<const double *>cnp.PyArray_DATA(data))
+        return self.result.make(<const double *>cnp.PyArray_DATA(data), None)
+
+
+cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:
+    """Arrays that are as the code writes them."""
+    cdef size_t k
+    if node.kind == RESULT_ARRAY and node.typenum == cnp.NPY_DOUBLE and node.size == node.width:
+        for k in range(program.n_referred):
+            if program.referred[k].result == node.first and (
+                <Py_ssize_t>program.referred[k].size == node.size
+            ):
+                node.ready = k + 1
+                found.append(node)
+    for child in node.children or ():
+        find_ready(child, program, found)
+    return 0
 
 
 cdef FastPath new_fast_path(Signature signature, object program, object assemble):
@@ -564,6 +597,10 @@ cdef FastPath new_fast_path(Signature signature, object program, object assemble
     path.result = result_from(assemble, n_results)
     if path.result is None:
         return None
+    if path.plan is None:
+        found = []
+        find_ready(path.result, path.code.program, found)
+        path.ready = tuple(found) or None
     path.is_whole = (
         path.result.kind == RESULT_ARRAY
         and path.result.typenum == cnp.NPY_DOUBLE

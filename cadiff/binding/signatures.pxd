@@ -133,11 +133,13 @@ cdef class ResultNode(Shaped):
     cdef Py_ssize_t width   # of a row
     cdef Py_ssize_t step    # from row to row
     cdef bint is_conjugate  # the imaginary part is the negative of what is there
+    cdef int ready          # if > 0, there is an array already: ready[ready - 1]
     cdef Container container
     cdef object constant
     cdef tuple children
 
-    cdef object make(self, const double *numbers)
+    cdef object make(self, const double *numbers, list ready)
+    cdef cnp.ndarray new_array(self)
     cdef object make_array(self, const double *numbers)
     cdef object make_row(self, const double *numbers)
 

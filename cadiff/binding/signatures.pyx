@@ -678,14 +678,16 @@ cdef bint has_names(ArgumentNode node) except -1:
 
 @cython.final
 cdef class ResultNode(Shaped):
-    """How a result is made of the numbers that the code gives."""
+    """How a result is made of the numbers that the code gives, and of arrays that it wrote to."""
 
-    cdef object make(self, const double *numbers):
+    cdef object make(self, const double *numbers, list ready):
         cdef Py_ssize_t k
         cdef tuple items
         if self.kind == RESULT_NUMBER:
             return PyFloat_FromDouble(numbers[self.first])
         if self.kind == RESULT_ARRAY:
+            if self.ready > 0 and ready is not None:
+                return ready[self.ready - 1]
             return self.make_array(numbers + self.first)
         if self.kind == RESULT_ROW:
             return self.make_row(numbers + self.first)
@@ -694,12 +696,12 @@ cdef class ResultNode(Shaped):
         if self.kind == RESULT_CONSTANT:
             return self.constant.copy() if cnp.PyArray_Check(self.constant) else self.constant
         if self.kind == RESULT_COMPLEX:
-            real = (<ResultNode>PyTuple_GET_ITEM(self.children, 0)).make(numbers)
-            imaginary = (<ResultNode>PyTuple_GET_ITEM(self.children, 1)).make(numbers)
+            real = (<ResultNode>PyTuple_GET_ITEM(self.children, 0)).make(numbers, ready)
+            imaginary = (<ResultNode>PyTuple_GET_ITEM(self.children, 1)).make(numbers, ready)
             return self.container.make((real, 0.0 - imaginary if self.is_conjugate else imaginary))
         items = PyTuple_New(PyTuple_GET_SIZE(self.children))
         for k in range(PyTuple_GET_SIZE(self.children)):
-            item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers)
+            item = (<ResultNode>PyTuple_GET_ITEM(self.children, k)).make(numbers, ready)
             Py_INCREF(item)
             PyTuple_SET_ITEM(items, k, item)
         return items if self.container.type is tuple else self.container.make(items)
@@ -722,10 +724,11 @@ cdef class ResultNode(Shaped):
             PyList_SET_ITEM(row, k, number)
         return row if self.container.type is list else self.container.make(row)
 
+    cdef cnp.ndarray new_array(self):
+        return cnp.PyArray_SimpleNew(self.ndim, <cnp.npy_intp *>self.lengths, cnp.NPY_DOUBLE)
+
     cdef object make_array(self, const double *numbers):
-        cdef cnp.ndarray array = cnp.PyArray_SimpleNew(
-            self.ndim, <cnp.npy_intp *>self.lengths, cnp.NPY_DOUBLE
-        )
+        cdef cnp.ndarray array = self.new_array()
         cdef double *to = <double *>cnp.PyArray_DATA(array)
         cdef double *end = to + self.size
         while to < end:

@@ -20,6 +20,7 @@ from ..inspection.texts import counted
 from .instructions import (
     InstructionKind,
     instruction,
+    moves,
     place_text,
     result_places,
     single_operations,
@@ -207,6 +208,7 @@ class _FunctionInC:
         self.results = results
         self.tables: list[str] = []
         self.reaches_constants = False
+        self.has_turns = False  # what is being written is in a loop over tiles, t
 
     # --- the whole ---
 
@@ -307,16 +309,28 @@ class _FunctionInC:
 
     def operand(self, place: int, step: int = 0, n: int = 2) -> str:
         """One of n numbers, or the only one."""
-        if place < 0 and (step == 0 or n == 1):
+        move = step * n if self.has_turns and place < self.parts["n_whole"] else 0
+        if place < 0 and (step == 0 or n == 1) and not move:
             return _number(self.parts["constants"][place])
         self.reaches_constants |= place < 0
-        return place_text(place, (step, "i")) if n > 1 else place_text(place)
+        return place_text(place, (move, "t"), (step if n > 1 else 0, "i"))
 
     # --- instructions ---
 
     def steps(self) -> Iterator[str]:
-        for k in range(len(self.parts["code"])):
-            yield from self.step(*instruction(self.parts, k))
+        k = 0
+        while k < len(self.parts["code"]):
+            head, *members = [
+                instruction(self.parts, k + j) for j in range(self.parts["code"]["fused"][k])
+            ]
+            self.has_turns = bool(members)
+            body = [line for i in members or [head] for line in self.step(*i)]
+            self.has_turns = False
+            if members:
+                yield _block(f"for (int t = 0; t < {head.n}; t++)", body, scope=True)
+            else:
+                yield from body
+            k += head.fused
 
     def step(
         self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
@@ -385,8 +399,8 @@ class _FunctionInC:
         shape, found = views(self.parts, at)
         axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
         texts = []
-        for first, strides in found:
-            steps = [(strides[k], index) for k, index, _ in axes]
+        for (first, strides), move in zip(found, self.moves(at, len(found)), strict=True):
+            steps = [(move, "t"), *[(strides[k], index) for k, index, _ in axes]]
             if first < 0 and not any(step for step, _ in steps):
                 texts.append(_number(self.parts["constants"][first]))
             else:
@@ -394,34 +408,38 @@ class _FunctionInC:
                 texts.append(place_text(first, *steps))
         return [(index, length) for _, index, length in axes], texts
 
+    def moves(self, at: int, n_views: int) -> list[int]:
+        return moves(self.parts, at) if self.has_turns else [0] * n_views
+
     def additions(self, at: int) -> str:
         """What the second view sees is added to the first one."""
         axes, (target, source) = self.plan(at)
         shape, ((_, to), (first, strides)) = views(self.parts, at)
         if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
             _, length = axes.pop()
-            begin = place_text(first, *[(strides[int(name[1:])], name) for name, _ in axes])
+            steps = [(strides[int(name[1:])], name) for name, _ in axes]
+            begin = place_text(first, (self.moves(at, 2)[1], "t"), *steps)
             return _loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
         return _loops(axes, f"{target} += {source};")
 
-    def product(self, at: int) -> str:
+    def product(self, at: int, adds: bool) -> str:
         """Sums of products, such as those of matrices, along the result's last axis innermost."""
-        _, ((_, moves), *_) = views(self.parts, at)
+        _, ((_, strides), *_) = views(self.parts, at)
         axes, (target, a, b) = self.plan(at)
-        outer = [axis for axis in axes if moves[int(axis[0][1:])] != 0]
+        outer = [axis for axis in axes if strides[int(axis[0][1:])] != 0]
         ordered = sorted(axes, key=lambda axis: axis in outer[-1:])
-        return (
-            _loops(outer, f"{target} = 0.0;") + "\n" + _loops(ordered, f"{target} += {a} * {b};")
-        )
+        begin = "" if adds else _loops(outer, f"{target} = 0.0;") + "\n"
+        return begin + _loops(ordered, f"{target} += {a} * {b};")
 
     def terms(self, op: int, n: int, out: int, at: int) -> Iterator[str]:
         """An operation of a kind (src/table/kinds.def)."""
         shape, found = views(self.parts, at)
         sums_up, backwards = _KINDS[op]
         if sums_up and len(found) > 2:
-            yield self.product(at)
+            yield self.product(at, adds=n == 0)
         elif sums_up:
-            yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+            if n > 0:
+                yield _loop(n, f"{self.operand(out, 1, n)} = 0.0;")
             yield self.additions(at)
         else:
             yield self.running(op, shape, at, backwards)

@@ -17,7 +17,7 @@ class InstructionKind:
     """What an instruction does."""
 
     SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, TERMS, ADD_TO, ADD_AT, CALL, COMPARE = range(11)
-    TAKE_BY, ADD_BY = 11, 12
+    TAKE_BY, ADD_BY, TILES = 11, 12, 13
 
 
 class Instruction(NamedTuple):
@@ -54,6 +54,12 @@ def written_by(singles: Any) -> NDArray[np.int64]:
     """The places that single operations write."""
     other = singles["y"][singles["op"] == _SINCOS]
     return np.concatenate([singles["out"], other]).astype(np.int64)
+
+
+def moves(parts: dict[str, Any], at: int) -> list[int]:
+    """How far each view of a plan moves from tile to tile."""
+    *_, extra = binding.read_plan(parts["plans"], at)
+    return extra
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

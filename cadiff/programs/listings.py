@@ -29,6 +29,7 @@ from .instructions import (
     Instruction,
     InstructionKind,
     instruction,
+    moves,
     place_text,
     result_places,
     single_operations,
@@ -89,6 +90,10 @@ class _Listing:
         counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
         self.ends = np.cumsum(counts)
         self.whole_loops = whole_loops
+        self.turns: dict[int, int] = {}  # of instructions that go tile by tile
+        for k in np.flatnonzero(instructions["kind"] == InstructionKind.TILES).tolist():
+            head = instruction(self.parts, k)
+            self.turns.update(dict.fromkeys(range(k + 1, k + head.fused), head.n))
         self.n_last_checks = len(self.parts["checks"]) if self.parts["compares_last"] else 0
 
     def __len__(self) -> int:
@@ -143,15 +148,18 @@ class _Listing:
             return "single", name, "; ".join(formulas), ""
         if i.kind == InstructionKind.COMPARE:
             return self.check(i.x + line.single)[1:]
-        out = self.stretch(i.out, 1, i.n)
+        if i.kind == InstructionKind.TILES:
+            last = f"#{line.number + i.fused - 1}"
+            return "tiles", f"to {last}", f"{i.n} times, r of them before", ""
+        turns = line.number in self.turns
+        out = self.stretch(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-            texts = [self.stretch(place, step, i.n) for place, step in steps]
-            note = f"tile by tile, to #{line.number + i.fused - 1}" if i.fused > 1 else ""
+            texts = [self.stretch(place, step, i.n, turns) for place, step in steps]
             name = f"{i.n} × {readable(_NAMES[i.op])}"
-            return "vector", name, f"{out} = {_value(i.op, texts)}", note
+            return "vector", name, f"{out} = {_value(i.op, texts)}", ""
         if i.kind == InstructionKind.ROWS:
-            shape, (result, *given) = self.plan(i.x)
+            shape, (result, *given) = self.plan(i.x, turns)
             name = f"{shape} × {readable(_NAMES[i.op])}"
             return "rows", name, f"{result} = {_value(i.op, given)}", ""
         if i.kind == InstructionKind.CALL:
@@ -159,13 +167,14 @@ class _Listing:
             text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
             return "call", name, text, ""
         if i.kind == InstructionKind.TERMS:
-            shape, (result, *given) = self.plan(i.x)
+            shape, (result, *given) = self.plan(i.x, turns)
             name = readable(_NAMES[i.op])
             what = "sum" if _KINDS[i.op][0] else name
-            return name, str(shape), f"{result} = {what} of {' * '.join(given)}", ""
+            equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
+            return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
         word = _WORDS[i.kind]
         if i.kind == InstructionKind.ADD_TO:
-            shape, (result, *given) = self.plan(i.x)
+            shape, (result, *given) = self.plan(i.x, turns)
             return word, str(shape), f"{result} += {given[0]}", ""
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             shape, (result, source, index) = self.plan(i.x)
@@ -191,16 +200,21 @@ class _Listing:
             text = f"{targets} += {self.stretch(i.x, i.sx, i.n)}"
         return word, counted(i.n, "number"), text, ""
 
-    def stretch(self, place: int, step: int = 0, n: int = 1) -> str:
-        """So many places, `step` apart; constants by their values."""
+    def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
+        """So many places, `step` apart; constants by their values.
+
+        Where they belong to a tile, the next one has as many further on.
+        """
         last = place + step * (n - 1)
-        if place < 0 and last < 0:
+        move = n * step if turns and place < self.parts["n_whole"] else 0
+        if place < 0 and last < 0 and not move:
             if step == 0 or n == 1:
                 return number_text(float(self.parts["constants"][place]))
             return abridged(self.parts["constants"][place + step * np.arange(n)])
         if step == 0 or n == 1:
-            return place_text(place)
-        return f"w[{place}..{last}{f' by {step}' if step != 1 else ''}]"
+            return place_text(place, (move, "r"))
+        more = f" {'-' if move < 0 else '+'} {abs(move)} * r" if move else ""
+        return f"w[{place}..{last}{f' by {step}' if step != 1 else ''}{more}]"
 
     def listed(self, begin: int, n: int, first: int = 0) -> str:
         """Places out of a list; constants have places below 0."""
@@ -210,13 +224,15 @@ class _Listing:
             texts += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
         return f"w[{', '.join(texts)}]"
 
-    def plan(self, at: int) -> tuple[tuple[int, ...], list[str]]:
-        """The shape of a plan; and its views, at i0, i1 and so on along the axes."""
+    def plan(self, at: int, turns: bool = False) -> tuple[tuple[int, ...], list[str]]:
+        """The shape of a plan; and its views, at i0, i1 and so on along the axes, in turn r."""
         shape, found = views(self.parts, at)
         axes = [(k, f"i{k}") for k, length in enumerate(shape) if length != 1]
+        way = moves(self.parts, at) if turns else [0] * len(found)
         texts = []
-        for first, strides in found:
-            steps = [(strides[k], index) for k, index in axes if strides[k] != 0]
+        for (first, strides), move in zip(found, way, strict=True):
+            steps = [(move, "r"), *[(strides[k], index) for k, index in axes]]
+            steps = [(step, index) for step, index in steps if step != 0]
             if first < 0 and not steps:
                 texts.append(number_text(float(self.parts["constants"][first])))
             else:
@@ -252,10 +268,13 @@ class _Listing:
             return _reads_of_singles(singles), written_by(singles)
         if i.kind == InstructionKind.COMPARE:
             return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
-        out = _every(i.out, 1, i.n)
+        if i.kind == InstructionKind.TILES:
+            return _NONE, _NONE
+        turns = self.turns.get(line.number, 1)
+        out = self.every(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-            return np.concatenate([_every(place, step, i.n) for place, step in steps]), out
+            return np.concatenate([self.every(*at, i.n, turns) for at in steps]), out
         if i.kind == InstructionKind.TAKE:
             return self.parts["lists"][i.x : i.x + i.n].astype(np.int64), out
         if i.kind == InstructionKind.TOTAL:
@@ -269,7 +288,11 @@ class _Listing:
         if i.kind == InstructionKind.CALL:
             return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
         shape, found = views(self.parts, i.x)
-        target, *sources = [_seen(shape, *view) for view in found]
+        way = moves(self.parts, i.x) if turns > 1 else [0] * len(found)
+        target, *sources = [
+            _seen((turns, *shape), first, (move, *strides))
+            for (first, strides), move in zip(found, way, strict=True)
+        ]
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             # All that indices may name.
             *_, (length, stride) = binding.read_plan(self.parts["plans"], i.x)
@@ -281,7 +304,12 @@ class _Listing:
                 sources.append(target)
         if i.kind == InstructionKind.ADD_TO:
             sources.append(target)
-        return np.concatenate(sources), out if i.kind == InstructionKind.TERMS else target
+        has_block = i.kind == InstructionKind.TERMS and i.n > 0
+        return np.concatenate(sources), out if has_block else target
+
+    def every(self, place: int, step: int, n: int, turns: int) -> Places:
+        """The places of a vector, in all turns of tiles."""
+        return _every(place, step, n * turns if place < self.parts["n_whole"] else n)
 
 
 def _value(op: int, operands: Sequence[str]) -> str:

@@ -122,7 +122,11 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
     parts = code.parts()
     counts: Counter[str] = Counter()
     seconds: defaultdict[str, float] = defaultdict(float)
-    for k, (kind, op, n, _, _, x, y, z, *_) in enumerate(parts["code"].tolist()):
+    turns, end = 1, 0  # of the instructions before the end
+    for k, (kind, op, n, fused, _, x, y, z, *_) in enumerate(parts["code"].tolist()):
+        if kind == InstructionKind.TILES:
+            turns, end = n, k + fused
+            continue
         if kind == InstructionKind.SINGLES:
             apart = singles[x : x + n] + 1e-12  # so that nothing is divided by 0
             ops = parts["singles"]["op"][x : x + n]
@@ -139,7 +143,7 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
             name = readable(_NAMES[op]) if kind in _BY_OPERATION else _WORDS[kind]
             if kind in _BY_PLAN:
                 n = prod(views(parts, x)[0])
-        counts[name] += n
+        counts[name] += n * (turns if k < end else 1)
         seconds[name] += float(whole[k])
     return {name: (counts[name], seconds[name]) for name in counts}
 

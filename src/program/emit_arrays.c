@@ -113,21 +113,6 @@ static void emit_add_at(CadMaker *m, const CadRecord *record, int32_t out) {
     m->program->n_operations += count;
 }
 
-static void emit_take_by(CadMaker *m, const CadRecord *record, int32_t out) {
-    CadInstruction instruction = {.kind = CAD_TAKE_BY, .out = out};
-    const int64_t *source = cad_plan_view(cad_graph_plan(m->graph, record), 1);
-    const int32_t place = cad_maker_place_of(m, (CadId)source[0]);
-    for (size_t k = 0; k < m->program->n_referred; k++) {
-        const CadReferred input = m->program->referred[k];
-        if (place >= input.place && place - input.place < (int32_t)input.size) {
-            instruction.n = 1;
-            instruction.y = input.place;
-            instruction.z = input.pointer;
-        }
-    }
-    emit_plan(m, record, instruction);
-}
-
 static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
     CadPlan *plan = cad_graph_plan(m->graph, record);
     cad_maker_emit(m,
@@ -197,7 +182,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     if (in_place) {
         cad_maker_keep_block(m, level, m->place[former]);
     }
-    place = in_place ? m->place[former] : cad_maker_take_block(m, size);
+    place = in_place ? m->place[former] : cad_maker_take_array(m, size);
     m->place[i] = place;
     cad_maker_release_after(m, m->last[i], place, size);
     if (m->status != CAD_OK) {
@@ -222,7 +207,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_add_at(m, record, place);
         break;
     case CAD_RECORD_TAKE:
-        emit_take_by(m, record, place);
+        emit_plan(m, record, (CadInstruction){.kind = CAD_TAKE_BY, .out = place});
         break;
     case CAD_RECORD_CALL:
         emit_call(m, record, place);

@@ -1,61 +1,6 @@
-/* What is done to finished code: sine and cosine of one number are found together, bodies of loops
- * are kept once, and vectors share their tiles. */
+/* What is done to finished code: sine and cosine of one number are found together, and bodies of
+ * loops are kept once. */
 #include "program/maker.h"
-
-/* --- vectors tile by tile --- */
-
-typedef struct Range {
-    int64_t low, high;
-} Range;
-
-static Range range_of(int32_t place, int32_t step, uint32_t n) {
-    const int64_t last = place + (int64_t)step * (n - 1);
-    return (Range){place < last ? place : last, place < last ? last : place};
-}
-
-static int overlap(Range a, Range b) {
-    return a.low <= b.high && b.low <= a.high;
-}
-
-/* Whether an instruction reads what another one writes, other than number by number. */
-static int reads_elsewhere(const CadInstruction *reader, const CadInstruction *writer) {
-    const int32_t places[3] = {reader->x, reader->y, reader->z};
-    const int32_t steps[3] = {reader->sx, reader->sy, reader->sz};
-    const Range written = range_of(writer->out, 1, writer->n);
-    for (int k = 0; k < cad_op_info[reader->op].arity; k++) {
-        const int same = places[k] == writer->out && steps[k] == 1;
-        if (!same && overlap(range_of(places[k], steps[k], reader->n), written)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Whether an instruction may be carried out tile by tile together with one before it. */
-static int can_share_tiles(const CadInstruction *a, const CadInstruction *b) {
-    return !reads_elsewhere(b, a) && !reads_elsewhere(a, b) &&
-           (b->out == a->out || !overlap(range_of(a->out, 1, a->n), range_of(b->out, 1, b->n)));
-}
-
-void cad_maker_fuse(CadMaker *m) {
-    enum { LONG_VECTOR = 2048 };
-    CadProgram *program = m->program;
-    for (size_t i = 0; i < program->n_code;) {
-        CadInstruction *first = &program->code[i];
-        size_t end = i + 1;
-        int fits = first->kind == CAD_VECTOR && first->n >= LONG_VECTOR;
-        while (fits && end < program->n_code) {
-            const CadInstruction *next = &program->code[end];
-            fits = next->kind == CAD_VECTOR && next->n == first->n;
-            for (size_t k = i; k < end && fits; k++) {
-                fits = can_share_tiles(&program->code[k], next);
-            }
-            end += (size_t)fits;
-        }
-        first->fused = (uint32_t)(end - i);
-        i = end;
-    }
-}
 
 /* --- sine and cosine --- */
 

@@ -46,6 +46,7 @@ static void free_buffers(CadMaker *m) {
     cad_memory_free(m->spare);
     cad_memory_free(m->blocks);
     cad_memory_free(m->releases);
+    cad_memory_free(m->far);
     cad_memory_free(m->terms);
     cad_memory_free(m->members);
 }
@@ -111,8 +112,7 @@ static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **prog
         cad_maker_roll_up(m);
     }
     if (m->status == CAD_OK) {
-        cad_maker_fuse(m);
-        m->program->n_places = (size_t)m->n_places;
+        cad_maker_plan_memory(m);
     }
     free_buffers(m);
     if (m->status != CAD_OK) {

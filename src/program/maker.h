@@ -7,12 +7,14 @@
 #ifndef CAD_PROGRAM_MAKER_H
 #define CAD_PROGRAM_MAKER_H
 
+#include "kernels/kernels.h"
 #include "program/program.h"
 
 enum {
     LONG_CHAIN = 8, /* terms, from which on additions are one sum */
     FEW = 24,       /* operations, from which on a vector is worth it */
     NOWHERE = INT32_MAX,
+    LONG_VECTOR = 2 * CAD_TILE, /* numbers, from which on it goes tile by tile */
 };
 
 /* Numbers of one group are likely to stand side by side. */
@@ -23,6 +25,15 @@ enum {
 };
 
 #define FOREVER UINT32_MAX /* the level at which results are read */
+
+/* Large blocks have places of their own from here on, until it is known which instructions go tile
+ * by tile: then they are given places that others had before them, see tiles.c. */
+enum { FAR = 1 << 30 };
+
+typedef struct CadFarBlock {
+    int32_t place;
+    uint32_t size;
+} CadFarBlock;
 
 typedef struct CadFreeBlock {
     int32_t place;
@@ -75,6 +86,8 @@ typedef struct CadMaker {
     CadRelease *releases;
     size_t n_releases, releases_capacity;
     uint32_t *release_at; /* by level: the first one */
+    CadFarBlock *far;
+    size_t n_far, far_capacity;
     /* of one chain, of one level */
     CadId *terms; /* and, behind them, of each whether it is subtracted */
     size_t terms_capacity;
@@ -94,10 +107,21 @@ static inline int fail(CadMaker *m) {
                      sizeof *(owner)->items) == CAD_OK ||                                         \
      fail(m))
 
-/* Whether places stay beside each other in all lanes, if they do in one: of a program for
- * directions those that are shared stay where they are, when the others move. */
+/* The block that a place from FAR on belongs to. */
+static inline size_t cad_maker_far_block(const CadMaker *m, int64_t place) {
+    size_t low = 0, high = m->n_far;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        *(m->far[middle].place <= place ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Whether places stay beside each other in the end, in all lanes: blocks move, and of a program
+ * for directions those that are shared stay where they are, when the others move. */
 static inline int are_moved_alike(const CadMaker *m, int32_t a, int32_t b) {
-    return (a < m->boundary) == (b < m->boundary);
+    return (a < m->boundary) == (b < m->boundary) && (a < FAR) == (b < FAR) &&
+           (a < FAR || cad_maker_far_block(m, a) == cad_maker_far_block(m, b));
 }
 
 /* --- numbers of the graph --- */
@@ -181,7 +205,7 @@ typedef struct CadByLevel {
 CadByLevel cad_maker_sort_by_level(CadMaker *m);
 /* --- places.c --- */
 
-/* Give inputs that are nothing but taken from a place for their address, behind all inputs. */
+/* Give inputs that need not be copied a place for their address, behind all inputs. */
 void cad_maker_refer_to_inputs(CadMaker *m);
 
 /* Inputs come first; so many of them are shared. */
@@ -189,6 +213,9 @@ void cad_maker_place_inputs(CadMaker *m);
 
 int32_t cad_maker_take_place(CadMaker *m);
 int32_t cad_maker_take_block(CadMaker *m, size_t size);
+
+/* A block for an array, from FAR on unless it is small. */
+int32_t cad_maker_take_array(CadMaker *m, size_t size);
 
 /* Once a level is done, the places that were to be released after it are free. */
 void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size);
@@ -262,7 +289,21 @@ void cad_maker_join_sines(CadMaker *m);
 /* Keep the bodies of loops once. */
 void cad_maker_roll_up(CadMaker *m);
 
-/* Have vectors share their tiles. */
-void cad_maker_fuse(CadMaker *m);
+/* --- accesses.c --- */
+
+/* Tell a visitor which places an instruction reads and writes: ranges, ends included. */
+typedef void CadVisit(void *visitor, int64_t low, int64_t high, int writes);
+void cad_instruction_visit(const CadProgram *program, const CadInstruction *instruction,
+                           CadVisit *visit, void *visitor);
+
+/* Rename each place that is named in a program. */
+typedef int32_t CadRename(void *namer, int32_t place);
+void cad_program_rename(CadProgram *program, CadRename *rename, void *namer);
+
+/* --- tiles.c --- */
+
+/* Have instructions on large arrays share their tiles, and give blocks from FAR on their places.
+ */
+void cad_maker_plan_memory(CadMaker *m);
 
 #endif

@@ -33,8 +33,12 @@ static void give_place(CadMaker *m, int32_t place) {
     m->spare[k] = place;
 }
 
+static int32_t most_places(const CadMaker *m) {
+    return m->n_far > 0 ? FAR : INT32_MAX;
+}
+
 int32_t cad_maker_take_place(CadMaker *m) {
-    if (m->n_spare == 0 && m->n_places == INT32_MAX - 1) {
+    if (m->n_spare == 0 && m->n_places == most_places(m) - 1) {
         m->status = CAD_TAPE_FULL;
         return 0;
     }
@@ -55,7 +59,30 @@ int32_t cad_maker_take_place(CadMaker *m) {
     return lowest;
 }
 
+/* As long as there are names for it. */
+static int take_far(CadMaker *m, size_t size, int32_t *place) {
+    const CadFarBlock *const last = m->n_far > 0 ? &m->far[m->n_far - 1] : NULL;
+    const size_t end = last != NULL ? (size_t)last->place + last->size : FAR;
+    if (m->use == CAD_AT_MANY_POINTS || size > INT32_MAX - 1 - end || m->n_places >= FAR / 2 ||
+        !GROW(m, far, m->n_far, 1)) {
+        return 0;
+    }
+    *place = (int32_t)end;
+    m->far[m->n_far++] = (CadFarBlock){*place, (uint32_t)size};
+    return 1;
+}
+
+int32_t cad_maker_take_array(CadMaker *m, size_t size) {
+    enum { SMALL = CAD_TILE < 64 ? CAD_TILE : 64 };
+    int32_t place;
+    return size >= SMALL && take_far(m, size, &place) ? place : cad_maker_take_block(m, size);
+}
+
 int32_t cad_maker_take_block(CadMaker *m, size_t size) {
+    int32_t far;
+    if (size >= LONG_VECTOR && take_far(m, size, &far)) {
+        return far;
+    }
     for (size_t k = 0; k < m->n_blocks; k++) {
         const CadFreeBlock block = m->blocks[k];
         if (block.size >= size && block.size <= size + size / 4) {
@@ -64,7 +91,7 @@ int32_t cad_maker_take_block(CadMaker *m, size_t size) {
         }
     }
     const int32_t place = m->n_places;
-    if (size > (size_t)(INT32_MAX - 1 - place)) {
+    if (size > (size_t)(most_places(m) - 1 - place)) {
         m->status = CAD_TAPE_FULL;
         return 0;
     }
@@ -73,7 +100,7 @@ int32_t cad_maker_take_block(CadMaker *m, size_t size) {
 }
 
 void cad_maker_release_after(CadMaker *m, uint32_t level, int32_t place, size_t size) {
-    if (level == FOREVER || size == 0 || !GROW(m, releases, m->n_releases, 1)) {
+    if (level == FOREVER || size == 0 || place >= FAR || !GROW(m, releases, m->n_releases, 1)) {
         return;
     }
     m->releases[m->n_releases] = (CadRelease){place, (uint32_t)size, m->release_at[level]};

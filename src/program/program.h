@@ -22,17 +22,21 @@ typedef enum CadStepKind {
     CAD_ADD_AT,  /* out[lists[z + i]] += x[i sx] */
     CAD_CALL,    /* the call z of `n` numbers from x on; `y` results from `out` on */
     CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
-    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE. If `n`, it
-                    is the input at y, to whose numbers the place z refers */
+    CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE */
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
+    CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n` */
 } CadStepKind;
 
+/* Tiles are turns of a loop, in each of which an instruction goes on where it was: a vector by its
+ * `n` numbers, a plan, view by view, by what stands in `extra`. A sum from all turns is there
+ * before them: it has no `n` of numbers that begin as zeros. Places from `n_whole` on are written
+ * anew in each turn, and stay where they are. */
 typedef struct CadInstruction {
     uint8_t kind;
     uint8_t near; /* values may differ from NumPy's in the last place */
     uint16_t op;
     uint32_t n;
-    uint32_t fused; /* so many vectors from here on go tile by tile */
+    uint32_t fused; /* so many instructions are carried out from here on: 1, but for tiles */
     int32_t out;
     int32_t x, y, z;
     int32_t sx, sy, sz;
@@ -61,12 +65,14 @@ typedef struct CadCheck {
     double value;
 } CadCheck;
 
-/* An input that is nothing but taken from at indices need not be copied: the place `pointer` holds
- * the address of its first number, as bits. */
+/* Inputs that are large, or nothing but taken from at indices, need not be copied, nor results
+ * that are large: the place `pointer` holds the address of its first number, as bits. No single
+ * operation and no list names places of theirs. */
 typedef struct CadReferred {
     int32_t place; /* where its numbers stand, if they are copied */
     uint32_t size;
-    int32_t pointer; /* one of the places behind all inputs */
+    int32_t pointer; /* of an input one of the places behind all inputs */
+    int32_t result;  /* of a result: it begins with this number of all results; else -1 */
 } CadReferred;
 
 /* What a program consists of, as LIST(type of items, items, how many). */
@@ -85,9 +91,10 @@ typedef struct CadProgram {
     size_t n_inputs;
     size_t n_shared;     /* of the first inputs, which all directions have in common */
     size_t n_places;     /* that are no constants */
+    size_t n_whole;      /* of these the first ones, which are not those of tiles */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
-    int has_arrays;      /* plans: lanes of points go one by one */
+    int has_arrays;      /* plans, or tiles: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
     int has_calls;       /* which are for the owner */
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
@@ -131,20 +138,30 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
     return room + program->n_constants * lanes;
 }
 
-/* Say where the numbers of an input are that is referred to; they have to stay there. */
+/* Say where numbers are that are referred to; they have to stay there. */
 static inline void cad_program_refer(double *places, CadReferred input, const double *numbers) {
     memcpy(places + input.pointer, &numbers, sizeof numbers);
 }
 
-/* All inputs were copied to their places: those that are referred to, too. */
+/* All inputs were copied to their places: those that are referred to, too. Results are to be. */
 static inline void cad_program_refer_to_places(const CadProgram *program, double *places) {
     for (size_t k = 0; k < program->n_referred; k++) {
         cad_program_refer(places, program->referred[k], places + program->referred[k].place);
     }
 }
 
+/* Have large results written where they are wanted. */
+static inline void cad_program_refer_to_results(const CadProgram *program, double *places,
+                                                double *results) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        if (program->referred[k].result >= 0) {
+            cad_program_refer(places, program->referred[k], results + program->referred[k].result);
+        }
+    }
+}
+
 /* Write inputs, which stand in a row, to their places; those that are referred to stay where they
- * are. */
+ * are. Results go to their places. */
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs);
 
 /* Carry it out: inputs stand in their places. Answers the guard that does not hold, or -1; if a
@@ -162,7 +179,7 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
 /* What stands where a guard looks that was found not to hold. */
 double cad_program_outcome(const CadProgram *program, const double *room, long guard);
 
-/* Copy the results. */
+/* Copy the results, but those that were referred to where they are wanted. */
 void cad_program_read(const CadProgram *program, const double *room, double *results);
 
 /* Many directions: the inputs that are shared stand in their places. Of the others each direction

@@ -23,8 +23,12 @@ void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) 
 
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
     size_t next = 0;
+    cad_program_refer_to_places(program, places);
     for (size_t k = 0; k < program->n_referred; k++) {
         const CadReferred input = program->referred[k];
+        if (input.result >= 0) {
+            continue;
+        }
         memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
         cad_program_refer(places, input, inputs + input.place);
         next = (size_t)input.place + input.size;
@@ -114,29 +118,46 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 typedef struct Places {
     double *shared, *own;
     int32_t n_shared;
+    const CadReferred *referred;
+    size_t n_referred;
 } Places;
 
-static Places places_of_point(double *at) {
-    return (Places){at, at, 0};
+static Places places_of_point(const CadProgram *program, double *at) {
+    return (Places){at, at, 0, program->referred, program->n_referred};
 }
 
-static inline double *base_of(const Places *places, int64_t place) {
+/* Inputs and results that are referred to have a base of their own. */
+static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
+    for (size_t k = 0; k < places->n_referred; k++) {
+        const int64_t inner = place - places->referred[k].place;
+        if (inner >= 0 && inner < places->referred[k].size) {
+            double *first;
+            memcpy(&first, places->own + places->referred[k].pointer, sizeof first);
+            return first - places->referred[k].place;
+        }
+    }
+    return places->own;
+}
+
+/* Where place 0 would be. */
+static CAD_INLINE double *base_of(const Places *places, int64_t place) {
+    if (places->n_referred > 0) {
+        return base_elsewhere(places, place);
+    }
     return place < places->n_shared ? places->shared : places->own;
 }
 
-static CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
+static CAD_INLINE double *numbers_at(const Places *places, int32_t place) {
+    return base_of(places, place) + place;
+}
+
+static CAD_INLINE CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
     return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
 /* By which loops an instruction has its values. */
 static inline CadStripFunction value_of(const CadInstruction *i) {
     return i->near ? cad_strip_value_near : cad_strip_value;
-}
-
-static inline void run_vector(const CadInstruction *i, const Places *places, size_t first,
-                              size_t n) {
-    value_of(i)((CadOp)i->op, strip(places, i->out, 1, first), strip(places, i->x, i->sx, first),
-                strip(places, i->y, i->sy, first), strip(places, i->z, i->sz, first), n);
 }
 
 /* A clock, and what it takes to read it. */
@@ -150,32 +171,24 @@ static double seconds_since(const Stopwatch *watch, double begun) {
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-/* Tile by tile, so that what one operation writes is in the cache when the next one reads it. With
- * a clock, what each takes is added to its seconds. */
-static void run_fused(const CadInstruction *code, const Places *places, const Stopwatch *watch,
-                      double *seconds) {
-    for (size_t first = 0; first < code->n; first += CAD_TILE) {
-        const size_t n = code->n - first < CAD_TILE ? code->n - first : CAD_TILE;
-        for (uint32_t k = 0; k < code->fused; k++) {
-            const double begun = watch != NULL ? watch->now() : 0.0;
-            run_vector(&code[k], places, first, n);
-            if (watch != NULL) {
-                seconds[k] += seconds_since(watch, begun);
-            }
-        }
-    }
+/* Where the number at place 0 of a view would be, in one of the turns of tiles. */
+static double *base_of_view(const Places *places, CadPlan *plan, int view, size_t turn) {
+    double *const base = base_of(places, cad_plan_view(plan, view)[0]);
+    return turn == 0 ? base : base + cad_plan_extra(plan)[view] * (int64_t)turn;
 }
 
-static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept) {
+static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept,
+                            size_t turn) {
     start_walk_in(walk, places->own, plan, kept);
     for (int k = 0; k < plan->n_views; k++) {
-        walk->values[k] = base_of(places, walk->at[k]);
+        walk->values[k] = base_of_view(places, plan, k, turn);
     }
 }
 
-static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places) {
+static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places,
+                         size_t turn) {
     Walk walk;
-    start_walk_over(&walk, places, plan, 1);
+    start_walk_over(&walk, places, plan, 1, turn);
     if (i->kind == CAD_ROWS) {
         compute_rows(&walk, (CadOp)i->op, value_of(i));
     } else {
@@ -185,14 +198,14 @@ static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *p
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
  * a loop that take the time. 0 if they are few, or not small. */
-static int run_small_products(CadPlan *plan, const Places *places) {
+static int run_small_products(CadPlan *plan, const Places *places, size_t turn) {
     enum { SMALL = 64, MANY = 8 };
     const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
     if (plan->ndim < 4 || core[-1] < MANY || core[0] * core[1] * core[2] > SMALL) {
         return 0;
     }
     Walk walk;
-    start_walk_over(&walk, places, plan, 4);
+    start_walk_over(&walk, places, plan, 4, turn);
     ptrdiff_t steps[3];
     for (int k = 0; k < 3; k++) {
         steps[k] = (ptrdiff_t)cad_plan_view(plan, k)[1 + walk.axes];
@@ -205,18 +218,19 @@ static int run_small_products(CadPlan *plan, const Places *places) {
     return 1;
 }
 
-static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, double *out) {
+static int adds_terms(const CadInstruction *i) {
+    return (cad_entry_kinds[i->op].traits & CAD_ADDS) != 0;
+}
+
+/* What the kernel adds to is there. */
+static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, size_t turn) {
     const CadOp op = (CadOp)i->op;
-    const int adds = (cad_entry_kinds[op].traits & CAD_ADDS) != 0;
-    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places)) {
+    if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
         return;
     }
-    if (adds) {
-        memset(out, 0, i->n * sizeof *out);
-    }
-    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds};
+    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i)};
     for (int k = 0; k < plan->n_views; k++) {
-        term.data[k] = base_of(places, cad_plan_view(plan, k)[0]);
+        term.data[k] = base_of_view(places, plan, k, turn);
     }
     cad_term_run(op, &term);
 }
@@ -266,11 +280,7 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
     const ptrdiff_t stride = (ptrdiff_t)extra[1];
     int inside = 1;
     Walk walk;
-    start_walk_over(&walk, places, plan, 1);
-    if (i->n > 0) {
-        memcpy(&walk.values[1], places->own + i->z, sizeof walk.values[1]);
-        walk.at[1] -= i->y;
-    }
+    start_walk_over(&walk, places, plan, 1, 0);
     do {
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
         CadStrip from = values_at(&walk, 1, 0);
@@ -309,7 +319,7 @@ static void take(double *out, const Places *places, const int32_t *list, size_t 
 
 /* Sums of few terms are not worth a loop of NumPy's. */
 static void run_total(const CadInstruction *i, const Places *places) {
-    double *const out = places->own + i->out;
+    double *const out = numbers_at(places, i->out);
     const double former = i->y ? *out : 0.0;
     double sum = i->z ? 0.0 : former;
     cad_strip_sum(&sum, strip(places, i->x, i->sx, 0), i->n);
@@ -353,10 +363,52 @@ static const CadNative *native_of(const CadProgram *program, const CadInstructio
     return program->natives != NULL ? program->natives[call->z] : NULL;
 }
 
+/* --- tile by tile --- */
+
+/* What an operand of `n` numbers a turn reads in one of them. */
+static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places *places,
+                                         int32_t place, int32_t step, uint32_t n, size_t turn) {
+    return strip(places, place, step,
+                 turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
+}
+
+static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
+                                const Places *places, size_t turn) {
+    const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn);
+    if (i->kind == CAD_VECTOR) {
+        value_of(i)((CadOp)i->op, out, strip_in_turn(program, places, i->x, i->sx, i->n, turn),
+                    strip_in_turn(program, places, i->y, i->sy, i->n, turn),
+                    strip_in_turn(program, places, i->z, i->sz, i->n, turn), i->n);
+        return;
+    }
+    if (i->kind == CAD_ZEROS || (i->kind == CAD_TERMS && adds_terms(i))) {
+        memset(out.data, 0, i->n * sizeof *out.data);
+    }
+    if (i->kind == CAD_TERMS) {
+        run_kind(i, (CadPlan *)(program->plans + i->x), places, turn);
+    } else if (i->kind != CAD_ZEROS) {
+        run_elements(i, (CadPlan *)(program->plans + i->x), places, turn);
+    }
+}
+
+/* What one instruction writes is in the cache when the next one reads it. With a clock, what each
+ * takes is added to its seconds. */
+static void run_tiles(const CadProgram *program, const CadInstruction *head, const Places *places,
+                      const Stopwatch *watch, double *seconds) {
+    for (size_t turn = 0; turn < head->n; turn++) {
+        for (uint32_t k = 1; k < head->fused; k++) {
+            const double begun = watch != NULL ? watch->now() : 0.0;
+            run_turn(program, &head[k], places, turn);
+            if (watch != NULL) {
+                seconds[k] += seconds_since(watch, begun);
+            }
+        }
+    }
+}
+
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
                             const Places *places) {
-    double *const out = places->own + i->out;
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
@@ -364,40 +416,35 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
         }
         break;
     case CAD_VECTOR:
-        if (i->fused > 1) {
-            run_fused(i, places, NULL, NULL);
-        } else {
-            run_vector(i, places, 0, i->n);
-        }
+    case CAD_ROWS:
+    case CAD_ADD_TO:
+    case CAD_TERMS:
+    case CAD_ZEROS:
+        run_turn(program, i, places, 0);
         break;
     case CAD_TAKE:
-        take(out, places, program->lists + i->x, i->n);
+        take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
         break;
     case CAD_TOTAL:
         run_total(i, places);
         break;
-    case CAD_ZEROS:
-        memset(out, 0, i->n * sizeof *out);
-        break;
-    case CAD_ROWS:
-    case CAD_ADD_TO:
-        run_elements(i, (CadPlan *)(program->plans + i->x), places);
-        break;
-    case CAD_TERMS:
-        run_kind(i, (CadPlan *)(program->plans + i->x), places, out);
+    case CAD_TILES:
+        run_tiles(program, i, places, NULL, NULL);
         break;
     case CAD_ADD_AT: {
+        double *const to = numbers_at(places, i->out);
         const CadStrip x = strip(places, i->x, i->sx, 0);
         for (uint32_t k = 0; k < i->n; k++) {
-            out[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
+            to[program->lists[i->z + (int32_t)k]] += x.data[(ptrdiff_t)k * x.step];
         }
         break;
     }
     case CAD_CALL: {
         const CadNative *const native = native_of(program, i);
-        const double *const operands = base_of(places, i->x) + i->x;
-        if ((native == NULL || !cad_native_run(native, operands, out)) &&
-            program->call(program->owner, (uint32_t)i->z, operands, out) < 0) {
+        const double *const operands = numbers_at(places, i->x);
+        double *const results = numbers_at(places, i->out);
+        if ((native == NULL || !cad_native_run(native, operands, results)) &&
+            program->call(program->owner, (uint32_t)i->z, operands, results) < 0) {
             return CAD_CALL_FAILED;
         }
         break;
@@ -415,6 +462,11 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
+/* Whether it was referred to numbers outside of the workspace. */
+static int is_elsewhere(const Places *places, int32_t place) {
+    return places->n_referred > 0 && base_of(places, place) != places->own;
+}
+
 static void read_places(const CadProgram *program, const Places *places, double *results) {
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
@@ -422,7 +474,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
             take(results, places, program->lists + s.place, s.n);
         } else {
             const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step == 1) {
+            if (s.step == 1 && !is_elsewhere(places, s.place)) {
                 memcpy(results, from.data, s.n * sizeof *results);
             }
             for (uint32_t i = 0; i < s.n && s.step != 1; i++) {
@@ -434,7 +486,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
 }
 
 long cad_program_run(const CadProgram *program, double *room) {
-    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, 1, room));
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const long missed = run_instruction(program, &program->code[k], &places);
         if (missed != -1) {
@@ -487,15 +539,15 @@ static void profile_singles(const CadProgram *program, const CadInstruction *i, 
 
 long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
                          double (*now)(void), double *seconds) {
-    const Places places = places_of_point(cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, 1, room));
     const Stopwatch watch = stopwatch(now);
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const CadInstruction *i = &program->code[k];
         long missed = -1;
         if (spare >= 0 && i->kind == CAD_SINGLES) {
             profile_singles(program, i, places.own, spare, &watch, seconds);
-        } else if (spare < 0 && i->fused > 1) {
-            run_fused(i, &places, &watch, seconds + k);
+        } else if (spare < 0 && i->kind == CAD_TILES) {
+            run_tiles(program, i, &places, &watch, seconds + k);
         } else {
             const double begun = now();
             missed = run_instruction(program, i, &places);
@@ -511,7 +563,7 @@ long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
 }
 
 double cad_program_outcome(const CadProgram *program, const double *room, long guard) {
-    const Places places = places_of_point((double *)room + program->n_constants);
+    const Places places = places_of_point(program, (double *)room + program->n_constants);
     size_t low = 0, high = program->n_checks;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
@@ -521,7 +573,7 @@ double cad_program_outcome(const CadProgram *program, const double *room, long g
 }
 
 void cad_program_read(const CadProgram *program, const double *room, double *results) {
-    const Places places = places_of_point((double *)room + program->n_constants);
+    const Places places = places_of_point(program, (double *)room + program->n_constants);
     read_places(program, &places, results);
 }
 
@@ -537,7 +589,8 @@ typedef struct Along {
 } Along;
 
 static Places places_of_lane(const Along *along, size_t lane) {
-    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared};
+    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared, NULL,
+                    0};
 }
 
 /* out (lanes x p) = the unit vectors of lanes b (n x p), as far as these are among the n numbers
@@ -564,7 +617,7 @@ static int take_rows(const Along *along, CadMatrix out, int64_t place, ptrdiff_t
 static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     const Places places = places_of_lane(along, 0);
     Walk walk;
-    start_walk_over(&walk, &places, plan, 3);
+    start_walk_over(&walk, &places, plan, 3, 0);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t n = (size_t)core[1];
     const int shares_left = walk.at[1] < along->n_shared,
@@ -699,9 +752,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         break;
     case CAD_VECTOR:
-        for (uint32_t k = 0; k < i->fused; k++) {
-            run_lanes_of_vector(&i[k], lanes);
-        }
+        run_lanes_of_vector(i, lanes);
         break;
     case CAD_TAKE:
         for (uint32_t k = 0; k < i->n; k++) {
@@ -739,7 +790,7 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);
     }
-    default: /* plans are for one lane, and checks are made at the end */
+    default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }
     return 0;

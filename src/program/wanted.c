@@ -23,39 +23,57 @@ void cad_maker_find_wanted(CadMaker *m) {
 
 /* --- inputs that are referred to --- */
 
-/* Inputs of which more is wanted than to be taken from at indices. */
-static void find_copied(CadMaker *m, uint8_t *is_copied) {
+/* What becomes of inputs. */
+enum {
+    TAKEN = 1,  /* they are taken from at indices, */
+    SEEN = 2,   /* seen through views, */
+    COPIED = 4, /* or read number by number: these have to stand in their places */
+};
+
+static uint8_t way_of_reading(const CadRecord *record, size_t operand) {
+    if (!cad_record_has_plan(record)) {
+        return COPIED;
+    }
+    return record->kind == CAD_RECORD_TAKE && operand == 0 ? TAKEN : SEEN;
+}
+
+static void find_ways(CadMaker *m, uint8_t *ways) {
     CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
-        is_copied[record_of(m, m->ends[k])] = 1;
+        ways[record_of(m, m->ends[k])] |= COPIED;
     }
     for (size_t i = 0; i < m->graph->n_records; i++) {
         if (is_made(m, i)) {
             cad_maker_operands(m, i, &of);
-            for (size_t k = m->graph->records[i].kind == CAD_RECORD_TAKE; k < of.n; k++) {
-                is_copied[record_of(m, of.ids[k])] = 1;
+            for (size_t k = 0; k < of.n; k++) {
+                ways[record_of(m, of.ids[k])] |= way_of_reading(&m->graph->records[i], k);
             }
         }
     }
 }
 
 void cad_maker_refer_to_inputs(CadMaker *m) {
-    enum { LEAST = 64 }; /* numbers, from which on it is worth it */
+    enum {
+        LEAST_TAKEN = 64,
+        LEAST_SEEN = 2 * CAD_TILE,
+        MOST = 8
+    }; /* from which on it is worth it */
     CadProgram *program = m->program;
-    uint8_t *is_copied = cad_memory_zeroed(m->graph->n_records, 1);
-    if (is_copied == NULL) {
+    uint8_t *ways = cad_memory_zeroed(m->graph->n_records, 1);
+    if (ways == NULL) {
         fail(m);
         return;
     }
-    find_copied(m, is_copied);
-    for (size_t k = 0; k < m->n_inputs; k++) {
+    find_ways(m, ways);
+    for (size_t k = 0; k < m->n_inputs && program->n_referred < MOST; k++) {
         const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
-        if (m->uses[i] > 0 && !is_copied[i] && size >= LEAST &&
+        if (m->uses[i] > 0 && !(ways[i] & COPIED) &&
+            size >= (ways[i] == TAKEN ? LEAST_TAKEN : LEAST_SEEN) &&
             GROW(program, referred, program->n_referred, 1)) {
             program->referred[program->n_referred++] =
-                (CadReferred){m->place[i], size, m->n_places++};
+                (CadReferred){m->place[i], size, m->n_places++, -1};
         }
     }
-    cad_memory_free(is_copied);
+    cad_memory_free(ways);
 }

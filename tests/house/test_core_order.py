@@ -107,6 +107,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
                 "loops",
                 "products",
             },
+            {"accesses"},
+            {"tiles"},
             {"make", "run"},
         ],
     ),

@@ -65,6 +65,11 @@ def backwards(x: Any) -> Any:
     return cnp.sum(cnp.sin(x[::-1]) * x) - cnp.sum(cnp.cos(x[::2]))
 
 
+def rows(x: Any, y: Any) -> Any:
+    z = cnp.exp(-((x - y) ** 2))
+    return cnp.sum(cnp.log(cnp.sum(z, axis=1)) ** 2) + cnp.sum(cnp.sum(z, axis=0) ** 2)
+
+
 def broadcast(a: Any, b: Any) -> Any:
     return cnp.sum(cnp.sum(cnp.exp(-((a[:, None] - b[None, :]) ** 2)), axis=0) ** 2)
 
@@ -89,6 +94,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "neighbours": (neighbours, (rng.uniform(0.5, 1.5, 40),)),
     "vectors": (vectors, (rng.uniform(0.5, 1.5, 5000),)),
     "backwards": (backwards, (rng.uniform(0.5, 1.5, 60),)),
+    "rows": (rows, (rng.uniform(0.5, 1.5, (600, 20)), rng.uniform(0.5, 1.5, 20))),
     "broadcast": (broadcast, (rng.uniform(0.5, 1.5, 30), rng.uniform(0.5, 1.5, 40))),
     "products": (products, (rng.uniform(-1, 1, (12, 15)), rng.uniform(-1, 1, (15, 13)))),
     "running": (lambda x: np.cumsum(x * x) @ x, (rng.uniform(0.5, 1.5, 40),)),
@@ -122,6 +128,7 @@ class Machine:
         self.code = parts["code"]
         self.results: list[Any] = []
         self.guards: list[bool] = []
+        self.turn = 0
 
     def run(self, lines: list[str]) -> None:
         lines = [line for line in lines if line.split()[0] != "constants"]
@@ -134,6 +141,14 @@ class Machine:
                 assert all(other.startswith(f"{head[1]}.") for other in body)
                 for _ in range(int(head[2])):
                     self.run(body)
+                continue
+            head = re.fullmatch(r"#\d+\s+tiles\s+to (#\d+)\s+(\d+) times, r of them before", line)
+            if head:
+                end = next(k for k, other in enumerate(lines) if other.split()[0] == head[1])
+                body, lines = lines[: end + 1], lines[end + 1 :]
+                for self.turn in range(int(head[2])):
+                    self.run(body)
+                self.turn = 0
             else:
                 self.step(line)
 
@@ -172,14 +187,15 @@ class Machine:
         return eval(self.index(PLACES.fullmatch(text)[1]), self.names(size))  # type: ignore[index]
 
     def index(self, text: str) -> str:
-        ends = re.fullmatch(r"(-?\d+)\.\.(-?\d+)(?: by (-?\d+))?", text)
+        ends = re.fullmatch(r"(-?\d+)\.\.(-?\d+)(?: by (-?\d+))?( [-+] \d+ \* r)?", text)
         if ends:
             step = int(ends[3] or 1)
-            return f"np.arange({ends[1]}, {int(ends[2]) + (1 if step > 0 else -1)}, {step})"
+            last = int(ends[2]) + (1 if step > 0 else -1)
+            return f"np.arange({ends[1]}, {last}, {step}){ends[4] or ''}"
         return f"np.array([{text}])" if "," in text else text
 
     def names(self, size: str) -> dict[str, Any]:
-        names: dict[str, Any] = {"np": np, "w": self.w, **OPERATIONS}
+        names: dict[str, Any] = {"np": np, "w": self.w, "r": self.turn, **OPERATIONS}
         shape = re.match(r"\(([\d, ]*)\)", size)
         if shape:
             lengths = [int(n) for n in re.findall(r"\d+", shape[1])]
@@ -237,7 +253,7 @@ def test_all_kinds_of_instructions_are_among_the_cases() -> None:
                 instructions = code.parts()["code"]
                 kinds |= set(instructions["kind"].tolist())
                 turns |= set(instructions["y"][instructions["kind"] == 0].tolist())
-    assert kinds == set(range(11)) - {InstructionKind.CALL}
+    assert kinds == {*range(11), InstructionKind.TILES} - {InstructionKind.CALL}
     assert max(turns) > 1
 
 
