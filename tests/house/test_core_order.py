@@ -30,6 +30,11 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"kernels"},
             {"digest", "factors", "loops", "masks", "pairs", "whole"},
             {"directions", "series", "stacks"},
+            {"lent"},
+            {"densities"},
+            {"mended"},
+            {"tails"},
+            {"elementwise"},
         ],
     ),
     (

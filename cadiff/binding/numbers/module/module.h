@@ -27,7 +27,10 @@ int cad_check_loops_over_objects(PyObject *numpy);
 
 PyObject *cad_make_ufunc(CadOp op);
 
-/* The loop of a ufunc that takes doubles and gives doubles; answers whether it has one. */
+/* The loop of a ufunc that takes numbers of a type, or doubles, and gives such; answers whether it
+ * has one. */
+int cad_loop_over(PyObject *function, int n_operands, int n_results, int type,
+                  PyUFuncGenericFunction *loop, void **data);
 int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data);
 
@@ -35,6 +38,13 @@ int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
 void cad_borrow_loops(PyObject *const *functions);
 
 extern PyMethodDef cad_protocol_methods[];
+
+/* --- functions of SciPy's kind (elementwise.c) --- */
+
+/* The ufunc of one of the core's elementwise functions, or None; it asks the ufuncs that are lent,
+ * which belong to these names. */
+PyObject *cad_make_elementwise(const char *name, PyObject *lent);
+PyObject *cad_names_of_lent(void);
 
 /* --- methods and attributes of both types (methods.c) --- */
 

@@ -179,25 +179,30 @@ PyObject *cad_make_ufunc(CadOp op) {
                                    PyUFunc_None, cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
-int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
-                          PyUFuncGenericFunction *loop, void **data) {
+int cad_loop_over(PyObject *function, int n_operands, int n_results, int type,
+                  PyUFuncGenericFunction *loop, void **data) {
     if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
         return 0;
     }
     const PyUFuncObject *ufunc = (const PyUFuncObject *)function;
     for (int i = 0; i < ufunc->ntypes && ufunc->nin == n_operands && ufunc->nout == n_results;
          i++) {
-        int doubles = ufunc->functions[i] != NULL;
+        int matches = ufunc->functions[i] != NULL;
         for (int k = 0; k < ufunc->nargs; k++) {
-            doubles = doubles && ufunc->types[i * ufunc->nargs + k] == NPY_DOUBLE;
+            matches = matches && ufunc->types[i * ufunc->nargs + k] == type;
         }
-        if (doubles) {
+        if (matches) {
             *loop = ufunc->functions[i];
             *data = ufunc->data == NULL ? NULL : (void *)ufunc->data[i];
             return 1;
         }
     }
     return 0;
+}
+
+int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
+                          PyUFuncGenericFunction *loop, void **data) {
+    return cad_loop_over(function, n_operands, n_results, NPY_DOUBLE, loop, data);
 }
 
 /* Let the core use a ufunc's own loop over doubles for an operation. */
