@@ -19,6 +19,10 @@ cdef extern from "numbers/numbers.h":
     int _import_array() except -1
     int _import_umath() except -1
 
+cdef extern from "numbers/module/module.h":
+    object cad_make_elementwise(const char *name, object lent)
+    object cad_names_of_lent()
+
 _import_array()
 _import_umath()
 cad_numbers_ready(sys.modules[__name__])
@@ -98,6 +102,19 @@ def helper_texts():
         result[cad_op_helpers[k].name.decode()] = cad_op_helpers[k].text.decode()
         k += 1
     return result
+
+
+def elementwise(str name, tuple lent):
+    """The ufunc of one of the core's elementwise functions of SciPy's kind; None if there is none.
+
+    lent: the ufuncs of SciPy's that `lent_names` tells, which it may ask.
+    """
+    return cad_make_elementwise(name.encode(), lent)
+
+
+def lent_names():
+    """The names of the functions of scipy.special that elementwise ones ask."""
+    return cad_names_of_lent()
 
 
 def is_recording():

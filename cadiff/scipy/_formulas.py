@@ -15,15 +15,11 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
 from ..operations.table import where
-
-Array = NDArray[np.float64]
-Kernel = Callable[..., Array]
 
 
 def choose(condition: Any, special: Any, usual: Any) -> Any:
@@ -40,17 +36,6 @@ def valued(result: Any, value: Any) -> Any:
     return result - held(result) + value
 
 
-def either(condition: Any, f: Kernel, g: Kernel, *args: Array) -> Array:
-    """f(*args) where the condition holds and g(*args) elsewhere, each computed only there."""
-    count = np.count_nonzero(condition)
-    if count in (0, np.size(condition)):
-        return f(*args) if count else g(*args)
-    result = np.empty(condition.shape)
-    for places, function in ((condition, f), (~condition, g)):
-        result[places] = function(*(x[places] if np.ndim(x) else x for x in args))
-    return result
-
-
 class Formula:
     """A function of named parameters that an expression states.
 
@@ -59,11 +44,8 @@ class Formula:
     they are when the formula is first computed.
     """
 
-    def __init__(
-        self, parameters: str, text: str, *names: Mapping[str, Any], of_arrays: bool = False
-    ) -> None:
+    def __init__(self, parameters: str, text: str, *names: Mapping[str, Any]) -> None:
         self._parameters, self._text, self._names = parameters, text, names
-        self._of_arrays = of_arrays
 
     def __call__(self, *args: Any) -> Any:
         return self._function(*args)
@@ -86,26 +68,22 @@ class Formula:
 
     def _with_choices(self, text: str, scope: list[str]) -> ast.expr:
         found: ast.expr = ast.parse(f"({text})", mode="eval").body
-        return _Choices(scope, self._of_arrays).visit(found)  # type: ignore[no-any-return]
+        return _Choices(scope).visit(found)  # type: ignore[no-any-return]
 
 
-def formulas_of(
-    names: dict[str, Any], *modules: ModuleType, of_arrays: bool = False
-) -> Callable[[str, str], Formula]:
+def formulas_of(names: dict[str, Any], *modules: ModuleType) -> Callable[[str, str], Formula]:
     """What makes formulas, of parameters and an expression, for a module of these names.
 
-    They may use the operations of the table, and what is in further modules; or they are of float
-    arrays of one shape alone, and then the two alternatives are each computed where they hold.
+    They may use the operations of the table, and what is in further modules.
     """
     known = (vars(table), globals(), *map(vars, modules), names)
-    return lambda parameters, text: Formula(parameters, text, *known, of_arrays=of_arrays)
+    return lambda parameters, text: Formula(parameters, text, *known)
 
 
-def rows_of(text: str, *more: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
+def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
     """Name, parameters, and what follows them, of the rows of a table.
 
-    That is a formula behind "=", or one for each of some parameters, and of `more`, behind its
-    name and a colon.
+    That is a formula behind "=", or one for each of some parameters, behind its name and a colon.
     What is indented continues a row; rows may be apart, with comments between them.
     """
     for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
@@ -114,7 +92,7 @@ def rows_of(text: str, *more: str) -> Iterator[tuple[str, str, str | dict[str, s
         if rest.startswith(" ="):
             yield name, parameters, rest[2:]
         else:
-            keys = "|".join([*parameters.split(", "), *more])
+            keys = "|".join(parameters.split(", "))
             parts = re.split(rf"\s({keys}): ", rest)
             yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -122,7 +100,8 @@ def rows_of(text: str, *more: str) -> Iterator[tuple[str, str, str | dict[str, s
 class Tabulated(primitive):
     """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
-    By one without a formula the derivative is what `otherwise` makes of its name, or 0.
+    Programs call a ufunc in its place, if there is one. By a parameter without a formula the
+    derivative is what `otherwise` makes of its name, or 0.
     """
 
     def __init__(
@@ -133,6 +112,7 @@ class Tabulated(primitive):
         partials: Mapping[str, str],
         formula: Callable[[str, str], Formula],
         otherwise: Callable[[str], Any] = lambda parameter: None,
+        ufunc: np.ufunc | None = None,
     ) -> None:
         function.__name__ = function.__qualname__ = name
         names = parameters.split(", ")
@@ -140,6 +120,7 @@ class Tabulated(primitive):
             [Parameter(each, Parameter.POSITIONAL_ONLY) for each in names]
         )
         super().__init__(function)
+        self.loop = ufunc
         rules = {each: formula(f"ans, {parameters}", text) for each, text in partials.items()}
         self.defpartials(*(rules.get(each) or otherwise(each) for each in names))
 
@@ -147,21 +128,19 @@ class Tabulated(primitive):
 class _Choices(ast.NodeTransformer):
     """Conditional expressions as calls of `choose`, whose conditions are of plain values."""
 
-    def __init__(self, parameters: list[str], of_arrays: bool) -> None:
-        self._parameters, self._of_arrays = list(parameters), of_arrays
+    def __init__(self, parameters: list[str]) -> None:
+        self._parameters = list(parameters)
         self._is_in_condition = False
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self._is_in_condition = True
         condition = self.visit(node.test)
         self._is_in_condition = False
-        names = self._parameters if self._of_arrays else []
-        both = (_function(", ".join(names), self.visit(x)) for x in (node.body, node.orelse))
-        given = (ast.Name(name, ast.Load()) for name in names)
-        return _call("either" if self._of_arrays else "choose", condition, *both, *given)
+        both = (_function("", self.visit(x)) for x in (node.body, node.orelse))
+        return _call("choose", condition, *both)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        is_read = self._is_in_condition and not self._of_arrays and node.id in self._parameters
+        is_read = self._is_in_condition and node.id in self._parameters
         return _call("held", node) if is_read else node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:

@@ -8,34 +8,9 @@ are integrals of the same kind. Where a probability is no tail it is SciPy's.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ._families import kernels_of
-from ._formulas import Array, Kernel
-from ._values import VALUES as VALUES  # which formulas name
 
 TAIL = -9.0  # below this logarithm of a probability its derivative is that of a tail
-UNDERFLOW = 1e-280  # and below this probability its value, too
-
-# Nodes and weights of double-exponential quadrature over (0, ∞) for integrands that fall off like
-# an exponential: Takahasi and Mori (1974), Double exponential formulas for numerical integration.
-_STEPS = np.arange(-3.9, 5.5, 0.0625)
-NODES = np.exp(_STEPS - np.exp(-_STEPS))
-WEIGHTS = 0.0625 * NODES * (1.0 + np.exp(-_STEPS))
-BLOCK = 1000  # points at a time: a megabyte of nodes
-
-
-def _integral(integrand: Kernel, width: Array, n: int, *args: Array) -> Array:
-    """∫ integrand(s, n, *args) ds over s > 0, where it falls off within some widths."""
-    widths, *rest = (np.ravel(x) for x in np.broadcast_arrays(width, *args))
-    total = np.empty(widths.shape)
-    for start in range(0, len(widths), BLOCK):
-        part = slice(start, start + BLOCK)
-        at = widths[part, np.newaxis] * NODES
-        heights = integrand(at, n, *(x[part, np.newaxis] for x in rest))
-        total[part] = widths[part] * (heights @ WEIGHTS)
-    return total.reshape(np.broadcast(width, *args).shape)
-
 
 # --- integrals -----------------------------------------------------------------------------------
 
@@ -43,28 +18,18 @@ INTEGRALS = """
 # ∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a: for n = 0 it is
 # Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
 gamma_upper(n, a, x)
-    value: _integral(_gamma_upper_height, 1.0 / ((x - a) + np.sqrt(np.abs(a))), n, a, x)
     x: -gamma_upper(n + 1, a, x)
-_gamma_upper_height(u, n, a, x) = u**n * np.exp(a * np.log1p(u) - x * u)
 
 # The others go by the variable s = -log(1-u).
 # ∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a: for n = 0 it is γ(a, x) exp(x) x**-a
 # (DLMF 8.6.3).
 gamma_lower(n, a, x)
-    value: _integral(_gamma_lower_height, 1.0 / ((a - x) + np.sqrt(x)), n, a, x)
     x: gamma_lower(n + 1, a, x)
-_gamma_lower_height(s, n, a, x) = u**n * np.exp(x * u - a * s)
-    where u = -np.expm1(-s)
 
 # ∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a: for n = 0 it is
 # B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
 beta_lower(n, a, b, r)
-    value: _integral(_beta_lower_height, width, n, a, b, r)
-        where curvature = np.sqrt(np.maximum(b, 0.0) * r * (1.0 + r))
-        where width = 1.0 / ((a - np.maximum(b, 0.0) * r) + curvature)
     r: b * beta_lower(n + 1, a, b - 1.0, r)
-_beta_lower_height(s, n, a, b, r) = u**n * np.exp(b * np.log1p(r * u) - a * s)
-    where u = -np.expm1(-s)
 """
 
 
@@ -88,37 +53,21 @@ _is_beta_tail(ans, a, b, r) = (ans < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
 
 # The logarithms of Γ(a, x) / Γ(a) and of γ(a, x) / Γ(a).
 log_gammaincc(a, x)
-    value: gamma_log_density(a, x) - np.log(_gamma_upper_hazard(a, x)) if p < UNDERFLOW else
-        np.log1p(-sp.gammainc(a, x)) if p > 0.5 else np.log(p)
-        where p = sp.gammaincc(a, x)
     x: -(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else
         gamma_density(a, x) * exp(-ans))
 log_gammainc(a, x)
-    value: gamma_log_density(a + 1.0, x) + np.log(a * gamma_lower(0, a, x)) if p < UNDERFLOW else
-        np.log1p(-sp.gammaincc(a, x)) if p > 0.5 else np.log(p)
-        where p = sp.gammainc(a, x)
     x: _gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)
 
 # The logarithms of the regularized incomplete beta function, and of one less that.
 log_betainc(a, b, x)
-    value: beta_log_density(a, b, x) - np.log(_beta_lower_hazard(a, b, x, 1.0 - x))
-        if p < UNDERFLOW else np.log1p(-sp.betaincc(a, b, x)) if p > 0.5 else np.log(p)
-        where p = sp.betainc(a, b, x)
     x: _beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x))
         else beta_density(a, b, x) * exp(-ans)
 log_betaincc(a, b, x)
-    value: beta_log_density(a, b, x) - np.log(_beta_lower_hazard(b, a, 1.0 - x, x))
-        if p < UNDERFLOW else np.log1p(-sp.betainc(a, b, x)) if p > 0.5 else np.log(p)
-        where p = sp.betaincc(a, b, x)
     x: -(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x))
         else beta_density(a, b, x) * exp(-ans))
 
 # The logarithm of the distribution function of Student's t.
 log_stdtr(df, t)
-    value: (sp.log_ndtr(t) if np.isinf(df) else
-        student_log_density(df, t) - np.log(_student_hazard(df, -t))) if p < UNDERFLOW else
-        np.log1p(-VALUES["stdtr"](df, -t)) if p > 0.5 else np.log(p)
-        where p = VALUES["stdtr"](df, t)
     t: (_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t))
         if ans < TAIL else student_density(df, t) * exp(-ans)
 """

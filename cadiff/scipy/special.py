@@ -59,7 +59,7 @@ from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families
 from ._formulas import Tabulated, formulas_of, rows_of
-from ._values import VALUES
+from ._ufuncs import ufunc_of
 
 Function = Callable[..., Any]
 
@@ -107,31 +107,30 @@ class _Elementwise(Tabulated):
     """A function of numbers and arrays: lists beside them are arrays, too."""
 
     def __init__(
-        self, name: str, parameters: str, function: Function, partials: dict[str, str]
+        self,
+        name: str,
+        parameters: str,
+        function: Function,
+        partials: dict[str, str],
+        ufunc: np.ufunc | None = None,
     ) -> None:
         self.called = name.lstrip("_")
         refuse = functools.partial(_refusal, self.called)
-        super().__init__(name, parameters, function, partials, formula, refuse)
+        super().__init__(name, parameters, function, partials, formula, refuse, ufunc)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*map(gathered, args), **kwargs)
 
 
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
-    """The primitive of a ufunc of SciPy's.
-
-    Values are those of `VALUES` where it has some, which are right where SciPy's are not.
-    """
-    original, values = getattr(sp, name), VALUES.get(name)
+    """The primitive of a ufunc of SciPy's, whose values are right where SciPy's are not."""
+    original, ufunc = getattr(sp, name), ufunc_of(name)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        if values is None or kwargs:
-            return original(*args, **kwargs)
-        with np.errstate(all="ignore"):
-            return values(*args)
+        return original(*args, **kwargs) if kwargs else ufunc(*args)
 
     evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
-    function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials)
+    function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials, ufunc)
     return function
 
 
@@ -471,9 +470,13 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-_zeta = _Elementwise(
-    "_zeta", "x, q", lambda x, q: VALUES["zeta"](x, q), {"q": "-x * _zeta(x + 1.0, q)"}
-)
+def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:
+    """The primitive of a ufunc of the core's that SciPy calls otherwise, or lacks."""
+    ufunc = ufunc_of(name)
+    return _Elementwise(f"_{name}", arguments, lambda *args: ufunc(*args), partials, ufunc)
+
+
+_zeta = _kernel("zeta", "x, q", {"q": "-x * _zeta(x + 1.0, q)"})
 
 
 @implements(sp.zeta)
@@ -484,10 +487,9 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
     return _zeta(x, 1.0 if q is None else q)
 
 
-_ellipem1 = _Elementwise(  # E of 1 - p
-    "_ellipem1",
+_ellipem1 = _kernel(  # E of 1 - p
+    "ellipem1",
     "p",
-    lambda p: sp.ellipe(1.0 - p),
     {
         "p": "0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
         "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)"

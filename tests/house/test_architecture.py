@@ -83,10 +83,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_exponentials", "_formulas", "_signatures", "_stacks"},
+            {"_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
             {"_matrix_functions"},
             {"_families", "fft", "linalg"},
-            {"_values"},
             {"_tails"},
             {"special"},
             {"stats"},

@@ -57,7 +57,10 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
         ],
     ),
     ("dual", [{"dual", "tangents"}, {"constructors", "index"}, {"members", "operators"}]),
-    ("module", [{"module"}, {"methods", "objects", "table", "ufuncs"}, {"ready"}]),
+    (
+        "module",
+        [{"module"}, {"methods", "objects", "table", "ufuncs"}, {"elementwise"}, {"ready"}],
+    ),
 ]
 BINDING_RANK = {
     f"{folder}/{name}": (storey, place)

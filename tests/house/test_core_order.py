@@ -33,6 +33,11 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"matrices"},
             {"stacks"},
             {"borrowed", "rows", "transforms"},
+            {"lent"},
+            {"densities"},
+            {"mended"},
+            {"tails"},
+            {"elementwise"},
         ],
     ),
     (

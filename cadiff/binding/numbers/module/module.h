@@ -31,18 +31,25 @@ PyObject *cad_make_ufunc(CadOp op);
 int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data);
 
-/* The loop of a ufunc for those of its types that stand at an index; answers whether there is one.
- */
-int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
-
 /* The same of one that takes or gives complex numbers: of argument k if the k-th bit is set. */
 int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
                           PyUFuncGenericFunction *loop, void **data);
+
+/* The loop of a ufunc for those of its types that stand at an index; answers whether there is one.
+ */
+int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
 
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 void cad_borrow_loops(PyObject *const *functions);
 
 extern PyMethodDef cad_protocol_methods[];
+
+/* --- functions of SciPy's kind (elementwise.c) --- */
+
+/* The ufunc of one of the core's elementwise functions, or None; it asks the ufuncs that are lent,
+ * which belong to these names. */
+PyObject *cad_make_elementwise(const char *name, PyObject *lent);
+PyObject *cad_names_of_lent(void);
 
 /* --- methods and attributes of both types (methods.c) --- */
 

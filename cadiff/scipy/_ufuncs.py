@@ -1,0 +1,29 @@
+"""Ufuncs of the core's: functions that SciPy lacks, and SciPy's where its values are not right.
+
+Both are written in C, in src/kernels/elementwise.h; SciPy's own loops are lent to them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import scipy.special as sp
+
+from .. import binding
+
+
+def _lent(name: str) -> np.ufunc:
+    """SciPy's ufunc of a name, also where a function in Python stands before it."""
+    found = getattr(sp, name)
+    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
+
+
+@cache
+def _all_lent() -> tuple[np.ufunc, ...]:
+    return tuple(map(_lent, binding.lent_names()))
+
+
+def ufunc_of(name: str) -> np.ufunc:
+    """The ufunc of a name: the core's, or SciPy's if that is right everywhere."""
+    return binding.elementwise(name, _all_lent()) or _lent(name)
