@@ -30,6 +30,7 @@ typedef struct Block {
     uint32_t first, last;
     int is_used, is_whole; /* it has all its places, whoever reads it */
     int is_named;          /* single operations or lists name places of it */
+    int is_referred;       /* it is a result, and written where that is wanted */
     uint32_t row;          /* numbers of one row, in its group */
     uint32_t room;         /* places that it is given, from `to` on */
     int32_t to;
@@ -522,7 +523,7 @@ static int has_tile(const Block *block) {
 static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint32_t *next) {
     for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
-            if (!has_tile(&t->blocks[k])) {
+            if (!has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
                 t->blocks[k].room = t->m->far[k].size;
                 put(t, shelf, k);
             }
@@ -568,27 +569,41 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
     }
 }
 
-/* Large results are written where they are wanted. */
+/* The block that a result of a program for one point is, if it is large and nothing names its
+ * places; SIZE_MAX if there is none. */
+static size_t block_of_result(const Tiler *t, CadStretch s) {
+    const CadMaker *const m = t->m;
+    if (m->use != CAD_AT_A_POINT || s.listed || s.step != 1 || s.place < FAR ||
+        s.n < LONG_VECTOR) {
+        return SIZE_MAX;
+    }
+    const size_t which = cad_maker_far_block(m, s.place);
+    const int is_whole = m->far[which].place == s.place && m->far[which].size == s.n;
+    return is_whole && !t->blocks[which].is_named ? which : SIZE_MAX;
+}
+
+/* Large results are written where they are wanted: no other block has their places. */
 static void refer_to_results(Tiler *t, Shelf *shelf) {
     enum { MOST = 8 };
     CadMaker *const m = t->m;
     CadProgram *const program = t->program;
     size_t first = 0, n = 0;
-    for (size_t k = 0; k < program->n_outputs && m->use == CAD_AT_A_POINT; k++) {
+    for (size_t k = 0; k < program->n_outputs && n < MOST && first < INT32_MAX; k++) {
         const CadStretch s = program->outputs[k];
-        const int is_far = !s.listed && s.step == 1 && s.place >= FAR && s.n >= LONG_VECTOR;
-        const size_t which = is_far ? cad_maker_far_block(m, s.place) : 0;
-        Block *const block = &t->blocks[which];
-        if (is_far && n < MOST && m->far[which].place == s.place && m->far[which].size == s.n &&
-            !block->is_named && first < INT32_MAX &&
+        const size_t which = block_of_result(t, s);
+        if (which != SIZE_MAX && shelf->end + s.n + 1 < FAR &&
             GROW(program, referred, program->n_referred, 1)) {
+            Block *const block = &t->blocks[which];
+            block->to = (int32_t)shelf->end;
+            block->is_referred = block->is_named = 1; /* once */
+            shelf->end += s.n;
             program->referred[program->n_referred++] =
                 (CadReferred){block->to, s.n, (int32_t)shelf->end++, (int32_t)first};
-            block->is_named = 1; /* once */
             n++;
         }
         first += s.n;
     }
+    shelf->base = shelf->end;
 }
 
 static void place_blocks(Tiler *t) {
@@ -609,10 +624,8 @@ static void place_blocks(Tiler *t) {
             heads[t->blocks[k].first] = (uint32_t)k;
         }
     }
+    refer_to_results(t, &shelf);
     put_whole(t, &shelf, heads, next);
-    if (t->m->status == CAD_OK) {
-        refer_to_results(t, &shelf);
-    }
     program->n_whole = (size_t)shelf.end;
     shelf.base = shelf.end;
     for (size_t k = 0; k < t->n_groups && t->m->status == CAD_OK; k++) {
