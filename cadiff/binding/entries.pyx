@@ -411,6 +411,7 @@ cdef class ActiveProgram(DirectRule):
     cdef Code second      # the same of `pulled`, by all its inputs that move
     cdef bint are_made[3] # the codes of these sweeps
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
+    cdef tuple every_entry # of the Jacobian, where another branch has other ones
 
     runs_again = False
     is_linear = False
@@ -434,6 +435,8 @@ cdef class ActiveProgram(DirectRule):
                         self.whole.inputs + self.whole.outputs, self.active_shapes(),
                     )
                     self.pulled.is_pull = True
+                    if self.whole.otherwise is not None:
+                        self.pulled.otherwise = self.whole.otherwise.pulled(self.active)
         return self.pulled
 
     cdef TapeProgram forwards(self):
@@ -445,6 +448,8 @@ cdef class ActiveProgram(DirectRule):
                         self.whole.inputs + self.active_shapes(),
                         self.whole.outputs + self.whole.outputs,
                     )
+                    if self.whole.otherwise is not None:
+                        self.pushed.otherwise = self.whole.otherwise.pushed(self.active)
         return self.pushed
 
     cdef list active_shapes(self):
@@ -651,15 +656,22 @@ cdef class ActiveProgram(DirectRule):
     cdef int slopes_here(self, CadTape *tape, size_t index, CadSlopes *slopes) except -1:
         cdef MatrixPlan plan = self.jacobian()
         cdef cnp.ndarray inputs = np.empty(self.n_inputs)
+        cdef cnp.ndarray starts, columns
         cdef size_t n
         take_inputs(tape, index, <double *>cnp.PyArray_DATA(inputs))
         found = plan.run(inputs)
-        if not cnp.PyArray_Check(found):
-            raise RuntimeError(f"the derivative of {self.whole.name} cannot be frozen here")
-        n = cnp.PyArray_SIZE(found)
         slopes.n_results = self.whole.n_outputs
         slopes.starts = plan.pattern.pattern.starts
         slopes.columns = plan.pattern.pattern.columns
+        if not cnp.PyArray_Check(found):
+            self.is_met(0)
+            found = self.jacobian_again(inputs)
+            if self.every_entry is None:
+                self.every_entry = entries_of_matrix(found)
+            starts, columns = self.every_entry
+            slopes.starts = <const int64_t *>cnp.PyArray_DATA(starts)
+            slopes.columns = <const int *>cnp.PyArray_DATA(columns)
+        n = cnp.PyArray_SIZE(found)
         slopes.values = <double *>cad_memory_resize(NULL, n, sizeof(double))
         slopes.sources = <CadSlot *>cad_memory_resize(NULL, self.n_active, sizeof(CadSlot))
         if slopes.values == NULL or slopes.sources == NULL:
@@ -669,6 +681,29 @@ cdef class ActiveProgram(DirectRule):
         memcpy(slopes.values, cnp.PyArray_DATA(found), n * sizeof(double))
         self.name_sources(tape, index, slopes.sources)
         return 0
+
+    cdef cnp.ndarray jacobian_again(self, cnp.ndarray inputs):
+        """All of the Jacobian, by the rule that does the same."""
+        cdef Py_ssize_t k, at = 0
+        operands = []
+        for item in self.whole.inputs:
+            operands.append(inputs[at : at + prod(item)].reshape(item))
+            at += prod(item)
+        rows = np.zeros((self.whole.n_outputs, self.n_active))
+        units = np.eye(self.whole.n_outputs)
+        for row, unit in zip(rows, units):
+            at = 0
+            cotangents = []
+            for item in self.whole.outputs:
+                cotangents.append(unit[at : at + prod(item)].reshape(item))
+                at += prod(item)
+            at = 0
+            for k, term in enumerate(self.whole.otherwise.pull(operands, None, cotangents)):
+                if self.is_active(k):
+                    if term is not None:
+                        row[at : at + term.size] = np.ravel(term)
+                    at += prod(self.whole.inputs[k])
+        return rows
 
     cdef void name_sources(self, CadTape *tape, size_t index, CadSlot *slots) noexcept:
         """The slots of all numbers that are active."""
@@ -695,6 +730,13 @@ cdef class ActiveProgram(DirectRule):
             return self.whole.otherwise.pull(operands, results, cotangents)
         terms = iter(found)
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
+
+
+def entries_of_matrix(cnp.ndarray matrix):
+    """Where rows start, and the columns, if all entries of a matrix are named row by row."""
+    rows, columns = np.shape(matrix)
+    starts = np.arange(rows + 1, dtype=np.int64) * columns
+    return starts, np.tile(np.arange(columns, dtype=np.intc), rows)
 
 
 cdef bint any_of(const double *numbers, size_t n) noexcept:

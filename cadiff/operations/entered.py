@@ -129,10 +129,43 @@ def _constant(x: Number) -> Var:
     return constant if constant.ndim else binding.single(constant)
 
 
-class _Call:
-    """A call with other numbers, as a rule: what derivatives do where the program has none."""
+class _Again:
+    """A rule that runs something again: what derivatives do where the program has none."""
 
     is_linear = runs_again = False
+    _name: str
+
+    def run(self, numbers: Sequence[Number]) -> Any:
+        raise NotImplementedError
+
+    def pull(self, operands: Numbers, outs: Any, cotangents: Numbers) -> Numbers:
+        """Cotangents of the operands."""
+        with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
+            with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
+                found = as_list(self.run(recording.lifted))
+            pulled: Numbers = binding.pull(recording, found, cotangents)
+            found.clear()
+        return pulled
+
+    def push(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
+        """Tangents of the results."""
+        return [tangent for _, tangent in self.along(operands, tangents)]
+
+    def along(self, operands: Numbers, tangents: Numbers) -> list[tuple[Number, Number]]:
+        """The results and their tangents."""
+        with binding.Forward() as tag:
+            duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
+            return [binding.split_dual(x, tag) for x in as_list(self.run(duals))]
+
+    def pulled(self, active: bytes) -> _Again:
+        return _Pull(self, active)
+
+    def pushed(self, active: bytes) -> _Again:
+        return _Push(self, active)
+
+
+class _Call(_Again):
+    """A call with other numbers."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], names: Names) -> None:
         self._function = function
@@ -145,17 +178,41 @@ class _Call:
         args = [_mapped(arg, lambda x: next(given) if x is _NUMBER else x) for arg in self._args]
         return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
 
-    def pull(self, operands: Numbers, outs: Numbers, cotangents: Numbers) -> Numbers:
-        """Cotangents of the operands, by running the function again."""
-        with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
-            with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
-                found = as_list(self.run(recording.lifted))
-            pulled: Numbers = binding.pull(recording, found, cotangents)
-            found.clear()
-        return pulled
 
-    def push(self, operands: Numbers, outs: Numbers, tangents: Numbers) -> Numbers:
-        """Tangents of the results, by running the function again."""
-        with binding.Forward() as tag:
-            duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
-            return [binding.split_dual(x, tag)[1] for x in as_list(self.run(duals))]
+class _Pull(_Again):
+    """From operands and cotangents of the results to cotangents of the active operands."""
+
+    def __init__(self, whole: _Again, active: bytes) -> None:
+        self._whole, self._active = whole, active
+        self._name = f"the pull of {whole._name}"
+
+    def run(self, numbers: Sequence[Number]) -> Any:
+        operands, cotangents = _split(numbers, len(self._active))
+        found = self._whole.pull(operands, None, cotangents)
+        return tuple(
+            np.zeros(binding.shape(x)) if g is None else g
+            for x, g, is_active in zip(operands, found, self._active, strict=True)
+            if is_active
+        )
+
+
+class _Push(_Again):
+    """From operands and tangents of the active ones to results and their tangents."""
+
+    def __init__(self, whole: _Again, active: bytes) -> None:
+        self._whole, self._active = whole, active
+        self._name = f"the push of {whole._name}"
+
+    def run(self, numbers: Sequence[Number]) -> Any:
+        operands, directions = _split(numbers, len(self._active))
+        given = iter(directions)
+        tangents = [
+            next(given) if is_active else np.zeros(binding.shape(x))
+            for x, is_active in zip(operands, self._active, strict=True)
+        ]
+        found = self._whole.along(operands, tangents)
+        return *(x for x, _ in found), *(tangent for _, tangent in found)
+
+
+def _split(numbers: Sequence[Number], n: int) -> tuple[Numbers, Numbers]:
+    return [*numbers[:n]], [*numbers[n:]]
