@@ -306,7 +306,7 @@ static inline double number_at(const Places *places, int32_t place) {
 
 static void take(double *out, const Places *places, const int32_t *list, size_t n) {
     const double *const at = places->own;
-    if (at == places->shared) {
+    if (at == places->shared && places->n_referred == 0) {
         for (size_t k = 0; k < n; k++) {
             out[k] = at[list[k]];
         }
