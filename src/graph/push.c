@@ -59,9 +59,20 @@ static CadDerivatives push_row(Push *p, const CadMade *made) {
     return sum.first == CAD_NO_ID ? zero : cad_derivatives_in_order(&shape, made->views[0], sum);
 }
 
+/* Those of what something is added to, one for each number: it may be a part of a record. */
+static CadDerivatives of_former(Push *p, const CadMade *made) {
+    if (made->former == CAD_NO_ID) {
+        return zero;
+    }
+    const uint32_t i = cad_graph_record_of(p->graph, made->former);
+    CadDerivatives t = p->tangents[i];
+    t.first += t.step * (made->former - cad_graph_first(p->graph, i));
+    return cad_derivatives_apart(p->graph, t, made->size);
+}
+
 /* Linear in one view: the same of its tangents, added to those of what is added to. */
 static CadDerivatives push_view(Push *p, CadMade made, int view) {
-    const CadDerivatives former = apart(p, made.former);
+    const CadDerivatives former = of_former(p, &made);
     made.views[view] = view_of(p, made.views[view]);
     if (made.views[view].first == CAD_NO_ID) {
         return former;

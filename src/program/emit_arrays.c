@@ -134,7 +134,9 @@ static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint
         return 0;
     }
     *former = cad_graph_record_of(m->graph, id);
-    return cad_record_adds(&m->graph->records[*former]) && m->last[*former] == level &&
+    const CadRecord *const whole = &m->graph->records[*former];
+    return cad_record_adds(whole) && whole->of.array.first == id &&
+           whole->of.array.size == record->of.array.size && m->last[*former] == level &&
            m->uses[*former] == 1;
 }
 

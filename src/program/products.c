@@ -34,7 +34,9 @@ static int is_product(const CadMaker *m, uint32_t i) {
         return 0;
     }
     const int64_t *const shape = cad_plan_shape(plan_of(m, i));
-    return record->of.array.size == (uint64_t)(shape[0] * shape[2]) && shape[1] > 0;
+    const int64_t *const result = cad_plan_view(plan_of(m, i), 0) + 1;
+    return record->of.array.size == (uint64_t)(shape[0] * shape[2]) && shape[1] > 0 &&
+           (shape[0] == 1 || result[0] == shape[2]) && (shape[2] == 1 || result[2] == 1);
 }
 
 /* Append a product as rows times either of its operands, if it can be that. */
