@@ -55,6 +55,13 @@ def cholesky(is_complex: bool, upper: bool) -> Any:
     return _loops("(2,n,n)->(2,n,n)", ((_stage("D->D", name), "al"),), ("a", "l"))
 
 
+def inv(is_complex: bool) -> Loops | None:
+    """The inverse matrix."""
+    d, two = _taking(is_complex)
+    stages = ((_stage(f"{d}->{d}", "inv"), "ax"),)
+    return _loops(f"({two}n,n)->({two}n,n)", stages, ("a", "x"))
+
+
 def solve_positive() -> Loops | None:
     """The solution x of a @ x = b for a positive definite real matrix a."""
     stages = (_stage("d->d", "cholesky_lo"), "al"), (("cho_solve_by_lower", "dd->d"), "lbx")
