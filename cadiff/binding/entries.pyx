@@ -732,7 +732,7 @@ cdef class ActiveProgram(DirectRule):
         return [next(terms) if self.is_active(k) else None for k in range(len(operands))]
 
 
-def entries_of_matrix(cnp.ndarray matrix):
+cdef tuple entries_of_matrix(cnp.ndarray matrix):
     """Where rows start, and the columns, if all entries of a matrix are named row by row."""
     rows, columns = np.shape(matrix)
     starts = np.arange(rows + 1, dtype=np.int64) * columns
@@ -809,7 +809,8 @@ cdef int first_calls = 8  # of a form, which run the function
 
 
 def enter_after(int calls):
-    """Have programs made when a form is met for so many times; answers how many it took."""
+    """Have programs made when a form is met for so many times, and none made or used if that is 0;
+    answers how many it took."""
     global first_calls
     before, first_calls = first_calls, calls
     return before
@@ -876,7 +877,7 @@ cdef class Entered:
         cdef Form form
         cdef list atoms = []
         cdef bytes active
-        if cad_state.guarding > 0 or not takes_entries():
+        if cad_state.guarding > 0 or first_calls == 0 or not takes_entries():
             return NotImplemented
         key = self.form_of(args, names, atoms)
         if key is None:

@@ -346,9 +346,7 @@ cdef class Signature:
         if code is not None:
             self.n_pointers = n_referred_inputs(code.program)
             for k in range(<size_t>self.n_pointers):
-                refer(
-                    self.nodes, code.program.referred[k].place, code.program.referred[k].pointer
-                )
+                refer(self.nodes, code.program.referred[k])
         return 0
 
     cdef inline object answer(self, object result, tuple args, dict kwargs):

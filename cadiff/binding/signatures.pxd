@@ -4,6 +4,7 @@ cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
+from .c_program cimport CadReferred
 from .trees cimport Container
 
 
@@ -110,7 +111,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
 cdef int cost_of(ArgumentNode node)
 
 
-cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1
+cdef int refer(tuple nodes, CadReferred referred) except -1
 cdef int forget_references(tuple nodes) except -1
 cdef bint has_names(ArgumentNode node) except -1
 cdef int ask_for_no_more(tuple nodes) except -1

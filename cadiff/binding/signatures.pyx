@@ -640,13 +640,17 @@ cdef bint is_complete(Container container) except -1:
     )
 
 
-cdef int refer(tuple nodes, Py_ssize_t place, Py_ssize_t pointer) except -1:
-    """Have an array for its address alone, if there is one whose numbers begin at a place."""
+cdef int refer(tuple nodes, CadReferred referred) except -1:
+    """Have an array for its address alone, if there is one that is what a program refers to."""
     cdef ArgumentNode node
     for node in nodes or ():
-        if node.kind == NODE_ARRAY and node.offset == place and node.size > 0:
-            node.pointer = pointer
-        refer(node.children, place, pointer)
+        if (
+            node.kind == NODE_ARRAY
+            and node.offset == referred.place
+            and node.size == <Py_ssize_t>referred.size
+        ):
+            node.pointer = referred.pointer
+        refer(node.children, referred)
     return 0
 
 

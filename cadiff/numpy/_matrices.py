@@ -110,14 +110,18 @@ class on_matrices:  # noqa: N801 - a decorator
         self.of_complex.deftogether(maker)
         self.of_turning.deftogether(maker)
 
-    def runs_in_c(self, loop: Any, takes: tuple[int, ...] | None = None) -> None:
-        """What programs call for real matrices: see `primitive.loop`.
+    def runs_in_c(
+        self, loop: Any, takes: tuple[int, ...] | None = None, rounds: bool = False
+    ) -> None:
+        """What programs call for real matrices: see `primitive.loop`, and `loop_rounds`.
 
         A kernel of src/kernels/matrices.c is called for complex matrices, too.
         """
-        self.of_real.loop, self.of_real.loop_takes = loop, takes
-        self.of_complex.primitive.loop = of_pairs(loop)
-        self.of_complex.primitive.loop_takes = takes
+        for form, own in (
+            (self.of_real, loop),
+            (self.of_complex.primitive, of_pairs(loop)),
+        ):
+            form.loop, form.loop_takes, form.loop_rounds = own, takes, rounds
 
     def calls_lapack(self, loops: Callable[..., Any]) -> None:
         """What programs call: `loops(is_complex, *args, **kwargs)`, of `_lapack`, or None.

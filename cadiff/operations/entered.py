@@ -70,6 +70,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
                 others = (getattr(step.rule, "rounds_otherwise", False) for step in graph.steps)
                 if any(code.calls_python for code in codes) or any(others):
                     return None
+                if not _agree(codes[0], values, atoms):
+                    return None
                 given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
                 name = getattr(function, "__name__", "function")
                 program = binding.tape_program_of(graph, name, given, results, call)
@@ -84,6 +86,17 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
     finally:
         _state.is_entering = False
     return made
+
+
+def _agree(code: Any, values: Sequence[Number], atoms: Sequence[Number]) -> bool:
+    """Whether what is to stand for the function has its values to the last bit, at this point."""
+    found = code.run(_in_a_row(values))
+    wanted = _in_a_row([binding.strip(atom) for atom in atoms])
+    return isinstance(found, np.ndarray) and np.array_equal(found, wanted, equal_nan=True)
+
+
+def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
+    return np.concatenate([np.ravel(x) for x in numbers] or [np.empty(0)])
 
 
 def _items(arg: Any) -> Sequence[Any]:
