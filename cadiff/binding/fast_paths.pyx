@@ -45,6 +45,7 @@ cdef enum:
     FEW_SIGNATURES = 6   # that are tried, where that was in vain for many calls
     MOST_ARGUMENTS = 256
     MOST_DESCRIBED = 1 << 24  # results: to describe more takes longer than many calls gain
+    MOST_OF_MATRIX = 1 << 18  # which are few times what they are made of
 
 
 cdef enum Method:
@@ -590,7 +591,8 @@ cdef FastPath new_fast_path(Signature signature, object program, object assemble
         path.code = program
         n_numbers = path.code.program.n_inputs
         n_results = path.code.program.n_results
-    if signature.n_numbers != n_numbers or n_results > MOST_DESCRIBED:
+    most = MOST_OF_MATRIX if isinstance(program, MatrixPlan) else MOST_DESCRIBED
+    if signature.n_numbers != n_numbers or n_results > most:
         return None
     path.result = result_from(assemble, n_results)
     if path.result is None:

@@ -832,9 +832,10 @@ cdef bint find_rows(ResultNode result, places) except -1:
         return True
     ends = np.flatnonzero(np.diff(places) != 1) + 1
     result.first = places[0]
-    if len(ends):
-        result.width = ends[0]
-        result.step = places[ends[0]] - places[0]
+    if not len(ends):
+        return True
+    result.width = ends[0]
+    result.step = places[ends[0]] - places[0]
     if n % result.width:
         return False
     rows = result.first + result.step * np.arange(n // result.width)
@@ -877,14 +878,27 @@ cdef ResultNode result_of_whole(list samples):
     return result if find_rows(result, places) else None
 
 
+cdef bint has_doubles(ResultNode node) except -1:
+    """Whether all numbers in a result are doubles, which hold every place."""
+    if node.kind == RESULT_WHOLE or (
+        node.kind == RESULT_ARRAY and node.typenum != cnp.NPY_DOUBLE
+    ):
+        return False
+    return all([has_doubles(child) for child in node.children or ()])
+
+
 cdef ResultNode result_from(object assemble, Py_ssize_t n):
     """What `assemble` makes of n numbers, found by having it make something of their places."""
-    places = np.arange(n, dtype=np.int64)
-    digits = [places & ((1 << DIGIT) - 1)]
-    while n > 1 << (DIGIT * len(digits)):
-        digits.append((places >> (DIGIT * len(digits))) & ((1 << DIGIT) - 1))
+    cdef ResultNode result
     describing.is_on = True
     try:
+        result = result_of([assemble(np.arange(n, dtype=np.float64))])
+        if n <= 1 << DIGIT or (result is not None and has_doubles(result)):
+            return result
+        places = np.arange(n, dtype=np.int64)
+        digits = [places & ((1 << DIGIT) - 1)]
+        while n > 1 << (DIGIT * len(digits)):
+            digits.append((places >> (DIGIT * len(digits))) & ((1 << DIGIT) - 1))
         return result_of([assemble(digit.astype(np.float64)) for digit in digits])
     except Exception:  # containers of the user's may check what is put into them
         return None
