@@ -296,7 +296,8 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 def f(x):
-    return cnp.sum(cadiff.exp(cadiff.sin(x) * x))
+    y = cadiff.exp(cadiff.sin(x) * x)  # which has to be kept: the sum of all of it divides it
+    return cnp.sum(x * y / cnp.sum(y))
 
 def by_numbers(x):
     y = x[0]
