@@ -173,7 +173,7 @@ def problems() -> dict[str, Callable[[], Any]]:
 
 
 # What callgrind watches: calls, how often each is made before it counts, and how often then.
-WATCHED = {COUNT: (calls, 40, 20), PROBLEMS: (problems, 4, 2)}
+WATCHED = {COUNT: (calls, 40, 20), PROBLEMS: (problems, 12, 2)}
 
 
 def count(what: str) -> None:

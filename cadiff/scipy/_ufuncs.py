@@ -5,8 +5,6 @@ Both are written in C, in src/kernels/elementwise.h; SciPy's own loops are lent 
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import scipy.special as sp
 
@@ -19,11 +17,9 @@ def _lent(name: str) -> np.ufunc:
     return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
 
 
-@cache
-def _all_lent() -> tuple[np.ufunc, ...]:
-    return tuple(map(_lent, binding.lent_names()))
+_ALL_LENT = tuple(map(_lent, binding.lent_names()))
 
 
 def ufunc_of(name: str) -> np.ufunc:
     """The ufunc of a name: the core's, or SciPy's if that is right everywhere."""
-    return binding.elementwise(name, _all_lent()) or _lent(name)
+    return binding.elementwise(name, _ALL_LENT) or _lent(name)
