@@ -6,6 +6,10 @@
     python -m benchmarks.memory scan 1000000    the same with checkpoints
     python -m benchmarks.memory jacobian 3000   the dense Jacobian of a tridiagonal function
     python -m benchmarks.memory program 3000    the same by a program that is made for it
+    python -m benchmarks.memory elements 1000000    ten operations on each of so many elements
+    python -m benchmarks.memory elements-compiled 1000000    a replay of the same
+    python -m benchmarks.memory lstm 400        a recurrent network of so many steps; -compiled
+    python -m benchmarks.memory mixture 1000    a mixture of Gaussians, so many points; -compiled
 
 prints one line of JSON; `in_new_process` runs that and reads it. What the numbers should be is
 for the caller to know.
@@ -13,6 +17,7 @@ for the caller to know.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import operator
 import os
@@ -20,15 +25,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 import cadiff
-from benchmarks import problems
+import cadiff.numpy as cnp
+import cadiff.scipy.special
+from benchmarks import array_problems, model_problems, problems, sequence_problems
 from benchmarks.linear_contests import broyden
 
 __all__ = [
@@ -37,9 +44,12 @@ __all__ = [
     "LOOP_POINT",
     "WARM_UP",
     "chain",
+    "elements",
     "in_new_process",
     "jacobian",
     "loop",
+    "lstm",
+    "mixture",
     "program",
     "scan",
     "tape",
@@ -135,6 +145,51 @@ def _matrix(of: Callable[[Any], Any], n: int) -> Report:
     return {"trace": float(np.trace(matrix)), "sum": float(matrix.sum()), "bytes": used}
 
 
+def elements(n: int, *, compiled: bool = False) -> Report:
+    """Value and gradient of ten operations on each of n elements."""
+
+    def total(x: Any) -> Any:
+        return cnp.sum(array_problems.chain(x, cnp))
+
+    return _spent(total, array_problems.chain_point(n), n, compiled)
+
+
+def lstm(steps: int, *, compiled: bool = False) -> Report:
+    """Value and gradient of a recurrent network, by its weights; its gates are the elements."""
+    data = sequence_problems.cells_data(steps, 64, 32)
+    f = partial(sequence_problems.last_error, cnp, data)
+    return _spent(f, data.parameters, steps * 4 * 64, compiled)
+
+
+def mixture(points: int, *, compiled: bool = False) -> Report:
+    """Value and gradient of a mixture of 25 Gaussians; differences from means are the elements."""
+    data = model_problems.mixture_data(10, 25, points)
+    summed = partial(cadiff.scipy.special.logsumexp, axis=0)
+    f = partial(model_problems.density, cnp, summed, data)
+    return _spent(f, data.parameters, 25 * points * 10, compiled)
+
+
+def _spent(f: Callable[[Any], Any], at: Any, count: int, compiled: bool) -> Report:
+    """How many ``bytes`` an element a call has at most beside what there was before.
+
+    Of a program this is a replay, and what the program holds; not its recording.
+    """
+    program = cadiff.compile(f)
+    before = _resident()
+    call = program.value_and_grad if compiled else cadiff.value_and_grad(f)
+    if compiled:
+        call(at)
+    _forget_peak()
+    call(at)
+    return {"bytes": (_peak() - before) / count}
+
+
+def _forget_peak() -> None:
+    """Have the peak begin anew, where the system lets it."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
 def _resident() -> int:
     """Bytes of this process that are in memory; where the system does not tell, the peak."""
     try:
@@ -157,9 +212,7 @@ def _peak() -> int:
     return most if sys.platform == "darwin" else 1024 * most
 
 
-def in_new_process(
-    work: Literal["tape", "loop", "chain", "scan", "jacobian", "program"], count: int
-) -> Report:
+def in_new_process(work: str, count: int) -> Report:
     """Run one of these in a fresh interpreter, and return its report."""
     command = [sys.executable, "-m", "benchmarks.memory", work, str(count)]
     root = Path(__file__).parent.parent
@@ -169,6 +222,13 @@ def in_new_process(
 
 
 if __name__ == "__main__":
-    works = {"tape": tape, "loop": loop, "chain": chain, "scan": scan}
+    works: dict[str, Callable[[int], Report]] = {
+        "tape": tape,
+        "loop": loop,
+        "chain": chain,
+        "scan": scan,
+    }
     works |= {"jacobian": jacobian, "program": program}
+    for work in (elements, lstm, mixture):
+        works |= {work.__name__: work, f"{work.__name__}-compiled": partial(work, compiled=True)}
     print(json.dumps(works[sys.argv[1]](int(sys.argv[2]))))

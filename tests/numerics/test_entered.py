@@ -15,6 +15,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as np
+import cadiff.scipy.special as special
 from cadiff import binding
 
 from ..helpers import cases_linalg, cases_numpy
@@ -255,3 +256,12 @@ def test_a_pullback_outlives_its_function() -> None:
 def test_functions_are_still_pickled_by_name() -> None:
     twice(cadiff.grad(np.std), X)
     assert pickle.loads(pickle.dumps(np.std)) is np.std
+
+
+def test_third_derivatives_at_a_limit() -> None:
+    """I₁ has x/2 + x³/16 + … at 0, where its formulas divide by x."""
+    second = cadiff.grad(lambda x: np.sum(cadiff.grad(lambda y: np.sum(special.i1(y)))(x)))
+    third = cadiff.grad(lambda x: np.sum(second(x)))
+    at = numpy.array([0.0, 1e-9, 0.0])
+    for _ in range(3):
+        numpy.testing.assert_allclose(third(at), 0.375, rtol=1e-13)
