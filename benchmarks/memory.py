@@ -172,16 +172,21 @@ def mixture(points: int, *, compiled: bool = False) -> Report:
 def _spent(f: Callable[[Any], Any], at: Any, count: int, compiled: bool) -> Report:
     """How many ``bytes`` an element a call has at most beside what there was before.
 
-    Of a program this is a replay, and what the program holds; not its recording.
+    Of a program these are the bytes that it holds, and those that a replay asks for.
     """
-    program = cadiff.compile(f)
-    before = _resident()
-    call = program.value_and_grad if compiled else cadiff.value_and_grad(f)
+    call: Callable[..., Any]
     if compiled:
+        program = cadiff.compile(f)
+        call = program.value_and_grad
         call(at)
+        (trace,) = program.stats()["traces"]
+        held = trace["programs"]["gradient"]["nbytes"]
+    else:
+        call, held = cadiff.value_and_grad(f), 0
+    before = _resident()
     _forget_peak()
     call(at)
-    return {"bytes": (_peak() - before) / count}
+    return {"bytes": (held + _peak() - before) / count}
 
 
 def _forget_peak() -> None:

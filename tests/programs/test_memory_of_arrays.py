@@ -1,0 +1,35 @@
+"""Peaks of memory, in bytes for each element of an array, of programs and of eager gradients."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from benchmarks.memory import in_new_process
+
+from ..helpers.processes import IS_SANITIZED
+
+pytestmark = pytest.mark.skipif(
+    IS_SANITIZED or not sys.platform.startswith("linux"),
+    reason="The system says how much was resident at once, if nothing stands between.",
+)
+
+
+@pytest.mark.parametrize(
+    ("work", "count", "most"),
+    [
+        # The results of ten operations, what is before them, and the gradient are kept.
+        ("elements", 1_000_000, 8 * 13),
+        # The gradient is, and inputs of a tile at a time.
+        ("elements-compiled", 1_000_000, 8 * 3),
+        # For each gate what it is of, itself, the terms of both products, the state and the cell.
+        ("lstm", 400, 170),
+        ("lstm-compiled", 400, 72),
+        # Differences, scaled ones, squares and what is passed back to them.
+        ("mixture", 1000, 66),
+        ("mixture-compiled", 1000, 40),
+    ],
+)
+def test_peaks(work: str, count: int, most: float) -> None:
+    assert 8 < in_new_process(work, count)["bytes"] < most
