@@ -80,6 +80,7 @@ QUICKLY = "-O0"
 
 # Arrays of a few elements go all the ways that are meant for large ones.
 SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3 -DCAD_NARROW_VECTORS"
+SMALL = {"CADIFF_SMALL_BLOCKS": "1"}  # by which tests know of it
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
 
 # uv installs in a twentieth of pip's time; `.ci/run` chooses the other where uv does not work.
@@ -273,7 +274,7 @@ def sanitize_all(session: nox.Session) -> None:
 def debug(session: nox.Session) -> None:
     """The whole suite with assertions, small blocks, and CPython's own checks of memory."""
     install(session, ".[test]", cflags=SMALL_BLOCKS)
-    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"})
+    session.run("pytest", *SIDE_BY_SIDE, WITHOUT_C_CORE, env={"PYTHONMALLOC": "debug"} | SMALL)
 
 
 @nox.session
@@ -346,6 +347,6 @@ def run_sanitized(session: nox.Session, blocks: str, *options: str) -> None:
             # where memory came from that a report is about runs a test without the last option.
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:malloc_context_size=0",
             "PYTHONMALLOC": "malloc",
-            **({"CADIFF_SMALL_BLOCKS": "1"} if blocks else {}),
+            **(SMALL if blocks else {}),
         },
     )

@@ -12,6 +12,10 @@ import cadiff
 IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 HAS_SMALL_BLOCKS = "CADIFF_SMALL_BLOCKS" in os.environ  # which a few elements fill
 
+in_whole_tiles = pytest.mark.skipif(
+    HAS_SMALL_BLOCKS, reason="programs go through arrays in loops over tiles of a few elements"
+)
+
 of_amounts = pytest.mark.skipif(
     IS_SANITIZED, reason="the address sanitizer keeps what was given back: others count memory"
 )

@@ -23,6 +23,8 @@ from cadiff.programs.instructions import InstructionKind, result_places
 from cadiff.programs.recorded import Recorded
 from cadiff.programs.recordings import record
 
+from ..helpers.processes import in_whole_tiles
+
 EVERYTHING = 10**9
 
 rng = np.random.default_rng(11)
@@ -285,6 +287,7 @@ def places_in(text: str, shape: tuple[int, ...]) -> set[int]:
     return {place for place in found if place >= 0}
 
 
+@in_whole_tiles
 @pytest.mark.parametrize("name", ["numbers", "neighbours", "backwards", "assigned", "products"])
 def test_edges_lead_from_those_who_wrote_what_is_read(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -337,6 +340,7 @@ def test_graphs_are_whole(name: str) -> None:
             subprocess.run(["dot", "-Tsvg"], input=text.encode(), check=True, capture_output=True)
 
 
+@in_whole_tiles
 def test_vectors_are_labelled_by_their_length() -> None:
     program = cadiff.compile(vectors)
     program.grad(np.linspace(0.0, 1.0, 99))

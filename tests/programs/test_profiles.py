@@ -11,17 +11,20 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.programs.profiles import Profile
 
-LINE = 18
+from ..helpers.processes import in_whole_tiles
+
+LINE = 20
 
 
 def waves(x: Any) -> Any:
-    return cnp.sum(cnp.exp(x) * x) + cadiff.sin(x[0])  # this is line 18
+    return cnp.sum(cnp.exp(x) * x) + cadiff.sin(x[0])  # this is line 20
 
 
 def numbers_of(profile: Profile) -> dict[str, int]:
     return {cost.operation: cost.numbers for cost in profile.costs}
 
 
+@in_whole_tiles
 def test_all_operations_are_there() -> None:
     profile = cadiff.compile(waves).profile(np.ones(100), what="value")
     found = numbers_of(profile)
@@ -42,6 +45,7 @@ def test_derivatives(what: str) -> None:
     assert found["multiply"] >= 1
 
 
+@in_whole_tiles
 def test_what_is_slow_is_found() -> None:
     def f(x: Any) -> Any:
         return cnp.sum(cadiff.gammaln(x)) + x[0] + x[1]

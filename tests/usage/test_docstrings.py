@@ -11,6 +11,8 @@ import pytest
 
 import cadiff
 
+from ..helpers.processes import in_whole_tiles
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,7 +31,15 @@ PARSER = doctest.DocTestParser()
 TESTS = [PARSER.get_doctest(text, {}, name, name, 0) for name, text in docstrings()]
 
 
-@pytest.mark.parametrize("test", [t for t in TESTS if t.examples], ids=lambda test: test.name)
+SHOWS_INSTRUCTIONS = {"cadiff.programs.report.to_text"}
+EXAMPLES = [
+    pytest.param(t, id=t.name, marks=in_whole_tiles if t.name in SHOWS_INSTRUCTIONS else ())
+    for t in TESTS
+    if t.examples
+]
+
+
+@pytest.mark.parametrize("test", EXAMPLES)
 def test_an_example_gives_what_it_shows(test: doctest.DocTest) -> None:
     written: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)
