@@ -245,7 +245,7 @@ def einsum(subscripts: Any, *operands: Any, **kwargs: Any) -> Any:
         )
     real = _function(np.einsum)
     numbers = [as_number(x) for x in operands]
-    terms, result = spelt_out(subscripts.replace(" ", ""), numbers)
+    terms, result = spelt_out(subscripts.replace(" ", ""), [x.shape for x in numbers])
     while len(numbers) > 2:
         letters = set(result).union(*terms[2:])
         kept = "".join(c for c in dict.fromkeys(terms[0] + terms[1]) if c in letters)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import chain
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -225,39 +226,48 @@ def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) 
 _contracted.written_out = _as_products
 
 
-def _lengths(terms: Sequence[str], operands: Sequence[Number]) -> dict[str, int]:
-    """The length of each label; shapes are those of values, whatever the operands carry."""
-    shapes = (np.shape(plain_values(x)) for x in operands)
-    return dict(
-        chain.from_iterable(zip(t, s, strict=True) for t, s in zip(terms, shapes, strict=True))
-    )
+class _WayBack(NamedTuple):
+    """How the adjoint of an operand is found: the sum of the cotangent with all other operands.
+
+    A label of the operand that stands nowhere else was summed: its elements have the same adjoint.
+    """
+
+    terms: tuple[str, ...]  # of the cotangent and the others
+    found: str  # the labels of the operand that stand elsewhere
+    is_large: bool  # worth the search for the best order, and a call of BLAS
+    narrow: tuple[int, ...]  # the operand's shape, 1 for what was summed
+    shape: tuple[int, ...]
 
 
-def _is_large(lengths: dict[str, int]) -> bool:
-    """Whether a contraction is worth the search for the best order, and a call of BLAS."""
-    return math.prod(lengths.values()) > 10_000
+@lru_cache(1024)
+def _way_back(
+    k: int, terms: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...]
+) -> _WayBack:
+    """The way back to operand k."""
+    pairs = (zip(term, shape, strict=True) for term, shape in zip(terms, shapes, strict=True))
+    lengths = dict(chain.from_iterable(pairs))
+    others = (*terms[:k], *terms[k + 1 :])
+    reached = set(result).union(*others)
+    found = "".join(label for label in terms[k] if label in reached)
+    narrow = tuple(lengths[label] if label in reached else 1 for label in terms[k])
+    is_large = math.prod(lengths.values()) > 10_000
+    return _WayBack((result, *others), found, is_large, narrow, shapes[k])
 
 
 def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
-    """The adjoint of operand k: the sum of the cotangent with all other operands."""
-
     def maker(
         ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
     ) -> Callable[[Number], Number]:
-        own = terms[k]
-        other_terms = (*terms[:k], *terms[k + 1 :])
+        # Shapes are those of values, whatever the operands carry.
+        shapes = tuple(np.shape(plain_values(x)) for x in operands)
+        way = _way_back(k, terms, result, shapes)
         others = (*operands[:k], *operands[k + 1 :])
-        reached = set(result).union(*other_terms)
-        found = "".join(label for label in own if label in reached)
-        lengths = _lengths(terms, operands)
 
         def pull(g: Number) -> Number:
-            partial = _contracted((result, *other_terms), found, _is_large(lengths), g, *others)
-            # A label that stands nowhere else was summed: its elements all have the same adjoint.
-            shape = tuple(lengths[label] if label in reached else 1 for label in own)
-            return arrays.broadcast_to(
-                partial.reshape(shape), tuple(lengths[label] for label in own)
-            )
+            partial = _contracted(way.terms, way.found, way.is_large, g, *others)
+            if way.found == terms[k]:
+                return partial
+            return arrays.broadcast_to(partial.reshape(way.narrow), way.shape)
 
         return pull
 
@@ -308,22 +318,20 @@ def _subscripts(args: Sequence[Any]) -> tuple[str, list[Number]]:
     return ",".join(texts) + arrow, [as_number(x) for x in args[0 : 2 * pairs : 2]]
 
 
-def spelt_out(text: str, operands: Sequence[Number]) -> tuple[list[str], str]:
+def spelt_out(text: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
     """Subscripts without ellipses, and the labels of the result, given or implied."""
     given, arrow, result = text.partition("->")
     terms = given.split(",")
-    if len(terms) != len(operands):
-        raise ValueError(f"einsum has subscripts for {len(terms)} operands, got {len(operands)}")
+    if len(terms) != len(shapes):
+        raise ValueError(f"einsum has subscripts for {len(terms)} operands, got {len(shapes)}")
     free = [label for label in LETTERS if label not in text]
     spare = [
-        x.ndim - len(term.replace("...", "")) if "..." in term else 0
-        for term, x in zip(terms, operands, strict=True)
+        len(shape) - len(term.replace("...", "")) if "..." in term else 0
+        for term, shape in zip(terms, shapes, strict=True)
     ]
-    for term, x, n in zip(terms, operands, spare, strict=True):
-        if n < 0 or len(term.replace("...", "")) + n != x.ndim:
-            raise ValueError(
-                f"einsum subscripts {term!r} do not fit an operand of shape {x.shape}"
-            )
+    for term, shape, n in zip(terms, shapes, spare, strict=True):
+        if n < 0 or len(term.replace("...", "")) + n != len(shape):
+            raise ValueError(f"einsum subscripts {term!r} do not fit an operand of shape {shape}")
     stretched = free[: max(spare)]
     ellipses = ["".join(stretched[len(stretched) - n :]) for n in spare]
     if not arrow:
@@ -349,27 +357,46 @@ def _diagonals(term: str, x: Number) -> tuple[str, Number]:
     return term, x
 
 
+class _Sum(NamedTuple):
+    """What an Einstein sum is of operands of some shapes."""
+
+    terms: tuple[str, ...]
+    result: str
+    lengths: dict[str, int]
+    is_plain: bool  # each operand has each label once, and equal lengths for equal labels
+
+
+@lru_cache(1024)
+def _planned(text: str, shapes: tuple[tuple[int, ...], ...]) -> _Sum:
+    terms, result = spelt_out(text, shapes)
+    lengths: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, n in zip(term, shape, strict=True):
+            if lengths.setdefault(label, n) == 1:
+                lengths[label] = n
+    if not set(result) <= set(lengths) or len(set(result)) < len(result):
+        raise ValueError(f"einsum output subscripts {result!r} are not those of the operands")
+    is_plain = all(
+        len(set(term)) == len(term) and tuple(lengths[label] for label in term) == shape
+        for term, shape in zip(terms, shapes, strict=True)
+    )
+    return _Sum(tuple(terms), result, lengths, is_plain)
+
+
 @implements(np.einsum)
 def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: Any) -> Number:
     """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
     refuse("einsum", out=out, dtype=kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
-    whole, result = spelt_out(text, numbers)
-    single = [_diagonals(term, x) for term, x in zip(whole, numbers, strict=True)]
-    lengths: dict[str, int] = {}
-    for term, x in single:
-        for label, n in zip(term, x.shape, strict=True):
-            if lengths.setdefault(label, n) == 1:
-                lengths[label] = n
-    fitted = [_stretched(term, x, lengths) for term, x in single]
-    terms = [term for term, _ in fitted]
-    missing = [label for label in result if label not in lengths]
-    if missing or len(set(result)) < len(result):
-        raise ValueError(f"einsum output subscripts {result!r} are not those of the operands")
-    if len(numbers) == 1 and set(result) == set(lengths):
-        return arrays.relabelled(numbers[0], whole[0], result)
-    numbers = [x for _, x in fitted]
-    return _contracted(tuple(terms), result, optimize, *numbers)
+    plan = _planned(text, tuple(x.shape for x in numbers))
+    terms, result = plan.terms, plan.result
+    if len(numbers) == 1 and set(result) == set(plan.lengths):
+        return arrays.relabelled(numbers[0], terms[0], result)
+    if not plan.is_plain:
+        single = [_diagonals(term, x) for term, x in zip(terms, numbers, strict=True)]
+        fitted = [_stretched(term, x, plan.lengths) for term, x in single]
+        terms, numbers = tuple(term for term, _ in fitted), [x for _, x in fitted]
+    return _contracted(terms, result, optimize, *numbers)
 
 
 def _stretched(term: str, x: Number, lengths: dict[str, int]) -> tuple[str, Number]:
