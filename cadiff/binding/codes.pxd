@@ -78,6 +78,7 @@ cdef class Code:
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2
     cdef int set_natives(self) except -1
+    cdef bint is_in_c(self) noexcept
     cdef void choose_along(self) noexcept
     cdef size_t lanes(self, size_t n_points)
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,

@@ -509,6 +509,10 @@ cdef class Code:
         cad_program_set_natives(self.program, self.natives_in_c)
         return 0
 
+    cdef bint is_in_c(self) noexcept:
+        """Whether it calls no Python, unless something is declined."""
+        return self.natives is None or None not in self.natives
+
     cdef void choose_along(self) noexcept:
         """Have so many directions side by side that their numbers stay in the cache."""
         cdef size_t width = self.program.n_places - self.program.n_shared

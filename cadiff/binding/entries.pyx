@@ -360,7 +360,7 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
     While other threads may run, the tape takes nothing new."""
     cdef long missed
     cad_program_refer_to_places(code.program, cad_program_places(code.program, 1, room))
-    if not code.is_long:
+    if not code.is_long or code.program.has_calls:  # what is declined may use the tape
         return cad_program_run(code.program, room)
     cad_tape_set_busy(tape, True)
     with nogil:

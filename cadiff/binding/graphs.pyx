@@ -35,7 +35,8 @@ from .digests import counts_of, with_checksum
 
 
 cdef enum:
-    LONG_RUN = 20_000         # operations, from which on other threads may run meanwhile
+    LONG_RUN = 50_000         # operations, from which on other threads may run meanwhile: about 20 µs,
+                              # since to wait for one's turn again costs ten
     FEW_INPUTS = 3            # by which forward mode may be the cheaper one, ...
     LONG_CHAIN = 4096         # ... if a way back had to remember as many operations
     BEGINNING = 1 << 12       # numbers, of which it is tried what is the cheaper one, ...
@@ -475,7 +476,7 @@ cdef class Graph:
         code.program.call_lanes = carry_out_lanes
         code.program.owner = <void *>code.steps
         code.set_natives()
-        code.is_long = code.program.n_operations > LONG_RUN and not code.program.has_calls
+        code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )

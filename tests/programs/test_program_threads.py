@@ -58,6 +58,31 @@ def test_eight_threads_replay_one_program(n: int) -> None:
     assert all(in_threads(8, job))
 
 
+def test_threads_factorize_matrices_at_once() -> None:
+    """C's functions of matrices need no GIL; what they decline raises in Python."""
+
+    def f(a: Any) -> Any:
+        factors = cnp.linalg.cholesky(a @ a.T + np.eye(60))
+        return cnp.sum(cnp.linalg.solve(a, factors)) + cnp.linalg.slogdet(a)[1]
+
+    program = cadiff.compile(f)
+    matrices = np.random.default_rng(1).normal(size=(4, 60, 60))
+    wanted = [program.value_and_grad(a) for a in matrices]
+
+    def job(k: int) -> bool:
+        for j in range(12):
+            i = (j + k) % 4
+            value, gradient = program.value_and_grad(matrices[i])
+            assert value == wanted[i][0]
+            np.testing.assert_array_equal(gradient, wanted[i][1])
+            if i == k % 4:
+                with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+                    program.grad(np.zeros((60, 60)))
+        return True
+
+    assert all(in_threads(4, job))
+
+
 def raises() -> bool:
     try:
         return bool(np.log(ZEROS)[0] < 1.0)
