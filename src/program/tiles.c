@@ -1,10 +1,10 @@
 /* Which instructions on large arrays go tile by tile together, and where large blocks stand.
  *
- * Before this each array has a block of its own, from FAR on. Some rows of all arrays of a group are
- * computed at a time, while they are in the cache: an axis of each instruction consists of these
- * rows, and what one writes another one reads row by row, or not before all are there. What nobody
- * else reads has places for the rows of one tile alone. All others are given places that are not
- * in use while they are. */
+ * Before this each array has a block of its own, from FAR on. Some rows of all arrays of a group
+ * are computed at a time, while they are in the cache: an axis of each instruction consists of
+ * these rows, and what one writes another one reads row by row, or not before all are there. What
+ * nobody else reads has places for the rows of one tile alone. All others are given places that
+ * are not in use while they are. */
 #include "program/maker.h"
 
 #define NO_GROUP UINT32_MAX
