@@ -7,9 +7,9 @@ elementwise products.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import chain
 from operator import index
 from typing import Any, NamedTuple
@@ -239,7 +239,6 @@ class _WayBack(NamedTuple):
     shape: tuple[int, ...]
 
 
-@lru_cache(1024)
 def _way_back(
     k: int, terms: tuple[str, ...], result: str, shapes: tuple[tuple[int, ...], ...]
 ) -> _WayBack:
@@ -254,13 +253,16 @@ def _way_back(
     return _WayBack((result, *others), found, is_large, narrow, shapes[k])
 
 
+way_back = functools.lru_cache(maxsize=1024)(_way_back)
+
+
 def _contracted_pull(k: int) -> Callable[..., Callable[[Number], Number]]:
     def maker(
         ans: Number, terms: tuple[str, ...], result: str, how: Any, *operands: Number
     ) -> Callable[[Number], Number]:
         # Shapes are those of values, whatever the operands carry.
         shapes = tuple(np.shape(plain_values(x)) for x in operands)
-        way = _way_back(k, terms, result, shapes)
+        way = way_back(k, terms, result, shapes)
         others = (*operands[:k], *operands[k + 1 :])
 
         def pull(g: Number) -> Number:
@@ -366,7 +368,6 @@ class _Sum(NamedTuple):
     is_plain: bool  # each operand has each label once, and equal lengths for equal labels
 
 
-@lru_cache(1024)
 def _planned(text: str, shapes: tuple[tuple[int, ...], ...]) -> _Sum:
     terms, result = spelt_out(text, shapes)
     lengths: dict[str, int] = {}
@@ -383,12 +384,15 @@ def _planned(text: str, shapes: tuple[tuple[int, ...], ...]) -> _Sum:
     return _Sum(tuple(terms), result, lengths, is_plain)
 
 
+planned = functools.lru_cache(maxsize=1024)(_planned)
+
+
 @implements(np.einsum)
 def einsum(*operands: Any, out: None = None, optimize: Any = False, **kwargs: Any) -> Number:
     """Einstein sums, as `numpy.einsum`: every form, with ellipses and repeated labels."""
     refuse("einsum", out=out, dtype=kwargs.get("dtype"))
     text, numbers = _subscripts(operands)
-    plan = _planned(text, tuple(x.shape for x in numbers))
+    plan = planned(text, tuple(x.shape for x in numbers))
     terms, result = plan.terms, plan.result
     if len(numbers) == 1 and set(result) == set(plan.lengths):
         return arrays.relabelled(numbers[0], terms[0], result)
