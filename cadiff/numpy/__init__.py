@@ -76,7 +76,8 @@ _ENTERED_OF_LINALG = """
     slogdet solve svd svdvals tensorinv tensorsolve trace vector_norm
 """
 for _names, _module in ((_ENTERED, _np), (_ENTERED_OF_LINALG, _np.linalg)):
-    for _function in {_FUNCTIONS[getattr(_module, _name)] for _name in _names.split()}:
+    _originals = {getattr(_module, _name, None) for _name in _names.split()}  # of older NumPys
+    for _function in {_FUNCTIONS[_original] for _original in _originals - {None}}:
         _function.enters(_entered)  # type: ignore[attr-defined]
 
 globals().update(
