@@ -147,7 +147,12 @@ def calls() -> dict[str, Callable[[], Any]]:
 
 
 def problems() -> dict[str, Callable[[], Any]]:
-    """Small problems over arrays, by a program and eagerly."""
+    """Small problems over arrays, by a program and eagerly.
+
+    On one processor: what threads that help with batches do while they wait would be counted.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     contests = (
         side_by_side.kalman(10),
         side_by_side.markov(10, 20, by_max=False),
