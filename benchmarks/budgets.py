@@ -147,12 +147,7 @@ def calls() -> dict[str, Callable[[], Any]]:
 
 
 def problems() -> dict[str, Callable[[], Any]]:
-    """Small problems over arrays, by a program and eagerly.
-
-    On one processor: what threads that help with batches do while they wait would be counted.
-    """
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    """Small problems over arrays, by a program and eagerly."""
     contests = (
         side_by_side.kalman(10),
         side_by_side.markov(10, 20, by_max=False),
@@ -182,7 +177,12 @@ WATCHED = {COUNT: (calls, 40, 20), PROBLEMS: (problems, 12, 2)}
 
 
 def count(what: str) -> None:
-    """Make calls between two calls of sched_yield, at which callgrind writes."""
+    """Make calls between two calls of sched_yield, at which callgrind writes.
+
+    On one processor: what threads that help with batches do while they wait would be counted.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     make, before, rounds = WATCHED[what]
     for call in make().values():
         for _ in range(before):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(
     [
         # The results of ten operations, what is before them, and the gradient are kept.
         ("elements", 1_000_000, 8 * 13),
-        # The gradient is, and inputs of a tile at a time.
+        # Places of input and gradient are; what is between has those of a tile.
         ("elements-compiled", 1_000_000, 8 * 3),
         # For each gate what it is of, itself, the terms of both products, the state and the cell.
         ("lstm", 400, 170),
