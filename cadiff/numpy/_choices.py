@@ -371,6 +371,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
     elif len(funclist) != n:
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    if x.ndim == 0:  # which is indexed as the only element of a vector
+        wide = conditions.reshape(-1, 1)
+        return piecewise(x.reshape(1), wide, funclist, *args, **kw).reshape(())
     if is_complex_number(x):
         result = arrays.opened(np.zeros(x.shape, complex))
     else:

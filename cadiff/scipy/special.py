@@ -35,7 +35,7 @@ from ..operations.arrays import (
 )
 from ..operations.arrays import sum as sum_
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 
@@ -94,7 +94,7 @@ def _refusal(name: str, argument: str) -> Function:
     """A rule for an argument by which there is no derivative."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise TypeError(
+        raise NoDerivativeError(
             f"scipy.special.{name} has no known derivative by its argument {argument!r}: "
             f"write cadiff.value({argument}) if it is a constant"
         )
@@ -477,6 +477,10 @@ def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:
 
 
 _zeta = _kernel("zeta", "x, q", {"q": "-x * _zeta(x + 1.0, q)"})
+# Riemann's goes on below 1; SciPy has its ufunc under a private name.
+_riemann_zeta = _Elementwise(
+    "_zeta", "x", lambda x: sp.zeta(x), {}, getattr(sp._ufuncs, "_riemann_zeta", None)
+)
 
 
 @implements(sp.zeta)
@@ -484,7 +488,7 @@ def zeta(x: Any, q: Any = None, out: None = None) -> Any:
     """As `scipy.special.zeta`; differentiable by q."""
     if out is not None:
         raise TypeError("zeta of numbers with derivatives takes no out=: assign the result")
-    return _zeta(x, 1.0 if q is None else q)
+    return _riemann_zeta(x) if q is None else _zeta(x, q)
 
 
 _ellipem1 = _kernel(  # E of 1 - p
@@ -654,7 +658,7 @@ def logsumexp(
         place, rows = 0, [joined_axes(x, axes) for x in operands]
     result = _logsumexp(place, *rows)
     signs = np.ones(np.shape(result)) if b is None else _sum_sign(place, *map(held, rows))
-    if not return_sign and b is not None:
+    if not return_sign and b is not None and 0 not in shape:
         result = where(signs < 0.0, math.nan, result)
     if keepdims:
         lengths = tuple(1 if k in axes else n for k, n in enumerate(shape))

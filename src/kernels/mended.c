@@ -113,9 +113,10 @@ int cad_wrong_pseudo_huber(const double *x) {
 }
 
 double cad_of_pseudo_huber(const double *x, CadHelp *help) {
-    const double delta = x[0], r = x[1], total = hypot(delta, r) + delta;
+    const double delta = x[0], r = x[1], root = hypot(delta, r);
+    const double total = 0.5 * root + 0.5 * delta; /* the whole may be infinite */
     (void)help;
-    return fabs(r) < delta ? r * (r * (delta / total)) : delta * (r * (r / total));
+    return fabs(r) < delta ? r * (r * (0.5 * delta / total)) : delta * (r * (0.5 * r / total));
 }
 
 /* --- distributions --- */

@@ -299,8 +299,11 @@ void cad_rows_log_softmax(char **arguments, const ptrdiff_t *dims, const ptrdiff
         for (ptrdiff_t k = 0; k < n; k++) {
             room.numbers[k] = *item(x, k);
         }
-        const double top = greatest(room.numbers, n);
-        const double rest = log(relative_to_top(x, (Row){NULL, 0}, room.numbers, n));
+        const double greatest_one = greatest(room.numbers, n);
+        const double top = isinf(greatest_one) ? 0.0 : greatest_one; /* as SciPy has it */
+        const double rest = isinf(greatest_one)
+                                ? greatest_one
+                                : log(relative_to_top(x, (Row){NULL, 0}, room.numbers, n));
         for (ptrdiff_t k = 0; k < n; k++) {
             *item(to, k) = *item(x, k) - top - rest;
         }

@@ -820,6 +820,11 @@ case(
     distinct((8,)),
 )
 case(
+    "piecewise 0-d",
+    lambda np, x: np.piecewise(x, [x < 0, x >= 0], [lambda t: -t, lambda t: t**2]),
+    normal(()),
+)
+case(
     "apply_along_axis",
     lambda np, x: np.apply_along_axis(lambda row: row[1:] * row[:-1], 1, x),
     normal((2, 3, 4)),

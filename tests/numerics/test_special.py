@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -407,6 +408,38 @@ def test_logsumexp_at_infinity(a: list[float], want: list[float]) -> None:
 
 def test_logsumexp_of_a_negative_sum_is_nan() -> None:
     assert math.isnan(special.logsumexp(Var([0.0, 0.0]), b=[1.0, -2.0]).value)
+
+
+def test_logsumexp_of_nothing_is_that_of_scipy() -> None:
+    empty = np.zeros((0, 3))
+    value, _ = cadiff.vjp(lambda b: special.logsumexp(b, axis=0, b=b * b), empty)
+    np.testing.assert_array_equal(value, sp.logsumexp(empty, axis=0, b=empty))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("x", [[INF, 1.0], [INF, INF], [-INF, -INF], [INF, -INF], [math.nan, 1.0]])
+def test_log_softmax_at_infinity_is_that_of_scipy(x: list[float]) -> None:
+    want = sp.log_softmax(x)
+    np.testing.assert_array_equal(cadiff.vjp(special.log_softmax, np.array(x))[0], want)
+    np.testing.assert_array_equal(cadiff.compile(special.log_softmax)(np.array(x)), want)
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_zeta_of_one_argument_goes_on_below_1(optimize: bool) -> None:
+    x = np.array([-3.5, -1.0, 0.0, 0.5, 2.0])
+    program = cadiff.compile(special.zeta, optimize=optimize)
+    with warnings.catch_warnings():  # to be exact, it is run as it is
+        warnings.simplefilter("ignore")
+        for shift in (0.0, 0.25):
+            np.testing.assert_array_equal(program(x + shift), sp.zeta(x + shift))
+    with pytest.raises(TypeError, match="no known derivative by its argument 'x'"):
+        cadiff.grad(special.zeta)(2.0)
+
+
+@pytest.mark.parametrize("delta", [1e308, 1e200])
+def test_pseudo_huber_where_its_root_overflows(delta: float) -> None:
+    value, _ = cadiff.vjp(lambda delta: special.pseudo_huber(delta, 1.0), delta)
+    assert value == 0.5
 
 
 def test_polygamma() -> None:
