@@ -11,6 +11,7 @@ The package has to be built in place, as `pip install -e .` does.
 
 from __future__ import annotations
 
+import gc
 import os
 import platform
 import re
@@ -179,8 +180,10 @@ WATCHED = {COUNT: (calls, 40, 20), PROBLEMS: (problems, 12, 2)}
 def count(what: str) -> None:
     """Make calls between two calls of sched_yield, at which callgrind writes.
 
-    On one processor: what threads that help with batches do while they wait would be counted.
+    On one processor: what threads that help with batches do while they wait would be counted. And
+    without collections of garbage, whose turn depends on what was made before, imports included.
     """
+    gc.disable()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     make, before, rounds = WATCHED[what]

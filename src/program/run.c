@@ -462,11 +462,6 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
-/* Whether it was referred to numbers outside of the workspace. */
-static int is_elsewhere(const Places *places, int32_t place) {
-    return places->n_referred > 0 && base_of(places, place) != places->own;
-}
-
 static void read_places(const CadProgram *program, const Places *places, double *results) {
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
@@ -474,7 +469,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
             take(results, places, program->lists + s.place, s.n);
         } else {
             const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step == 1 && !is_elsewhere(places, s.place)) {
+            if (s.step == 1 && from.data != results) { /* else it was written where it is wanted */
                 memcpy(results, from.data, s.n * sizeof *results);
             }
             for (uint32_t i = 0; i < s.n && s.step != 1; i++) {

@@ -40,6 +40,26 @@ def test_results_of_two_calls_share_no_places(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_what_is_wanted_twice_is_written_twice(n: int) -> None:
+    def twice(x: Any) -> Any:
+        y = cnp.sin(x)
+        return y, cnp.concatenate([y, y]), y
+
+    x = RNG.normal(size=n)
+    program = cadiff.compile(twice)
+    for _ in range(2):
+        for got, wanted in zip(program(x), twice(x), strict=True):
+            npt.assert_allclose(got, wanted, rtol=1e-14)
+    total = cadiff.compile(lambda tree: cnp.sum(cnp.sin(tree["a"] + tree["b"] + tree["b"])))
+    gradient = total.grad({"a": x, "b": x})
+    npt.assert_allclose(gradient["a"], np.cos(3.0 * x), rtol=1e-12)
+    npt.assert_allclose(gradient["b"], 2.0 * np.cos(3.0 * x), rtol=1e-12)
+    by_both = cadiff.compile(lambda a, b: cnp.sum(cnp.sin(a + b))).grad(x, x, argnums=(0, 1))
+    for got in by_both:
+        npt.assert_allclose(got, np.cos(2.0 * x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_results_may_be_assigned_to(n: int) -> None:
     program = cadiff.compile(lambda x: (x + 1.0, x * x))
     x = RNG.normal(size=n)
