@@ -40,7 +40,7 @@ cdef class Call:
         cdef Py_ssize_t k, n = len(args)
         self.args = args
         self.kwargs = dict(kwargs) if kwargs else {}
-        self.names = tuple(sorted(kwargs)) if kwargs else ()
+        self.names = tuple(kwargs) if kwargs else ()  # whose order f may see
         self.argnums = argnums
         for k in argnums:
             if k < 0:

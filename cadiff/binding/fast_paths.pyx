@@ -7,7 +7,7 @@ of the other paths may serve. If none does, and nothing is to be recorded, f is 
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.dict cimport PyDict_GetItemWithError
+from cpython.dict cimport PyDict_Next
 from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
@@ -26,7 +26,7 @@ from .sparse cimport MatrixPlan
 from .calls cimport Call
 from .signatures cimport (
     node_of, cost_of, has_names, ArgumentNode, ResultNode, RESULT_ARRAY, result_from,
-    ask_for_no_more, forget_references, refer, Taken,
+    ask_for_no_more, forget_references, is_same_name, refer, Taken,
 )
 
 from .watches cimport Watch
@@ -260,7 +260,9 @@ cdef class Signature:
         """Whether the arguments have this signature; if so, their numbers are written."""
         cdef Py_ssize_t i, k, n = self.n_args
         cdef const unsigned char *order = self.order
-        cdef PyObject *found
+        cdef Py_ssize_t at = 0, k_name = 0
+        cdef PyObject *key = NULL
+        cdef PyObject *found = NULL
         cdef object item
         for i in range(n):
             k = order[i]
@@ -270,13 +272,14 @@ cdef class Signature:
                 <object>PyTuple_GET_ITEM(args, k), inputs
             ):
                 return False
-        for k in range(self.n_names):
-            found = PyDict_GetItemWithError(kwargs, self.names[k])
-            if found == NULL:
-                return False
-            item = <object>found
-            if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, n + k)).take(item, inputs):
-                return False
+        if self.n_names > 0:  # in their order, which is that of f's own dict of keywords
+            while PyDict_Next(kwargs, &at, &key, &found):
+                if k_name == self.n_names or not is_same_name(<object>key, self.names[k_name]):
+                    return False
+                item = <object>found
+                if not (<ArgumentNode>PyTuple_GET_ITEM(self.nodes, n + k_name)).take(item, inputs):
+                    return False
+                k_name += 1
         return True
 
     @cython.final

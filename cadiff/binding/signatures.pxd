@@ -108,6 +108,10 @@ cdef class ArgumentNode(Shaped):
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken)
 
 
+cdef inline bint is_same_name(object one, object other) except -1:
+    return one is other or (type(one) is str and type(other) is str and one == other)
+
+
 cdef int cost_of(ArgumentNode node)
 
 

@@ -367,10 +367,6 @@ cdef object INTEGER_TYPES = INTEGERS
 cdef tuple PLAIN_STATICS = (bool, str, bytes, type(None), type(len), np.bool_, *INTEGERS)
 
 
-cdef inline bint is_same_name(object one, object other) except -1:
-    return one is other or (type(one) is str and type(other) is str and one == other)
-
-
 cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
     """Take an argument apart. With `differentiable` all in it has to be numbers: what is none is
     noted as `taken.is_refused`."""

@@ -479,7 +479,7 @@ def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:
 _zeta = _kernel("zeta", "x, q", {"q": "-x * _zeta(x + 1.0, q)"})
 # Riemann's goes on below 1; SciPy has its ufunc under a private name.
 _riemann_zeta = _Elementwise(
-    "_zeta", "x", lambda x: sp.zeta(x), {}, getattr(sp._ufuncs, "_riemann_zeta", None)
+    "_riemann_zeta", "x", lambda x: sp.zeta(x), {}, getattr(sp._ufuncs, "_riemann_zeta", None)
 )
 
 

@@ -462,14 +462,25 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
+/* Whether the array of a result is where its numbers are written. */
+static int is_written(const CadProgram *program, size_t result) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        if (program->referred[k].result == (int64_t)result) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void read_places(const CadProgram *program, const Places *places, double *results) {
+    const double *const first = results;
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
         if (s.listed) {
             take(results, places, program->lists + s.place, s.n);
         } else {
             const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step == 1 && from.data != results) { /* else it was written where it is wanted */
+            if (s.step == 1 && !is_written(program, (size_t)(results - first))) {
                 memcpy(results, from.data, s.n * sizeof *results);
             }
             for (uint32_t i = 0; i < s.n && s.step != 1; i++) {

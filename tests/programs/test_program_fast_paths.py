@@ -333,6 +333,19 @@ def test_the_order_of_keywords_does_not_matter() -> None:
             program(2.0, 3.0, 5.0)
 
 
+def test_functions_may_see_the_order_of_keywords() -> None:
+    def weighted(x: Any, **terms: float) -> Any:
+        return x + sum(term * (k + 1) for k, term in enumerate(terms.values()))
+
+    for options in ({}, {"optimize": False}):
+        program = cadiff.compile(weighted, **options)
+        for _ in range(3):
+            assert program(0.5, a=1.0, b=2.0) == 5.5
+            assert program(0.5, b=2.0, a=1.0) == 4.5
+            assert program.value_and_grad(0.5, b=2.0, a=1.0) == (4.5, 1.0)
+    assert list(cadiff.compile(lambda x, **by: dict.fromkeys(by, x))(1.0, d=1, c=2)) == ["d", "c"]
+
+
 def test_static_arrays_are_read_again() -> None:
     program = cadiff.compile(lambda x, at: cnp.sum(x[at]))
     at = np.array([0, 1])
