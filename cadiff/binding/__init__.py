@@ -101,6 +101,7 @@ from .complexes import (
     register_complex,
     whole_parts_of,
 )
+from .crew import cores
 from .entries import (
     Entered,
     TapeProgram,

@@ -95,6 +95,12 @@ cdef extern from "program/program.h" nogil:
         int32_t pointer
         int32_t result
 
+    ctypedef struct CadTeam:
+        void (*share)(void *self, size_t n, size_t n_room, double *own,
+                      void (*run)(const void *work, size_t part, double *room) noexcept nogil,
+                      const void *work) noexcept nogil
+        void *self
+
     ctypedef struct CadProgram:
         CadReferred *referred
         size_t n_referred
@@ -120,12 +126,14 @@ cdef extern from "program/program.h" nogil:
         size_t n_singles
         bint has_arrays
         bint has_calls
+        bint has_parts
         bint compares_last
         int (*call)(void *owner, uint32_t number, const double *operands,
                     double *results) noexcept nogil
         int (*call_lanes)(void *owner, uint32_t number, size_t lanes, const double *operands,
                           double *results) noexcept nogil
         void *owner
+        const CadTeam *team
 
     enum: CAD_CALL_FAILED, CAD_OUT_OF_BOUNDS
 

@@ -8,6 +8,7 @@ from . cimport c_numpy as cnp
 from .c_entries cimport *
 from .c_program cimport *
 from .c_numbers cimport *
+from .crew cimport be_ready
 
 
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
@@ -46,6 +47,8 @@ cdef class Code:
     cdef list natives         # of each of them: what carries it out in C, or None,
     cdef const CadNative **natives_in_c
     cdef size_t n_along       # directions at a time, if it is for several
+    cdef int threads          # that share its work at most; 0: as many as can
+    cdef CadTeam team
 
     cdef inline size_t room(self) noexcept:
         return cad_program_room_along(self.program, self.n_along)
@@ -73,11 +76,18 @@ cdef class Code:
         if self.is_large or self.large.first != NULL:
             self.note_run()
 
+    cdef inline int call_team(self) except -1:
+        """Before it is run, see to it that there are threads that help."""
+        if self.program.team != NULL:
+            be_ready(self.threads)
+        return 0
+
     cdef void note_run(self) noexcept
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
     cdef long carry_array(self, cnp.ndarray inputs, double *results,
                           double *outcome) except -2
     cdef int set_natives(self) except -1
+    cdef int set_team(self, int threads) except -1
     cdef bint is_in_c(self) noexcept
     cdef void choose_along(self) noexcept
     cdef size_t lanes(self, size_t n_points)

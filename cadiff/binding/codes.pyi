@@ -5,9 +5,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-def serve() -> None: ...
-def new_crew() -> None: ...
-
 @final
 class Code:
     steps: list[Any]

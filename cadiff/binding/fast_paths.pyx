@@ -510,6 +510,7 @@ cdef class FastPath:
         if self.ready is not None:
             ready = self.arrays_for(cad_program_places(code.program, 1, room))
         if code.is_long:
+            code.call_team()
             with nogil:
                 missed = cad_program_run(code.program, room)
         else:

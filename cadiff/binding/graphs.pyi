@@ -18,6 +18,7 @@ class Graph:
     sizes: list[int]
     n_outputs: int
     n_recorded: int
+    threads: int
     guards: tuple[bool, ...]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property

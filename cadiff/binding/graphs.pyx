@@ -477,6 +477,7 @@ cdef class Graph:
         code.program.owner = <void *>code.steps
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
+        code.set_team(self.threads)
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
@@ -627,6 +628,7 @@ cdef class Graph:
         cdef Py_ssize_t n = len(self.sizes)
         result.whole = self
         result.is_derived = True
+        result.threads = self.threads
         result.links = self.links
         result.known_steps = self.known_steps
         result.graph = self.graph

@@ -30,6 +30,7 @@ MODULES = (
     "gradients",
     "jacobians",
     "borrowed",
+    "crew",
     "codes",
     "graphs",
     "sparse",

@@ -201,6 +201,7 @@ cdef class MatrixPlan:
         cdef double *results = room + cad_program_room(self.code.program, 1)
         cdef long missed
         if self.code.is_long:
+            self.code.call_team()
             with nogil:
                 missed = carry_out(
                     self.code.program, room, <const double *>cnp.PyArray_DATA(inputs), results

@@ -208,7 +208,7 @@ class _FunctionInC:
         self.results = results
         self.tables: list[str] = []
         self.reaches_constants = False
-        self.has_turns = False  # what is being written is in a loop over tiles, t
+        self.in_part = 0  # tiles, if what is being written is in a loop over tiles, t
 
     # --- the whole ---
 
@@ -309,7 +309,7 @@ class _FunctionInC:
 
     def operand(self, place: int, step: int = 0, n: int = 2) -> str:
         """One of n numbers, or the only one."""
-        move = step * n if self.has_turns and place < self.parts["n_whole"] else 0
+        move = step * n if self.in_part and place < self.parts["n_whole"] else 0
         if place < 0 and (step == 0 or n == 1) and not move:
             return _number(self.parts["constants"][place])
         self.reaches_constants |= place < 0
@@ -323,9 +323,9 @@ class _FunctionInC:
             head, *members = [
                 instruction(self.parts, k + j) for j in range(self.parts["code"]["fused"][k])
             ]
-            self.has_turns = bool(members)
+            self.in_part = head.x if members else 0
             body = [line for i in members or [head] for line in self.step(*i)]
-            self.has_turns = False
+            self.in_part = 0
             if members:
                 yield _block(f"for (int t = 0; t < {head.n}; t++)", body, scope=True)
             else:
@@ -400,7 +400,7 @@ class _FunctionInC:
         axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
         texts = []
         for (first, strides), move in zip(found, self.moves(at, len(found)), strict=True):
-            steps = [(move, "t"), *[(strides[k], index) for k, index, _ in axes]]
+            steps = [*move, *[(strides[k], index) for k, index, _ in axes]]
             if first < 0 and not any(step for step, _ in steps):
                 texts.append(_number(self.parts["constants"][first]))
             else:
@@ -408,8 +408,12 @@ class _FunctionInC:
                 texts.append(place_text(first, *steps))
         return [(index, length) for _, index, length in axes], texts
 
-    def moves(self, at: int, n_views: int) -> list[int]:
-        return moves(self.parts, at) if self.has_turns else [0] * n_views
+    def moves(self, at: int, n_views: int) -> list[list[tuple[int, str]]]:
+        """How far each view of a plan has moved."""
+        if not self.in_part:
+            return [[]] * n_views
+        names = ("t", f"(t / {self.in_part})")
+        return [[*zip(steps, names, strict=True)] for steps in moves(self.parts, at)]
 
     def additions(self, at: int) -> str:
         """What the second view sees is added to the first one."""
@@ -418,7 +422,7 @@ class _FunctionInC:
         if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
             _, length = axes.pop()
             steps = [(strides[int(name[1:])], name) for name, _ in axes]
-            begin = place_text(first, (self.moves(at, 2)[1], "t"), *steps)
+            begin = place_text(first, *self.moves(at, 2)[1], *steps)
             return _loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
         return _loops(axes, f"{target} += {source};")
 

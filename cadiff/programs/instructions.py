@@ -56,10 +56,10 @@ def written_by(singles: Any) -> NDArray[np.int64]:
     return np.concatenate([singles["out"], other]).astype(np.int64)
 
 
-def moves(parts: dict[str, Any], at: int) -> list[int]:
-    """How far each view of a plan moves from tile to tile."""
-    *_, extra = binding.read_plan(parts["plans"], at)
-    return extra
+def moves(parts: dict[str, Any], at: int) -> list[tuple[int, int]]:
+    """How far each view of a plan moves from tile to tile, and from part to part of these."""
+    *_, (*of_turns, of_part) = binding.read_plan(parts["plans"], at)
+    return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

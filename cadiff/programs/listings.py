@@ -90,10 +90,10 @@ class _Listing:
         counts[is_loop] = 1 if whole_loops else counts[is_loop] + 2
         self.ends = np.cumsum(counts)
         self.whole_loops = whole_loops
-        self.turns: dict[int, int] = {}  # of instructions that go tile by tile
+        self.heads: dict[int, Instruction] = {}  # of the loops over tiles that others are in
         for k in np.flatnonzero(instructions["kind"] == InstructionKind.TILES).tolist():
             head = instruction(self.parts, k)
-            self.turns.update(dict.fromkeys(range(k + 1, k + head.fused), head.n))
+            self.heads.update(dict.fromkeys(range(k + 1, k + head.fused), head))
         self.n_last_checks = len(self.parts["checks"]) if self.parts["compares_last"] else 0
 
     def __len__(self) -> int:
@@ -151,7 +151,8 @@ class _Listing:
         if i.kind == InstructionKind.TILES:
             last = f"#{line.number + i.fused - 1}"
             return "tiles", f"to {last}", f"{i.n} times, r of them before", ""
-        turns = line.number in self.turns
+        in_part = self.heads[line.number].x if line.number in self.heads else 0
+        turns = in_part > 0
         out = self.stretch(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -159,7 +160,7 @@ class _Listing:
             name = f"{i.n} × {readable(_NAMES[i.op])}"
             return "vector", name, f"{out} = {_value(i.op, texts)}", ""
         if i.kind == InstructionKind.ROWS:
-            shape, (result, *given) = self.plan(i.x, turns)
+            shape, (result, *given) = self.plan(i.x, in_part)
             name = f"{shape} × {readable(_NAMES[i.op])}"
             return "rows", name, f"{result} = {_value(i.op, given)}", ""
         if i.kind == InstructionKind.CALL:
@@ -167,14 +168,14 @@ class _Listing:
             text = f"{self.stretch(i.out, 1, i.y)} = {name}({self.stretch(i.x, 1, i.n)})"
             return "call", name, text, ""
         if i.kind == InstructionKind.TERMS:
-            shape, (result, *given) = self.plan(i.x, turns)
+            shape, (result, *given) = self.plan(i.x, in_part)
             name = readable(_NAMES[i.op])
             what = "sum" if _KINDS[i.op][0] else name
             equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
             return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
         word = _WORDS[i.kind]
         if i.kind == InstructionKind.ADD_TO:
-            shape, (result, *given) = self.plan(i.x, turns)
+            shape, (result, *given) = self.plan(i.x, in_part)
             return word, str(shape), f"{result} += {given[0]}", ""
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
             shape, (result, source, index) = self.plan(i.x)
@@ -224,14 +225,18 @@ class _Listing:
             texts += ["...", *[str(place) for place in places[-(_FEW // 2) :].tolist()]]
         return f"w[{', '.join(texts)}]"
 
-    def plan(self, at: int, turns: bool = False) -> tuple[tuple[int, ...], list[str]]:
-        """The shape of a plan; and its views, at i0, i1 and so on along the axes, in turn r."""
+    def plan(self, at: int, in_part: int = 0) -> tuple[tuple[int, ...], list[str]]:
+        """The shape of a plan; and its views, at i0, i1 and so on along the axes.
+
+        In a loop over tiles they are those of turn r; so many turns make a part.
+        """
         shape, found = views(self.parts, at)
         axes = [(k, f"i{k}") for k, length in enumerate(shape) if length != 1]
-        way = moves(self.parts, at) if turns else [0] * len(found)
+        way = moves(self.parts, at) if in_part else [(0, 0)] * len(found)
         texts = []
-        for (first, strides), move in zip(found, way, strict=True):
-            steps = [(move, "r"), *[(strides[k], index) for k, index in axes]]
+        for (first, strides), (move, of_part) in zip(found, way, strict=True):
+            steps = [(move, "r"), (of_part, f"(r // {in_part})")]
+            steps += [(strides[k], index) for k, index in axes]
             steps = [(step, index) for step, index in steps if step != 0]
             if first < 0 and not steps:
                 texts.append(number_text(float(self.parts["constants"][first])))
@@ -270,7 +275,7 @@ class _Listing:
             return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
         if i.kind == InstructionKind.TILES:
             return _NONE, _NONE
-        turns = self.turns.get(line.number, 1)
+        turns, parts = self.turns_of(line.number)
         out = self.every(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:
             steps = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
@@ -288,9 +293,9 @@ class _Listing:
         if i.kind == InstructionKind.CALL:
             return _every(i.x, 1, i.n), _every(i.out, 1, i.y)
         shape, found = views(self.parts, i.x)
-        way = moves(self.parts, i.x) if turns > 1 else [0] * len(found)
+        way = moves(self.parts, i.x) if turns > 1 else [(0, 0)] * len(found)
         target, *sources = [
-            _seen((turns, *shape), first, (move, *strides))
+            _seen((turns, parts, *shape), first, (*move, *strides))
             for (first, strides), move in zip(found, way, strict=True)
         ]
         if i.kind in (InstructionKind.TAKE_BY, InstructionKind.ADD_BY):
@@ -306,6 +311,11 @@ class _Listing:
             sources.append(target)
         has_block = i.kind == InstructionKind.TERMS and i.n > 0
         return np.concatenate(sources), out if has_block else target
+
+    def turns_of(self, number: int) -> tuple[int, int]:
+        """How often an instruction is carried out, and how many parts that is divided into."""
+        head = self.heads.get(number)
+        return (1, 1) if head is None else (head.n, -(-head.n // head.x))
 
     def every(self, place: int, step: int, n: int, turns: int) -> Places:
         """The places of a vector, in all turns of tiles."""

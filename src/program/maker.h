@@ -214,6 +214,9 @@ void cad_maker_place_inputs(CadMaker *m);
 int32_t cad_maker_take_place(CadMaker *m);
 int32_t cad_maker_take_block(CadMaker *m, size_t size);
 
+/* A block from FAR on, as long as there are names for its places: 0 if not. */
+int cad_maker_take_far(CadMaker *m, size_t size, int32_t *place);
+
 /* A block for an array, from FAR on unless it is small. */
 int32_t cad_maker_take_array(CadMaker *m, size_t size);
 

@@ -59,8 +59,7 @@ int32_t cad_maker_take_place(CadMaker *m) {
     return lowest;
 }
 
-/* As long as there are names for it. */
-static int take_far(CadMaker *m, size_t size, int32_t *place) {
+int cad_maker_take_far(CadMaker *m, size_t size, int32_t *place) {
     const CadFarBlock *const last = m->n_far > 0 ? &m->far[m->n_far - 1] : NULL;
     const size_t end = last != NULL ? (size_t)last->place + last->size : FAR;
     if (m->use == CAD_AT_MANY_POINTS || size > INT32_MAX - 1 - end || m->n_places >= FAR / 2 ||
@@ -75,12 +74,13 @@ static int take_far(CadMaker *m, size_t size, int32_t *place) {
 int32_t cad_maker_take_array(CadMaker *m, size_t size) {
     enum { SMALL = CAD_TILE < 64 ? CAD_TILE : 64 };
     int32_t place;
-    return size >= SMALL && take_far(m, size, &place) ? place : cad_maker_take_block(m, size);
+    return size >= SMALL && cad_maker_take_far(m, size, &place) ? place
+                                                                : cad_maker_take_block(m, size);
 }
 
 int32_t cad_maker_take_block(CadMaker *m, size_t size) {
     int32_t far;
-    if (size >= LONG_VECTOR && take_far(m, size, &far)) {
+    if (size >= LONG_VECTOR && cad_maker_take_far(m, size, &far)) {
         return far;
     }
     for (size_t k = 0; k < m->n_blocks; k++) {

@@ -24,13 +24,19 @@ typedef enum CadStepKind {
     CAD_COMPARE, /* `n` checks from checks[x] on: the program ends where one does not hold */
     CAD_TAKE_BY, /* the plan at x: numbers of an array at indices; see CAD_RECORD_TAKE */
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
-    CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n` */
+    CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
+                    `x` in each part */
 } CadStepKind;
 
 /* Tiles are turns of a loop, in each of which an instruction goes on where it was: a vector by its
  * `n` numbers, a plan, view by view, by what stands in `extra`. A sum from all turns is there
  * before them: it has no `n` of numbers that begin as zeros. Places from `n_whole` on are written
- * anew in each turn, and stay where they are. */
+ * anew in each turn, and stay where they are.
+ *
+ * Turns are divided into parts that do not wait for each other, so that threads may share them:
+ * each thread has places from `n_whole` on for itself, and each part has sums of its own, which
+ * are `extra`[number of views] apart. Instructions behind the loop add these up. How many turns a
+ * part has does not depend on threads, nor do results. */
 typedef struct CadInstruction {
     uint8_t kind;
     uint8_t near; /* values may differ from NumPy's in the last place */
@@ -75,6 +81,16 @@ typedef struct CadReferred {
     int32_t result;  /* of a result: it begins with this number of all results; else -1 */
 } CadReferred;
 
+/* Threads that help: each of `n` parts of some work is done once, by whomever, in whatever order.
+ * A thread that helps brings room for `n_room` numbers; the one that asks has `own`. */
+typedef void CadPartOfWork(const void *work, size_t part, double *room);
+
+typedef struct CadTeam {
+    void (*share)(void *self, size_t n, size_t n_room, double *own, CadPartOfWork *run,
+                  const void *work);
+    void *self;
+} CadTeam;
+
 /* What a program consists of, as LIST(type of items, items, how many). */
 #define CAD_PROGRAM_LISTS(LIST)                                                                   \
     LIST(CadInstruction, code, n_code)                                                            \
@@ -97,6 +113,7 @@ typedef struct CadProgram {
     int has_arrays;      /* plans, or tiles: lanes of points go one by one */
     int compares_last;   /* checks are no instructions: all are made at the end */
     int has_calls;       /* which are for the owner */
+    int has_parts;       /* loops over tiles that threads may share */
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);
@@ -105,6 +122,7 @@ typedef struct CadProgram {
                       double *results);
     void *owner;
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
+    const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
 } CadProgram;
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At

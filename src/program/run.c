@@ -114,16 +114,17 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef ROW
 
 /* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
- * each has the others for itself. */
+ * each has the others for itself. Of tiles, from place `n_whole` on, each thread has its own. */
 typedef struct Places {
-    double *shared, *own;
-    int32_t n_shared;
+    double *shared, *own, *tiles;
+    int32_t n_shared, n_whole;
     const CadReferred *referred;
     size_t n_referred;
 } Places;
 
 static Places places_of_point(const CadProgram *program, double *at) {
-    return (Places){at, at, 0, program->referred, program->n_referred};
+    return (Places){
+        at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
 }
 
 /* Inputs and results that are referred to have a base of their own. */
@@ -141,6 +142,9 @@ static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
 
 /* Where place 0 would be. */
 static CAD_INLINE double *base_of(const Places *places, int64_t place) {
+    if (place >= places->n_whole) {
+        return places->tiles;
+    }
     if (places->n_referred > 0) {
         return base_elsewhere(places, place);
     }
@@ -171,22 +175,32 @@ static double seconds_since(const Stopwatch *watch, double begun) {
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-/* Where the number at place 0 of a view would be, in one of the turns of tiles. */
-static double *base_of_view(const Places *places, CadPlan *plan, int view, size_t turn) {
+/* One of the turns of tiles: of them all, and of the parts that they are divided into. */
+typedef struct Turn {
+    size_t number, part;
+} Turn;
+
+static const Turn once = {0, 0};
+
+/* Where the number at place 0 of a view would be. */
+static double *base_of_view(const Places *places, CadPlan *plan, int view, Turn turn) {
     double *const base = base_of(places, cad_plan_view(plan, view)[0]);
-    return turn == 0 ? base : base + cad_plan_extra(plan)[view] * (int64_t)turn;
+    if (turn.number == 0) {
+        return base;
+    }
+    const int64_t *const extra = cad_plan_extra(plan);
+    const int64_t of_part = view == 0 ? extra[plan->n_views] * (int64_t)turn.part : 0;
+    return base + extra[view] * (int64_t)turn.number + of_part;
 }
 
-static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept,
-                            size_t turn) {
+static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int kept, Turn turn) {
     start_walk_in(walk, places->own, plan, kept);
     for (int k = 0; k < plan->n_views; k++) {
         walk->values[k] = base_of_view(places, plan, k, turn);
     }
 }
 
-static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places,
-                         size_t turn) {
+static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     Walk walk;
     start_walk_over(&walk, places, plan, 1, turn);
     if (i->kind == CAD_ROWS) {
@@ -198,7 +212,7 @@ static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *p
 
 /* Many small products, those along the last axis of the stack together: else it would be calls of
  * a loop that take the time. 0 if they are few, or not small. */
-static int run_small_products(CadPlan *plan, const Places *places, size_t turn) {
+static int run_small_products(CadPlan *plan, const Places *places, Turn turn) {
     enum { SMALL = 64, MANY = 8 };
     const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
     if (plan->ndim < 4 || core[-1] < MANY || core[0] * core[1] * core[2] > SMALL) {
@@ -223,7 +237,7 @@ static int adds_terms(const CadInstruction *i) {
 }
 
 /* What the kernel adds to is there. */
-static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, size_t turn) {
+static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     const CadOp op = (CadOp)i->op;
     if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
         return;
@@ -280,7 +294,7 @@ static int run_by_index(const CadProgram *program, const CadInstruction *i, cons
     const ptrdiff_t stride = (ptrdiff_t)extra[1];
     int inside = 1;
     Walk walk;
-    start_walk_over(&walk, places, plan, 1, 0);
+    start_walk_over(&walk, places, plan, 1, once);
     do {
         const CadStrip to = values_at(&walk, 0, 0), index = values_at(&walk, 2, 0);
         CadStrip from = values_at(&walk, 1, 0);
@@ -373,12 +387,13 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
 }
 
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
-                                const Places *places, size_t turn) {
-    const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn);
+                                const Places *places, Turn turn) {
+    const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn.number);
     if (i->kind == CAD_VECTOR) {
-        value_of(i)((CadOp)i->op, out, strip_in_turn(program, places, i->x, i->sx, i->n, turn),
-                    strip_in_turn(program, places, i->y, i->sy, i->n, turn),
-                    strip_in_turn(program, places, i->z, i->sz, i->n, turn), i->n);
+        value_of(i)((CadOp)i->op, out,
+                    strip_in_turn(program, places, i->x, i->sx, i->n, turn.number),
+                    strip_in_turn(program, places, i->y, i->sy, i->n, turn.number),
+                    strip_in_turn(program, places, i->z, i->sz, i->n, turn.number), i->n);
         return;
     }
     if (i->kind == CAD_ZEROS || (i->kind == CAD_TERMS && adds_terms(i))) {
@@ -391,18 +406,49 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
 }
 
-/* What one instruction writes is in the cache when the next one reads it. With a clock, what each
- * takes is added to its seconds. */
-static void run_tiles(const CadProgram *program, const CadInstruction *head, const Places *places,
-                      const Stopwatch *watch, double *seconds) {
-    for (size_t turn = 0; turn < head->n; turn++) {
+/* A loop over tiles, and where its numbers are. With a clock, what each instruction takes is added
+ * to its seconds. */
+typedef struct Loop {
+    const CadProgram *program;
+    const CadInstruction *head;
+    const Places *places;
+    const Stopwatch *watch;
+    double *seconds;
+} Loop;
+
+/* What one instruction writes is in the cache when the next one reads it. Tiles are in a room for
+ * those of one thread. */
+static void run_part(const void *work, size_t part, double *room) {
+    const Loop *const loop = work;
+    const CadInstruction *const head = loop->head;
+    const Stopwatch *const watch = loop->watch;
+    Places places = *loop->places;
+    places.tiles = room - loop->program->n_whole;
+    Turn turn = {part * (size_t)head->x, part};
+    const size_t end = turn.number + (size_t)head->x;
+    for (; turn.number < end && turn.number < head->n; turn.number++) {
         for (uint32_t k = 1; k < head->fused; k++) {
             const double begun = watch != NULL ? watch->now() : 0.0;
-            run_turn(program, &head[k], places, turn);
+            run_turn(loop->program, &head[k], &places, turn);
             if (watch != NULL) {
-                seconds[k] += seconds_since(watch, begun);
+                loop->seconds[k] += seconds_since(watch, begun);
             }
         }
+    }
+}
+
+static void run_tiles(const CadProgram *program, const CadInstruction *head, const Places *places,
+                      const Stopwatch *watch, double *seconds) {
+    const Loop loop = {program, head, places, watch, seconds};
+    const CadTeam *const team = watch == NULL ? program->team : NULL;
+    const size_t n = (head->n + (size_t)head->x - 1) / (size_t)head->x;
+    double *const own = places->tiles + program->n_whole;
+    if (team != NULL && n > 1) {
+        team->share(team->self, n, program->n_places - program->n_whole, own, run_part, &loop);
+        return;
+    }
+    for (size_t part = 0; part < n; part++) {
+        run_part(&loop, part, own);
     }
 }
 
@@ -420,7 +466,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_TO:
     case CAD_TERMS:
     case CAD_ZEROS:
-        run_turn(program, i, places, 0);
+        run_turn(program, i, places, once);
         break;
     case CAD_TAKE:
         take(numbers_at(places, i->out), places, program->lists + i->x, i->n);
@@ -595,8 +641,8 @@ typedef struct Along {
 } Along;
 
 static Places places_of_lane(const Along *along, size_t lane) {
-    return (Places){along->at, along->at + (ptrdiff_t)lane * along->width, along->n_shared, NULL,
-                    0};
+    double *const own = along->at + (ptrdiff_t)lane * along->width;
+    return (Places){along->at, own, own, along->n_shared, INT32_MAX, NULL, 0};
 }
 
 /* out (lanes x p) = the unit vectors of lanes b (n x p), as far as these are among the n numbers
@@ -623,7 +669,7 @@ static int take_rows(const Along *along, CadMatrix out, int64_t place, ptrdiff_t
 static int run_product_of_lanes(CadPlan *plan, const Along *along) {
     const Places places = places_of_lane(along, 0);
     Walk walk;
-    start_walk_over(&walk, &places, plan, 3, 0);
+    start_walk_over(&walk, &places, plan, 3, once);
     const int64_t *core = cad_plan_shape(plan) + walk.axes;
     const size_t n = (size_t)core[1];
     const int shares_left = walk.at[1] < along->n_shared,

@@ -17,6 +17,10 @@ enum {
     MOST_WAYS = 4, /* numbers of rows that are tried */
     LONG_ROW = 8 * CAD_TILE,
     MIXED_TILE = 4 * CAD_TILE, /* numbers, where rows of arrays are of unequal length */
+    PART = 32 * CAD_TILE,      /* numbers that are computed in a part, or more: some 30 µs */
+    MOST_PARTS = 128,          /* so many that each of 16 threads has eight */
+    PER_SUM = 32,              /* numbers in a part, or more, for each in its sums */
+    LINE = 8,                  /* numbers in a line of the cache, which threads do not share */
 };
 
 typedef struct Access {
@@ -40,6 +44,9 @@ typedef struct Block {
 typedef struct Group {
     uint32_t begin, count;
     int64_t rows, together; /* rows, and how many make a tile */
+    int64_t turns, in_part; /* tiles of as many, and how many of these make a part */
+    int64_t sums;           /* numbers in the sums of a part */
+    int32_t place;          /* of the sums of all parts, if there are several */
 } Group;
 
 /* A block that members of a group read or write; from all rows: a sum. */
@@ -65,8 +72,10 @@ typedef struct Tiler {
     size_t n_accesses, accesses_capacity;
     size_t *begin;
     uint32_t *order;
-    uint8_t *axes; /* of members: which one has the rows */
+    uint8_t *axes;  /* of members: which one has the rows */
+    uint32_t *sums; /* of members: where their sums stand among those of a part */
     Block *blocks;
+    size_t blocks_capacity;
     Group *groups;
     size_t n_groups, groups_capacity;
     Found *found;
@@ -359,24 +368,81 @@ static size_t find_ways(const Tiler *t, size_t from, int64_t *ways) {
     return n;
 }
 
+/* Whether a member is a sum from all rows: what it adds to stays where it is. */
+static int is_sum(const CadProgram *program, const CadInstruction *i, int axis) {
+    return (i->kind == CAD_TERMS || i->kind == CAD_ADD_TO) &&
+           cad_plan_view((CadPlan *)(program->plans + i->x), 0)[1 + axis] == 0;
+}
+
+/* Numbers from the first to the last one that a sum adds to. */
+static int64_t extent(const Tiler *t, uint32_t k, int64_t *low) {
+    int64_t high;
+    cad_plan_bounds((CadPlan *)(t->program->plans + t->program->code[k].x), 0, low, &high);
+    return high - *low + 1;
+}
+
+/* Divide the turns of a group into parts, if there is enough to do in each of them, and little to
+ * add up. */
+static void divide(Tiler *t, Group *group, int64_t score) {
+    CadMaker *const m = t->m;
+    int64_t most = m->use == CAD_AT_A_POINT ? score / PART : 0;
+    for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
+        const uint32_t k = t->order[at];
+        if (is_sum(t->program, &t->program->code[k], t->axes[k])) {
+            int64_t low;
+            t->sums[k] = (uint32_t)group->sums;
+            group->sums += (extent(t, k, &low) + LINE - 1) / LINE * LINE;
+        }
+    }
+    if (group->sums > 0 && most > score / PER_SUM / group->sums) {
+        most = score / PER_SUM / group->sums;
+    }
+    most = most < MOST_PARTS ? most : MOST_PARTS;
+    if (most < 2 || group->turns < 2) {
+        return;
+    }
+    const int64_t in_part = (group->turns + most - 1) / most;
+    const int64_t n = (group->turns + in_part - 1) / in_part;
+    if (group->sums > 0) {
+        if (!cad_maker_take_far(m, (size_t)(n * group->sums), &group->place) ||
+            !GROW(t, blocks, m->n_far, 0)) {
+            return;
+        }
+        t->blocks[m->n_far - 1] = (Block){.group = ANY_GROUP,
+                                          .first = group->begin,
+                                          .last = group->begin + group->count - 1,
+                                          .is_used = 1,
+                                          .is_whole = 1};
+    }
+    group->in_part = in_part;
+    t->program->has_parts = 1;
+}
+
 static void keep_group(Tiler *t, size_t from, int64_t rows) {
     const Found *const f = t->found;
     CadMaker *const m = t->m;
     uint32_t *to = t->order + from;
     const int64_t tile = f->is_mixed ? MIXED_TILE : CAD_TILE;
-    const int64_t together = f->longest < tile ? tile / f->longest : 1;
+    int64_t together = f->longest < tile ? tile / f->longest : 1;
+    together = together < rows ? together : rows;
     if (!GROW(t, groups, t->n_groups, 1)) {
         return;
     }
     for (size_t k = 0; k < f->n_before; k++) {
         *to++ = f->before[k];
     }
-    t->groups[t->n_groups++] = (Group){(uint32_t)(to - t->order), (uint32_t)f->n_members, rows,
-                                       together < rows ? together : rows};
+    Group *const group = &t->groups[t->n_groups++];
+    *group = (Group){.begin = (uint32_t)(to - t->order),
+                     .count = (uint32_t)f->n_members,
+                     .rows = rows,
+                     .together = together,
+                     .turns = rows / together,
+                     .in_part = rows / together};
     for (size_t k = 0; k < f->n_members; k++) {
         t->axes[f->members[k]] = f->axes[k];
         *to++ = f->members[k];
     }
+    divide(t, group, f->score);
     for (size_t k = 0; k < f->n_behind; k++) {
         *to++ = f->behind[k];
     }
@@ -388,13 +454,24 @@ static void keep_group(Tiler *t, size_t from, int64_t rows) {
     }
 }
 
+/* One instruction is a group if threads may share it. Products are for BLAS. */
+static int are_worth_it(const Tiler *t) {
+    const Found *const f = t->found;
+    if (f->n_members != 1) {
+        return f->n_members > 1;
+    }
+    const CadInstruction *const i = &t->program->code[f->members[0]];
+    return t->m->use == CAD_AT_A_POINT && f->score >= 2 * PART &&
+           !(i->kind == CAD_TERMS && cad_op_multiplies((CadOp)i->op));
+}
+
 static void find_groups(Tiler *t) {
     for (size_t from = 0; from < t->program->n_code && t->m->status == CAD_OK;) {
         int64_t ways[MOST_WAYS], best = 0, score = 0;
         const size_t n = is_large(t, t->order[from]) ? find_ways(t, from, ways) : 0;
         for (size_t k = 0; k < n; k++) {
             gather(t, from, ways[k]);
-            if (t->found->n_members > 1 && t->found->score > score) {
+            if (are_worth_it(t) && t->found->score > score) {
                 score = t->found->score;
                 best = ways[k];
             }
@@ -534,7 +611,6 @@ static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint3
 /* Tiles of a group: members are the time that blocks are needed for. */
 static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t *heads,
                       const uint32_t *next) {
-    enum { LINE = 8 }; /* numbers in a line of the cache */
     for (uint32_t k = heads[group->begin]; k != UINT32_MAX; k = next[k]) {
         t->blocks[k].is_used = 0;
     }
@@ -645,25 +721,37 @@ static int32_t place_at_last(void *namer, int32_t place) {
 
 /* --- the instructions of groups --- */
 
-/* Some of the rows of a group, and how many tiles of as many there are. */
-typedef struct Part {
-    int64_t rows, first, some, turns;
-} Part;
+/* Some of the rows of a group, and how many tiles of as many there are, in a part and in all. */
+typedef struct Turns {
+    int64_t rows, first, some, in_part, n;
+} Turns;
 
-/* The plan of some rows, and how far each view moves from tile to tile. */
-static int32_t add_plan_of_part(Tiler *t, size_t from, int axis, const Part *part) {
+static int are_in_parts(const Turns *turns) {
+    return turns->in_part < turns->n;
+}
+
+/* Where the first part has its sum for a member, if each has its own. */
+static int64_t place_of_sum(const Tiler *t, const Group *group, uint32_t k) {
+    return place_at_last((void *)t, group->place) + (int64_t)t->sums[k];
+}
+
+/* The plan of some rows; how far each view moves from tile to tile, and that of the result from
+ * part to part. */
+static int32_t add_plan_of_turns(Tiler *t, const Group *group, uint32_t k, const CadInstruction *i,
+                                 const Turns *part) {
     CadMaker *const m = t->m;
     CadProgram *const program = t->program;
-    const size_t at = program->n_plan_words;
-    const size_t words = ((CadPlan *)(program->plans + from))->words + MOST_VIEWS;
+    const size_t at = program->n_plan_words, from = (size_t)i->x;
+    const int axis = t->axes[k];
+    const size_t words = ((CadPlan *)(program->plans + from))->words + MOST_VIEWS + 1;
     if (!GROW(program, plans, at, words)) {
         return 0;
     }
     const CadPlan *const whole = (CadPlan *)(program->plans + from);
     CadPlan *const plan = (CadPlan *)(program->plans + at);
     memcpy(plan, whole, (whole->words - whole->n_extra) * sizeof *program->plans);
-    plan->words = whole->words - whole->n_extra + whole->n_views;
-    plan->n_extra = whole->n_views;
+    plan->words = whole->words - whole->n_extra + whole->n_views + 1;
+    plan->n_extra = whole->n_views + 1U;
     const int64_t in_row = cad_plan_shape(plan)[axis] / part->rows;
     plan->size = plan->size / part->rows * part->some;
     cad_plan_shape(plan)[axis] = in_row * part->some;
@@ -673,6 +761,13 @@ static int32_t add_plan_of_part(Tiler *t, size_t from, int axis, const Part *par
         view[0] += lead * part->first;
         cad_plan_extra(plan)[k] = lead * part->some;
     }
+    cad_plan_extra(plan)[plan->n_views] = 0;
+    if (are_in_parts(part) && is_sum(program, i, axis)) {
+        int64_t low, high;
+        cad_plan_bounds(plan, 0, &low, &high);
+        cad_plan_view(plan, 0)[0] += place_of_sum(t, group, k) - low;
+        cad_plan_extra(plan)[plan->n_views] = group->sums;
+    }
     program->n_plan_words += plan->words;
     return (int32_t)at;
 }
@@ -681,46 +776,102 @@ static int32_t moved(const Tiler *t, int32_t place, int64_t by) {
     return place < (int32_t)t->program->n_whole ? place + (int32_t)by : place;
 }
 
-static void add_member(Tiler *t, CadInstruction i, int axis, const Part *part) {
+static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction i,
+                       const Turns *part) {
     const int64_t in_row = i.n / part->rows, by = in_row * part->first;
+    const int adds = is_sum(t->program, &i, t->axes[k]);
     if (i.kind == CAD_VECTOR || i.kind == CAD_ZEROS) {
         i.x = moved(t, i.x, by * i.sx);
         i.y = moved(t, i.y, by * i.sy);
         i.z = moved(t, i.z, by * i.sz);
+    } else {
+        i.x = add_plan_of_turns(t, group, k, &i, part);
     }
-    const int is_sum = i.kind == CAD_TERMS &&
-                       cad_plan_view((CadPlan *)(t->program->plans + i.x), 0)[1 + axis] == 0;
-    i.n = is_sum ? 0 : (uint32_t)(in_row * part->some);
-    i.out = is_sum || i.kind == CAD_ADD_TO ? i.out : moved(t, i.out, by);
-    if (i.kind != CAD_VECTOR && i.kind != CAD_ZEROS) {
-        i.x = add_plan_of_part(t, (size_t)i.x, axis, part);
-    }
+    i.n = adds && i.kind == CAD_TERMS ? 0 : (uint32_t)(in_row * part->some);
+    i.out = adds || i.kind == CAD_ADD_TO ? i.out : moved(t, i.out, by);
     cad_maker_emit(t->m, i);
 }
 
-/* Sums begin as zeros. */
-static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group) {
+/* Sums begin as zeros, those of parts among them. */
+static void begin_sums(Tiler *t, const CadInstruction *code, const Group *group,
+                       const Turns *whole) {
     for (uint32_t at = group->begin; at < group->begin + group->count; at++) {
         const CadInstruction *const i = &code[t->order[at]];
-        if (i->kind == CAD_TERMS && cad_plan_view((CadPlan *)(t->program->plans + i->x),
-                                                  0)[1 + t->axes[t->order[at]]] == 0) {
+        if (i->kind == CAD_TERMS && is_sum(t->program, i, t->axes[t->order[at]])) {
             cad_maker_emit(t->m, (CadInstruction){.kind = CAD_ZEROS, .n = i->n, .out = i->out});
         }
     }
+    if (are_in_parts(whole) && group->sums > 0) {
+        const int64_t n = (whole->n + whole->in_part - 1) / whole->in_part * group->sums;
+        cad_maker_emit(t->m, (CadInstruction){.kind = CAD_ZEROS,
+                                              .n = (uint32_t)n,
+                                              .out = place_at_last(t, group->place)});
+    }
 }
 
-static void write_part(Tiler *t, const CadInstruction *code, const Group *group,
-                       const Part *part) {
+static void write_turns(Tiler *t, const CadInstruction *code, const Group *group,
+                        const Turns *turns) {
     CadProgram *const program = t->program;
-    if (part->turns > 1) {
-        cad_maker_emit(t->m, (CadInstruction){.kind = CAD_TILES, .n = (uint32_t)part->turns});
+    if (turns->n > 1) {
+        cad_maker_emit(t->m, (CadInstruction){.kind = CAD_TILES,
+                                              .n = (uint32_t)turns->n,
+                                              .x = (int32_t)turns->in_part});
         if (t->m->status == CAD_OK) {
             program->code[program->n_code - 1].fused = group->count + 1;
         }
     }
     for (uint32_t at = group->begin;
-         at < group->begin + group->count && t->m->status == CAD_OK && part->turns > 0; at++) {
-        add_member(t, code[t->order[at]], t->axes[t->order[at]], part);
+         at < group->begin + group->count && t->m->status == CAD_OK && turns->n > 0; at++) {
+        add_member(t, group, t->order[at], code[t->order[at]], turns);
+    }
+}
+
+/* The sums that all parts have for a member are added to its result, in their order: the axes are
+ * parts, then those of the result. */
+static void add_up_member(Tiler *t, const Group *group, uint32_t k, const CadInstruction *i,
+                          const Turns *whole) {
+    CadMaker *const m = t->m;
+    CadProgram *const program = t->program;
+    const size_t at = program->n_plan_words;
+    if (!GROW(program, plans, at, ((CadPlan *)(program->plans + i->x))->words)) {
+        return;
+    }
+    CadPlan *const from = (CadPlan *)(program->plans + i->x);
+    CadPlan *const plan = (CadPlan *)(program->plans + at);
+    const int64_t *const strides = cad_plan_view(from, 0) + 1;
+    int64_t low, high;
+    cad_plan_bounds(from, 0, &low, &high);
+    *plan = (CadPlan){.ndim = 1, .n_views = 2, .index = -1};
+    for (int axis = 0; axis < from->ndim; axis++) {
+        plan->ndim += strides[axis] != 0;
+    }
+    int64_t *const shape = cad_plan_shape(plan), *const to = cad_plan_view(plan, 0),
+                   *const sums = cad_plan_view(plan, 1);
+    shape[0] = plan->size = (whole->n + whole->in_part - 1) / whole->in_part;
+    to[0] = cad_plan_view(from, 0)[0];
+    to[1] = 0;
+    sums[0] = to[0] + place_of_sum(t, group, k) - low;
+    sums[1] = group->sums;
+    for (int axis = 0, own = 1; axis < from->ndim; axis++) {
+        if (strides[axis] != 0) {
+            shape[own] = cad_plan_shape(from)[axis];
+            plan->size *= shape[own];
+            to[1 + own] = sums[1 + own] = strides[axis];
+            own++;
+        }
+    }
+    plan->words = (uint32_t)(CAD_PLAN_WORDS + 3 * plan->ndim + 2);
+    program->n_plan_words += plan->words;
+    cad_maker_emit(m, (CadInstruction){.kind = CAD_ADD_TO, .out = i->out, .x = (int32_t)at});
+}
+
+static void add_up(Tiler *t, const CadInstruction *code, const Group *group, const Turns *whole) {
+    for (uint32_t at = group->begin; at < group->begin + group->count && are_in_parts(whole);
+         at++) {
+        const uint32_t k = t->order[at];
+        if (t->m->status == CAD_OK && is_sum(t->program, &code[k], t->axes[k])) {
+            add_up_member(t, group, k, &code[k], whole);
+        }
     }
 }
 
@@ -737,11 +888,12 @@ static void write_code(Tiler *t) {
             continue;
         }
         const int64_t rows = group->rows, left = rows % group->together;
-        const Part whole = {rows, 0, group->together, rows / group->together};
-        const Part rest = {rows, rows - left, left, left > 0};
-        begin_sums(t, code, group);
-        write_part(t, code, group, &whole);
-        write_part(t, code, group, &rest);
+        const Turns whole = {rows, 0, group->together, group->in_part, group->turns};
+        const Turns rest = {rows, rows - left, left, 1, left > 0};
+        begin_sums(t, code, group, &whole);
+        write_turns(t, code, group, &whole);
+        add_up(t, code, group, &whole);
+        write_turns(t, code, group, &rest);
         at += group->count;
         group++;
     }
@@ -755,12 +907,14 @@ static void take_tiler_buffers(Tiler *t) {
     t->begin = cad_memory_take(&t->memory, n + 1, sizeof *t->begin);
     t->order = cad_memory_take(&t->memory, n, sizeof *t->order);
     t->axes = cad_memory_take(&t->memory, n, sizeof *t->axes);
-    t->blocks = cad_memory_take(&t->memory, t->m->n_far, sizeof *t->blocks);
+    t->sums = cad_memory_take(&t->memory, n, sizeof *t->sums);
     t->found = cad_memory_take(&t->memory, 1, sizeof *t->found);
-    if (t->memory.status != CAD_OK) {
-        fail(t->m);
+    CadMaker *const m = t->m;
+    if (t->memory.status != CAD_OK || !GROW(t, blocks, m->n_far, 0)) {
+        fail(m);
         return;
     }
+    memset(t->blocks, 0, m->n_far * sizeof *t->blocks);
     for (size_t k = 0; k < n; k++) {
         t->order[k] = (uint32_t)k;
     }
@@ -791,5 +945,6 @@ void cad_maker_plan_memory(CadMaker *m) {
     }
     cad_memory_give_back(&t->memory);
     cad_memory_free(t->accesses);
+    cad_memory_free(t->blocks);
     cad_memory_free(t->groups);
 }

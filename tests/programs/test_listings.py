@@ -97,6 +97,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "vectors": (vectors, (rng.uniform(0.5, 1.5, 5000),)),
     "backwards": (backwards, (rng.uniform(0.5, 1.5, 60),)),
     "rows": (rows, (rng.uniform(0.5, 1.5, (600, 20)), rng.uniform(0.5, 1.5, 20))),
+    "parts": (rows, (rng.uniform(0.5, 1.5, (3000, 20)), rng.uniform(0.5, 1.5, 20))),
     "broadcast": (broadcast, (rng.uniform(0.5, 1.5, 30), rng.uniform(0.5, 1.5, 40))),
     "products": (products, (rng.uniform(-1, 1, (12, 15)), rng.uniform(-1, 1, (15, 13)))),
     "running": (lambda x: np.cumsum(x * x) @ x, (rng.uniform(0.5, 1.5, 40),)),
@@ -248,6 +249,7 @@ def test_the_lines_say_what_the_program_does(
 def test_all_kinds_of_instructions_are_among_the_cases() -> None:
     kinds: set[int] = set()
     turns = set()
+    have_parts = False
     for f, args in CASES.values():
         for optimize in (True, False):
             found, call = recorded(f, *args, optimize=optimize)
@@ -255,8 +257,11 @@ def test_all_kinds_of_instructions_are_among_the_cases() -> None:
                 instructions = code.parts()["code"]
                 kinds |= set(instructions["kind"].tolist())
                 turns |= set(instructions["y"][instructions["kind"] == 0].tolist())
+                tiles = instructions[instructions["kind"] == InstructionKind.TILES]
+                have_parts |= bool((tiles["x"] < tiles["n"]).any())
     assert kinds == {*range(11), InstructionKind.TILES} - {InstructionKind.CALL}
     assert max(turns) > 1
+    assert have_parts
 
 
 # --- graphs --------------------------------------------------------------------------------------
