@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any
@@ -27,10 +26,14 @@ NOTED = 64  # points of a batch of which it is noted how f chose, if it is run a
 ENOUGH = 400_000  # operations, which a thread of its own is worth
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def checked_threads(threads: Any) -> int | None:
+    """How many threads were asked for, if that is said as it should be."""
+    if threads is not None and (not is_int(threads) or threads < 1):
+        raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
+    return None if threads is None else min(int(threads), _MOST_THREADS)
+
+
+_MOST_THREADS = 2**31 - 1  # which C has an int for
 
 
 class Batches:
@@ -56,8 +59,7 @@ class Batches:
         argnums: int | Sequence[int],
     ) -> Any:
         """What Program.batch gives; `one` is the method that computes a point."""
-        if threads is not None and (not is_int(threads) or threads < 1):
-            raise ValueError(f"threads is an int of 1 or more, or None, not {threads!r}")
+        threads = checked_threads(threads)
         numbers, single = checked_argnums(argnums)
         recent = self._recent
         if (
@@ -238,9 +240,11 @@ class Batch:
         n_heads = int(self.kind == "gradient")
         heads, tails = np.empty((n, n_heads)), np.empty((n, code.n_results - n_heads))
         missed = np.zeros(n, dtype=np.uint8)
+        assert self._recorded is not None
+        most = self._recorded.graph.threads
         if threads is None:
-            threads = min(_cores(), code.n_operations * n // ENOUGH)
-        threads = max(1, min(threads, n))
+            threads = min(most or binding.cores(), code.n_operations * n // ENOUGH)
+        threads = max(1, min(threads, most or threads, n))
         code.run_points(rows, self._shared, heads, tails, missed, threads)
         if self._plan is not None:
             tails = self._plan.spread(tails)

@@ -236,6 +236,7 @@ class SparseMatrices:
             recorded = record(self._traces.function, call, self._traces.optimize).recorded
             if recorded is None:
                 return self._from_dense(request, call), None
+            self._traces.share(recorded)
             try:
                 result = matrix(recorded)
             except (CallError, MissedError, ObstacleError, PointError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from ..binding import Calls, WeakMethod, callers, is_eager, newcomers, ways_to_take
 from ..operations.naming import name_for_pickle
 from ..transforms._base import Function, P, T, answering, check_function, show_as
-from .batches import WHAT, Batches
+from .batches import WHAT, Batches, checked_threads
 from .derivatives import Derivatives
 from .fallbacks import EAGER, Eager, run_once
 from .matrices import Format, SparseMatrices, requested
@@ -40,6 +40,7 @@ class Program(Report, Calls, Generic[P, T]):
         on_branch_change: OnBranchChange = "retrace",
         optimize: bool = True,
         max_traces: int = 8,
+        threads: int | None = None,
     ) -> None:
         check_function("compile", f)
         if on_branch_change not in ("retrace", "raise", "warn"):
@@ -51,7 +52,8 @@ class Program(Report, Calls, Generic[P, T]):
         if not isinstance(optimize, bool):
             raise ValueError(f"optimize is True or False, not {optimize!r}")
         self._function = f
-        self._traces = Traces(f, on_branch_change, optimize, max_traces, self._fast_paths)
+        threads = checked_threads(threads)
+        self._traces = Traces(f, on_branch_change, optimize, max_traces, threads, self._fast_paths)
         self._eager = Eager(self._traces)
         self._general = Derivatives(self._traces, self._eager)
         self.matrices = SparseMatrices(self._traces)
@@ -126,6 +128,7 @@ class Program(Report, Calls, Generic[P, T]):
             "on_branch_change": traces.on_branch_change,
             "optimize": traces.optimize,
             "max_traces": traces.max_traces,
+            "threads": traces.threads,
         }
 
     def __repr__(self) -> str:
@@ -170,8 +173,8 @@ class Program(Report, Calls, Generic[P, T]):
         what : {"value", "grad", "value_and_grad", "jacobian", "hessian"}
             What is wanted for each point.
         threads : int, optional
-            How many threads share the points. None: as many as the process may use, if there is
-            enough to do.
+            How many threads share the points, if the program may use as many. None: as many as it
+            may use, if there is enough to do.
         argnums : int or tuple of ints
             What to differentiate by.
 
@@ -243,6 +246,7 @@ def compile(
     on_branch_change: OnBranchChange = ...,
     optimize: bool = ...,
     max_traces: int = ...,
+    threads: int | None = ...,
 ) -> Program[P, T]: ...
 @overload
 def compile(
@@ -251,6 +255,7 @@ def compile(
     on_branch_change: OnBranchChange = ...,
     optimize: bool = ...,
     max_traces: int = ...,
+    threads: int | None = ...,
 ) -> Callable[[Callable[P, T]], Program[P, T]]: ...
 @answering
 def compile(
@@ -259,6 +264,7 @@ def compile(
     on_branch_change: OnBranchChange = "retrace",
     optimize: bool = True,
     max_traces: int = 8,
+    threads: int | None = None,
 ) -> Any:
     """Record a function once, and replay it and its derivatives in C.
 
@@ -290,6 +296,9 @@ def compile(
         False: value and derivatives are those of f and its gradient functions to the last bit.
     max_traces : int
         How many recordings there are of the same constants; calls that meet none run f as it is.
+    threads : int, optional
+        How many threads share one call where arrays are large, and batches. None: as many as the
+        process may use, where there is enough to do. Results do not depend on it, to the last bit.
 
     Examples
     --------
@@ -304,5 +313,6 @@ def compile(
             on_branch_change=on_branch_change,
             optimize=optimize,
             max_traces=max_traces,
+            threads=threads,
         )
-    return Program(f, on_branch_change, optimize, max_traces)
+    return Program(f, on_branch_change, optimize, max_traces, threads)

@@ -94,6 +94,7 @@ class Root:
             f = f._function
         self.function = f
         self.key = tuple(shell.settings for shell in self._shells)
+        self.threads = f._traces.threads if isinstance(f, Program) else None
 
     def applied(self) -> Callable[[Function], Function]:
         """What applies the transforms to another function; it does not hold this one."""
@@ -226,7 +227,7 @@ class RowProgram:
     def __init__(self, vectors: Vectors) -> None:
         self.of_row = vectors.function()
         self.derivatives: dict[tuple[bool, int], Any] = {}  # what was made of `of_row`
-        self._program: Program[..., Any] = Program(self.of_row)
+        self._program: Program[..., Any] = Program(self.of_row, threads=vectors.root.threads)
         self._program.be_quiet()
         self._n_seen = 0
         self._n_failures = 0

@@ -61,12 +61,14 @@ class Traces:
         on_branch_change: OnBranchChange,
         optimize: bool,
         max_traces: int,
+        threads: int | None,
         fast_paths: FastPathTable,
     ) -> None:
         self.function = function
         self.on_branch_change = on_branch_change
         self.optimize = optimize
         self.max_traces = max_traces
+        self.threads = threads
         # Held in `with lock():`, so that one thread at a time changes what there is.
         self.lock = functools.partial(Held, threading.RLock())
         self.fast_paths = fast_paths
@@ -101,7 +103,9 @@ class Traces:
     def __repr__(self) -> str:
         name = getattr(self.function, "__qualname__", repr(self.function))
         count = sum(1 for _ in self)
-        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}>"
+        threads = self.threads
+        most = "" if threads is None else f", {threads} thread{'s' * (threads != 1)} at most"
+        return f"<cadiff.Program of {name}, {count} recording{'s' * (count != 1)}{most}>"
 
     def portable(self) -> dict[Any, list[Recorded]]:
         """What may be used in another process."""
@@ -118,6 +122,12 @@ class Traces:
         self.integers = dict(integers)
         for key, found in recordings.items():
             self._traced(key).recordings = found
+            for recorded in found:
+                self.share(recorded)
+
+    def share(self, recorded: Recorded) -> None:
+        """Have as many threads share what is made of a recording as the program may use."""
+        recorded.graph.threads = self.threads or 0
 
     def latest(self, key: Any) -> Recorded | None:
         """The recording that served a call last, if what it has read is as it was."""
@@ -417,6 +427,8 @@ class Traces:
             raise
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
+        if recorded is not None:
+            self.share(recorded)
         if recorded is not None and lifted:
             constant = (lifted - call.lifted) | attempt.read
             self._fix(call, constant)
