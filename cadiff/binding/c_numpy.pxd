@@ -27,6 +27,7 @@ cdef extern from "numbers/numbers.h":
     bint PyArray_Check(object x)
     bint PyArray_CheckExact(object x)
     bint PyArray_CompareLists(const npy_intp *lengths, const npy_intp *others, int n) nogil
+    bint PyArray_ISBEHAVED_RO(ndarray array) nogil
     bint PyArray_ISCARRAY_RO(ndarray array) nogil
     bint PyArray_ISNOTSWAPPED(ndarray array) nogil
     bint PyArray_ISWRITEABLE(ndarray array) nogil
@@ -39,6 +40,7 @@ cdef extern from "numbers/numbers.h":
     npy_intp PyArray_NBYTES(ndarray array) nogil
     npy_intp PyArray_SIZE(ndarray array) nogil
     npy_intp *PyArray_DIMS(ndarray array) nogil
+    npy_intp *PyArray_STRIDES(ndarray array) nogil
     void *PyArray_DATA(ndarray array) nogil
     object PyArray_Cast(ndarray array, int kind)
     object PyArray_EMPTY(int ndim, npy_intp *shape, int kind, int fortran)

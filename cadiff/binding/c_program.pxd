@@ -169,14 +169,20 @@ cdef extern from "program/program.h" nogil:
     size_t cad_program_room_along(const CadProgram *program, size_t lanes)
     long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                                const CadDirections *directions, size_t begin, size_t end) nogil
+    ctypedef struct CadColumns:
+        double *data
+        Py_ssize_t row
+        size_t n
+
     ctypedef struct CadPoints:
-        const double *own
+        const CadColumns *own
+        size_t n_own_columns
         size_t n_own
         const double *shared
-        double *heads
-        size_t n_heads
-        double *tails
+        const CadColumns *results
         unsigned char *missed
 
+    void cad_program_prepare_points(const CadProgram *program, size_t lanes, double *room,
+                                    const CadPoints *points)
     long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                                 const CadPoints *points, size_t begin, size_t end)

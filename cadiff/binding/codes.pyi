@@ -29,10 +29,9 @@ class Code:
     def run(self, inputs: NDArray[np.float64]) -> NDArray[np.float64] | int: ...
     def run_points(
         self,
-        own: NDArray[np.float64],
+        own: list[NDArray[np.float64]],
         shared: NDArray[np.float64],
-        heads: NDArray[np.float64],
-        tails: NDArray[np.float64],
+        results: list[NDArray[np.float64]],
         missed: NDArray[np.uint8],
         threads: int = 1,
     ) -> int: ...

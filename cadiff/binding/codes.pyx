@@ -41,7 +41,7 @@ cdef struct Batch:
 
 cdef void prepare_for_points(const void *what, double *room) noexcept nogil:
     cdef const Batch *batch = <const Batch *>what
-    cad_program_prepare(batch.program, batch.n_lanes, room)
+    cad_program_prepare_points(batch.program, batch.n_lanes, room, batch.points)
 
 
 cdef long do_points(const void *what, size_t begin, size_t end, double *room) noexcept nogil:
@@ -319,27 +319,64 @@ cdef class Code:
             check(CAD_RAISED)
         return missed
 
-    def run_points(self, cnp.ndarray own, cnp.ndarray shared, cnp.ndarray heads, cnp.ndarray tails,
-                   cnp.ndarray missed, int threads=1):
-        """Many points, without the GIL: a row each of `own`, which are followed by the inputs that
-        are `shared`; the first results go to the rows of `heads`, the others to `tails`. All are
-        contiguous float64 matrices; `missed` is a uint8 vector that marks the points whose guards
-        do not hold. Answers how many these are."""
+    def run_points(self, list own, cnp.ndarray shared, list results, cnp.ndarray missed,
+                   int threads=1):
+        """Many points, without the GIL: the numbers of each stand in the rows of the arrays
+        `own`, one array after the other, and are followed by the inputs that are `shared`; results
+        go to the rows of `results`. Rows are contiguous, in arrays of float64; `missed` is a uint8
+        vector that marks the points whose guards do not hold. Answers how many these are."""
         cdef CadPoints points
-        points.own = <const double *>cnp.PyArray_DATA(own)
-        points.n_own = cnp.PyArray_DIM(own, 1)
-        points.shared = <const double *>cnp.PyArray_DATA(shared)
-        points.heads = <double *>cnp.PyArray_DATA(heads)
-        points.n_heads = cnp.PyArray_DIM(heads, 1)
-        points.tails = <double *>cnp.PyArray_DATA(tails)
-        points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
+        cdef size_t n_points = cnp.PyArray_DIM(missed, 0), n_results = 0
+        cdef Py_ssize_t n = len(own) + len(results)
+        cdef CadColumns *columns = <CadColumns *>cad_memory_resize(NULL, n, sizeof(CadColumns))
+        if columns == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            points.own, points.n_own_columns = columns, len(own)
+            points.results = columns + len(own)
+            points.n_own = find_columns(own, n_points, columns)
+            n_results = find_columns(results, n_points, columns + len(own))
+            points.shared = <const double *>cnp.PyArray_DATA(shared)
+            points.missed = <unsigned char *>cnp.PyArray_DATA(missed)
+            if (
+                points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
+                or n_results != self.program.n_results
+            ):
+                raise ValueError("the arrays are not of the widths of this program")
+            return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
+        finally:
+            cad_memory_free(columns)
+
+
+cdef size_t find_columns(list arrays, size_t n_points, CadColumns *columns) except? 0:
+    """The columns that arrays with a row for each point are; answers how many numbers a row has in
+    all."""
+    cdef cnp.ndarray array
+    cdef cnp.npy_intp width
+    cdef size_t n = 0
+    cdef int k
+    for array in arrays:
+        width = 1
+        for k in range(cnp.PyArray_NDIM(array) - 1, 0, -1):
+            if cnp.PyArray_DIM(array, k) > 1 and cnp.PyArray_STRIDES(array)[k] != 8 * width:
+                raise ValueError("rows of points are to be contiguous")
+            width *= cnp.PyArray_DIM(array, k)
         if (
-            points.n_own + cnp.PyArray_SIZE(shared) != self.program.n_inputs
-            or points.n_heads + cnp.PyArray_DIM(tails, 1) != self.program.n_results
+            cnp.PyArray_NDIM(array) == 0
+            or <size_t>cnp.PyArray_DIM(array, 0) != n_points
+            or cnp.PyArray_TYPE(array) != cnp.NPY_DOUBLE
+            or not cnp.PyArray_ISBEHAVED_RO(array)
+            or cnp.PyArray_STRIDES(array)[0] % 8 != 0
         ):
-            raise ValueError("the matrices are not of the widths of this program")
-        cdef size_t n_points = cnp.PyArray_DIM(own, 0)
-        return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
+            raise ValueError(f"expected arrays of float64 with {n_points} rows")
+        columns[0].data = <double *>cnp.PyArray_DATA(array)
+        columns[0].row = cnp.PyArray_STRIDES(array)[0] // 8
+        columns[0].n = width
+        n += width
+        columns += 1
+    return n
+
+
 # But for what only those who carry it out have to know.
 _PLACES = ("out", "x", "y", "z", "sx", "sy", "sz")
 _INSTRUCTION = np.dtype(

@@ -146,11 +146,14 @@ cdef void look_for_signals(Job *job) noexcept with gil:
 
 cdef bint take_part(Job *job, bint from_end, size_t *begin, size_t *end) noexcept nogil:
     """Take the next few items, if any are left. Helpers take from the end, so that each core finds
-    in its cache what it has written there in the job before, if that was like this one."""
+    in its cache what it has written there in the job before, if that was like this one. A part is
+    the same few items, whoever takes it."""
     cdef size_t n
     enter()
     n = min(job.n_part, job.end - job.begin)
     if from_end:
+        if job.end % job.n_part != 0:
+            n = min(n, job.end % job.n_part)
         job.end -= n
         begin[0] = job.end
     else:

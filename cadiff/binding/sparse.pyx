@@ -309,9 +309,8 @@ cdef class MatrixPlan:
                     )
                 else:
                     missed = -1
-                    heads = np.empty((end - begin, 0))
-                    if code.run_points(seeds, shared, heads, results,
-                                       np.zeros(end - begin, dtype=np.uint8)):
+                    if code.run_points([seeds], shared, [results],
+                                       np.empty(end - begin, dtype=np.uint8)):
                         missed = 0
                 if missed != -1:
                     return -1, outcome  # whichever it is

@@ -102,14 +102,15 @@ class Batches:
         if len(X) == 0:
             return _stacked(each([np.ones(X.shape[1:], X.dtype)[()]]), what, 0)
         if self._traces.optimize and isinstance(X, np.ndarray) and X.dtype == np.float64:
-            batch = Batch(X, others, kwargs, what, () if what == "value" else numbers, single)
+            wrt = () if what == "value" else numbers
+            batch = Batch([X], X.shape[1:], others, kwargs, what, wrt, single)
             if self.run(batch, threads):
                 if batch.is_of_one and not others and not kwargs:
                     self._recent = batch.without_points()
                 result = batch.result()
                 if len(batch.rest) > 0:
                     left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
-                    _put(result, batch.rest, left, what)
+                    _put(result, np.asarray(batch.rest), left, what)
                 return result
             if len(batch.rest) == len(X) and (left := self._each_as_it_is(batch, argnums)):
                 return _stacked(left, what)
@@ -121,7 +122,8 @@ class Batches:
         fallback = self._eager.fallback(Asked(batch.what, call, call.args, argnums))
         if fallback is None:
             return []
-        calls = [((_point(x), *batch.others), batch.kwargs) for x in batch.X[batch.rest]]
+        (X,) = batch.given
+        calls = [((_point(x), *batch.others), batch.kwargs) for x in X[batch.rest]]
         first = [fallback(*one) for one in calls[:NOTED]]
         return first + [fallback.run(*one) for one in calls[NOTED:]]
 
@@ -164,26 +166,31 @@ class Batches:
 
 
 class Batch:
-    """What is wanted for many points: the numbers of each stand in a row of `heads` or `tails`.
+    """What is wanted for many points: the numbers of each stand in the rows of some arrays.
 
-    `rest` are the points, by their indices, for which they have not been computed yet;
-    `is_of_one`: whether one recording served all of them.
+    So do those of the points themselves, in `given`: nothing is brought side by side here, since
+    one thread would do that for all of them. `results` has an array for each leaf of what is
+    returned, with an axis more; of matrices, one for all of it. `rest` are the points, by their
+    indices, for which it has not been computed yet; `is_of_one`: whether one recording served all.
     """
 
     is_of_one = False
-    heads: NDArray[np.float64]
-    tails: NDArray[np.float64]
+    results: list[NDArray[np.float64]]
+    rest: Sequence[int] | NDArray[np.intp]
 
     def __init__(
         self,
-        X: NDArray[np.float64],
+        given: Sequence[NDArray[np.float64]],
+        shape: tuple[int, ...],
         others: tuple[Any, ...],
         kwargs: dict[str, Any],
         what: str,
         numbers: tuple[int, ...],
         single: bool,
     ) -> None:
-        self.X = X
+        self.n = len(given[0])
+        self.given = [*map(_in_rows, given)]
+        self.shape = shape  # of a point
         self.others = others
         self.kwargs = kwargs
         self.what = what
@@ -192,12 +199,11 @@ class Batch:
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
         first = self.call(0)
-        self._row = X.shape[1:]
         self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
         self._structure = binding.structure_of(first.args, self.numbers)
-        self._shared = first.vector()[prod(self._row) :]
+        self._shared = first.vector()[prod(shape) :]
         self._recorded: Recorded | None = None
-        self.rest = np.arange(len(X))
+        self.rest = range(self.n)
 
     @property
     def is_current(self) -> bool:
@@ -207,7 +213,8 @@ class Batch:
     def call(self, i: int) -> Call:
         """The call for the i-th point; its first argument comes first among the inputs."""
         others = tuple(k for k in self.numbers if k != 0)
-        point = _point(self.X[i].copy())  # may be kept longer than X
+        point = np.concatenate([rows[i].reshape(-1) for rows in self.given])  # it may be kept
+        point = _point(point.reshape(self.shape)[()])
         return Call((point, *self.others), self.kwargs, (0, *others))
 
     def prepare(self, recorded: Recorded) -> bool:
@@ -231,40 +238,46 @@ class Batch:
 
         Those that choose otherwise are left again.
         """
-        is_first = len(self.rest) == len(self.X)
         chosen = self.rest[:most]
-        are_all = len(chosen) == len(self.X)
-        rows = np.ascontiguousarray(self.X if are_all else self.X[chosen])
-        rows = rows.reshape(len(rows), -1)
-        n, code = len(rows), self._code
-        n_heads = int(self.kind == "gradient")
-        heads, tails = np.empty((n, n_heads)), np.empty((n, code.n_results - n_heads))
-        missed = np.zeros(n, dtype=np.uint8)
+        n, code = len(chosen), self._code
+        are_all = n == self.n
+        given = self.given if are_all else [rows[chosen] for rows in self.given]
+        results = [np.empty((n, *shape)) for shape in self._shapes()]
+        missed = np.empty(n, dtype=np.uint8)
         assert self._recorded is not None
-        most = self._recorded.graph.threads
+        bound = self._recorded.graph.threads
         if threads is None:
-            threads = min(most or binding.cores(), code.n_operations * n // ENOUGH)
-        threads = max(1, min(threads, most or threads, n))
-        code.run_points(rows, self._shared, heads, tails, missed, threads)
+            threads = min(bound or binding.cores(), code.n_operations * n // ENOUGH)
+        threads = max(1, min(threads, bound or threads, n))
+        n_missed = code.run_points(given, self._shared, results, missed, threads)
         if self._plan is not None:
-            tails = self._plan.spread(tails)
-        served = missed == 0
+            results = [self._plan.spread(results[0])]
         if are_all:
-            self.heads, self.tails = heads, tails
-        else:
-            if is_first:
-                self.heads = np.empty((len(self.X), n_heads))
-                self.tails = np.empty((len(self.X), tails.shape[1]))
-            self.heads[chosen[served]] = heads[served]
-            self.tails[chosen[served]] = tails[served]
-        self.rest = np.concatenate((chosen[~served], self.rest[len(chosen) :]))
+            self.results = results
+        if are_all and n_missed == 0:
+            self.rest = range(0)
+            return
+        served, chosen = missed == 0, np.asarray(chosen)
+        if not are_all:
+            if len(self.rest) == self.n:
+                self.results = [np.empty((self.n, *rows.shape[1:])) for rows in results]
+            for rows, found in zip(self.results, results, strict=True):
+                rows[chosen[served]] = found[served]
+        self.rest = np.concatenate((chosen[~served], self.rest[n:])).astype(np.intp)
+
+    def _shapes(self) -> Sequence[tuple[int, ...]]:
+        """Those of the results of the code for a point."""
+        assert self._recorded is not None
+        if self.kind == "value":
+            return self._recorded.output.shapes
+        return [(), *self._structure.shapes] if self._plan is None else [(self._code.n_results,)]
 
     # --- more of them
 
     def without_points(self) -> Batch:
         """What is left of it for others, which its numbers are not to outlive."""
         other = self._copied()
-        del other.X, other.heads, other.tails
+        del other.given, other.results
         return other
 
     def _copied(self) -> Batch:
@@ -277,7 +290,7 @@ class Batch:
         if (
             type(X) is not np.ndarray
             or X.dtype != np.float64
-            or X.shape[1:] != self._row
+            or X.shape[1:] != self.shape
             or X.size == 0
             or what != self.what
             or single != self.single
@@ -285,8 +298,9 @@ class Batch:
         ):
             return None
         other = self._copied()
-        other.X = X
-        other.rest = np.arange(len(X))
+        other.n = len(X)
+        other.given = [_in_rows(X)]
+        other.rest = range(len(X))
         return other
 
     def is_met(self, threads: int | None) -> bool:
@@ -304,29 +318,24 @@ class Batch:
         assert self._recorded is not None
         output, structure, single = self._recorded.output, self._structure, self.single
         if self.kind == "value":
-            return output.fill(self._leaves(output.shapes))
-        below = structure.shapes
+            return output.fill(self.results)
         if self.kind == "gradient":
-            gradients = structure.in_containers(self._leaves(below), single)
-            return gradients if self.what == "grad" else (self.heads[:, 0], gradients)
+            values, *leaves = self.results
+            gradients = structure.in_containers(leaves, single)
+            return gradients if self.what == "grad" else (values, gradients)
+        below = structure.shapes
         above = below if self.kind == "hessian" else output.shapes
         blocks = [structure.in_containers(row, single) for row in self._blocks(above, below)]
         if self.kind == "hessian":
             return structure.in_containers(blocks, single)
         return output.fill(blocks)
 
-    def _leaves(self, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-        """The results as leaves of these shapes, none of which shares memory with another."""
-        tails = self.tails
-        leaves = [tails[:, part].reshape(len(tails), *shape) for part, shape in places(shapes)]
-        return [leaf.copy() for leaf in leaves] if leaves[1:] else leaves
-
     def _blocks(
         self, above: Sequence[tuple[int, ...]], below: Sequence[tuple[int, ...]]
     ) -> list[list[Any]]:
         """Blocks of matrices with a row for each number of what is above."""
-        n = len(self.X)
-        matrices = self.tails.reshape(n, sum(map(prod, above)), sum(map(prod, below)))
+        n = self.n
+        matrices = self.results[0].reshape(n, sum(map(prod, above)), sum(map(prod, below)))
         return [
             [
                 matrices[:, rows, part].reshape(n, *shape, *leaf).copy()
@@ -334,6 +343,12 @@ class Batch:
             ]
             for rows, shape in places(above)
         ]
+
+
+def _in_rows(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """An array whose numbers of one point stand side by side, as codes want them."""
+    is_one = X.flags.aligned and X.strides[0] % X.itemsize == 0 and X[:1].flags.c_contiguous
+    return X if is_one else np.array(X, order="C")
 
 
 def _as_points(X: Any) -> NDArray[Any]:

@@ -162,7 +162,7 @@ def _is_heavy(function: FunctionType) -> bool:
 
 def _merged(batch: MappedBatch, column: Any, others: list[Any]) -> Any:
     """All rows in order: those that were computed, and the others."""
-    n = len(batch.tails)
+    n = batch.n
     if is_plain(column) and all(map(is_plain, others)):
         left = stacked(others)
         merged = np.empty((n, *column.shape[1:]), np.result_type(column, left))
@@ -181,7 +181,7 @@ def _differentiable(program: RowProgram, batch: MappedBatch, vectors: Vectors) -
     """The numbers that a program has computed, as a function of what they depend on."""
     points = vectors.points[batch.served] if len(batch.rest) else vectors.points
     shared, statics = vectors.shared, vectors.statics
-    values = batch.tails[batch.served]
+    values = batch.matrix[batch.served]
 
     def mapped(is_push: bool, k: int) -> Mapped:
         return _derivative(program, is_push, k, len(shared) + len(statics))

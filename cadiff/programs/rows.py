@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import CallError, Code, Container, Dual, Var
@@ -143,13 +142,23 @@ class Vectors:
         return self.root.key, self.rows.layout.key, tuple(pieces), tree, self._are_numbers
 
     @property
+    def columns(self) -> list[Any]:
+        """What is mapped over, as floats, of which each point has a row in each."""
+        return [_as_floats(leaf) for leaf in self.rows.leaves]
+
+    @property
     def points(self) -> Any:
         """Each row in a row."""
         parts = [
-            reshape(_as_floats(leaf), (self.rows.n, prod(piece.shape)))
-            for leaf, piece in zip(self.rows.leaves, self._own, strict=True)
+            reshape(leaf, (self.rows.n, prod(piece.shape)))
+            for leaf, piece in zip(self.columns, self._own, strict=True)
         ]
         return parts[0] if len(parts) == 1 else concatenate(parts, axis=1)
+
+    @property
+    def n_own(self) -> int:
+        """How many numbers a point has."""
+        return sum(prod(piece.shape) for piece in self._own)
 
     @property
     def shared(self) -> tuple[Any, ...]:
@@ -254,11 +263,16 @@ class RowProgram:
         self._n_failures = max(self._n_failures + 1, MOST_FAILURES if batch.is_refused else 0)
         return None
 
-    def form(self, recorded: Recorded, batch: MappedBatch, served: NDArray[Any]) -> Form | None:
-        """What f returns where a recording serves; None if it is not what f does."""
+    def known_shapes(self, recorded: Recorded) -> list[Shape]:
+        """Those of the leaves that f returns where a recording serves; none until it is known."""
+        form = self._forms.get(recorded)
+        return [] if form is None else form.shapes
+
+    def form(self, recorded: Recorded, batch: MappedBatch, before: Any) -> Form | None:
+        """What f returns where a recording serves, of some rows; None if it is not what f does."""
         form = self._forms.get(recorded)
         if form is None and recorded.is_current:  # else f changes what it reads
-            form = batch.compared(served)
+            form = batch.compared(before)
             if form is not None:
                 self._forms[recorded] = form
         return form
@@ -276,9 +290,8 @@ class MappedBatch(Batch):
     """Rows as the points of a batch; those in `rest` are left for f itself."""
 
     def __init__(self, program: RowProgram, vectors: Vectors) -> None:
-        super().__init__(
-            vectors.points, (*vectors.shared, *vectors.statics), {}, "value", (), True
-        )
+        shared = (*vectors.shared, *vectors.statics)
+        super().__init__(vectors.columns, (vectors.n_own,), shared, {}, "value", (), True)
         self._program = program
         self._rows = vectors.rows
         self._function = vectors.root.f
@@ -299,27 +312,42 @@ class MappedBatch(Batch):
         super().run(threads)
         if len(self.rest) == len(before):
             return
-        served = before[~np.isin(before, self.rest)] if len(self.rest) else before
         assert self._recorded is not None
-        form = self._program.form(self._recorded, self, served)
+        form = self._program.form(self._recorded, self, before)
         if form is None or (self.forms and not form.is_like(self.forms[0])):
             self.is_refused = True
             raise CallError
         self.forms.append(form)
 
-    def compared(self, served: NDArray[Any]) -> Form | None:
-        """The form of what f returns for the first and the last of some rows.
+    def _shapes(self) -> Sequence[Shape]:
+        """Those of the leaves that f returns, once they are known; at first all are one."""
+        if len(self.rest) < self.n:
+            return [rows.shape[1:] for rows in self.results]
+        assert self._recorded is not None
+        return self._program.known_shapes(self._recorded) or super()._shapes()
 
-        None if it is not what was computed. Rows that are finite tell more than others.
+    @property
+    def matrix(self) -> FloatArray:
+        """All results, each point in a row."""
+        parts = [rows.reshape(self.n, -1) for rows in self.results]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def compared(self, before: Any) -> Form | None:
+        """The form of what f returns for the first and the last of the rows just served.
+
+        They were among some others. None if it is not what was computed. Rows that are finite tell
+        more than others.
         """
-        finite = served[np.isfinite(self.tails[served]).all(axis=1)]
+        numbers = self.matrix
+        served = np.setdiff1d(before, self.rest, assume_unique=True)
+        finite = served[np.isfinite(numbers[served]).all(axis=1)]
         rows = finite if len(finite) else served
         forms = []
         for i in (rows[0], rows[-1]):
             args, kwargs = self._rows.call(i)
             result = self._function(*args, **kwargs)
             forms.append(Form.of(result))
-            if not _is_close(self.tails[i], result, forms[-1].shapes):
+            if not _is_close(numbers[i], result, forms[-1].shapes):
                 return None
         first, last = forms
         return first.joined(last) if first.is_like(last) else None
@@ -334,21 +362,32 @@ class MappedBatch(Batch):
         """The rows that were computed."""
         if len(self.rest) == 0:
             return slice(None)
-        return np.setdiff1d(np.arange(len(self.tails)), self.rest, assume_unique=True)
+        return np.setdiff1d(np.arange(self.n), self.rest, assume_unique=True)
 
     def columns(self, numbers: Any = None) -> list[Any]:
         """For each leaf what was computed, with a row for each point that was served.
 
         Others `numbers` stand for those computed where they are floats.
         """
+        form, served = self.form, self.served
+        is_split = len(self.results) == len(form.shapes)
+        computed = self.results if is_split else _split(self.results[0], form)
+        others = computed if numbers is None else _split(numbers, form)
         found = []
-        computed = self.tails[self.served]
-        for (part, shape), dtype in zip(places(self.form.shapes), self.form.dtypes, strict=True):
-            is_other = numbers is not None and dtype.kind == "f"
-            matrix = numbers if is_other else computed
-            column = reshape(matrix[:, part], (len(matrix), *shape))
-            found.append(column if is_other else column.astype(dtype))
+        for rows, other, shape, dtype in zip(
+            computed, others, form.shapes, form.dtypes, strict=True
+        ):
+            if numbers is not None and dtype.kind == "f":
+                found.append(other)
+                continue
+            own = rows.reshape(self.n, *shape)[served]
+            found.append(own.astype(dtype, copy=not is_split))
         return found
+
+
+def _split(matrix: Any, form: Form) -> list[Any]:
+    """For each leaf of a form what a matrix, with a row for each point, has of it."""
+    return [reshape(matrix[:, part], (len(matrix), *shape)) for part, shape in places(form.shapes)]
 
 
 def _is_close(numbers: FloatArray, result: Any, shapes: list[Shape]) -> bool:

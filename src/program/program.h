@@ -217,22 +217,32 @@ size_t cad_program_room_along(const CadProgram *program, size_t lanes);
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end);
 
-/* Many points, one row each. `n_own` inputs differ from point to point; the others are `shared` by
- * all: those of all directions, which come first, and those behind. Of the results the first
- * `n_heads` go to `heads`, the others to `tails`. A point whose guards do not hold is marked in
- * `missed`; its results mean nothing. */
+/* Some numbers of many points: `n` of each, side by side; those of the next point `row` further on.
+ */
+typedef struct CadColumns {
+    double *data;
+    ptrdiff_t row;
+    size_t n;
+} CadColumns;
+
+/* Many points. `n_own` inputs differ from point to point, and stand in the columns `own`, in their
+ * order; the others are `shared` by all: those of all directions, which come first, and those
+ * behind. Results go to the columns `results`, in their order. A point whose guards do not hold is
+ * marked in `missed`; its results mean nothing. */
 typedef struct CadPoints {
-    const double *own;
-    size_t n_own;
+    const CadColumns *own;
+    size_t n_own_columns, n_own;
     const double *shared;
-    double *heads;
-    size_t n_heads;
-    double *tails;
+    const CadColumns *results;
     uint8_t *missed;
 } CadPoints;
 
-/* Points [begin, end); `room` is prepared for as many lanes. Answers how many points missed, or
- * CAD_CALL_FAILED. With plans in the program there has to be one lane. */
+/* A workspace for points of these, so many at a time. With plans in the program there has to be
+ * one lane. */
+void cad_program_prepare_points(const CadProgram *program, size_t lanes, double *room,
+                                const CadPoints *points);
+
+/* Points [begin, end). Answers how many points missed, or CAD_CALL_FAILED. */
 long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                             const CadPoints *points, size_t begin, size_t end);
 

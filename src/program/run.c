@@ -861,12 +861,17 @@ static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints
 /* The inputs of some points, side by side; the last of them may be without one. */
 static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *points,
                       size_t first, size_t n_points) {
-    const size_t n = points->n_own;
-    for (size_t lane = 0; lane < lanes.count; lane++) {
-        const double *row = points->own + (first + (lane < n_points ? lane : 0)) * n;
-        for (size_t i = 0; i < n; i++) {
-            lanes.at[(program->n_shared + i) * lanes.count + lane] = row[i];
+    double *at = lanes_of_place(lanes, (int32_t)program->n_shared).data;
+    for (size_t k = 0; k < points->n_own_columns; k++) {
+        const CadColumns own = points->own[k];
+        for (size_t lane = 0; lane < lanes.count; lane++) {
+            const size_t point = first + (lane < n_points ? lane : 0);
+            const double *const row = own.data + (ptrdiff_t)point * own.row;
+            for (size_t i = 0; i < own.n; i++) {
+                at[i * lanes.count + lane] = row[i];
+            }
         }
+        at += own.n * lanes.count;
     }
 }
 
@@ -888,21 +893,20 @@ static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *misse
 
 static void read_results(const CadProgram *program, Lanes lanes, const CadPoints *points,
                          size_t first, size_t n_points) {
-    const size_t n_tails = program->n_results - points->n_heads;
-    size_t column = 0;
+    const CadColumns *to = points->results;
+    size_t column = 0; /* of these */
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
         for (uint32_t i = 0; i < s.n; i++, column++) {
             const int32_t place =
                 s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
-            const double *from = lanes_of_place(lanes, place).data;
-            const int is_head = column < points->n_heads;
-            const size_t row = is_head ? points->n_heads : n_tails;
-            double *to =
-                is_head ? points->heads + column : points->tails + (column - points->n_heads);
-            to += first * row;
-            for (size_t lane = 0; lane < n_points; lane++) {
-                to[lane * row] = from[lane];
+            const double *const from = lanes_of_place(lanes, place).data;
+            for (; column == to->n; to++) {
+                column = 0;
+            }
+            double *const row = to->data + (ptrdiff_t)first * to->row + column;
+            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
+                row[lane * to->row] = from[lane];
             }
         }
     }
@@ -911,8 +915,7 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
 /* Answers as cad_program_run. */
 static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
     double *const at = cad_program_places(program, 1, room);
-    const size_t n = points->n_own;
-    memcpy(at + program->n_shared, points->own + k * n, n * sizeof *at);
+    write_own(program, (Lanes){at, 1}, points, k, 1);
     cad_program_refer_to_places(program, at);
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;
@@ -920,11 +923,16 @@ static long run_point(const CadProgram *program, double *room, const CadPoints *
     return missed;
 }
 
+void cad_program_prepare_points(const CadProgram *program, size_t lanes, double *room,
+                                const CadPoints *points) {
+    cad_program_prepare(program, lanes, room);
+    write_shared(program, (Lanes){cad_program_places(program, lanes, room), lanes}, points);
+}
+
 long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                             const CadPoints *points, size_t begin, size_t end) {
     const Lanes all = {cad_program_places(program, lanes, room), lanes};
     size_t n_missed = 0;
-    write_shared(program, all, points);
     if (lanes == 1) {
         for (size_t k = begin; k < end; k++) {
             if (run_point(program, room, points, k) == CAD_CALL_FAILED) {

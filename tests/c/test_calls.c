@@ -183,9 +183,10 @@ static void calls_are_carried_out(void) {
     for (int i = 0; i < 12; i++) {
         own[i] = 0.1 * i;
     }
-    const CadPoints points = {own, 3, NULL, NULL, 0, tails, missed};
+    const CadColumns from[] = {{own, 3, 1}, {own + 1, 3, 2}}, to = {tails, 3, 3};
+    const CadPoints points = {from, 2, 3, NULL, &to, missed};
     double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
+    cad_program_prepare_points(program, 1, room, &points);
     CHECK(cad_program_run_points(program, 1, room, &points, 0, 4) == 0);
     for (int k = 0; k < 4; k++) {
         values_of(own + 3 * k, expected);

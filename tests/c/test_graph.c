@@ -532,16 +532,18 @@ static void guards_are_looked_at(void) {
     CadProgram *many = NULL;
     CHECK(cad_program_make(graph, CAD_AT_MANY_POINTS, &x, 1, 0, &root, 1, &many) == CAD_OK);
     enum { POINTS = 3 * LANES + 5 };
-    double own[POINTS], heads[POINTS];
+    double own[POINTS], heads[2 * POINTS];
     uint8_t missed[POINTS] = {0};
     const double shared = 2.0;
     for (int i = 0; i < POINTS; i++) {
         own[i] = i % 5 == 4 ? NAN : 0.125 * i;
     }
-    const CadPoints points = {own, 1, &shared, heads, 1, NULL, missed};
+    /* Results are not beside each other. */
+    const CadColumns from = {own, 1, 1}, nothing_and_to[] = {{NULL, 0, 0}, {heads, 2, 1}};
+    const CadPoints points = {&from, 1, 1, &shared, nothing_and_to, missed};
     for (size_t lanes = 1; lanes <= LANES; lanes *= 4) {
         double *const room = test_memory(cad_program_room(many, lanes) + 1, sizeof *room);
-        cad_program_prepare(many, lanes, room);
+        cad_program_prepare_points(many, lanes, room, &points);
         memset(missed, 0, sizeof missed);
         size_t n_missed = cad_program_run_points(many, lanes, room, &points, 0, 7);
         n_missed += cad_program_run_points(many, lanes, room, &points, 7, POINTS);
@@ -551,7 +553,7 @@ static void guards_are_looked_at(void) {
             expected += (size_t)misses;
             CHECK_COUNT(missed[i], (size_t)misses);
             if (!misses) {
-                CHECK_SAME(heads[i], own[i] * shared);
+                CHECK_SAME(heads[2 * i], own[i] * shared);
             }
         }
         CHECK_COUNT(n_missed, expected);

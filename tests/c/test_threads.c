@@ -116,9 +116,11 @@ static CadProgram *gradient_program(int with_arrays, size_t chain, int for_lanes
     return program;
 }
 
-static double *room_for(const CadProgram *program, size_t lanes) {
+static double *room_for(const CadProgram *program, size_t lanes, const CadPoints *points) {
     double *room = cad_memory_resize(NULL, cad_program_room(program, lanes), sizeof(double));
-    if (room != NULL) {
+    if (room != NULL && points != NULL) {
+        cad_program_prepare_points(program, lanes, room, points);
+    } else if (room != NULL) {
         cad_program_prepare(program, lanes, room);
     }
     return room;
@@ -140,7 +142,7 @@ static void *work(void *given) {
     Job *job = given;
     const CadProgram *program = job->program;
     const size_t lanes = job->lanes > 0 ? job->lanes : 1;
-    double *room = room_for(program, lanes);
+    double *room = room_for(program, lanes, job->lanes > 0 ? &job->points : NULL);
     if (room == NULL) {
         return NULL;
     }
@@ -170,7 +172,7 @@ static void *make_others(void *given) {
     for (size_t k = 0; k < OTHERS; k++) {
         CadProgram *program = gradient_program(k % 2 == 0, TURNS + k, 0);
         double results[1 + SIZE];
-        double *room = program != NULL ? room_for(program, 1) : NULL;
+        double *room = program != NULL ? room_for(program, 1, NULL) : NULL;
         if (room == NULL) {
             *done = 0;
         } else {
@@ -262,9 +264,11 @@ static void check_points(int with_arrays, size_t lanes) {
     for (size_t k = 0; k < SIZE - OWN; k++) {
         shared[k] = random_between(&random, -1.0, 1.0);
     }
+    const CadColumns from = {own, OWN, OWN}, to[] = {{heads, 1, 1}, {tails, SIZE, SIZE}},
+                     others[] = {{heads + POINTS, 1, 1}, {tails + POINTS * SIZE, SIZE, SIZE}};
     Job alone = {
         .program = program,
-        .points = {own, OWN, shared, heads, 1, tails, missed},
+        .points = {&from, 1, OWN, shared, to, missed},
         .lanes = lanes,
         .end = POINTS,
     };
@@ -273,8 +277,7 @@ static void check_points(int with_arrays, size_t lanes) {
     Job jobs[THREADS];
     for (size_t k = 0; k < THREADS; k++) {
         jobs[k] = alone;
-        jobs[k].points.heads += POINTS;
-        jobs[k].points.tails += POINTS * SIZE;
+        jobs[k].points.results = others;
         jobs[k].points.missed += POINTS;
         jobs[k].begin = k * POINTS / THREADS;
         jobs[k].end = (k + 1) * POINTS / THREADS;
