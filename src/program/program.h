@@ -217,7 +217,8 @@ size_t cad_program_room_along(const CadProgram *program, size_t lanes);
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end);
 
-/* Some numbers of many points: `n` of each, side by side; those of the next point `row` further on.
+/* Some numbers of many points: `n` of each, side by side; those of the next point `row` further
+ * on.
  */
 typedef struct CadColumns {
     double *data;
