@@ -48,6 +48,7 @@ cdef struct Helper:
 cdef struct Crew:
     PyThread_type_lock guard
     Job *jobs
+    int n_jobs
     Helper *helpers
 
 
@@ -70,6 +71,7 @@ def new_crew():
     if made.guard == NULL:
         raise MemoryError
     made.jobs = NULL
+    made.n_jobs = 0
     made.helpers = NULL
     crew = made
     n_started = 0
@@ -209,6 +211,7 @@ cdef void work_with_others(Job *job, double *room) noexcept nogil:
     enter()
     job.other = crew.jobs
     crew.jobs = job
+    crew.n_jobs += 1
     leave()
     call_others(job)
     work_on(job, room, False)
@@ -217,6 +220,7 @@ cdef void work_with_others(Job *job, double *room) noexcept nogil:
     while at[0] != job:
         at = &at[0].other
     at[0] = job.other
+    crew.n_jobs -= 1
     job.is_awaited = job.n_active > 0
     leave()
     if job.is_awaited:
@@ -359,12 +363,13 @@ cdef void share_parts(void *threads, size_t n, size_t n_room, double *own,
                       void (*run)(const void *work, size_t part, double *room) noexcept nogil,
                       const void *work) noexcept nogil:
     """What a CadTeam does, whose `self` is the number of threads at most, or 0: with the helpers
-    that there are."""
+    that there are, if there is a core for them beside the other threads that have work."""
     cdef Parts parts
     cdef Job job
     cdef size_t k
     cdef int most = (<int *>threads)[0]
-    most = min(n_started, min(n_cores, most if most > 0 else n_cores) - 1)
+    most = (min(n_cores, most) if most > 0 else n_cores) - 1
+    most = min(n_started, min(most, n_cores - 1 - crew.n_jobs))
     parts.run, parts.work = run, work
     memset(&job, 0, sizeof(job))
     job.what = &parts

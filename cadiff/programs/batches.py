@@ -23,7 +23,7 @@ from .traces import Traces
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
-ENOUGH = 400_000  # operations, which a thread of its own is worth
+ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
 
 def checked_threads(threads: Any) -> int | None:

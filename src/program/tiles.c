@@ -17,7 +17,7 @@ enum {
     MOST_WAYS = 4, /* numbers of rows that are tried */
     LONG_ROW = 8 * CAD_TILE,
     MIXED_TILE = 4 * CAD_TILE, /* numbers, where rows of arrays are of unequal length */
-    PART = 32 * CAD_TILE,      /* numbers that are computed in a part, or more: some 30 µs */
+    PART = 64 * CAD_TILE,      /* numbers that are computed in a part, or more: 25 µs at least */
     MOST_PARTS = 128,          /* so many that each of 16 threads has eight */
     PER_SUM = 32,              /* numbers in a part, or more, for each in its sums */
     LINE = 8,                  /* numbers in a line of the cache, which threads do not share */
