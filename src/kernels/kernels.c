@@ -294,39 +294,47 @@ void cad_strip_add_product(CadStrip to, CadStrip g, CadStrip p, int store, size_
 
 /* --- partials and products in one loop --- */
 
+/* Which operands such a loop reads, and 8 for the value; -1: there is none. */
+static int read_directly(int op_and_which) {
+    switch (op_and_which) {
+#define CAD_DIRECT(name, which, reads, partial)                                                   \
+    case CAD_OP_##name * 4 + which - 1:                                                           \
+        return reads;
+#include "ops_direct.h"
+    default:
+        return -1;
+    }
+}
+
 /* Reads operands and value where they stand side by side. */
 #define CAD_DIRECT(name, which, reads, partial)                                                   \
     case CAD_OP_##name * 4 + which - 1:                                                           \
-        if ((reads & scattered) != 0) {                                                           \
-            return 0;                                                                             \
-        }                                                                                         \
         CAD_NO_UNROLL                                                                             \
         for (size_t i = 0; i < n; i++) {                                                          \
             const double x = xs[i], y = ys[i], z = zs[i], v = vs[i];                              \
             (void)x, (void)y, (void)z, (void)v;                                                   \
             to[i] = (store ? 0.0 : to[i]) + absorb(g[i], partial);                                \
         }                                                                                         \
-        return 1;
+        break;
 
-/* to[i] += or = g[i] * partial; 0 if the partial is not one for such a loop. Operands whose bit is
- * in `scattered` have their numbers elsewhere. */
-static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
-                                       const double *g, const double *xs, const double *ys,
-                                       const double *zs, const double *vs, const int store,
-                                       size_t n) {
+/* to[i] += or = g[i] * partial. */
+static CAD_INLINE void hand_on_directly(int op_and_which, double *restrict to, const double *g,
+                                        const double *xs, const double *ys, const double *zs,
+                                        const double *vs, const int store, size_t n) {
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
-        return 0;
+        break;
     }
 }
 
-CAD_CLONES static int run_directly(int op_and_which, int scattered, double *to, const double *g,
-                                   const CadStrip x[4], int store, size_t n) {
-    return store ? hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data,
-                                    x[2].data, x[3].data, 1, n)
-                 : hand_on_directly(op_and_which, scattered, to, g, x[0].data, x[1].data,
-                                    x[2].data, x[3].data, 0, n);
+CAD_CLONES static void run_directly(int op_and_which, double *to, const double *g,
+                                    const double *const x[4], int store, size_t n) {
+    if (store) {
+        hand_on_directly(op_and_which, to, g, x[0], x[1], x[2], x[3], 1, n);
+    } else {
+        hand_on_directly(op_and_which, to, g, x[0], x[1], x[2], x[3], 0, n);
+    }
 }
 
 /* --- scratch --- */
@@ -343,6 +351,7 @@ struct CadScratch {
     CadMasks masks;
     double constant[MOST_CONSTANTS];
     double spare[CAD_SPARE_TILES][CAD_TILE];
+    double side[6][CAD_TILE]; /* what direct loops read and write that stands elsewhere */
     double strip[MOST_STRIPS][CAD_TILE];
 };
 
@@ -432,19 +441,54 @@ CadStrip cad_strip_partial(CadScratch *s, CadOp op, int which, const CadStrip x[
 
 /* --- handing on --- */
 
+/* Numbers side by side: one for all is repeated. */
+static const double *side_by_side(double *room, CadStrip x, size_t n) {
+    if (x.step == 0) {
+        cad_strip_add((CadStrip){room, 1}, x, 1, n);
+        return room;
+    }
+    return x.data;
+}
+
+/* By one loop, if there is one for this partial; numbers that are neither side by side nor the
+ * same for all, and partials that are one number, are better off without. 0 if it is not. */
+static int hand_on_at_once(CadScratch *s, int op_and_which, CadStrip to, CadStrip g,
+                           const CadStrip x[4], int store, size_t n) {
+    const int reads = read_directly(op_and_which);
+    int sides = 0;
+    if (reads < 0 || (to.step | 1) != 1 || (g.step | 1) != 1) {
+        return 0;
+    }
+    for (int k = 0; k < 4; k++) {
+        const int is_read = reads >> k & 1;
+        if (is_read && (x[k].step | 1) != 1) {
+            return 0;
+        }
+        sides |= is_read && x[k].step == 1;
+    }
+    if (!sides) {
+        return 0;
+    }
+    const double *operands[4];
+    for (int k = 0; k < 4; k++) {
+        operands[k] = reads >> k & 1 ? side_by_side(s->side[k], x[k], n) : x[k].data;
+    }
+    const double *const adjoints = side_by_side(s->side[4], g, n);
+    if (to.step == 1) {
+        run_directly(op_and_which, to.data, adjoints, operands, store, n);
+        return 1;
+    }
+    run_directly(op_and_which, s->side[5], adjoints, operands, 1, n);
+    cad_strip_add(to, (CadStrip){s->side[5], 1}, store, n);
+    return 1;
+}
+
 void cad_strip_hand_on(CadScratch *s, CadOp op, int which, CadStrip to, CadStrip g,
                        const CadStrip x[4], int store, size_t n) {
-    if (to.step == 1 && g.step == 1) {
-        int scattered = 0;
-        for (int k = 0; k < 4; k++) {
-            scattered |= (x[k].step != 1) << k;
-        }
-        if (run_directly((int)op * 4 + which, scattered, to.data, g.data, x, store, n)) {
-            return;
-        }
+    if (!hand_on_at_once(s, (int)op * 4 + which, to, g, x, store, n)) {
+        const CadStrip p = cad_strip_partial(s, op, which, x, n);
+        cad_strip_add_product(to, g, p, store, n);
     }
-    const CadStrip p = cad_strip_partial(s, op, which, x, n);
-    cad_strip_add_product(to, g, p, store, n);
 }
 
 /* --- the algebra of dual strips: derivatives of partials --- */

@@ -29,13 +29,16 @@ static inline double cad_heaviside(double x, double h) {
     return x < 0.0 ? 0.0 : x > 0.0 ? 1.0 : x == 0.0 ? h : x;
 }
 
-/* Unlike fmax and fmin, these let a nan through. */
+/* Unlike fmax and fmin, these let a nan through. Two choices, one after the other, are vectors to
+ * compilers; one by two conditions is a branch. */
 static inline double cad_maximum(double x, double y) {
-    return x >= y || x != x ? x : y;
+    const double most = x >= y ? x : y;
+    return x != x ? x : most;
 }
 
 static inline double cad_minimum(double x, double y) {
-    return x <= y || x != x ? x : y;
+    const double least = x <= y ? x : y;
+    return x != x ? x : least;
 }
 
 /* x - y * floor(x / y), with the sign of y, and that floor. */
