@@ -24,7 +24,7 @@ from ..operations.guards import order as ascending
 from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
-from ..operations.searches import ranked
+from ..operations.searches import matched, ranked
 from ..ops import round as round_number
 from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
 
@@ -217,11 +217,16 @@ def partition(
 ) -> Number:
     refuse("partition", order=order)
     x = as_number(a)
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
-    order_before = ascending(x, axis)
-    parted = np.partition(np.asarray(plain_values(x)), kth, axis, kind)  # type: ignore[call-overload]
-    rank_after = np.argsort(np.argsort(parted, axis, kind="stable"), axis)
-    return take_along_axis(x, np.take_along_axis(order_before, rank_after, axis), axis)
+    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    rows = np.moveaxis(np.asarray(plain_values(x)), axis, 0)
+    parted = np.partition(rows, kth, 0, kind)  # type: ignore[call-overload]
+    if depends(x):  # a replay that finds the same order parts it in the same way
+        order_before = ascending(arrays.moveaxis(x, axis, 0), 0)
+        rank_after = np.argsort(np.argsort(parted, 0, kind="stable"), 0)
+        places = np.take_along_axis(order_before, rank_after, 0)
+    else:
+        places = matched(rows, parted)
+    return take_along_axis(x, np.moveaxis(places, 0, axis), axis)
 
 
 # --- writing into arrays -------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
+from .. import binding
 from ..binding import Dual, Var, carries, depends, indicator, plain_values, run_loop
 from ..binding import strip as value
 from ..operations import arrays
@@ -329,18 +330,45 @@ def _spread(x: Number, axes: tuple[int, ...], keepdims: bool) -> Number:
     return x if keepdims or type(x) is np.float64 else expanded(x, axes)
 
 
+def _before(rows: Number) -> Number:
+    """Along the first axis the products of those before each."""
+    return _shifted(_running_product(rows), 1.0)
+
+
+@primitive
+def _others_along_first(rows: Any) -> Any:
+    """Along the first axis, for each element the product of all others."""
+    found = run_loop(_others_along_first.loop, [rows], rows.shape)
+    return np.zeros(rows.shape) if found is None else found  # there are no elements
+
+
+def _times_others(g: Number, ans: Number, rows: Number) -> Number:
+    """The products of all but two elements, summed up times g by one of the two: symmetric."""
+    before, after = _before(rows), _before(rows[::-1])[::-1]
+    of_earlier = _shifted(recurrence(rows, g * before), 0.0)
+    of_later = _shifted(recurrence(rows[::-1], (g * after)[::-1]), 0.0)[::-1]
+    return of_earlier * after + of_later * before
+
+
+_others_along_first.called = "prod"
+_others_along_first.loop = ("others", 0, ALONG_FIRST)
+_others_along_first.over_lanes = lanes_last(_others_along_first.function)
+_others_along_first.defvjp(lambda ans, rows: lambda g: _times_others(g, ans, rows))
+_others_along_first.defjvp(_times_others)
+_others_along_first.defpattern(
+    lambda ans, rows: over_axes(0, rows.ndim, keepdims=False).replace("->", "->z", 1)
+)
+
+
 def _others(x: Number, axes: tuple[int, ...]) -> Number:
-    """For each element the product of all others over the axes: those before times those after."""
-    if type(x) is np.ndarray and x.ndim == len(axes) == 1:
-        found = run_loop(("others", 0), [x], x.shape)
-        return np.zeros(x.shape) if found is None else found  # there are no elements
+    """For each element the product of all others over the axes."""
+    if x.ndim == len(axes) == 1:
+        return _others_along_first(x)
     kept = tuple(k for k in range(x.ndim) if k not in axes)
     moved = arrays.transpose(x, axes + kept)
     rows = moved.reshape((math.prod(x.shape[k] for k in axes), *(x.shape[k] for k in kept)))
-    before = _shifted(_running_product(rows), 1.0)
-    after = _shifted(_running_product(rows[::-1]), 1.0)[::-1]
     back = tuple(int(k) for k in np.argsort(axes + kept))
-    return arrays.transpose((before * after).reshape(moved.shape), back)
+    return arrays.transpose(_others_along_first(rows).reshape(moved.shape), back)
 
 
 _product.called = "prod"
@@ -404,17 +432,44 @@ def of_ties(ties: Any, x: Number) -> Number:
     return _table.where(ties, x, 0.0) if isinstance(ties, (Var, Dual)) else chosen(ties, x)
 
 
+def _is_row(axes: tuple[int, ...], ndim: int) -> bool:
+    """Whether these are all axes, or the last one: then a loop of its own finds the shares."""
+    return ndim > 0 and (len(axes) == ndim or axes == (ndim - 1,))
+
+
+@primitive
+def _shares_of_extreme(x: Any, over_all: bool, least: bool) -> Any:
+    """Equal shares of 1 for what is extreme, in all of x or along the last axis; 0 elsewhere."""
+    found = run_loop(_shares_of_extreme.loop(x, over_all, least), [x], x.shape)
+    return np.zeros(x.shape) if found is None else found  # there are no elements
+
+
+def _shares_over_lanes(which: Any, x: Any, over_all: bool, least: bool) -> Any:
+    rows = x.reshape(len(x), -1) if over_all else x
+    return _shares_of_extreme.function(rows, False, least).reshape(x.shape)
+
+
+def _along_row(x: Any, over_all: bool, least: bool) -> Any:
+    axes = None if over_all else (binding.ndim(x) - 1,)
+    return "extreme_shares", int(least), (axes, axes)
+
+
+_shares_of_extreme.called = "max or min"
+_shares_of_extreme.loop = _along_row
+_shares_of_extreme.loop_takes = (0,)
+_shares_of_extreme.over_lanes = _shares_over_lanes
+_shares_of_extreme.defvjp(None)
+
+
 def _extreme_pull(
     ans: Number, x: Number, axes: tuple[int, ...], keepdims: bool, reduce: Callable[..., Any]
 ) -> Callable[[Number], Number]:
+    if _is_row(axes, binding.ndim(x)):
+        shares = _shares_of_extreme(x, len(axes) == binding.ndim(x), reduce == np.minimum.reduce)
+        return lambda g: binding.absorb(shares, _spread(g, axes, keepdims))
     ties = _ties(x, ans, axes, keepdims)
     count = _sharing(ties, axes, keepdims)
-
-    def pull(g: Number) -> Number:
-        share = g / count
-        return of_ties(ties, _spread(share, axes, keepdims))
-
-    return pull
+    return lambda g: of_ties(ties, _spread(g / count, axes, keepdims))
 
 
 def _extreme_push(
@@ -425,6 +480,9 @@ def _extreme_push(
     keepdims: bool,
     reduce: Callable[..., Any],
 ) -> Number:
+    if _is_row(axes, binding.ndim(x)):
+        shares = _shares_of_extreme(x, len(axes) == binding.ndim(x), reduce == np.minimum.reduce)
+        return arrays.sum(binding.absorb(shares, g), axes, keepdims)
     ties = _ties(x, ans, axes, keepdims)
     return arrays.sum(of_ties(ties, g), axes, keepdims) / _sharing(ties, axes, keepdims)
 
@@ -486,24 +544,25 @@ def _extremum(
         refuse(name, out=out)
         x = as_number(a)
         axes = arrays.reduced_axes(axis, x.ndim)
-        if skip_nan:
-            present = _present(x, None)
-            x = x if np.all(present) else _table.where(present, x, neutral)
-        if initial is None:
-            if where is not None and where is not True:
-                raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
-            extreme = _single(x, axes, keepdims, largest)
-            if extreme is None:
-                extreme = _extreme(x, axes, bool(keepdims), ufunc.reduce)
-            if not skip_nan:
-                return extreme
-            found = np.any(present, axis=axes, keepdims=keepdims)
-            return extreme if np.all(found) else _table.where(found, extreme, np.nan)
-        if 0 in x.shape:
+        if initial is None and where is not None and where is not True:
+            raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
+        if initial is not None and 0 in x.shape:
             shape = np.sum(np.empty(x.shape), axes, keepdims=keepdims).shape
             return arrays.copy(arrays.broadcast_to(as_number(initial) + 0.0, shape))
-        extreme = _extreme(_masked(x, where, neutral), axes, bool(keepdims), ufunc.reduce)
-        return pairwise(extreme, initial)
+
+        def reduced(x: Number) -> Number:
+            x = _masked(x, where, neutral)
+            single = _single(x, axes, keepdims, largest)
+            return _extreme(x, axes, bool(keepdims), ufunc.reduce) if single is None else single
+
+        extreme = reduced(x)
+        if skip_nan and nans(extreme).any():  # else there is none among the elements
+            present = _present(x, None)
+            extreme = reduced(_table.where(present, x, neutral))
+            if initial is None:
+                found = np.any(present, axis=axes, keepdims=keepdims)
+                extreme = extreme if np.all(found) else _table.where(found, extreme, np.nan)
+        return extreme if initial is None else pairwise(extreme, initial)
 
     return _registered(extremum, remark, *names)
 

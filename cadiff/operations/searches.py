@@ -78,6 +78,15 @@ def ranked(x: Any, ranks: Any) -> Any:
     return _taken_along(x, places)
 
 
+def matched(x: Any, moved: Any) -> Any:
+    """Where in x each number of `moved` stands, which has those of x in another order.
+
+    Plain arrays; along the first axis. Equal numbers stay as they stand in x.
+    """
+    found = binding.run_loop(("matched", 0, ALONG_FIRST), [x, moved], x.shape)
+    return np.zeros(x.shape, np.intp) if found is None else found.astype(np.intp)
+
+
 @primitive
 def _searched(a: Any, v: Any, side: str) -> Any:
     return np.asarray(np.searchsorted(a, v, side)).astype(np.float64)  # type: ignore[call-overload]

@@ -93,21 +93,180 @@ void cad_rows_recur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *st
     }
 }
 
+/* --- products of all others --- */
+
+/* Of each number of some parts of a row the product of all others, given what comes before each
+ * part, and what behind. The parts do not wait for each other. */
+static CAD_INLINE void multiply_others(Row to, Row x, ptrdiff_t n, double *before, double *behind,
+                                       const int parts) {
+    for (ptrdiff_t k = 0; k < n; k++) {
+        for (int part = 0; part < parts; part++) {
+            *item(to, part * n + k) = before[part];
+            before[part] *= *item(x, part * n + k);
+        }
+    }
+    for (ptrdiff_t k = n - 1; k >= 0; k--) {
+        for (int part = 0; part < parts; part++) {
+            *item(to, part * n + k) *= behind[part];
+            behind[part] *= *item(x, part * n + k);
+        }
+    }
+}
+
+static void others_of_row(Row to, Row x, ptrdiff_t n) {
+    enum { PARTS = 8, LONG = 64 };
+    const ptrdiff_t each = n < LONG ? 0 : n / PARTS, left = n - PARTS * each;
+    double products[PARTS + 1], before[PARTS + 1] = {1.0}, behind[PARTS + 1];
+    for (int part = 0; part <= PARTS; part++) {
+        products[part] = 1.0;
+    }
+    for (ptrdiff_t k = 0; k < each; k++) {
+        for (int part = 0; part < PARTS; part++) {
+            products[part] *= *item(x, part * each + k);
+        }
+    }
+    for (ptrdiff_t k = n - left; k < n; k++) {
+        products[PARTS] *= *item(x, k);
+    }
+    behind[PARTS] = 1.0;
+    for (int part = 1; part <= PARTS; part++) {
+        before[part] = before[part - 1] * products[part - 1];
+        behind[PARTS - part] = behind[PARTS - part + 1] * products[PARTS - part + 1];
+    }
+    const ptrdiff_t first = n - left;
+    multiply_others(to, x, each, before, behind, PARTS);
+    multiply_others((Row){item(to, first), to.step}, (Row){item(x, first), x.step}, left,
+                    before + PARTS, behind + PARTS, 1);
+}
+
 /* Of each number the product of all others: of those before it times those behind. */
 void cad_rows_others(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
-    const ptrdiff_t n = dims[1];
+    enum { SOME = 256 };
+    const ptrdiff_t turns = dims[0], n = dims[1];
     (void)data;
+    if (!stand_side_by_side(dims, steps[0], steps[2])) {
+        for (ptrdiff_t turn = 0; turn < turns; turn++) {
+            others_of_row(row_at(arguments[1], turn, steps[1], steps[3]),
+                          row_at(arguments[0], turn, steps[0], steps[2]), n);
+        }
+        return;
+    }
+    for (ptrdiff_t first = 0; first < turns; first += SOME) {
+        const ptrdiff_t some = turns - first < SOME ? turns - first : SOME;
+        char *const from = arguments[0] + first * steps[0];
+        char *const at = arguments[1] + first * steps[1];
+        double product[SOME];
+        for (int backwards = 0; backwards < 2; backwards++) {
+            for (ptrdiff_t turn = 0; turn < some; turn++) {
+                product[turn] = 1.0;
+            }
+            for (ptrdiff_t i = 0; i < n; i++) {
+                const ptrdiff_t k = backwards ? n - 1 - i : i;
+                const Row x = row_at(from, k, steps[2], steps[0]);
+                const Row to = row_at(at, k, steps[3], steps[1]);
+                for (ptrdiff_t turn = 0; turn < some; turn++) {
+                    const double former = backwards ? *item(to, turn) : 1.0;
+                    *item(to, turn) = former * product[turn];
+                    product[turn] *= *item(x, turn);
+                }
+            }
+        }
+    }
+}
+
+/* --- extremes --- */
+
+/* An extreme, and how many numbers are it; nan is one in either direction. */
+typedef struct Extreme {
+    double number;
+    ptrdiff_t count;
+} Extreme;
+
+enum { PART = 1024, SIDE_BY_SIDE = 8 };
+
+/* Of numbers in order. */
+static CAD_INLINE Extreme extreme_in_order(const double *x, ptrdiff_t n, const int least) {
+    double lanes[SIDE_BY_SIDE];
+    ptrdiff_t nans = 0, count = 0, k = 0;
+    for (int i = 0; i < SIDE_BY_SIDE; i++) {
+        lanes[i] = least ? INFINITY : -INFINITY;
+    }
+    for (; k + SIDE_BY_SIDE <= n; k += SIDE_BY_SIDE) {
+        for (int i = 0; i < SIDE_BY_SIDE; i++) {
+            const double each = x[k + i];
+            lanes[i] = (least ? each < lanes[i] : each > lanes[i]) ? each : lanes[i];
+        }
+    }
+    for (; k < n; k++) {
+        lanes[0] = (least ? x[k] < lanes[0] : x[k] > lanes[0]) ? x[k] : lanes[0];
+    }
+    for (int i = 1; i < SIDE_BY_SIDE; i++) {
+        lanes[0] = (least ? lanes[i] < lanes[0] : lanes[i] > lanes[0]) ? lanes[i] : lanes[0];
+    }
+    for (k = 0; k < n; k++) {
+        nans += x[k] != x[k];
+        count += x[k] == lanes[0];
+    }
+    return nans > 0 ? (Extreme){NAN, nans} : (Extreme){lanes[0], count};
+}
+
+static CAD_CLONES Extreme extreme_of_part(const double *x, ptrdiff_t n, int least) {
+    return least ? extreme_in_order(x, n, 1) : extreme_in_order(x, n, 0);
+}
+
+static const double *in_order(double *room, Row x, ptrdiff_t n) {
+    if (x.step == 1) {
+        return x.data;
+    }
+    for (ptrdiff_t k = 0; k < n; k++) {
+        room[k] = *item(x, k);
+    }
+    return room;
+}
+
+/* Part by part: memory is read once. */
+static Extreme extreme_of_row(Row x, ptrdiff_t n, int least) {
+    double room[PART];
+    Extreme found = {least ? INFINITY : -INFINITY, 0};
+    for (ptrdiff_t first = 0; first < n; first += PART) {
+        const ptrdiff_t some = n - first < PART ? n - first : PART;
+        const Row rest = {item(x, first), x.step};
+        const Extreme part = extreme_of_part(in_order(room, rest, some), some, least);
+        const int is_nan = isnan(part.number), was_nan = isnan(found.number);
+        if (part.number == found.number || (is_nan && was_nan)) {
+            found.count += part.count;
+        } else if (is_nan || (least ? part.number < found.number : part.number > found.number)) {
+            found = part;
+        }
+    }
+    return found;
+}
+
+static CAD_CLONES void mark(double *restrict to, const double *x, double number, double share,
+                            ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double other = x[k] != x[k] ? share : 0.0;
+        to[k] = x[k] == number ? share : other;
+    }
+}
+
+/* Of the numbers that are the maximum (told 0) or the minimum equal shares of 1, 0 elsewhere. */
+void cad_rows_share_extreme(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                            void *data) {
+    const ptrdiff_t n = dims[1];
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const Row x = row_at(arguments[0], turn, steps[0], steps[2]);
         const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
-        double before = 1.0, behind = 1.0;
-        for (ptrdiff_t k = 0; k < n; k++) {
-            *item(to, k) = before;
-            before *= *item(x, k);
-        }
-        for (ptrdiff_t k = n - 1; k >= 0; k--) {
-            *item(to, k) *= behind;
-            behind *= *item(x, k);
+        const Extreme found = extreme_of_row(x, n, data != NULL);
+        const double share = 1.0 / (double)found.count;
+        for (ptrdiff_t first = 0; first < n; first += PART) {
+            const ptrdiff_t some = n - first < PART ? n - first : PART;
+            double room[PART], marks[PART];
+            const double *const numbers = in_order(room, (Row){item(x, first), x.step}, some);
+            mark(to.step == 1 ? item(to, first) : marks, numbers, found.number, share, some);
+            for (ptrdiff_t k = 0; k < some && to.step != 1; k++) {
+                *item(to, first + k) = marks[k];
+            }
         }
     }
 }
@@ -598,6 +757,62 @@ void cad_rows_ranked(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
         sort_places(order, order + n, n);
         for (ptrdiff_t k = 0; k < m; k++) {
             *item(places, k) = order[(ptrdiff_t)*item(ranks, k)].index;
+        }
+    }
+    cad_room_give_back(&room);
+}
+
+static uint64_t bits_of(double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+/* Where in a row, of which another one has the numbers in some order, each of those stands: equal
+ * ones in theirs. The table has for each number that there is the next of its places. */
+static int match(Row x, Row moved, Row places, int32_t *table, int32_t *next, ptrdiff_t n,
+                 int bits) {
+    const uint64_t most = ((uint64_t)1 << bits) - 1;
+    memset(table, 0xff, (size_t)(most + 1) * sizeof *table);
+    for (ptrdiff_t i = 2 * n; i-- > 0;) {
+        const int is_asked = i < n;
+        const ptrdiff_t k = is_asked ? n - 1 - i : i - n;
+        const uint64_t number = bits_of(*item(is_asked ? moved : x, k));
+        uint64_t at = number * 0x9e3779b97f4a7c15u >> (64 - bits);
+        while (table[at] >= 0 && bits_of(*item(x, table[at])) != number) {
+            at = (at + 1) & most;
+        }
+        if (!is_asked) {
+            next[k] = table[at];
+            table[at] = (int32_t)k;
+        } else if (table[at] < 0) {
+            return 0;
+        } else {
+            *item(places, k) = (double)table[at];
+            table[at] = next[table[at]] >= 0 ? next[table[at]] : table[at];
+        }
+    }
+    return 1;
+}
+
+void cad_rows_matched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                      void *data) {
+    const ptrdiff_t n = dims[1];
+    int bits = 1;
+    CadRoom room;
+    (void)data;
+    while (((ptrdiff_t)1 << bits) < 2 * n) {
+        bits++;
+    }
+    const int has_room = cad_room_take(&room, ((size_t)1 << bits) / 2 + (size_t)n / 2 + 1);
+    int32_t *const table = (int32_t *)room.numbers;
+    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
+        const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row moved = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row places = row_at(arguments[2], turn, steps[2], steps[5]);
+        if (!has_room || n > INT32_MAX ||
+            !match(x, moved, places, table, table + ((size_t)1 << bits), n, bits)) {
+            *places.data = NAN;
         }
     }
     cad_room_give_back(&room);

@@ -13,6 +13,7 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
     ROW("running", "(n)->(n)", cad_rows_run, 1)                                                   \
     ROW("recurrence", "(n),(n)->(n)", cad_rows_recur, 1)                                          \
     ROW("others", "(n)->(n)", cad_rows_others, 1)                                                 \
+    ROW("extreme_shares", "(n)->(n)", cad_rows_share_extreme, 1)                                  \
     ROW("logsumexp", "(n)->()", cad_rows_add_exponentials, 1)                                     \
     ROW("logsumexp_weighted", "(n),(n)->()", cad_rows_weigh_exponentials, 1)                      \
     ROW("softmax", "(n)->(n)", cad_rows_share, 1)                                                 \
@@ -21,6 +22,7 @@ enum { CAD_RUN_MULTIPLY, CAD_RUN_MAXIMUM, CAD_RUN_MINIMUM, CAD_RUN_FMAX, CAD_RUN
     ROW("cross_entropy", "(r,c),(r)->(),(r,c)", cad_rows_cross_entropy, 0)                        \
     ROW("norm", "(n),()->()", cad_rows_norm, 1)                                                   \
     ROW("ranked", "(n),(m)->(m)", cad_rows_ranked, 0)                                             \
+    ROW("matched", "(n),(n)->(n)", cad_rows_matched, 0)                                           \
     ROW("searchsorted", "(n),(m)->(m)", cad_rows_searched, 1)                                     \
     ROW("convolve", "(n),(m)->(k)", cad_rows_convolve, 1)                                         \
     ROW("taken", "(n),(m)->(m)", cad_rows_take, 1)                                                \
