@@ -526,11 +526,10 @@ static void read_places(const CadProgram *program, const Places *places, double 
             take(results, places, program->lists + s.place, s.n);
         } else {
             const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step == 1 && !is_written(program, (size_t)(results - first))) {
+            if (s.step != 1) {
+                cad_strip_add((CadStrip){results, 1}, from, 1, s.n);
+            } else if (!is_written(program, (size_t)(results - first))) {
                 memcpy(results, from.data, s.n * sizeof *results);
-            }
-            for (uint32_t i = 0; i < s.n && s.step != 1; i++) {
-                results[i] = from.data[(ptrdiff_t)i * from.step];
             }
         }
         results += s.n;
