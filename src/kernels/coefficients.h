@@ -45,6 +45,11 @@ static const double ERROR[] = {
     0x1.b9827b182ff2ep-20, -0x1.5c16e30dcd6b1p-23, 0x1.d784935a0057dp-27, -0x1.acdff8e9dfe51p-31,
 };
 
+/* what the second of these lacks */
+static const double ERROR_LOW[] = {
+    0x1.490741fe30d87p-56,
+};
+
 /* exp(x^2) erfc(x) (1 + 2 x), of (x - 3) / (x + 3): to 2^-60.3. */
 static const double TAIL[] = {
     0x1.40c522d7e4987p+0, -0x1.15c084bb9e8f4p-3, -0x1.85a15c58aa621p-5, 0x1.098366a5b4738p-3,

@@ -21,6 +21,7 @@ ROUNDS = 15
 BESIDE = 4  # numbers in a line
 SPLIT = 3  # where the variable of the tail of erfc is 0
 LEAST = mp.mpf(10) ** -8  # instead of 0, where functions are limits
+LACKING = {"ERROR": 1, "TAIL": 0}  # coefficients of which one double is not enough
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,11 @@ def header() -> str:
         coefficients, error = remez(fit)
         about = f"{fit.about}: to 2^{mp.nstr(mp.log(error, 2), 3)}."
         lines += ["", *constants(name, about, [float(c) for c in coefficients])]
-        if name == "TAIL":
-            low = pieces(coefficients[0], 2)[1:]
-            lines += ["", *constants("TAIL_LOW", "what the first of these lacks", low)]
+        if name in LACKING:
+            which = LACKING[name]
+            low = pieces(coefficients[which], 2)[1:]
+            about = f"what the {'first' if which == 0 else 'second'} of these lacks"
+            lines += ["", *constants(f"{name}_LOW", about, low)]
     return "\n".join([*lines, "", "#endif"]) + "\n"
 
 

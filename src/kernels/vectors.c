@@ -61,19 +61,6 @@ static CAD_INLINE double horner(const double *c, const int n, double x) {
     return sum;
 }
 
-/* The same but for the constant term, for an even number of coefficients, by powers of x^2: those
- * with x and those without are found side by side, in half the time. */
-#define BEHIND(table, x) behind(table, COUNT(table), x, (x) * (x))
-
-static CAD_INLINE double behind(const double *c, const int n, double x, double square) {
-    double even = c[n - 2], odd = c[n - 1];
-    for (int k = n / 2 - 1; k-- > 0;) {
-        even = k == 0 ? square * even : fma(even, square, c[2 * k]);
-        odd = fma(odd, square, c[2 * k + 1]);
-    }
-    return fma(odd, x, even);
-}
-
 /* A number, and what it lacks. */
 typedef struct Pair {
     double high, low;
@@ -88,6 +75,27 @@ static CAD_INLINE Pair sum_of(double a, double b) {
 static CAD_INLINE Pair product_of(Pair a, Pair b) {
     const double high = a.high * b.high;
     return (Pair){high, fma(a.high, b.high, -high) + fma(a.high, b.low, a.low * b.high)};
+}
+
+/* a + b, whichever is larger. */
+static CAD_INLINE Pair sum_of_any(double a, double b) {
+    return fabs(a) < fabs(b) ? sum_of(b, a) : sum_of(a, b);
+}
+
+/* The same polynomial but for the constant term, for an even number of coefficients, by powers of
+ * x^2: those with x and those without are found side by side, in half the time. */
+#define BEHIND(table, x) behind(table, COUNT(table), x, (x) * (x))
+
+static CAD_INLINE Pair behind(const double *c, const int n, double x, double square) {
+    double even = c[n - 2], odd = c[n - 1];
+    for (int k = n / 2 - 1; k-- > 1;) {
+        even = fma(even, square, c[2 * k]);
+        odd = fma(odd, square, c[2 * k + 1]);
+    }
+    const double whole = fma(odd, square, c[1]), lacks = fma(odd, square, c[1] - whole);
+    const double product = square * even, high = fma(whole, x, product);
+    const double low = fma(whole, x, product - high) + fma(square, even, -product);
+    return (Pair){high, fma(lacks, x, low)};
 }
 
 /* --- sine and cosine --- */
@@ -171,22 +179,31 @@ static CAD_INLINE double vector_sech_squared(double x) {
 }
 
 /* log(1 + e): of 1 + e or, from 1.5 on, of its half. */
-static CAD_INLINE double log_beyond_one(Pair e) {
+static CAD_INLINE Pair log_beyond_one(Pair e) {
     const int halves = e.high > 0.5;
     const double f = halves ? fma(0.5, e.high, -0.5) : e.high; /* exact */
     const double low = halves ? 0.5 * e.low : e.low, k = halves ? 1.0 : 0.0;
     const double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
     const double more = fma(z, HORNER(LOGARITHM, z), half);
     const double rest = fma(s, more, fma(low, fma(-2.0, s - z, 1.0), k * LOG_2[1]));
-    return fma(k, LOG_2[0], f - (half - rest));
+    const Pair head = sum_of(k * LOG_2[0], f); /* one of them is 0, or the first one is larger */
+    return (Pair){head.high, head.low - (half - rest)};
+}
+
+/* max + log(1 + exp(-x - low)) for x >= 0. */
+static CAD_INLINE double beyond(double most, double x, double low) {
+    const Pair more = log_beyond_one(decay(x, low)), sum = sum_of_any(most, more.high);
+    return sum.high + (isfinite(most) ? sum.low + more.low : more.low);
 }
 
 static CAD_INLINE double vector_softplus(double x) {
-    return (x > 0.0 ? x : 0.0) + log_beyond_one(decay(fabs(x), 0.0));
+    return beyond(x > 0.0 ? x : 0.0, fabs(x), 0.0);
 }
 
 static CAD_INLINE double vector_logaddexp(double x, double y) {
-    const double sum = (x > y ? x : y) + log_beyond_one(decay(fabs(x - y), 0.0));
+    const double most = x > y ? x : y, least = x > y ? y : x;
+    const Pair apart = sum_of_any(most, -least);
+    const double sum = beyond(most, apart.high, apart.high < INFINITY ? apart.low : 0.0);
     return x == y ? x + CAD_LN2 : sum; /* also of equal infinities */
 }
 
@@ -197,7 +214,8 @@ static CAD_INLINE double tail(double x) {
     const double a = clamped(x, 0.0, 28.0); /* where it is 0 */
     const double square = a * a;
     const Pair e = decay(square, fma(a, a, -square));
-    const Pair p = sum_of(TAIL[0], BEHIND(TAIL, (a - 3.0) / (a + 3.0)) + TAIL_LOW[0]);
+    const Pair more = BEHIND(TAIL, (a - 3.0) / (a + 3.0)), sum = sum_of(TAIL[0], more.high);
+    const Pair p = {sum.high, sum.low + (more.low + TAIL_LOW[0])};
     const Pair d = sum_of(2.0 * a, 1.0);
     const double q = p.high / d.high;
     const double rest = fma(-q, d.high, p.high) + fma(-q, d.low, p.low);
@@ -205,15 +223,21 @@ static CAD_INLINE double tail(double x) {
     return result.high + result.low;
 }
 
+/* erf(x) - x for x below 0.7: the sum is exact, as both terms are below 1 / 4, and the first one
+ * is above 1 / 8. */
+static CAD_INLINE double error_beyond(double x) {
+    const Pair more = BEHIND(ERROR, x * x), sum = sum_of(ERROR[0], more.high);
+    return fma(x, sum.high, x * fma(ERROR_LOW[0], x * x, sum.low + more.low));
+}
+
 static CAD_INLINE double vector_erf(double x) {
-    const double z = x * x, near = fma(x, BEHIND(ERROR, z) + ERROR[0], x);
-    const double far = 1.0 - tail(fabs(x));
-    return fabs(x) < 1.0 ? near : copysign(far, x);
+    const double near = x + error_beyond(x), far = 1.0 - tail(fabs(x));
+    return fabs(x) < 0.7 ? near : copysign(far, x);
 }
 
 static CAD_INLINE double vector_erfc(double x) {
-    const double z = x * x, more = BEHIND(ERROR, z) + ERROR[0];
-    const double near = x < 0.25 ? 1.0 - fma(x, more, x) : 0.5 - fma(x, more, x - 0.5);
+    const double more = error_beyond(x);
+    const double near = x < 0.25 ? 1.0 - (x + more) : 0.5 - (more + (x - 0.5));
     const double far = tail(fabs(x));
     return fabs(x) < 0.7 ? near : x < 0.0 ? 2.0 - far : far;
 }
@@ -224,6 +248,11 @@ static CAD_INLINE double vector_erfc(double x) {
 static CAD_INLINE Pair power_by_root(double x) {
     const double root = sqrt(x), p = x * root;
     return (Pair){p, fma(x, root, -p) + 0.5 * root * fma(-root, root, x)};
+}
+
+static CAD_INLINE double whole_by_root(double x) {
+    const Pair p = power_by_root(x);
+    return p.high + p.low;
 }
 
 static CAD_INLINE double more_by_root(double x) {
@@ -237,9 +266,33 @@ static CAD_INLINE double less_by_root(double x) {
     return fma(q, fma(-q, p.high, 1.0) - q * p.low, q);
 }
 
+/* 1 / sqrt(x) */
+static CAD_INLINE double less_by_half(double x) {
+    const double root = sqrt(x), q = 1.0 / root;
+    const double lacks = 0.5 * (fma(-root, root, x) * q) * q;
+    return fma(q, fma(-q, root, 1.0) - lacks, q);
+}
+
+static CAD_INLINE double less_by_square(double x) {
+    const double z = x * x, q = 1.0 / z;
+    return fma(q, fma(-q, z, 1.0) - q * fma(x, x, -z), q);
+}
+
+static CAD_INLINE double third_power(double x) {
+    const double z = x * x, p = z * x;
+    return p == 0.0 ? p : p + fma(x, fma(x, x, -z), fma(z, x, -p)); /* -0 remains */
+}
+
 static CAD_INLINE double fourth_power(double x) {
     const double z = x * x;
     return fma(z, z, 2.0 * z * fma(x, x, -z));
+}
+
+/* The root is off by half as many units as the sum of squares, which is rounded once. */
+static CAD_INLINE double vector_hypot(double x, double y) {
+    const double a = fabs(x) < fabs(y) ? y : x, b = fabs(x) < fabs(y) ? x : y;
+    const Pair sum = sum_of(a * a, b * b);
+    return sqrt(sum.high + (sum.low + (fma(a, a, -(a * a)) + fma(b, b, -(b * b)))));
 }
 
 /* --- logarithm --- */
@@ -332,16 +385,16 @@ LOOP(log_expit, -vector_softplus(-x), 0)
 LOOP(logaddexp, vector_logaddexp(x, y), 0)
 LOOP(erf, vector_erf(x), 0)
 LOOP(erfc, vector_erfc(x), 0)
-LOOP(hypot, sqrt(SUM), IS_FAR)
+LOOP(hypot, vector_hypot(x, y), IS_FAR)
 LOOP(hypot_ratio, x / sqrt(SUM), IS_FAR)
 LOOP(reciprocal_real, x / SUM, IS_FAR)
 LOOP(power_0_5, sqrt(x), !is_within(x, 1e-300, 1e300))
-LOOP(power_1_5, x *sqrt(x), !is_within(x, 1e-180, 1e180))
+LOOP(power_1_5, whole_by_root(x), !is_within(x, 1e-180, 1e180))
 NARROW_LOOP(power_2_5, more_by_root(x), !is_within(x, 1e-110, 1e110))
-NARROW_LOOP(power_less_0_5, 1.0 / sqrt(x), !is_within(x, 1e-300, 1e300))
+NARROW_LOOP(power_less_0_5, less_by_half(x), !is_within(x, 1e-300, 1e300))
 NARROW_LOOP(power_less_1_5, less_by_root(x), !is_within(x, 1e-180, 1e180))
-LOOP(power_less_2, 1.0 / (x * x), !is_within(fabs(x), 1e-140, 1e140))
-LOOP(power_3, x * x * x, 0)
+LOOP(power_less_2, less_by_square(x), !is_within(fabs(x), 1e-140, 1e140))
+LOOP(power_3, third_power(x), !(fabs(x) <= 1e100))
 LOOP(power_4, fourth_power(x), !(fabs(x) <= 1e70))
 
 static const Loop loops[CAD_OP_COUNT][2] = {
