@@ -508,11 +508,12 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
-/* Whether the array of a result is where its numbers are written. */
-static int is_written(const CadProgram *program, size_t result) {
-    for (size_t k = 0; k < program->n_referred; k++) {
+/* Whether numbers that begin at a place were written where this result is wanted. */
+static int is_written(const CadProgram *program, const Places *places, int32_t place,
+                      size_t result) {
+    for (size_t k = 0; k < places->n_referred; k++) {
         if (program->referred[k].result == (int64_t)result) {
-            return 1;
+            return base_of(places, place) != places->own;
         }
     }
     return 0;
@@ -528,7 +529,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
             const CadStrip from = strip(places, s.place, s.step, 0);
             if (s.step != 1) {
                 cad_strip_add((CadStrip){results, 1}, from, 1, s.n);
-            } else if (!is_written(program, (size_t)(results - first))) {
+            } else if (!is_written(program, places, s.place, (size_t)(results - first))) {
                 memcpy(results, from.data, s.n * sizeof *results);
             }
         }
