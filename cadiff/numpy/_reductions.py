@@ -352,6 +352,10 @@ def _times_others(g: Number, ans: Number, rows: Number) -> Number:
 
 _others_along_first.called = "prod"
 _others_along_first.loop = ("others", 0, ALONG_FIRST)
+_others_along_first.helper_in_c = lambda shape: (
+    "cad_multiply_others",
+    (shape[0], math.prod(shape[1:])),
+)
 _others_along_first.over_lanes = lanes_last(_others_along_first.function)
 _others_along_first.defvjp(lambda ans, rows: lambda g: _times_others(g, ans, rows))
 _others_along_first.defjvp(_times_others)
@@ -374,6 +378,7 @@ def _others(x: Number, axes: tuple[int, ...]) -> Number:
 _product.called = "prod"
 _product.loop = lambda x, axes, keepdims: (np.multiply, axes)
 _product.loop_takes = (0,)
+_product.fold_in_c = lambda axes, keepdims: (axes, "1.0", "r * x")
 _product.over_lanes = lambda which, x, axes, keepdims: np.prod(
     x, axis=after_lanes(axes, x.ndim - 1), keepdims=keepdims
 )
@@ -454,6 +459,14 @@ def _along_row(x: Any, over_all: bool, least: bool) -> Any:
     return "extreme_shares", int(least), (axes, axes)
 
 
+def _shares_in_c(
+    shape: tuple[int, ...], over_all: bool, least: bool
+) -> tuple[str, tuple[int, ...]]:
+    rows = 1 if over_all else math.prod(shape[:-1])
+    return "cad_share_extreme", (rows, math.prod(shape) // (rows or 1), int(least))
+
+
+_shares_of_extreme.helper_in_c = _shares_in_c
 _shares_of_extreme.called = "max or min"
 _shares_of_extreme.loop = _along_row
 _shares_of_extreme.loop_takes = (0,)

@@ -61,6 +61,10 @@ class primitive:  # noqa: N801 - a decorator
     # with, and in C how an element x goes into the result r.
     fold_in_c: Callable[..., tuple[tuple[int, ...], str, str]] | None = None
 
+    # For other calls with one array: `helper_in_c(shape, *other arguments)` answers a function
+    # that files of C have, and the whole numbers that it takes behind the result and the array.
+    helper_in_c: Callable[..., tuple[str, tuple[int, ...]]] | None = None
+
     # How a tape keeps a call.
     rule: type[Rule] = Rule
 

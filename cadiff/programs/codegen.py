@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
+from ..operations.primitives import primitive
 from .instructions import (
     InstructionKind,
     instruction,
@@ -51,9 +52,50 @@ static double cad_sum(const double *x, int step, int n) {
 }
 """
 
+# Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.
+_SHARES = """\
+static void cad_share_extreme(double *to, const double *x, int rows, int n, int least) {
+    for (const double *const end = x + (long)rows * n; x < end; x += n, to += n) {
+        double found = x[0], count = 0.0;
+        for (int i = 1; i < n; i++) {
+            found = x[i] != x[i] || (least ? x[i] < found : x[i] > found) ? x[i] : found;
+        }
+        for (int i = 0; i < n; i++) {
+            to[i] = x[i] == found || (x[i] != x[i] && found != found);
+            count += to[i];
+        }
+        for (int i = 0; i < n; i++) {
+            to[i] /= count;
+        }
+    }
+}
+"""
+
+# Along the first axis: of each number the product of all others.
+_OTHERS = """\
+static void cad_multiply_others(double *to, const double *x, int n, int columns) {
+    for (int j = 0; j < columns; j++) {
+        double before = 1.0, behind = 1.0;
+        for (long i = j; i < (long)n * columns; i += columns) {
+            to[i] = before;
+            before *= x[i];
+        }
+        for (long i = (long)n * columns - columns + j; i >= 0; i -= columns) {
+            to[i] *= behind;
+            behind *= x[i];
+        }
+    }
+}
+"""
+
 _TEXTS = binding.operation_texts()
 _KINDS = binding.operation_kinds()
-_HELPERS: dict[str, str] = {**binding.helper_texts(), "cad_sum": _SUM}
+_HELPERS: dict[str, str] = {
+    **binding.helper_texts(),
+    "cad_sum": _SUM,
+    "cad_share_extreme": _SHARES,
+    "cad_multiply_others": _OTHERS,
+}
 
 
 def _is_identifier(name: str) -> bool:
@@ -107,7 +149,8 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
         )
     for k in np.flatnonzero(parts["code"]["kind"] == InstructionKind.CALL).tolist():
         step = code.steps[instruction(parts, k).z]
-        if _fold_of(step) is None:
+        operation = _operation_of(step)
+        if operation.fold_in_c is None and operation.helper_in_c is None:
             raise ValueError(
                 f"{name} calls {step.name}, which is a function of Python and has no text in C: "
                 "leave it out of what is compiled, and pass what it gives as an argument"
@@ -115,11 +158,9 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
     return {**parts, "steps": code.steps}
 
 
-def _fold_of(step: Any) -> Callable[..., tuple[tuple[int, ...], str, str]] | None:
-    """How a call reduces its operand, if that is all it does."""
-    fold: Callable[..., tuple[tuple[int, ...], str, str]] | None
-    fold = getattr(getattr(step.rule, "operation", None), "fold_in_c", None)
-    return fold
+def _operation_of(step: Any) -> Any:
+    """What tells how a call is written in C."""
+    return getattr(step.rule, "operation", primitive)
 
 
 def _explanation(graph: Any, name: str, functions: Sequence[_FunctionInC]) -> str:
@@ -368,15 +409,14 @@ class _FunctionInC:
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x)
         elif kind == InstructionKind.CALL:
-            yield from self.fold(self.parts["steps"][z], x, out)
+            step = self.parts["steps"][z]
+            yield from (self.call if _operation_of(step).helper_in_c else self.fold)(step, x, out)
         else:
             yield self.additions(x)
 
     def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
         """A call that reduces an array over axes."""
-        fold = _fold_of(step)
-        assert fold is not None
-        axes, start, formula = fold(*step.rule.args[1:])
+        axes, start, formula = _operation_of(step).fold_in_c(*step.rule.args[1:])
         shape = np.shape(step.operands[0])
         kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
         indices = [f"i{axis}" for axis in range(len(shape))]
@@ -387,6 +427,14 @@ class _FunctionInC:
         text = re.sub(r"\b[xr]\b", lambda found: {"x": x, "r": r}[found[0]], formula)
         yield _loop(prod(kept), f"{place_text(out, (1, 'i'))} = {start};", always=True)
         yield _loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
+
+    def call(self, step: Any, first: int, out: int) -> Iterator[str]:
+        """A call of a helper with an array, and with numbers that are known."""
+        (shape,) = map(np.shape, step.operands)
+        name, numbers = _operation_of(step).helper_in_c(shape, *step.rule.args[1:])
+        self.reaches_constants |= first < 0
+        arguments = [f"&{place_text(out)}", f"&{place_text(first)}", *map(str, numbers)]
+        yield f"{name}({', '.join(arguments)});"
 
     def single(self, op: int, out: int, operands: list[int]) -> str:
         return f"{place_text(out)} = {_value(op, [self.operand(place) for place in operands])};"
@@ -533,8 +581,8 @@ def _indented(text: str) -> str:
 
 
 def _in_order(shape: Sequence[int]) -> list[int]:
-    """The strides of an array whose elements stand in order."""
-    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    """The strides of an array whose elements stand in order; 0 along axes of one element."""
+    return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
 
 
 def _block(head: str, lines: Sequence[str], scope: bool = False) -> str:

@@ -107,6 +107,14 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
         lambda x: cnp.sum(cnp.max(x.reshape(2, 3, 4), axis=(0, 2)) ** 2) * cnp.min(x) - cnp.max(x),
         np.concatenate([rng.normal(size=20), [0.5, 0.5, 3.0, 3.0]]),
     ),
+    "products": (
+        lambda x: cnp.prod(x) + cnp.sum(cnp.prod(x.reshape(2, 4), axis=0) ** 2) + cnp.prod(x[:1]),
+        np.array([1.5, -0.5, 2.0, 0.0, 1.25, 3.0, -1.0, 0.75]),
+    ),
+    "extremes of rows": (
+        lambda x: cnp.sum(cnp.max(x.reshape(6, 4), axis=1) ** 2) + cnp.ptp(x),
+        np.concatenate([rng.normal(size=20), [0.5, 0.5, 3.0, 3.0]]),
+    ),
     "long": (lambda x: cnp.sum(cnp.sin(x) * x[0]) / cnp.max(cnp.abs(x)), rng.normal(size=100_000)),
 }
 SEVERAL: dict[str, tuple[Any, ...]] = {

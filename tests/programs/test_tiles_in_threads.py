@@ -20,7 +20,7 @@ from cadiff.programs.instructions import InstructionKind
 from ..helpers.processes import HAS_SMALL_BLOCKS, isolated
 from ..helpers.threads import in_threads
 
-N = 700 if HAS_SMALL_BLOCKS else 90_000  # numbers, which are several parts
+N = 700 if HAS_SMALL_BLOCKS else 180_000  # numbers, which are several parts
 
 
 @pytest.fixture(autouse=True)
