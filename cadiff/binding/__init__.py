@@ -64,7 +64,7 @@ from .atoms import (
     split_dual,
     tag_of,
 )
-from .borrowed import Loops
+from .borrowed import Loops, Retyped
 from .calls import (
     Before,
     Call,

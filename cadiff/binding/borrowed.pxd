@@ -43,6 +43,20 @@ cdef extern from "kernels/borrowed.h" nogil:
         CadBuffer buffers[8]
         CadStage stages[2]
 
+    ctypedef enum CadItemType:
+        CAD_ITEM_DOUBLE, CAD_ITEM_COMPLEX, CAD_ITEM_INT, CAD_ITEM_LONG
+
+    ctypedef struct CadRetyped:
+        CadBorrowedLoop loop
+        void *data
+        int n_arguments
+        int n_operands
+        bint are_real
+        CadItemType types[8]
+
+    void cad_run_retyped(
+        char **arguments, const Py_ssize_t *dims, const Py_ssize_t *steps, void *retyped
+    )
     void cad_run_borrowed(
         char **arguments, const Py_ssize_t *dims, const Py_ssize_t *steps, void *borrowed
     )
@@ -54,3 +68,10 @@ cdef class Borrowed:
     cdef readonly list stages  # whose loops they are
 
     cdef list add_stage(self, tuple function, str names, dict known, dict types)
+
+
+cdef class Retyped:
+    """A loop of an elementwise ufunc over numbers of other types than floats."""
+    cdef CadRetyped call
+    cdef readonly object ufunc
+    cdef readonly str signature

@@ -23,3 +23,9 @@ class Borrowed:
         pairs: list[bool],
         n_operands: int,
     ) -> None: ...
+
+@final
+class Retyped:
+    ufunc: Any
+    signature: str
+    def __init__(self, ufunc: Any, types: str, are_real: bool = False) -> None: ...

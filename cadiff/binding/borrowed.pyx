@@ -144,3 +144,28 @@ cdef int put_copy(CadBuffer *buffer, int k, tuple core, how, bint is_operand) ex
     buffer.rows = core[0] if len(core) > 1 else 1
     buffer.columns = core[len(core) - 1] if core else 1
     return 0
+
+
+@cython.final
+cdef class Retyped:
+    """A loop of an elementwise ufunc over numbers of other types than floats, for `native_of`.
+
+    types: as the ufunc names them, "DD->D". Of complex numbers, operands and results have both
+    parts along a first axis; or, if all of them `are_real`, the real ones: a result that is not is
+    nan.
+    """
+
+    def __init__(self, ufunc, str types, bint are_real=False):
+        cdef CadRetyped *call = &self.call
+        kinds = {"d": CAD_ITEM_DOUBLE, "D": CAD_ITEM_COMPLEX, "i": CAD_ITEM_INT, "l": CAD_ITEM_LONG}
+        operands, results = types.split("->")
+        self.ufunc = ufunc
+        call.n_operands, call.n_arguments = len(operands), len(operands) + len(results)
+        call.are_real = are_real
+        for k, kind in enumerate(operands + results):
+            call.types[k] = kinds[kind]
+        if not cad_loop_of_ufunc(ufunc, ufunc.types.index(types), &call.loop, &call.data):
+            raise ValueError(f"{ufunc.__name__} has no loop {types}")
+        self.signature = ",".join(
+            ["(2)" if kind == "D" and not are_real else "()" for kind in operands + results]
+        )

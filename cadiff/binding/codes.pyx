@@ -17,7 +17,7 @@ from . cimport c_numpy as cnp
 from .c_entries cimport *
 from .c_program cimport *
 from .c_numbers cimport *
-from .borrowed cimport Borrowed, cad_run_borrowed
+from .borrowed cimport Borrowed, Retyped, cad_run_borrowed, cad_run_retyped
 from .crew cimport be_ready, Job, share, share_parts
 from .tape cimport are_zero, rule_name
 from .atoms cimport shape
@@ -429,8 +429,9 @@ cdef dict parts_of_code(Code code):
 # graph: so they have derivatives themselves. Where that is impossible they are steps, too, that have
 # none. A sweep over a tape leaves out rules that get nothing but zeros; a program runs them. That
 # they are linear makes it the same, unless a partial is not finite. So where a derivative of a step
-# is not, a program answers nothing, and f is recorded elsewhere or run as it is. What graphs are, and
-# programs, is not known here.
+# is not, a program answers nothing, and f is recorded elsewhere or run as it is; unless the rule
+# `absorbs`, as elementwise ones do: zeros then stay zeros. What graphs are, and programs, is not
+# known here.
 
 
 class ObstacleError(Exception):
@@ -500,8 +501,8 @@ def native_of(function, list arguments, list results, tuple bounds=()):
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
     The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
-    src/kernels/stacks.c, and what else it is told, an int; or `Loops`. A third item says which axes
-    the cores of arguments and results are, a tuple for each, or None for all axes as one; else they
+    src/kernels/stacks.c, and what else it is told, an int; or `Loops`, a `Retyped` or a
+    `Transformation`. A third item says which axes the cores of arguments and results are, a tuple for each, or None for all axes as one; else they
     are the last ones, and "2" in a signature the first: both parts of complex numbers. A pair of a
     ufunc and axes is its reduction over these. An argument is a constant, or (begin, shape): an
     operand that begins there in the row of operands. Results are told by their shapes. `bounds` are
@@ -569,6 +570,9 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
         call.may_fail = True
         letters = b"abcd"[:n_operands + n_results]
         return b",".join([b"(%c)" % letter for letter in letters])
+    if isinstance(function, Retyped):
+        call.loop, call.data = <CadNativeLoop>cad_run_retyped, &(<Retyped>function).call
+        return (<Retyped>function).signature.encode()
     if not isinstance(function, tuple):
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
             return None

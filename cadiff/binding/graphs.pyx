@@ -290,7 +290,8 @@ cdef class Graph:
         inputs = (*call.operands, *call.results, *seeds)
         wanted = are_any(active, [np.size(x) for x in call.operands])
         try:
-            found = self.derivative_steps(call, way, inputs, targets, wanted, names, True)
+            is_finite = not getattr(call.rule, "absorbs", False)
+            found = self.derivative_steps(call, way, inputs, targets, wanted, names, is_finite)
         except (MemoryError, OverflowError, PointError):
             raise
         except Exception:  # what it is will be seen when plain numbers are given

@@ -14,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Elementwise, carries
+from .. import binding
+from ..binding import Elementwise, carries, plain_values
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import FUNCTIONS, implements, plain
+from ..operations.guards import fixed
+from ..operations.making import chooses_anew, innermost, of_integers
 from ..operations.primitives import primitive
 from ._common import Number, as_number, existing
 
@@ -101,8 +104,26 @@ def ldexp(x1: Any, x2: Any, /) -> Number:
     return _scaled(as_number(x1), np.asarray(value(x2)))
 
 
+@primitive
+def _frexp(x: Any) -> tuple[Any, Any]:
+    """Mantissa and exponent, which is a float here."""
+    mantissa, exponent = np.frexp(x)
+    return mantissa, exponent.astype(np.float64)
+
+
+_frexp.called = "frexp"
+_frexp.loop = binding.Retyped(np.frexp, "d->di")
+_frexp.defvjp(lambda ans, x: lambda g: g[0] * _table.exp2(-ans[1]))
+_frexp.defjvp(lambda g, ans, x: (g * _table.exp2(-ans[1]), 0.0))
+_frexp.defpattern("...->...,...")
+
+
 @implements(np.frexp)
 def frexp(x: Any, /) -> tuple[Number, Any]:
     """Mantissa, with a derivative, and exponent, without, as `numpy.frexp`."""
-    _, exponent = np.frexp(value(x))
-    return ldexp(x, -exponent), exponent
+    mantissa, exponent = _frexp(as_number(x))
+    plain = np.frexp(plain_values(x))[1]
+    if chooses_anew() and binding.depends(exponent):
+        return mantissa, of_integers(plain, binding.stop_gradient(innermost(exponent)))
+    fixed(exponent)
+    return mantissa, plain

@@ -185,6 +185,7 @@ def _by_steps(ufunc: Any, *partials: Callable[..., Any], name: str = "") -> Call
     step = on_pairs(ufunc)
     step.stands_at(__name__, name or ufunc.__name__)
     step.defpartials(*partials)
+    step.primitive.loop = binding.Retyped(ufunc, "D" * ufunc.nin + "->D")
     return step
 
 

@@ -91,6 +91,11 @@ class Rule:
         return is_own
 
     @property
+    def absorbs(self) -> bool:
+        """Whether its derivatives are zeros for zeros, even where a partial is not finite."""
+        return bool(self.operation._is_elementwise)
+
+    @property
     def goes_forward(self) -> bool:
         """Whether there is a rule for the tangent of each operand, or it is cut."""
         cut = zip(self.which, self.passive, strict=True)

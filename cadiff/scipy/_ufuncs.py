@@ -11,15 +11,15 @@ import scipy.special as sp
 from .. import binding
 
 
-def _lent(name: str) -> np.ufunc:
+def scipys_ufunc(name: str) -> np.ufunc:
     """SciPy's ufunc of a name, also where a function in Python stands before it."""
     found = getattr(sp, name)
     return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
 
 
-_ALL_LENT = tuple(map(_lent, binding.lent_names()))
+_ALL_LENT = tuple(map(scipys_ufunc, binding.lent_names()))
 
 
 def ufunc_of(name: str) -> np.ufunc:
     """The ufunc of a name: the core's, or SciPy's if that is right everywhere."""
-    return binding.elementwise(name, _ALL_LENT) or _lent(name)
+    return binding.elementwise(name, _ALL_LENT) or scipys_ufunc(name)

@@ -59,7 +59,7 @@ from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families
 from ._formulas import Tabulated, formulas_of, rows_of
-from ._ufuncs import ufunc_of
+from ._ufuncs import scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
 
@@ -505,6 +505,7 @@ _lambertw = _Elementwise(
     lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)),
     {"z": "divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))"},
 )
+_lambertw.loop = binding.Retyped(scipys_ufunc("lambertw"), "Dld->D", are_real=True)
 
 
 def _real_branch(w: Any) -> Any:

@@ -131,6 +131,103 @@ void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
     cad_memory_free(room);
 }
 
+/* --- other types --- */
+
+enum { STRIP = 64 };
+
+/* What a strip of an argument is copied to. */
+typedef union Strip {
+    double numbers[2 * STRIP];
+    int ints[STRIP];
+    long longs[STRIP];
+} Strip;
+
+static ptrdiff_t item_size(CadItemType type) {
+    switch (type) {
+    case CAD_ITEM_COMPLEX:
+        return 2 * sizeof(double);
+    case CAD_ITEM_INT:
+        return sizeof(int);
+    case CAD_ITEM_LONG:
+        return sizeof(long);
+    default:
+        return sizeof(double);
+    }
+}
+
+/* An item of a strip, of a number and, `plane` bytes behind it, its imaginary part, if it has one.
+ */
+static void put_item(Strip *to, ptrdiff_t i, CadItemType type, const char *from, ptrdiff_t plane) {
+    const double x = *(const double *)from;
+    switch (type) {
+    case CAD_ITEM_COMPLEX:
+        to->numbers[2 * i] = x;
+        to->numbers[2 * i + 1] = plane ? *(const double *)(from + plane) : 0.0;
+        break;
+    case CAD_ITEM_INT:
+        to->ints[i] = (int)x;
+        break;
+    case CAD_ITEM_LONG:
+        to->longs[i] = (long)x;
+        break;
+    default:
+        to->numbers[i] = x;
+    }
+}
+
+static void take_item(const Strip *from, ptrdiff_t i, CadItemType type, char *to,
+                      ptrdiff_t plane) {
+    double *const x = (double *)to;
+    switch (type) {
+    case CAD_ITEM_COMPLEX:
+        *x = plane || from->numbers[2 * i + 1] == 0.0 ? from->numbers[2 * i] : NAN;
+        if (plane) {
+            *(double *)(to + plane) = from->numbers[2 * i + 1];
+        }
+        break;
+    case CAD_ITEM_INT:
+        *x = from->ints[i];
+        break;
+    case CAD_ITEM_LONG:
+        *x = (double)from->longs[i];
+        break;
+    default:
+        *x = from->numbers[i];
+    }
+}
+
+void cad_run_retyped(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                     void *retyped) {
+    const CadRetyped *const r = retyped;
+    const int n = r->n_arguments;
+    Strip strips[CAD_MOST_BUFFERS];
+    char *at[CAD_MOST_BUFFERS];
+    ptrdiff_t sizes[CAD_MOST_BUFFERS], planes[CAD_MOST_BUFFERS] = {0};
+    for (int k = 0, core = n; k < n; k++) {
+        sizes[k] = item_size(r->types[k]);
+        if (r->types[k] == CAD_ITEM_COMPLEX && !r->are_real) {
+            planes[k] = steps[core++];
+        }
+    }
+    for (ptrdiff_t begin = 0; begin < dims[0]; begin += STRIP) {
+        const ptrdiff_t length = dims[0] - begin < STRIP ? dims[0] - begin : STRIP;
+        for (int k = 0; k < n; k++) {
+            at[k] = (char *)&strips[k];
+            for (ptrdiff_t i = 0; i < length && k < r->n_operands; i++) {
+                put_item(&strips[k], i, r->types[k], arguments[k] + (begin + i) * steps[k],
+                         planes[k]);
+            }
+        }
+        r->loop(at, &length, sizes, r->data);
+        for (int k = r->n_operands; k < n; k++) {
+            for (ptrdiff_t i = 0; i < length; i++) {
+                take_item(&strips[k], i, r->types[k], arguments[k] + (begin + i) * steps[k],
+                          planes[k]);
+            }
+        }
+    }
+}
+
 /* --- pseudo-inverses --- */
 
 /* to (n x m) += the conjugate of what stands in the rows of v (k x n) and the columns of u (m x

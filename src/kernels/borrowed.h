@@ -48,6 +48,27 @@ typedef struct CadBorrowed {
 void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                       void *borrowed);
 
+/* A loop of an elementwise ufunc over numbers of other types than doubles. A complex argument has
+ * a plane of real and one of imaginary parts, as the axis of its core; if `are_real`, only the
+ * first of them, and a result that is not real is nan. */
+typedef enum CadItemType {
+    CAD_ITEM_DOUBLE,
+    CAD_ITEM_COMPLEX,
+    CAD_ITEM_INT,
+    CAD_ITEM_LONG
+} CadItemType;
+
+typedef struct CadRetyped {
+    CadStackLoop *loop;
+    void *data;
+    int n_arguments, n_operands, are_real;
+    CadItemType types[CAD_MOST_BUFFERS];
+} CadRetyped;
+
+/* A CadStackLoop, of which `retyped` is the data. */
+void cad_run_retyped(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                     void *retyped);
+
 /* The pseudo-inverse of u s vh, as a stage over the buffers (u, s, vh, cutoff, result), which it
  * may write to: singular
  * values that are no more than `cutoff` times the largest are taken for 0. */

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import pickle
 import sys
+import warnings
 import zlib
 from collections.abc import Callable
 from fractions import Fraction
@@ -24,6 +25,7 @@ from cadiff.operations.complexes import COMPLEX, ELEMENTWISE
 
 from ..helpers import cases_complex as complexes
 from ..helpers.cases_complex import CASES, ComplexCase
+from ..helpers.programs import frames_of, same
 
 TELLS_COLUMNS = sys.version_info >= (3, 11)  # of what asks for a conversion
 
@@ -362,6 +364,27 @@ def test_programs_of_real_numbers_with_complex_ones_inside() -> None:
     points = numpy.array([[1j, 2], [3, 4j]])
     sums = cadiff.compile(lambda z: np.sum(abs(z))).batch(points)
     numpy.testing.assert_allclose(sums, [3, 7])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["expm1", "tan", "tanh", "power"]
+    + [f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")],
+)
+def test_programs_have_numpys_values_and_sides_of_cuts(name: str) -> None:
+    """By NumPy's own loops, which C calls."""
+    parts = [0.0, -0.0, 0.3, -2.0, 2.0, 1e-9, -40.0, 1e300, numpy.inf, -numpy.inf, numpy.nan]
+    z = numpy.empty((len(parts), len(parts)), complex)
+    z.real, z.imag = numpy.meshgrid(parts, parts)
+    others = (numpy.array([0.5, -1.0, 2.0 - 1j, 3.0, 0.0, *[1j] * 6]),) if name == "power" else ()
+    program = cadiff.compile(lambda z, *w: getattr(np, name)(z, *w))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for points in (z, z[::-1].copy(), numpy.asfortranarray(z)):
+            got, wanted = program(points, *others), getattr(numpy, name)(points, *others)
+            same([got.real, got.imag], [wanted.real, wanted.imag])
+        assert frames_of(lambda: program(z, *others)) == []
+    assert program.stats()["recordings"] == 1
 
 
 def test_programs_see_changes_of_complex_constants() -> None:
