@@ -40,7 +40,15 @@ class linear(primitive):  # noqa: N801 - a decorator
     # The axes along which a result depends on all numbers; along others, on those beside it.
     mixed: Callable[[Any], tuple[int, ...]] = staticmethod(attrgetter("axes"))
 
+    # The same by operations that C carries out, for programs; NotImplemented where it cannot be.
+    written_out: Callable[..., Any] | None = None
+
     def __call__(self, how: Any, *operands: Number) -> Any:
+        if self.written_out is not None and binding.chooses_anew():
+            is_var = binding.tag_of_arguments(operands) == 0
+            found = self.written_out(how, *operands) if is_var else NotImplemented
+            if found is not NotImplemented:
+                return found
         return binding.call_linear(self, _Call, how, operands)
 
     def map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:

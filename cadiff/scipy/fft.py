@@ -9,6 +9,7 @@ it registers itself as a backend of SciPy's, which leaves all plain arrays to Sc
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -26,9 +27,11 @@ from ..numpy._common import Number
 from ..numpy._fourier import EXCHANGED, Options, Transform, at
 from ..numpy._refusals import INSTEAD, relayed
 from ..numpy.fft import named, one_axis, some_axes
+from ..operations.arrays import concatenate, moveaxis
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
 from ..operations.linear_maps import linear
+from ._by_fourier import TRANSFORMS, convolved
 from ._signatures import arguments_of
 
 __all__ = list(scipy.fft.__all__)
@@ -140,15 +143,34 @@ class Trigonometric(NamedTuple):
         if factor == 1.0:
             return x
         x = x.copy()
-        edges = (0, -1) if self.type == 1 else (0,) if self.name == "dct" else (-1,)
         for axis in self.axes if x.size else ():
-            for edge in edges:
+            for edge in self.edges:
                 x[at(axis, edge)] *= factor
         return x
 
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Which elements are the edges."""
+        return (0, -1) if self.type == 1 else (0,) if self.name == "dct" else (-1,)
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether there are factors of edges: the first sine transform has none."""
+        return (self.name, self.type) != ("dst", 1)
+
+    def scales(self, n: int) -> tuple[Real, Real]:
+        """What elements along an axis of length n are multiplied by, before and after the sums."""
+        size = 2 * (n + (0 if self.type != 1 else 1 if self.name == "dst" else -1))
+        root = math.sqrt(2.0) if self.is_orthogonal and self.has_edges else 1.0
+        by = {"backward": 1.0, "ortho": 1.0 / math.sqrt(size), "forward": 1.0 / size}[self.norm]
+        before, after = np.ones(n), np.full(n, by)
+        before[[*self.edges]] *= self.before * (root if self.type in (1, 3) else 1.0)
+        after[[*self.edges]] *= self.after / (root if self.type in (1, 2) else 1.0)
+        return before, after
+
     def turned(self, shape: tuple[int, ...]) -> Trigonometric:
         """The transpose, of arrays of a shape."""
-        by = 1.0 if self.is_orthogonal or (self.name, self.type) == ("dst", 1) else 2.0
+        by = 2.0 if self.has_edges and not self.is_orthogonal else 1.0
         return self._replace(
             type=INVERSE[self.type],
             before=self.after * (by if self.type in (1, 2) else 1.0),
@@ -168,7 +190,29 @@ def trigonometric(t: Trigonometric, x: Real) -> tuple[Real]:
     return (resized(t.scale_edges(x, t.after), t.axes, t.sizes),)
 
 
+def _by_fourier(t: Trigonometric, x: Number) -> Any:
+    """The same of a Var, axis after axis; SciPy's where it is to raise, or has workers."""
+    if 0 in binding.shape(x) or min(t.lengths) < 2 or t.options:
+        return NotImplemented
+    for axis, length, size in zip(t.axes, t.lengths, t.sizes or t.lengths, strict=True):
+        before, after = t.scales(length)
+        x = _fitted(moveaxis(x, axis, -1), length)
+        x = TRANSFORMS[t.name, t.type](x if np.all(before == 1.0) else x * before)
+        x = _fitted(x if np.all(after == 1.0) else x * after, size)
+        x = moveaxis(x, -1, axis)
+    return (x,)
+
+
+def _fitted(x: Number, length: int) -> Number:
+    """Truncated along the last axis, or padded by zeros."""
+    *outer, n = binding.shape(x)
+    if n >= length:
+        return x if n == length else x[..., :length]
+    return concatenate([x, np.zeros((*outer, length - n))], -1)
+
+
 trigonometric.called = "dct or dst"
+trigonometric.written_out = _by_fourier
 trigonometric.adjoint = lambda t, shape: (trigonometric, t.turned(shape))
 
 
@@ -225,7 +269,21 @@ def hankel(how: Hankel, x: Real) -> tuple[Real]:
     return (np.moveaxis(y, -1, last),)
 
 
+def _hankel_by_fourier(how: Hankel, x: Number) -> Any:
+    """The same of a Var; the convolution is by what it makes of a single 1."""
+    n = binding.shape(x)[how.ndim - 1]
+    dln, _, _, bias = how.parameters
+    sign = -1.0 if how.name == "fht" else 1.0
+    power = np.exp(sign * bias * dln * (np.arange(n) - 0.5 * (n - 1)))
+    kernel = getattr(scipy.fft, how.name)(np.eye(1, n)[0] / power[:1], *how.parameters) / power
+    if 0 in binding.shape(x) or not np.all(np.isfinite(kernel)):
+        return NotImplemented
+    x = moveaxis(x, how.ndim - 1, -1)
+    return (moveaxis(convolved(x, kernel[::-1], power), -1, how.ndim - 1),)
+
+
 hankel.called = "fht or ifht"
+hankel.written_out = _hankel_by_fourier
 hankel.adjoint = lambda how, shape: (hankel, how)
 hankel.mixed = lambda how: (how.ndim - 1,)
 

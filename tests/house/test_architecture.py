@@ -83,7 +83,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
+            {"_by_fourier", "_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
             {"_matrix_functions"},
             {"_families", "fft", "linalg"},
             {"_tails"},

@@ -59,9 +59,6 @@ TRANSFORMS = re.compile(r"(i?[rh]*fft|i?d[cs]t)[2n]?\b")
 # LAPACK for, or algorithms in Python;
 CALL_PYTHON = {
     *("logm", "solve_sylvester", "solve_continuous_lyapunov"),
-    # transforms whose loops SciPy does not show, and the one that NumPy applies to an axis twice;
-    *("dct", "dst", "idct", "idst", "dctn", "dstn", "idctn", "idstn", "fht", "ifht"),
-    *("fftn(an axis twice)", "rfftn(an axis twice)"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }

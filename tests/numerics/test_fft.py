@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import cadiff.scipy.fft
 from ..helpers import derivatives
 from ..helpers.cases_fft import SCIPY
 from ..helpers.derivatives import Case
+from ..helpers.programs import frames_of
 
 by_name = pytest.mark.parametrize("case", SCIPY, ids=lambda case: case.name)
 
@@ -41,6 +43,32 @@ def test_every_transform_has_a_case() -> None:
     names |= {name for name in scipy.fft.__all__ if name.lstrip("i")[:3] in ("dct", "dst", "fht")}
     names -= {"fftfreq", "rfftfreq", "fhtoffset"}
     assert names == {case.name.split("(")[0].split()[0] for case in SCIPY} | {"ifftshift"}
+
+
+@pytest.mark.parametrize("n", [2, 3, 100, 101])
+@pytest.mark.parametrize("name", ["dct", "dst"])
+def test_programs_have_scipys_values(name: str, n: int) -> None:
+    """All types, with other lengths than the array's, by steps that are C's."""
+    x = np.random.default_rng(n).normal(size=(n, 3))
+    for kind in (1, 2, 3, 4):
+        for norm in ("backward", "ortho", "forward"):
+            how = {"norm": norm, "orthogonalize": n % 2 == 0, "axis": 0}
+            transform = getattr(cadiff.scipy.fft, name)
+            program = cadiff.compile(functools.partial(transform, type=kind, n=n + 1, **how))
+            want = getattr(scipy.fft, name)(x, kind, n + 1, **how)
+            np.testing.assert_allclose(program(x), want, rtol=0, atol=2e-15 * np.abs(want).max())
+            assert frames_of(lambda program=program: program(x)) == []
+
+
+def test_programs_have_scipys_hankel_transforms() -> None:
+    x = np.exp(-(np.linspace(-3.0, 3.0, 129) ** 2))
+    for name, bias in (("fht", 0.0), ("ifht", 0.0), ("fht", -0.4), ("ifht", 0.3)):
+        program = cadiff.compile(
+            lambda x, name=name, b=bias: getattr(cadiff.scipy.fft, name)(x, 0.1, 1.5, 0.2, b)
+        )
+        want = getattr(scipy.fft, name)(x, 0.1, 1.5, 0.2, bias)
+        np.testing.assert_allclose(program(x), want, rtol=0, atol=1e-14 * np.abs(want).max())
+        assert frames_of(lambda program=program: program(x)) == []
 
 
 def test_a_registered_backend_leaves_plain_arrays_to_scipy() -> None:
