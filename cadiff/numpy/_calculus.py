@@ -18,7 +18,7 @@ from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import whole_parts
 from ..operations.dispatch import implements
-from ..operations.guards import EQUAL, LESS, held, nans, places
+from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
 from ..operations.primitives import primitive
 from ._common import Axis, Number, as_number, refuse, unsupported
@@ -184,12 +184,14 @@ def _to_the_end(x: Number, xp: Number, fp: Number) -> Number:
 
 def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, Number, Number]:
     """A table over one period, with one point more at both ends."""
-    if np.any(value(period) == 0):
+    if not np.all(truths(period)):
         raise ValueError("period must be a non-zero value")
     period = abs(period)
     x, xp = x % period, xp % period
-    order = np.argsort(np.asarray(value(xp)))
-    xp, fp = xp[order], fp[order]
+    if depends(xp):
+        order(xp)
+    ascending = np.argsort(np.asarray(plain_values(xp)))
+    xp, fp = xp[ascending], fp[ascending]
     longer = arrays.concatenate([xp[-1:] - period, xp, xp[:1] + period])
     return x, longer, arrays.concatenate([fp[-1:], fp, fp[:1]])
 

@@ -13,13 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ..binding import Complex, Dual, Var, carries, depends, is_complex_number, plain_values
+from ..binding import (
+    Complex,
+    Dual,
+    Var,
+    carries,
+    compare,
+    depends,
+    is_complex_number,
+    plain_values,
+)
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.guards import held, infinite, nans, truths
+from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL, held, infinite, nans, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along
 from ..operations.indices import taken as taken_anew
@@ -177,11 +186,41 @@ def unique(
 ) -> Any:
     """The different elements in order, as `numpy.unique`; derivatives are those of the first."""
     x = as_number(ar)
+    is_flat = axis is None or x.ndim == 1
+    if depends(x):
+        is_plain = not (return_index or return_inverse) and kwargs.get("sorted", True)
+        if is_flat and is_plain and x.size > 0 and not nans(x).any():
+            return _unique_of_sorted(sort(x, None), return_counts)
+        _note_order(x, None if is_flat else axis)
     options = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
-    _, first, *others = np.unique(value(x), return_index=True, **options, **kwargs)  # type: ignore[call-overload]
+    run: Any = np.unique
+    _, first, *others = run(plain_values(x), return_index=True, **options, **kwargs)
     distinct = take(x, first, axis)
     results = (distinct, *((first,) if return_index else ()), *others)
     return results if len(results) > 1 else distinct
+
+
+def _unique_of_sorted(x: Number, return_counts: bool) -> Any:
+    """The different elements of an ascending row, which replays put in order anew.
+
+    Which of them are equal to those before them, a replay has to find again.
+    """
+    is_new = np.concatenate([[True], np.asarray(x[1:] != x[:-1])])
+    if not return_counts:
+        return x[is_new]
+    return x[is_new], np.diff(np.flatnonzero(np.append(is_new, True)))
+
+
+def _note_order(x: Number, axis: int | None) -> None:
+    """A replay has to find elements, or rows along an axis, in the same order, the same equal."""
+    if axis is None:
+        ascending(x.reshape(-1))
+        return
+    rows = arrays.moveaxis(x, axis, 0).reshape(x.shape[axis], -1)
+    in_order = rows[np.lexsort(np.asarray(plain_values(rows)).T[::-1])]
+    compare(in_order[:-1], in_order[1:], LESS)
+    compare(in_order[:-1], in_order[1:], LESS_EQUAL)
+    compare(rows, rows, NOT_EQUAL)
 
 
 @implements(*existing("unique_values"))

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from .. import binding
 from ..binding import Complex
@@ -21,6 +22,8 @@ from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
 from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
+from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
+from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
 from ._choices import flatiter
 from ._common import Axis, as_number, existing, refuse, refuse_real
@@ -366,18 +369,47 @@ def angle(z: Any, deg: bool = False) -> Any:
 # --- order: that of real parts, then of imaginary ones -------------------------------------------
 
 
+def _chooses_anew(z: Any) -> bool:
+    """Whether a replay finds out about the order by itself."""
+    return binding.chooses_anew() and binding.depends(z)
+
+
+def _ranked(z: Any, axis: int, ranks: Any, sign: float, of_nan: tuple[float, float]) -> Any:
+    """Elements along an axis that have these ranks, in ascending order or, with sign -1, not.
+
+    of_nan: what is added to the first of all keys where a real and an imaginary part is nan. Nan
+    by itself is equal to nan.
+    """
+    re, im = (np.moveaxis(part, axis, 0) for part in whole_parts(z))
+    lost = [binding.indicator(part, part, NOT_EQUAL) for part in (re, im)]
+    keys = [sign * im, sign * re, of_nan[0] * lost[0] + of_nan[1] * lost[1]]
+    if of_nan[0] == of_nan[1]:  # whichever part it is
+        some = _table.maximum(*lost)
+        keys = [
+            _table.where(some, 0.0, keys[0]),
+            _table.where(some, 0.0, keys[1]),
+            of_nan[0] * some,
+        ]
+    ranks = np.reshape(ranks, (-1, *[1] * (re.ndim - 1)))
+    ranks = np.broadcast_to(ranks, (len(ranks), *re.shape[1:]))
+    found = paired(*ranked_by(keys, ranks, re, im))
+    return np.moveaxis(found, 0, axis)
+
+
 @implements_complex(np.sort)
 def sort(
     a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *, stable: Any = None
 ) -> Any:
     refuse("sort", order=order)
     z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
+    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    if _chooses_anew(z) and z.size:
+        return _ranked(z, axis, np.arange(z.shape[axis]), 1.0, (2.0, 1.0))
     places = np.argsort(binding.strip(z), axis=axis, kind=kind, stable=stable)
     return function_of(np.take_along_axis)(z, places, axis)
 
 
-def _extreme(original: Any, position: Callable[..., Any]) -> None:
+def _extreme(original: Any, position: Callable[..., Any], sign: float, of_nan: float) -> None:
     @implements_complex(original)
     def extreme(
         a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None,
@@ -390,25 +422,55 @@ def _extreme(original: Any, position: Callable[..., Any]) -> None:
         if initial is not None:
             ends = function_of(np.broadcast_to)(joined(initial), (*z.shape[:-1], 1))
             z = function_of(np.concatenate)([z, ends], -1)
-        place = np.expand_dims(position(binding.strip(z), axis=-1), -1)
-        found = function_of(np.take_along_axis)(z, place, -1)[..., 0]
+        if _chooses_anew(z) and z.size:
+            found = _ranked(z, z.ndim - 1, (0,), sign, (of_nan, of_nan))[..., 0]
+        else:
+            place = np.expand_dims(position(binding.strip(z), axis=-1), -1)
+            found = function_of(np.take_along_axis)(z, place, -1)[..., 0]
         return np.expand_dims(found, axes) if keepdims else found
 
 
-_extreme(np.max, np.argmax)
-_extreme(np.min, np.argmin)
-_extreme(np.nanmax, np.nanargmax)
-_extreme(np.nanmin, np.nanargmin)
+_extreme(np.max, np.argmax, -1.0, -1.0)
+_extreme(np.min, np.argmin, 1.0, -1.0)
+_extreme(np.nanmax, np.nanargmax, -1.0, 1.0)
+_extreme(np.nanmin, np.nanargmin, 1.0, 1.0)
+
+
+@implements_complex(np.median)
+def median(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    refuse("median", out=out)
+    z, axes = _axes_last(joined(a), axis)
+    n = z.shape[-1]
+    in_order = sort(z)
+    found = np.mean(in_order[..., (n - 1) // 2 : n // 2 + 1], axis=-1)
+    if n:  # nan comes last
+        last = in_order[..., -1]
+        found = ELEMENTWISE["where"](last != last, last, found)
+    return np.expand_dims(found, axes) if keepdims else found
 
 
 @implements_complex(np.partition)
 def partition(
     a: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None
 ) -> Any:
+    """The order that NumPy's has; where that may be another, a replay is none."""
     refuse("partition", order=order)
     z = joined(a)
-    z, axis = (z.reshape(-1), 0) if axis is None else (z, axis)
-    places = np.argpartition(binding.strip(z), kth, axis=axis, kind=kind)
+    z, axis = (z.reshape(-1), 0) if axis is None else (z, normalize_axis_index(axis, z.ndim))
+    plain = binding.plain_values(z)
+    if binding.depends(z):
+        in_order = np.moveaxis(
+            function_of(np.take_along_axis)(z, np.argsort(plain, axis, kind="stable"), axis),
+            axis,
+            0,
+        )
+        for part in whole_parts(in_order):
+            for how in (LESS, LESS_EQUAL):
+                binding.compare(part[:-1], part[1:], how)
+    places = np.argpartition(plain, kth, axis=axis, kind=kind)
     return function_of(np.take_along_axis)(z, places, axis)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..binding import carries
 from ..operations import table
-from ..operations.complexes import implements_all, implements_complex
+from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.replayed import is_mask
 from ._common import Number, as_number, as_view
@@ -149,4 +149,3 @@ own(
     register=implements,
 )
 own(np, "polyfit", register=implements, written=("x", "y"))
-own(np, "median", register=implements_complex)

@@ -18,10 +18,10 @@ import numpy as np
 
 from .. import binding
 from ..binding import plain_values
-from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
 from ..operations.entered import is_entering
+from ..operations.guards import EQUAL
 from ..operations.primitives import LONG_ARRAY, primitive
 from ._common import Number, as_number, as_view, existing, refuse, unsupported
 from ._reductions import cumprod
@@ -522,6 +522,9 @@ def polymul(a1: Any, a2: Any) -> Number:
     return convolve(_polynomial(a1), _polynomial(a2))
 
 
+NEGLIGIBLE = 1e-8  # NumPy's, for the leading coefficient of what division leaves
+
+
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
     rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
@@ -533,9 +536,13 @@ def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
         quotient.append(factor)
         begin, end = rest[:k], rest[k + len(divisor) :]
         rest = arrays.concatenate([begin, rest[k : k + len(divisor)] - factor * divisor, end])
-    while len(rest) > 1 and np.allclose(value(rest[0]), 0.0, rtol=1e-14):
+    while len(rest) > 1 and abs(rest[0]) <= NEGLIGIBLE:
         rest = rest[1:]
     return arrays.stack(quotient or [np.zeros((), rest.dtype)[()]]), rest
+
+
+def _is_zero(x: Number) -> bool:
+    return bool(binding.compare(abs(x), 0.0, EQUAL, False))
 
 
 @implements(np.roots)
@@ -543,11 +550,13 @@ def roots(p: Any) -> Number:
     p = _polynomial(p)  # they are the eigenvalues of its companion matrix
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    places = np.flatnonzero(np.asarray(value(p)))
-    if len(places) == 0:
+    n = len(p)
+    first = next((k for k in range(n) if not _is_zero(p[k])), n)
+    if first == n:
         return np.array([])
-    at_zero = np.zeros(len(p) - int(places[-1]) - 1)
-    p = p[int(places[0]) : int(places[-1]) + 1]
+    last = next(k for k in reversed(range(n)) if not _is_zero(p[k]))
+    at_zero = np.zeros(n - 1 - last)
+    p = p[first : last + 1]
     if len(p) == 1:
         return at_zero
     divide = complexes.quotient if binding.is_complex_number(p) else np.divide

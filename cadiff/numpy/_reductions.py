@@ -23,7 +23,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
-from ..operations.guards import EQUAL, NOT_EQUAL, held, nans, order
+from ..operations.guards import EQUAL, NOT_EQUAL, fixed, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive
 from ..operations.searches import ranked
@@ -635,7 +635,7 @@ def _picked(rows: Number, ranks: Any) -> Number:
 def _between(low: Number, high: Number, t: Number) -> Number:
     """Linear interpolation from the nearer end, as NumPy does."""
     gap = high - low
-    return _table.where(value(t) >= 0.5, high - gap * (1 - t), low + gap * t)
+    return _table.where(held(t) >= 0.5, high - gap * (1 - t), low + gap * t)
 
 
 def _places(n: Any, q: Number, method: str) -> Number:
@@ -686,12 +686,12 @@ def _quantiles(
     else:
         where = _weighted_places(rows, q, method, _weight_rows(value(weights), x, axes))
     last = np.maximum(count - 1, 0)
-    place = np.asarray(value(where))
-    low = np.clip(np.floor(place), 0, last).astype(np.intp)
+    place = np.asarray(fixed(_table.floor(where)))
+    low = np.clip(place, 0, last).astype(np.intp)
     high = np.where(place < 0, 0, np.minimum(low + 1, last))
     t = _table.clip(where - low, 0.0, 1.0)
     if method == "averaged_inverted_cdf":
-        t = np.where(np.floor(place) == place, 0.5, 1.0)
+        t = np.where(where == place, 0.5, 1.0)
     result = _picked(rows, low)
     if method not in _ELEMENTS:
         result = _between(result, _picked(rows, high), t)
@@ -713,7 +713,7 @@ def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
 
 def _checked_quantiles(q: Any, scale: float) -> Number:
     q = as_number(q) / scale
-    if not np.all((np.asarray(value(q)) >= 0) & (np.asarray(value(q)) <= 1)):
+    if not np.all((held(q) >= 0) & (held(q) <= 1)):
         kind = "Percentiles must be in the range [0, 100]"
         raise ValueError(kind if scale != 1 else "Quantiles must be in the range [0, 1]")
     return q

@@ -99,7 +99,7 @@ def _in_order(x: Number) -> Number:
 class _Call(Rule):
     """One call of a linear map, as the tape keeps it."""
 
-    is_linear = True
+    is_linear = absorbs = True
     is_exact = goes_forward = True
     by_index = None
     operation: linear

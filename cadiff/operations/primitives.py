@@ -95,6 +95,10 @@ class primitive:  # noqa: N801 - a decorator
     # only programs have it.
     loop_rounds = False
 
+    # Whether its rules give zeros for zeros at all points, as elementwise ones do: because no
+    # coefficient in them depends on values.
+    absorbs = False
+
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
 

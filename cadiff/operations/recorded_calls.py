@@ -93,7 +93,7 @@ class Rule:
     @property
     def absorbs(self) -> bool:
         """Whether its derivatives are zeros for zeros, even where a partial is not finite."""
-        return bool(self.operation._is_elementwise)
+        return bool(self.operation.absorbs or self.operation._is_elementwise)
 
     @property
     def goes_forward(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ def _column_pattern(ans: Any, *_: Any) -> str:
 
 
 _taken_along.called, _added_along.called = "sort", "sort"
+_taken_along.absorbs = _added_along.absorbs = True
 _taken_along.loop = ("taken", 0, ALONG_FIRST)
 _added_along.loop, _added_along.loop_takes = ("bincount", 0, ALONG_FIRST), (0, 1)
 _taken_along.defvjp(
@@ -63,6 +65,21 @@ _added_along.defvjp(lambda ans, x, places, length: lambda g: _taken_along(g, pla
 _added_along.defjvp(lambda g, ans, x, places, length: _added_along(g, places, length), None)
 _taken_along.defpattern(_column_pattern)
 _added_along.defpattern(_column_pattern)
+
+
+def ranked_by(keys: Sequence[Any], ranks: Any, *arrays: Any) -> list[Any]:
+    """Of each array the elements along the first axis that have these ranks, found anew.
+
+    The order is that of the last key, of what is equal in it that of the one before, and so on.
+    """
+    every = np.arange(float(binding.shape(keys[0])[0])).reshape(-1, *[1] * (np.ndim(ranks) - 1))
+    every = np.ascontiguousarray(np.broadcast_to(every, binding.shape(keys[0])))
+    places: Any = every
+    for key in keys:
+        in_order = _taken_along(guards.held(key), places)
+        places = _taken_along(places, _places_of_ranks(in_order, every))
+    places = _taken_along(places, np.asarray(ranks, dtype=np.float64))
+    return [_taken_along(x, places) for x in arrays]
 
 
 def ranked(x: Any, ranks: Any) -> Any:

@@ -387,6 +387,44 @@ def test_programs_have_numpys_values_and_sides_of_cuts(name: str) -> None:
     assert program.stats()["recordings"] == 1
 
 
+ORDERED: dict[str, Any] = {
+    "sort": lambda np, z: np.sort(z),
+    "sort of all": lambda np, z: np.sort(z, axis=None),
+    "max": lambda np, z: np.max(z, axis=0),
+    "min": lambda np, z: np.min(z, axis=1, keepdims=True),
+    "max with a bound": lambda np, z: np.max(z, axis=1, initial=1.0 + 1j),
+    "nanmax": lambda np, z: np.nanmax(z),
+    "nanmin": lambda np, z: np.nanmin(z),
+    "ptp": lambda np, z: np.ptp(z, axis=0),
+    "median": lambda np, z: np.median(z, axis=0),
+    "median of all": lambda np, z: np.median(z, axis=(0, 1), keepdims=True),
+    "partition": lambda np, z: np.partition(z, 2),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_programs_put_numbers_in_order_anew(name: str) -> None:
+    """With ties of real parts, of both, and with nan in either; the first of equal ones counts."""
+    f, rng = ORDERED[name], numpy.random.default_rng(0)
+
+    def total(z: Any) -> Any:
+        found = f(np, z)
+        return np.sum(np.real(found) * 2.5) - np.sum(np.imag(found) ** 2)
+
+    program, gradient = cadiff.compile(lambda z: f(np, z)), cadiff.compile(total).grad
+    for k in range(6):
+        z = rng.integers(-2, 3, (3, 4)) + 1j * rng.integers(-2, 3, (3, 4))
+        if k % 2:
+            z.real[rng.random((3, 4)) < 0.2] = rng.choice([numpy.nan, numpy.inf])
+            z.imag[rng.random((3, 4)) < 0.2] = numpy.nan
+        with numpy.errstate(invalid="ignore"):
+            numpy.testing.assert_array_equal(program(z), f(numpy, z))
+            numpy.testing.assert_allclose(gradient(z), cadiff.grad(total)(z))
+    if name != "partition":  # whose order is NumPy's
+        assert frames_of(lambda: gradient(z)) == []
+        assert program.stats()["recordings"] <= 3 and program.stats()["eager"] == 0
+
+
 def test_programs_see_changes_of_complex_constants() -> None:
     state = {"w": numpy.array([1j, 2.0])}
     program = cadiff.compile(lambda x: np.sum(abs(x * state["w"]) ** 2))
