@@ -307,6 +307,8 @@ def advice() -> str:
     global n_refused
     n_refused += 1
     user, inner = _found(sys._getframe(1))
+    if user is not None and _is_scipys(user):  # f itself
+        inner = [user, *inner]
     if inner:
         found = _of_library(inner)
     else:
@@ -314,6 +316,25 @@ def advice() -> str:
     if not found or "cadiff.value(v)" in found:
         return found
     return f"{found}, or cadiff.value(v) for the value"
+
+
+def has_own() -> bool:
+    """Whether a function of SciPy's asks for the elements of an array that this package has, too.
+
+    It would compute with one number after the other.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _module_of(frame).startswith("scipy."):
+        if _is_scipys(frame):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_scipys(frame: FrameType) -> bool:
+    """Whether it runs a function of SciPy's that this package has, too."""
+    name = _public(frame) if _module_of(frame).startswith("scipy.") else ""
+    return name.startswith("scipy.") and _is_own(_attribute(f"cadiff.{name}"))
 
 
 def _of_library(frames: list[FrameType]) -> str:

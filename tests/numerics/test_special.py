@@ -375,6 +375,21 @@ def test_reductions(name: str, shape: tuple[int, ...], axis: Any) -> None:
     agree_to_second_order(lambda x: f(x, axis=axis), x)
 
 
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_scipys_own_is_refused(name: str) -> None:
+    """It would compute in Python, with one number after the other."""
+    x, f = np.array([0.5, 2.0]), getattr(sp, name)
+    for ask in (
+        lambda: cadiff.grad(lambda x: np.sum(f(x)))(x),
+        lambda: cadiff.jvp(f, (x,), (x,)),
+        lambda: cadiff.compile(lambda x: np.sum(f(x))).grad(x),
+        lambda: cadiff.vjp(f, x),
+    ):
+        with pytest.raises(TypeError, match=f"write cadiff.scipy.special.{name},"):
+            ask()
+    assert np.array_equal(cadiff.grad(lambda y: np.sum(y) + np.sum(f(x)))(x), np.ones(2))
+
+
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_weighted_logsumexp(keepdims: bool) -> None:
     rng = np.random.default_rng(0)

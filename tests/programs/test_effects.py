@@ -25,14 +25,14 @@ def test_f_is_run_once_where_it_is_run_as_it_is() -> None:
 
     def f(x: Any) -> Any:
         calls.append(len(calls))
-        distinct = cnp.unique(x)  # which cannot be replayed
+        others = x[~cnp.isin(x, 2.0)]  # which cannot be replayed
         if len(calls) > 1:
             raise TypeError("of f's own")
-        return cnp.sum(distinct)
+        return cnp.sum(others)
 
     program = cadiff.compile(f)
-    with pytest.warns(RuntimeWarning, match="unique"):
-        assert program(np.ones(3)) == 1.0
+    with pytest.warns(RuntimeWarning, match="isin"):
+        assert program(np.ones(3)) == 3.0
     assert len(calls) == 1  # what it gave when it was recorded is what the call gives
     with pytest.raises(TypeError, match="own"):
         program(np.ones(3))

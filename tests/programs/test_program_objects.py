@@ -148,7 +148,6 @@ def test_nan_check_looks_into_programs() -> None:
 
 
 OBSTACLES: dict[str, Function] = {
-    "unique": lambda x: cnp.sum(cnp.unique(x) ** 3),
     "isin": lambda x: cnp.sum(cnp.isin(x, [1.0, 2.0]) * x**3),
     "signbit": lambda x: cnp.sum(cnp.where(cnp.signbit(x), x, x**3)),
     "root": lambda x: x[1] * cadiff.root(lambda y: y**3 + y - x[0] ** 2, 1.0),

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*runs its function as it is:Run
 # What no recording can be replayed of.
 BODIES: dict[str, Callable[[Any, list[Any]], Any]] = {
     "values that are read": lambda x, log: x[0] * float(cadiff.value(x[1])),
-    "values that are looked at": lambda x, log: cnp.sum(np.unique(x) ** 2),
+    "values that are looked at": lambda x, log: cnp.sum(x[~cnp.isin(x, 0.123)] ** 2),
     "a container that is changed": lambda x, log: log.append(2) or x[1] ** 2 * len(log),
 }
 
@@ -139,7 +139,7 @@ def test_a_container_is_changed_whatever_else_there_is() -> None:
 
     def fills(x: Any, items: dict[str, Any]) -> Any:
         items["sum"] = 1.0
-        return cnp.sum(np.unique(x)) * len(items)
+        return cnp.sum(x[~cnp.isin(x, 0.123)]) * len(items)
 
     items: tuple[list[float], list[float]] = ([1.0], [1.0])
     program = cadiff.compile(appends)

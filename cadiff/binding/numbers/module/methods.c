@@ -405,7 +405,7 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
     }
     PyObject *plain = cad_constant_value(self);
     if (plain == Py_None) {
-        Py_SETREF(plain, cad_elements(self));
+        Py_SETREF(plain, cad_refuse_elements(self) < 0 ? NULL : cad_elements(self));
     }
     if (plain != NULL && !PyArray_Check(plain)) { /* of a view of no axes */
         Py_SETREF(plain, PyArray_FROM_O(plain));

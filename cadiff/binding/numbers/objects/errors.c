@@ -54,8 +54,20 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
     return -1;
 }
 
-void cad_register_advice(PyObject *function) {
+void cad_register_advice(PyObject *function, PyObject *has_own) {
     Py_XSETREF(cad_state.advice, Py_NewRef(function));
+    Py_XSETREF(cad_state.has_own, Py_NewRef(has_own));
+}
+
+int cad_refuse_elements(PyObject *self) {
+    PyObject *found =
+        cad_state.has_own == NULL ? Py_NewRef(Py_False) : PyObject_CallNoArgs(cad_state.has_own);
+    const int is_refused = found == NULL ? -1 : PyObject_IsTrue(found);
+    Py_XDECREF(found);
+    if (is_refused > 0) {
+        cad_refuse_conversion(self);
+    }
+    return is_refused == 0 ? 0 : -1;
 }
 
 PyObject *cad_refuse_conversion(PyObject *self) {
