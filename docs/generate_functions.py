@@ -73,8 +73,7 @@ the second derivative, since the kink comes first: write `z.real**2 + z.imag**2`
 
 Programs replay all functions but those below, for which f is run as it is, with a warning. The
 shapes of their results, or what they choose, follow from values in ways that no guard tells:
-`isin`, `linalg.cond` but for the 2-norm, `svd` of a hermitian
-matrix, `scipy.linalg.qr` with pivoting, `scipy.linalg.eigh` of two matrices.
+`isin`, `linalg.cond` but for the 2-norm, `svd` of a hermitian matrix.
 
 ## Products with sparse matrices, and other libraries
 

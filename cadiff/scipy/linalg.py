@@ -351,6 +351,31 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[An
     return rows if p_indices else np.eye(n)[rows], lower, upper
 
 
+@partial(on_matrices, real=(True,))
+def _pivots(a: Any) -> Any:
+    """Which column comes where in a QR factorisation with pivoting, as floats."""
+    return scipy.linalg.qr(a, mode="r", pivoting=True)[1].astype(float)
+
+
+def _stage(name: str, function: str, kinds: str) -> Any:
+    """A kernel around one of LAPACK's functions, for real matrices, as SciPy has it."""
+    found = getattr(cython_lapack, "__pyx_capi__", {}).get(function)
+    return None if found is None else ((name, found), kinds)
+
+
+def _pivots_loops(is_complex: bool, a: Any) -> Any:
+    stage = _stage("pivots_of_columns", "dgeqp3", "d->d")
+    if is_complex or stage is None:
+        return None
+    return Loops("(m,n)->(n)", ((stage, "ap"),), ("a", "p"))
+
+
+_pivots.called = "qr"
+_pivots.calls_lapack(_pivots_loops)
+_pivots.defvjp(None)
+_pivots.defjvp(None)
+
+
 @called_as(scipy.linalg.qr, a=matrix)
 def qr(a: Any, mode: str, pivoting: bool) -> Any:
     """The factorisation a = q @ r; see `cadiff.numpy.linalg.qr`. Mode "raw" is not supported."""
@@ -359,7 +384,7 @@ def qr(a: Any, mode: str, pivoting: bool) -> Any:
         raise TypeError(f'qr has derivatives in modes "full", "r", "economic", not {mode!r}')
     order: tuple[Any, ...] = ()
     if pivoting:
-        order = (scipy.linalg.qr(value(a), mode="r", pivoting=True)[1],)
+        order = (_guards.fixed(_pivots(a)).astype(np.int32),)
         a = a[:, order[0]]
     q, r = of_numpy.qr(a, modes[mode])
     return ((r,) if mode == "r" else (q, r)) + order
@@ -418,12 +443,11 @@ def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> An
     """What programs call: the drivers of NumPy's and, of real matrices, of SciPy's eigh."""
     if driver == "evd":
         return lapack.eigh(is_complex, lower)
-    evr = getattr(cython_lapack, "__pyx_capi__", {}).get("dsyevr")
-    if is_complex or driver not in (None, "evr") or evr is None:
-        return None
     kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
-    stages = ((((kernel, evr), "d->dd"), "awv"),)
-    return Loops("(n,n)->(n),(n,n)", stages, ("a", "w", "v"))
+    stage = _stage(kernel, "dsyevr", "d->dd")
+    if is_complex or driver not in (None, "evr") or stage is None:
+        return None
+    return Loops("(n,n)->(n),(n,n)", ((stage, "awv"),), ("a", "w", "v"))
 
 
 _eigh.calls_lapack(_eigh_loops)
@@ -462,6 +486,26 @@ def eigh(
     return results[0] if eigvals_only else results
 
 
+@on_matrices
+def _of_pair(a: Any, b: Any, *, lower: bool) -> Any:
+    """The eigenvectors of two matrices, of which the signs, or phases, are wanted."""
+    return scipy.linalg.eigh(a, b, lower=lower)[1]
+
+
+def _of_pair_loops(is_complex: bool, a: Any, b: Any, lower: bool) -> Any:
+    name = "vectors_of_pair_of_lower" if lower else "vectors_of_pair_of_upper"
+    stage = _stage(name, "dsygvd", "dd->d")
+    if is_complex or stage is None:
+        return None
+    return Loops("(n,n),(n,n)->(n,n)", ((stage, "abv"),), ("a", "b", "v"))
+
+
+_of_pair.called = "eigh"
+_of_pair.calls_lapack(_of_pair_loops)
+_of_pair.defvjp(None, None)
+_of_pair.defjvp(None, None)
+
+
 def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any, ...]:
     """By the triangle l with b = l @ H(l), the problem of inv(l) @ a @ inv(H(l))."""
     l = factor.cholesky(b, upper=not lower)  # noqa: E741
@@ -472,9 +516,8 @@ def _eigh_of_pair(a: Any, b: Any, lower: bool, eigvals_only: bool) -> tuple[Any,
         return (factor.eigvalsh(single),)
     w, v = factor.eigh(single)
     v = solve_triangle(l, v, lower=True, adjoint=True)
-    scipys = scipy.linalg.eigh(value(a), value(b), lower=lower)[1]
-    turn = np.sum(np.conj(value(v)) * scipys, axis=-2, keepdims=True)
-    return w, v * (turn / np.abs(turn))
+    turn = np.sum(conjugate(_guards.held(v)) * _of_pair(a, b, lower=lower), axis=-2, keepdims=True)
+    return w, v * (turn / abs(turn))
 
 
 @implements_all(scipy.linalg.eigvalsh)

@@ -292,12 +292,16 @@ typedef void Syevr(char *job, char *range, char *triangle, int *n, double *a, in
                    double *w, double *z, int *z_step, int *support, double *work, int *n_work,
                    int *whole_work, int *n_whole_work, int *info);
 
-static void transpose_to(double *to, const double *from, size_t n) {
-    for (size_t i = 0; i < n; i++) {
+static void transpose(double *to, const double *from, size_t m, size_t n) {
+    for (size_t i = 0; i < m; i++) {
         for (size_t j = 0; j < n; j++) {
-            to[i * n + j] = from[j * n + i];
+            to[j * m + i] = from[i * n + j];
         }
     }
+}
+
+static void transpose_to(double *to, const double *from, size_t n) {
+    transpose(to, from, n, n);
 }
 
 /* A call with work[0] and whole_work[0] for all work there is asks how much there should be. */
@@ -347,4 +351,87 @@ void cad_eigh_by_evr_of_upper(char **arguments, const ptrdiff_t *dims, const ptr
                               void *data) {
     (void)steps;
     eigh_by_evr(arguments, dims, data, 'U');
+}
+
+typedef void Sygvd(int *type, char *job, char *triangle, int *n, double *a, int *a_step, double *b,
+                   int *b_step, double *w, double *work, int *n_work, int *whole_work,
+                   int *n_whole_work, int *info);
+
+static void vectors_of_pair(char **arguments, const ptrdiff_t *dims, void *data, char triangle) {
+    const size_t n = (size_t)dims[1], size = n * n;
+    double *const v = (double *)arguments[2];
+    Sygvd *run;
+    char job = 'V';
+    int type = 1, rows = (int)n, info = 0, n_work = -1, n_whole = -1, least_whole = 0;
+    double least = 0.0;
+    memcpy(&run, &data, sizeof run);
+    run(&type, &job, &triangle, &rows, v, &rows, v, &rows, v, &least, &n_work, &least_whole,
+        &n_whole, &info);
+    n_work = (int)least, n_whole = least_whole;
+    double *const room = cad_memory_resize(NULL, 2 * size + n + (size_t)n_work, sizeof(double));
+    int *const whole = cad_memory_resize(NULL, (size_t)n_whole, sizeof(int));
+    int is_found = room != NULL && whole != NULL;
+    if (is_found) {
+        double *const b = room + size, *const w = b + size;
+        transpose(room, (const double *)arguments[0], n, n);
+        transpose(b, (const double *)arguments[1], n, n);
+        run(&type, &job, &triangle, &rows, room, &rows, b, &rows, w, w + n, &n_work, whole,
+            &n_whole, &info);
+        transpose(v, room, n, n);
+        is_found = info == 0;
+    }
+    if (!is_found) {
+        *v = NAN;
+    }
+    cad_memory_free(room);
+    cad_memory_free(whole);
+}
+
+void cad_vectors_of_pair_of_lower(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                                  void *data) {
+    (void)steps;
+    vectors_of_pair(arguments, dims, data, 'L');
+}
+
+void cad_vectors_of_pair_of_upper(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                                  void *data) {
+    (void)steps;
+    vectors_of_pair(arguments, dims, data, 'U');
+}
+
+/* --- pivots --- */
+
+typedef void Geqp3(int *m, int *n, double *a, int *a_step, int *pivots, double *factors,
+                   double *work, int *n_work, int *info);
+
+void cad_pivots_of_columns(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                           void *data) {
+    const size_t m = (size_t)dims[1], n = (size_t)dims[2];
+    double *const p = (double *)arguments[1];
+    Geqp3 *run;
+    int rows = (int)m, columns = (int)n, info = 0, n_work = -1;
+    double least = 0.0;
+    (void)steps;
+    memcpy(&run, &data, sizeof run);
+    int *const pivots = cad_memory_zeroed(n, sizeof(int));
+    if (pivots != NULL) {
+        run(&rows, &columns, p, &rows, pivots, p, &least, &n_work, &info);
+        n_work = (int)least;
+    }
+    double *const room =
+        cad_memory_resize(NULL, m * n + n + (size_t)(n_work > 0 ? n_work : 0), sizeof(double));
+    const int has_room = pivots != NULL && room != NULL;
+    if (has_room) {
+        double *const factors = room + m * n;
+        transpose(room, (const double *)arguments[0], m, n);
+        run(&rows, &columns, room, &rows, pivots, factors, factors + n, &n_work, &info);
+        for (size_t k = 0; k < n; k++) {
+            p[k] = pivots[k] - 1;
+        }
+    }
+    if (!has_room || info != 0) {
+        *p = NAN;
+    }
+    cad_memory_free(pivots);
+    cad_memory_free(room);
 }

@@ -17,6 +17,9 @@ const CadStackKernel cad_stack_kernels[] = {
            cad_pseudo_inverse_of_complex, 0)
     LISTED("eigh_by_evr_of_lower", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_lower, 0)
     LISTED("eigh_by_evr_of_upper", "(n,n)->(n),(n,n)", cad_eigh_by_evr_of_upper, 0)
+    LISTED("vectors_of_pair_of_lower", "(n,n),(n,n)->(n,n)", cad_vectors_of_pair_of_lower, 0)
+    LISTED("vectors_of_pair_of_upper", "(n,n),(n,n)->(n,n)", cad_vectors_of_pair_of_upper, 0)
+    LISTED("pivots_of_columns", "(m,n)->(n)", cad_pivots_of_columns, 0)
     CAD_KERNELS_OF_ROWS(LISTED)
     {NULL, NULL, NULL, 0},
 };

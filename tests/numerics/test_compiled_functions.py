@@ -23,6 +23,7 @@ import cadiff.scipy.fft
 import cadiff.scipy.linalg
 import cadiff.scipy.special
 import cadiff.scipy.stats
+from benchmarks import functions
 
 from ..helpers import cases_fft, cases_linalg, cases_numpy, cases_special, cases_stats
 from ..helpers.derivatives import Case, as_tuple, named
@@ -37,9 +38,8 @@ def quiet() -> Iterator[None]:
         yield
 
 
-# What is still run as it is, by the reasons that programs give.
-READS = ["eigh", "qr"]
-PLAIN = ("max or min", "sqrtm")
+# What is still run as it is, by the reasons that programs give: rules that take plain numbers.
+PLAIN = ("sqrtm",)
 
 # Patterns that hold more entries than can differ from 0: of all numbers of each matrix, where
 # triangles are all there is; and where terms cancel, or a derivative is 0 wherever there is one.
@@ -53,10 +53,10 @@ LOOSE = (
 # Matrices with zeros here and there: of what is padded, of spectra that are real or halves, of
 # frequencies at which a wave is 0.
 TRANSFORMS = re.compile(r"(i?[rh]*fft|i?d[cs]t)[2n]?\b")
-# Functions whose replays call Python, by first words of cases: what SciPy has its own drivers of
-# LAPACK for, or algorithms in Python;
+# Functions whose replays call Python, by first words of cases: Schur decompositions by LAPACK, and
+# what SciPy makes of them in Python;
 CALL_PYTHON = {
-    *("logm", "solve_sylvester", "solve_continuous_lyapunov"),
+    *("logm", "sqrtm", "solve_sylvester", "solve_continuous_lyapunov"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }
@@ -88,9 +88,8 @@ def check_known(program: Any, most: int) -> None:
     """Run as it is only for the reasons that are known, or so many times."""
     stats = program.stats()
     for obstacle in stats["obstacles"]:
-        reads = [f"{name} reads values" for name in READS]
         plain = [f"a rule of {name} takes plain numbers" for name in PLAIN]
-        assert any(reason in obstacle for reason in [*reads, *plain]), obstacle
+        assert any(reason in obstacle for reason in plain), obstacle
     assert stats["obstacles"] or stats["eager"] <= most
 
 
@@ -173,10 +172,10 @@ def test_functions_of_numpy_and_scipy(case: Case, module: Any) -> None:
         check_same(of_number.hessian(*point, argnums=nums), hessian, 1e-6)
         dense = as_matrix(hessian, point)
         check_entries(of_number.sparse_hessian(*point, argnums=nums), dense, 1e-6)
-    if not (program.stats()["obstacles"] or of_number.stats()["obstacles"]):
-        replays = program, of_number.value_and_grad, of_number.hessian
-        called = [calls_python(functools.partial(replay, *point)) for replay in replays]
-        assert may_call_python(case) or not any(called)
+    if not may_call_python(case):
+        for replay in (program, of_number.value_and_grad):
+            assert frames_of(functools.partial(replay, *point)) == []
+        assert not calls_python(functools.partial(of_number.hessian, *point))
     # Its rule chooses by cotangents, and meets others than ones.
     most = 4 if case.name.startswith("svd full") else 1
     check_known(program, most)
@@ -204,6 +203,15 @@ def test_special_functions(name: str) -> None:
             check_same(program.grad(x, others), cadiff.grad(f)(x, others), 1e-12)
             check_same(program.hessian(x, others), cadiff.hessian(f)(x, others), 1e-11)
         assert not program.stats()["obstacles"]
+
+
+def test_replays_run_no_python() -> None:
+    """Of all that `python -m benchmarks.functions` asks, but for what is tested above."""
+    of = functions.of_rows, functions.of_special, functions.of_distributions, functions.of_complex
+    with numpy.errstate(all="ignore"):
+        for entry in (entry for entries in of for entry in entries()):
+            calls = functions.calls_of(entry, next(entry.args(0)))
+            assert frames_of(calls.compiled) == [], (entry.function, entry.case)
 
 
 INFINITE_SLOPES = {
