@@ -41,6 +41,8 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
     ctypedef struct PyFunctionObject:
         PyObject *func_dict
+    PyObject *const *items_of_list "PySequence_Fast_ITEMS"(list items)
+    PyObject *const *items_of_tuple "PySequence_Fast_ITEMS"(tuple items)
     object PyObject_GenericGetDict(object item, void *context)
 
 
@@ -129,6 +131,11 @@ cdef object held(object value, object released, int depth=0):
         return value
 
 
+cdef inline bint are_same(PyObject *const *items, PyObject *const *kept, Py_ssize_t n) noexcept:
+    """Whether each of n objects is the very one that was kept, as mostly all of them are."""
+    return n == 0 or memcmp(items, kept, n * sizeof(PyObject *)) == 0
+
+
 cdef bint is_same(object now, object kept, int depth=0) except -1:
     """Whether a value does for a recording what another one did. No code of the user's runs."""
     cdef Py_ssize_t k
@@ -152,7 +159,11 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
     if kind is int or kind is str or kind is bytes:
         return now == kept
     if kind is tuple:
-        if PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(kept) or depth == DEEP:
+        if PyTuple_GET_SIZE(now) != PyTuple_GET_SIZE(kept):
+            return False
+        if are_same(items_of_tuple(now), items_of_tuple(kept), PyTuple_GET_SIZE(now)):
+            return True
+        if depth == DEEP:
             return False
         for k in range(PyTuple_GET_SIZE(now)):
             if not is_same(
@@ -466,6 +477,8 @@ cdef class Place:
         cdef object item
         if PyList_GET_SIZE(items) != n:
             return False
+        if are_same(items_of_list(items), items_of_tuple(kept), n):
+            return True
         for k in range(n):
             if k >= PyList_GET_SIZE(items):
                 return False
