@@ -45,7 +45,7 @@ cdef extern from "numbers/objects/threads.h":
     int cad_return_to_tape(object before) except -1
 
 cdef enum SweepKind:
-    PULL, PUSH, SECOND
+    PULL, PULL_ONTO, PUSH, SECOND, N_SWEEPS
 
 cdef enum:
     MOST_CHOICES = 32  # of inputs that carry derivatives, for one recording
@@ -81,14 +81,15 @@ cdef CadSlot *name(int64_t slot, const int64_t *lengths, const int64_t *strides,
 
 
 cdef const double *give(double *at, const int64_t *lengths, const int64_t *strides, int64_t ndim,
-                        const double *terms) noexcept nogil:
-    """Add terms to the numbers of a view in order; answers where the next ones stand."""
+                        const double *terms, bint instead) noexcept nogil:
+    """Add terms to the numbers of a view in order, or write them `instead`; answers where the next
+    ones stand."""
     cdef int64_t i
     if ndim == 0:
-        at[0] += terms[0]
+        at[0] = terms[0] if instead else at[0] + terms[0]
         return terms + 1
     for i in range(lengths[0]):
-        terms = give(at + i * strides[0], lengths + 1, strides + 1, ndim - 1, terms)
+        terms = give(at + i * strides[0], lengths + 1, strides + 1, ndim - 1, terms, instead)
     return terms
 
 
@@ -409,7 +410,8 @@ cdef class ActiveProgram(DirectRule):
     cdef TapeProgram pulled     # inputs, cotangents -> cotangents of what is active
     cdef TapeProgram pushed     # inputs, tangents of what is active -> outputs, their tangents
     cdef Code second      # the same of `pulled`, by all its inputs that move
-    cdef bint are_made[3] # the codes of these sweeps
+    cdef Code onto        # the same, added to what has arrived before, in the order of a sweep
+    cdef bint are_made[<int>N_SWEEPS] # the codes of these sweeps
     cdef MatrixPlan plan  # inputs -> the Jacobian, by rows
     cdef tuple every_entry # of the Jacobian, where another branch has other ones
 
@@ -467,6 +469,13 @@ cdef class ActiveProgram(DirectRule):
                     )
         return self.second
 
+    cdef Code backwards_onto(self):
+        if self.onto is None:
+            with Making(self.whole.graph):
+                if self.onto is None:
+                    self.onto = self.whole.graph.pull_onto_code(self.ranges)
+        return self.onto
+
     cdef Code code_of(self, SweepKind sweep):
         """What carries the entry out in a sweep. It is made when the first one comes by, which must
         not meet what rules of steps record then."""
@@ -483,6 +492,8 @@ cdef class ActiveProgram(DirectRule):
     cdef Code find_code(self, SweepKind sweep):
         if sweep == PULL:
             return self.backwards().value()
+        if sweep == PULL_ONTO:
+            return self.backwards_onto()
         return self.forwards().value() if sweep == PUSH else self.backwards_along()
 
     cdef int note_guards(self, CadTape *tape, CadSlot slot) except -1:
@@ -504,7 +515,10 @@ cdef class ActiveProgram(DirectRule):
         ))
 
     cdef int pull_here(self, CadTape *tape, size_t index) except -1:
-        cdef Code code = self.code_of(PULL)
+        """Of a graph that keeps to what was recorded, terms are added one by one to what operands
+        have received before: cotangents are those of the function to the last bit."""
+        cdef bint is_onto = self.whole.graph.keeps_order() and self.are_apart(tape, index)
+        cdef Code code = self.code_of(PULL_ONTO if is_onto else PULL)
         cdef CadSlot out = tape.entries[index].out
         cdef size_t n = self.whole.n_outputs
         cdef double *room = code.take_room()
@@ -513,10 +527,12 @@ cdef class ActiveProgram(DirectRule):
         cdef long missed = -1
         cad_tape_read_adjoints(tape, out, out + n, place)
         if any_of(place, n):
+            if is_onto:
+                self.take_received(tape, index, place + n)
             missed = carry(tape, code, room)
             if missed == -1:
                 cad_program_read(code.program, room, results)
-                self.add(tape, index, NULL, results)
+                self.add(tape, index, NULL, results, is_onto)
         code.give_back(room)
         return 0 if self.is_met(missed) else pull_rule(tape, index, self.whole.otherwise)
 
@@ -535,9 +551,57 @@ cdef class ActiveProgram(DirectRule):
             )
         return True
 
+    cdef bint are_apart(self, CadTape *tape, size_t index) noexcept:
+        """Whether no number is an active operand in two ways."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef int64_t *others
+        cdef CadOperand *operand
+        cdef CadOperand *other
+        cdef Py_ssize_t k, i
+        cdef int64_t low, high, begin, end
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if not self.is_active(k):
+                continue
+            bounds(operand, &low, &high)
+            for i in range(operand.ndim):
+                if operand.shape_and_strides[i] > 1 and (
+                    operand.shape_and_strides[operand.ndim + i] == 0
+                ):
+                    return False
+            others = place
+            for i in range(k + 1, <Py_ssize_t>len(self.active)):
+                other = cad_next_operand(&others)
+                if self.is_active(i):
+                    bounds(other, &begin, &end)
+                    if low <= end and begin <= high:
+                        return False
+        return True
+
+    cdef void take_received(self, CadTape *tape, size_t index, double *numbers) noexcept:
+        """The cotangents that active operands have received so far."""
+        cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
+        cdef int64_t *place = cad_plan_extra(plan) + 2
+        cdef CadOperand *operand
+        cdef Py_ssize_t k
+        cdef int64_t low, high
+        for k in range(<Py_ssize_t>len(self.active)):
+            operand = cad_next_operand(&place)
+            if not self.is_active(k):
+                continue
+            bounds(operand, &low, &high)
+            if high < low:
+                continue
+            cad_tape_prepare_adjoints(tape, low, high)
+            numbers = take(
+                cad_tape_adjoints(tape, operand.slot) + operand.slot, operand.shape_and_strides,
+                operand.shape_and_strides + operand.ndim, operand.ndim, numbers,
+            )
+
     cdef void add(self, CadTape *tape, size_t index, const CadAlong *along,
-                  const double *terms) noexcept:
-        """Add cotangents to the adjoints of the operands."""
+                  const double *terms, bint instead=False) noexcept:
+        """Add cotangents to the adjoints of the operands; `instead`: write them there."""
         cdef CadPlan *plan = cad_tape_plan(tape, tape.entries[index])
         cdef int64_t *place = cad_plan_extra(plan) + 2
         cdef CadOperand *operand
@@ -556,7 +620,7 @@ cdef class ActiveProgram(DirectRule):
                 cad_array_prepare(tape, along, low, high)
             terms = give(
                 cad_tape_adjoints(tape, operand.slot) + operand.slot, operand.shape_and_strides,
-                operand.shape_and_strides + operand.ndim, operand.ndim, terms,
+                operand.shape_and_strides + operand.ndim, operand.ndim, terms, instead,
             )
 
     cdef void lanes(self, CadTape *tape, size_t index, CadLanes lanes, size_t lane,
@@ -578,7 +642,7 @@ cdef class ActiveProgram(DirectRule):
                 strides[i] = operand.shape_and_strides[operand.ndim + i] * <int64_t>lanes.count
             at = lanes.data + (operand.slot - lanes.base) * <int64_t>lanes.count + lane
             if back:
-                terms = give(at, operand.shape_and_strides, strides, operand.ndim, terms)
+                terms = give(at, operand.shape_and_strides, strides, operand.ndim, terms, False)
             else:
                 numbers = take(at, operand.shape_and_strides, strides, operand.ndim, numbers)
 

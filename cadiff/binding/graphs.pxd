@@ -45,6 +45,10 @@ cdef class Graph:
     cdef CadOutcome *own_guards          # those that stand in the graph only while it is asked
     cdef Py_ssize_t kept_steps
 
+    cdef inline bint keeps_order(self) noexcept:
+        """Whether all is computed as it was recorded, and cotangents are added as a sweep does."""
+        return not self.graph.optimize
+
     cdef void take_guards(self) noexcept
     cdef int keep(self) except -1
     cdef Ids elements(self, which)

@@ -608,6 +608,14 @@ cdef class Graph:
             seeds = self.more_inputs(outputs.n)
             return self.code([seeds], [outputs, self.pulled(outputs, seeds, wrt)])
 
+    def pull_onto_code(self, which):
+        """inputs, cotangents of the outputs, former cotangents of some inputs -> these, with what
+        is added to them."""
+        cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds
+        with Making(self):
+            seeds = self.more_inputs(outputs.n + wrt.n)
+            return self.code([seeds], [self.pulled(joined_ids([outputs, wrt]), seeds, wrt)])
+
     def pull_graph(self, which):
         """inputs, cotangents of the outputs -> cotangents of some inputs, as a graph of its own."""
         cdef Ids outputs = self.all_outputs(), wrt = self.elements(which), seeds

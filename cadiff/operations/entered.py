@@ -70,7 +70,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
                 others = (getattr(step.rule, "rounds_otherwise", False) for step in graph.steps)
                 if any(code.calls_python for code in codes) or any(others):
                     return None
-                if not _agree(codes[0], values, atoms):
+                if not _agree(codes[0], values, [binding.strip(atom) for atom in atoms]):
                     return None
                 given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
                 name = getattr(function, "__name__", "function")
@@ -81,6 +81,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
                 made = program, partial(_restored, kind, hidden if any(hidden) else None)
             del out
             atoms.clear()
+        if made is not None and not _agree_in_pull(codes[1], values, call, results):
+            return None
     except Exception:  # what it is will be seen where the function runs
         return None
     finally:
@@ -88,11 +90,21 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
     return made
 
 
-def _agree(code: Any, values: Sequence[Number], atoms: Sequence[Number]) -> bool:
-    """Whether what is to stand for the function has its values to the last bit, at this point."""
-    found = code.run(_in_a_row(values))
-    wanted = _in_a_row([binding.strip(atom) for atom in atoms])
-    return isinstance(found, np.ndarray) and np.array_equal(found, wanted, equal_nan=True)
+def _agree(code: Any, values: Sequence[Number], wanted: Sequence[Number]) -> bool:
+    """Whether the last numbers that a program gives are these, to the last bit."""
+    found, row = code.run(_in_a_row(values)), _in_a_row(wanted)
+    return isinstance(found, np.ndarray) and np.array_equal(
+        found[len(found) - len(row) :], row, equal_nan=True
+    )
+
+
+def _agree_in_pull(
+    code: Any, values: Numbers, call: _Call, results: Sequence[tuple[int, ...]]
+) -> bool:
+    """Whether cotangents, too, are those of the function, as far as one point tells."""
+    cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
+    pulled = call.pull(values, None, cotangents)
+    return _agree(code, [*values, *cotangents], pulled)
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:

@@ -222,7 +222,8 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
 
 /* The first number of the record that is there already, or is made now. */
 static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
-    if (!is_looked_up(record)) {
+    const int is_apart = graph->keeps_apart && record->kind != CAD_RECORD_CONSTANT;
+    if (is_apart || !is_looked_up(record)) {
         return append(graph, record);
     }
     if (!has_place(graph)) {

@@ -156,6 +156,7 @@ typedef struct CadGraph {
     size_t n_known;
     size_t recent;         /* the run that was looked up last */
     int optimize;          /* else every operation is carried out as it was recorded */
+    int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
     int compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
     void *owner;

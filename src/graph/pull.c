@@ -10,7 +10,7 @@ enum { LONG_LIST = 32 };
 
 /* What an array has received as a whole. */
 typedef struct Contribution {
-    size_t next; /* to the same array, counted from 1; 0: there is none */
+    size_t next; /* the one that came next to the same array, counted from 1; 0: none has */
     enum { ALONG_VIEW, AT_PLACES, AT_INDICES } way;
     CadDerivatives source; /* along a view its first number alone counts */
     CadId target; /* the first number that it goes to; AT_PLACES the one that places count from */
@@ -25,7 +25,8 @@ typedef struct Pull {
     CadActive active;
     CadId *cotangents; /* of numbers by themselves, CAD_NO_ID where nothing has arrived */
     uint8_t *have_any; /* whether anything has arrived at a number of a record by itself */
-    size_t *latest;    /* of each record: the latest contribution, counted from 1, or 0 */
+    /* Of each record: the first and the latest contribution, counted from 1, or 0. */
+    size_t *first, *latest;
     Contribution *contributions;
     size_t n_contributions, contribution_capacity;
     int64_t *words;
@@ -41,28 +42,88 @@ static int is_active(const Pull *p, CadId id) {
 
 /* --- accumulating --- */
 
-static void accumulate(Pull *p, CadId id, CadId cotangent) {
-    CadId *place = &p->cotangents[id];
-    if (cad_graph_is(p->graph, cotangent, 0.0)) {
-        return;
-    }
-    p->have_any[cad_graph_record_of(p->graph, id)] = 1;
-    *place = *place == CAD_NO_ID
-                 ? cotangent
-                 : cad_graph_apply(p->graph, CAD_OP_add, *place, cotangent, cotangent);
-}
-
-static void contribute(Pull *p, Contribution given) {
+static void put_last(Pull *p, uint32_t i, Contribution given) {
     const CadStatus status = cad_memory_grow((void **)&p->contributions, &p->contribution_capacity,
                                              p->n_contributions + 1, sizeof *p->contributions);
     if (status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
         return;
     }
-    size_t *latest = &p->latest[cad_graph_record_of(p->graph, given.target)];
-    given.next = *latest;
-    p->contributions[p->n_contributions] = given;
-    *latest = ++p->n_contributions;
+    size_t *const latest = &p->latest[i];
+    given.next = 0;
+    p->contributions[p->n_contributions++] = given;
+    *(*latest == 0 ? &p->first[i] : &p->contributions[*latest - 1].next) = p->n_contributions;
+    *latest = p->n_contributions;
+}
+
+/* Words of a contribution along a view: shape, strides of source and target. SIZE_MAX without
+ * memory. */
+static size_t note_view(Pull *p, size_t axes, const int64_t *shape, const int64_t *source,
+                        const int64_t *target) {
+    const size_t at = p->n_words, bytes = axes * sizeof *shape;
+    if (cad_memory_grow((void **)&p->words, &p->word_capacity, at + 3 * axes, sizeof *p->words) !=
+        CAD_OK) {
+        p->graph->status = CAD_NO_MEMORY;
+        return SIZE_MAX;
+    }
+    memcpy(p->words + at, shape, bytes);
+    memcpy(p->words + at + axes, source, bytes);
+    memcpy(p->words + at + 2 * axes, target, bytes);
+    p->n_words += 3 * axes;
+    return at;
+}
+
+/* Where a graph keeps to what was recorded, cotangents are added in the order of a sweep. So what
+ * single elements of an array have received is one contribution before another one to the array
+ * comes, or to the same element behind one to the array. */
+static void settle_elements(Pull *p, uint32_t i) {
+    const CadRecord *record = &p->graph->records[i];
+    if (p->graph->optimize || !p->have_any[i] || !cad_record_is_array(record)) {
+        return;
+    }
+    const CadId first = record->of.array.first;
+    const size_t size = cad_record_size(record);
+    CadId *const elements = p->cotangents + first;
+    CadId *const row = cad_graph_room(p->graph, &p->room, size);
+    if (row == NULL) {
+        return;
+    }
+    for (size_t k = 0; k < size; k++) {
+        row[k] = elements[k] == CAD_NO_ID ? CAD_ZERO : elements[k];
+        elements[k] = CAD_NO_ID;
+    }
+    p->have_any[i] = 0;
+    const CadDerivatives given = cad_derivatives_listed(p->graph, row, size);
+    const int64_t length = (int64_t)size, one = 1, step = given.step;
+    const size_t at = note_view(p, 1, &length, &step, &one);
+    if (at != SIZE_MAX) {
+        put_last(p, i, (Contribution){.way = ALONG_VIEW,
+                                      .source = {given.first, 0},
+                                      .target = first,
+                                      .at = at,
+                                      .count = 1});
+    }
+}
+
+static void accumulate(Pull *p, CadId id, CadId cotangent) {
+    CadId *place = &p->cotangents[id];
+    if (cad_graph_is(p->graph, cotangent, 0.0)) {
+        return;
+    }
+    const uint32_t i = cad_graph_record_of(p->graph, id);
+    if (*place != CAD_NO_ID && p->latest[i] != 0) {
+        settle_elements(p, i);
+    }
+    p->have_any[i] = 1;
+    *place = *place == CAD_NO_ID
+                 ? cotangent
+                 : cad_graph_apply(p->graph, CAD_OP_add, *place, cotangent, cotangent);
+}
+
+static void contribute(Pull *p, Contribution given) {
+    const uint32_t i = cad_graph_record_of(p->graph, given.target);
+    settle_elements(p, i);
+    put_last(p, i, given);
 }
 
 /* The sum over axes along which the targets stay where they are; the shape that remains. */
@@ -116,31 +177,30 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
         accumulate(p, target.first, source.first);
         return;
     }
-    int64_t shape[CAD_MOST_AXES], targets[CAD_MOST_AXES], strides[CAD_MOST_AXES];
+    int64_t shape[CAD_MOST_AXES], targets[CAD_MOST_AXES], strides[CAD_MOST_AXES], repeats = 1;
     memcpy(shape, given_shape, (size_t)ndim * sizeof *shape);
     for (int i = 0; i < ndim; i++) {
         targets[i] = shape[i] == 1 ? 0 : target.strides[i];
+        repeats *= targets[i] == 0 ? shape[i] : 1;
     }
-    source = sum_over(p->graph, &ndim, shape, targets, source, strides);
+    if (repeats > 1 && !p->graph->optimize &&
+        cad_record_is_array(cad_graph_record(p->graph, target.first))) {
+        memcpy(strides, source.strides, (size_t)ndim * sizeof *strides); /* row by row */
+    } else {
+        source = sum_over(p->graph, &ndim, shape, targets, source, strides);
+    }
     if (ndim == 0) {
         accumulate(p, target.first, source.first);
         return;
     }
-    const size_t axes = (size_t)ndim, at = p->n_words;
-    if (cad_memory_grow((void **)&p->words, &p->word_capacity, at + 3 * axes, sizeof *p->words) !=
-        CAD_OK) {
-        p->graph->status = CAD_NO_MEMORY;
-        return;
+    const size_t at = note_view(p, (size_t)ndim, shape, strides, targets);
+    if (at != SIZE_MAX) {
+        contribute(p, (Contribution){.way = ALONG_VIEW,
+                                     .source = {source.first, 0},
+                                     .target = target.first,
+                                     .at = at,
+                                     .count = (size_t)ndim});
     }
-    memcpy(p->words + at, shape, axes * sizeof *shape);
-    memcpy(p->words + at + axes, source.strides, axes * sizeof *shape);
-    memcpy(p->words + at + 2 * axes, targets, axes * sizeof *shape);
-    p->n_words += 3 * axes;
-    contribute(p, (Contribution){.way = ALONG_VIEW,
-                                 .source = {source.first, 0},
-                                 .target = target.first,
-                                 .at = at,
-                                 .count = axes});
 }
 
 /* --- adding up --- */
@@ -306,7 +366,7 @@ static void collect_alike(Pull *p, Contribution *one) {
 static void collect_products(Pull *p, size_t i) {
     enum { MOST_TARGETS = 8 };
     int n = 0;
-    for (size_t k = p->latest[i]; k > 0 && n < MOST_TARGETS && p->graph->optimize;) {
+    for (size_t k = p->first[i]; k > 0 && n < MOST_TARGETS && p->graph->optimize;) {
         Contribution *const given = &p->contributions[k - 1];
         if (are_alike(p, given, given)) {
             collect_alike(p, given);
@@ -321,13 +381,14 @@ static CadDerivatives add_up(Pull *p, size_t i) {
     const size_t size = cad_record_size(&p->graph->records[i]);
     CadDerivatives sum = none;
     collect_products(p, i);
-    for (int wholes = 1; wholes >= 0; wholes--) {
-        for (size_t k = p->latest[i]; k > 0; k = p->contributions[k - 1].next) {
+    for (int turn = p->graph->optimize ? 2 : 1; turn > 0; turn--) { /* whole ones cost less first */
+        for (size_t k = p->first[i]; k > 0; k = p->contributions[k - 1].next) {
             const Contribution *given = &p->contributions[k - 1];
-            if (is_whole(p, given, first, size) != wholes) {
+            const int covers_all = is_whole(p, given, first, size);
+            if (p->graph->optimize && covers_all != (turn == 2)) {
                 continue;
             }
-            if (wholes) {
+            if (covers_all) {
                 sum = cad_derivatives_sum(p->graph, sum, whole(p, given), size);
             } else {
                 const CadDerivatives former = cad_derivatives_apart(p->graph, sum, size);
@@ -635,6 +696,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     CadMemory memory = {0};
     p->cotangents = cad_memory_take(&memory, graph->n_numbers, sizeof *p->cotangents);
     p->have_any = cad_memory_take(&memory, p->n_records, 1);
+    p->first = cad_memory_take(&memory, p->n_records, sizeof *p->first);
     p->latest = cad_memory_take(&memory, p->n_records, sizeof *p->latest);
     p->active = cad_graph_find_active(graph, &memory, wrt, n_wrt, 0);
     if (memory.status != CAD_OK) {

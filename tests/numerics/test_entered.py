@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cadiff
 import cadiff.numpy as np
@@ -20,6 +22,7 @@ from cadiff import binding
 
 from ..helpers import cases_linalg, cases_numpy
 from ..helpers.derivatives import Case, as_tuple
+from ..helpers.properties import examples
 
 NEVER = 0
 
@@ -83,6 +86,42 @@ def test_entries_have_the_numbers_of_what_is_recorded(case: Case, module: Any) -
         wanted = as_recorded(lambda: second(*point))
         for _ in range(2):
             compared(second(*point), wanted, 1e-10)
+
+
+CHANGES: list[Any] = [  # of six numbers into six
+    np.gradient,
+    lambda v: v - np.median(v),
+    lambda v: v / (1.0 + np.std(v, ddof=1)),
+    lambda v: v * np.percentile(v, 40.0),
+    lambda v: np.cov(v.reshape(2, 3)).ravel()[[0, 1, 3, 3, 1, 0]],
+    lambda v: np.outer(v[:2], v[1:4]).ravel(),
+    lambda v: np.kron(v[::2], v[4:]),
+    lambda v: np.concatenate([np.cross(v[:3], v[3:]), v[1:4]]),
+    lambda v: np.average(v.reshape(3, 2), 0, np.exp(v.reshape(3, 2)))[[0, 1, 1, 0, 1, 0]],
+    lambda v: np.linalg.solve(v[:4].reshape(2, 2) + 9.0 * numpy.eye(2), v.reshape(2, 3)).ravel(),
+    lambda v: np.linalg.matrix_power(v[:4].reshape(2, 2), 3).ravel()[[0, 1, 2, 3, 0, 3]],
+]
+
+
+@examples(12)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from(CHANGES)), min_size=1, max_size=8),
+    st.integers(0, 2**32 - 1),
+)
+def test_a_gradient_has_the_same_last_bits_in_each_call(steps: Any, seed: int) -> None:
+    """Before functions are entries, and when they are: cotangents are added in the same order."""
+    binding.enter_after(8)
+
+    def f(x: Any) -> Any:
+        known = [x]
+        for k, change in steps:
+            known.append(np.sin(known[k % len(known)] + 0.5 * change(known[-1])))
+        return np.sum(known[-1] * x) + known[-1][0] * x[1]
+
+    gradient, x = cadiff.grad(f), numpy.random.default_rng(seed).normal(size=6)
+    first = gradient(x)
+    for _ in range(19):
+        numpy.testing.assert_array_equal(gradient(x), first)
 
 
 X = numpy.array([3.0, 1.0, 2.0, 5.0, 4.0])
