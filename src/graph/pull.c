@@ -97,11 +97,12 @@ static void settle_elements(Pull *p, uint32_t i) {
     const int64_t length = (int64_t)size, one = 1, step = given.step;
     const size_t at = note_view(p, 1, &length, &step, &one);
     if (at != SIZE_MAX) {
-        put_last(p, i, (Contribution){.way = ALONG_VIEW,
-                                      .source = {given.first, 0},
-                                      .target = first,
-                                      .at = at,
-                                      .count = 1});
+        put_last(p, i,
+                 (Contribution){.way = ALONG_VIEW,
+                                .source = {given.first, 0},
+                                .target = first,
+                                .at = at,
+                                .count = 1});
     }
 }
 
@@ -381,7 +382,8 @@ static CadDerivatives add_up(Pull *p, size_t i) {
     const size_t size = cad_record_size(&p->graph->records[i]);
     CadDerivatives sum = none;
     collect_products(p, i);
-    for (int turn = p->graph->optimize ? 2 : 1; turn > 0; turn--) { /* whole ones cost less first */
+    for (int turn = p->graph->optimize ? 2 : 1; turn > 0;
+         turn--) { /* whole ones cost less first */
         for (size_t k = p->first[i]; k > 0; k = p->contributions[k - 1].next) {
             const Contribution *given = &p->contributions[k - 1];
             const int covers_all = is_whole(p, given, first, size);
