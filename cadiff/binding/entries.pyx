@@ -890,7 +890,13 @@ cdef class Form:
 
 
 cdef bint note_form(arg, list form, list atoms) except -1:
-    """Note what an argument is: a number, or an option. Whether it is one of these."""
+    """Note what an argument is: a number, or an option. Whether it is one of these. A number with
+    derivatives that is passed twice is one operand, whose cotangents are added in their order."""
+    if CAD_IS_VAR(arg):
+        for k, atom in enumerate(atoms):
+            if atom is arg:
+                form.append(k)
+                return True
     if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
         lengths = shape(arg)
         if 0 in lengths:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,11 @@ Names = tuple[str, ...]
 
 MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
 
-_NUMBER = object()  # stands for one among arguments
+
+class _Place(NamedTuple):
+    """Stands for a number among arguments: which of those that differ it is."""
+
+    number: int
 
 
 class _State(threading.local):
@@ -49,8 +53,9 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
 
     None if there can be none.
     """
-    values = tuple(_copied(x) for arg in args for x in _items(arg) if _is_number(x))
     call = _Call(function, args, names)
+    values = tuple(map(_copied, call.numbers))
+    call.numbers.clear()
     _state.is_entering = True
     try:
         with Guarded(values, function) as guarded:
@@ -99,20 +104,16 @@ def _agree(code: Any, values: Sequence[Number], wanted: Sequence[Number]) -> boo
 
 
 def _agree_in_pull(
-    code: Any, values: Numbers, call: _Call, results: Sequence[tuple[int, ...]]
+    code: Any, values: Sequence[Number], call: _Call, results: Sequence[tuple[int, ...]]
 ) -> bool:
     """Whether cotangents, too, are those of the function, as far as one point tells."""
     cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
-    pulled = call.pull(values, None, cotangents)
+    pulled = call.pull(list(values), None, cotangents)
     return _agree(code, [*values, *cotangents], pulled)
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
     return np.concatenate([np.ravel(x) for x in numbers] or [np.empty(0)])
-
-
-def _items(arg: Any) -> Sequence[Any]:
-    return arg if isinstance(arg, (list, tuple)) else (arg,)
 
 
 def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
@@ -194,13 +195,25 @@ class _Call(_Again):
 
     def __init__(self, function: Any, args: tuple[Any, ...], names: Names) -> None:
         self._function = function
-        self._args = [_mapped(arg, lambda x: _NUMBER if _is_number(x) else x) for arg in args]
+        self.numbers: list[Number] = []  # that are passed
+        self._args = [_mapped(arg, self._place) for arg in args]
         self._names = names
         self._name = getattr(function, "__name__", "function")
 
+    def _place(self, x: Any) -> Any:
+        if not _is_number(x):
+            return x
+        known = [k for k, other in enumerate(self.numbers) if other is x and isinstance(x, Var)]
+        if not known:
+            self.numbers.append(x)
+        return _Place(known[0] if known else len(self.numbers) - 1)
+
     def run(self, numbers: Sequence[Number]) -> Any:
-        given, n = iter(numbers), len(self._args) - len(self._names)
-        args = [_mapped(arg, lambda x: next(given) if x is _NUMBER else x) for arg in self._args]
+        def given(x: Any) -> Any:
+            return numbers[x.number] if type(x) is _Place else x
+
+        n = len(self._args) - len(self._names)
+        args = [_mapped(arg, given) for arg in self._args]
         return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
 
 

@@ -342,10 +342,11 @@ static void collect_alike(Pull *p, Contribution *one) {
     if (products == NULL) {
         return;
     }
-    products[0] = one->source.first;
-    for (size_t k = one->next, m = 1; k > 0; k = all[k - 1].next) {
+    size_t m = n; /* as they were recorded: a sweep meets the last one first */
+    products[m] = one->source.first;
+    for (size_t k = one->next; k > 0; k = all[k - 1].next) {
         if (are_alike(p, one, &all[k - 1])) {
-            products[m++] = all[k - 1].source.first;
+            products[--m] = all[k - 1].source.first;
         }
     }
     const CadId sum = cad_graph_add_products(p->graph, products, n + 1);

@@ -315,9 +315,11 @@ CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t 
     Restorer restorer = {.graph = graph, .parts = parts};
     Restorer *r = &restorer;
     int sound = parts->n_records > 0;
+    graph->keeps_apart = !graph->optimize;
     for (size_t k = 1; k <= parts->n_records && sound; k++) {
         sound = restore_record(r, k);
     }
+    graph->keeps_apart = 0;
     if (graph->status != CAD_OK) {
         return graph->status;
     }

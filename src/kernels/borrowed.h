@@ -79,12 +79,9 @@ CadStackLoop cad_pseudo_inverse_of_reals, cad_pseudo_inverse_of_complex;
  * upper. */
 CadStackLoop cad_eigh_by_evr_of_lower, cad_eigh_by_evr_of_upper;
 
-/* Eigenvectors v of two symmetric matrices a and b, as a stage over the buffers (a, b, v), by
- * LAPACK's dsygvd. */
-CadStackLoop cad_vectors_of_pair_of_lower, cad_vectors_of_pair_of_upper;
-
-/* Which column of a matrix comes where in its QR factorisation with pivoting, as a stage over the
- * buffers (a, p), by LAPACK's dgeqp3. */
-CadStackLoop cad_pivots_of_columns;
+/* As stages over the buffers (a, b, v): eigenvectors v of two symmetric matrices a and b, by
+ * LAPACK's dsygvd; over (a, p): which column of a matrix comes where in its QR factorisation with
+ * pivoting, by dgeqp3. */
+CadStackLoop cad_vectors_of_pair_of_lower, cad_vectors_of_pair_of_upper, cad_pivots_of_columns;
 
 #endif

@@ -45,7 +45,7 @@ PLAIN = ("sqrtm",)
 # triangles are all there is; and where terms cancel, or a derivative is 0 wherever there is one.
 LOOSE = (
     *("cholesky", "qr", "eigh", "eigvalsh", "eig", "svd", "lu", "lu_factor", "cho_solve"),
-    *("solve_triangular", "solve upper", "solve diagonal"),
+    *("solve_triangular", "solve upper", "solve diagonal", "vectors of a pair, with their signs"),
     # Elements in order, whose places are drawn from few orders.
     *("union1d", "intersect1d", "setdiff1d", "setxor1d"),
     *("corrcoef", "pad odd reflect,", "pad odd symmetric,", "angle", "angle(deg)"),

@@ -95,6 +95,7 @@ CHANGES: list[Any] = [  # of six numbers into six
     lambda v: v * np.percentile(v, 40.0),
     lambda v: np.cov(v.reshape(2, 3)).ravel()[[0, 1, 3, 3, 1, 0]],
     lambda v: np.outer(v[:2], v[1:4]).ravel(),
+    lambda v: np.outer(v, v)[1] + np.outer(v, v)[:, 2],
     lambda v: np.kron(v[::2], v[4:]),
     lambda v: np.concatenate([np.cross(v[:3], v[3:]), v[1:4]]),
     lambda v: np.average(v.reshape(3, 2), 0, np.exp(v.reshape(3, 2)))[[0, 1, 1, 0, 1, 0]],

@@ -373,9 +373,8 @@ def test_batch_names_what_is_no_array_of_points(points: Any) -> None:
 
 
 def test_operations_have_the_names_that_users_know() -> None:
-    for name in ("prod", "cumprod"):
-        with warnings.catch_warnings(), pytest.raises(ValueError, match=f"calls {name}, "):
-            cadiff.compile(lambda x, name=name: np.sum(getattr(np, name)(x) ** 2)).to_c(X)
+    with warnings.catch_warnings(), pytest.raises(ValueError, match="calls cumprod, "):
+        cadiff.compile(lambda x: np.sum(np.cumprod(x) ** 2)).to_c(X)
     for module in (cadiff.numpy._reductions, cadiff.numpy._products, cadiff.scipy.linalg, nn):
         for rule in vars(module).values():
             assert not (isinstance(rule, primitive) and rule._name.startswith("_"))

@@ -268,7 +268,7 @@ def test_branches_give_other_structures() -> None:
 
 def test_functions_that_cannot_be_replayed() -> None:
     def cube(x: Any) -> Any:
-        return x ** (3 + 0 * len(cnp.unique(x)))
+        return x ** (3 + 0 * int(cnp.isin(x, x).sum()))
 
     x = np.array([1.0, 2.0])
     for format in FORMATS:
