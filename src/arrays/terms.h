@@ -24,9 +24,10 @@ void cad_term_run(CadOp op, const CadTerm *term);
 /* Have a term read, and write, the values of its views. */
 void cad_term_bind_values(const CadTape *tape, CadTerm *term);
 
-/* Room for the plan of a request, which has three views at most, and three words of extra. */
+/* Room for the plan of a request, or of another operation over arrays: four views at most, and
+ * three words of extra. */
 typedef struct CadRequestedPlan {
-    int64_t words[CAD_PLAN_WORDS + CAD_MOST_AXES + 3 * (CAD_MOST_AXES + 1) + 3];
+    int64_t words[CAD_PLAN_WORDS + CAD_MOST_AXES + 4 * (CAD_MOST_AXES + 1) + 3];
 } CadRequestedPlan;
 
 /* A plan over a shape, whose views are left to the caller. */

@@ -70,11 +70,10 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
     return (hash ^ word) * 0x9e3779b97f4a7c15u ^ (hash >> 29);
 }
 
-/* Inputs and constants are told from others by where they are; lists of places are not compared.
- */
+/* Inputs are told from others by where they are; lists of places are not compared. */
 static int is_looked_up(const CadRecord *record) {
     return record->kind != CAD_RECORD_NONE && record->kind != CAD_RECORD_INPUT &&
-           record->kind != CAD_RECORD_CONSTANTS && record->kind != CAD_RECORD_ADD_AT;
+           record->kind != CAD_RECORD_ADD_AT;
 }
 
 static uint64_t hash_of(const CadGraph *graph, const CadRecord *record) {
@@ -96,6 +95,11 @@ static uint64_t hash_of(const CadGraph *graph, const CadRecord *record) {
     for (uint32_t i = 0; i < record->of.array.size && record->kind == CAD_RECORD_PACK; i++) {
         hash = mix(hash, graph->lists[array->list + i]);
     }
+    for (uint32_t i = 0; i < record->of.array.size && record->kind == CAD_RECORD_CONSTANTS; i++) {
+        uint64_t bits;
+        memcpy(&bits, &graph->constants[array->list + i], sizeof bits);
+        hash = mix(hash, bits);
+    }
     return hash ^ hash >> 32;
 }
 
@@ -109,6 +113,10 @@ static int is_same_array(const CadGraph *graph, const CadRecord *a, const CadRec
         return words == cad_graph_plan(graph, b)->words &&
                memcmp(graph->words + x->plan, graph->words + y->plan, words * sizeof(int64_t)) ==
                    0;
+    }
+    if (a->kind == CAD_RECORD_CONSTANTS) {
+        return memcmp(graph->constants + x->list, graph->constants + y->list,
+                      a->of.array.size * sizeof *graph->constants) == 0;
     }
     return memcmp(graph->lists + x->list, graph->lists + y->list,
                   a->of.array.size * sizeof *graph->lists) == 0;
@@ -279,6 +287,8 @@ static CadId finish_array(CadGraph *graph, CadRecordKind kind, CadOp op, size_t 
         graph->n_arrays++;
     } else if (kind == CAD_RECORD_PACK) {
         graph->n_lists = array.list;
+    } else if (kind == CAD_RECORD_CONSTANTS) {
+        graph->n_constants = array.list;
     } else {
         graph->n_words = array.plan;
     }
@@ -301,10 +311,30 @@ CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size) {
     return finish_array(graph, CAD_RECORD_CONSTANTS, 0, size, array);
 }
 
+/* Constants in a row, as one array; CAD_NO_ID if they are not all constants. */
+static CadId pack_constants(CadGraph *graph, const CadId *ids, size_t size) {
+    double value;
+    if (size == 0 || !cad_graph_is_constant(graph, ids[0], &value)) {
+        return CAD_NO_ID;
+    }
+    double *const values = cad_memory_resize(NULL, size, sizeof *values);
+    size_t k = 0;
+    while (values != NULL && k < size && cad_graph_is_constant(graph, ids[k], &values[k])) {
+        k++;
+    }
+    const CadId first = k == size ? cad_graph_constants(graph, values, size) : CAD_NO_ID;
+    cad_memory_free(values);
+    return first;
+}
+
 CadId cad_graph_pack(CadGraph *graph, const CadId *ids, size_t size) {
     const CadArray array = {.list = graph->n_lists};
     if (size == 1) {
         return ids[0];
+    }
+    const CadId constants = graph->optimize ? pack_constants(graph, ids, size) : CAD_NO_ID;
+    if (constants != CAD_NO_ID) {
+        return constants;
     }
     if (!has_array_room(graph, size) || !ROOM(lists, n_lists, size)) {
         return CAD_ZERO;
@@ -362,18 +392,6 @@ CadId cad_graph_make(CadGraph *graph, const CadGraph *from, const CadMade *made)
         graph->n_lists += n_listed;
     }
     return finish_array(graph, made->kind, made->op, made->size, array);
-}
-
-CadId cad_graph_map(CadGraph *graph, CadOp op, size_t size, int ndim, const int64_t *shape,
-                    int n_views, const CadNumbers *views) {
-    CadMade made = {.kind = CAD_RECORD_MAP,
-                    .op = op,
-                    .size = size,
-                    .ndim = ndim,
-                    .shape = shape,
-                    .n_views = n_views};
-    memcpy(made.views, views, (size_t)n_views * sizeof *views);
-    return cad_graph_make(graph, graph, &made);
 }
 
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size) {

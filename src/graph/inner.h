@@ -39,6 +39,12 @@ CadNumbers cad_graph_partials(const CadShape *shape, CadOp op, int which, const 
 CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, CadNumbers y,
                                 CadNumbers z);
 
+/* An operation of a kind over a shape, with the view of its result first. Products that are added
+ * up over nothing are products of elements; but outer ones stay products of matrices, which sums
+ * of them are, too. */
+CadNumbers cad_graph_kind_over(const CadShape *shape, CadOp op, int n_views,
+                               const CadNumbers *views);
+
 /* A product of the chain rule, in which an exact zero absorbs. */
 CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y);
 

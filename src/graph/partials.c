@@ -76,6 +76,25 @@ CadNumbers cad_graph_apply_over(const CadShape *shape, CadOp op, CadNumbers x, C
                         shape->in_order};
 }
 
+CadNumbers cad_graph_kind_over(const CadShape *shape, CadOp op, int n_views,
+                               const CadNumbers *views) {
+    int64_t terms = 1, numbers = 1; /* of the sums, and of those that are no single ones */
+    for (int i = 0; i < shape->ndim; i++) {
+        terms *= shape->lengths[i];
+        numbers *= views[0].strides[i] != 0 ? shape->lengths[i] : 1;
+    }
+    const int single = cad_is_single(shape, views[1]) || cad_is_single(shape, views[n_views - 1]);
+    if (shape->graph->optimize && n_views == 3 && cad_op_sums_up(op) && terms == numbers &&
+        (single || !cad_op_multiplies(op))) {
+        return cad_graph_apply_over(
+            &(CadShape){shape->graph, shape->ndim, shape->lengths, views[0].strides, shape->size},
+            CAD_OP_multiply, views[1], views[2], views[2]);
+    }
+    return (CadNumbers){
+        cad_graph_map(shape->graph, op, shape->size, shape->ndim, shape->lengths, n_views, views),
+        views[0].strides};
+}
+
 CadNumbers cad_graph_product(const CadShape *shape, CadNumbers x, CadNumbers y) {
     double c;
     if (shape->ndim == 0) {

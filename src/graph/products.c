@@ -62,19 +62,6 @@ static int stand_evenly(CadGraph *graph, const CadId *products, size_t n, int vi
            (step == 1 && all->stride >= rows);
 }
 
-/* The numbers in a row, as one array. */
-static CadId row_of(CadGraph *graph, const CadId *ids, size_t count) {
-    double *const values = cad_memory_resize(NULL, count, sizeof *values);
-    size_t k = 0;
-    while (values != NULL && k < count && cad_graph_is_constant(graph, ids[k], &values[k])) {
-        k++;
-    }
-    const CadId first =
-        k == count ? cad_graph_constants(graph, values, count) : cad_graph_pack(graph, ids, count);
-    cad_memory_free(values);
-    return first;
-}
-
 /* All rows behind one another. */
 static Side packed(CadGraph *graph, const CadId *products, size_t n, int view, size_t count) {
     CadRoom room = {NULL, 0};
@@ -92,7 +79,7 @@ static Side packed(CadGraph *graph, const CadId *products, size_t n, int view, s
             }
         }
     }
-    all.first = row_of(graph, ids, count);
+    all.first = cad_graph_pack(graph, ids, count);
     all.count = (int64_t)count / all.length;
     all.stride = 1;
     all.next = all.length;

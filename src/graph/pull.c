@@ -209,6 +209,9 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
 static CadNumbers copied(CadGraph *graph, int ndim, const int64_t *shape, CadNumbers source,
                          int64_t *in_order) {
     const size_t size = cad_strides_in_order(ndim, shape, in_order);
+    if (size == 1) {
+        return (CadNumbers){source.first, in_order};
+    }
     const CadNumbers views[2] = {{0, in_order}, source};
     return (CadNumbers){cad_graph_map(graph, CAD_OP_positive, size, ndim, shape, 2, views),
                         in_order};
@@ -249,6 +252,29 @@ static CadDerivatives whole(Pull *p, const Contribution *given) {
     return cad_derivatives_in_order(&shape, (CadNumbers){0, in_order}, along.source);
 }
 
+/* What arrives at the places of an array in another order, each once: the same numbers in its
+ * order. CAD_NO_ID if places are left out, or met again. */
+static CadId put_in_order(Pull *p, const Contribution *given, CadId first, size_t size) {
+    if (given->count != size || given->source.step == 0 || !p->graph->optimize) {
+        return CAD_NO_ID;
+    }
+    CadId *const ids = cad_graph_room(p->graph, &p->room, size);
+    if (ids == NULL) {
+        return CAD_NO_ID;
+    }
+    for (size_t i = 0; i < size; i++) {
+        ids[i] = CAD_NO_ID;
+    }
+    for (size_t i = 0; i < size; i++) {
+        CadId *const place = &ids[p->graph->lists[given->at + i] - first];
+        if (*place != CAD_NO_ID) {
+            return CAD_NO_ID;
+        }
+        *place = given->source.first + (CadId)i;
+    }
+    return cad_graph_pack(p->graph, ids, size);
+}
+
 /* `first` is the first number of the array. What arrives at a number that takes by indices goes
  * back to where each was taken from. */
 static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId first, size_t size) {
@@ -264,6 +290,11 @@ static CadId add_part(Pull *p, CadId former, const Contribution *given, CadId fi
         made.views[0] = (CadNumbers){target, made.views[1].strides};
         made.views[1] = source;
     } else if (given->way == AT_PLACES) {
+        const CadId ordered =
+            former == CAD_NO_ID ? put_in_order(p, given, first, size) : CAD_NO_ID;
+        if (ordered != CAD_NO_ID) {
+            return ordered;
+        }
         CadId *places = cad_graph_room(graph, &p->room, given->count);
         for (size_t i = 0; i < given->count && places != NULL; i++) {
             places[i] = graph->lists[given->at + i] - given->target;
@@ -462,10 +493,10 @@ static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
         for (int i = 0; i < ndim; i++) {
             result[i] = lengths[i] == 1 ? 0 : result[i];
         }
-        const CadId found = cad_graph_map(p->graph, pull->op, size, ndim, shape,
-                                          cad_entry_kinds[pull->op].n_views, views);
-        accumulate_view(p, ndim, lengths, (CadNumbers){made->views[k].first, targets},
-                        (CadNumbers){found, result});
+        const CadShape over = {p->graph, ndim, shape, result, size};
+        accumulate_view(
+            p, ndim, lengths, (CadNumbers){made->views[k].first, targets},
+            cad_graph_kind_over(&over, pull->op, cad_entry_kinds[pull->op].n_views, views));
     }
 }
 

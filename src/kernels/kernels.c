@@ -34,7 +34,7 @@ static CAD_INLINE int sides_of(const intptr_t *steps, const int arity) {
         double *const out = (double *)args[arity];                                                \
         for (intptr_t i = 0; i < n; i++) {                                                        \
             const double x = sides & 1 ? xs[i] : first, y = sides & 2 ? ys[i] : second;           \
-            const double z = sides & 4 ? zs[i] : third;                                           \
+            const double z = arity > 2 && sides & 4 ? zs[i] : third;                              \
             (void)y, (void)z;                                                                     \
             out[i] = val_##name(CAD_FIRST##arity(x, y, z));                                       \
         }                                                                                         \

@@ -397,6 +397,50 @@ static void equal_numbers_are_one(void) {
     cad_graph_free(graph);
 }
 
+/* They are computed at once, and found again like any other number; large ones are left to
+ * programs unless they have fewer numbers than what they are made of. */
+static void operations_over_constants_are_constants(void) {
+    enum { LARGE = 5000 };
+    static double many[LARGE];
+    const double three[3] = {2.0, NAN, -INFINITY}, products[3] = {4.0, NAN, INFINITY};
+    const int64_t length = 3, large = LARGE, one = 1, none = 0;
+    for (int optimize = 0; optimize < 2; optimize++) {
+        CadGraph *const graph = cad_graph_new(optimize);
+        const CadId x = cad_graph_input(graph, 3), c = cad_graph_constants(graph, three, 3);
+        CHECK(cad_graph_constants(graph, three, 3) == c);
+        CHECK(cad_graph_constants(graph, three, 2) != c);
+        CadNumbers views[3] = {{0, &one}, {c, &one}, {c, &one}};
+        const CadId squares = cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views);
+        const CadId ids[3] = {c + 2, c + 1, c};
+        const CadId backwards = cad_graph_pack(graph, ids, 3);
+        double value;
+        for (CadId i = 0; i < 3; i++) {
+            CHECK(cad_graph_is_constant(graph, squares + i, &value) == optimize);
+            CHECK(!optimize || value == products[i] || (isnan(value) && isnan(products[i])));
+            CHECK(cad_graph_is_constant(graph, backwards + i, &value) == optimize);
+            CHECK(!optimize || value == three[2 - i] || (isnan(value) && i == 1));
+        }
+        CHECK(cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views) == squares);
+        views[0].strides = &none;
+        const CadId sum = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &length, 2, views);
+        CHECK(cad_graph_is_constant(graph, sum, &value) == optimize);
+        views[1].first = x;
+        views[0].strides = &one;
+        const CadId scaled = cad_graph_map(graph, CAD_OP_multiply, 3, 1, &length, 3, views);
+        CHECK(!cad_graph_is_constant(graph, scaled, &value));
+
+        const CadNumbers all = {cad_graph_constants(graph, many, LARGE), &one};
+        const CadNumbers doubled[3] = {{0, &one}, all, {cad_graph_constant(graph, 2.0), &none}};
+        const CadId kept = cad_graph_map(graph, CAD_OP_multiply, LARGE, 1, &large, 3, doubled);
+        CHECK(!cad_graph_is_constant(graph, kept, &value));
+        const CadNumbers added[2] = {{0, &none}, all};
+        const CadId total = cad_graph_map(graph, CAD_OP_SUM, 1, 1, &large, 2, added);
+        CHECK(cad_graph_is_constant(graph, total, &value) == optimize);
+        CHECK(graph->status == CAD_OK);
+        cad_graph_free(graph);
+    }
+}
+
 static void a_graph_that_is_full_says_so(void) {
     CadGraph *const graph = cad_graph_new(1);
     const size_t left = CAD_MOST_SLOTS - graph->n_numbers;
@@ -1062,6 +1106,7 @@ const Test graph_tests[] = {
     TEST(values_as_recorded_have_the_same_bits),
     TEST(numbers_know_their_records),
     TEST(equal_numbers_are_one),
+    TEST(operations_over_constants_are_constants),
     TEST(a_graph_that_is_full_says_so),
     TEST(what_is_folded_is_exact),
     TEST(programs_of_all_sizes),

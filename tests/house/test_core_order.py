@@ -86,7 +86,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"graph"},
             {"edges"},
             {"inner"},
-            {"fold", "written", "records", "read", "partials", "products"},
+            {"fold", "maps", "written", "records", "read", "partials", "products"},
             {"live", "derivatives"},
             {"insert"},
             {"split"},
