@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,11 @@ Names = tuple[str, ...]
 MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
 
 
-class _Place(NamedTuple):
+class _Place:
     """Stands for a number among arguments: which of those that differ it is."""
 
-    number: int
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 class _State(threading.local):
@@ -68,7 +69,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
             if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
                 graph = binding.graph_of(guarded.recording, atoms, False)
                 every = [(0, graph.n_inputs)]
-                codes = graph.value_code(), graph.pull_code(every)
+                codes = graph.value_code(), graph.pull_onto_code(every)
                 if graph.steps:  # whose derivatives of higher order may be none at this point
                     backwards = graph.pull_graph(every)
                     backwards.push_code([(0, backwards.n_inputs)])
@@ -109,7 +110,8 @@ def _agree_in_pull(
     """Whether cotangents, too, are those of the function, as far as one point tells."""
     cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
     pulled = call.pull(list(values), None, cotangents)
-    return _agree(code, [*values, *cotangents], pulled)
+    received = [np.zeros(binding.shape(x)) for x in values]
+    return _agree(code, [*values, *cotangents, *received], pulled)
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
@@ -195,7 +197,7 @@ class _Call(_Again):
 
     def __init__(self, function: Any, args: tuple[Any, ...], names: Names) -> None:
         self._function = function
-        self.numbers: list[Number] = []  # that are passed
+        self.numbers: list[Any] = []  # that are passed
         self._args = [_mapped(arg, self._place) for arg in args]
         self._names = names
         self._name = getattr(function, "__name__", "function")

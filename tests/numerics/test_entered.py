@@ -6,6 +6,7 @@ Programs are made of the first call here, so that the second one of a form is an
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -86,6 +87,41 @@ def test_entries_have_the_numbers_of_what_is_recorded(case: Case, module: Any) -
         wanted = as_recorded(lambda: second(*point))
         for _ in range(2):
             compared(second(*point), wanted, 1e-10)
+
+
+def frames(call: Any) -> int:
+    """How many functions of Python a call goes through."""
+    found = 0
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        nonlocal found
+        found += event == "call"
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.std(x) + np.median(x),
+        lambda x: np.sum(np.outer(x[:2], x[1:4])),
+        lambda x: np.sum(np.linalg.solve(np.diag(x) + 3.0, x)),
+        lambda x: np.linalg.slogdet(x * x[:, None] + numpy.eye(len(x)))[1],
+        lambda x: np.concatenate([x, x]).max(),
+    ],
+)
+def test_known_calls_go_through_less_python(f: Any) -> None:
+    binding.enter_after(8)
+    gradient, x = cadiff.grad(f), numpy.linspace(0.5, 2.0, 5)
+    before = frames(lambda: gradient(x))
+    for _ in range(19):
+        gradient(x)
+    assert 2 * frames(lambda: gradient(x)) < before
 
 
 CHANGES: list[Any] = [  # of six numbers into six
