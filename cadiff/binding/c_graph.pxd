@@ -83,6 +83,7 @@ cdef extern from "graph/graph.h" nogil:
         size_t n_own
         size_t n_guards
         bint optimize
+        bint takes_turns
         bint compares_last
         const CadCalls *calls
         void *owner

@@ -966,7 +966,7 @@ cdef class Entered:
                 return NotImplemented
             form.program, form.restored = made
         active = active_of(tape, atoms, form.program.inputs)
-        if active is None or not any(active):
+        if active is None or not any(active) or are_mixed(atoms):
             return NotImplemented
         try:
             found = form.program.put(tape, atoms, active)
@@ -978,6 +978,30 @@ cdef class Entered:
         if 2 * form.n_missed > form.n_calls:
             form.program = None
         return NotImplemented
+
+
+cdef bint are_mixed(list atoms) except -1:
+    """Whether an element may be an operand in two ways: cotangents of it would be added in another
+    order than by the operations that the function consists of."""
+    cdef size_t low, high
+    cdef Py_ssize_t k, end = -1
+    cdef list known = []
+    for atom in atoms:
+        if CAD_IS_VAR_ARRAY(atom):
+            for k in range(CAD_VAR(atom).view.ndim):
+                if CAD_STRIDES(CAD_VAR(atom).view)[k] == 0 and CAD_SHAPE(CAD_VAR(atom).view)[k] > 1:
+                    return True
+        if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
+            cad_var_bounds(CAD_VAR(atom), &low, &high)
+            known.append((low, high))
+    if len(known) < 2:
+        return False
+    known.sort()
+    for first, last in known:
+        if <Py_ssize_t>first <= end:
+            return True
+        end = last
+    return False
 
 
 def are_views_of_one(list atoms):

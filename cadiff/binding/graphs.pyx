@@ -136,6 +136,12 @@ cdef class Graph:
         cad_memory_free(self.own_guards)
 
     @property
+    def takes_turns(self):
+        """Whether a sweep adds to an array by two operands in turns, where a graph adds all that
+        comes by one of them before the other."""
+        return bool(self.graph.takes_turns)
+
+    @property
     def nbytes(self):
         return cad_graph_bytes(self.graph)
 

@@ -74,7 +74,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
                     backwards = graph.pull_graph(every)
                     backwards.push_code([(0, backwards.n_inputs)])
                 others = (getattr(step.rule, "rounds_otherwise", False) for step in graph.steps)
-                if any(code.calls_python for code in codes) or any(others):
+                if any(code.calls_python for code in codes) or any(others) or graph.takes_turns:
                     return None
                 if not _agree(codes[0], values, [binding.strip(atom) for atom in atoms]):
                     return None

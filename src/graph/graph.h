@@ -157,6 +157,7 @@ typedef struct CadGraph {
     size_t recent;         /* the run that was looked up last */
     int optimize;          /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
+    int takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
     int compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
     void *owner;

@@ -4,6 +4,9 @@
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
+
+#include <math.h>
+
 #include "table/codes.h"
 
 enum { LONG_LIST = 32 };
@@ -168,14 +171,11 @@ static CadNumbers sum_over(CadGraph *graph, int *ndim, int64_t *shape, int64_t *
     return (CadNumbers){sum.first, strides};
 }
 
-/* Add numbers of a shape to the cotangents of targets of the same shape. */
-static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNumbers target,
-                            CadNumbers source) {
+/* Add numbers of a shape, times a factor, to the cotangents of targets of the same shape. Numbers
+ * that are added up have the factor behind the sum. */
+static void accumulate_scaled(Pull *p, int ndim, const int64_t *given_shape, CadNumbers target,
+                              CadNumbers source, CadNumbers factor) {
     if (!is_active(p, target.first) || p->graph->status != CAD_OK) {
-        return;
-    }
-    if (ndim == 0) {
-        accumulate(p, target.first, source.first);
         return;
     }
     int64_t shape[CAD_MOST_AXES], targets[CAD_MOST_AXES], strides[CAD_MOST_AXES], repeats = 1;
@@ -190,18 +190,30 @@ static void accumulate_view(Pull *p, int ndim, const int64_t *given_shape, CadNu
     } else {
         source = sum_over(p->graph, &ndim, shape, targets, source, strides);
     }
+    int64_t in_order[CAD_MOST_AXES];
+    const size_t size = cad_strides_in_order(ndim, shape, in_order);
+    const CadShape summed = {p->graph, ndim, shape, in_order, size};
+    const CadNumbers scaled = cad_graph_is(p->graph, factor.first, 1.0)
+                                  ? source
+                                  : cad_graph_product(&summed, source, factor);
     if (ndim == 0) {
-        accumulate(p, target.first, source.first);
+        accumulate(p, target.first, scaled.first);
         return;
     }
-    const size_t at = note_view(p, (size_t)ndim, shape, strides, targets);
+    const size_t at = note_view(p, (size_t)ndim, shape, scaled.strides, targets);
     if (at != SIZE_MAX) {
         contribute(p, (Contribution){.way = ALONG_VIEW,
-                                     .source = {source.first, 0},
+                                     .source = {scaled.first, 0},
                                      .target = target.first,
                                      .at = at,
                                      .count = (size_t)ndim});
     }
+}
+
+static void accumulate_view(Pull *p, int ndim, const int64_t *shape, CadNumbers target,
+                            CadNumbers source) {
+    const CadNumbers one = {cad_graph_constant(p->graph, 1.0), cad_no_strides};
+    accumulate_scaled(p, ndim, shape, target, source, one);
 }
 
 /* --- adding up --- */
@@ -435,6 +447,14 @@ static CadDerivatives add_up(Pull *p, size_t i) {
 
 /* --- the operations --- */
 
+/* Whether two operands are elements of one array, and not the same ones. */
+static int are_of_one_array(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y) {
+    return is_active(p, x.first) && is_active(p, y.first) &&
+           cad_graph_record_of(p->graph, x.first) == cad_graph_record_of(p->graph, y.first) &&
+           (x.first != y.first ||
+            memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) != 0);
+}
+
 static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     int64_t in_order[CAD_MOST_AXES];
     const CadShape shape = cad_made_shape(p->graph, made, in_order);
@@ -444,8 +464,17 @@ static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
             const CadNumbers partial = cad_graph_partials(&shape, made->op, k, x);
-            accumulate_view(p, made->ndim, made->shape, x[k],
-                            cad_graph_product(&shape, g, partial));
+            for (int j = 0; j < k && made->ndim > 0; j++) {
+                p->graph->takes_turns |= are_of_one_array(p, made, x[j], x[k]);
+            }
+            double c;
+            if (p->graph->optimize && cad_is_single(&shape, partial) &&
+                cad_graph_is_constant(p->graph, partial.first, &c) && isfinite(c)) {
+                accumulate_scaled(p, made->ndim, made->shape, x[k], g, partial);
+            } else {
+                accumulate_view(p, made->ndim, made->shape, x[k],
+                                cad_graph_product(&shape, g, partial));
+            }
         }
     }
 }

@@ -109,7 +109,7 @@ def frames(call: Any) -> int:
     "f",
     [
         lambda x: np.std(x) + np.median(x),
-        lambda x: np.sum(np.outer(x[:2], x[1:4])),
+        lambda x: np.sum(np.outer(x[:2], x[2:])),
         lambda x: np.sum(np.linalg.solve(np.diag(x) + 3.0, x)),
         lambda x: np.linalg.slogdet(x * x[:, None] + numpy.eye(len(x)))[1],
         lambda x: np.concatenate([x, x]).max(),
