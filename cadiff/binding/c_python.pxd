@@ -11,6 +11,7 @@ cdef extern from "Python.h":
         Py_ssize_t tp_vectorcall_offset
         unsigned long tp_flags
     unsigned long Py_TPFLAGS_HAVE_VECTORCALL
+    unsigned long Py_TPFLAGS_HEAPTYPE
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf)
     object PyVectorcall_Call(object function, tuple args, dict kwargs)
     object PyObject_Vectorcall(object function, PyObject *const *args, size_t nargsf,

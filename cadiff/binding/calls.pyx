@@ -416,7 +416,7 @@ cdef class Before:
     def are_arguments_changed(self):
         """Whether f has changed its arguments, as where it knows them by other names."""
         for array, copy in self.arrays:
-            if key_of(array) != key_of(copy):
+            if key_of(np.asarray(array)) != key_of(np.asarray(copy)):
                 return True
         return self.contents.are_changed
 

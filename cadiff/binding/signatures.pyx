@@ -25,7 +25,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, plain_attribute
+from .c_python cimport class_attribute, plain_attribute, Py_TPFLAGS_HEAPTYPE, PyTypeObject
 from .c_entries cimport *
 from .c_numbers cimport *
 from .atoms cimport shape
@@ -395,6 +395,9 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
         return node_of(item, differentiable, taken)
     else:
         found = opened(item) if differentiable else opened_whole(item)
+        if found is None and not differentiable and is_of_own_class(item, kind):
+            taken.has_attributes = True
+            return static_node(node, item, taken)
         if found is None and is_complex(item):
             return node_of_complex(node, item, kind, differentiable, taken)
         if found is not None:
@@ -416,6 +419,14 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
         taken.is_known = False
         return number_node(node, NODE_OTHER, float(item), taken)
     return node_of_joined(node, item, differentiable, taken)
+
+
+cdef bint is_of_own_class(object item, object kind) except -1:
+    """Whether a number or an array is of a class that was written in Python, whose methods and
+    attributes f may ask for. Arrays in files are as others."""
+    if not (<PyTypeObject *>kind).tp_flags & Py_TPFLAGS_HEAPTYPE or kind is np.memmap:
+        return False
+    return cnp.PyArray_Check(item) or isinstance(item, (float, complex, np.generic))
 
 
 cdef ArgumentNode number_node(ArgumentNode node, NodeKind kind, object number, Taken taken):

@@ -530,7 +530,7 @@ cdef object key_within(item, list above, list watched):
         return kind, item.start, item.stop, item.step
     if kind is np.ndarray and not item.dtype.hasobject:
         return key_of_array(item)
-    if isinstance(item, np.generic):
+    if isinstance(item, np.generic) and kind.__dictoffset__ == 0:  # else it may have attributes
         return kind, item.dtype, item.tobytes()
     for k in range(len(above)):
         if above[k] is item:
@@ -565,7 +565,7 @@ cdef object key_of_inner(item, kind, list above, list watched):
             key_of_container(found[0], above, watched), keys_of(found[1], above, watched)
         )
     if (kind.__eq__ is not object.__eq__ and is_class_of_library(kind)
-            and kind is not MappingProxyType):
+            and kind is not MappingProxyType and not isinstance(item, (float, complex))):
         if watched is not None:  # it may have attributes
             watched.append(item)
         try:

@@ -44,6 +44,7 @@ from .kinds import (
     DESCRIPTORS,
     base_in_c,
     behind,
+    computes_otherwise,
     holds_numbers,
     is_of_logging,
     is_safe_stream,
@@ -52,7 +53,7 @@ from .kinds import (
     named_kind,
     unsafe,
 )
-from .reasons import IDENTITY, OUTSIDE, UNKNOWN, AsGiven, UnwatchableError
+from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, AsGiven, UnwatchableError
 
 
 def of_value(walk: Findings, value: Any, path: str) -> None:
@@ -80,6 +81,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         _table(walk, value, path)
     else:
         base = base_in_c(kind)
+        if kind is not base and computes_otherwise(kind, base):
+            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=kind.__qualname__))
         handler = _HANDLERS.get(base) or _HANDLERS_BY_NAME.get(
             f"{base.__module__}.{base.__qualname__}"
         )

@@ -127,6 +127,29 @@ def base_in_c(kind: type) -> type:
     return next(base for base in kind.__mro__ if not is_of_python(base))
 
 
+_OF_ARITHMETIC = frozenset(
+    f"__{side}{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
+    for side in ("", "r")
+) | {
+    f"__{name}__" for name in ("lt", "le", "eq", "ne", "gt", "ge", "array_ufunc", "array_function")
+}
+
+
+def computes_otherwise(kind: type, base: type) -> bool:
+    """Whether what is computed with numbers of a class is not what `base`, of C, makes of them.
+
+    Whatever is computed with an array of a class of its own is of that class, too. NumPy's classes
+    are known: masked arrays and matrices refuse numbers with derivatives.
+    """
+    if issubclass(base, np.ndarray):
+        return kind is not base and kind.__module__.partition(".")[0] != "numpy"
+    if not issubclass(base, (float, int, complex, np.generic)):
+        return False
+    derived = kind.__mro__[: kind.__mro__.index(base)]
+    return any(not _OF_ARITHMETIC.isdisjoint(vars(one)) for one in derived)
+
+
 def is_structure(value: Any) -> bool:
     """Whether it is a tuple of C with names, such as `sys.version_info`."""
     return isinstance(value, tuple) and "n_sequence_fields" in vars(type(value))

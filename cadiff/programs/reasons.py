@@ -15,6 +15,11 @@ OUTSIDE = (
     "gives as an argument"
 )
 
+OWN_ARITHMETIC = (
+    "it reads {path}: with what is of the class {name}, numbers are computed in another way than "
+    "with numbers and arrays of Python and NumPy: pass these, as by `float` or `numpy.asarray`"
+)
+
 
 class AsGiven(str):
     """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
