@@ -968,6 +968,8 @@ cdef class Entered:
         active = active_of(tape, atoms, form.program.inputs)
         if active is None or not any(active) or are_mixed(atoms):
             return NotImplemented
+        if are_views_of_one(atoms):  # whose cotangents a sweep adds as operations come by
+            return NotImplemented
         try:
             found = form.program.put(tape, atoms, active)
         except CallError:  # what it is will be seen when the function runs
@@ -1005,13 +1007,15 @@ cdef bint are_mixed(list atoms) except -1:
 
 
 def are_views_of_one(list atoms):
-    """Whether two of some results are arrays that share memory: an assignment to one is seen in
+    """Whether two elements of some arrays are one place in memory: an assignment to one is seen in
     the other."""
     cdef size_t low, high
     known = []
     for atom in atoms:
         if CAD_IS_VAR_ARRAY(atom) and CAD_VAR(atom).tape != NULL and CAD_VAR(atom).view.size > 0:
             cad_var_bounds(CAD_VAR(atom), &low, &high)
+            if high - low + 1 < <size_t>CAD_VAR(atom).view.size:
+                return True
             if any([begin <= high and low <= end for begin, end in known]):
                 return True
             known.append((low, high))

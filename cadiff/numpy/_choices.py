@@ -35,7 +35,15 @@ from ..operations.indices import taken as taken_anew
 from ..operations.replayed import Replayed, is_mask, replaced
 from ..operations.searches import matched, ranked
 from ..ops import round as round_number
-from ._common import Number, as_number, as_view, existing, rearranged, refuse, unsupported
+from ._common import (
+    Number,
+    as_number,
+    as_view,
+    existing,
+    rearranged,
+    refuse,
+    unsupported,
+)
 
 # --- by masks ------------------------------------------------------------------------------------
 
@@ -247,7 +255,8 @@ def sort(
     x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     rows = arrays.moveaxis(x, axis, 0)
     ranks = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
-    return arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
+    found = arrays.moveaxis(ranked(rows, np.broadcast_to(ranks, rows.shape)), 0, axis)
+    return arrays.in_order(found)  # as NumPy's: sums are added in this order
 
 
 @implements(np.partition)

@@ -306,10 +306,10 @@ def _laid_out(x: Number, order: str | None) -> Number:
         return x.copy() if order == "F" and x.ndim > 1 else x
     if order not in ("C", "F") or not x.ndim:
         return x
-    rows = arrays.transpose(x) if order == "F" else x
-    if arrays.is_in_order(rows):
-        return x
-    return arrays.transpose(arrays.copy(rows)) if order == "F" else arrays.copy(rows)
+    if order == "C":
+        return arrays.in_order(x)
+    rows = arrays.transpose(x)
+    return x if arrays.is_in_order(rows) else arrays.transpose(arrays.copy(rows))
 
 
 def _of_dtype(function: str, x: Number, dtype: Any) -> Number:

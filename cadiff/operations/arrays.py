@@ -120,6 +120,11 @@ def is_in_order(x: Number) -> bool:
     return bool(np.asarray(x).flags.c_contiguous)
 
 
+def in_order(x: Number) -> Number:
+    """The array itself if its elements stand one behind the other, and else a copy."""
+    return x if is_in_order(x) else copy(x)
+
+
 def lengths_of(shape: int | Sequence[int]) -> Shape:
     """A shape in ints of Python's: those of NumPy have bounds, and wrap around."""
     return tuple(map(index, (shape,) if isinstance(shape, (int, np.integer)) else shape))

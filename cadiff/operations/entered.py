@@ -65,6 +65,8 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
             made = None
             # Views of arguments, or of each other, are seen where one of them is assigned to.
             is_apart = not binding.are_views_of_one([*guarded.lifted, *atoms])
+            # And sums of what an entry returns are added in C order.
+            is_apart = is_apart and all(map(_is_in_order, atoms))
             is_apart = is_apart and sum(prod(binding.shape(x)) for x in atoms) <= MOST_RESULTS
             if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
                 graph = binding.graph_of(guarded.recording, atoms, False)
@@ -134,6 +136,10 @@ def _copied(x: Number) -> Number:
 
 def _is_real(x: Any) -> bool:
     return isinstance(x, Var) or type(x) is float or binding.is_real_array(x)
+
+
+def _is_in_order(x: Number) -> bool:
+    return not isinstance(x, Var) or x.ndim == 0 or binding.is_in_order(x)
 
 
 def _restored(kind: Any, hidden: list[bool] | None, outputs: Numbers) -> Any:

@@ -341,3 +341,35 @@ def test_third_derivatives_at_a_limit() -> None:
     at = numpy.array([0.0, 1e-9, 0.0])
     for _ in range(3):
         numpy.testing.assert_allclose(third(at), 0.375, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sort(x, axis=-1),
+        lambda x: np.kron(x[:2], x[:2]),
+        lambda x: np.polyval(x[0], x[:2]),
+        lambda x: np.polyval(np.broadcast_to(x[0, 0], (3,)), x[1]),
+    ],
+    ids=["sort", "kron", "polyval", "broadcast"],
+)
+def test_entries_have_the_bits_of_what_is_recorded(f: Any) -> None:
+    """Also where results stand in another order than they are computed in, and where operands
+    are parts of each other, whose cotangents are added as operations come by."""
+    total = cadiff.value_and_grad(lambda x: np.sum(np.sin(f(x))) + np.sum(f(x)))
+    for seed in range(4):
+        x = numpy.random.default_rng(seed).normal(size=(9, 2))
+        value, gradient = as_recorded(lambda x=x: total(x))
+        for _ in range(3):
+            again, g = total(x)
+            assert again == value
+            numpy.testing.assert_array_equal(g, gradient)
+
+
+@pytest.mark.parametrize("shape", [(9, 2), (3, 4, 5)])
+def test_sums_of_what_is_in_order_are_those_of_numpy(shape: tuple[int, ...]) -> None:
+    for axis in range(-len(shape), len(shape)):
+        f = lambda x, axis=axis: np.sum(np.sort(x, axis=axis))  # noqa: E731
+        x = numpy.random.default_rng(0).normal(size=shape)
+        assert cadiff.value_and_grad(f)(x)[0] == cadiff.jvp(f, (x,), (x,))[0] == f(x)
+        assert cadiff.compile(f, optimize=False)(x) == f(x)
