@@ -282,6 +282,26 @@ static void note_view(Tiler *t, const Seen *seen, int view, int axis, int64_t ro
     touched->is_sum |= view == 0 && lead_of(seen, view, axis, rows) == 0;
 }
 
+/* Numbers that an instruction has in the cache for each row: the most of any view. Those that
+ * stand between the numbers of other rows, such as a column of a matrix, are not counted: what
+ * reads them goes along a line of the cache only if there are many rows in a tile. */
+static int64_t length_of_row(const Seen *seen, int axis, int64_t rows) {
+    int64_t longest = 1;
+    for (int view = 0; view < seen->n_views; view++) {
+        const int64_t lead = lead_of(seen, view, axis, rows);
+        int64_t length = 1, low = 0, high = 0;
+        for (int i = 0; i < seen->ndim; i++) {
+            const int64_t stride = seen->views[view].strides[i];
+            const int64_t n = i == axis ? seen->shape[i] / rows : seen->shape[i];
+            length *= stride != 0 ? n : 1;
+            *(stride < 0 ? &low : &high) += (n - 1) * stride;
+        }
+        const int is_between = lead != 0 && (lead < 0 ? -lead : lead) <= high - low;
+        longest = is_between || length < longest ? longest : length;
+    }
+    return longest;
+}
+
 /* Have an instruction be a member, if it can. */
 static int join(Tiler *t, uint32_t k, int64_t rows) {
     Found *const f = t->found;
@@ -299,7 +319,7 @@ static int join(Tiler *t, uint32_t k, int64_t rows) {
             for (int view = 0; view < seen.n_views; view++) {
                 note_view(t, &seen, view, axis, rows);
             }
-            const int64_t row = seen.size / rows;
+            const int64_t row = length_of_row(&seen, axis, rows);
             f->is_mixed |= f->n_members > 0 && row != f->longest;
             f->longest = row > f->longest ? row : f->longest;
             f->score += seen.size;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -114,3 +115,13 @@ def test_small_products_are_those_of_numpy_to_the_last_bit_where_that_is_wanted(
     assert (program(x) == x @ y).all()
     assert (program.batch(x[None])[0] == x @ y).all()
     assert_allclose(cadiff.compile(lambda x: x @ y)(x), x @ y, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(1000, 1001), (300, 7, 50)])
+def test_columns_of_an_input_are_read_for_many_at_a_time(shape: tuple[int, ...]) -> None:
+    """Not in tiles of a few columns, in which each row is a line of the cache of its own."""
+    program = cadiff.compile(lambda x: cnp.sum(cnp.sum(x, axis=0) ** 2))
+    x = np.random.default_rng(0).normal(size=shape)
+    assert_allclose(program(x), np.sum(np.sum(x, axis=0) ** 2), rtol=1e-12)
+    sums = re.findall(r"sum +\(\d+, (\d+)", program.to_text())
+    assert min(map(int, sums)) > 40
