@@ -968,8 +968,6 @@ cdef class Entered:
         active = active_of(tape, atoms, form.program.inputs)
         if active is None or not any(active) or are_mixed(atoms):
             return NotImplemented
-        if are_views_of_one(atoms):  # whose cotangents a sweep adds as operations come by
-            return NotImplemented
         try:
             found = form.program.put(tape, atoms, active)
         except CallError:  # what it is will be seen when the function runs
@@ -986,15 +984,13 @@ cdef bint are_mixed(list atoms) except -1:
     """Whether an element may be an operand in two ways: cotangents of it would be added in another
     order than by the operations that the function consists of."""
     cdef size_t low, high
-    cdef Py_ssize_t k, end = -1
+    cdef Py_ssize_t end = -1
     cdef list known = []
     for atom in atoms:
-        if CAD_IS_VAR_ARRAY(atom):
-            for k in range(CAD_VAR(atom).view.ndim):
-                if CAD_STRIDES(CAD_VAR(atom).view)[k] == 0 and CAD_SHAPE(CAD_VAR(atom).view)[k] > 1:
-                    return True
         if CAD_IS_VAR(atom) and CAD_VAR(atom).tape != NULL:
             cad_var_bounds(CAD_VAR(atom), &low, &high)
+            if CAD_IS_VAR_ARRAY(atom) and high - low + 1 < <size_t>CAD_VAR(atom).view.size:
+                return True
             known.append((low, high))
     if len(known) < 2:
         return False
