@@ -66,7 +66,11 @@ cdef class Borrowed:
             call.axes[k], call.is_pair[k] = len(core), pairs[k]
             if len(buffer) == 1:
                 known[buffer] = core
+        if len(stages) > CAD_MOST_STAGES:
+            raise ValueError(f"{len(stages)} stages are more than {CAD_MOST_STAGES}")
         made = [self.add_stage(function, names, known, types) for function, names in stages]
+        if len(types) > CAD_MOST_BUFFERS:
+            raise ValueError(f"{len(types)} buffers are more than {CAD_MOST_BUFFERS}")
         places = {name: k for k, name in enumerate(types)}
         for k, (name, kind) in enumerate(types.items()):
             put_buffer(&call.buffers[k], known[name], kind)

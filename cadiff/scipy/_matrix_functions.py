@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..binding import is_complex_number
+from ..binding import Loops, is_complex_number
 from ..binding import strip as value
 from ..numpy._matrices import (
     EPSILON,
@@ -28,7 +28,7 @@ from ..numpy._matrices import (
 from ..operations.guards import held
 from ..operations.table import where
 from . import _exponentials
-from ._stacks import blocks, each
+from ._stacks import blocks, each, lapack_stage
 
 
 @on_matrices
@@ -145,7 +145,19 @@ def sylvester(a: Any, b: Any, q: Any) -> Any:
     return each(scipy.linalg.solve_sylvester, a, b, q)
 
 
+def _sylvester_loops(is_complex: bool, a: Any, b: Any, q: Any) -> Any:
+    """As SciPy does: by Schur forms of a and of b transposed, t = H(u) @ a @ u and s."""
+    schur = lapack_stage("schur", "dgees", "d->dd")
+    of_transpose = lapack_stage("schur_of_transpose", "dgees", "d->dd")
+    solved = lapack_stage("sylvester_of_schur", "dtrsyl", "ddddd->d")
+    if is_complex or schur is None or solved is None:
+        return None
+    stages = (schur, "atu"), (of_transpose, "bsv"), (solved, "tusvqx")
+    return Loops("(m,m),(n,n),(m,n)->(m,n)", stages, ("a", "b", "q", "x"))
+
+
 sylvester.called = "solve_sylvester"
+sylvester.calls_lapack(_sylvester_loops)
 sylvester.defvjp(
     lambda ans, a, b, q: lambda g: -outer_product(sylvester(H(a), H(b), g), ans),
     lambda ans, a, b, q: lambda g: -(H(ans) @ sylvester(H(a), H(b), g)),

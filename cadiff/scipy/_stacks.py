@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cython_lapack
 
 from ..operations.arrays import concatenate
 from ..operations.guards import fixed
@@ -18,6 +19,12 @@ def each(function: Callable[..., Any], *stacks: Any) -> Any:
         return np.zeros(shape, stacks[-1].dtype)
     results = [function(*(x[k] for x in stacks)) for k in np.ndindex(shape[:-2])]
     return np.reshape(results, shape)
+
+
+def lapack_stage(name: str, function: str, kinds: str) -> Any:
+    """A kernel around one of LAPACK's functions, for real matrices, as SciPy has it."""
+    found = getattr(cython_lapack, "__pyx_capi__", {}).get(function)
+    return None if found is None else ((name, found), kinds)
 
 
 def blocks(a: Any, b: Any, c: Any, d: Any) -> Any:

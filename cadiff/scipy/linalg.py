@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
-from scipy.linalg import cython_lapack
 
 from ..binding import Loops, is_complex_number, shape
 from ..binding import strip as value
@@ -51,7 +50,7 @@ from ..operations.primitives import primitive
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._signatures import called_as
-from ._stacks import permutation
+from ._stacks import lapack_stage, permutation
 
 __all__ = [
     "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eig",
@@ -357,14 +356,8 @@ def _pivots(a: Any) -> Any:
     return scipy.linalg.qr(a, mode="r", pivoting=True)[1].astype(float)
 
 
-def _stage(name: str, function: str, kinds: str) -> Any:
-    """A kernel around one of LAPACK's functions, for real matrices, as SciPy has it."""
-    found = getattr(cython_lapack, "__pyx_capi__", {}).get(function)
-    return None if found is None else ((name, found), kinds)
-
-
 def _pivots_loops(is_complex: bool, a: Any) -> Any:
-    stage = _stage("pivots_of_columns", "dgeqp3", "d->d")
+    stage = lapack_stage("pivots_of_columns", "dgeqp3", "d->d")
     if is_complex or stage is None:
         return None
     return Loops("(m,n)->(n)", ((stage, "ap"),), ("a", "p"))
@@ -444,7 +437,7 @@ def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> An
     if driver == "evd":
         return lapack.eigh(is_complex, lower)
     kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
-    stage = _stage(kernel, "dsyevr", "d->dd")
+    stage = lapack_stage(kernel, "dsyevr", "d->dd")
     if is_complex or driver not in (None, "evr") or stage is None:
         return None
     return Loops("(n,n)->(n),(n,n)", ((stage, "awv"),), ("a", "w", "v"))
@@ -494,7 +487,7 @@ def _of_pair(a: Any, b: Any, *, lower: bool) -> Any:
 
 def _of_pair_loops(is_complex: bool, a: Any, b: Any, lower: bool) -> Any:
     name = "vectors_of_pair_of_lower" if lower else "vectors_of_pair_of_upper"
-    stage = _stage(name, "dsygvd", "dd->d")
+    stage = lapack_stage(name, "dsygvd", "dd->d")
     if is_complex or stage is None:
         return None
     return Loops("(n,n),(n,n)->(n,n)", ((stage, "abv"),), ("a", "b", "v"))

@@ -435,3 +435,84 @@ void cad_pivots_of_columns(char **arguments, const ptrdiff_t *dims, const ptrdif
     cad_memory_free(pivots);
     cad_memory_free(room);
 }
+
+/* --- Sylvester's equation --- */
+
+typedef void Gees(char *job, char *order, void *select, int *n, double *a, int *a_step,
+                  int *chosen, double *real, double *imaginary, double *u, int *u_step,
+                  double *work, int *n_work, int *whole_work, int *info);
+
+typedef void Trsyl(char *of_a, char *of_b, int *sign, int *m, int *n, double *a, int *a_step,
+                   double *b, int *b_step, double *c, int *c_step, double *scale, int *info);
+
+/* The form of what stands in t, column by column. */
+static void find_schur(char **arguments, size_t n, void *data) {
+    double *const t = (double *)arguments[1], *const u = (double *)arguments[2];
+    Gees *run;
+    char job = 'V', order = 'N';
+    int rows = (int)n, chosen = 0, info = 0, n_work = -1;
+    double least = 0.0;
+    memcpy(&run, &data, sizeof run);
+    run(&job, &order, NULL, &rows, t, &rows, &chosen, t, t, u, &rows, &least, &n_work, NULL,
+        &info);
+    n_work = (int)least;
+    double *const room = cad_memory_resize(NULL, 2 * n + (size_t)n_work, sizeof(double));
+    if (room != NULL) {
+        run(&job, &order, NULL, &rows, t, &rows, &chosen, room, room + n, u, &rows, room + 2 * n,
+            &n_work, NULL, &info);
+    }
+    if (room == NULL || info != 0) {
+        *u = NAN;
+    }
+    cad_memory_free(room);
+}
+
+void cad_schur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    const size_t n = (size_t)dims[1];
+    (void)steps;
+    transpose((double *)arguments[1], (const double *)arguments[0], n, n);
+    find_schur(arguments, n, data);
+}
+
+void cad_schur_of_transpose(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                            void *data) {
+    const size_t n = (size_t)dims[1];
+    (void)steps;
+    memcpy(arguments[1], arguments[0], n * n * sizeof(double));
+    find_schur(arguments, n, data);
+}
+
+void cad_sylvester_of_schur(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                            void *data) {
+    const size_t m = (size_t)dims[1], n = (size_t)dims[2];
+    const ptrdiff_t rows = dims[1], columns = dims[2];
+    double *const t = (double *)arguments[0], *const u = (double *)arguments[1],
+                  *const s = (double *)arguments[2], *const v = (double *)arguments[3],
+                  *const q = (double *)arguments[4], *const x = (double *)arguments[5];
+    double *const room = cad_memory_resize(NULL, 2 * m * n, sizeof(double));
+    double *const turned = room + m * n;
+    char as_it_is = 'N', transposed = 'T';
+    int sign = 1, of_a = (int)m, of_b = (int)n, info = 0;
+    double scale = 1.0;
+    Trsyl *run;
+    (void)steps;
+    memcpy(&run, &data, sizeof run);
+    if (room != NULL) { /* u^T q v, its solution y, and u y v^T */
+        cad_multiply_matrices((CadMatrix){x, columns, 1}, (CadMatrix){u, rows, 1},
+                              (CadMatrix){q, columns, 1}, m, m, n);
+        cad_multiply_matrices((CadMatrix){room, columns, 1}, (CadMatrix){x, columns, 1},
+                              (CadMatrix){v, 1, columns}, m, n, n);
+        transpose(turned, room, m, n);
+        run(&as_it_is, &transposed, &sign, &of_a, &of_b, t, &of_a, s, &of_b, turned, &of_a, &scale,
+            &info);
+        transpose(room, turned, n, m);
+        cad_multiply_matrices((CadMatrix){turned, columns, 1}, (CadMatrix){u, 1, rows},
+                              (CadMatrix){room, columns, 1}, m, m, n);
+        cad_multiply_matrices((CadMatrix){x, columns, 1}, (CadMatrix){turned, columns, 1},
+                              (CadMatrix){v, columns, 1}, m, n, n);
+    }
+    if (room == NULL || info != 0 || scale != 1.0) {
+        *x = NAN; /* eigenvalues of a and -b are close */
+    }
+    cad_memory_free(room);
+}

@@ -5,7 +5,7 @@
 
 #include "kernels/stacks.h"
 
-enum { CAD_MOST_BUFFERS = 8, CAD_MOST_STAGES = 2, CAD_MOST_LENGTHS = 6 };
+enum { CAD_MOST_BUFFERS = 8, CAD_MOST_STAGES = 3, CAD_MOST_LENGTHS = 6 };
 
 typedef enum CadBufferType {
     CAD_BUFFER_DOUBLE,  /* of a pair of planes the real one */
@@ -83,5 +83,10 @@ CadStackLoop cad_eigh_by_evr_of_lower, cad_eigh_by_evr_of_upper;
  * LAPACK's dsygvd; over (a, p): which column of a matrix comes where in its QR factorisation with
  * pivoting, by dgeqp3. */
 CadStackLoop cad_vectors_of_pair_of_lower, cad_vectors_of_pair_of_upper, cad_pivots_of_columns;
+
+/* As stages over the buffers (a, t, u): the Schur form u t u^T of a matrix a, or of its transpose,
+ * by dgees; t and u stand column by column. Over (t, u, s, v, q, x), given the forms of a and of
+ * the transpose of b: the solution of a x + x b = q, by dtrsyl. */
+CadStackLoop cad_schur, cad_schur_of_transpose, cad_sylvester_of_schur;
 
 #endif

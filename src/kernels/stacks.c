@@ -20,6 +20,9 @@ const CadStackKernel cad_stack_kernels[] = {
     LISTED("vectors_of_pair_of_lower", "(n,n),(n,n)->(n,n)", cad_vectors_of_pair_of_lower, 0)
     LISTED("vectors_of_pair_of_upper", "(n,n),(n,n)->(n,n)", cad_vectors_of_pair_of_upper, 0)
     LISTED("pivots_of_columns", "(m,n)->(n)", cad_pivots_of_columns, 0)
+    LISTED("schur", "(n,n)->(n,n),(n,n)", cad_schur, 0)
+    LISTED("schur_of_transpose", "(n,n)->(n,n),(n,n)", cad_schur_of_transpose, 0)
+    LISTED("sylvester_of_schur", "(m,m),(m,m),(n,n),(n,n),(m,n)->(m,n)", cad_sylvester_of_schur, 0)
     CAD_KERNELS_OF_ROWS(LISTED)
     {NULL, NULL, NULL, 0},
 };

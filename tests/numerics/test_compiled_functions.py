@@ -53,10 +53,10 @@ LOOSE = (
 # Matrices with zeros here and there: of what is padded, of spectra that are real or halves, of
 # frequencies at which a wave is 0.
 TRANSFORMS = re.compile(r"(i?[rh]*fft|i?d[cs]t)[2n]?\b")
-# Functions whose replays call Python, by first words of cases: Schur decompositions by LAPACK, and
-# what SciPy makes of them in Python;
+# Functions whose replays call Python, by first words of cases: what SciPy makes in Python of Schur
+# decompositions;
 CALL_PYTHON = {
-    *("logm", "sqrtm", "solve_sylvester", "solve_continuous_lyapunov"),
+    *("logm", "sqrtm"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }
