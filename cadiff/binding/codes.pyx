@@ -500,14 +500,14 @@ cdef enum:
 def native_of(function, list arguments, list results, tuple bounds=()):
     """What carries out `results = function(*arguments)` in C; None if there is no such loop.
 
-    The function is a ufunc, or a generalized one, over floats, or a pair: the name of a kernel of
+    The function is a ufunc, or a generalized one, over floats; or a pair: the name of a kernel of
     src/kernels/stacks.c, and what else it is told, an int; or `Loops`, a `Retyped` or a
-    `Transformation`. A third item says which axes the cores of arguments and results are, a tuple for each, or None for all axes as one; else they
-    are the last ones, and "2" in a signature the first: both parts of complex numbers. A pair of a
-    ufunc and axes is its reduction over these. An argument is a constant, or (begin, shape): an
-    operand that begins there in the row of operands. Results are told by their shapes. `bounds` are
-    pairs, one for each argument, outside of which an operand is for Python; so it is if a loop over
-    matrices answers nan, unless that answers always.
+    `Transformation`. A third item says which axes the cores of arguments and results are, a tuple for
+    each, or None for all axes as one; else they are the last ones, and "2" in a signature the first:
+    both parts of complex numbers. A pair of a ufunc and axes is its reduction over these. An argument is a constant, or (begin,
+    shape): an operand that begins there in the row of operands. Results are told by their shapes.
+    `bounds` are pairs, one for each argument, outside of which an operand is for Python; so it is if
+    a loop over matrices answers nan, unless that answers always.
     """
     key = None
     if all([isinstance(x, tuple) for x in arguments]):
