@@ -37,13 +37,31 @@ static uint8_t way_of_reading(const CadRecord *record, size_t operand) {
     return record->kind == CAD_RECORD_TAKE && operand == 0 ? TAKEN : SEEN;
 }
 
+/* Whether a pack is a stretch of one array, whose places it has. */
+static int is_stretch(const CadMaker *m, const CadRecord *record) {
+    if (record->kind != CAD_RECORD_PACK) {
+        return 0;
+    }
+    const CadId *const ids = cad_graph_packed(m->graph, record);
+    const size_t size = record->of.array.size;
+    for (size_t k = 1; k < size; k++) {
+        if (ids[k] != ids[0] + (CadId)k) {
+            return 0;
+        }
+    }
+    return record_of(m, ids[0]) == record_of(m, ids[size - 1]);
+}
+
+/* From the last record on, so that it is known of a pack how it is read. */
 static void find_ways(CadMaker *m, uint8_t *ways) {
     CadOperands of;
     for (size_t k = 0; k < m->n_ends; k++) {
         ways[record_of(m, m->ends[k])] |= COPIED;
     }
-    for (size_t i = 0; i < m->graph->n_records; i++) {
-        if (is_made(m, i)) {
+    for (size_t i = m->graph->n_records; i-- > 0;) {
+        if (is_made(m, i) && is_stretch(m, &m->graph->records[i])) {
+            ways[record_of(m, cad_graph_packed(m->graph, &m->graph->records[i])[0])] |= ways[i];
+        } else if (is_made(m, i)) {
             cad_maker_operands(m, i, &of);
             for (size_t k = 0; k < of.n; k++) {
                 ways[record_of(m, of.ids[k])] |= way_of_reading(&m->graph->records[i], k);

@@ -119,3 +119,31 @@ def test_curvature_of_systems_with_parts_of_their_matrix(shape: tuple[int, ...])
         npt.assert_allclose(
             program.hvp(xy, v), expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected))
         )
+
+
+@pytest.mark.parametrize("n", [9, *SIZES[2:]])
+def test_steps_that_call_read_an_input_where_it_stands(n: int) -> None:
+    """Of the whole input, of a part of it, and of two, which are brought side by side."""
+    functions = [
+        lambda x, y: cnp.max(x) + cnp.min(y),
+        lambda x, y: cnp.max(x[1:-1]) * x[0] + cnp.sort(y)[::2].sum(),
+        lambda x, y: cnp.max(cnp.concatenate([x, y])) + cnp.convolve(x[:9], y[-9:]).sum(),
+        lambda x, y: cnp.where(x[3] > y[4], cnp.max(x), cnp.median(x)) + cnp.linalg.norm(y, 3),
+    ]
+    for f in functions:
+        program = cadiff.compile(f)
+        for _ in range(3):
+            x, y = numbers = RNG.normal(size=(2, n))
+            kept = numbers.copy()
+            npt.assert_allclose(program(x, y), f(x, y), rtol=1e-12)
+            wanted = cadiff.grad(f)(x, y)
+            npt.assert_allclose(program.grad(x, y), wanted, rtol=1e-12, atol=1e-14)
+            npt.assert_array_equal(numbers, kept)
+
+
+def test_an_input_that_a_step_calls_with_is_not_copied() -> None:
+    n, program = 5000, cadiff.compile(lambda x: cnp.max(x))
+    assert [program(RNG.normal(size=n)) > 0.0 for _ in range(2)] == [True, True]
+    (recorded,) = program._traces
+    places = recorded.graph.value_code().parts()["n_places"]
+    assert places == n + 2  # the result, and where the input stands
