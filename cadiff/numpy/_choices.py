@@ -150,7 +150,8 @@ def take(
         taken = along(x, indices, axis)
         if taken is not None:
             return taken
-    x, axis = (x.reshape(-1), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    x = x.reshape(-1) if axis is None or x.ndim == 0 else x
+    axis = normalize_axis_index(axis or 0, x.ndim)
     inside = np.take(np.arange(x.shape[axis]), replaced(value(indices)), mode=mode)  # type: ignore[call-overload]
     return arrays.take(x, inside, axis)
 

@@ -282,9 +282,9 @@ def along_first(f: Callable[[Number], Number], x: Number, axis: int) -> Number:
 def _flat_axis(a: Any, axis: int | None) -> tuple[Number, int]:
     """An array and the axis to run along; with axis None the flat array."""
     x = as_number(a)
-    if axis is None:
-        return x.reshape(-1), 0
-    return x, normalize_axis_index(axis, x.ndim)
+    if axis is None or x.ndim == 0:  # which NumPy takes for a vector of one
+        x = x.reshape(-1)
+    return x, 0 if axis is None else normalize_axis_index(axis, x.ndim)
 
 
 def _running(

@@ -667,7 +667,7 @@ def with_lanes(primal: Number, tangent: Number, lanes: int) -> Number:
 
 def take(x: Number, indices: Any, axis: int | None = None) -> Number:
     """Elements along an axis, by whole numbers; None takes from the array as a vector."""
-    if axis is None:
-        x, axis = reshape(x, -1), 0
-    place = normalize_axis_index(axis, binding.ndim(x))
+    if axis is None or binding.ndim(x) == 0:  # which NumPy takes for a vector of one
+        x = reshape(x, -1)
+    place = normalize_axis_index(axis or 0, binding.ndim(x))
     return x[(slice(None),) * place + (np.asarray(indices),)]

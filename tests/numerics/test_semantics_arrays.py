@@ -398,3 +398,29 @@ def test_astype_of_ints_goes_by_steps(dtype: Any) -> None:
         assert program(point) == pytest.approx(f(np, point), rel=1e-15)
     with pytest.raises(TypeError, match=r"cadiff\.value"):
         Var(x).astype("M8[s]")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cnp.cumsum(x, axis=0),
+        lambda x: cnp.cumprod(x, axis=-1),
+        lambda x: cnp.nancumsum(x, axis=0),
+        lambda x: cnp.take(x, [0, 0], axis=0),
+        lambda x: cnp.take(x, 0, axis=-1),
+    ],
+)
+def test_a_single_number_has_the_axis_that_numpy_gives_it(f: Any) -> None:
+    x = np.array(2.0)
+    g = lambda x: cnp.sum(f(x) ** 2)  # noqa: E731
+    for found in (cadiff.vjp(f, x)[0], cadiff.jvp(f, (x,), (x,))[0], cadiff.compile(f)(x)):
+        assert np.shape(found) == np.shape(f(x))
+        np.testing.assert_array_equal(found, f(x))
+    assert cadiff.grad(g)(x) == cadiff.compile(g).grad(x) == 4.0 * np.size(f(x))
+
+
+@pytest.mark.parametrize("axis", [1, -2])
+def test_a_single_number_has_no_further_axis(axis: int) -> None:
+    for f in (cnp.cumsum, lambda x, axis: cnp.take(x, 0, axis=axis)):
+        with pytest.raises(np.exceptions.AxisError):
+            cadiff.vjp(lambda x, f=f: f(x, axis=axis), np.array(2.0))
