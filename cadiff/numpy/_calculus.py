@@ -200,7 +200,9 @@ def _periodic(x: Number, xp: Number, fp: Number, period: Any) -> tuple[Number, N
 def _turns(p: Any, period: Any, discont: float, axis: int) -> Any:
     """How many periods each phase is moved by, which has no derivative."""
     p = np.asarray(p, dtype=float)
-    return np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
+    found = np.rint((np.unwrap(p, discont, axis, period=period) - p) / period)
+    found[(slice(None),) * axis + (slice(0, 1),)] = 0.0  # also where it is infinite
+    return found
 
 
 _turns.defvjp(None, None, None)

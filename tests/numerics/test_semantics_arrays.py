@@ -424,3 +424,12 @@ def test_a_single_number_has_no_further_axis(axis: int) -> None:
     for f in (cnp.cumsum, lambda x, axis: cnp.take(x, 0, axis=axis)):
         with pytest.raises(np.exceptions.AxisError):
             cadiff.vjp(lambda x, f=f: f(x, axis=axis), np.array(2.0))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_phases_that_begin_at_infinity_are_those_of_numpy(axis: int) -> None:
+    x = np.array([[math.inf, 1.0, 8.0], [-math.inf, math.nan, 9.0], [0.0, math.inf, 1.0]])
+    f = lambda x: cnp.unwrap(x, axis=axis)  # noqa: E731
+    with np.errstate(all="ignore"):
+        for found in (cadiff.vjp(f, x)[0], cadiff.compile(f)(x), cadiff.jvp(f, (x,), (x,))[0]):
+            np.testing.assert_array_equal(found, np.unwrap(x, axis=axis))
