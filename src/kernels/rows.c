@@ -543,15 +543,33 @@ static double product_with_itself(const double *x, ptrdiff_t n) {
     return sum;
 }
 
-/* In NumPy's order: along the last axis pairwise, along others one after the other. */
-static double sum_along(double *x, ptrdiff_t n, int is_last) {
-    double sum = 0.0;
-    if (is_last) {
-        cad_strip_sum(&sum, (CadStrip){x, 1}, (size_t)n);
-        return sum;
+/* The sum of powers of sizes in NumPy's order: along the last axis pairwise, along others one
+ * after the other; some of them at a time. */
+static double sum_of_powers(Row x, ptrdiff_t n, double p) {
+    enum { SOME = 1024 };
+    double powers[SOME], sum = 0.0;
+    if (x.step == 1 && n > SOME) { /* halves, as NumPy's */
+        const ptrdiff_t half = n / 2 - n / 2 % 8;
+        const Row rest = {x.data + half, 1};
+        sum = sum_of_powers(x, half, p);
+        return sum + sum_of_powers(rest, n - half, p);
     }
-    for (ptrdiff_t k = 0; k < n; k++) {
-        sum += x[k];
+    for (ptrdiff_t first = 0; first < n; first += SOME) {
+        const ptrdiff_t count = n - first < SOME ? n - first : SOME;
+        for (ptrdiff_t k = 0; k < count; k++) {
+            const double number = *item(x, first + k);
+            powers[k] = p == 2.0 ? number * number : fabs(number);
+        }
+        const CadStrip all = {powers, 1}, power = {&p, 0};
+        if (p != 2.0) {
+            cad_strip_value(CAD_OP_power, all, all, power, power, (size_t)count);
+        }
+        if (x.step == 1) {
+            cad_strip_sum(&sum, all, (size_t)count);
+        }
+        for (ptrdiff_t k = 0; k < count && x.step != 1; k++) {
+            sum += powers[k];
+        }
     }
     return sum;
 }
@@ -562,32 +580,18 @@ enum { NORM_OF_ALL, NORM_IN_RANGE, NORM_ALONG };
  */
 void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
     const ptrdiff_t n = dims[1];
-    double p = *(const double *)arguments[1];
-    CadRoom room;
-    const int has_room = cad_room_take(&room, data == (void *)NORM_ALONG ? (size_t)n : 0);
+    const double p = *(const double *)arguments[1];
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
         const Row x = row_at(arguments[0], turn, steps[0], steps[3]);
         double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
-        if (data != (void *)NORM_ALONG) {
+        if (data == (void *)NORM_ALONG) {
+            const double sum = sum_of_powers(x, n, p);
+            *to = p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
+        } else {
             *to = data == (void *)NORM_OF_ALL && x.step == 1 ? sqrt(product_with_itself(x.data, n))
                                                              : scaled_root_of_squares(x, n);
-            continue;
         }
-        if (!has_room) {
-            *to = NAN;
-            continue;
-        }
-        for (ptrdiff_t k = 0; k < n; k++) {
-            room.numbers[k] = p == 2.0 ? *item(x, k) * *item(x, k) : fabs(*item(x, k));
-        }
-        const CadStrip all = {room.numbers, 1}, power = {&p, 0};
-        if (p != 2.0) {
-            cad_strip_value(CAD_OP_power, all, all, power, power, (size_t)n);
-        }
-        const double sum = sum_along(room.numbers, n, x.step == 1);
-        *to = p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
     }
-    cad_room_give_back(&room);
 }
 
 /* --- orders --- */

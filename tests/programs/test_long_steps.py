@@ -125,3 +125,11 @@ def test_columns_of_an_input_are_read_for_many_at_a_time(shape: tuple[int, ...])
     assert_allclose(program(x), np.sum(np.sum(x, axis=0) ** 2), rtol=1e-12)
     sums = re.findall(r"sum +\(\d+, (\d+)", program.to_text())
     assert min(map(int, sums)) > 40
+
+
+@pytest.mark.parametrize("n", [9, 1024, 1025, 4099, 100_003])
+@pytest.mark.parametrize("order", [1.5, 2.0, 3.0])
+def test_norms_of_long_vectors_are_added_as_numpy_adds(n: int, order: float) -> None:
+    x = np.random.default_rng(n).normal(size=n)
+    program = cadiff.compile(lambda x: cnp.linalg.norm(x, order, axis=0))
+    assert [program(x), program(x)] == [np.linalg.norm(x, order, axis=0)] * 2
