@@ -59,7 +59,7 @@ def gelu(x: Any) -> Any:
 
 def _shifted(x: Any, axis: Axis) -> NDArray[np.float64]:
     """The elements less the greatest of them, which exp can take."""
-    x = np.asarray(x, dtype=np.float64)
+    x = np.asarray(x, dtype=np.float32 if binding.is_single(x) else np.float64)
     return np.asarray(x - x.max(axis=axis, keepdims=True))
 
 
@@ -267,7 +267,8 @@ def _cross_entropy(logits: Any, labels: NDArray[Any]) -> Any:
     if labels.dtype.kind == "f":  # whole numbers, as a program has its integers
         labels = _labels(labels.astype(np.intp), x.shape[-1])
     losses, residuals = binding.cross_entropy(x, labels)
-    return losses.mean() if losses.size else math.nan, residuals
+    loss = losses.mean() if losses.size else math.nan
+    return binding.narrowed(loss) if binding.is_single(x) else loss, residuals
 
 
 def _pull_cross_entropy(ans: Any, x: Any, labels: Any) -> Any:

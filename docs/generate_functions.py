@@ -41,11 +41,12 @@ own functions. A function that is not listed raises an error when it is given a 
 that carries a derivative. NumPy's ufuncs are rows of the [table of operations](operations.md), and
 have `reduce`, `accumulate`, `reduceat`, `outer` and `at`.
 
-In all functions numbers are float64, so `dtype=` may name floats only. There is no `out=`: assign
-to an array made by `cadiff.numpy.zeros`. `where=` and `initial=` work. Functions that look at
-values (to order or select elements, or to find the interval of a table) choose as NumPy does, and
-the derivative is that of the choice. Where nothing is said of a function, nothing is special:
-arguments that are numbers may carry derivatives, those that are indices and sizes have none.
+In all functions numbers are float64 or float32, so `dtype=` may name floats only. There is no
+`out=`: assign to an array made by `cadiff.numpy.zeros`. `where=` and `initial=` work. Functions
+that look at values (to order or select elements, or to find the interval of a table) choose as
+NumPy does, and the derivative is that of the choice. Where nothing is said of a function,
+nothing is special: arguments that are numbers may carry derivatives, those that are indices and
+sizes have none.
 """
 
 CONVENTIONS = """\

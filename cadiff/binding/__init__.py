@@ -88,6 +88,7 @@ from .complexes import (
     COMPLEX_OPERATORS,
     Complex,
     array_of_pair,
+    complex_in_precision,
     complex_of_pair,
     holds_complex,
     is_complex_number,
@@ -219,11 +220,14 @@ from .tape import (
     is_hooked,
     is_in_order,
     is_opened,
+    is_single,
     is_stale,
+    narrowed,
     part_of,
     read_plan,
     recorded_shapes,
     sum_var,
+    widened,
     write_into,
 )
 from .trees import (

@@ -30,6 +30,7 @@ cdef class Node:
     cdef uint64_t fingerprint  # what they were
     cdef tuple children
     cdef bint has_complex    # whether there is a complex number in it
+    cdef bint is_single      # a NUMBER or an ARRAY of float32
 
     cdef int lend(self, CadTape *tape, CadSlot base) except -1
     cdef void take_back(self, CadTape *tape, CadSlot base)
@@ -67,7 +68,7 @@ cdef class Collector:
     cdef int reserve(self, Py_ssize_t more) except -1
     cdef list all_atoms(self)
     cdef void copy_to(self, CadTape *tape, CadSlot base, bint borrow)
-    cdef int add_plain(self, Node node, double value) except -1
+    cdef int add_plain(self, Node node, object number, double value) except -1
     cdef int note_packed(self, Node node, Py_ssize_t n) except -1
     cdef int note(self, Node node) except -1
     cdef int add_object(self, Node node, object atom, Py_ssize_t size) except -1

@@ -119,7 +119,8 @@ cdef class Node:
         """A single number, or a row of them."""
         cdef Py_ssize_t i
         if self.shape != ROW:
-            return PyFloat_FromDouble(numbers[self.offset])
+            number = PyFloat_FromDouble(numbers[self.offset])
+            return cad_narrowed(number) if self.is_single else number
         parts = PyList_New(self.size)
         for i in range(self.size):
             number = PyFloat_FromDouble(numbers[self.offset + i])
@@ -160,8 +161,10 @@ cdef class Node:
                 return self.from_atoms(atoms)
             if self.shape == ARRAY:
                 return atoms[self.atom]
-        elif self.shape == NUMBER:
+        elif self.shape == NUMBER and not self.is_single:
             return cad_var_new(tape, slot, tape.values[slot])
+        elif self.shape == NUMBER:
+            return cad_var_view(tape, slot, 0, NULL, NULL, CAD_SINGLE)
         elif self.shape == ARRAY:
             return cad_var_view(
                 tape,
@@ -169,7 +172,7 @@ cdef class Node:
                 cnp.PyArray_NDIM(self.original),
                 <const Py_ssize_t *>cnp.PyArray_DIMS(self.original),
                 NULL,
-                CAD_INPUT,
+                CAD_INPUT | (CAD_SINGLE if self.is_single else 0),
             )
         elif self.shape == ROW:
             parts = PyList_New(self.size)
@@ -202,6 +205,7 @@ cdef class Node:
             self.shape, self.offset, self.size, self.atom, self.container
         )
         node.has_complex = self.has_complex
+        node.is_single = self.is_single
         if self.shape == ARRAY:
             node.original = blank_array(self.original.shape, self.original.dtype)
         elif self.children is not None:
@@ -216,7 +220,8 @@ cdef class Node:
         if self.children is not None:
             children = tuple([(<Node>child).to_state() for child in self.children])
         return (
-            <int>self.shape, self.offset, self.size, self.atom, self.container, array, children
+            <int>self.shape, self.offset, self.size, self.atom, self.container, self.is_single,
+            array, children,
         )
 
     cdef tuple leaf_shape(self):
@@ -287,7 +292,7 @@ cdef class Node:
     cdef object fill(self, object leaves):
         """This node's part of the argument, with the next item of an iterator for each leaf."""
         if self.shape == NUMBER:
-            return next(leaves)
+            return narrowed_number(next(leaves)) if self.is_single else next(leaves)
         if self.shape == ARRAY:
             return in_precision_of(next(leaves), self.original)
         if self.shape == ROW:
@@ -302,7 +307,8 @@ cdef object blank_array(tuple shape, object dtype):
 
 cdef Node node_of_state(tuple state):
     cdef Node node = Node.__new__(Node)
-    node.shape, node.offset, node.size, node.atom, node.container, array, children = state
+    node.shape, node.offset, node.size, node.atom, node.container = state[:5]
+    node.is_single, array, children = state[5:]
     if array is not None:
         node.original = blank_array(array[0], array[1])
     if children is not None:
@@ -338,13 +344,29 @@ cdef uint64_t fingerprint(const double *numbers, Py_ssize_t n):
     return result
 
 
+cdef object atom_of_array(Node node):
+    """The numbers of an array, which are the caller's own: a number if it has no axes."""
+    if node.is_single:
+        return node.flat.astype(np.float32)[()]
+    return node.flat.copy() if node.flat.shape != () else node.flat.item()
+
+
+cdef object narrowed_number(object result):
+    """A number or an array in single precision; containers, as rows of matrices are, as they are."""
+    if cnp.PyArray_Check(result) or CAD_IS_FLOAT(result) or CAD_IS_VAR(result) or CAD_IS_DUAL(result):
+        return cad_narrowed(result)
+    return result
+
+
 cdef object in_precision_of(object result, object original):
     """float32 input gives float32 gradients."""
     cdef int kind
+    if cad_is_single(original):
+        return narrowed_number(result)
     if not cnp.PyArray_Check(original) or not cnp.PyArray_Check(result):
         return result
     kind = cnp.PyArray_TYPE(original)
-    if kind == cnp.NPY_FLOAT32 or kind == cnp.NPY_FLOAT16:
+    if kind == cnp.NPY_FLOAT16:
         return result.astype(original.dtype.newbyteorder("="))
     return result
 
@@ -382,7 +404,9 @@ cdef class Collector:
         atoms = []
         for node in self.nodes or ():
             if node.shape == ARRAY:
-                atoms.append(node.flat.copy() if node.flat.shape != () else node.flat.item())
+                atoms.append(atom_of_array(node))
+            elif node.is_single:
+                atoms.append(np.float32(self.values[node.packed]))
             else:
                 atoms.extend([self.values[node.packed + i] for i in range(node.size)])
         return atoms
@@ -406,9 +430,10 @@ cdef class Collector:
             if node.size > 0:
                 memcpy(tape.values + slot, source, node.size * sizeof(double))
 
-    cdef int add_plain(self, Node node, double value) except -1:
+    cdef int add_plain(self, Node node, object number, double value) except -1:
+        node.is_single = isinstance(number, np.float32)
         if self.atoms is not None:
-            self.atoms.append(value)
+            self.atoms.append(number if node.is_single else value)
         else:
             self.reserve(1)
             self.values[self.n_packed] = value
@@ -467,7 +492,7 @@ cdef class Collector:
         node.size = 1
         if CAD_IS_FLOAT(argument):
             node.shape = NUMBER
-            self.add_plain(node, PyFloat_AS_DOUBLE(argument))
+            self.add_plain(node, argument, PyFloat_AS_DOUBLE(argument))
         elif cnp.PyArray_Check(argument):
             cad_check_array(argument)
             if cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(argument)):
@@ -484,16 +509,19 @@ cdef class Collector:
             kind = cad_classify(argument, &value)
             if kind == CAD_PLAIN:
                 node.shape = NUMBER
-                self.add_plain(node, value)
+                self.add_plain(node, argument, value)
             elif kind == CAD_VAR_CLASS or kind == CAD_DUAL_CLASS:
                 node.shape = NUMBER
+                node.is_single = cad_is_single(argument)
                 self.add_object(node, argument, 1)
             elif kind == CAD_ARRAY_CLASS and cad_ndim(argument) == 0:
                 node.shape = NUMBER
+                node.is_single = cad_is_single(argument)
                 self.add_object(node, cad_single(argument), 1)
             elif kind == CAD_ARRAY_CLASS:
                 node.shape = ARRAY
                 node.original = argument
+                node.is_single = cad_is_single(argument)
                 self.add_object(node, argument, argument.size)
             elif cad_is_listed(argument):  # a table, such as those of pandas
                 return self.add_checked(cad_listed_array(argument))
@@ -556,10 +584,11 @@ cdef class Collector:
                 cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST,
             )
         node.size = n
+        node.flat = flat
+        node.is_single = kind == cnp.NPY_FLOAT32
         if self.atoms is not None:
-            self.atoms.append(flat.copy() if flat.shape != () else flat.item())
+            self.atoms.append(atom_of_array(node))
         else:
-            node.flat = flat
             self.note(node)
         self.count += n
         self.n_atoms += 1

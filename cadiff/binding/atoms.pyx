@@ -160,7 +160,7 @@ def values_in_place(x):
     """The values of a number: of an array where they stand, to be read before anything is
     recorded."""
     cdef CadVar *var
-    if CAD_IS_VAR_ARRAY(x):
+    if CAD_IS_VAR_ARRAY(x) and not cad_is_single(x):
         var = CAD_VAR(x)
         if var.kind != CAD_STALE:
             return cad_var_transient(var, cad_tape_values(var.tape, <int64_t>var.slot), 0)
@@ -245,7 +245,11 @@ def tag_of(x):
 
 def is_cell(x):
     """Whether a Var or Dual is a view of no axes, in which later assignments are seen."""
-    return (CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x)) and cad_ndim(x) == 0
+    return (
+        (CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x))
+        and cad_ndim(x) == 0
+        and not cad_is_single_number(x)
+    )
 
 
 def single(x):
@@ -375,6 +379,10 @@ def numbers_array(list numbers, tuple shape):
     """An array of numbers of any kind: of floats if they are plain, else a Var or Dual."""
     cdef bint plain = True
     numbers = [cad_single(number) for number in numbers]
+    cdef list singles = [cad_is_single(number) for number in numbers]
+    if any(singles):  # with others they are of float64
+        made = numbers_array([cad_widened(number) for number in numbers], shape)
+        return cad_narrowed(made) if all(singles) else made
     tag = highest_tag(numbers)
     if tag > 0:
         return dual_array([split_dual(number, tag) for number in numbers], shape, tag)

@@ -41,6 +41,7 @@ cdef extern from "table/codes.h" nogil:
         CAD_OP_amul
         CAD_OP_positive
         CAD_OP_stop
+        CAD_OP_single
         CAD_OP_less
         CAD_OP_less_equal
         CAD_OP_equal
@@ -157,6 +158,7 @@ cdef extern from "tape/entries.h" nogil:
         bint at_once
         bint reads
         bint indexes
+        bint has_singles
         bint is_shown
 
     ctypedef struct CadOrigin:

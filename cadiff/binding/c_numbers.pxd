@@ -19,6 +19,7 @@ cdef extern from "numbers/numbers.h":
         CAD_DUAL_CLASS
         CAD_ARRAY_CLASS
         CAD_INPUT
+        CAD_SINGLE
         CAD_CONSTANT
 
     ctypedef struct CadView:
@@ -101,6 +102,10 @@ cdef extern from "numbers/numbers.h":
     object cad_var_part(CadVar *var, object array)
     object cad_dual_cell(object primal, object tangent, CadTag tag)
     object cad_single(object number)
+    bint cad_is_single(object number)
+    bint cad_is_single_number(object number)
+    object cad_narrowed(object number)
+    object cad_widened(object number)
     bint cad_is_mask(object item)
     ctypedef enum CadRow:
         CAD_NO_ROW

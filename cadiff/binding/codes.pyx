@@ -774,6 +774,8 @@ def run_loop(function, list operands, *shapes):
                                      <double *>cnp.PyArray_DATA(found))
     if not is_done:
         return None
+    if all([cad_is_single(x) for x in operands]):
+        found = cad_narrowed(found)
     results, n = [], 0
     for shape in shapes:
         results.append(found[n:n + prod(shape)].reshape(shape)[()])

@@ -132,7 +132,9 @@ cdef object whole_pair_of(object x):
     cdef cnp.ndarray both = pair_of(x)
     cdef const double *parts = <const double *>cnp.PyArray_DATA(both)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(both) // 2
-    return None if is_one_zero(parts, size) or is_one_zero(parts + size, size) else both
+    if is_one_zero(parts, size) or is_one_zero(parts + size, size):
+        return None
+    return cad_narrowed(both) if is_small_array(x) else both
 
 
 cdef object signs(double first, double second, int ndim):
@@ -163,6 +165,12 @@ cdef object real_form(cnp.ndarray both):
             lower[2 * n * i + k] = parts[n * (m + i) + k]
             upper[2 * n * i + n + k] = -parts[n * (m + i) + k]
     return made
+
+
+cdef object form_of(object both):
+    """The real form, in the precision of the parts."""
+    form = real_form(cad_widened(both))
+    return cad_narrowed(form) if cad_is_single(both) else form
 
 
 cdef object product_with_form(object form, object both):
@@ -242,7 +250,10 @@ cdef object scaled(object x, object factor):
         if b == 0.0:
             return of_both(cad_apply2(CAD_OP_multiply, both_of(x), a))
         turned = span_of((<Complex>x).re, (<Complex>x).im, True)
-        turned = cad_apply2(CAD_OP_multiply, turned, signs(-b, b, ndim))
+        factors = signs(-b, b, ndim)
+        if cad_is_single(turned):
+            factors = cad_narrowed(factors)
+        turned = cad_apply2(CAD_OP_multiply, turned, factors)
         if a == 0.0:
             return of_both(turned)
         straight = cad_apply2(CAD_OP_multiply, both_of(x), a)
@@ -263,7 +274,7 @@ cdef object factor_of_both(object x):
     if cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) != cnp.NPY_OBJECT:
         if cnp.PyArray_SIZE(x) <= SMALL:
             cad_check_array(x)
-            return pair_of(x)
+            return cad_narrowed(pair_of(x)) if is_small_array(x) else pair_of(x)
     return both_of(x)
 
 
@@ -278,13 +289,14 @@ cdef object product_of_both(object x, object y):
         return None
     if not (length_of(p, 1) and length_of(p, 2) and length_of(q, 2)):
         return None
-    found = None if CAD_IS_VAR(p) else product_with_form(real_form(p), q)
+    found = None if CAD_IS_VAR(p) else product_with_form(form_of(p), q)
     return of_both(cad_array_complex_matmul(p, q) if found is None else found)
 
 
 # --- operators -----------------------------------------------------------------------------------
 
 cdef public object cad_complex_add(object x, object y):
+    x, y = beside(x, y), beside(y, x)
     found = together(CAD_OP_add, x, y)
     if found is not None:
         return found
@@ -295,6 +307,7 @@ cdef public object cad_complex_add(object x, object y):
 
 
 cdef public object cad_complex_subtract(object x, object y):
+    x, y = beside(x, y), beside(y, x)
     found = together(CAD_OP_subtract, x, y)
     if found is not None:
         return found
@@ -307,7 +320,8 @@ cdef public object cad_complex_subtract(object x, object y):
 cdef object zeros_of(tuple p, tuple q):
     """What a product with a zero is: of the shape to which all four parts are broadcast."""
     lengths = np.broadcast_shapes(*[shape_of(part) for part in p + q])
-    return np.zeros(lengths, dtype=np.complex128) if lengths else 0j
+    small = all([cad_is_single(part) for part in p + q if cad_ndim(part) > 0])
+    return np.zeros(lengths, np.complex64 if small else np.complex128) if lengths else 0j
 
 
 cdef double zero_of_product(tuple p, tuple q):
@@ -325,6 +339,7 @@ cdef double zero_of_product(tuple p, tuple q):
 
 
 cdef public object cad_complex_multiply(object x, object y):
+    x, y = beside(x, y), beside(y, x)
     found = scaled(x, y)
     if found is None:
         found = scaled(y, x)
@@ -350,6 +365,7 @@ cdef object zero_of_quotient(object a, object zero, object c):
 cdef public object cad_complex_divide(object x, object y):
     """The quotient; the divisor is scaled to length 1 first, so that its square may be out of
     range."""
+    x, y = beside(x, y), beside(y, x)
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented

@@ -36,13 +36,36 @@ cpdef bint is_nothing(object x) noexcept:
     return CAD_IS_FLOAT(x) and PyFloat_AS_DOUBLE(x) == 0.0
 
 
+cdef bint is_small(object re, object im):
+    """Whether two parts are those of a complex64: of float32, but for a number of Python's."""
+    if cad_is_single(re):
+        return cad_is_single(im) or type(im) is float
+    return type(re) is float and cad_is_single(im)
+
+
+cdef bint is_small_array(object x):
+    return cnp.PyArray_Check(x) and cnp.PyArray_TYPE(x) == cnp.NPY_CFLOAT
+
+
+cdef object in_complex64(object z):
+    """Plain complex numbers in single precision; no warning tells of what becomes infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(z).astype(np.complex64)[()]
+
+
 cdef object own(object x):
     """A part as that of another number: what is assigned to the one must not reach the other."""
     return +x if cad_ndim(x) > 0 or CAD_IS_VAR_ARRAY(x) or CAD_IS_DUAL_ARRAY(x) else x
 
 
 cdef tuple both_parts(object x):
-    """The parts of a plain array."""
+    """The parts of a plain array, in its precision."""
+    re, im = both_doubles(x)
+    return (cad_narrowed(re), cad_narrowed(im)) if is_small_array(x) else (re, im)
+
+
+cdef tuple both_doubles(object x):
+    """The parts of a plain array, of float64."""
     cdef cnp.ndarray array = cnp.PyArray_FROMANY(
         x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
     )
@@ -70,18 +93,18 @@ cdef bint is_one_zero(const double *part, Py_ssize_t size):
 
 cdef tuple plain_parts(object x):
     """The parts of a plain array, one of which is exactly zero if it is so everywhere."""
-    re, im = both_parts(x)
+    re, im = both_doubles(x)
     if cad_ndim(re) == 0:
-        return re, im
+        return both_parts(x)
     if is_one_zero(<double *>cnp.PyArray_DATA(im), cnp.PyArray_SIZE(im)):
-        return re, im.flat[0]
+        return both_parts(x)[0], float(im.flat[0])
     if is_one_zero(<double *>cnp.PyArray_DATA(re), cnp.PyArray_SIZE(re)):
-        return re.flat[0], im
-    return re, im
+        return float(re.flat[0]), both_parts(x)[1]
+    return both_parts(x)
 
 
 cdef cnp.ndarray pair_of(object x):
-    """A complex array as a real one, with an axis in front for real and imaginary part."""
+    """A complex array as a real one of float64, with an axis in front for its parts."""
     cdef cnp.ndarray array = cnp.PyArray_FROMANY(
         x, cnp.NPY_CDOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
     )
@@ -99,7 +122,7 @@ cdef cnp.ndarray pair_of(object x):
 
 def pair_of_array(x):
     """A complex array as a real one, with an axis in front for real and imaginary part."""
-    return pair_of(x)
+    return cad_narrowed(pair_of(x)) if is_small_array(x) else pair_of(x)
 
 
 def array_of_pair(both):
@@ -110,11 +133,12 @@ def array_of_pair(both):
     cdef double *parts = <double *>cnp.PyArray_DATA(array)
     cdef int ndim = cnp.PyArray_NDIM(array) - 1
     if ndim == 0:
-        return complex(parts[0], parts[1])
+        only = complex(parts[0], parts[1])
+        return in_complex64(only) if cad_is_single(both) else only
     cdef cnp.ndarray z = cnp.PyArray_SimpleNew(ndim, cnp.PyArray_DIMS(array) + 1, cnp.NPY_CDOUBLE)
     cdef Py_ssize_t size = cnp.PyArray_SIZE(z)
     cad_pairs_join(<double *>cnp.PyArray_DATA(z), parts, parts + size, size)
-    return z
+    return in_complex64(z) if cad_is_single(both) else z
 
 
 cdef bint are_alike(object re, object im):
@@ -149,7 +173,7 @@ cdef object joined_parts(object re, object im):
         <double *>cnp.PyArray_DATA(z), <double *>cnp.PyArray_DATA(first),
         <double *>cnp.PyArray_DATA(second), cnp.PyArray_SIZE(z),
     )
-    return z
+    return in_complex64(z) if is_small(re, im) else z
 
 
 # --- both parts as one array ---------------------------------------------------------------------
@@ -219,8 +243,10 @@ cpdef tuple parts_of(x):
     """Real and imaginary part of any number; the imaginary one of a real number is 0.0."""
     if isinstance(x, Complex):
         return (<Complex>x).re, (<Complex>x).im
-    if is_number(x) or CAD_IS_FLOAT(x):
+    if is_number(x) or CAD_IS_FLOAT(x) or cad_is_single(x):
         return x, 0.0
+    if isinstance(x, np.complex64):
+        return x.real, (x.imag if x.imag else float(x.imag))
     if isinstance(x, complex) or isinstance(x, np.complexfloating):
         return float(x.real), float(x.imag)
     if not cnp.PyArray_Check(x):
@@ -232,7 +258,9 @@ cpdef tuple parts_of(x):
         return plain_parts(x)
     if cnp.PyArray_TYPE(x) == cnp.NPY_OBJECT or x.dtype.kind not in "biuf":
         return None
-    return (x.astype(np.float64) if cnp.PyArray_NDIM(x) > 0 else float(x)), 0.0
+    if cnp.PyArray_NDIM(x) == 0:
+        return float(x), 0.0
+    return x.astype(np.float32 if x.itemsize < 4 else np.float64), 0.0  # as NumPy promotes it
 
 
 def whole_parts_of(x):
@@ -244,7 +272,27 @@ def whole_parts_of(x):
     found = parts_of(x)
     if found is None or cad_ndim(found[0]) == 0:
         return found
-    return found[0], np.full(shape_of(found[0]), found[1])
+    return found[0], np.full(shape_of(found[0]), found[1], np.dtype(found[0].dtype))
+
+
+def complex_in_precision(z, bint is_single):
+    """A complex number with derivatives as one of complex64, or of complex128."""
+    cdef Complex given = z
+    if is_small(given.re, given.im) == is_single:
+        return z
+    if is_single:
+        return complex_of(cad_narrowed(given.re), cad_narrowed(given.im))
+    return complex_of(cad_widened(given.re), cad_widened(given.im))
+
+
+cdef object beside(object x, object y):
+    """An operand in the precision that it has beside another one: single numbers of NumPy's that
+    are float64 or complex128 ask for that precision, those of Python's for none."""
+    if not (isinstance(y, complex) or CAD_IS_FLOAT(y)) or type(y) is complex or type(y) is float:
+        return x
+    if isinstance(x, Complex):
+        return complex_in_precision(x, False)
+    return cad_widened(x) if CAD_IS_VAR(x) or CAD_IS_DUAL(x) else x
 
 
 cdef tuple operand_parts(object x):
@@ -260,18 +308,22 @@ cdef object complex_of(object re, object im):
     cdef int ndim = max(cad_ndim(re), cad_ndim(im))
     if not is_number(re) and not is_number(im):
         if ndim == 0:
-            return complex(re, im)
+            return in_complex64(complex(re, im)) if is_small(re, im) else complex(re, im)
         if are_alike(re, im):
             return joined_parts(re, im)
-        plain = np.empty(np.broadcast_shapes(shape_of(re), shape_of(im)), dtype=np.complex128)
+        kind = np.complex64 if is_small(re, im) else np.complex128
+        plain = np.empty(np.broadcast_shapes(shape_of(re), shape_of(im)), dtype=kind)
         plain.real, plain.imag = re, im
         return plain
     if not is_nothing(re) and not is_nothing(im) and not are_alike(re, im):
         lengths = np.broadcast_shapes(shape_of(re), shape_of(im))
+        zeros = np.zeros(lengths, np.float32 if is_small(re, im) else np.float64)
         if shape_of(re) != lengths:
-            re = re + np.zeros(lengths)
+            re = re + zeros
         if shape_of(im) != lengths:
-            im = im + np.zeros(lengths)
+            im = im + zeros
+    if cad_is_single(re) != cad_is_single(im) and not is_small(re, im):
+        re, im = cad_widened(re), cad_widened(im)
     made = ComplexArray.__new__(ComplexArray) if ndim > 0 else Complex.__new__(Complex)
     made.re, made.im = re, im
     return made
@@ -370,7 +422,7 @@ cdef class Complex:
 
     It is what operations on Vars and Duals give where complex numbers come in, and what f gets for a
     complex argument. `real` and `imag` are the two real numbers that it consists of, Vars or Duals.
-    It has the operators, methods and attributes of NumPy's complex128 numbers and arrays. Derivatives
+    It has the operators, methods and attributes of NumPy's complex numbers and arrays. Derivatives
     by complex numbers follow autograd and JAX: the gradient of a real f is df/dx - i df/dy.
 
     >>> import cadiff, numpy as np
@@ -387,9 +439,9 @@ cdef class Complex:
         """Both parts, neither of them left out."""
         lengths = self.shape
         if is_nothing(self.re) and lengths != ():
-            return np.full(lengths, self.re), self.im
+            return np.full(lengths, self.re, np.dtype(self.im.dtype)), self.im
         if is_nothing(self.im) and lengths != ():
-            return self.re, np.full(lengths, self.im)
+            return self.re, np.full(lengths, self.im, np.dtype(self.re.dtype))
         return self.re, self.im
 
     # --- what it is
@@ -414,22 +466,22 @@ cdef class Complex:
 
     @property
     def dtype(self):
-        """complex128."""
-        return np.dtype(np.complex128)
+        """complex128 or complex64."""
+        return np.dtype(np.complex64 if is_small(self.re, self.im) else np.complex128)
 
     @property
     def itemsize(self):
         """Bytes of the value of an element."""
-        return 16
+        return self.dtype.itemsize
 
     @property
     def nbytes(self):
         """Bytes of the values of all elements."""
-        return 16 * self.size
+        return self.itemsize * self.size
 
     @property
     def value(self):
-        """The value without derivatives: a complex, or a fresh array of complex128."""
+        """The value without derivatives: a complex, or a fresh array."""
         return complex_of(hooks.value(self.re), hooks.value(self.im))
 
     def item(self, *index):

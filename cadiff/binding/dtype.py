@@ -1,6 +1,6 @@
-"""The dtype that Var and Dual report: float64, but for what becomes of a number.
+"""The dtypes that Var and Dual report: float64 or float32, but for what becomes of a number.
 
-`numpy.mean` and its like end in `result.dtype.type(result)`. NumPy's own float64 would refuse a
+`numpy.mean` and its like end in `result.dtype.type(result)`. NumPy's own type would refuse a
 number with a derivative there (it has to: a plain float would drop it); this one passes it on.
 """
 
@@ -10,35 +10,39 @@ from typing import Any
 
 import numpy as np
 
-FLOAT64 = np.dtype(np.float64)
+
+def _passes_on(kind: type[Any]) -> type[Any]:
+    """A type of NumPy's that makes a number of it of anything but a number with a derivative."""
+
+    def made(cls: type[Any], number: Any = 0.0) -> Any:
+        carries = isinstance(getattr(number, "dtype", None), FloatType)
+        return number if carries else kind(number)
+
+    return type(kind.__name__, (kind,), {"__new__": made, "__doc__": _passes_on.__doc__})
 
 
-class Float64:
-    """Equal to `numpy.dtype("float64")`, and taken for it wherever NumPy asks for a dtype."""
+class FloatType:
+    """Equal to a dtype of NumPy's, and taken for it wherever NumPy asks for a dtype."""
 
-    dtype = FLOAT64
-
-    class type(np.float64):  # noqa: N801 - NumPy's name
-        """What makes a `numpy.float64` of anything but of a number with a derivative."""
-
-        def __new__(cls, number: Any = 0.0) -> Any:
-            carries = isinstance(getattr(number, "dtype", None), Float64)
-            return number if carries else np.float64(number)
+    def __init__(self, kind: type[Any]) -> None:
+        self.dtype = np.dtype(kind)
+        self.type = _passes_on(kind)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(FLOAT64, name)
+        return getattr(self.dtype, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Float64) or other == FLOAT64
+        return self.dtype == (other.dtype if isinstance(other, FloatType) else other)
 
     def __hash__(self) -> int:
-        return hash(FLOAT64)
+        return hash(self.dtype)
 
     def __repr__(self) -> str:
-        return repr(FLOAT64)
+        return repr(self.dtype)
 
     def __str__(self) -> str:
-        return str(FLOAT64)
+        return str(self.dtype)
 
 
-float64 = Float64()
+float64 = FloatType(np.float64)
+float32 = FloatType(np.float32)

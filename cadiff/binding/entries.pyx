@@ -323,7 +323,7 @@ cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
     """Where a copy of the values of an atom begins."""
     cdef CadSlot slot
     cdef cnp.ndarray array
-    if cad_ndim(atom) > 0:
+    if cad_ndim(atom) > 0 or cad_is_single(atom):  # of no axes an array, too
         array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
         check(cad_tape_block(tape, cnp.PyArray_SIZE(array), False, &slot))
         memcpy(tape.values + slot, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))

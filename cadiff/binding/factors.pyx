@@ -668,6 +668,6 @@ cdef object of_length(cnp.ndarray x, int axis, cnp.npy_intp size):
     before = (slice(None),) * axis
     if have > size:
         return x[before + (slice(size),)]
-    padded = np.zeros(shape[:axis] + (size,) + shape[axis + 1:])
+    padded = np.zeros(shape[:axis] + (size,) + shape[axis + 1:], x.dtype)
     padded[before + (slice(have),)] = x
     return padded

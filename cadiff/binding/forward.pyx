@@ -210,8 +210,10 @@ def stop_gradient(x):
     if CAD_IS_VAR(x):
         if cad_state.guarding > 0 and cad_guarded_tape(x) != NULL:
             return cad_apply1(CAD_OP_stop, x)  # for a replay, which finds another value
-        if CAD_IS_VAR_ARRAY(x):
+        if CAD_IS_VAR_ARRAY(x) and not cad_is_single_number(x):
             return plain_value(x)
+        if CAD_IS_VAR_ARRAY(x):
+            return cad_array_constant(CAD_VAR(x).tape, np.asarray(plain_value(x)))
         return cad_var_passive(CAD_VAR(x).value)
     if CAD_IS_DUAL(x):
         tangent = cad_dual_tangent(CAD_DUAL(x))

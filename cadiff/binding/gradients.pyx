@@ -712,6 +712,7 @@ cdef list join(Recording recording, list numbers):
 
 cdef int seed_recorded(Recording recording, CadNumber *adjoint, object seed) except -1:
     """Add a seed to an adjoint of a recorded sweep: one output may stand in several places."""
+    seed = cad_widened(seed)
     if adjoint.slot != CAD_NONE or adjoint.value != 0.0:
         here = adjoint.value
         if adjoint.slot != CAD_NONE:
@@ -847,6 +848,10 @@ def scalar_output(out, *, name="grad"):
     cdef int kind
     if CAD_IS_VAR(out) and CAD_VAR(out).kind == CAD_SCALAR:
         return out
+    if cad_is_single_number(out):
+        if CAD_VAR(out).kind == CAD_STALE:
+            cad_raise_stale()
+        return out
     if isinstance(out, (bool, np.bool_)):
         raise TypeError(
             f"{name} wants a real number from f, not a bool: a comparison has no derivative; "
@@ -854,7 +859,7 @@ def scalar_output(out, *, name="grad"):
         )
     kind = cad_classify(out, &value)
     if kind == CAD_PLAIN:
-        return PyFloat_FromDouble(value)
+        return out if cad_is_single(out) else PyFloat_FromDouble(value)
     if kind == CAD_VAR_CLASS:
         if CAD_VAR(out).kind == CAD_STALE:
             cad_raise_stale()
@@ -863,7 +868,7 @@ def scalar_output(out, *, name="grad"):
         return out
     if kind == CAD_ARRAY_CLASS:
         if out.size == 1:
-            number = out.item() if cnp.PyArray_Check(out) else only_number(out)
+            number = out.reshape(())[()] if cnp.PyArray_Check(out) else only_number(out)
             return scalar_output(number, name=name)
         raise TypeError(
             f"{name} wants one number from f, not an array of shape {out.shape}: use "

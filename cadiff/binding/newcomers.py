@@ -20,7 +20,7 @@ from .bytecode import Kind, kind_at
 _VALUE = "x.value, or cadiff.value(x), is the plain value"
 _STOP = "cadiff.stop_gradient(x) is the number without its derivative; " + _VALUE
 _RECORDED = "numbers are recorded where they are used: write cadiff.Var(x), or cadiff.grad(f)(x)"
-_FLOATS = "all numbers with derivatives are computed in float64"
+_FLOATS = "numbers have the dtype of the arguments: pass x.astype(np.float32) for float32"
 _PROCESSOR = "all numbers are on the processor, and there is nothing to move or to wait for"
 _ASSIGN = (
     "write x[index] = number, or x[index] += number: arrays of cadiff.numpy can be assigned to"

@@ -150,8 +150,8 @@ cdef class Recording:
                 )
         if CAD_IS_VAR_ARRAY(atom):
             var = cad_var_as_input(cad_array_copy(CAD_VAR(atom)))
-        elif cnp.PyArray_Check(atom):
-            var = self.leaf_array(atom)
+        elif cnp.PyArray_Check(atom) or cad_is_single(atom):
+            var = self.leaf_array(np.asarray(atom))
         else:
             value = cad_primal(atom)
             if CAD_IS_SCALAR(atom):
@@ -169,6 +169,7 @@ cdef class Recording:
     cdef object leaf_array(self, cnp.ndarray array):
         cdef CadSlot slot
         cdef size_t size = cnp.PyArray_SIZE(array)
+        cdef uint32_t flags = CAD_INPUT | (CAD_SINGLE if cad_is_single(array) else 0)
         array = np.ascontiguousarray(array, dtype=np.float64)
         check(cad_tape_leaf(self.tape, <double *>cnp.PyArray_DATA(array), size, False, &slot))
         check(cad_tape_note_block(self.tape, slot, slot + size, CAD_ARGUMENT))
@@ -178,7 +179,7 @@ cdef class Recording:
             cnp.PyArray_NDIM(array),
             <const Py_ssize_t *>cnp.PyArray_DIMS(array),
             NULL,
-            CAD_INPUT,
+            flags,
         )
 
     cdef int check_alive(self) except -1:
@@ -669,6 +670,11 @@ cdef class Guarded:
         ):
             return OUTER
         return ""
+
+    @property
+    def has_singles(self):
+        """Whether something was computed in single precision."""
+        return self.recording.tape.guards.has_singles != 0
 
     @property
     def is_shown(self):

@@ -393,8 +393,14 @@ def is_like(x, other):
     )
 
 
+cdef object result_of_rule(object result):
+    """A result as an array of float64 or float32, which it stays."""
+    cdef int kind = cnp.NPY_FLOAT32 if cad_is_single(result) else cnp.NPY_DOUBLE
+    return cnp.PyArray_FROMANY(result, kind, 0, 0, 0)
+
+
 def record_rule(rule, list operands, list results):
-    """Record results (float64 arrays) of an operation whose `rule.pull` knows its derivatives.
+    """Record results (arrays of float64 or float32) of an operation whose `rule.pull` knows its derivatives.
 
     rule.pull(operands, results, cotangents), all lists of numbers or arrays, answers a list with a
     cotangent, or None, for each operand. The operands of the recording are Vars.
@@ -415,7 +421,7 @@ def record_rule(rule, list operands, list results):
             cad_raise_stale()
         if CAD_VAR(operand).tape != tape:
             raise RuntimeError("Vars of two threads do not mix: pass cadiff.value(v)")
-    results = [cnp.PyArray_FROMANY(result, cnp.NPY_DOUBLE, 0, 0, 0) for result in results]
+    results = [result_of_rule(result) for result in results]
     rules[tape.n_rules :] = [(rule, [result.shape for result in results])]
     recorded = cad_record_rule(tape, tape.n_rules, operands, results)
     look_at_rule(tape, rule, operands, results)

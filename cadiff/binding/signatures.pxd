@@ -123,6 +123,7 @@ cdef int ask_for_no_more(tuple nodes) except -1
 
 cdef enum ResultNodeKind:
     RESULT_NUMBER    # a float
+    RESULT_SINGLE    # a float32 of NumPy's
     RESULT_ARRAY     # rows of numbers that stand at equal distances
     RESULT_ROW       # a list or tuple of numbers that follow each other
     RESULT_WHOLE     # an int, or a whole number of NumPy's

@@ -404,6 +404,8 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
             return node_of_parts(node, item, found[0], found[1], differentiable, taken)
         if isinstance(item, (float, np.floating)):
             taken.is_known = False
+            if cad_is_single(item):
+                return input_node(node, NODE_OTHER, np.asarray(item), (), taken)
             return number_node(node, NODE_OTHER, float(item), taken)
         if cnp.PyArray_Check(item) and (
             differentiable or cnp.PyTypeNum_ISFLOAT(cnp.PyArray_TYPE(item))
@@ -447,6 +449,8 @@ cdef ArgumentNode input_node(ArgumentNode node, NodeKind kind, object item, tupl
     node.kind = kind
     node.is_input = True
     node.form = shape if shape or cnp.PyArray_Check(item) else float
+    if cad_is_single(item):
+        node.form = node.form, np.float32
     taken.note(item, size)
     return node
 
@@ -696,6 +700,8 @@ cdef class ResultNode(Shaped):
         cdef tuple items
         if self.kind == RESULT_NUMBER:
             return PyFloat_FromDouble(numbers[self.first])
+        if self.kind == RESULT_SINGLE:
+            return cad_narrowed(PyFloat_FromDouble(numbers[self.first]))
         if self.kind == RESULT_ARRAY:
             if self.ready > 0 and ready is not None:
                 return ready[self.ready - 1]
@@ -761,8 +767,8 @@ cdef ResultNode result_of(list samples):
     cdef ResultNode result = ResultNode.__new__(ResultNode)
     sample = samples[0]
     kind = type(sample)
-    if kind is float:
-        result.kind = RESULT_NUMBER
+    if kind is float or kind is np.float32:
+        result.kind = RESULT_NUMBER if kind is float else RESULT_SINGLE
         result.first = place_of(samples)
         return result
     if kind is Described:
@@ -887,7 +893,7 @@ cdef ResultNode result_of_whole(list samples):
 
 cdef bint has_doubles(ResultNode node) except -1:
     """Whether all numbers in a result are doubles, which hold every place."""
-    if node.kind == RESULT_WHOLE or (
+    if node.kind == RESULT_WHOLE or node.kind == RESULT_SINGLE or (
         node.kind == RESULT_ARRAY and node.typenum != cnp.NPY_DOUBLE
     ):
         return False

@@ -15,7 +15,7 @@ cdef int check_axes(tuple shape) except -1
 cdef object view_of(CadTape *tape, CadSlot slot, tuple shape)
 cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides)
 cdef object view_at(CadTape *tape, tuple place)
-cdef object active_zeros(CadTape *tape, tuple shape)
+cdef object active_zeros(CadTape *tape, tuple shape, bint is_single=*)
 cdef bint on_tape(object atom, CadTape *tape, CadSlot base)
 cdef bint is_gone(object mark)
 cpdef bint is_constant(x)

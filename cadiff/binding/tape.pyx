@@ -78,9 +78,9 @@ cdef object view_at(CadTape *tape, tuple place):
     return strided_view(tape, place[0], place[1], place[2])
 
 
-cdef object active_zeros(CadTape *tape, tuple shape):
-    """Zeros to be added to."""
-    zeros = cad_array_constant(tape, np.zeros(shape))
+cdef object active_zeros(CadTape *tape, tuple shape, bint is_single=False):
+    """Zeros to be added to, of float64 or float32."""
+    zeros = cad_array_constant(tape, np.zeros(shape, np.float32 if is_single else np.float64))
     cad_tape_activate(tape, CAD_VAR(zeros).slot)
     return zeros
 
@@ -141,14 +141,31 @@ def write_into(target, key, value):
     cad_array_write(CAD_VAR(place), value)
 
 
-def active_array(shape):
-    """An array Var of zeros that is about to be written to."""
-    return active_zeros(cad_current_tape(), tuple(shape))
+def active_array(shape, bint is_single=False):
+    """An array Var of zeros that is about to be written to, of float64 or float32."""
+    return active_zeros(cad_current_tape(), tuple(shape), is_single)
+
+
+def is_single(x):
+    """Whether a number or an array, with derivatives or without, is one of float32."""
+    return cad_is_single(x)
+
+
+def narrowed(x):
+    """A number or an array, with derivatives or without, as one of float32."""
+    return cad_narrowed(x)
+
+
+def widened(x):
+    """A number or an array of float32 as one of float64; all others as they are."""
+    return cad_widened(x)
 
 
 def constant_array(values):
     """An array Var of constants, which numbers with derivatives can be assigned to."""
-    return cad_array_constant(cad_current_tape(), np.asarray(values, dtype=np.float64))
+    values = np.asarray(values)
+    kind = np.float32 if cad_is_single(values) else np.float64
+    return cad_array_constant(cad_current_tape(), values.astype(kind, copy=False))
 
 
 def sum_var(x, tuple axes, bint keepdims=False):

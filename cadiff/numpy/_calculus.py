@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from ..binding import carries, compare, depends, is_complex_number, make_complex, plain_values
+from ..binding import (
+    carries,
+    compare,
+    depends,
+    is_complex_number,
+    is_single,
+    make_complex,
+    narrowed,
+    ndim,
+    plain_values,
+    widened,
+)
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -21,7 +32,7 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
 from ..operations.primitives import primitive
-from ._common import Axis, Number, as_number, refuse, unsupported
+from ._common import Axis, Number, as_number, like, operand, refuse, unsupported
 
 # --- differences and integrals -------------------------------------------------------------------
 
@@ -40,8 +51,8 @@ def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> lis
     """For each axis one spacing, or the spacings between its points."""
     if not varargs:
         return [1.0] * len(axes)
-    given = [as_number(v) for v in varargs]
-    if len(given) == 1 and given[0].ndim == 0:
+    given = [operand(v) for v in varargs]
+    if len(given) == 1 and ndim(given[0]) == 0:
         return given * len(axes)
     if len(given) != len(axes):
         raise TypeError("invalid number of arguments")
@@ -49,7 +60,7 @@ def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> lis
 
 
 def _spacing(points: Number, n: int) -> Number:
-    if points.ndim == 0:
+    if ndim(points) == 0:
         return points
     if points.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
@@ -112,6 +123,8 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
             "at least (edge_order + 1) elements are required."
         )
     slopes = [_slope(f, h, k, edge_order) for k, h in zip(axes, spacings, strict=True)]
+    if is_single(f):
+        slopes = [narrowed(slope) for slope in slopes]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
@@ -127,7 +140,8 @@ def interp(
     At a point of the table the slope is that to its right, at the last point that to its left;
     outside it is 0.
     """
-    x, xp, fp = as_number(x), as_number(xp) + 0.0, as_number(fp) + 0.0
+    x, xp, fp = (widened(as_number(each)) for each in (x, xp, fp))
+    xp, fp = xp + 0.0, fp + 0.0
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if len(xp) != len(fp):
@@ -217,7 +231,8 @@ def unwrap(
     """Phases without jumps of a period, as `numpy.unwrap`; the jumps are whole periods."""
     p = as_number(p)
     jump = held(period) / 2.0 if discont is None else value(discont)
-    return p + _turns(held(p), held(period), jump, normalize_axis_index(axis, p.ndim)) * period
+    turns = _turns(held(p), held(period), jump, normalize_axis_index(axis, p.ndim))
+    return p + (narrowed(turns) if is_single(p) else turns) * period
 
 
 # --- statistics of several variables -------------------------------------------------------------
@@ -281,11 +296,14 @@ def linspace(
     num = index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = as_number(start), as_number(stop)
     gaps = num - 1 if endpoint else num
-    width = stop - start
+    width = operand(stop) - operand(start)
+    precision = np.float32 if dtype is None and is_single(width) else dtype
+    start, stop, width = (
+        arrays.in_precision(as_number(x), precision) for x in (start, stop, width)
+    )
     step = width / gaps if gaps > 0 else np.nan * width
-    points = np.arange(float(num)).reshape((-1,) + (1,) * width.ndim)
+    points = like(width, np.arange(float(num))).reshape((-1,) + (1,) * width.ndim)
     result = points * step + start if gaps > 0 else points * width + start
     if endpoint and num > 1:
         result = arrays.concatenate([result[:-1], arrays.broadcast_to(stop, width.shape)[None]])

@@ -40,6 +40,7 @@ from ._common import (
     as_number,
     as_view,
     existing,
+    operand,
     rearranged,
     refuse,
     unsupported,
@@ -61,7 +62,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         chosen = held(as_number(condition))
     else:
         chosen = truths(condition)
-    return _table.where(chosen, as_number(x), as_number(y))
+    return _table.where(chosen, operand(x), operand(y))
 
 
 @implements(np.select)
@@ -70,7 +71,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    result = as_number(default)
+    result = operand(default)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         result = where(condition, choice, result)
     return result
@@ -93,9 +94,9 @@ def clip(
         raise ValueError("clip takes either a_min and a_max, or min and max")
     low, high = a_min if min is None else min, a_max if max is None else max
     return _table.clip(
-        as_number(a),
-        -np.inf if low is None else as_number(low),
-        np.inf if high is None else as_number(high),
+        arrays.in_precision(as_number(a), kwargs.get("dtype")),
+        -np.inf if low is None else operand(low),
+        np.inf if high is None else operand(high),
     )
 
 
@@ -105,8 +106,8 @@ def nan_to_num(
 ) -> Number:
     """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
     given, x = as_view(x), as_number(x)
-    largest = np.finfo(float).max
-    result = _table.where(nans(x), as_number(nan), x)
+    largest = float(np.finfo(np.dtype(x.dtype)).max)
+    result = _table.where(nans(x), operand(nan), x)
     result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
     result = _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
     if copy or not given.ndim:
@@ -429,7 +430,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         wide = conditions.reshape(-1, 1)
         return piecewise(x.reshape(1), wide, funclist, *args, **kw).reshape(())
     if is_complex_number(x):
-        result = arrays.opened(np.zeros(x.shape, complex))
+        result = arrays.opened(np.zeros(x.shape, x.dtype))
     else:
         result = arrays.blank(x.shape, x)
     for condition, piece in zip(conditions, funclist, strict=True):

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from ..binding import Dual, Var, carries, is_real_array, single, structure_of
+from ..binding import Dual, Var, carries, is_real_array, is_single, narrowed, single, structure_of
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.replayed import Replayed
@@ -21,7 +21,7 @@ Axis: TypeAlias = int | Sequence[int] | None
 
 INSTEAD = {
     "out": "take the result, or write `y[...] = f(x)` into an array made by cadiff.numpy.zeros",
-    "dtype": "numbers with derivatives are float64; for other types take cadiff.value(x)",
+    "dtype": "numbers with derivatives are floating; for other types take cadiff.value(x)",
     "order": "give a kind of sorting that uses the values themselves",
 }
 
@@ -51,6 +51,17 @@ def as_number(x: Any) -> Number:
     return single(as_view(x))
 
 
+def operand(x: Any) -> Any:
+    """The same as an operand: numbers of Python's, which go along with any precision, stay so."""
+    return x if type(x) in (float, int, bool) else as_number(x)
+
+
+def like(x: Any, plain: Any) -> Any:
+    """Plain numbers in the precision of x."""
+    small = np.dtype(getattr(x, "dtype", float)) in (np.float32, np.complex64)
+    return np.asarray(plain, np.float32 if small else np.float64)
+
+
 def is_float(dtype: Any) -> bool:
     """Whether a dtype given by a user means real floating-point numbers."""
     return bool(np.dtype(dtype).kind == "f")
@@ -59,7 +70,7 @@ def is_float(dtype: Any) -> bool:
 def refuse(function: str, **arguments: Any) -> None:
     """Refuse arguments that numbers with derivatives do not support: all but None.
 
-    A dtype may be that of floats; those of all sizes are computed as float64.
+    A dtype may be that of floats: what is not float32 is computed as float64.
     """
     for name, given in arguments.items():
         if given is None:
@@ -108,6 +119,11 @@ def rearranged(move: Callable[..., Any], *items: Any) -> Number:
     It is applied to the positions of the elements, and tells which element goes where.
     """
     numbers = [as_number(item) for item in items]
+    if any(map(is_single, numbers)):  # numbers of Python's go along with that
+        numbers = [
+            narrowed(x) if type(item) in (float, int, bool) else x
+            for x, item in zip(numbers, items, strict=True)
+        ]
     ends = np.cumsum([x.size for x in numbers])
     starts = (end - x.size for end, x in zip(ends, numbers, strict=True))
     positions = [

@@ -27,14 +27,13 @@ from ..binding import (
     is_forward,
 )
 from ..operations import arrays
-from ..operations.complexes import implements_all
+from ..operations.complexes import implements_all, joined
 from ..operations.dispatch import FUNCTIONS, implements
 from ._common import (
     Number,
     as_number,
     as_view,
     existing,
-    is_float,
     rearranged,
     refuse,
     refuse_real,
@@ -96,9 +95,9 @@ def _made(function: F) -> F:
     return function
 
 
-def _filled(shape: Any, numbers: Any) -> Any:
+def _filled(shape: Any, numbers: Any, dtype: Any = complex) -> Any:
     """An array of complex numbers."""
-    made = arrays.opened(np.zeros(shape, complex))
+    made = arrays.opened(np.zeros(shape, np.result_type(dtype, np.complex64)))
     made[...] = numbers
     return made
 
@@ -174,9 +173,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
     if not carries(fill_value):
         return _full(shape, fill_value, dtype, order, **kwargs)
     if holds_complex(fill_value) or (dtype is not None and np.dtype(dtype).kind == "c"):
-        return _filled(shape, fill_value)
+        kind = joined(fill_value).dtype if dtype is None else np.dtype(dtype)
+        return _filled(shape, fill_value, kind)
     refuse("full", dtype=dtype)
-    return arrays.full(shape, as_number(fill_value))
+    return arrays.full(shape, as_number(fill_value), dtype)
 
 
 # --- like another --------------------------------------------------------------------------------
@@ -199,10 +199,11 @@ def _like(original: Callable[..., Any], fill: float) -> None:
             return full_like(a, fill, dtype, shape=shape)
         if dtype is not None and np.dtype(dtype).kind != "f":
             return plain(np.empty(as_number(a).shape), dtype, shape=shape)
-        lengths = as_number(a).shape if shape is None else arrays.lengths_of(shape)
+        x = as_number(a)
+        lengths = x.shape if shape is None else arrays.lengths_of(shape)
         if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
-            return arrays.blank(lengths, a) + fill
-        return arrays.full(lengths, fill)
+            return arrays.blank(lengths, arrays.in_precision(a, dtype)) + fill
+        return arrays.full(lengths, fill, x.dtype if dtype is None else dtype)
 
     like.__doc__ = plain.__doc__
     implements_all(original)(like)
@@ -228,10 +229,10 @@ def full_like(
     lengths = x.shape if shape is None else arrays.lengths_of(shape)
     if isinstance(x, Complex):
         if dtype is None or np.dtype(dtype).kind == "c":
-            return _filled(lengths, fill_value)
+            return _filled(lengths, fill_value, x.dtype if dtype is None else dtype)
         return np.full_like(np.empty(lengths), fill_value, dtype)
     refuse("full_like", dtype=dtype)
-    return arrays.full(lengths, as_number(fill_value))
+    return arrays.full(lengths, as_number(fill_value), x.dtype if dtype is None else dtype)
 
 
 # --- from numbers --------------------------------------------------------------------------------
@@ -313,14 +314,14 @@ def _laid_out(x: Number, order: str | None) -> Number:
 
 
 def _of_dtype(function: str, x: Number, dtype: Any) -> Number:
-    """The number, which becomes complex if that is asked for."""
+    """The number, which becomes complex, or of another precision, if that is asked for."""
     if isinstance(x, Complex):
         refuse_real(function, dtype)
-        return x
+        return arrays.in_precision(x, dtype)
     if dtype is not None and np.dtype(dtype).kind == "c":
-        return x.astype(complex)
+        return x.astype(dtype)
     refuse(function, dtype=dtype)
-    return x
+    return arrays.in_precision(x, dtype)
 
 
 @implements(np.asarray_chkfinite)
@@ -335,9 +336,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Number:
 @implements(*existing("astype"))  # which came with NumPy 2.1
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Number:
     """A copy, of floats, of complex numbers, or of ints, which have no derivatives."""
-    if not is_float(dtype):
-        return as_view(x).astype(dtype)
-    return arrays.copy(as_view(x)) if copy or np.dtype(dtype) != np.float64 else as_view(x)
+    return as_view(x).astype(dtype, copy=copy)
 
 
 class Grid:

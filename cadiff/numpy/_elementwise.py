@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Elementwise, carries, plain_values
+from ..binding import Elementwise, carries, plain_values, widened
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -66,7 +66,7 @@ plain(
 
 @implements(np.float_power)
 def float_power(x: Any, y: Any, /) -> Number:
-    return _table.power(as_number(x), as_number(y))
+    return _table.power(widened(as_number(x)), widened(as_number(y)))
 
 
 @implements(*existing("conjugate", "conj"))

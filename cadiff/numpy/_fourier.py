@@ -169,6 +169,8 @@ def spectrum_of_real(t: Transform, x: Real) -> Parts:
 def _spectrum_of_real(t: Transform, x: Real) -> Parts:
     half = t.run("rfft", x, EXCHANGED[t.norm] if t.is_inverse else t.norm)
     re, im = binding.whole_of_spectrum(half, t.axes, t.lengths[-1], t.is_inverse)
+    if half.dtype == np.complex64:
+        re, im = binding.narrowed(re), binding.narrowed(im)
     return resized(re, t.axes, t.sizes), resized(im, t.axes, t.sizes)
 
 
@@ -177,6 +179,7 @@ def real_of_spectrum(t: Transform, re: Real, im: Real) -> tuple[Real]:
     """By the half of what is symmetric in the spectrum, which all else does not change."""
     re, im = resized(re, t.axes, t.lengths), resized(im, t.axes, t.lengths)
     half = binding.half_of_spectrum(re, im, t.axes, not t.is_inverse)
+    half = half.astype(np.complex64) if binding.is_single(re) else half
     x = t.run("irfft", half, t.norm if t.is_inverse else EXCHANGED[t.norm])
     return (resized(x, t.axes, t.sizes),)
 

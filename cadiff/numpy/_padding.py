@@ -16,7 +16,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
-from ._common import Number, along, as_number, rearranged
+from ._common import Number, along, as_number, like, rearranged
 from ._reductions import max, mean, median, min
 
 STATISTICS: dict[str, Callable[..., Number]] = {
@@ -44,7 +44,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
     if mode == "constant":
         return _constant(x, width, kwargs.get("constant_values", 0.0))
     if mode == "linear_ramp":
-        ends = arrays.broadcast_to(as_number(kwargs.get("end_values", 0.0)), (x.ndim, 2))
+        ends = arrays.in_precision(as_number(kwargs.get("end_values", 0.0)), x.dtype)
+        ends = arrays.broadcast_to(ends, (x.ndim, 2))
         return _by_axes(x, width, lambda y, k, pair: _ramps(y, k, pair, ends[k]))
     if mode in STATISTICS:
         lengths = np.broadcast_to(np.asarray(kwargs.get("stat_length")), (x.ndim, 2))
@@ -58,6 +59,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
 
 
 def _constant(x: Number, width: Any, fill: Any) -> Number:
+    fill = arrays.in_precision(as_number(fill), x.dtype)
     return rearranged(lambda y, v: np.pad(y, width, "constant", constant_values=v), x, fill)
 
 
@@ -113,7 +115,7 @@ def _ramps(x: Number, axis: int, pair: tuple[int, int], ends: Number) -> Sides:
     column = (-1,) + (1,) * (x.ndim - axis - 1)
     ramps = []
     for edge, n, end in zip(_ends(x, axis, (1, 1)), pair, ends, strict=True):
-        steps = np.arange(float(n)).reshape(column)
+        steps = like(x, np.arange(float(n))).reshape(column)
         ramps.append(steps * ((edge - end) / (n or 1)) + end)
     before, after = ramps
     (backwards,) = along(axis, x.ndim, slice(None, None, -1))
@@ -159,4 +161,5 @@ def _odd_extension(x: Number, axis: int, places: Any, edge: bool) -> Number:
     first, last = _ends(x, axis, (1, 1))
     elements = arrays.take(x, inside, axis)
     result = _table.where(folded.reshape(column), 2.0 * last - elements, elements)
-    return result + (2.0 * rounds.reshape(column)) * (last - first) if rounds.any() else result
+    twice = like(x, 2.0 * rounds.reshape(column))
+    return result + twice * (last - first) if rounds.any() else result

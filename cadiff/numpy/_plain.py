@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Var, share_memory, share_numbers
+from ..binding import Var, is_single, share_memory, share_numbers
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements, plain
@@ -75,4 +75,5 @@ def angle(z: Any, deg: bool = False) -> Number:
 @implements(np.imag)
 def imag(val: Any) -> Number:
     """Zeros: only real numbers carry derivatives."""
-    return arrays.zeros(as_number(val).shape)
+    x = as_number(val)
+    return arrays.zeros(x.shape, np.float32 if is_single(x) else np.float64)

@@ -23,7 +23,7 @@ from ..operations.dispatch import implements
 from ..operations.entered import is_entering
 from ..operations.guards import EQUAL
 from ..operations.primitives import LONG_ARRAY, primitive
-from ._common import Number, as_number, as_view, existing, refuse, unsupported
+from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
 from .linalg import eigvals
@@ -555,10 +555,12 @@ def roots(p: Any) -> Number:
     if first == n:
         return np.array([])
     last = next(k for k in reversed(range(n)) if not _is_zero(p[k]))
-    at_zero = np.zeros(n - 1 - last)
+    at_zero = like(p, np.zeros(n - 1 - last))
     p = p[first : last + 1]
     if len(p) == 1:
         return at_zero
     divide = complexes.quotient if binding.is_complex_number(p) else np.divide
-    companion = np.concatenate([divide(-p[1:], p[0])[None], np.eye(len(p) - 2, len(p) - 1)])
+    companion = np.concatenate(
+        [divide(-p[1:], p[0])[None], like(p, np.eye(len(p) - 2, len(p) - 1))]
+    )
     return np.concatenate([eigvals(companion), at_zero])  # which may be complex

@@ -18,7 +18,17 @@ from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Dual, Var, carries, depends, indicator, plain_values, run_loop
+from ..binding import (
+    Dual,
+    Var,
+    carries,
+    depends,
+    indicator,
+    is_single,
+    narrowed,
+    plain_values,
+    run_loop,
+)
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
@@ -27,7 +37,17 @@ from ..operations.guards import EQUAL, NOT_EQUAL, fixed, held, nans, order
 from ..operations.patterns import chained, over_axes
 from ..operations.primitives import after_lanes, lanes_last, primitive
 from ..operations.searches import ranked
-from ._common import Axis, Number, as_number, chosen, existing, expanded, refuse, unsupported
+from ._common import (
+    Axis,
+    Number,
+    as_number,
+    chosen,
+    existing,
+    expanded,
+    like,
+    refuse,
+    unsupported,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,7 +106,7 @@ def _fold(
         where: Any = NoValue,
     ) -> Number:
         refuse(name, out=out, dtype=dtype)
-        x = as_number(a)
+        x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
         folded = along(_masked(x, where, neutral), axis, bool(keepdims))
         return folded if initial is None else join(folded, initial)
@@ -99,6 +119,12 @@ sum = _fold(
     "sum", "Sum along axes, {}; `where` is a plain mask, `initial` may carry derivatives.", *_SUMS
 )
 nansum = _fold("nansum", "Sum along axes of what is not nan, {}.", *_SUMS, skip_nan=True)
+
+
+def _quotient(total: Number, count: Any) -> Number:
+    """A sum by a count, in the precision of the sum."""
+    found = _table.divide(total, count)
+    return narrowed(found) if is_single(total) else found
 
 
 def _averaged(name: str, remark: str, *, skip_nan: bool = False) -> Callable[..., Number]:
@@ -114,10 +140,10 @@ def _averaged(name: str, remark: str, *, skip_nan: bool = False) -> Callable[...
         where: Any = NoValue,
     ) -> Number:
         refuse(name, out=out, dtype=dtype)
-        x = as_number(a)
+        x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
         total = sum(x, axis, None, None, keepdims, where=where)
-        return _table.divide(total, _count(x, axis, where, keepdims))
+        return _quotient(total, _count(x, axis, where, keepdims))
 
     return _registered(mean, remark, name)
 
@@ -155,12 +181,12 @@ def _spreading(
         correction: Any = NoValue,
     ) -> Number:
         refuse(name, out=out, dtype=dtype)
-        x = as_number(a)
+        x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
         centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
         squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
         freedom = _count(x, axis, where, keepdims) - _lost(ddof, correction)
-        found = _table.divide(squares, np.maximum(freedom, 0))
+        found = _quotient(squares, np.maximum(freedom, 0))
         if skip_nan and not np.all(freedom > 0):
             found = _table.where(freedom > 0, found, np.nan)
         return _table.sqrt(found) if root else found
@@ -294,7 +320,7 @@ def _running(
 
     def running(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Number:
         refuse(name, out=out, dtype=dtype)
-        x, axis = _flat_axis(a, axis)
+        x, axis = _flat_axis(arrays.in_precision(as_number(a), dtype), axis)
         if neutral is not None:
             x = _masked(x, _present(x, None), neutral)
         return along(x, axis)
@@ -682,14 +708,14 @@ def _quantiles(
     count = np.sum(~missing, axis=0) if skip_nan else np.array(rows.shape[0])
     column = q.reshape(q.shape + (1,) * (rows.ndim - 1)) if q.ndim or rows.ndim > 1 else q
     if weights is None:
-        where = _places(count, column, method)
+        where = _places(like(q, count), column, method)
     else:
         where = _weighted_places(rows, q, method, _weight_rows(value(weights), x, axes))
     last = np.maximum(count - 1, 0)
     place = np.asarray(fixed(_table.floor(where)))
     low = np.clip(place, 0, last).astype(np.intp)
     high = np.where(place < 0, 0, np.minimum(low + 1, last))
-    t = _table.clip(where - low, 0.0, 1.0)
+    t = _table.clip(where - like(where, low), 0.0, 1.0)
     if method == "averaged_inverted_cdf":
         t = np.where(where == place, 0.5, 1.0)
     result = _picked(rows, low)
@@ -711,8 +737,9 @@ def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
     )
 
 
-def _checked_quantiles(q: Any, scale: float) -> Number:
-    q = as_number(q) / scale
+def _checked_quantiles(q: Any, scale: float, x: Number) -> Number:
+    weak = type(q) in (float, int)
+    q = arrays.in_precision(as_number(q), x.dtype if weak else None) / scale
     if not np.all((held(q) >= 0) & (held(q) <= 1)):
         kind = "Percentiles must be in the range [0, 100]"
         raise ValueError(kind if scale != 1 else "Quantiles must be in the range [0, 1]")
@@ -737,10 +764,9 @@ def _order_statistic(name: str, scale: float, skip_nan: bool) -> Callable[..., N
             unsupported(name, "interpolation=", "it is called method=")
         if carries(weights):
             unsupported(name, "weights with derivatives", "give cadiff.value(weights)")
-        share = _checked_quantiles(q, scale)
-        return _quantiles(
-            as_number(a), share, axis, method, keepdims, skip_nan=skip_nan, weights=weights
-        )
+        x = as_number(a)
+        share = _checked_quantiles(q, scale, x)
+        return _quantiles(x, share, axis, method, keepdims, skip_nan=skip_nan, weights=weights)
 
     return _registered(
         quantile,

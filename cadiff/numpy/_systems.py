@@ -34,6 +34,7 @@ from ._matrices import (
     cross,
     diagonal,
     inner,
+    is_single,
     on_diagonal,
     on_matrices,
     outer_product,
@@ -178,7 +179,12 @@ def factors_of(a: Any) -> Any:
 
 @on_matrices
 def _solve_factored(a: Any, b: Any, lu: Any, order: Any, *, adjoint: bool) -> Any:
-    """The solution of a @ x = b, or of H(a) @ x = b, by the factors of a, which are its values."""
+    """The solution of a @ x = b, or of H(a) @ x = b, by the factors of a, which are its values.
+
+    In single precision it is NumPy's own.
+    """
+    if is_single(a) or is_single(b):
+        return np.linalg.solve(H(a) if adjoint else a, b)
     return binding.solve_factored(lu, order, b, adjoint)
 
 
@@ -239,7 +245,9 @@ CONDITION_DIFFERENTIATED = 1e4
 
 @on_matrices
 def _det_factored(a: Any, lu: Any, order: Any) -> Any:
-    """The determinant by the factors of a."""
+    """The determinant by the factors of a; in single precision it is NumPy's own."""
+    if is_single(a):
+        return np.linalg.det(a)
     return binding.determinant(lu, order)
 
 
@@ -347,7 +355,12 @@ def _adjugate_polynomial(b: Any) -> tuple[Any, Any]:
 
 @partial(on_matrices, real=(False, True))
 def _slogdet_factored(a: Any, lu: Any, order: Any) -> Any:
-    """The sign of the determinant, and the logarithm of its size, by the factors of a."""
+    """The sign of the determinant, and the logarithm of its size, by the factors of a.
+
+    In single precision they are NumPy's own.
+    """
+    if is_single(a):
+        return tuple(np.linalg.slogdet(a))
     return binding.log_determinant(lu, order)
 
 

@@ -147,6 +147,8 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
             read = value if ufunc in PLAIN else plain_values
             plain = getattr(ufunc, name)(*read(args), **read(kwargs))
         refuse(f"{ufunc.__name__}.{name}", dtype=dtype)
+        if dtype is not None and carries(args[0]):
+            args = (arrays.in_precision(as_number(args[0]), dtype), *args[1:])
         result = plain if ufunc in PLAIN else function(ufunc, *args, **kwargs)
         return result if out is None else store(ufunc, out, (result,), True)
 
@@ -174,7 +176,10 @@ def reduce(
     operation = function_for(ufunc)
     whole = where is True
     start = ufunc.identity if initial is None and not (whole and len(rows) > 1) else initial
-    result, first = (rows[0], 1) if start is None else (as_number(start), 0)
+    if start is not None:
+        weak = type(start) in (float, int, bool)
+        start = arrays.in_precision(as_number(start), x.dtype if weak else None)
+    result, first = (rows[0], 1) if start is None else (start, 0)
     result = arrays.broadcast_to(result, rows.shape[1:])
     for row, mask in zip(rows[first:], masks[first:], strict=True):
         longer = operation(result, row)

@@ -65,6 +65,8 @@ def number(x: Any) -> Any:
     x = np.asarray(x)
     if x.dtype.kind not in "fiubc":
         raise TypeError(f"derivatives are of numbers, real or complex, not of {x.dtype}")
+    if x.dtype in (np.float32, np.complex64):
+        return x.astype(x.dtype.newbyteorder("="), copy=False)
     return x.astype(complex if x.dtype.kind == "c" else float, copy=False)
 
 
@@ -286,7 +288,7 @@ def _svd_by_eigenvalues(a: Any, compute_uv: bool) -> Any:
     if compute_uv:
         w, u = eigh(a)
     order = np.argsort(np.abs(held(w)), axis=-1)[..., ::-1]
-    turn = np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(float)
+    turn = np.equal(np.arange(a.shape[-1])[:, None], order[..., None, :]).astype(np.dtype(w.dtype))
     s = (abs(w)[..., None, :] @ turn)[..., 0, :]
     if not compute_uv:
         return s
@@ -440,7 +442,8 @@ def cond(x: Any, p: Any = None) -> Any:
     x = square(x)
     pivots = held(diagonal(systems.factors_of(x)[0]))
     singular = np.any(pivots == 0.0, axis=-1)
-    matrices = where(singular[..., None, None], np.eye(x.shape[-1]), x)
+    one = np.eye(x.shape[-1], dtype=np.dtype(x.dtype))
+    matrices = where(singular[..., None, None], one, x)
     numbers = norm(matrices, p, (-2, -1)) * norm(systems.inv(matrices), p, (-2, -1))
     return where(singular, np.inf, numbers)
 

@@ -62,7 +62,9 @@ def _dual(primal: Number, tangent: Number, tag: int) -> Dual:
 
 
 def _single(x: Number) -> Number:
-    return binding.single(x) if isinstance(x, (Var, Dual)) else float(x)
+    if isinstance(x, (Var, Dual)):
+        return binding.single(x)
+    return x[()] if binding.is_single(x) else float(x)
 
 
 def _last_axes(ndim: int, extra: int) -> Shape:
@@ -444,7 +446,7 @@ def _plain_single(x: Any) -> Number:
     number = np.asarray(x)
     if number.dtype.kind not in "biuf":
         raise TypeError(f"an array of numbers holds real numbers, Vars and Duals, not {x!r}")
-    return float(number)
+    return number[()] if binding.is_single(number) else float(number)
 
 
 def opened(made: Number) -> Number:
@@ -476,20 +478,22 @@ def _under(running: Sequence[tuple[int, int]], values: Any) -> Number:
     return binding.make_dual(_under(outer, values), _under(outer, np.zeros(shape)), tag)
 
 
-def zeros(shape: int | Sequence[int]) -> Number:
+def zeros(shape: int | Sequence[int], dtype: Any = np.float64) -> Number:
     """An array of zeros that numbers with derivatives can be assigned to.
 
     Parameters
     ----------
     shape : int or sequence of ints
         Lengths of the axes.
+    dtype : dtype
+        float64 or float32.
 
     Returns
     -------
     Var or Dual
-        Of float64, without derivatives of its own until numbers that carry some are assigned.
+        Without derivatives of its own until numbers that carry some are assigned.
     """
-    return _open(np.zeros(shape))
+    return _open(np.zeros(shape, dtype))
 
 
 def ones(shape: int | Sequence[int]) -> Number:
@@ -508,7 +512,7 @@ def ones(shape: int | Sequence[int]) -> Number:
     return _open(np.ones(shape))
 
 
-def full(shape: int | Sequence[int], fill_value: Any) -> Number:
+def full(shape: int | Sequence[int], fill_value: Any, dtype: Any = None) -> Number:
     """An array of a shape that holds one number everywhere, and can be assigned to.
 
     Parameters
@@ -518,37 +522,57 @@ def full(shape: int | Sequence[int], fill_value: Any) -> Number:
     fill_value : float, array_like, Var or Dual
         What it holds, with its derivative; an array is broadcast to the shape. As `numpy.full`
         has it, leading axes of length 1 may be more than the shape has.
+    dtype : dtype, optional
+        float64 or float32; by default float32 if that is what `fill_value` is of.
 
     Returns
     -------
     Var or Dual
-        Of float64.
 
     Raises
     ------
     ValueError
         If an array cannot be broadcast to the shape.
     """
+    if dtype is None:
+        dtype = np.float32 if binding.is_single(fill_value) else np.float64
     if isinstance(fill_value, (Var, Dual)):
+        fill_value = in_precision(fill_value, dtype)
         surplus = binding.ndim(fill_value) - len(lengths_of(shape))
         while surplus > 0 and fill_value.shape[0] == 1:
             fill_value, surplus = fill_value[0], surplus - 1
         return opened(copy(broadcast_to(fill_value, shape)))
-    return _open(np.full(shape, fill_value, dtype=np.float64))
+    return _open(np.full(shape, fill_value, dtype=_float(dtype)))
+
+
+def _float(dtype: Any) -> Any:
+    """float32 for that and for complex64, and float64 for floats of all other sizes."""
+    return np.float32 if np.dtype(dtype) in (np.float32, np.complex64) else np.float64
+
+
+def in_precision(x: Number, dtype: Any) -> Number:
+    """A number or an array in single or in double precision, as a dtype is; None: as it is."""
+    if dtype is None:
+        return x
+    is_single = _float(dtype) == np.float32
+    if isinstance(x, binding.Complex):
+        return binding.complex_in_precision(x, is_single)
+    return binding.narrowed(x) if is_single else binding.widened(x)
 
 
 def blank(shape: int | Sequence[int], *like: Any) -> Number:
     """An array of zeros that numbers like these can be assigned to, also Duals made by hand."""
     tag = max(map(binding.tag_of, like), default=0)
     if tag == 0 or tag in (running for running, _ in binding.open_forward()):
-        return zeros(shape)
+        are_single = like and all(map(binding.is_single, like))
+        return zeros(shape, np.float32 if are_single else np.float64)
     pairs = [binding.split_dual(x, tag) for x in like]
     primals, tangents = [p for p, _ in pairs], [t for _, t in pairs]
     lanes = binding.lanes_of(primals, tangents)
     lengths = np.empty(shape).shape
     return binding.make_dual(
-        blank(lengths, *primals, *(t for t in tangents if not isinstance(t, tuple))),
-        blank(lengths + ((lanes,) if lanes >= 0 else ()), *primals),
+        blank(lengths, *primals, *(t for t in tangents if isinstance(t, (Var, Dual)))),
+        blank(lengths + ((lanes,) if lanes >= 0 else ()), *map(binding.widened, primals)),
         tag,
     )
 
@@ -589,9 +613,17 @@ def stack(items: Any, axis: int = 0) -> Number:
     return as_rows(parts, binding.shape(parts[0]))
 
 
+def _blank_for(parts: Sequence[Number], shape: Shape) -> Any:
+    """An array of a shape, of float64 or float32, for parts that are about to be written to it."""
+    single = any(map(binding.is_single, parts))
+    if single:
+        single = np.result_type(*(np.dtype(part.dtype) for part in parts)) == np.float32
+    return binding.active_array(shape, single)
+
+
 def as_rows(parts: Sequence[Number], shape: Shape) -> Number:
     """An array of parts, each of a shape, one of which is a Var with a derivative."""
-    joined = binding.active_array((len(parts), *shape))
+    joined = _blank_for(parts, (len(parts), *shape))
     for k, part in enumerate(parts):
         binding.write_into(joined, (k if shape else slice(k, k + 1),), part)
     return joined
@@ -642,7 +674,7 @@ def concatenate(items: Any, axis: int | None = 0) -> Number:
         return binding.make_dual(concatenate(primals, place), concatenate(tangents, place), tag)
     if all(binding.is_constant(part) for part in parts if isinstance(part, Var)):
         return binding.constant_array(np.concatenate(binding.strip(parts), place))
-    joined = binding.active_array(shape)
+    joined = _blank_for(parts, shape)
     begin = 0
     for part in parts:
         end = begin + binding.shape(part)[place]

@@ -8,6 +8,7 @@ real numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from operator import attrgetter
 from types import SimpleNamespace
@@ -155,15 +156,15 @@ def log1p(z: ComplexNumber) -> ComplexNumber:
 
 
 def log2(z: ComplexNumber) -> ComplexNumber:
-    return log(z) * (1.0 / np.log(2.0))
+    return log(z) * (1.0 / math.log(2.0))
 
 
 def log10(z: ComplexNumber) -> ComplexNumber:
-    return log(z) * (1.0 / np.log(10.0))
+    return log(z) * (1.0 / math.log(10.0))
 
 
 def exp2(z: ComplexNumber) -> ComplexNumber:
-    return exp(_as_complex(z) * np.log(2.0))
+    return exp(_as_complex(z) * math.log(2.0))
 
 
 def sqrt(z: ComplexNumber) -> ComplexNumber:
@@ -260,6 +261,11 @@ def power(z: ComplexNumber, w: ComplexNumber) -> ComplexNumber:
         if w == 0.5:
             return sqrt(z)
     return _power(joined(z), joined(w))
+
+
+def float_power(z: ComplexNumber, w: ComplexNumber) -> ComplexNumber:
+    """The same in double precision."""
+    return power(arrays.in_precision(joined(z), complex), arrays.in_precision(joined(w), complex))
 
 
 def _whole_power(z: ComplexNumber, n: int) -> ComplexNumber:
@@ -371,7 +377,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
             tanh, where,
         )
     },
-    "float_power": power,
+    "float_power": float_power,
     "negative": lambda z: -_as_complex(z),
     "positive": lambda z: +_as_complex(z),
     "_amul": binding.COMPLEX_OPERATORS["multiply"],
@@ -591,7 +597,8 @@ def _astype(
             f"a Complex does not become {np.dtype(dtype)}: take z.real, z.imag or abs(z); "
             "cadiff.value(z) has no derivative"
         )
-    return z.copy() if copy else z
+    made = arrays.in_precision(z, dtype)
+    return z.copy() if copy and made is z else made
 
 
 def _tolist(z: Any) -> Any:

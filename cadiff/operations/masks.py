@@ -60,6 +60,8 @@ class Mask(Operand, NDArrayOperatorsMixin):
         """What `astype` makes of numbers: ints and bools, which go by steps, or complex ones."""
         kind = np.dtype(dtype).kind
         if kind == "c":
+            is_single = np.dtype(dtype) == np.complex64
+            number = binding.narrowed(number) if is_single else binding.widened(number)
             made = binding.make_complex(number, 0.0)
             return made.copy() if made.ndim else made
         if kind == "b":

@@ -357,7 +357,7 @@ class primitive:  # noqa: N801 - a decorator
                 return found
         if tag > 0:
             return self._push(args, kwargs, tag)
-        if self._enters:
+        if self._enters and not any(map(binding.is_single, args)):
             found = self._entered((*args, *kwargs.values()), tuple(kwargs))
             if found is not NotImplemented:
                 return found
@@ -424,7 +424,11 @@ class primitive:  # noqa: N801 - a decorator
 
     def _results(self, ans: Any) -> list[Number]:
         """What the function returned, one or several."""
-        return [self._real(x, "what the function returned") for x in as_list(ans)]
+        found = as_list(ans)
+        return [
+            x if binding.is_single(x) else self._real(x, "what the function returned")
+            for x in found
+        ]
 
     def _like(self, derivative: Any, of: Number, what: str) -> Number:
         """A derivative in the shape of what it belongs to; one number may stand for all."""

@@ -85,7 +85,12 @@ class Batches:
             if is_narrow and (what == "value" or numbers == (0,)):
                 wide = X.astype(np.float64)
                 found = self.batch(one, wide, others, kwargs, what, threads, argnums)
-                return _narrowed(found, what, X.dtype.newbyteorder("="))
+                found = _narrowed(found, what, X.dtype.newbyteorder("="))
+                if X.dtype.itemsize < 4 or not X.ndim or not len(X):
+                    return found
+                asked = {} if what == "value" else {"argnums": argnums}
+                of_one = one(_point(X[0]), *others, **asked, **kwargs)
+                return _in_precision(found, _stacked([of_one], what))
             if what == "value" and X.dtype.kind in "iu":
                 pass  # nothing is differentiated: integers are what they are
             elif not is_narrow and X.dtype.kind != "c":
@@ -378,6 +383,14 @@ def _narrowed(found: Any, what: str, dtype: Any) -> Any:
     if what == "value_and_grad":
         return found[0], _narrowed(found[1], "grad", dtype)
     return binding.map_leaves(lambda leaf: leaf.astype(dtype), found)
+
+
+def _in_precision(found: Any, like: Any) -> Any:
+    """Results in the dtypes of others, which are those of a single call."""
+    leaves, tree = binding.flattened(found)
+    others, _ = binding.flattened(like)
+    with np.errstate(over="ignore"):
+        return tree.fill([x.astype(y.dtype) for x, y in zip(leaves, others, strict=True)])
 
 
 def _put(into: Any, indices: NDArray[np.intp], items: list[Any], what: str) -> None:

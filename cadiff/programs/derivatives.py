@@ -182,7 +182,7 @@ class Derivatives:
         def assemble(numbers: FloatArray) -> Any:
             leaves = structure.conjugated(leaves_of(numbers[1:], shapes))
             gradient = structure.in_containers(leaves, single)
-            return (float(numbers[0]), gradient) if with_value else gradient
+            return (recorded.output.as_number(numbers[0]), gradient) if with_value else gradient
 
         code = self._traces.code(recorded, "gradient", call.ranges)
         return self._computed(asked, recorded, code, assemble)

@@ -52,6 +52,10 @@ KEPT = (
     "it keeps what cadiff.value(v) gives, or something made of it: a replay would not keep what "
     "it computes anew, so return it"
 )
+IN_SINGLE = (
+    "it computes numbers of float32, which NumPy has loops of its own for: no replay gives their "
+    "values exactly"
+)
 SET = "it changes an argument, a set, in place: pass a copy"
 
 Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
@@ -258,6 +262,8 @@ class _Trial:
             writes = True
             attempt.changes = None if attempt.changes is None else [*attempt.changes, *lent]
         own: str = guarded.obstacle or hidden
+        if self._exact and guarded.has_singles:
+            own = own or IN_SINGLE
         obstacle = own
         keeps = are_kept(binding.guards_serial())
         if keeps:

@@ -67,7 +67,8 @@ class Returned(Output):
         float64.
         """
         if not self._has_constants:
-            return atoms[0] if self.is_leaf else self.restored(atoms)
+            return self.in_precision(atoms)[0] if self.is_leaf else self.restored(atoms)
+        atoms = self.in_precision(atoms)
         numbers = iter([restored(a, kind) for a, kind in zip(atoms, self._vectors, strict=True)])
         leaves = [
             _merged(next(numbers) if are_numbers else None, constant, within)

@@ -60,7 +60,7 @@ def exponential(a: Stack) -> Stack:
     """
     if a.ndim == 2 or not a.size:
         return np.asarray(scipy.linalg.expm(a))
-    return _by_degrees(a, None)
+    return _by_degrees(a.astype(np.result_type(a, float), copy=False), None)
 
 
 def frechet(a: Stack, e: Stack) -> Stack:

@@ -24,6 +24,7 @@ from ..numpy import _factorizations as factor
 from ..numpy import _lapack as lapack
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
+from ..numpy._common import like
 from ..numpy._factorizations import of_finite
 from ..numpy._matrices import (
     EPSILON,
@@ -342,12 +343,12 @@ def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[An
     """The factors p, l, u of a square matrix; the permutation p has no derivative."""
     packed, pivots = lu_factor(a, check_finite=check_finite)
     n = len(packed)
-    lower = part(packed, triangle(n, strict=True)) + np.eye(n)
+    lower = part(packed, triangle(n, strict=True)) + like(packed, np.eye(n))
     upper = part(packed, triangle(n, lower=False))
     rows = np.argsort(permutation(pivots))
     if permute_l:
         return lower[rows], upper
-    return rows if p_indices else np.eye(n)[rows], lower, upper
+    return rows if p_indices else like(packed, np.eye(n))[rows], lower, upper
 
 
 @partial(on_matrices, real=(True,))
@@ -652,7 +653,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 def hankel(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along antidiagonals, with first column c and last row r."""
     c = _vector(c, "hankel")
-    r = np.zeros(len(c)) if r is None else _vector(r, "hankel")
+    r = np.zeros(len(c), np.dtype(c.dtype)) if r is None else _vector(r, "hankel")
     return _arranged(scipy.linalg.hankel, c, r)
 
 
@@ -673,6 +674,7 @@ def block_diag(*arrs: Any) -> Any:
     for block in blocks:
         rows, columns = block.shape
         right = width - left - columns
-        bands.append(concatenate([np.zeros((rows, left)), block, np.zeros((rows, right))], axis=1))
+        before, after = (np.zeros((rows, n), np.float32) for n in (left, right))
+        bands.append(concatenate([before, block, after], axis=1))
         left += columns
     return concatenate(bands, axis=0)

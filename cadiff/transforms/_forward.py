@@ -44,7 +44,8 @@ def lift(
     tag: int,
 ) -> list[Any]:
     """Arguments with Duals for their atoms; tangents have their shapes, perhaps with lanes."""
-    duals = [binding.make_dual(x, t, tag) for x, t in zip(atoms, tangents, strict=True)]
+    pairs = zip(atoms, map(binding.widened, tangents), strict=True)
+    duals = [binding.make_dual(x, t, tag) for x, t in pairs]
     lifted = list(args)
     for k, argument in zip(argnums, structure.in_containers(duals, False), strict=True):
         lifted[k] = argument

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from typing import Any
@@ -42,6 +42,9 @@ class Output:
                 binding.check_alive(atom)
             self.atoms.append(atom)
         self.shapes: list[Shape] = [*map(binding.shape, self.atoms)]
+        self._singles = [*map(binding.is_single, self.atoms)]
+        # What makes a value of a double, where the output is one number.
+        self.as_number: Callable[[Any], Any] = binding.narrowed if all(self._singles) else float
         # Whether it is one number or array, in no container.
         self.is_leaf = self._tree.container is None and self._vectors == [None]
 
@@ -85,7 +88,7 @@ class Output:
             raise self._refusal(array, f" of dtype {array.dtype.name}")
         if type(array) is not np.ndarray:
             binding.structure_of((array,), (0,))  # refuses masked arrays and matrices
-        return np.array(array, dtype=np.float64)
+        return np.array(array, dtype=np.float32 if binding.is_single(array) else np.float64)
 
     def own_atoms(self) -> list[Any]:
         """The atoms, with elements that cannot be changed from elsewhere."""
@@ -103,8 +106,18 @@ class Output:
     def restored(self, atoms: Sequence[Any]) -> Any:
         """What f would have returned, of other atoms: vectors are the lists that they were."""
         return self._tree.fill(
-            [restored(a, kind) for a, kind in zip(atoms, self._vectors, strict=True)]
+            [
+                restored(a, kind)
+                for a, kind in zip(self.in_precision(atoms), self._vectors, strict=True)
+            ]
         )
+
+    def in_precision(self, atoms: Sequence[Any]) -> Sequence[Any]:
+        """Other atoms in the precision of these: those of float32 are of float32."""
+        if True not in self._singles:
+            return atoms
+        pairs = zip(atoms, self._singles, strict=True)
+        return [binding.narrowed(atom) if single else atom for atom, single in pairs]
 
     @property
     def is_complex(self) -> bool:
@@ -148,7 +161,8 @@ def is_vector(container: Container, parts: tuple[Any, ...]) -> bool:
 def restored(atom: Any, container: Container | None) -> Any:
     if container is None:
         return atom
-    return container.make(atom.tolist() if type(atom) is np.ndarray else [*atom])
+    is_plain = type(atom) is np.ndarray and not binding.is_single(atom)
+    return container.make(atom.tolist() if is_plain else [*atom])
 
 
 def unmasked(item: Any) -> Any:

@@ -161,6 +161,8 @@ def _row(f: Function, point: tuple[Any, ...], argnums: tuple[int, ...], mode: Mo
 
         _, _, tangents, _, _ = run_forward(number, point, {}, argnums, None)
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
+        pairs = zip(row, point, strict=True)
+        row = tuple(binding.narrowed(t) if binding.is_single(x) else t for t, x in pairs)
     else:
         _, row, _ = binding.value_and_grad(f, argnums, False, False, point, {}, "gradient")
     return row

@@ -55,8 +55,11 @@ CadStatus cad_array_workspace(CadTape *tape, size_t count) {
                            sizeof *tape->workspace);
 }
 
-size_t cad_array_room(CadOp op, int ndim, const int64_t *shape) {
-    return cad_op_is_kind(op) ? cad_op_room(op, ndim, shape, 1) : 0;
+size_t cad_array_room(CadOp op, uint32_t passive, int ndim, const int64_t *shape) {
+    const size_t room = cad_op_is_kind(op) ? cad_op_room(op, ndim, shape, 1) : 0;
+    const size_t floats =
+        (passive & CAD_IN_SINGLE) != 0 ? cad_op_room_of_floats(op, ndim, shape) : 0;
+    return room > floats ? room : floats;
 }
 
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
@@ -79,7 +82,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     }
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     CadPlan *plan;
-    const size_t room = cad_array_room(request->op, ndim, shape);
+    const size_t room = cad_array_room(request->op, request->passive, ndim, shape);
     CadStatus status = cad_array_workspace(tape, room);
     if (status == CAD_OK) {
         status = cad_tape_push_plan(tape, CAD_CODE(request->op, 0), request->slots, words, &plan);

@@ -16,7 +16,7 @@ enum { CAD_OWN = -1 };
 /* What cad_array_push is to append. The shape has no axis of length 0. */
 typedef struct CadRequest {
     CadOp op;
-    uint32_t passive; /* bit k: views[k] carries no derivative */
+    uint32_t passive; /* bit k: views[k] carries no derivative; CAD_IN_SINGLE */
     int ndim;
     const int64_t *shape;
     int n_views;
@@ -32,7 +32,7 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
 /* What entries need beside the tape while their values are computed: the memory of the kernels,
  * and room for so many numbers; how many an entry needs. */
 CadStatus cad_array_workspace(CadTape *tape, size_t count);
-size_t cad_array_room(CadOp op, int ndim, const int64_t *shape);
+size_t cad_array_room(CadOp op, uint32_t passive, int ndim, const int64_t *shape);
 
 /* Compute the values of an entry; one that overwrites values exchanges them for what it keeps. */
 void cad_array_value(CadTape *tape, CadEntry entry);

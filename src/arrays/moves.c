@@ -60,7 +60,19 @@ static CAD_INLINE void move(CadTape *tape, CadEntry entry, CadPlan *plan, CadLan
         }                                                                                         \
     } while (0)
 
+/* Numbers are added to floats, one after the other. */
+static void add_singles(CadTape *tape, CadPlan *plan) {
+    for (int64_t i = 0; i < plan->size; i++) {
+        double *const place = &tape->values[indexed(tape, plan, i)];
+        *place = (double)(float)(*place + tape->values[scattered(plan, i)]);
+    }
+}
+
 void cad_move_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
+    if (cad_plan_is_single(plan)) {
+        add_singles(tape, plan);
+        return;
+    }
     FOR_KIND(move, values_of(tape), 1);
 }
 

@@ -160,6 +160,12 @@ static void read_views(Reader *r, CadPlan *plan, int64_t (*strides)[CAD_MOST_AXE
     }
 }
 
+/* What an entry in single precision computes is rounded: what a program computes besides is
+ * computed of doubles. */
+static CadId rounded(Reader *r, CadPlan *plan, CadId x) {
+    return cad_plan_is_single(plan) ? cad_graph_apply(r->graph, CAD_OP_single, x, x, x) : x;
+}
+
 static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
     Steps steps = steps_of(plan);
     const int arity = plan->n_views - 1;
@@ -168,7 +174,8 @@ static void read_row_singly(Reader *r, CadOp op, CadPlan *plan) {
         for (int k = 0; k < 3; k++) {
             x[k] = k < arity ? operand_at(r, steps.at[k + 1], !is_active(plan, k + 1)) : x[0];
         }
-        r->at[steps.at[0] - r->base] = cad_graph_apply(r->graph, op, x[0], x[1], x[2]);
+        r->at[steps.at[0] - r->base] =
+            rounded(r, plan, cad_graph_apply(r->graph, op, x[0], x[1], x[2]));
     } while (next_step(&steps));
 }
 
@@ -202,6 +209,12 @@ static void read_row(Reader *r, CadEntry entry, CadPlan *plan) {
         made.first =
             cad_graph_map(r->graph, op, size, plan->ndim, cad_plan_shape(plan), plan->n_views, x);
     }
+    if (cad_plan_is_single(plan)) {
+        int64_t strides_made[CAD_MOST_AXES];
+        memcpy(strides_made, made.strides, (size_t)plan->ndim * sizeof *strides_made);
+        const CadNumbers wide = {made.first, strides_made};
+        made = cad_graph_apply_over(&shape, CAD_OP_single, wide, wide, wide);
+    }
     if (made.strides == own && !is_elsewhere) {
         name_elements(r, entry.out, entry.b, made.first - (CadId)(result[0] - entry.out));
         return;
@@ -233,6 +246,15 @@ static void read_singly(Reader *r, CadPlan *plan, int in_place) {
     } while (next_step(&steps));
 }
 
+/* The numbers that an entry wrote, all at slots of its own, are rounded, if it is in single
+ * precision. */
+static void round_own(Reader *r, CadEntry entry, CadPlan *plan) {
+    for (uint32_t i = 0; i < entry.b && cad_plan_is_single(plan); i++) {
+        CadId *const id = &r->at[entry.out + i - r->base];
+        *id = *id == CAD_NO_ID ? *id : rounded(r, plan, *id);
+    }
+}
+
 /* An operation of a kind. */
 static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     const CadOp op = CAD_CODE_OP(entry.code);
@@ -240,6 +262,9 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     const int64_t small = cad_op_multiplies(op) ? SMALL_PRODUCT : SMALL_ARRAY;
     if (in_place || (r->graph->optimize && plan->size <= small && cad_op_sums_up(op))) {
         read_singly(r, plan, in_place);
+        if (!in_place) {
+            round_own(r, entry, plan);
+        }
         return;
     }
     int64_t strides[3][CAD_MOST_AXES];
@@ -248,7 +273,15 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     read_views(r, plan, strides, views);
     const CadId first = cad_graph_map(r->graph, op, entry.b, plan->ndim, cad_plan_shape(plan),
                                       plan->n_views, views);
-    name_elements(r, entry.out, entry.b, first);
+    if (!cad_plan_is_single(plan)) {
+        name_elements(r, entry.out, entry.b, first);
+        return;
+    }
+    static const int64_t side_by_side = 1;
+    const int64_t size = entry.b;
+    const CadNumbers numbers[2] = {{0, &side_by_side}, {first, &side_by_side}};
+    name_elements(r, entry.out, entry.b,
+                  cad_graph_map(r->graph, CAD_OP_single, entry.b, 1, &size, 2, numbers));
 }
 
 static void read_assignment(Reader *r, CadEntry entry, CadPlan *plan) {

@@ -56,7 +56,8 @@ static CadStatus move_entries(CadTape *tape, CadSlot base, size_t first_word) {
             if (!is_within(*e, plan)) {
                 return CAD_RAISED;
             }
-            const size_t wanted = cad_array_room(op, plan->ndim, cad_plan_shape(plan));
+            const size_t wanted =
+                cad_array_room(op, plan->passive, plan->ndim, cad_plan_shape(plan));
             room = wanted > room ? wanted : room;
         } else if (op != CAD_OP_LEAF) {
             if (e->a < base || e->b < base) {

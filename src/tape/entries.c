@@ -104,3 +104,12 @@ size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
     }
     return lanes == 1 ? largest : all * lanes; /* of several lanes two matrices may be copied */
 }
+
+size_t cad_op_room_of_floats(CadOp op, int ndim, const int64_t *shape) {
+    if (!cad_op_multiplies(op)) {
+        return op == CAD_OP_SUM && ndim > 0 ? (size_t)shape[ndim - 1] : 1;
+    }
+    const size_t m = (size_t)shape[ndim - 3], n = (size_t)shape[ndim - 2];
+    const size_t p = (size_t)shape[ndim - 1];
+    return m * n + n * p + m * p;
+}

@@ -91,6 +91,14 @@ enum { CAD_PLAN_WORDS = sizeof(CadPlan) / sizeof(int64_t), CAD_MOST_AXES = 64 };
 /* In `passive` of a rule: it is carried out without Python, in sweeps of any number of lanes. */
 enum { CAD_DIRECT_RULE = 1 };
 
+/* In `passive` of a row, a kind, or CAD_OP_ADD_AT: what it computes is in single precision
+ * (kernels/single.h). */
+#define CAD_IN_SINGLE 0x80000000u
+
+static inline int cad_plan_is_single(const CadPlan *plan) {
+    return (plan->passive & CAD_IN_SINGLE) != 0;
+}
+
 static inline int64_t *cad_plan_shape(CadPlan *plan) {
     return plan->rest;
 }
@@ -181,6 +189,9 @@ static inline int cad_op_is_elementwise(CadOp op) {
 /* Numbers of room that an operation of a kind over a shape, and its requests, need for so many
  * lanes; SIZE_MAX: more than can be counted. */
 size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes);
+
+/* The same for an entry in single precision, whose numbers are copied as floats. */
+size_t cad_op_room_of_floats(CadOp op, int ndim, const int64_t *shape);
 
 /* What belongs to the axes of an entry, such as strides, for those of a request: the core, from
  * axis `own` on, in the order that it names. */

@@ -44,6 +44,12 @@ CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality
     return cad_guard_note_late(tape, tape->guards->serial, slot, count, equality);
 }
 
+void cad_guard_singles(CadTape *tape) {
+    for (CadGuards *guards = tape->guards; guards != NULL; guards = guards->outer) {
+        guards->has_singles = 1;
+    }
+}
+
 void cad_guard_obstacle(CadTape *tape, const char *text) {
     char *const obstacle = tape->guards->obstacle;
     if (obstacle[0] != '\0') {

@@ -27,6 +27,7 @@ typedef struct CadGuards {
     int at_once;                      /* what is compared is a guard, whether it is read or not */
     int reads;                        /* plain values are made where there could be numbers */
     int indexes;                      /* what stands for integers may be an index */
+    int has_singles;                  /* something was computed in single precision */
     int is_shown;            /* a number was shown as what it is, which is not what f was given */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
@@ -45,6 +46,10 @@ CadStatus cad_guard_note(CadTape *tape, CadSlot slot, size_t count, int equality
  * ended, nothing is left to note. */
 CadStatus cad_guard_note_late(CadTape *tape, uint64_t serial, CadSlot slot, size_t count,
                               int equality);
+
+/* Note that a number was computed in single precision, in this recording and in those around it.
+ */
+void cad_guard_singles(CadTape *tape);
 
 /* Note why the recording cannot be replayed; the first reason stays. What is too long is cut off
  * between characters (UTF-8). */

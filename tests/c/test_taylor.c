@@ -180,7 +180,7 @@ static void order_one_is_the_tangent_sweep(void) {
 }
 
 /* Whether the series of each slot need not give its value nearby: an operand, of its own or of
- * what it depends on, has moved further than operations were seen to be smooth. */
+ * what it depends on, has moved further than operations were seen to be smooth, or was rounded. */
 static unsigned char *far_slots(const Program *p, const double *moves) {
     unsigned char *far = test_memory(p->slots, 1);
     CadSlot third = CAD_NONE;
@@ -190,6 +190,9 @@ static unsigned char *far_slots(const Program *p, const double *moves) {
         const int arity = cad_op_is_row(op) ? cad_op_info[op].arity : 0;
         const CadSlot operands[3] = {e.a, e.b, third};
         third = op == CAD_OP_THIRD ? e.a : CAD_NONE;
+        if (op == CAD_OP_single) {
+            far[e.out - p->base] = 1;
+        }
         for (int k = 0; k < arity; k++) {
             const size_t slot = operands[k] - p->base;
             if (operands[k] >= p->base && slot < p->slots) {

@@ -18,6 +18,7 @@ from fractions import Fraction
 from math import comb, prod
 from typing import Any, TypeAlias
 
+import numpy as np
 from mpmath import mp
 
 Real: TypeAlias = Any  # mpmath has no types
@@ -125,6 +126,11 @@ def is_pole(x: Real) -> bool:
     return bool(x <= 0 and x == mp.floor(x))
 
 
+def single(x: Real) -> Real:
+    with np.errstate(over="ignore"):
+        return mp.mpf(float(np.float32(float(x))))
+
+
 TWINS: dict[str, Twin] = {
     "add": lambda x, y: x + y,
     "subtract": lambda x, y: x - y,
@@ -155,6 +161,7 @@ TWINS: dict[str, Twin] = {
     "_equal": lambda x, y: mp.mpf(int(x == y)),
     "_not_equal": lambda x, y: mp.mpf(int(x != y)),
     "_stop": lambda x: x,
+    "_single": single,
     "absolute": abs,
     "sign": mp.sign,
     "floor": mp.floor,
@@ -275,6 +282,7 @@ DERIVATIVES: dict[str, Twin] = {
     "polygamma": lambda k, n, x: polygamma(n + k, x),
     "_sinc_derivative": lambda k, n, x: sinc_derivative(n + k, x),
     "_stop": lambda k, x: mp.zero if k else x,
+    "_single": lambda k, x: mp.mpf(k == 1) if k else single(x),
 }
 
 # Piecewise constant: to a step longer than a stair these look like a slope.

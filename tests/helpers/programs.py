@@ -38,7 +38,8 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def same_structure(got: Any, wanted: Any) -> None:
-    kind = float if isinstance(wanted, (np.floating, int)) else type(wanted)
+    is_double = isinstance(wanted, (np.floating, int)) and not isinstance(wanted, np.float32)
+    kind = float if is_double else type(wanted)
     assert type(got) is kind, (got, wanted)
     if isinstance(wanted, dict):
         assert list(got) == list(wanted)

@@ -120,7 +120,8 @@ def tree_map(f: Callable[[float], float], tree: Any) -> Any:
 
     def mapped(leaf: Any) -> Any:
         if not (isinstance(leaf, np.ndarray) and leaf.ndim):
-            return f(float(leaf))
+            kind = np.float32 if isinstance(leaf, np.float32) else float
+            return kind(f(float(leaf)))
         kind = np.float32 if leaf.dtype == np.float32 else np.float64
         numbers = [f(float(x)) for x in leaf.ravel().tolist()]
         return np.array(numbers, dtype=kind).reshape(leaf.shape)
@@ -142,7 +143,7 @@ def assert_same_tree(got: Any, expected: Any, rtol: float = 1e-15) -> None:
         for one, other in zip(found, inner, strict=True):
             assert_same_tree(one, other, rtol)
     else:
-        assert type(got) is float
+        assert type(got) is (np.float32 if isinstance(expected, np.float32) else float)
         assert math.isclose(got, expected, rel_tol=rtol)
 
 

@@ -39,6 +39,7 @@ BINDING_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"functions", "recording"},
             {"apply", "operations"},
+            {"precision"},
             {"compare", "slots"},
             {"formulas"},
         ],

@@ -28,7 +28,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         "kernels",
         [
             {"coefficients", "kernels"},
-            {"digest", "factors", "loops", "masks", "pairs", "room", "vectors", "whole"},
+            {"digest", "factors", "loops", "masks", "pairs", "room", "single", "vectors", "whole"},
             {"directions", "exponentials", "series"},
             {"matrices"},
             {"stacks"},
@@ -57,7 +57,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"arrays"},
             {"lanes"},
             {"walk"},
-            {"terms"},
+            {"singles", "terms"},
             {"kinds"},
             {"values", "moves", "entry_tangent", "entry_reverse", "entry_taylor"},
             {"runs"},

@@ -566,7 +566,8 @@ def test_empty_and_strange_arrays() -> None:
     z = numpy.arange(12).astype(complex).reshape(3, 4) * (1 + 1j)
     for strange in (z.T, z[::2, ::-1], z.astype(">c16"), z.astype(numpy.complex64)):
         gradient = cadiff.grad(lambda z: np.sum(abs(z) ** 2))(strange)
-        numpy.testing.assert_allclose(gradient, 2 * strange.conj(), rtol=1e-15)
+        rtol = 1e-15 if strange.dtype.itemsize == 16 else 1e-7
+        numpy.testing.assert_allclose(gradient, 2 * strange.conj(), rtol=rtol)
     number = cadiff.grad(lambda z: abs(z) ** 2)(numpy.array(1 + 1j))
     assert number == 2 - 2j
 

@@ -228,7 +228,7 @@ def test_each_signature_has_misses_of_its_own() -> None:
             same(program.grad(x.astype(np.float32)), gradient(x.astype(np.float32)))
             same(program.grad(x[:1]), gradient(x[:1]))
             same(program(x), hinges(x))
-    assert max(np.bincount([trace["inputs"] for trace in program.stats()["traces"]])) <= 4
+    assert max(np.bincount([trace["inputs"] for trace in program.stats()["traces"]])) <= 6
 
 
 def test_a_change_of_branch_is_refused_each_time() -> None:

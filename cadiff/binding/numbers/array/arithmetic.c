@@ -57,9 +57,11 @@ PyObject *cad_array_copy(CadVar *var) {
     }
     PyObject *operand = (PyObject *)var;
     PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
-    if (copy != NULL && var->view->ndim == 0 && CAD_IS_SCALAR(copy)) {
-        Py_SETREF(copy,
-                  cad_var_view(CAD_VAR(copy)->tape, CAD_VAR(copy)->slot, 0, NULL, NULL, CAD_CELL));
+    const int is_cell = var->view->ndim == 0 && (var->view->flags & CAD_CELL) != 0;
+    if (copy != NULL && is_cell && CAD_VAR(copy)->tape != NULL) {
+        const uint32_t flags = CAD_IS_VAR_ARRAY(copy) ? CAD_VAR(copy)->view->flags : 0;
+        Py_SETREF(copy, cad_var_view(CAD_VAR(copy)->tape, CAD_VAR(copy)->slot, 0, NULL, NULL,
+                                     flags | CAD_CELL));
     }
     return copy;
 }

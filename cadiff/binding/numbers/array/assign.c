@@ -2,6 +2,7 @@
  * to them in place. How an operator comes to assign is not known here. */
 #include "numbers/array/inner.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/state.h"
 #include "numbers/objects/threads.h"
@@ -61,6 +62,9 @@ static int check_target(const CadVar *var) {
 
 /* What is to be assigned, as a Var or a plain array or number that does not overlap the target. */
 static PyObject *source_for(CadVar *target, PyObject *value) {
+    if (CAD_IS_VAR(value) && cad_is_single((PyObject *)target) && !cad_is_single(value)) {
+        return cad_apply1(CAD_OP_single, value);
+    }
     if (!CAD_IS_VAR_ARRAY(value) || CAD_VAR(value)->kind != CAD_ARRAY) {
         return Py_NewRef(value);
     }
@@ -68,6 +72,22 @@ static PyObject *source_for(CadVar *target, PyObject *value) {
     cad_var_bounds(target, &low, &high);
     cad_var_bounds(CAD_VAR(value), &first, &last);
     return last < low || first > high ? Py_NewRef(value) : cad_array_copy(CAD_VAR(value));
+}
+
+/* Plain numbers become those of float32 where the target is; 0, or -1 with an exception. */
+static int round_plain(const CadVar *target, CadArrayOperand *source) {
+    if (source->var != NULL || !cad_is_single((PyObject *)target)) {
+        return 0;
+    }
+    source->number = (double)(float)source->number;
+    if (source->kept != NULL && source->precision == CAD_FITS_DOUBLE) {
+        Py_SETREF(source->kept, cad_as_floats(source->kept));
+        if (source->kept == NULL) {
+            return -1;
+        }
+        source->shape = PyArray_DIMS((PyArrayObject *)source->kept);
+    }
+    return 0;
 }
 
 /* What is assigned must fit the shape; leading axes of length 1 are dropped, as by NumPy. */
@@ -105,12 +125,12 @@ static PyObject *target_of(CadVar *var, PyObject *key) {
 
 /* An operation on the source alone, whose result is written, or added, to a view. */
 static int push_to(CadTape *tape, CadOp op, const CadArrayOperand *source, const CadShape *shape,
-                   CadPlace to, size_t slots, CadSlot *out) {
+                   CadPlace to, size_t slots, uint32_t precision, CadSlot *out) {
     int64_t from[NPY_MAXDIMS];
     cad_spread(source, shape, from);
     const CadRequest request = {
         .op = op,
-        .passive = (uint32_t)(source->passive != 0) << 1,
+        .passive = (uint32_t)(source->passive != 0) << 1 | precision,
         .ndim = shape->ndim,
         .shape = shape->wide,
         .n_views = 2,
@@ -150,7 +170,7 @@ static int assign_view(CadTape *tape, const CadArrayOperand *source, PyArrayObje
     }
     CadSlot out;
     return push_to(tape, CAD_OP_ASSIGN, source, &shape, (CadPlace){slot, strides},
-                   (size_t)shape.size, &out);
+                   (size_t)shape.size, 0, &out);
 }
 
 /* Assign to the elements that offsets name, one after the other. */
@@ -167,7 +187,7 @@ static int assign_scattered(CadVar *var, CadArrayOperand *source, PyArrayObject 
             length *= shape.wide[axis];
         }
         if (push_to(tape, CAD_OP_positive, source, &shape, (CadPlace){CAD_OWN, own},
-                    (size_t)shape.size, &from) < 0) {
+                    (size_t)shape.size, 0, &from) < 0) {
             return -1;
         }
     }
@@ -175,7 +195,7 @@ static int assign_scattered(CadVar *var, CadArrayOperand *source, PyArrayObject 
     return cad_put_offsets(var, array, &offsets) < 0
                ? -1
                : cad_push_by_offsets(tape, CAD_OP_SCATTER, &offsets, (CadPlace){from, &stride},
-                                     source->passive != 0, (size_t)offsets.size, &out);
+                                     source->passive != 0, 0, (size_t)offsets.size, &out);
 }
 
 static int assign(CadVar *var, PyObject *key, CadArrayOperands *all) {
@@ -244,7 +264,9 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
     Py_XDECREF(numbers);
     CadArrayOperands all = {.tape = var->tape, .n = 0};
     int status = source == NULL ? -1 : cad_take_operand(&all, source);
-    status = status > 0 ? refuse_source(source, value) : status < 0 ? -1 : cad_pin(var->tape);
+    status = status > 0                                       ? refuse_source(source, value)
+             : status < 0 || round_plain(var, &all.of[0]) < 0 ? -1
+                                                              : cad_pin(var->tape);
     if (status == 0) {
         status = assign(var, plain_key, &all);
         cad_tape_unpin(var->tape);
@@ -263,6 +285,7 @@ int cad_array_assign(CadVar *var, PyObject *key, PyObject *value) {
 /* An operation on a value, with its result in the place of all elements, or added to them. */
 static int put_whole(CadVar *target, PyObject *value, CadOp op) {
     const int ndim = CAD_IS_VAR_ARRAY(target) ? target->view->ndim : 0;
+    const uint32_t precision = cad_is_single((PyObject *)target) ? CAD_IN_SINGLE : 0;
     CadArrayOperands all = {.tape = target->tape, .n = 0};
     CadShape shape = {.ndim = 0, .size = 1};
     int64_t to[NPY_MAXDIMS];
@@ -278,12 +301,12 @@ static int put_whole(CadVar *target, PyObject *value, CadOp op) {
         PyErr_Format(PyExc_TypeError, "an array of numbers cannot hold %s",
                      Py_TYPE(value)->tp_name);
     }
-    status = status != 0 ? -1 : fit(&all, ndim, shape.of);
+    status = status != 0 || round_plain(target, &all.of[0]) < 0 ? -1 : fit(&all, ndim, shape.of);
     if (status == 0 && shape.size > 0 && (status = cad_pin(target->tape)) == 0) {
         const CadPlace place = {target->slot, to};
         status = cad_put_operands(&all) < 0
                      ? -1
-                     : push_to(target->tape, op, &all.of[0], &shape, place, 1, &out);
+                     : push_to(target->tape, op, &all.of[0], &shape, place, 1, precision, &out);
         cad_tape_unpin(target->tape);
     }
     cad_release_operands(&all);
@@ -300,6 +323,7 @@ int cad_array_accumulate(CadVar *target, PyObject *value) {
 
 static int add_at(CadVar *target, PyArrayObject *indices, CadArrayOperands *all) {
     const CadArrayOperand *source = &all->of[0];
+    const int is_single = cad_is_single((PyObject *)target);
     CadTape *tape = target->tape;
     CadOffsets offsets;
     CadSlot out;
@@ -316,7 +340,7 @@ static int add_at(CadVar *target, PyArrayObject *indices, CadArrayOperands *all)
     return offsets.size == 0 ? 0
                              : cad_push_by_offsets(tape, CAD_OP_ADD_AT, &offsets,
                                                    (CadPlace){source->slot, &stride},
-                                                   source->passive != 0, 1, &out);
+                                                   source->passive != 0, is_single, 1, &out);
 }
 
 int cad_array_add_at(CadVar *target, PyObject *indices, PyObject *value) {

@@ -2,6 +2,7 @@
  * the entry keeps the offsets that come of it. Whether a key names a view instead is not known
  * here. */
 #include "numbers/array/inner.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/threads.h"
 #include "numbers/objects/views.h"
@@ -32,10 +33,10 @@ int cad_put_offsets(const CadVar *var, PyArrayObject *array, CadOffsets *offsets
 }
 
 int cad_push_by_offsets(CadTape *tape, CadOp op, const CadOffsets *offsets, CadPlace place,
-                        int passive, size_t slots, CadSlot *out) {
+                        int passive, int is_single, size_t slots, CadSlot *out) {
     const CadRequest request = {
         .op = op,
-        .passive = (uint32_t)passive,
+        .passive = (uint32_t)passive | (is_single ? CAD_IN_SINGLE : 0),
         .ndim = 1,
         .shape = &offsets->size,
         .n_views = 1,
@@ -49,9 +50,10 @@ int cad_push_by_offsets(CadTape *tape, CadOp op, const CadOffsets *offsets, CadP
 
 static PyObject *gather(CadVar *var, PyArrayObject *array) {
     const int ndim = PyArray_NDIM(array), passive = cad_array_is_constant(var);
+    const int is_single = cad_is_single((PyObject *)var);
     const npy_intp *const shape = PyArray_DIMS(array);
     if (PyArray_SIZE(array) == 0) {
-        return cad_array_zeros(var->tape, ndim, shape);
+        return cad_array_zeros(var->tape, ndim, shape, is_single);
     }
     const int64_t stride = 1;
     const size_t size = (size_t)PyArray_SIZE(array);
@@ -59,9 +61,10 @@ static PyObject *gather(CadVar *var, PyArrayObject *array) {
     CadSlot out;
     return cad_put_offsets(var, array, &offsets) < 0 ||
                    cad_push_by_offsets(var->tape, CAD_OP_GATHER, &offsets,
-                                       (CadPlace){CAD_OWN, &stride}, passive << 1, size, &out) < 0
+                                       (CadPlace){CAD_OWN, &stride}, passive << 1, 0, size,
+                                       &out) < 0
                ? NULL
-               : cad_result_view(var->tape, out, ndim, shape, size, passive);
+               : cad_result_view(var->tape, out, ndim, shape, size, passive, is_single);
 }
 
 PyObject *cad_array_gather(CadVar *var, PyObject *key) {

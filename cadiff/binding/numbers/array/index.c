@@ -2,6 +2,7 @@
  * Copies by arrays of indices and assignments are entries, which other files append. */
 #include "numbers/array/array.h"
 #include "numbers/objects/binding.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
@@ -68,7 +69,8 @@ static Py_ssize_t var_length(CadVar *var) {
 /* A part of what is left of an array when its computation is over. */
 static PyObject *stale_part(const CadVar *var, PyObject *key) {
     PyObject *item = cad_then_with(cad_var_values((PyObject *)var), PyObject_GetItem, key);
-    PyObject *part = item == NULL ? NULL : PyArray_FROM_OT(item, NPY_DOUBLE);
+    const int type = cad_is_single((PyObject *)var) ? NPY_FLOAT : NPY_DOUBLE;
+    PyObject *part = item == NULL ? NULL : PyArray_FROM_OT(item, type);
     Py_XDECREF(item);
     return cad_then(part, cad_var_stale);
 }
@@ -80,6 +82,9 @@ static PyObject *item_at(CadVar *var, Py_ssize_t index, Py_ssize_t asked) {
     }
     const CadView *view = var->view;
     if (view->ndim == 0) {
+        if (cad_is_single_number((PyObject *)var)) {
+            return raise_not_array("elements: it cannot be indexed or iterated");
+        }
         PyErr_SetString(PyExc_IndexError, "too many indices: a view of no axes is read by v[()]");
         return NULL;
     }
@@ -115,7 +120,7 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
         const Py_ssize_t from_end = index < 0 && has_axes(var) ? CAD_SHAPE(var->view)[0] : 0;
         return item_at(var, index + from_end, index);
     }
-    if (!CAD_IS_VAR_ARRAY(var)) {
+    if (!CAD_IS_VAR_ARRAY(var) || cad_is_single_number((PyObject *)var)) {
         const int axes = cad_new_axes(key);
         return axes < 0 ? raise_not_array("elements: it cannot be indexed or iterated")
                         : cad_with_axes((PyObject *)var, axes);
@@ -124,7 +129,7 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
 }
 
 static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
-    if (!CAD_IS_VAR_ARRAY(var)) {
+    if (!CAD_IS_VAR_ARRAY(var) || cad_is_single_number((PyObject *)var)) {
         raise_not_array("elements: it cannot be assigned to");
         return -1;
     }

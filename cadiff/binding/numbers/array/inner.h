@@ -4,6 +4,7 @@
 #define CADIFF_ARRAY_INNER_H
 
 #include "numbers/array/array.h"
+#include "numbers/objects/classify.h"
 
 #include "arrays/arrays.h"
 #include "tape/blocks.h"
@@ -19,6 +20,7 @@ typedef struct CadArrayOperand {
     int64_t slot;
     int64_t strides[NPY_MAXDIMS]; /* by the axes of the operand itself */
     int passive;
+    CadPrecision precision;
     double number; /* if it is plain, and not an array */
 } CadArrayOperand;
 
@@ -35,6 +37,10 @@ int cad_take_operand(CadArrayOperands *all, PyObject *object);
 
 /* Take all operands, and find the tape; answers as for cad_take_operand. */
 int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n);
+
+/* Whether what an operation makes of operands is in single precision; numbers that go along with
+ * it are rounded. */
+int cad_settle_precision(CadOp op, CadArrayOperands *all);
 
 /* Give every operand its slot. The tape is pinned. */
 int cad_put_operands(CadArrayOperands *all);
@@ -87,10 +93,10 @@ PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape
 
 /* The handle of what an entry wrote. What comes of constants alone is constant. */
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                          size_t slots, int passive);
+                          size_t slots, int passive, int is_single);
 
 /* An array Var of zeros that are constants. */
-PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape);
+PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is_single);
 
 /* --- offsets (gather.c) --- */
 
@@ -109,6 +115,6 @@ int cad_put_offsets(const CadVar *var, PyArrayObject *array, CadOffsets *offsets
 
 /* Append an operation on the elements that offsets name, and on as many that stand at `place`. */
 int cad_push_by_offsets(CadTape *tape, CadOp op, const CadOffsets *offsets, CadPlace place,
-                        int passive, size_t slots, CadSlot *out);
+                        int passive, int is_single, size_t slots, CadSlot *out);
 
 #endif

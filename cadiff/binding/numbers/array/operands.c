@@ -22,6 +22,7 @@ static int take_array(CadArrayOperand *operand, PyObject *object) {
         return -1;
     }
     const int type = PyArray_TYPE((PyArrayObject *)object);
+    operand->precision = cad_precision_of_type(type);
     if (type == NPY_DOUBLE && PyArray_ISBEHAVED_RO((PyArrayObject *)object)) {
         operand->kept = Py_NewRef(object);
     } else if (PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type)) {
@@ -58,8 +59,10 @@ int cad_take_operand(CadArrayOperands *all, PyObject *object) {
             return status;
         }
         const int class = cad_classify(object, &operand->number);
+        operand->precision = cad_precision_of_number(object);
         return class < 0 ? -1 : class != CAD_PLAIN;
     }
+    operand->precision = cad_is_single(object) ? CAD_FITS_SINGLE : CAD_FITS_DOUBLE;
     CadVar *var = CAD_VAR(object);
     if (var->kind == CAD_STALE) {
         return cad_raise_stale();
@@ -99,6 +102,23 @@ int cad_take_operands(CadArrayOperands *all, PyObject *const *operands, int n) {
         all->tape = cad_current_tape();
     }
     return all->tape == NULL ? -1 : 0;
+}
+
+int cad_settle_precision(CadOp op, CadArrayOperands *all) {
+    const int first = op == CAD_OP_where; /* the condition chooses, and is no number */
+    CadPrecision most = CAD_WEAK;
+    for (int i = first; i < all->n; i++) {
+        most = all->of[i].precision > most ? all->of[i].precision : most;
+    }
+    if (op != CAD_OP_single && most != CAD_FITS_SINGLE) {
+        return 0;
+    }
+    for (int i = first; i < all->n; i++) {
+        if (all->of[i].precision == CAD_WEAK && all->of[i].kept == NULL) {
+            all->of[i].number = (double)(float)all->of[i].number;
+        }
+    }
+    return 1;
 }
 
 /* Copy an array to slots of its own. The tape is pinned. */
@@ -144,7 +164,8 @@ int cad_put_operands(CadArrayOperands *all) {
 
 PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
     PyArrayObject *array = (PyArrayObject *)values;
-    if (PyArray_NDIM(array) == 0) {
+    const int is_single = PyArray_TYPE(array) == NPY_FLOAT;
+    if (PyArray_NDIM(array) == 0 && !is_single) {
         PyObject *number = PyNumber_Float(values);
         PyObject *var = number == NULL ? NULL : cad_var_passive(PyFloat_AS_DOUBLE(number));
         Py_XDECREF(number);
@@ -155,7 +176,7 @@ PyObject *cad_array_constant(CadTape *tape, PyObject *values) {
         CadSlot slot;
         if (put_array(tape, array, 1, &slot) == 0) {
             var = cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL,
-                               CAD_CONSTANT);
+                               CAD_CONSTANT | (is_single ? CAD_SINGLE : 0));
         }
         cad_tape_unpin(tape);
     }

@@ -5,6 +5,8 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/threads.h"
 
+#include "tape/guards.h"
+
 int cad_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
     return cad_check(cad_array_push(tape, request, out));
 }
@@ -20,21 +22,23 @@ static int note_constants(CadTape *tape, CadSlot out, size_t slots) {
 }
 
 PyObject *cad_result_view(CadTape *tape, CadSlot out, int ndim, const npy_intp *shape,
-                          size_t slots, int passive) {
+                          size_t slots, int passive, int is_single) {
     if (tape->hook != NULL && cad_check(tape->hook->array(tape->hook->holder, ndim, shape)) < 0) {
         return NULL;
     }
-    if (passive && ndim == 0) {
+    const uint32_t flags = is_single ? CAD_SINGLE : 0;
+    if (passive && ndim == 0 && !is_single) {
         return cad_var_passive(tape->values[out]);
     }
     if (passive && note_constants(tape, out, slots) < 0) {
         return NULL;
     }
-    return cad_var_view(tape, out, ndim, shape, NULL, passive ? CAD_CONSTANT : 0);
+    return cad_var_view(tape, out, ndim, shape, NULL, flags | (passive ? CAD_CONSTANT : 0));
 }
 
-PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape) {
-    PyObject *zeros = PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_DOUBLE, 0);
+PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape, int is_single) {
+    PyObject *zeros =
+        PyArray_ZEROS(ndim, (npy_intp *)shape, is_single ? NPY_FLOAT : NPY_DOUBLE, 0);
     PyObject *constant = zeros == NULL ? NULL : cad_array_constant(tape, zeros);
     Py_XDECREF(zeros);
     return constant;
@@ -43,9 +47,10 @@ PyObject *cad_array_zeros(CadTape *tape, int ndim, const npy_intp *shape) {
 /* --- operations of kinds --- */
 
 static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
-                        int ndim, const npy_intp *seen) {
+                        int ndim, const npy_intp *seen, int is_single) {
     int64_t strides[4][NPY_MAXDIMS];
     CadRequest request = {.op = op,
+                          .passive = is_single ? CAD_IN_SINGLE : 0,
                           .ndim = shape->ndim,
                           .shape = shape->wide,
                           .n_views = all->n + 1,
@@ -70,18 +75,22 @@ static PyObject *record(CadOp op, CadArrayOperands *all, const CadShape *shape, 
     CadSlot out;
     return cad_push(all->tape, &request, &out) < 0
                ? NULL
-               : cad_result_view(all->tape, out, ndim, seen, request.slots, passive);
+               : cad_result_view(all->tape, out, ndim, seen, request.slots, passive, is_single);
 }
 
 PyObject *cad_record_kind(CadOp op, CadArrayOperands *all, const CadShape *shape, uint64_t summed,
                           int ndim, const npy_intp *seen) {
     static const CadShape one = {.ndim = 1, .of = {1}, .wide = {1}, .size = 1};
+    const int is_single = cad_settle_precision(op, all);
+    if (is_single) {
+        cad_guard_singles(all->tape);
+    }
     if (shape->size == 0) { /* which needs no entry */
-        return cad_array_zeros(all->tape, ndim, seen);
+        return cad_array_zeros(all->tape, ndim, seen, is_single);
     }
     PyObject *result = NULL;
     if (cad_pin(all->tape) == 0) { /* entries have an axis */
-        result = record(op, all, shape->ndim == 0 ? &one : shape, summed, ndim, seen);
+        result = record(op, all, shape->ndim == 0 ? &one : shape, summed, ndim, seen, is_single);
         cad_tape_unpin(all->tape);
     }
     return result;

@@ -6,11 +6,13 @@
 #include "numbers/objects/classify.h"
 #include "numbers/objects/components.h"
 #include "numbers/objects/errors.h"
+#include "numbers/objects/references.h"
 #include "numbers/objects/threads.h"
 
 #include "tape/tape.h"
 
-static PyObject *float64_array(PyObject *object, const char *what) {
+/* A fresh array of float64, or, of a primal, of float32. */
+static PyObject *float_array(PyObject *object, const char *what, int keeps_single) {
     PyObject *array = cad_checked_array(object);
     if (array == NULL) {
         return NULL;
@@ -25,16 +27,20 @@ static PyObject *float64_array(PyObject *object, const char *what) {
         Py_DECREF(array);
         return NULL;
     }
-    Py_SETREF(array, PyArray_FROMANY(array, NPY_DOUBLE, 0, 0,
+    const int wanted = keeps_single && type == NPY_FLOAT ? NPY_FLOAT : NPY_DOUBLE;
+    Py_SETREF(array, PyArray_FROMANY(array, wanted, 0, 0,
                                      NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY |
                                          NPY_ARRAY_FORCECAST | NPY_ARRAY_ENSUREARRAY));
     return array;
 }
 
-/* A component that is one number, as the kinds store it: a float, a Var or a Dual. NULL without an
- * exception if it is not. */
+/* A component that is one number, as the kinds store it: a float, a float32, a Var or a Dual. NULL
+ * without an exception if it is not. */
 static PyObject *scalar_component(PyObject *object) {
     double number;
+    if (PyArray_IsScalar(object, Float)) {
+        return Py_NewRef(object);
+    }
     const int class = CAD_IS_BOOL(object) ? CAD_FOREIGN : cad_classify(object, &number);
     if (class == CAD_PLAIN) {
         return PyFloat_FromDouble(number);
@@ -106,7 +112,7 @@ static PyObject *lanes_from(PyObject *object) {
                      "of %d axes",
                      ndim);
     } else {
-        Py_SETREF(array, float64_array(array, "tangent"));
+        Py_SETREF(array, float_array(array, "tangent", 0));
         result = array == NULL ? NULL : PyObject_CallMethod(array, "tolist", NULL);
         if (result != NULL && ndim == 1) {
             Py_SETREF(result, PyList_AsTuple(result));
@@ -124,15 +130,21 @@ static PyObject *make_scalar(PyObject *primal, PyObject *tangent) {
     return make_above(primal, component);
 }
 
-/* An array of numbers with derivatives as it is, anything else as a fresh float64 array. */
-static PyObject *array_component(PyObject *object, const char *what) {
+/* An array of numbers with derivatives as it is, anything else as a fresh array. */
+static PyObject *array_component(PyObject *object, const char *what, int keeps_single) {
     return CAD_IS_VAR(object) || CAD_IS_DUAL(object) ? Py_NewRef(object)
-                                                     : float64_array(object, what);
+                                                     : float_array(object, what, keeps_single);
+}
+
+/* The only number of an array without axes. */
+static PyObject *only_number(PyObject *array) {
+    return PyArray_Check(array) && cad_is_single(array) ? PyArray_Return((PyArrayObject *)array)
+                                                        : cad_called(array, "item");
 }
 
 /* Tangents of an array: of its shape, or with an axis of lanes more; a number stands for all. */
 static PyObject *make_array(PyObject *primal, PyObject *tangent) {
-    PyObject *t = array_component(tangent, "tangent");
+    PyObject *t = array_component(tangent, "tangent", 0);
     if (t != NULL && cad_ndim(t) == 0) {
         Py_SETREF(t, cad_whole_tangent(t, primal, CAD_NO_LANES, 1));
     }
@@ -169,9 +181,9 @@ PyObject *cad_dual_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     if (component != NULL) {
         result = make_scalar(component, tangent);
     } else if (!PyErr_Occurred()) {
-        component = array_component(primal, "primal");
+        component = array_component(primal, "primal", 1);
         if (component != NULL && cad_ndim(component) == 0) {
-            Py_SETREF(component, PyObject_CallMethod(component, "item", NULL));
+            component = only_number(component);
             result = component == NULL ? NULL : make_scalar(component, tangent);
         } else if (component != NULL) {
             result = make_array(component, tangent);
@@ -190,7 +202,7 @@ PyObject *cad_dual_seed(PyObject *type, PyObject *x) {
                      Py_TYPE(x)->tp_name);
         return NULL;
     }
-    PyObject *primal = float64_array(x, "primal");
+    PyObject *primal = float_array(x, "primal", 1);
     const npy_intp *lengths;
     const int ndim = primal == NULL ? 0 : cad_lengths(primal, &lengths);
     if (primal == NULL) {
@@ -216,7 +228,7 @@ PyObject *cad_dual_seed(PyObject *type, PyObject *x) {
             data[i * (size + 1)] = 1.0;
         }
         if (ndim == 0) {
-            Py_SETREF(primal, PyObject_CallMethod(primal, "item", NULL));
+            primal = only_number(primal);
         }
         result = primal == NULL ? NULL : (ndim == 0 ? make_scalar : make_array)(primal, tangent);
     }

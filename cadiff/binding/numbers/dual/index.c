@@ -13,8 +13,9 @@
 static PyObject *from_parts(PyObject *primal, PyObject *tangent, CadTag tag) {
     const int is_array =
         PyArray_Check(primal) || CAD_IS_VAR_ARRAY(primal) || CAD_IS_DUAL_ARRAY(primal);
-    return (is_array && cad_ndim(primal) == 0 ? cad_dual_cell : cad_dual_from)(primal, tangent,
-                                                                               tag);
+    return (is_array && cad_ndim(primal) == 0 && !cad_is_single_number(primal)
+                ? cad_dual_cell
+                : cad_dual_from)(primal, tangent, tag);
 }
 
 static PyObject *not_array(void) {

@@ -270,13 +270,51 @@ static PyObject *total_tangent(CadOp op, PyObject *const *operands, PyObject *co
     return total;
 }
 
-/* Whole numbers in arrays become floats: the words of a partial are not those of integers. */
-static PyObject *constant_operand(PyObject *operand) {
-    if (PyArray_Check(operand) && (PyTypeNum_ISINTEGER(PyArray_TYPE((PyArrayObject *)operand)) ||
-                                   PyTypeNum_ISBOOL(PyArray_TYPE((PyArrayObject *)operand)))) {
-        return PyArray_FROMANY(operand, NPY_DOUBLE, 0, 0, NPY_ARRAY_FORCECAST);
+/* Numbers in arrays become floats of the precision that NumPy has them in among floats: the words
+ * of a partial are not those of integers. */
+static PyObject *constant_operand(CadOp op, int which, PyObject *operand) {
+    const int chooses = op == CAD_OP_where && which == 0; /* and asks for no precision */
+    if (chooses && PyArray_IsScalar(operand, Generic)) {
+        return PyBool_FromLong(PyObject_IsTrue(operand));
+    }
+    if (PyArray_Check(operand)) {
+        if (chooses) {
+            return PyArray_FROMANY(operand, NPY_BOOL, 0, 0, NPY_ARRAY_FORCECAST);
+        }
+        const int type = PyArray_TYPE((PyArrayObject *)operand);
+        const int is_small = PyArray_ITEMSIZE((PyArrayObject *)operand) <= 2;
+        if (PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type) || type == NPY_HALF) {
+            return PyArray_FROMANY(operand, is_small ? NPY_FLOAT : NPY_DOUBLE, 0, 0,
+                                   NPY_ARRAY_FORCECAST);
+        }
     }
     return Py_NewRef(operand);
+}
+
+/* Plain numbers in double precision, in which partials are computed; others as they are. */
+static PyObject *in_double(PyObject *number) {
+    return number == NULL || CAD_IS_VAR(number) || CAD_IS_DUAL(number) ? Py_XNewRef(number)
+                                                                       : cad_widened(number);
+}
+
+/* total_tangent, from primals and a value of any precision. */
+static PyObject *total_tangent_in_double(CadOp op, PyObject *const *operands,
+                                         PyObject *const *primals, PyObject *value,
+                                         const Operands *all, int arrays, int *shared) {
+    PyObject *numbers[4] = {primals[0], primals[1], primals[2], value};
+    PyObject *wide[4], *total = NULL;
+    int done = 1;
+    for (int i = 0; i < 4; i++) {
+        wide[i] = in_double(numbers[i]);
+        done = done && (wide[i] != NULL || numbers[i] == NULL);
+    }
+    if (done) {
+        total = total_tangent(op, operands, wide, wide[3], all, arrays, shared);
+    }
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(wide[i]);
+    }
+    return total;
 }
 
 static int any_array(PyObject *const *operands, int n) {
@@ -299,6 +337,30 @@ static PyObject *read_cell(PyObject *operand) {
                             : Py_NewRef(operand);
 }
 
+static int any_single(PyObject *const *primals, int n) {
+    for (int i = 0; i < n; i++) {
+        if (!PyFloat_CheckExact(primals[i]) && cad_is_single(primals[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A float that is the primal of a Dual is a number of float64: beside float32 it is one of
+ * NumPy's, lest it go along with that as a number of Python's does. */
+static int settle_floats(PyObject **primals, const Operands *all) {
+    for (int i = 0; i < all->count; i++) {
+        if (all->wanted >> i & 1 && PyFloat_CheckExact(primals[i])) {
+            Py_SETREF(primals[i],
+                      PyObject_CallOneArg((PyObject *)&PyDoubleArrType_Type, primals[i]));
+            if (primals[i] == NULL) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
 static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     Operands all;
     for (int i = 0; i < cad_op_info[op].arity; i++) {
@@ -318,19 +380,24 @@ static PyObject *dual_apply(CadOp op, PyObject *const *operands) {
     int shared = 0;
     for (int i = 0; i < all.count; i++) {
         CadDual *dual = all.wanted >> i & 1 ? CAD_DUAL(operands[i]) : NULL;
-        primals[i] = dual == NULL                   ? constant_operand(operands[i])
+        primals[i] = dual == NULL                   ? constant_operand(op, i, operands[i])
                      : dual->kind == CAD_DUAL_ARRAY ? Py_NewRef(dual->primal_object)
                                                     : cad_dual_primal(dual);
         if (primals[i] == NULL) {
             goto done;
         }
     }
+    const int is_single = any_single(primals, all.count);
+    if (is_single && settle_floats(primals, &all) < 0) {
+        goto done;
+    }
     cad_state.quiet += arrays;
     if (!arrays || survey_lanes(operands, &all) == 0) {
         value = cad_apply(op, primals);
     }
     if (value != NULL) {
-        tangent = total_tangent(op, operands, primals, value, &all, arrays, &shared);
+        tangent = (is_single ? total_tangent_in_double
+                             : total_tangent)(op, operands, primals, value, &all, arrays, &shared);
     }
     if (tangent != NULL && arrays) {
         Py_SETREF(tangent, cad_whole_tangent(tangent, value, all.n_lanes, shared));

@@ -219,7 +219,8 @@ static PyObject *array_partition(PyObject *self, PyObject *args, PyObject *kwarg
 }
 
 static PyObject *array_fill(PyObject *self, PyObject *number) {
-    if (PySequence_Check(number) && !CAD_IS_SCALAR(number) && !PyArray_CheckAnyScalar(number)) {
+    if (PySequence_Check(number) && !CAD_IS_SCALAR(number) && !cad_is_single_number(number) &&
+        !PyArray_CheckAnyScalar(number)) {
         return PyErr_Format(PyExc_ValueError,
                             "fill() wants a single number: write x[...] = y for an array y");
     }
@@ -383,13 +384,20 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
     }
     if (!is_float) {
         PyErr_Format(PyExc_TypeError,
-                     "numbers with derivatives are float64 and cannot become %S: take "
+                     "numbers with derivatives are floating and cannot become %S: take "
                      "cadiff.value(v).astype(...)",
                      PyTuple_GET_ITEM(args, 0));
     }
-    return !is_float                                              ? NULL
-           : kind == NPY_DOUBLE && is_itself_wanted(args, kwargs) ? Py_NewRef(self)
-                                                                  : array_copy(self, NULL, NULL);
+    if (!is_float) {
+        return NULL;
+    }
+    const int is_single = cad_is_single(self);
+    if ((kind == NPY_FLOAT) == is_single) {
+        const int is_itself = kind == NPY_DOUBLE || is_single;
+        return is_itself && is_itself_wanted(args, kwargs) ? Py_NewRef(self)
+                                                           : array_copy(self, NULL, NULL);
+    }
+    return is_single ? cad_widened(self) : cad_narrowed(self);
 }
 
 /* What NumPy and libraries built upon it ask for: constants are plain floats to them. */
@@ -453,14 +461,15 @@ static PyObject *get_imag(PyObject *self, void *closure) {
     (void)closure;
     const npy_intp *lengths;
     const int ndim = cad_lengths(self, &lengths);
-    if (ndim == 0) {
+    if (ndim == 0 && !cad_is_single(self)) {
         return PyFloat_FromDouble(0.0);
     }
-    PyObject *zeros = PyArray_ZEROS(ndim, (npy_intp *)lengths, NPY_DOUBLE, 0);
+    PyObject *zeros =
+        PyArray_ZEROS(ndim, (npy_intp *)lengths, cad_is_single(self) ? NPY_FLOAT : NPY_DOUBLE, 0);
     if (zeros != NULL) {
         PyArray_CLEARFLAGS((PyArrayObject *)zeros, NPY_ARRAY_WRITEABLE);
     }
-    return zeros;
+    return zeros == NULL ? NULL : PyArray_Return((PyArrayObject *)zeros);
 }
 
 static PyObject *get_shape(PyObject *self, void *closure) {
@@ -475,16 +484,31 @@ static PyObject *get_ndim(PyObject *self, void *closure) {
     return PyLong_FromLong(cad_ndim(self));
 }
 
-/* How many elements there are, each counted so many times. */
-static PyObject *get_size(PyObject *self, void *times) {
+static npy_intp size_of(PyObject *self) {
     const npy_intp *lengths;
     const int ndim = cad_lengths(self, &lengths);
-    return PyLong_FromSsize_t(PyArray_MultiplyList(lengths, ndim) * (npy_intp)(intptr_t)times);
+    return PyArray_MultiplyList(lengths, ndim);
+}
+
+static PyObject *get_size(PyObject *self, void *closure) {
+    (void)closure;
+    return PyLong_FromSsize_t(size_of(self));
+}
+
+static PyObject *get_nbytes(PyObject *self, void *closure) {
+    (void)closure;
+    const size_t bytes = cad_is_single(self) ? sizeof(float) : sizeof(double);
+    return PyLong_FromSsize_t(size_of(self) * (npy_intp)bytes);
 }
 
 static PyObject *get_dtype(PyObject *self, void *closure) {
-    (void)self, (void)closure;
-    return Py_NewRef(cad_state.dtype);
+    (void)closure;
+    return Py_NewRef(cad_is_single(self) ? cad_state.dtype_of_singles : cad_state.dtype);
+}
+
+static PyObject *get_itemsize(PyObject *self, void *closure) {
+    (void)closure;
+    return PyLong_FromSize_t(cad_is_single(self) ? sizeof(float) : sizeof(double));
 }
 
 static PyObject *get_int(PyObject *self, void *number) {
@@ -535,10 +559,10 @@ PyGetSetDef cad_common_attributes[] = {
     {"mT", get_matrix_transpose, NULL, "The last two axes exchanged.", NULL},
     {"shape", get_shape, cad_refuse_layout, "Lengths of the axes.", "shape"},
     {"ndim", get_ndim, NULL, "Number of axes.", NULL},
-    {"size", get_size, NULL, "Number of elements.", (void *)1},
-    {"dtype", get_dtype, cad_refuse_layout, "float64.", "dtype"},
-    {"itemsize", get_int, NULL, "Bytes of the value of an element.", (void *)sizeof(double)},
-    {"nbytes", get_size, NULL, "Bytes of the values of all elements.", (void *)sizeof(double)},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"dtype", get_dtype, cad_refuse_layout, "float64 or float32.", "dtype"},
+    {"itemsize", get_itemsize, NULL, "Bytes of the value of an element.", NULL},
+    {"nbytes", get_nbytes, NULL, "Bytes of the values of all elements.", NULL},
     {"imag", get_imag, NULL, "0.0; of an array zeros.", NULL},
     {"device", get_device, NULL, "\"cpu\".", NULL},
     /* pandas leaves operators to what comes before its own DataFrame, which has 4000. */

@@ -11,7 +11,7 @@
 #include "numbers/var/var.h"
 #include "numbers/array/array.h"
 
-#include "kernels/kernels.h"
+#include "kernels/single.h"
 
 #include <fenv.h>
 
@@ -140,6 +140,13 @@ static void loop_doubles(char **data, const npy_intp *dimensions, const npy_intp
     feclearexcept(FE_ALL_EXCEPT);
 }
 
+/* An element at a time where the operation has no loop over floats: what such are of is rare. */
+static void loop_floats(char **data, const npy_intp *dimensions, const npy_intp *steps,
+                        void *code) {
+    cad_run_single_loop((CadOp)(intptr_t)code, data, dimensions, steps);
+    feclearexcept(FE_ALL_EXCEPT);
+}
+
 static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp *steps,
                          void *code) {
     const CadOp op = (CadOp)(intptr_t)code;
@@ -166,16 +173,19 @@ static void loop_objects(char **data, const npy_intp *dimensions, const npy_intp
 }
 
 PyObject *cad_make_ufunc(CadOp op) {
-    static PyUFuncGenericFunction loops[] = {loop_doubles, loop_objects};
-    static const char types[3][2 * 4] = {
-        {NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT},
-        {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT},
-        {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT,
-         NPY_OBJECT},
+    static PyUFuncGenericFunction loops[] = {loop_floats, loop_doubles, loop_objects};
+    static const char types[3][3 * 4] = {
+        {NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT},
+        {NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE, NPY_OBJECT,
+         NPY_OBJECT, NPY_OBJECT},
+        {NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_FLOAT, NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,
+         NPY_DOUBLE, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT, NPY_OBJECT},
     };
-    cad_state.loop_data[op][0] = cad_state.loop_data[op][1] = (void *)(intptr_t)op;
+    for (int k = 0; k < 3; k++) {
+        cad_state.loop_data[op][k] = (void *)(intptr_t)op;
+    }
     const int arity = cad_op_info[op].arity;
-    return PyUFunc_FromFuncAndData(loops, cad_state.loop_data[op], types[arity - 1], 2, arity, 1,
+    return PyUFunc_FromFuncAndData(loops, cad_state.loop_data[op], types[arity - 1], 3, arity, 1,
                                    PyUFunc_None, cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
@@ -184,8 +194,9 @@ int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
     return cad_loop_over_numbers(function, n_operands, n_results, 0, loop, data);
 }
 
-int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
-                          PyUFuncGenericFunction *loop, void **data) {
+/* The loop of a ufunc over numbers of a type, or, where a bit is set, of another one. */
+static int find_loop(PyObject *function, int n_operands, int n_results, unsigned others,
+                     const int types[2], PyUFuncGenericFunction *loop, void **data) {
     if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
         return 0;
     }
@@ -194,8 +205,7 @@ int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, uns
          i++) {
         int fits = ufunc->functions[i] != NULL;
         for (int k = 0; k < ufunc->nargs; k++) {
-            const int type = complexes >> k & 1 ? NPY_CDOUBLE : NPY_DOUBLE;
-            fits = fits && ufunc->types[i * ufunc->nargs + k] == type;
+            fits = fits && ufunc->types[i * ufunc->nargs + k] == types[others >> k & 1];
         }
         if (fits) {
             *loop = ufunc->functions[i];
@@ -204,6 +214,12 @@ int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, uns
         }
     }
     return 0;
+}
+
+int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
+                          PyUFuncGenericFunction *loop, void **data) {
+    static const int types[2] = {NPY_DOUBLE, NPY_CDOUBLE};
+    return find_loop(function, n_operands, n_results, complexes, types, loop, data);
 }
 
 int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data) {
@@ -216,10 +232,14 @@ int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loo
     return *loop != NULL;
 }
 
-/* Let the core use a ufunc's own loop over doubles for an operation. */
+/* Let the core use a ufunc's own loops over doubles and floats for an operation. */
 static void borrow_loop(CadOp op, PyObject *function, int arity) {
+    static const int singles[2] = {NPY_FLOAT, NPY_FLOAT};
     PyUFuncGenericFunction loop;
     void *data;
+    if (find_loop(function, arity, 1, 0, singles, &loop, &data)) {
+        cad_set_single_loop(op, (CadLoopFunction)loop, data);
+    }
     if (cad_loop_over_doubles(function, arity, 1, &loop, &data)) {
         cad_set_loop(op, (CadLoopFunction)loop, data);
     }

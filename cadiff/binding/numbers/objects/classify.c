@@ -2,6 +2,10 @@
  * the value inside, and the number of axes. Nothing is computed here. */
 #include "numbers/objects/classify.h"
 
+#include "kernels/single.h"
+
+#include <fenv.h>
+
 int cad_check_array(PyObject *array) {
     if (PyArray_CheckExact(array)) {
         return 0;
@@ -74,6 +78,56 @@ PyObject *cad_innermost(PyObject *number) {
         number = CAD_DUAL(number)->primal_object;
     }
     return number;
+}
+
+int cad_is_single(PyObject *object) {
+    object = cad_innermost(object);
+    if (CAD_IS_VAR(object)) {
+        return CAD_IS_VAR_ARRAY(object) && (CAD_VAR(object)->view->flags & CAD_SINGLE) != 0;
+    }
+    return PyArray_Check(object) ? PyArray_TYPE((PyArrayObject *)object) == NPY_FLOAT
+                                 : PyArray_IsScalar(object, Float);
+}
+
+int cad_is_single_number(PyObject *object) {
+    if (CAD_IS_VAR_ARRAY(object)) {
+        const CadView *const view = CAD_VAR(object)->view;
+        return view->ndim == 0 && (view->flags & (CAD_CELL | CAD_SINGLE)) == CAD_SINGLE;
+    }
+    return 0;
+}
+
+CadPrecision cad_precision_of_type(int type) {
+    return type == NPY_BOOL || type == NPY_BYTE || type == NPY_UBYTE || type == NPY_SHORT ||
+                   type == NPY_USHORT || type == NPY_HALF || type == NPY_FLOAT
+               ? CAD_FITS_SINGLE
+               : CAD_FITS_DOUBLE;
+}
+
+CadPrecision cad_precision_of_number(PyObject *number) {
+    if (PyFloat_CheckExact(number) || PyLong_Check(number)) { /* as bools are */
+        return CAD_WEAK;
+    }
+    return PyArray_IsScalar(number, Float) || PyArray_IsScalar(number, Half) ||
+                   PyArray_IsScalar(number, Bool) || PyArray_IsScalar(number, Byte) ||
+                   PyArray_IsScalar(number, UByte) || PyArray_IsScalar(number, Short) ||
+                   PyArray_IsScalar(number, UShort)
+               ? CAD_FITS_SINGLE
+               : CAD_FITS_DOUBLE;
+}
+
+PyObject *cad_as_floats(PyObject *numbers) {
+    PyArrayObject *wide = (PyArrayObject *)PyArray_FROMANY(
+        numbers, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST);
+    PyObject *floats =
+        wide == NULL ? NULL : PyArray_SimpleNew(PyArray_NDIM(wide), PyArray_DIMS(wide), NPY_FLOAT);
+    if (floats != NULL) {
+        cad_narrow_row(PyArray_DATA((PyArrayObject *)floats), PyArray_DATA(wide),
+                       (size_t)PyArray_SIZE(wide));
+        feclearexcept(FE_ALL_EXCEPT);
+    }
+    Py_XDECREF(wide);
+    return floats;
 }
 
 int cad_lengths(PyObject *object, const npy_intp **lengths) {

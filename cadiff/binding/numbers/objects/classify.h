@@ -32,6 +32,25 @@ static inline int cad_classify(PyObject *object, double *value) {
     return cad_classify_other(object, value);
 }
 
+/* Whether a number or array, with derivatives or without, is one of float32. */
+int cad_is_single(PyObject *object);
+
+/* Whether it is a single number, though an array to the types: one of float32. */
+int cad_is_single_number(PyObject *object);
+
+/* What an operand asks of the result, by NumPy's rules of promotion: numbers of Python's go along
+ * with any type; float32, float16 and small whole numbers fit into float32; all else is float64.
+ */
+typedef enum CadPrecision { CAD_WEAK, CAD_FITS_SINGLE, CAD_FITS_DOUBLE } CadPrecision;
+
+/* Of an array of a type, and of a plain number. */
+CadPrecision cad_precision_of_type(int type);
+CadPrecision cad_precision_of_number(PyObject *number);
+
+/* Plain numbers as an array of float32, in C order: infinite where they are too large, of which no
+ * warning tells. */
+PyObject *cad_as_floats(PyObject *numbers);
+
 static inline int cad_is_object_array(PyObject *object) {
     return PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_OBJECT;
 }

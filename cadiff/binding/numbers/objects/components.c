@@ -132,6 +132,13 @@ static PyObject *only_number(PyObject *x) {
     return cad_item(x, PyTuple_New(0));
 }
 
+/* A primal of float32 as the kinds hold it: NumPy's float32. */
+static PyObject *as_single(PyObject *object) {
+    return PyArray_Check(object) && PyArray_NDIM((PyArrayObject *)object) == 0
+               ? PyArray_Return((PyArrayObject *)cad_copy_in_order(object))
+               : Py_NewRef(object);
+}
+
 /* A component that is one number as the kinds hold it: NumPy's scalars and 0-d arrays as floats,
  * arrays of lanes as tuples. */
 static PyObject *as_component(PyObject *object) {
@@ -140,6 +147,9 @@ static PyObject *as_component(PyObject *object) {
     }
     if (PyArray_Check(object) || PyArray_IsScalar(object, Generic)) {
         return PyNumber_Float(object);
+    }
+    if (cad_is_single_number(object)) {
+        return Py_NewRef(object);
     }
     if (CAD_IS_VAR_ARRAY(object) || CAD_IS_DUAL_ARRAY(object)) {
         return cad_ndim(object) > 0 ? PySequence_Tuple(object) : only_number(object);
@@ -164,7 +174,8 @@ static PyObject *single_from(PyObject *primal, PyObject *tangent, CadTag tag) {
 
 PyObject *cad_dual_from(PyObject *primal, PyObject *tangent, CadTag tag) {
     if (cad_ndim(primal) == 0) {
-        PyObject *p = as_component(primal);
+        const int is_plain = PyArray_Check(primal) || PyArray_IsScalar(primal, Float);
+        PyObject *p = is_plain && cad_is_single(primal) ? as_single(primal) : as_component(primal);
         PyObject *t = p == NULL ? NULL : as_component(tangent);
         PyObject *dual = t == NULL ? NULL : single_from(p, t, tag);
         Py_XDECREF(p);

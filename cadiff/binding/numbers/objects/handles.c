@@ -58,7 +58,7 @@ static CadView *new_view(int ndim, const npy_intp *shape, const npy_intp *stride
 
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
                        const npy_intp *strides, uint32_t flags) {
-    if (ndim == 0 && !(flags & CAD_CELL)) {
+    if (ndim == 0 && !(flags & (CAD_CELL | CAD_SINGLE))) {
         return cad_var_new(tape, slot, tape->values[slot]);
     }
     CadView *view = new_view(ndim, shape, strides, flags);
@@ -76,29 +76,42 @@ PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *sh
     return (PyObject *)var;
 }
 
-PyObject *cad_var_stale(PyObject *values) {
-    PyArrayObject *array = (PyArrayObject *)values;
-    const int ndim = PyArray_NDIM(array);
-    CadVar *var = CAD_VAR(cad_var_passive(ndim > 0 ? 0.0 : *(double *)PyArray_DATA(array)));
-    if (var == NULL) {
+/* A view over values that stand nowhere else, an array of float64 in order. */
+static CadView *view_of_kept(PyArrayObject *values, uint32_t flags) {
+    CadView *view = new_view(PyArray_NDIM(values), PyArray_DIMS(values), NULL, flags);
+    const size_t bytes = view == NULL ? 0 : (size_t)view->size * sizeof(double);
+    if (view != NULL && (view->kept = PyMem_Malloc(bytes + 1)) == NULL) {
+        PyMem_Free(view);
+        PyErr_NoMemory();
         return NULL;
     }
-    var->kind = CAD_STALE;
-    if (ndim > 0) {
-        CadView *view = new_view(ndim, PyArray_DIMS(array), NULL, 0);
-        PyObject *ordered = view == NULL ? NULL : cad_copy_in_order(values);
-        const size_t bytes = view == NULL ? 0 : (size_t)view->size * sizeof(double);
-        if (ordered == NULL || (view->kept = PyMem_Malloc(bytes + 1)) == NULL) {
-            Py_XDECREF(ordered);
-            PyMem_Free(view);
-            Py_DECREF(var);
-            return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (view != NULL) {
+        memcpy(view->kept, PyArray_DATA(values), bytes);
+    }
+    return view;
+}
+
+PyObject *cad_var_stale(PyObject *values) {
+    const int is_single = PyArray_TYPE((PyArrayObject *)values) == NPY_FLOAT32;
+    PyObject *ordered = PyArray_FROMANY(values, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
+    if (ordered == NULL) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)ordered;
+    const int has_view = PyArray_NDIM(array) > 0 || is_single;
+    CadVar *var = CAD_VAR(cad_var_passive(has_view ? 0.0 : *(double *)PyArray_DATA(array)));
+    CadView *view = NULL;
+    if (var != NULL) {
+        var->kind = CAD_STALE;
+        if (has_view && (view = view_of_kept(array, is_single ? CAD_SINGLE : 0)) == NULL) {
+            Py_CLEAR(var);
         }
-        memcpy(view->kept, PyArray_DATA((PyArrayObject *)ordered), bytes);
-        Py_DECREF(ordered);
+    }
+    if (view != NULL) {
         Py_SET_TYPE(var, &CadVarArray_Type);
         var->view = view;
     }
+    Py_DECREF(ordered);
     return (PyObject *)var;
 }
 

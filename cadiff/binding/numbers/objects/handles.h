@@ -6,12 +6,12 @@
 
 PyObject *cad_var_passive(double value);
 
-/* A handle of `ndim` axes; strides NULL: contiguous. Of none it is a scalar, or with CAD_CELL
- * among the flags a view. */
+/* A handle of `ndim` axes; strides NULL: contiguous. Of none it is a scalar, or with CAD_CELL or
+ * CAD_SINGLE among the flags a view. */
 PyObject *cad_var_view(CadTape *tape, CadSlot slot, int ndim, const npy_intp *shape,
                        const npy_intp *strides, uint32_t flags);
 
-/* A stale number of these values, an array of float64: a part of one that is stale. */
+/* A stale number of these values, an array of float64 or float32: a part of one that is stale. */
 PyObject *cad_var_stale(PyObject *values);
 
 void cad_var_dealloc(CadVar *var);

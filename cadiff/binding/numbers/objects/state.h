@@ -84,6 +84,7 @@ typedef struct CadState {
     PyObject *numpy_matmul;
     PyUFuncGenericFunction matmul_of_objects; /* NumPy's own loop */
     PyObject *dtype;                          /* what .dtype of both types answers */
+    PyObject *dtype_of_singles;               /* and of those of float32 */
     PyObject *stale_error;
     PyObject *missing_error; /* TypeError and NotImplementedError */
     PyObject *tape_key;      /* of the tape in a thread's dictionary */
@@ -92,7 +93,7 @@ typedef struct CadState {
     CadTypeTable table_of_dual;
     PyObject *numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumPy has none */
     PyObject *own_ufuncs[CAD_OP_COUNT];      /* ufuncs over objects and doubles */
-    void *loop_data[CAD_OP_COUNT][2];        /* the op code, for both loops of such a ufunc */
+    void *loop_data[CAD_OP_COUNT][3];        /* the op code, for all loops of such a ufunc */
 } CadState;
 
 CAD_HIDDEN extern CadState cad_state;

@@ -58,6 +58,8 @@ enum {
     CAD_LEAF = 8,     /* made by Var(...): not assigned to */
     CAD_FROZEN = 16,  /* a view that NumPy makes for reading only */
     CAD_CELL = 32,    /* a view of no axes, as NumPy's 0-d arrays: assignments are seen in it */
+    CAD_SINGLE = 64,  /* of float32: the numbers are floats, kept as doubles. Of no axes, and no
+                       * CAD_CELL, it is one number, as NumPy's float32 is */
 };
 
 #define CAD_SHAPE(view) ((view)->shape_and_strides)

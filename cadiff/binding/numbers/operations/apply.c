@@ -37,7 +37,8 @@ PyObject *cad_elements(PyObject *object) {
 }
 
 PyObject *cad_single(PyObject *number) {
-    const int array = CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number);
+    const int array =
+        !cad_is_single_number(number) && (CAD_IS_VAR_ARRAY(number) || CAD_IS_DUAL_ARRAY(number));
     return array && cad_ndim(number) == 0 ? cad_apply(CAD_OP_positive, &number)
                                           : Py_NewRef(number);
 }
@@ -87,13 +88,16 @@ PyObject *cad_plain_value(PyObject *object) {
     const CadTypeTable *table = table_of_array(object);
     if (table != NULL) {
         PyObject *values = table->values(object);
-        if (values != NULL && cad_ndim(object) == 0) {
-            Py_SETREF(values, PyNumber_Float(values));
+        if (values == NULL || cad_ndim(object) > 0) {
+            return values;
         }
-        return values;
+        return cad_is_single(object) ? PyArray_Return((PyArrayObject *)values)
+                                     : cad_then(values, PyNumber_Float);
     }
     if (CAD_IS_VAR(object) || CAD_IS_DUAL(object)) {
-        return PyFloat_FromDouble(cad_primal(object));
+        PyObject *innermost = cad_innermost(object); /* of a Dual maybe a float32 */
+        return cad_is_single(innermost) ? cad_plain_value(innermost)
+                                        : PyFloat_FromDouble(cad_primal(object));
     }
     if (cad_is_object_array(object)) {
         PyObject *values = PyArray_NewCopy((PyArrayObject *)object, NPY_CORDER);
@@ -239,17 +243,27 @@ static PyObject *apply_vars(CadOp op, PyObject *const *operands, int n, const do
     return cad_var_new(tape, out, value);
 }
 
-/* All operands are plain; a NumPy scalar among them makes the result one. */
+/* All operands are plain; NumPy scalars among them make the result one. Of float32 the precision
+ * is NumPy's business, where it has the function. */
 static PyObject *apply_plain(CadOp op, PyObject *const *operands, int n, const double *x) {
-    PyObject *result = PyFloat_FromDouble(cad_op_value(op, x[0], x[1], x[2]));
-    for (int i = 0; result != NULL && i < n; i++) {
-        if (PyArray_IsScalar(operands[i], Generic)) {
-            PyObject *type = PyArray_IsScalar(operands[i], Floating)
-                                 ? (PyObject *)Py_TYPE(operands[i])
-                                 : (PyObject *)&PyDoubleArrType_Type;
-            Py_SETREF(result, PyObject_CallOneArg(type, result));
-            break;
+    PyObject *const function = cad_state.numpy_functions[op];
+    PyTypeObject *type = NULL;
+    for (int i = 0; i < n; i++) {
+        if (PyArray_IsScalar(operands[i], Float) && function != NULL && cad_state.quiet == 0) {
+            return PyObject_Vectorcall(function, operands, (size_t)n, NULL);
         }
+        if (PyArray_IsScalar(operands[i], Generic)) {
+            const int is_float = PyArray_IsScalar(operands[i], Floating);
+            PyTypeObject *const own = is_float ? Py_TYPE(operands[i]) : &PyDoubleArrType_Type;
+            type = type == NULL || type == &PyFloatArrType_Type ? own : type;
+        }
+    }
+    if (type == &PyFloatArrType_Type) {
+        return call_own_ufunc(op, operands);
+    }
+    PyObject *result = PyFloat_FromDouble(cad_op_value(op, x[0], x[1], x[2]));
+    if (result != NULL && type != NULL) {
+        Py_SETREF(result, PyObject_CallOneArg((PyObject *)type, result));
     }
     return result;
 }

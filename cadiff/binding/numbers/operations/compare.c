@@ -161,7 +161,8 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
         (right_class == CAD_FOREIGN && !cad_is_listed(right))) {
         Py_RETURN_NOTIMPLEMENTED;
     }
-    if (left_class >= CAD_ARRAY_CLASS || right_class >= CAD_ARRAY_CLASS) {
+    if (left_class >= CAD_ARRAY_CLASS || right_class >= CAD_ARRAY_CLASS || cad_is_single(left) ||
+        cad_is_single(right)) {
         PyObject *a = plain_part(left);
         PyObject *b = a == NULL ? NULL : plain_part(right);
         PyObject *result = b == NULL ? NULL : PyObject_RichCompare(a, b, how);
@@ -175,10 +176,11 @@ static PyObject *compare_values(PyObject *left, PyObject *right, int how) {
 }
 
 /* Outcomes tell a run of a function from those that choose otherwise. */
-static void note_choice(PyObject *left, const PyObject *result) {
-    if (PyBool_Check(result)) {
+static void note_choice(PyObject *left, PyObject *result) {
+    if (CAD_IS_BOOL(result)) {
         CadTape *const tape = CAD_IS_SCALAR(left) ? CAD_VAR(left)->tape : cad_current_tape();
-        tape->choices = (tape->choices + 1 + (result == Py_True)) * 0x9e3779b97f4a7c15u;
+        const int truth = PyObject_IsTrue(result);
+        tape->choices = (tape->choices + 1 + (uint64_t)truth) * 0x9e3779b97f4a7c15u;
         tape->choices ^= tape->choices >> 29;
     }
 }

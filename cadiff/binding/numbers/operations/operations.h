@@ -119,6 +119,13 @@ PyObject *cad_single(PyObject *number);
 /* The values of a number or array, without derivatives. */
 PyObject *cad_plain_value(PyObject *object);
 
+/* --- precision (precision.c) --- */
+
+/* A number or array, with derivatives or without, as one of float32, or of float64; itself, if it
+ * is one. */
+PyObject *cad_narrowed(PyObject *number);
+PyObject *cad_widened(PyObject *number);
+
 /* --- comparisons (compare.c) --- */
 
 PyObject *cad_richcompare(PyObject *left, PyObject *right, int how);

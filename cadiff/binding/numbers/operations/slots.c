@@ -14,6 +14,10 @@ PyObject *cad_power(PyObject *base, PyObject *exponent, PyObject *modulus) {
     }
     double number;
     const int class = cad_classify(exponent, &number);
+    if (class == CAD_PLAIN && cad_is_single(base) &&
+        cad_precision_of_number(exponent) == CAD_FITS_DOUBLE) {
+        return cad_apply2(CAD_OP_power, base, exponent); /* which makes it float64 */
+    }
     if (class == CAD_PLAIN && number == 2.0) {
         return cad_apply1(CAD_OP_square, base);
     }
@@ -71,7 +75,7 @@ static PyObject *matmul_like(PyObject *left, PyObject *right) {
 /* y += v writes to the array, so that all views of it see the result. A single number is bound to
  * a new one instead. */
 static PyObject *in_place(PyObject *target, PyObject *result) {
-    if (result == NULL || result == Py_NotImplemented ||
+    if (result == NULL || result == Py_NotImplemented || cad_is_single_number(target) ||
         !(CAD_IS_VAR_ARRAY(target) || CAD_IS_DUAL_ARRAY(target))) {
         return result;
     }

@@ -1,6 +1,7 @@
 /* Vars as views over numbers of the tape: their values as arrays, their single elements and parts.
  * Which part a key names is not known here. */
 #include "numbers/var/var.h"
+#include "numbers/objects/classify.h"
 #include "numbers/objects/errors.h"
 #include "numbers/objects/slabs.h"
 #include "numbers/objects/handles.h"
@@ -25,6 +26,14 @@ PyObject *cad_var_transient_copy(const CadVar *var, double *buffer, size_t base)
     return cad_then(cad_var_transient(&moved, buffer, 0), cad_copy_in_order);
 }
 
+/* An array of the numbers of a Var in the precision that it has; which is taken over. */
+static PyObject *in_its_precision(const CadVar *var, PyObject *numbers) {
+    if (numbers != NULL && var->view->flags & CAD_SINGLE) {
+        Py_SETREF(numbers, cad_as_floats(numbers));
+    }
+    return numbers;
+}
+
 PyObject *cad_var_values(PyObject *array) {
     CadVar *var = CAD_VAR(array);
     if (var->kind == CAD_STALE) {
@@ -37,13 +46,14 @@ PyObject *cad_var_values(PyObject *array) {
             memcpy(PyArray_DATA((PyArrayObject *)copy), view->kept,
                    (size_t)view->size * sizeof(double));
         }
-        return copy;
+        return in_its_precision(var, copy);
     }
     if (var->tape->busy && var->tape->n_assigned > 0) {
         cad_raise_status(CAD_BUSY); /* values are not those that the array has in the end */
         return NULL;
     }
-    return cad_var_transient_copy(var, cad_tape_values(var->tape, var->slot), 0);
+    return in_its_precision(var,
+                            cad_var_transient_copy(var, cad_tape_values(var->tape, var->slot), 0));
 }
 
 int cad_is_in_values(const CadTape *tape, PyObject *object) {
@@ -97,19 +107,27 @@ static int is_changed(const CadTape *tape, CadSlot slot) {
     return block != NULL && block->changed;
 }
 
+/* A number on the tape that was taken from an array: of float32 a view of no axes. */
+static PyObject *number_at(CadTape *tape, CadSlot slot, uint32_t flags) {
+    return flags & CAD_SINGLE ? cad_var_view(tape, slot, 0, NULL, NULL, flags)
+                              : cad_var_new(tape, slot, tape->values[slot]);
+}
+
 /* A single number of an input shares its slot. Of an array that may be assigned to it is a copy.
  */
 PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
     CadTape *tape = var->tape;
     CadView *view = var->view;
+    const uint32_t single = view->flags & CAD_SINGLE;
     if (!(view->flags & CAD_PICKED)) {
         cad_tape_use_singly(tape, slot);
         view->flags |= CAD_PICKED;
     }
     if (view->flags & CAD_INPUT && (tape->n_assigned == 0 || !is_changed(tape, slot))) {
-        return cad_var_new(tape, slot, tape->values[slot]);
+        return number_at(tape, slot, single);
     }
-    if (view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, slot)) {
+    const int constant = view->flags & CAD_CONSTANT && cad_tape_is_constant(tape, slot);
+    if (constant && !single) {
         return cad_var_passive(tape->values[slot]);
     }
     const size_t from_start = slot - var->slot;
@@ -118,8 +136,12 @@ PyObject *cad_var_pick(CadVar *var, CadSlot slot) {
     }
     slot = var->slot + (CadSlot)from_start; /* the array may have moved */
     const double value = tape->values[slot];
-    return cad_var_new(tape, cad_tape_push(tape, CAD_CODE(CAD_OP_positive, 0), slot, slot, value),
-                       value);
+    slot = cad_tape_push(tape, CAD_CODE(CAD_OP_positive, constant ? CAD_PASSIVE_A : 0), slot, slot,
+                         value);
+    if (constant && cad_check(cad_tape_note_block(tape, slot, slot + 1, CAD_CONSTANTS)) < 0) {
+        return NULL;
+    }
+    return number_at(tape, slot, single | (constant ? CAD_CONSTANT : 0));
 }
 
 PyObject *cad_var_elements(PyObject *array) {
@@ -175,7 +197,7 @@ PyObject *cad_var_as_input(PyObject *var) {
         if (cad_check(cad_tape_note_block(CAD_VAR(var)->tape, begin, end, CAD_ARGUMENT)) < 0) {
             return NULL;
         }
-        CAD_VAR(var)->view->flags = CAD_INPUT;
+        CAD_VAR(var)->view->flags = CAD_INPUT | (CAD_VAR(var)->view->flags & CAD_SINGLE);
     }
     return Py_NewRef(var);
 }

@@ -66,6 +66,9 @@ PyObject *cad_var_get_grad(CadVar *var, void *what) {
     }
     if (CAD_IS_VAR_ARRAY(var)) {
         PyObject *grad = array_grad(var);
+        if (grad != NULL && var->view->flags & CAD_SINGLE) {
+            Py_SETREF(grad, cad_as_floats(grad));
+        }
         return grad != NULL && var->view->ndim == 0 ? PyArray_Return((PyArrayObject *)grad) : grad;
     }
     const size_t offset = gradient_offset(var->tape, var->slot);

@@ -69,6 +69,7 @@ static int parent_slots(const CadTape *tape, size_t index, CadSlot slots[3]) {
  * allows. */
 static PyObject *parent_view(const CadVar *var, CadPlan *plan, int k) {
     const int64_t *place = cad_plan_view(plan, k);
+    const uint32_t flags = cad_plan_is_single(plan) ? CAD_SINGLE : 0;
     npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
     int ndim = 0;
     for (int i = 0; i < plan->ndim; i++) {
@@ -79,9 +80,9 @@ static PyObject *parent_view(const CadVar *var, CadPlan *plan, int k) {
     }
     if (CAD_IS_VAR_ARRAY(var) && ndim == 1 && strides[0] == 1 && shape[0] == var->view->size) {
         return cad_var_view(var->tape, (CadSlot)place[0], var->view->ndim, CAD_SHAPE(var->view),
-                            NULL, 0);
+                            NULL, flags);
     }
-    return cad_var_view(var->tape, (CadSlot)place[0], ndim, shape, strides, 0);
+    return cad_var_view(var->tape, (CadSlot)place[0], ndim, shape, strides, flags);
 }
 
 static PyObject *var_parents(CadVar *var, void *closure) {
@@ -189,6 +190,7 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
         Py_DECREF(array);
         return NULL;
     }
+    const uint32_t single = type == NPY_FLOAT ? CAD_SINGLE : 0;
     Py_SETREF(array,
               PyArray_FROMANY(array, NPY_DOUBLE, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_FORCECAST));
     if (array == NULL) {
@@ -204,7 +206,7 @@ static PyObject *leaf_from_array(CadTape *tape, PyObject *value) {
     PyObject *var = cad_check(status) < 0
                         ? NULL
                         : cad_var_view(tape, slot, PyArray_NDIM(values), PyArray_DIMS(values),
-                                       NULL, CAD_INPUT | CAD_LEAF);
+                                       NULL, CAD_INPUT | CAD_LEAF | single);
     Py_DECREF(array);
     return var;
 }
@@ -239,7 +241,7 @@ PyObject *cad_var_make(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         if (class < 0) {
             return NULL;
         }
-        if (class != CAD_PLAIN) {
+        if (class != CAD_PLAIN || PyArray_IsScalar(value, Float)) {
             return cad_is_complex(value) ? cad_complex_var(value) : leaf_from_array(tape, value);
         }
     }

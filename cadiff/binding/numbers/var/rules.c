@@ -28,11 +28,12 @@ static int64_t *put_operand(int64_t *place, const CadVar *var) {
 
 /* Write an array, in whatever order it stands in memory, to slots. */
 static int put_values(CadTape *tape, CadSlot slot, PyArrayObject *array) {
-    if (PyArray_ISCARRAY_RO(array)) {
+    const int is_double = PyArray_TYPE(array) == NPY_DOUBLE;
+    if (is_double && PyArray_ISCARRAY_RO(array)) {
         memcpy(tape->values + slot, PyArray_DATA(array), (size_t)PyArray_NBYTES(array));
         return 0;
     }
-    const npy_intp step = cad_step_of(array);
+    const npy_intp step = is_double ? cad_step_of(array) : 0;
     if (step != 0) {
         cad_strip_add((CadStrip){tape->values + slot, 1}, (CadStrip){PyArray_DATA(array), step}, 1,
                       (size_t)PyArray_SIZE(array));
@@ -58,8 +59,9 @@ static PyObject *put_results(CadTape *tape, CadSlot slot, PyObject *values) {
         if (PyArray_NDIM(array) == 0) {
             cad_tape_use_singly(tape, slot);
         }
+        const uint32_t flags = PyArray_TYPE(array) == NPY_FLOAT ? CAD_SINGLE : 0;
         PyObject *var =
-            cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL, 0);
+            cad_var_view(tape, slot, PyArray_NDIM(array), PyArray_DIMS(array), NULL, flags);
         if (var == NULL) {
             Py_CLEAR(list);
             break;

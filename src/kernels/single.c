@@ -1,0 +1,190 @@
+/* See single.h. */
+#include "kernels/single.h"
+
+#include "table/ops.h"
+
+static CadLoop loops[CAD_OP_COUNT];
+
+void cad_set_single_loop(CadOp op, CadLoopFunction function, void *data) {
+    loops[op] = (CadLoop){function, data};
+}
+
+void cad_run_single_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps) {
+    if (loops[op].function != NULL) {
+        loops[op].function(args, dims, steps, loops[op].data);
+        return;
+    }
+    const int arity = cad_op_info[op].arity;
+    for (intptr_t i = 0; i < dims[0]; i++) {
+        double x[3] = {0.0, 0.0, 0.0};
+        for (int k = 0; k < arity; k++) {
+            x[k] = *(const float *)(args[k] + i * steps[k]);
+        }
+        *(float *)(args[arity] + i * steps[arity]) = (float)cad_op_value(op, x[0], x[1], x[2]);
+    }
+}
+
+/* --- floats and doubles --- */
+
+CAD_CLONES void cad_narrow_row(float *restrict to, const double *restrict from, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (float)from[i];
+    }
+}
+
+CAD_CLONES static void widen_row(double *restrict to, const float *restrict from, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (double)from[i];
+    }
+}
+
+static void narrow(float *to, CadStrip from, size_t n) {
+    if (from.step == 1) {
+        cad_narrow_row(to, from.data, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (float)from.data[(ptrdiff_t)i * from.step];
+    }
+}
+
+static void widen(CadStrip to, const float *from, size_t n) {
+    if (to.step == 1) {
+        widen_row(to.data, from, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        to.data[(ptrdiff_t)i * to.step] = (double)from[i];
+    }
+}
+
+static void round_strip(CadStrip x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double *const place = x.data + (ptrdiff_t)i * x.step;
+        *place = (double)(float)*place;
+    }
+}
+
+/* --- element by element --- */
+
+/* A tile, by the loop over floats; an operand that is one number is one float. */
+static void run_tile(const CadLoop *loop, int arity, const CadStrip *strips, size_t n) {
+    float tiles[4][CAD_TILE];
+    char *args[4];
+    intptr_t steps[4];
+    for (int k = 0; k < arity; k++) {
+        narrow(tiles[k], strips[k], strips[k].step == 0 ? 1 : n);
+    }
+    for (int k = 0; k <= arity; k++) {
+        args[k] = (char *)tiles[k];
+        steps[k] = k < arity && strips[k].step == 0 ? 0 : (intptr_t)sizeof(float);
+    }
+    const intptr_t length = (intptr_t)n;
+    loop->function(args, &length, steps, loop->data);
+    widen(strips[arity], tiles[arity], n);
+}
+
+void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n) {
+    const CadLoop *const loop = &loops[op];
+    if (loop->function == NULL) {
+        cad_strip_value(op, out, x, y, z, n);
+        round_strip(out, n);
+        return;
+    }
+    const int arity = cad_op_info[op].arity;
+    for (size_t first = 0; first < n; first += CAD_TILE) {
+        CadStrip strips[4] = {cad_strip_from(x, first), cad_strip_from(y, first),
+                              cad_strip_from(z, first)};
+        strips[arity] = cad_strip_from(out, first);
+        run_tile(loop, arity, strips, n - first < CAD_TILE ? n - first : CAD_TILE);
+    }
+}
+
+/* --- sums --- */
+
+void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room) {
+    const CadLoop *const loop = &loops[CAD_OP_add];
+    float total = (float)*out;
+    if (loop->function == NULL) {
+        for (size_t i = 0; i < n; i++) {
+            total += (float)x.data[(ptrdiff_t)i * x.step];
+        }
+    } else {
+        narrow(room, x, n);
+        char *args[3] = {(char *)&total, (char *)room, (char *)&total};
+        const intptr_t length = (intptr_t)n, steps[3] = {0, sizeof(float), 0};
+        loop->function(args, &length, steps, loop->data);
+    }
+    *out = (double)total;
+}
+
+void cad_strip_add_single(CadStrip to, CadStrip x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double *const place = to.data + (ptrdiff_t)i * to.step;
+        *place = (double)((float)*place + (float)x.data[(ptrdiff_t)i * x.step]);
+    }
+}
+
+/* --- products of matrices --- */
+
+/* A matrix of floats, in the order in which BLAS may take them as they are. */
+typedef struct Floats {
+    float *data;
+    ptrdiff_t row;
+    ptrdiff_t column;
+} Floats;
+
+static ptrdiff_t magnitude(ptrdiff_t step) {
+    return step < 0 ? -step : step;
+}
+
+static Floats floats_of(CadMatrix from, size_t rows, size_t columns, float *room) {
+    const int by_columns = magnitude(from.row) < magnitude(from.column);
+    const Floats to =
+        by_columns ? (Floats){room, 1, (ptrdiff_t)rows} : (Floats){room, (ptrdiff_t)columns, 1};
+    const size_t outer = by_columns ? columns : rows, inner = by_columns ? rows : columns;
+    const ptrdiff_t along = by_columns ? from.column : from.row;
+    const ptrdiff_t within = by_columns ? from.row : from.column;
+    for (size_t i = 0; i < outer; i++) {
+        narrow(room + i * inner, (CadStrip){from.data + (ptrdiff_t)i * along, within}, inner);
+    }
+    return to;
+}
+
+/* Whether one operand is the other, transposed: BLAS knows such products. */
+static int are_transposed(CadMatrix a, CadMatrix b) {
+    return a.data == b.data && a.row == b.column && a.column == b.row;
+}
+
+void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                                  size_t p, float *room) {
+    enum { BYTES = sizeof(float) };
+    const CadLoop *const loop = &loops[CAD_OP_MATMUL];
+    if (loop->function == NULL) {
+        cad_multiply_matrices(product, a, b, m, n, p);
+        for (size_t i = 0; i < m; i++) {
+            round_strip((CadStrip){product.data + (ptrdiff_t)i * product.row, product.column}, p);
+        }
+        return;
+    }
+    const Floats x = floats_of(a, m, n, room);
+    const Floats y = m == p && are_transposed(a, b) ? (Floats){x.data, x.column, x.row}
+                                                    : floats_of(b, n, p, room + m * n);
+    float *const made = room + m * n + n * p;
+    char *args[3] = {(char *)x.data, (char *)y.data, (char *)made};
+    const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
+    const intptr_t steps[9] = {0,
+                               0,
+                               0,
+                               x.row * BYTES,
+                               x.column * BYTES,
+                               y.row * BYTES,
+                               y.column * BYTES,
+                               (intptr_t)p * BYTES,
+                               BYTES};
+    loop->function(args, dims, steps, loop->data);
+    for (size_t i = 0; i < m; i++) {
+        widen((CadStrip){product.data + (ptrdiff_t)i * product.row, product.column}, made + i * p,
+              p);
+    }
+}

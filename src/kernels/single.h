@@ -1,0 +1,32 @@
+/* Values in single precision: the numbers stand as doubles, each of which is a float; what an
+ * operation makes of them is what the same operation makes of floats. Derivatives are not known
+ * here: those are computed in double precision. */
+#ifndef CAD_KERNELS_SINGLE_H
+#define CAD_KERNELS_SINGLE_H
+
+#include "kernels/kernels.h"
+
+/* Set the loop over floats of an operation, or of matrix products (CAD_OP_MATMUL); before any tape
+ * is in use. Without one, doubles are computed, and rounded. */
+void cad_set_single_loop(CadOp op, CadLoopFunction function, void *data);
+
+/* Run the loop over floats of an operation: as cad_run_loop. */
+void cad_run_single_loop(CadOp op, char **args, const intptr_t *dims, const intptr_t *steps);
+
+/* Doubles as floats: the nearest ones. */
+void cad_narrow_row(float *restrict to, const double *restrict from, size_t n);
+
+/* As cad_strip_value. */
+void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
+
+/* out += sum of x over n numbers, pairwise; `room` is for as many floats. */
+void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room);
+
+/* to[i] += x[i] */
+void cad_strip_add_single(CadStrip to, CadStrip x, size_t n);
+
+/* As cad_multiply_matrices; `room` is for as many floats as the three of them have. */
+void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
+                                  size_t p, float *room);
+
+#endif

@@ -1,0 +1,435 @@
+"""float32 and complex64 as NumPy has them: dtypes by its rules of promotion, and its own values,
+in all modes; derivatives in double precision, rounded where they leave."""
+
+from __future__ import annotations
+
+import math
+import operator
+import pickle
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+import pytest
+import scipy.linalg
+
+import cadiff
+import cadiff.numpy as np
+import cadiff.numpy.linalg
+import cadiff.scipy.linalg
+import cadiff.scipy.special as special
+
+from ..helpers import cases_complex, cases_linalg
+from ..helpers.cases_numpy import CASES
+from ..helpers.derivatives import as_tuple, named
+
+SINGLE = numpy.dtype(numpy.float32)
+SMALL = {numpy.dtype(float): SINGLE, numpy.dtype(complex): numpy.dtype(numpy.complex64)}
+X = numpy.linspace(0.1, 2.0, 7).astype(SINGLE)
+ULP = 2.0**-23
+
+# --- every function, by the cases of the harness -------------------------------------------------
+
+# Sums and products that NumPy takes in another order, and formulas of several steps that it rounds
+# elsewhere, by the beginning of their names: a few units in the last place.
+ROUNDED = (
+    *("sum(where", "sum(initial", "prod(initial", "multiply.reduce(", "nansum(initial"),
+    *("mean(where", "var(where", "std(where", "nanmean(where", "nanvar(where", "add.reduceat"),
+    *("dot(", "inner(", "vecdot(", "sinc", "polyfit", "logaddexp.reduce", "hypot.reduce"),
+    *("unwrap", "add.reduce(", "gradient", "roots", "fft", "ifft", "quantile", "nanquantile"),
+    *("percentile", "nanpercentile", "pad odd"),
+)
+
+# Where NumPy's own functions, which are run as they stand, make float64 of float32.
+WIDE = ("geomspace", "vander of no columns")
+
+# Where SciPy makes float64 of float32, and the package does not.
+WIDE_IN_SCIPY = ("det", "expm_frechet", "logm", "norm 1", "norm inf")
+
+
+class Call:
+    """A function of the package, NumPy's or SciPy's own, and where they are compared."""
+
+    def __init__(
+        self, case: Any, package: Any, original: Any, args: tuple[Any, ...], tolerance: float
+    ) -> None:
+        self.name = case.name
+        self.args = tuple(map(small, args))
+        self.argnums = getattr(case, "argnums", tuple(range(len(args))))
+        self.original = lambda *args: as_tuple(case.call(original, *args))
+        self.package = lambda *args: as_tuple(case.call(package, *args))
+        self.tolerance = tolerance
+
+    @property
+    def point(self) -> tuple[Any, ...]:
+        return tuple(self.args[k] for k in self.argnums)
+
+    def __call__(self, *numbers: Any) -> dict[str, Any]:
+        args = list(self.args)
+        for k, number in zip(self.argnums, numbers, strict=True):
+            args[k] = number
+        return named(self.package(*args))
+
+
+def small(x: Any) -> Any:
+    """An argument in single precision; whole numbers as they are."""
+    array = numpy.asarray(x)
+    return array.astype(SMALL[array.dtype])[()] if array.dtype in SMALL else x
+
+
+def linear_algebra(linalg: Any) -> Any:
+    """What stands for the modules `numpy` and `scipy` in a case."""
+    return SimpleNamespace(linalg=linalg)
+
+
+def calls() -> list[Any]:
+    found: list[tuple[str, Call]] = []
+    for case in CASES:
+        if case.name not in WIDE:
+            tolerance = 32.0 * ULP if case.name.startswith(ROUNDED) else 0.0
+            found.append(("numpy", Call(case, np, numpy, case.draw(), tolerance)))
+    of_numpy = linear_algebra(cadiff.numpy.linalg)
+    found += [
+        ("linalg", Call(case, of_numpy, numpy, case.draw(), 128.0 * ULP))
+        for case in cases_linalg.NUMPY
+    ]
+    of_scipy = linear_algebra(cadiff.scipy.linalg)
+    found += [
+        ("scipy", Call(case, of_scipy, scipy, case.draw(), 128.0 * ULP))
+        for case in cases_linalg.SCIPY
+        if not case.name.startswith(WIDE_IN_SCIPY)
+    ]
+    for case in cases_complex.CASES:
+        rng = numpy.random.default_rng(1)
+        args = tuple(cases_complex.drawn(rng, shape) for shape in case.shapes)
+        found.append(("complex", Call(case, np, numpy, args, 128.0 * ULP)))
+    return [pytest.param(call, id=f"{kind} {call.name}") for kind, call in found]
+
+
+CALLS = calls()
+
+
+def is_like(got: Any, want: Any, tolerance: float) -> None:
+    """A number with derivatives has the dtype and the value of a plain one."""
+    want = numpy.asarray(want)
+    value = numpy.asarray(cadiff.value(got))
+    assert value.dtype == want.dtype
+    assert numpy.dtype(got.dtype) == want.dtype
+    if tolerance == 0.0:
+        numpy.testing.assert_array_equal(value, want)
+    else:
+        scale = max(float(numpy.max(numpy.abs(want), initial=0.0)), 1e-3)
+        numpy.testing.assert_allclose(value, want, rtol=0.0, atol=tolerance * scale)
+
+
+def product(xs: Any, ys: Any) -> float:
+    """The real part of the sum of products of elements, in double precision."""
+    pairs = zip(xs, ys, strict=True)
+    return float(sum(numpy.sum(numpy.asarray(x, complex) * y) for x, y in pairs).real)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS)
+def test_values_and_derivatives(call: Call) -> None:
+    wanted = call.original(*call.args)
+
+    def compare(*numbers: Any) -> Any:
+        results = call(*numbers)
+        for got, want in zip(results.values(), wanted, strict=True):
+            is_like(got, want, call.tolerance)
+        return results
+
+    ones = tuple(numpy.ones_like(x)[()] for x in call.point)
+    values, pullback = cadiff.vjp(compare, *call.point)
+    pushed = cadiff.jvp(compare, call.point, ones)[1]
+    seeds = [numpy.ones_like(v) for v in values.values()]
+    pulled = as_tuple(pullback(named(seeds)))
+    for of, gradient in zip(call.point, pulled, strict=True):
+        assert numpy.asarray(gradient).dtype == numpy.asarray(of).dtype
+        assert numpy.shape(gradient) == numpy.shape(of)
+    for value, tangent in zip(values.values(), pushed.values(), strict=True):
+        assert numpy.asarray(tangent).dtype == numpy.asarray(value).dtype
+    size = sum(float(numpy.sum(numpy.abs(numpy.asarray(g, complex)))) for g in pulled)
+    left, right = product(seeds, pushed.values()), product(ones, pulled)
+    assert math.isclose(left, right, rel_tol=0.0, abs_tol=1e-4 * max(size, 1e-3))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS[::4])
+def test_programs(call: Call) -> None:
+    wanted = call.original(*call.args)
+    program = cadiff.compile(call)
+    for results in (program(*call.point), program(*call.point)):
+        for got, want in zip(results.values(), wanted, strict=True):
+            is_like(numpy.asarray(got), want, max(call.tolerance, 32.0 * ULP))
+
+
+# --- promotion -----------------------------------------------------------------------------------
+
+OPERANDS: list[Any] = [
+    *(2, 2.0, True, numpy.float64(2), numpy.float32(2), numpy.float16(2), numpy.bool_(True)),
+    *(numpy.int8(2), numpy.int16(2), numpy.uint16(2), numpy.int32(2), numpy.int64(2)),
+    *(numpy.full(7, 2, kind) for kind in ("f8", "f4", "f2", "?", "i1", "u1", "i2", "u2", "i4")),
+    *(numpy.full(7, 2, ">f4"), numpy.array(2.0, "f4"), numpy.array(2.0), [2.0] * 7),
+]
+ARITHMETIC = [operator.add, operator.mul, operator.truediv, operator.pow, np.maximum, np.hypot]
+
+
+@pytest.mark.parametrize("y", OPERANDS, ids=lambda y: f"{type(y).__name__} {numpy.array(y).dtype}")
+@pytest.mark.parametrize("operate", ARITHMETIC, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("make", [cadiff.Var, lambda x: cadiff.Dual(x, x)], ids=["Var", "Dual"])
+def test_promotion(operate: Callable[..., Any], y: Any, make: Callable[[Any], Any]) -> None:
+    for x in (X, X[2]):
+        if x.ndim or not isinstance(y, list):
+            is_like(operate(make(x), y), operate(x, y), 0.0)
+            is_like(operate(y, make(x)), operate(y, x), 0.0)
+
+
+@pytest.mark.parametrize("y", [2.0 - 1j, numpy.complex64(1j), numpy.complex128(1j), *OPERANDS[:7]])
+def test_promotion_of_complex_numbers(y: Any) -> None:
+    z = (X + 1j).astype(numpy.complex64)
+    for operate in (operator.add, operator.sub, operator.mul, operator.truediv):
+        assert operate(cadiff.Var(z), y).dtype == operate(z, y).dtype
+        assert operate(y, cadiff.Var(z)).dtype == operate(y, z).dtype
+
+
+def test_single_numbers_with_derivatives_are_of_float64_unless_they_are_float32() -> None:
+    kinds: list[Any] = []
+
+    def f(s: Any) -> Any:
+        kinds.append((s * X).dtype)
+        return np.sum(s * X)
+
+    for derivative in (cadiff.grad, cadiff.jacfwd):
+        derivative(f)(2.0)
+        derivative(f)(numpy.float32(2.0))
+    assert kinds == [numpy.float64, numpy.float32] * 2
+    assert type(cadiff.grad(np.sin)(numpy.float32(0.5))) is numpy.float32
+    assert cadiff.grad(np.sin)(numpy.float32(0.5)) == numpy.float32(math.cos(0.5))
+
+
+# --- transforms ----------------------------------------------------------------------------------
+
+
+def wave(x: Any) -> Any:
+    return np.sum(np.sin(x) * x[::-1] ** 2)
+
+
+def loop(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x) - 1):
+        total += 100.0 * (x[k + 1] - x[k] ** 2) ** 2 + (1.0 - x[k]) ** 2
+    return total
+
+
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "value_and_grad": lambda f, x: cadiff.value_and_grad(f)(x),
+    "jacfwd": lambda f, x: cadiff.jacfwd(f)(x),
+    "jacrev": lambda f, x: cadiff.jacrev(f)(x),
+    "hessian": lambda f, x: cadiff.hessian(f)(x),
+    "hvp": lambda f, x: cadiff.hvp(f)(x, x),
+    "jvp": lambda f, x: cadiff.jvp(f, (x,), (x,)),
+    "grad of grad": lambda f, x: cadiff.grad(lambda y: np.sum(cadiff.grad(f)(y) ** 2))(x),
+    "vmap": lambda f, x: cadiff.vmap(f)(numpy.stack([x, x[::-1]])),
+    "vmap of grad": lambda f, x: cadiff.vmap(cadiff.grad(f))(numpy.stack([x, x[::-1]])),
+    "program": lambda f, x: cadiff.compile(f)(x),
+    "program.value_and_grad": lambda f, x: cadiff.compile(f).value_and_grad(x),
+    "program.hessian": lambda f, x: cadiff.compile(f).hessian(x),
+    "program.jvp": lambda f, x: cadiff.compile(f).jvp((x,), (x,)),
+    "program.hvp": lambda f, x: cadiff.compile(f).hvp(x, x),
+    "program of vmap": lambda f, x: cadiff.compile(cadiff.vmap(f))(numpy.stack([x, x[::-1]])),
+}
+
+
+@pytest.mark.parametrize("f", [wave, loop])
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_transforms(transform: Callable[..., Any], f: Callable[..., Any]) -> None:
+    for x in (X, X.astype(">f4"), numpy.repeat(X, 2)[::2]):
+        found = as_tuple(transform(f, x))
+        for got, want in zip(found, as_tuple(transform(f, X.astype(float))), strict=True):
+            assert numpy.asarray(got).dtype == SINGLE
+            size = numpy.max(numpy.abs(want))
+            numpy.testing.assert_allclose(got, want, rtol=0.0, atol=1e-5 * size)
+
+
+def test_values_of_loops_are_those_of_float32() -> None:
+    with numpy.errstate(all="raise"):
+        plain = loop(X)
+    assert type(plain) is numpy.float32
+    assert cadiff.value_and_grad(loop)(X)[0] == plain
+    assert cadiff.jvp(loop, (X,), (X,))[0] == plain
+    assert cadiff.compile(loop)(X) == plain
+
+
+def test_containers_keep_the_precision_of_each_argument() -> None:
+    def f(p: Any) -> Any:
+        return np.sum(p["w"] @ p["x"]) * p["b"] + np.sum(p["wide"])
+
+    p = {
+        "w": numpy.ones((2, 3), SINGLE),
+        "x": numpy.arange(3.0, dtype=SINGLE),
+        "b": numpy.float32(0.5),
+        "wide": numpy.ones(2),
+    }
+    for gradient in (cadiff.grad(f)(p), cadiff.compile(f).grad(p)):
+        assert {k: g.dtype for k, g in gradient.items()} == {k: v.dtype for k, v in p.items()}
+    value, _ = cadiff.value_and_grad(f)(p)
+    assert isinstance(value, float)
+
+
+def test_overflow_goes_to_infinity_as_it_does_in_float32() -> None:
+    def f(x: Any) -> Any:
+        return np.exp(x * 50.0)
+
+    for run in (cadiff.value_and_grad(f), cadiff.compile(f).value_and_grad):
+        value, slope = run(numpy.float32(2.0))
+        assert value == slope == math.inf
+        assert type(value) is type(slope) is numpy.float32
+    assert cadiff.value_and_grad(f)(2.0)[0] == math.exp(100.0)
+
+
+def test_exact_programs_run_functions_of_float32_as_they_are() -> None:
+    program = cadiff.compile(wave, optimize=False)
+    with pytest.warns(RuntimeWarning, match="float32"):
+        assert program(X) == wave(X)
+    assert program(X.astype(float)) == wave(X.astype(float))
+
+
+def test_programs_of_both_precisions() -> None:
+    program = cadiff.compile(wave)
+    for _ in range(2):
+        for x in (X, X.astype(float), X.astype(">f4")):
+            value, gradient = program.value_and_grad(x)
+            assert gradient.dtype == numpy.result_type(x.dtype, SINGLE)
+            assert numpy.asarray(value).dtype == gradient.dtype
+            assert math.isclose(value, wave(x), rel_tol=4.0 * ULP)
+    assert pickle.loads(pickle.dumps(program))(X).dtype == SINGLE
+
+
+# --- conversions, assignments, joining -----------------------------------------------------------
+
+
+def test_astype_goes_between_the_precisions() -> None:
+    def f(x: Any) -> Any:
+        wide = x.astype(float)
+        assert wide.dtype == numpy.float64
+        assert x.astype(numpy.float32).dtype == SINGLE
+        assert wide.astype(numpy.float32).dtype == SINGLE
+        assert x.astype(complex).dtype == numpy.complex128
+        assert x.astype(numpy.complex64).dtype == numpy.complex64
+        assert (x * 1j).astype(complex).dtype == numpy.complex128
+        assert np.asarray(x, dtype=float).dtype == numpy.float64
+        assert x.itemsize == 4
+        assert x.nbytes == 4 * x.size
+        return np.sum(wide**2)
+
+    for x in (X, X.astype(float)):
+        kind = x.dtype
+
+        def g(x: Any) -> Any:
+            return f(x.astype(numpy.float32))
+
+        for run in (cadiff.value_and_grad(g), cadiff.compile(g).value_and_grad):
+            value, gradient = run(x)
+            assert value == numpy.sum(X.astype(float) ** 2)
+            assert gradient.dtype == kind
+            numpy.testing.assert_array_equal(gradient, 2.0 * X)
+
+
+def test_assignments_round() -> None:
+    third = 1.0 / 3.0
+
+    def f(x: Any) -> Any:
+        y = np.zeros(4, dtype=numpy.float32)
+        y[0] = x[0] * numpy.float64(third)
+        y[1:3] = x[1:3].astype(float) * third
+        y[3] += third
+        return y
+
+    x = numpy.ones(3, SINGLE)
+    want = numpy.array([third, third, third, third], SINGLE)
+    for got in (cadiff.vjp(f, x)[0], cadiff.jvp(f, (x,), (x,))[0], cadiff.compile(f)(x)):
+        assert got.dtype == SINGLE
+        numpy.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i8", "i2"])
+def test_joining_promotes(kind: str) -> None:
+    other = numpy.arange(7).astype(kind)
+
+    def join(np: Any, x: Any) -> Any:
+        parts = np.concatenate([x, other]), np.stack([other, x]), np.where(x > 1, x, other)
+        return named([*parts, np.where(x > 1, x, 0.0), np.append(x, other), x @ other])
+
+    wanted = join(numpy, X)
+    for got in (
+        cadiff.vjp(lambda x: join(np, x), X)[0],
+        cadiff.jvp(lambda x: join(np, x), (X,), (X,))[0],
+        cadiff.compile(lambda x: join(np, x))(X),
+    ):
+        for k, want in wanted.items():
+            assert numpy.asarray(got[k]).dtype == want.dtype
+            numpy.testing.assert_allclose(got[k], want, rtol=2.0 * ULP)
+
+
+def test_arrays_of_no_axes_and_of_no_elements() -> None:
+    for x in (numpy.array(0.5, SINGLE), numpy.float32(0.5)):
+        gradient = cadiff.grad(lambda x: np.sin(x) * x[...])(x)
+        assert type(gradient) is numpy.float32
+    value, gradient = cadiff.value_and_grad(lambda x: np.sum(np.exp(x)))(X[:0])
+    assert type(value) is numpy.float32
+    assert gradient.dtype == SINGLE
+    assert gradient.shape == (0,)
+    assert cadiff.jacobian(np.exp)(numpy.zeros((0, 2), SINGLE)).dtype == SINGLE
+
+
+def test_float16_is_computed_in_float64() -> None:
+    x = X.astype(numpy.float16)
+    value, gradient = cadiff.value_and_grad(wave)(x)
+    assert value == wave(x.astype(float))
+    assert gradient.dtype == numpy.float16
+
+
+def test_backward() -> None:
+    v = cadiff.Var(X)
+    y = np.sum(v * v)
+    y.backward()
+    assert repr(v.dtype) == "dtype('float32')"
+    assert type(y.value) is numpy.float32
+    assert y.value == numpy.sum(X * X)
+    assert v.grad.dtype == SINGLE
+    numpy.testing.assert_array_equal(v.grad, 2.0 * X)
+
+
+def test_special_functions_have_the_precision_of_their_arguments() -> None:
+    names = [
+        *("expit", "logit", "erf", "erfc", "gammaln", "digamma", "ndtr", "log_ndtr", "j0", "i0e"),
+        *("entr", "stdtrit"),
+    ]
+    for name in names:
+        args = (numpy.float32(3.0),) if name == "stdtrit" else ()
+        of_scipy = getattr(scipy.special, name)(*args, X / 4)
+        got, slope = cadiff.jvp(partial(getattr(special, name), *args), (X / 4,), (X,))
+        assert got.dtype == slope.dtype == of_scipy.dtype == SINGLE
+        numpy.testing.assert_allclose(got, of_scipy, rtol=16.0 * ULP)
+
+
+def test_networks_train_in_single_precision() -> None:
+    rng = numpy.random.default_rng(0)
+    inputs = rng.normal(size=(32, 5)).astype(SINGLE)
+    labels = (inputs.sum(axis=1) > 0).astype(int)
+    weights = [rng.normal(size=shape).astype(SINGLE) * 0.3 for shape in ((5, 8), (8, 2))]
+
+    def loss(weights: Any) -> Any:
+        return cadiff.nn.cross_entropy(np.tanh(inputs @ weights[0]) @ weights[1], labels)
+
+    program = cadiff.compile(loss)
+    before, eager = program(weights), cadiff.value_and_grad(loss)(weights)
+    assert type(before) is type(eager[0]) is numpy.float32
+    for _ in range(50):
+        value, gradients = program.value_and_grad(weights)
+        assert {g.dtype for g in gradients} == {SINGLE}
+        weights = [w - numpy.float32(0.5) * g for w, g in zip(weights, gradients, strict=True)]
+    assert value < 0.3 * before
