@@ -34,9 +34,12 @@ class ComplexResultError(TypeError):
     """A result is complex that was to be a real one."""
 
 
+SINGLE = "fF"  # float32 and complex64, as characters of dtypes
+
+
 def is_single(x: Any) -> bool:
     """Whether a plain array is of float32 or complex64."""
-    return getattr(x, "dtype", None) in (np.float32, np.complex64)
+    return hasattr(x, "dtype") and x.dtype.char in SINGLE
 
 
 def _narrowed(found: Any) -> Any:

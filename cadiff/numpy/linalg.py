@@ -28,7 +28,7 @@ from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _systems as systems
 from ._factorizations import of_finite
-from ._matrices import EPSILON, H, diagonal, mirrored
+from ._matrices import EPSILON, SINGLE, H, diagonal, mirrored
 from ._own import copied, own
 
 __all__ = np.linalg.__all__
@@ -65,7 +65,7 @@ def number(x: Any) -> Any:
     x = np.asarray(x)
     if x.dtype.kind not in "fiubc":
         raise TypeError(f"derivatives are of numbers, real or complex, not of {x.dtype}")
-    if x.dtype in (np.float32, np.complex64):
+    if x.dtype.char in SINGLE:
         return x.astype(x.dtype.newbyteorder("="), copy=False)
     return x.astype(complex if x.dtype.kind == "c" else float, copy=False)
 
