@@ -36,7 +36,7 @@ add      | x, y | x + y                             | 1.0; 1.0
 subtract | x, y | x - y                             | 1.0; -1.0
 multiply | x, y | x * y                             | y; x
 divide   | x, y | x / y if y else x * inf           | divide(1.0, y); -divide(v, y)
-power    | x, y | pow(x, y) if x or y >= 0 else inf | times(y, power(x, y - 1)); times(v, log(x))
+power    | x, y | pow(x, y) if x or y >= 0 else inf | v * divide(y, x) if y < 0 else times(y, power(x, y - 1)); times(v, log(x))
 times    | x, y | x * y if x and y else 0.0         | y; x
 negative | x    | -x                                | -1.0
 absolute | x    | abs(x)                            | (x > 0) - (x < 0)
@@ -50,7 +50,7 @@ less     | x, y | x < y                             |
 at_most  | x, y | x <= y                            |
 equal    | x, y | x == y                            |
 nonzero  | x    | x != 0                            |
-"""
+"""  # noqa: E501
 VALUES: dict[str, Callable[..., Any]] = {}
 PARTIALS: dict[str, list[Callable[..., Any]]] = {}
 for row in TABLE.strip().splitlines():

@@ -899,7 +899,7 @@ cdef bint note_form(arg, list form, list atoms) except -1:
                 return True
     if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
         lengths = shape(arg)
-        if 0 in lengths:
+        if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
             return False
         atoms.append(arg)
         form.append(lengths)

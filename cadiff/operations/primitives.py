@@ -357,7 +357,7 @@ class primitive:  # noqa: N801 - a decorator
                 return found
         if tag > 0:
             return self._push(args, kwargs, tag)
-        if self._enters and not any(map(binding.is_single, args)):
+        if self._enters:
             found = self._entered((*args, *kwargs.values()), tuple(kwargs))
             if found is not NotImplemented:
                 return found
