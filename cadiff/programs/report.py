@@ -124,7 +124,7 @@ class Report:
         >>> import cadiff, numpy as np
         >>> program = cadiff.compile(lambda x: (cadiff.exp(x) * x).sum())
         >>> profile = program.profile(np.ones(100_000), what="value")
-        >>> sorted((cost.operation, cost.numbers) for cost in profile.costs if cost.numbers > 99)
+        >>> sorted((cost.operation, cost.numbers) for cost in profile.costs if cost.numbers > 9999)
         [('exp', 100000), ('multiply', 100000), ('sum', 100000)]
         """
         if what not in _CODES and what not in _MATRICES:
