@@ -70,7 +70,8 @@ void cad_run_retyped(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
                      void *retyped);
 
 /* The pseudo-inverse of u s vh, as a stage over the buffers (u, s, vh, cutoff, result), which it
- * may write to: singular values that are no more than `cutoff` times the largest are taken for 0. */
+ * may write to: singular values that are no more than `cutoff` times the largest are taken for 0.
+ */
 CadStackLoop cad_pseudo_inverse_of_reals, cad_pseudo_inverse_of_complex;
 
 /* Eigenvalues w and eigenvectors v of a symmetric matrix a, as a stage over the buffers (a, w, v),
