@@ -129,7 +129,10 @@ def test_columns_of_an_input_are_read_for_many_at_a_time(shape: tuple[int, ...])
 
 @pytest.mark.parametrize("n", [9, 1024, 1025, 4099, 100_003])
 @pytest.mark.parametrize("order", [1.5, 2.0, 3.0])
-def test_norms_of_long_vectors_are_added_as_numpy_adds(n: int, order: float) -> None:
+def test_norms_of_long_vectors_are_added_pairwise(n: int, order: float) -> None:
     x = np.random.default_rng(n).normal(size=n)
     program = cadiff.compile(lambda x: cnp.linalg.norm(x, order, axis=0))
-    assert [program(x), program(x)] == [np.linalg.norm(x, order, axis=0)] * 2
+    wanted = np.linalg.norm(x, order, axis=0)
+    # As NumPy adds; NumPy 2.0 rounds the last place otherwise where there are many numbers.
+    assert_allclose([program(x), program(x)], wanted, rtol=4e-16)
+    assert program(x) == wanted or np.lib.NumpyVersion(np.__version__) < "2.4.0"
