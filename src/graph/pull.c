@@ -464,7 +464,7 @@ static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
             const CadNumbers partial = cad_graph_partials(&shape, made->op, k, x);
-            for (int j = 0; j < k && made->ndim > 0; j++) {
+            for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
                 p->graph->takes_turns |= are_of_one_array(p, made, x[j], x[k]);
             }
             double c;

@@ -300,10 +300,6 @@ static void transpose(double *to, const double *from, size_t m, size_t n) {
     }
 }
 
-static void transpose_to(double *to, const double *from, size_t n) {
-    transpose(to, from, n, n);
-}
-
 /* A call with work[0] and whole_work[0] for all work there is asks how much there should be. */
 static int run_evr(Syevr *run, char triangle, int n, double *a, double *w, double *z, int *support,
                    double *work, int n_work, int *whole_work, int n_whole_work) {
@@ -329,10 +325,10 @@ static void eigh_by_evr(char **arguments, const ptrdiff_t *dims, void *data, cha
     is_found = is_found && numbers != NULL && whole != NULL;
     if (is_found) {
         double *const z = numbers + n * n;
-        transpose_to(numbers, a, n);
+        transpose(numbers, a, n, n);
         is_found = run_evr(run, triangle, (int)n, numbers, w, z, whole, z + n * n, (int)n_work,
                            whole + 2 * n, n_whole_work);
-        transpose_to(v, z, n);
+        transpose(v, z, n, n);
     }
     if (!is_found) {
         *v = NAN;
@@ -490,7 +486,6 @@ void cad_sylvester_of_schur(char **arguments, const ptrdiff_t *dims, const ptrdi
                   *const s = (double *)arguments[2], *const v = (double *)arguments[3],
                   *const q = (double *)arguments[4], *const x = (double *)arguments[5];
     double *const room = cad_memory_resize(NULL, 2 * m * n, sizeof(double));
-    double *const turned = room + m * n;
     char as_it_is = 'N', transposed = 'T';
     int sign = 1, of_a = (int)m, of_b = (int)n, info = 0;
     double scale = 1.0;
@@ -498,6 +493,7 @@ void cad_sylvester_of_schur(char **arguments, const ptrdiff_t *dims, const ptrdi
     (void)steps;
     memcpy(&run, &data, sizeof run);
     if (room != NULL) { /* u^T q v, its solution y, and u y v^T */
+        double *const turned = room + m * n;
         cad_multiply_matrices((CadMatrix){x, columns, 1}, (CadMatrix){u, rows, 1},
                               (CadMatrix){q, columns, 1}, m, m, n);
         cad_multiply_matrices((CadMatrix){room, columns, 1}, (CadMatrix){x, columns, 1},
