@@ -85,6 +85,7 @@ cdef extern from "graph/graph.h" nogil:
         bint optimize
         bint takes_turns
         bint compares_last
+        bint keeps_doubles
         const CadCalls *calls
         void *owner
         CadStatus status

@@ -529,11 +529,11 @@ cdef class Graph:
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
         with Making(self):
-            self.graph.compares_last = True
+            self.graph.compares_last = self.graph.keeps_doubles = True
             try:
                 return getattr(self, f"{what}_code")(*which)
             finally:
-                self.graph.compares_last = False
+                self.graph.compares_last = self.graph.keeps_doubles = False
 
     def value_code(self):
         """inputs -> outputs."""

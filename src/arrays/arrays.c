@@ -62,7 +62,14 @@ size_t cad_array_room(CadOp op, uint32_t passive, int ndim, const int64_t *shape
     return room > floats ? room : floats;
 }
 
+/* An operation that is another one in single precision. */
+static CadOp op_of(const CadRequest *request) {
+    const int is_single = (request->passive & CAD_IN_SINGLE) != 0;
+    return request->op == CAD_OP_MATMUL && is_single ? CAD_OP_MATMUL_SINGLE : request->op;
+}
+
 CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out) {
+    const CadOp op = op_of(request);
     int64_t shape[CAD_MOST_AXES];
     int64_t strides[4][CAD_MOST_AXES];
     const int n_views = request->n_views;
@@ -70,22 +77,22 @@ CadStatus cad_array_push(CadTape *tape, const CadRequest *request, CadSlot *out)
     for (int k = 0; k < n_views; k++) {
         memcpy(strides[k], request->views[k].strides, (size_t)request->ndim * sizeof *shape);
     }
-    const CadEntryKind *const kind = &cad_entry_kinds[request->op];
+    const CadEntryKind *const kind = &cad_entry_kinds[op];
     const int overwrites = kind->former == CAD_FORMER_KEPT, n_extra = kind->n_extra;
     if (kind->indexed || overwrites) {
         cad_tape_copy_borrowed(tape);
     }
     const int fixed = request->ndim - kind->core;
     const int ndim = coalesce(request->ndim, fixed, shape, n_views, strides);
-    if (cad_op_is_row(request->op)) {
+    if (cad_op_is_row(op)) {
         lengthen_rows(ndim, shape, n_views, strides);
     }
     const size_t words = (size_t)(CAD_PLAN_WORDS + ndim + n_views * (ndim + 1) + n_extra);
     CadPlan *plan;
-    const size_t room = cad_array_room(request->op, request->passive, ndim, shape);
+    const size_t room = cad_array_room(op, request->passive, ndim, shape);
     CadStatus status = cad_array_workspace(tape, room);
     if (status == CAD_OK) {
-        status = cad_tape_push_plan(tape, CAD_CODE(request->op, 0), request->slots, words, &plan);
+        status = cad_tape_push_plan(tape, CAD_CODE(op, 0), request->slots, words, &plan);
     }
     if (status != CAD_OK) {
         return status;

@@ -32,16 +32,6 @@ static void add_products(Walk *walk) {
     }
 }
 
-static void multiply(Walk *walk, float *room) {
-    const int64_t *const core = cad_plan_shape(walk->plan) + walk->axes;
-    do {
-        cad_multiply_matrices_single(matrix_of_values(walk, 0, 0, 2),
-                                     matrix_of_values(walk, 1, 0, 1),
-                                     matrix_of_values(walk, 2, 1, 2), (size_t)core[0],
-                                     (size_t)core[1], (size_t)core[2], room);
-    } while (advance(walk));
-}
-
 static void run_along(CadStrip to, CadStrip from, size_t n) {
     float sum = 0.0f;
     for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
@@ -71,10 +61,8 @@ void cad_single_term_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
         memset(tape->values + entry.out, 0, entry.b * sizeof *tape->values);
     }
     Walk walk;
-    start_walk(&walk, tape, plan, (traits & CAD_MULTIPLIES) != 0 ? 3 : 1);
-    if ((traits & CAD_MULTIPLIES) != 0) {
-        multiply(&walk, room);
-    } else if ((traits & CAD_RUNS) != 0) {
+    start_walk(&walk, tape, plan, 1);
+    if ((traits & CAD_RUNS) != 0) {
         run_rows(&walk, (traits & CAD_BACKWARDS) != 0);
     } else if (op == CAD_OP_SUM) {
         sum_rows(&walk, room);

@@ -2,6 +2,7 @@
 #include "arrays/terms.h"
 
 #include "arrays/walk.h"
+#include "kernels/single.h"
 
 /* --- the kernels of kinds.def --- */
 
@@ -59,6 +60,26 @@ static void cad_product_term(const CadTerm *term) {
             cad_lanes_multiply(to, a, b, term->lanes, term->store, m, n, p, term->room);
         } else {
             cad_lanes_multiply_left(to, a, b, term->lanes, term->store, m, n, p, term->room);
+        }
+    } while (advance(&walk));
+}
+
+/* In doubles, if along several directions. */
+static void cad_product_single_term(const CadTerm *term) {
+    if (term->lanes > 1) {
+        cad_product_term(term);
+        return;
+    }
+    Walk walk = start(term, 3);
+    const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
+    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
+    do {
+        const CadMatrix to = matrix_in(term, &walk, 0, 0, 2), a = matrix_in(term, &walk, 1, 0, 1);
+        const CadMatrix b = matrix_in(term, &walk, 2, 1, 2);
+        if (n == 1 && term->absorbs) {
+            add_outer_product(to, a, b, term->store, m, p);
+        } else {
+            cad_multiply_matrices_single(to, a, b, term->store, m, n, p, term->room);
         }
     } while (advance(&walk));
 }

@@ -4,7 +4,7 @@
 #include "kernels/single.h"
 
 void cad_term_value(CadTape *tape, CadEntry entry, CadPlan *plan) {
-    if (cad_plan_is_single(plan)) {
+    if (cad_plan_is_single(plan) && CAD_CODE_OP(entry.code) != CAD_OP_MATMUL_SINGLE) {
         cad_single_term_value(tape, entry, plan);
         return;
     }

@@ -155,6 +155,7 @@ typedef struct CadGraph {
     size_t table_size; /* a power of 2 */
     size_t n_known;
     size_t recent;         /* the run that was looked up last */
+    int keeps_doubles;     /* programs of it have no floats */
     int optimize;          /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
     int takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */

@@ -32,7 +32,7 @@ static Side side(CadGraph *graph, CadId product, int view) {
 int cad_graph_is_product(CadGraph *graph, CadId first, CadAxes axes, CadMade *made) {
     const uint32_t i = cad_graph_record_of(graph, first);
     const CadRecord *record = &graph->records[i];
-    if (record->kind != CAD_RECORD_MAP || record->op != CAD_OP_MATMUL ||
+    if (record->kind != CAD_RECORD_MAP || !cad_op_multiplies((CadOp)record->op) ||
         record->of.array.first != first || cad_graph_plan(graph, record)->ndim != 3) {
         return 0;
     }

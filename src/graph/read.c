@@ -273,7 +273,7 @@ static void read_kind(Reader *r, CadEntry entry, CadPlan *plan) {
     read_views(r, plan, strides, views);
     const CadId first = cad_graph_map(r->graph, op, entry.b, plan->ndim, cad_plan_shape(plan),
                                       plan->n_views, views);
-    if (!cad_plan_is_single(plan)) {
+    if (!cad_plan_is_single(plan) || op == CAD_OP_MATMUL_SINGLE) { /* or rounded by itself */
         name_elements(r, entry.out, entry.b, first);
         return;
     }

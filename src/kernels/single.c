@@ -32,7 +32,7 @@ CAD_CLONES void cad_narrow_row(float *restrict to, const double *restrict from, 
     }
 }
 
-CAD_CLONES static void widen_row(double *restrict to, const float *restrict from, size_t n) {
+CAD_CLONES void cad_widen_row(double *restrict to, const float *restrict from, size_t n) {
     for (size_t i = 0; i < n; i++) {
         to[i] = (double)from[i];
     }
@@ -50,11 +50,18 @@ static void narrow(float *to, CadStrip from, size_t n) {
 
 static void widen(CadStrip to, const float *from, size_t n) {
     if (to.step == 1) {
-        widen_row(to.data, from, n);
+        cad_widen_row(to.data, from, n);
         return;
     }
     for (size_t i = 0; i < n; i++) {
         to.data[(ptrdiff_t)i * to.step] = (double)from[i];
+    }
+}
+
+/* to[i] += from[i] */
+static void add_floats(CadStrip to, const float *from, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to.data[(ptrdiff_t)i * to.step] += (double)from[i];
     }
 }
 
@@ -127,21 +134,15 @@ void cad_strip_add_single(CadStrip to, CadStrip x, size_t n) {
 
 /* --- products of matrices --- */
 
-/* A matrix of floats, in the order in which BLAS may take them as they are. */
-typedef struct Floats {
-    float *data;
-    ptrdiff_t row;
-    ptrdiff_t column;
-} Floats;
-
 static ptrdiff_t magnitude(ptrdiff_t step) {
     return step < 0 ? -step : step;
 }
 
-static Floats floats_of(CadMatrix from, size_t rows, size_t columns, float *room) {
+/* In the order in which BLAS may take them as they are. */
+static CadFloats floats_of(CadMatrix from, size_t rows, size_t columns, float *room) {
     const int by_columns = magnitude(from.row) < magnitude(from.column);
-    const Floats to =
-        by_columns ? (Floats){room, 1, (ptrdiff_t)rows} : (Floats){room, (ptrdiff_t)columns, 1};
+    const CadFloats to = by_columns ? (CadFloats){room, 1, (ptrdiff_t)rows}
+                                    : (CadFloats){room, (ptrdiff_t)columns, 1};
     const size_t outer = by_columns ? columns : rows, inner = by_columns ? rows : columns;
     const ptrdiff_t along = by_columns ? from.column : from.row;
     const ptrdiff_t within = by_columns ? from.row : from.column;
@@ -156,35 +157,61 @@ static int are_transposed(CadMatrix a, CadMatrix b) {
     return a.data == b.data && a.row == b.column && a.column == b.row;
 }
 
-void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
-                                  size_t p, float *room) {
+void cad_multiply_floats(CadFloats product, CadFloats a, CadFloats b, size_t m, size_t n,
+                         size_t p) {
     enum { BYTES = sizeof(float) };
     const CadLoop *const loop = &loops[CAD_OP_MATMUL];
-    if (loop->function == NULL) {
-        cad_multiply_matrices(product, a, b, m, n, p);
-        for (size_t i = 0; i < m; i++) {
-            round_strip((CadStrip){product.data + (ptrdiff_t)i * product.row, product.column}, p);
-        }
-        return;
-    }
-    const Floats x = floats_of(a, m, n, room);
-    const Floats y = m == p && are_transposed(a, b) ? (Floats){x.data, x.column, x.row}
-                                                    : floats_of(b, n, p, room + m * n);
-    float *const made = room + m * n + n * p;
-    char *args[3] = {(char *)x.data, (char *)y.data, (char *)made};
+    char *args[3] = {(char *)a.data, (char *)b.data, (char *)product.data};
     const intptr_t dims[4] = {1, (intptr_t)m, (intptr_t)n, (intptr_t)p};
     const intptr_t steps[9] = {0,
                                0,
                                0,
-                               x.row * BYTES,
-                               x.column * BYTES,
-                               y.row * BYTES,
-                               y.column * BYTES,
-                               (intptr_t)p * BYTES,
-                               BYTES};
+                               a.row * BYTES,
+                               a.column * BYTES,
+                               b.row * BYTES,
+                               b.column * BYTES,
+                               product.row * BYTES,
+                               product.column * BYTES};
     loop->function(args, dims, steps, loop->data);
+}
+
+int cad_multiplies_floats(void) {
+    return loops[CAD_OP_MATMUL].function != NULL;
+}
+
+/* The product of doubles, rounded: where there is no loop over floats, or no room. */
+static void multiply_rounded(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
+                             size_t n, size_t p, double *room) {
+    const CadMatrix to = store ? product : (CadMatrix){room, (ptrdiff_t)p, 1};
+    cad_multiply_matrices(to, a, b, m, n, p);
     for (size_t i = 0; i < m; i++) {
-        widen((CadStrip){product.data + (ptrdiff_t)i * product.row, product.column}, made + i * p,
-              p);
+        const CadStrip row = {to.data + (ptrdiff_t)i * to.row, to.column};
+        round_strip(row, p);
+        if (!store) {
+            cad_strip_add((CadStrip){product.data + (ptrdiff_t)i * product.row, product.column},
+                          row, 0, p);
+        }
+    }
+}
+
+void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
+                                  size_t n, size_t p, double *room) {
+    if (!cad_multiplies_floats() || room == NULL) {
+        multiply_rounded(product, a, b, store, m, n, p, room);
+        return;
+    }
+    float *const floats = (float *)room;
+    const CadFloats x = floats_of(a, m, n, floats);
+    const CadFloats y = m == p && are_transposed(a, b) ? (CadFloats){x.data, x.column, x.row}
+                                                       : floats_of(b, n, p, floats + m * n);
+    const CadFloats made = {floats + m * n + n * p, (ptrdiff_t)p, 1};
+    cad_multiply_floats(made, x, y, m, n, p);
+    for (size_t i = 0; i < m; i++) {
+        const CadStrip to = {product.data + (ptrdiff_t)i * product.row, product.column};
+        if (store) {
+            widen(to, made.data + i * p, p);
+        } else {
+            add_floats(to, made.data + i * p, p);
+        }
     }
 }

@@ -16,6 +16,8 @@ void cad_run_single_loop(CadOp op, char **args, const intptr_t *dims, const intp
 /* Doubles as floats: the nearest ones. */
 void cad_narrow_row(float *restrict to, const double *restrict from, size_t n);
 
+void cad_widen_row(double *restrict to, const float *restrict from, size_t n);
+
 /* As cad_strip_value. */
 void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadStrip z, size_t n);
 
@@ -25,8 +27,21 @@ void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room);
 /* to[i] += x[i] */
 void cad_strip_add_single(CadStrip to, CadStrip x, size_t n);
 
-/* As cad_multiply_matrices; `room` is for as many floats as the three of them have. */
-void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, size_t m, size_t n,
-                                  size_t p, float *room);
+/* product (m x p) += or = A (m x n) B (n x p), of which each is rounded. `room` is for as many
+ * floats as the three of them have; without it doubles are multiplied, and the product rounded. */
+void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
+                                  size_t n, size_t p, double *room);
+
+/* A matrix of floats; steps in numbers. */
+typedef struct CadFloats {
+    float *data;
+    ptrdiff_t row;
+    ptrdiff_t column;
+} CadFloats;
+
+/* As cad_multiply_matrices, if there is a loop for it. */
+void cad_multiply_floats(CadFloats product, CadFloats a, CadFloats b, size_t m, size_t n,
+                         size_t p);
+int cad_multiplies_floats(void);
 
 #endif

@@ -40,9 +40,16 @@ void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out) {
         (CadInstruction){.kind = CAD_TAKE, .n = (uint32_t)count, .out = out, .x = (int32_t)begin});
 }
 
+static int are_floats(const CadMaker *m, int32_t place) {
+    return place >= FAR && m->far[cad_maker_far_block(m, place)].is_float;
+}
+
 void cad_maker_emit_vector(CadMaker *m, CadOp op, size_t count, int32_t out,
                            const CadPlaces x[3]) {
+    const int floats = (are_floats(m, out) ? CAD_TO_FLOATS : 0) |
+                       (are_floats(m, x[0].place) ? CAD_FROM_FLOATS : 0);
     cad_maker_emit(m, (CadInstruction){.kind = CAD_VECTOR,
+                                       .floats = (uint8_t)(floats & 3),
                                        .op = (uint16_t)op,
                                        .n = (uint32_t)count,
                                        .out = out,

@@ -33,8 +33,14 @@ static void lengthen_rows(CadPlan *plan) {
     }
 }
 
+static int64_t place_in_floats(const CadMaker *m, CadId id) {
+    const uint32_t i = cad_graph_record_of(m->graph, id);
+    return m->floats[i] + (int64_t)(id - m->graph->records[i].of.array.first);
+}
+
 /* An instruction with the plan of an array, over places. */
 static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instruction) {
+    const int are_in_floats = m->floats[record - m->graph->records] != NOWHERE;
     CadProgram *program = m->program;
     const CadPlan *plan = cad_graph_plan(m->graph, record);
     if (!GROW(program, plans, program->n_plan_words, plan->words)) {
@@ -44,8 +50,10 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
     CadPlan *copy = (CadPlan *)(program->plans + at);
     memcpy(copy, plan, plan->words * sizeof *program->plans);
     for (int k = 0; k < copy->n_views; k++) {
-        int64_t *view = cad_plan_view(copy, k);
-        view[0] = k == 0 ? instruction.out + view[0] : cad_maker_place_of(m, (CadId)view[0]);
+        int64_t *const view = cad_plan_view(copy, k);
+        view[0] = k == 0            ? instruction.out + view[0]
+                  : are_in_floats ? place_in_floats(m, (CadId)view[0])
+                                    : cad_maker_place_of(m, (CadId)view[0]);
     }
     const int is_even = instruction.kind == CAD_ROWS ||
                         (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);
@@ -179,6 +187,16 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
             m->program->n_lists = listed;
             return;
         }
+    }
+    if (cad_maker_place_floats(m, i)) {
+        emit_plan(m, record,
+                  (CadInstruction){.kind = CAD_TERMS,
+                                   .floats = CAD_TO_FLOATS | CAD_FROM_FLOATS,
+                                   .op = record->op,
+                                   .n = size,
+                                   .out = m->floats[i],
+                                   .y = 1});
+        return;
     }
     const int in_place = takes_over(m, record, level, &former);
     if (in_place) {

@@ -1,4 +1,5 @@
 /* From a graph to a program: all steps, in their order. */
+#include "kernels/single.h"
 #include "program/maker.h"
 
 /* --- level by level --- */
@@ -35,6 +36,7 @@ static void take_buffers(CadMaker *m) {
     m->last = cad_memory_take(&m->memory, n, sizeof *m->last);
     m->group = cad_memory_take(&m->memory, n, sizeof *m->group);
     m->place = cad_memory_take(&m->memory, n, sizeof *m->place);
+    m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
     m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
     if (m->program == NULL || m->memory.status != CAD_OK) {
         fail(m);
@@ -137,6 +139,8 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                             .roots = roots,
                             .n_roots = n_roots,
                             .status = graph->status,
+                            .stores_floats = graph->optimize && use == CAD_AT_A_POINT &&
+                                             !graph->keeps_doubles && cad_multiplies_floats(),
                             .joins = graph->optimize && use != CAD_AT_MANY_POINTS};
     const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
                                  ? CAD_LATEST

@@ -33,6 +33,8 @@ enum { FAR = 1 << 30 };
 typedef struct CadFarBlock {
     int32_t place;
     uint32_t size;
+    int is_float;
+    int32_t constants; /* floats that are: the place of the first two; else 0 */
 } CadFarBlock;
 
 typedef struct CadFreeBlock {
@@ -60,6 +62,7 @@ typedef struct CadMaker {
     CadProgram *program;
     CadStatus status;
     CadMemory memory; /* what does not grow */
+    int stores_floats;
     int joins;        /* operations of one kind to vectors, chains to sums */
     int32_t boundary; /* places below it are the same for all directions */
     CadId
@@ -72,6 +75,7 @@ typedef struct CadMaker {
     uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
     int32_t *place;
+    int32_t *floats; /* where an array stands as floats, from FAR on */
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
@@ -235,6 +239,15 @@ void cad_maker_sort_constants(CadMaker *m);
 
 int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
+
+/* --- floats.c --- */
+
+/* The place of the product i as floats, if its operands stand as such; 0 if it is none of those
+ * products. */
+int cad_maker_place_floats(CadMaker *m, uint32_t i);
+
+/* Bring an array that stands as floats to a place as doubles. */
+int32_t cad_maker_widen(CadMaker *m, uint32_t i);
 
 /* --- emit.c --- */
 

@@ -4,7 +4,7 @@
 
 void cad_maker_place_inputs(CadMaker *m) {
     for (uint32_t i = 0; i < m->graph->n_records; i++) {
-        m->place[i] = NOWHERE;
+        m->place[i] = m->floats[i] = NOWHERE;
         m->group[i] = FIRST_GROUP + i;
     }
     for (size_t k = 0; k < m->n_inputs; k++) {
@@ -67,7 +67,7 @@ int cad_maker_take_far(CadMaker *m, size_t size, int32_t *place) {
         return 0;
     }
     *place = (int32_t)end;
-    m->far[m->n_far++] = (CadFarBlock){*place, (uint32_t)size};
+    m->far[m->n_far++] = (CadFarBlock){.place = *place, .size = (uint32_t)size};
     return 1;
 }
 
@@ -170,6 +170,8 @@ int32_t cad_maker_place_of(CadMaker *m, CadId id) {
         const size_t list = cad_graph_array(m->graph, record)->list;
         m->place[i] =
             cad_maker_add_constants(m, m->graph->constants + list, record->of.array.size);
+    } else if (m->place[i] == NOWHERE && m->floats[i] != NOWHERE) {
+        m->place[i] = cad_maker_widen(m, i);
     }
     return m->place[i] + (int32_t)(id - cad_graph_first(m->graph, i));
 }

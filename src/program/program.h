@@ -28,6 +28,13 @@ typedef enum CadStepKind {
                     `x` in each part */
 } CadStepKind;
 
+/* Some arrays stand as floats, two in a place: those of a program for one point, between products
+ * of matrices in single precision. The floats from place p on are named CAD_FLOATS + 2 p, and so
+ * on. A vector that rounds doubles to floats, or makes doubles of them, and a product of which
+ * all views are floats are the only instructions that know of them. */
+enum { CAD_FLOATS = 3 << 29, CAD_LEAST_FLOAT = 1 << 30, CAD_MOST_FLOAT_PLACES = 1 << 28 };
+enum { CAD_TO_FLOATS = 1, CAD_FROM_FLOATS = 2 };
+
 /* Tiles are turns of a loop, in each of which an instruction goes on where it was: a vector by its
  * `n` numbers, a plan, view by view, by what stands in `extra`. A sum from all turns is there
  * before them: it has no `n` of numbers that begin as zeros. Places from `n_whole` on are written
@@ -39,7 +46,8 @@ typedef enum CadStepKind {
  * part has does not depend on threads, nor do results. */
 typedef struct CadInstruction {
     uint8_t kind;
-    uint8_t near; /* values may differ from NumPy's in the last place */
+    uint8_t near : 1;   /* values may differ from NumPy's in the last place */
+    uint8_t floats : 2; /* CAD_TO_FLOATS, CAD_FROM_FLOATS */
     uint16_t op;
     uint32_t n;
     uint32_t fused; /* so many instructions are carried out from here on: 1, but for tiles */
@@ -124,6 +132,11 @@ typedef struct CadProgram {
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
 } CadProgram;
+
+/* Whether a place is none of those that each turn of a loop over tiles writes anew. */
+static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
+    return place < (int64_t)program->n_whole || place >= CAD_LEAST_FLOAT;
+}
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. */

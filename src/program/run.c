@@ -1,6 +1,7 @@
 /* Carrying a program out: for one point, along many directions, or for many points in lanes. */
 #include "arrays/terms.h"
 #include "arrays/walk.h"
+#include "kernels/single.h"
 #include "kernels/whole.h"
 #include "program/program.h"
 #include "table/ops.h"
@@ -379,6 +380,47 @@ static const CadNative *native_of(const CadProgram *program, const CadInstructio
 
 /* --- tile by tile --- */
 
+/* Floats are never those of tiles, and stand in the workspace. */
+static float *floats_at(const Places *places, int64_t place) {
+    return (float *)places->own + (place - CAD_FLOATS);
+}
+
+static CadFloats floats_in_view(const Places *places, CadPlan *plan, int view, Turn turn,
+                                const Walk *walk, int row, int column) {
+    const int64_t *const strides = cad_plan_view(plan, view) + 1 + walk->axes;
+    const int64_t further =
+        turn.number > 0 ? cad_plan_extra(plan)[view] * (int64_t)turn.number : 0;
+    return (CadFloats){floats_at(places, walk->at[view] + further), (ptrdiff_t)strides[row],
+                       (ptrdiff_t)strides[column]};
+}
+
+static void multiply_floats(CadPlan *plan, const Places *places, Turn turn) {
+    Walk walk;
+    start_walk_in(&walk, NULL, plan, 3);
+    const int64_t *const core = cad_plan_shape(plan) + walk.axes;
+    do {
+        cad_multiply_floats(floats_in_view(places, plan, 0, turn, &walk, 0, 2),
+                            floats_in_view(places, plan, 1, turn, &walk, 0, 1),
+                            floats_in_view(places, plan, 2, turn, &walk, 1, 2), (size_t)core[0],
+                            (size_t)core[1], (size_t)core[2]);
+    } while (advance(&walk));
+}
+
+/* Instructions that know of floats: those that round, widen, or multiply. */
+static void run_floats(const CadProgram *program, const CadInstruction *i, const Places *places,
+                       Turn turn) {
+    const size_t first = i->n * turn.number;
+    if (i->kind == CAD_TERMS) {
+        multiply_floats((CadPlan *)(program->plans + i->x), places, turn);
+    } else if ((i->floats & CAD_TO_FLOATS) != 0) {
+        const size_t from = cad_program_keeps(program, i->x) ? first : 0;
+        cad_narrow_row(floats_at(places, i->out) + first, numbers_at(places, i->x) + from, i->n);
+    } else {
+        const size_t to = cad_program_keeps(program, i->out) ? first : 0;
+        cad_widen_row(numbers_at(places, i->out) + to, floats_at(places, i->x) + first, i->n);
+    }
+}
+
 /* What an operand of `n` numbers a turn reads in one of them. */
 static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places *places,
                                          int32_t place, int32_t step, uint32_t n, size_t turn) {
@@ -388,6 +430,10 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
 
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
                                 const Places *places, Turn turn) {
+    if (i->floats != 0) {
+        run_floats(program, i, places, turn);
+        return;
+    }
     const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn.number);
     if (i->kind == CAD_VECTOR) {
         value_of(i)((CadOp)i->op, out,

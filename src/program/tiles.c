@@ -601,7 +601,7 @@ static void put(Tiler *t, Shelf *shelf, size_t which) {
         at = (int64_t)next->to + next->room;
     }
     to = to < 0 ? at : to;
-    if (to + block->room >= FAR) {
+    if (to + block->room >= (t->m->far[which].is_float ? CAD_MOST_FLOAT_PLACES : FAR)) {
         t->m->status = CAD_TAPE_FULL;
         return;
     }
@@ -620,8 +620,11 @@ static int has_tile(const Block *block) {
 static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint32_t *next) {
     for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
-            if (!has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
-                t->blocks[k].room = t->m->far[k].size;
+            const CadFarBlock block = t->m->far[k];
+            if (block.constants != 0) {
+                t->blocks[k].to = block.constants;
+            } else if (!has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
+                t->blocks[k].room = block.is_float ? (block.size + 1) / 2 : block.size;
                 put(t, shelf, k);
             }
         }
@@ -736,7 +739,9 @@ static int32_t place_at_last(void *namer, int32_t place) {
         return place;
     }
     const size_t k = cad_maker_far_block(t->m, place);
-    return t->blocks[k].to + (place - t->m->far[k].place);
+    const CadFarBlock block = t->m->far[k];
+    const int32_t to = t->blocks[k].to;
+    return (block.is_float ? CAD_FLOATS + 2 * to : to) + (place - block.place);
 }
 
 /* --- the instructions of groups --- */
@@ -777,7 +782,8 @@ static int32_t add_plan_of_turns(Tiler *t, const Group *group, uint32_t k, const
     cad_plan_shape(plan)[axis] = in_row * part->some;
     for (int k = 0; k < plan->n_views; k++) {
         int64_t *const view = cad_plan_view(plan, k);
-        const int64_t lead = view[0] < (int64_t)program->n_whole ? view[1 + axis] * in_row : 0;
+        const int64_t lead =
+            cad_program_keeps(program, view[0]) ? view[1 + axis] * in_row : 0;
         view[0] += lead * part->first;
         cad_plan_extra(plan)[k] = lead * part->some;
     }
@@ -793,7 +799,7 @@ static int32_t add_plan_of_turns(Tiler *t, const Group *group, uint32_t k, const
 }
 
 static int32_t moved(const Tiler *t, int32_t place, int64_t by) {
-    return place < (int32_t)t->program->n_whole ? place + (int32_t)by : place;
+    return cad_program_keeps(t->program, place) ? place + (int32_t)by : place;
 }
 
 static void add_member(Tiler *t, const Group *group, uint32_t k, CadInstruction i,
@@ -934,7 +940,9 @@ static void take_tiler_buffers(Tiler *t) {
         fail(m);
         return;
     }
-    memset(t->blocks, 0, m->n_far * sizeof *t->blocks);
+    for (size_t k = 0; k < m->n_far; k++) {
+        t->blocks[k] = (Block){.is_whole = m->far[k].is_float};
+    }
     for (size_t k = 0; k < n; k++) {
         t->order[k] = (uint32_t)k;
     }

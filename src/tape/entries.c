@@ -102,14 +102,13 @@ size_t cad_op_room(CadOp op, int ndim, const int64_t *shape, size_t lanes) {
         largest = rows * columns > largest ? rows * columns : largest;
         all += rows * columns;
     }
-    return lanes == 1 ? largest : all * lanes; /* of several lanes two matrices may be copied */
+    if (lanes > 1) { /* two matrices may be copied */
+        return all * lanes;
+    }
+    const size_t floats = op == CAD_OP_MATMUL_SINGLE ? (all + 1) / 2 : 0;
+    return floats > largest ? floats : largest;
 }
 
 size_t cad_op_room_of_floats(CadOp op, int ndim, const int64_t *shape) {
-    if (!cad_op_multiplies(op)) {
-        return op == CAD_OP_SUM && ndim > 0 ? (size_t)shape[ndim - 1] : 1;
-    }
-    const size_t m = (size_t)shape[ndim - 3], n = (size_t)shape[ndim - 2];
-    const size_t p = (size_t)shape[ndim - 1];
-    return m * n + n * p + m * p;
+    return op == CAD_OP_SUM && ndim > 0 ? (size_t)shape[ndim - 1] : 1;
 }
