@@ -47,7 +47,7 @@ cdef class Node:
     cdef Node bare(self)
     cdef tuple to_state(self)
     cdef tuple leaf_shape(self)
-    cdef int collect_shapes(self, list shapes) except -1
+    cdef int collect_atoms(self, list atoms) except -1
     cdef int match(self, Collector collector, object tree, object path) except -1
     cdef object describe(self)
     cdef int refuse(self, object tree, object path) except -1

@@ -227,15 +227,15 @@ cdef class Node:
     cdef tuple leaf_shape(self):
         return self.original.shape if self.shape == ARRAY else ()
 
-    cdef int collect_shapes(self, list shapes) except -1:
-        """The shapes of all atoms, in order."""
+    cdef int collect_atoms(self, list atoms) except -1:
+        """The shapes of all atoms, in order, and whether they are of float32."""
         if self.shape == NUMBER or self.shape == ARRAY:
-            shapes.append(self.leaf_shape())
+            atoms.append((self.leaf_shape(), self.is_single))
         elif self.shape == ROW:
-            shapes.extend([()] * self.size)
+            atoms.extend([((), False)] * self.size)
         else:
             for child in self.children:
-                (<Node>child).collect_shapes(shapes)
+                (<Node>child).collect_atoms(atoms)
         return 0
 
     cdef int match(self, Collector collector, object tree, object path) except -1:
@@ -680,22 +680,23 @@ cdef class Structure:
         states = [(<Node>node).to_state() for node in (<Structure>self.bare()).nodes]
         return structure_of_states, (states,)
 
-    def leaf_shapes(self):
-        """For each argument, the list of the shapes of its atoms; () is a number."""
+    def leaves(self):
+        """For each argument, the list of its atoms: the shape, and whether it is of float32."""
         result = []
         for node in self.nodes:
-            shapes = []
-            (<Node>node).collect_shapes(shapes)
-            result.append(shapes)
+            atoms = []
+            (<Node>node).collect_atoms(atoms)
+            result.append(atoms)
         return result
+
+    def leaf_shapes(self):
+        """For each argument, the list of the shapes of its atoms; () is a number."""
+        return [[lengths for lengths, _ in atoms] for atoms in self.leaves()]
 
     @property
     def shapes(self):
         """The shapes of the atoms of all arguments; () is a number."""
-        shapes = []
-        for node in self.nodes:
-            (<Node>node).collect_shapes(shapes)
-        return shapes
+        return [lengths for atoms in self.leaves() for lengths, _ in atoms]
 
     def fill(self, Py_ssize_t k, leaves):
         """The k-th argument's structure with other leaves; arrays in the argument's precision."""

@@ -22,6 +22,9 @@ cdef extern from "kernels/kernels.h" nogil:
                            size_t classes, double *losses, double *residuals)
 
 
+cdef extern from "kernels/single.h" nogil:
+    void cad_widen_row(double *to, const float *from_, size_t n)
+
 cdef extern from "kernels/pairs.h" nogil:
     void cad_pairs_split(const double *pairs, double *re, double *im, size_t n)
     void cad_pairs_join(double *pairs, const double *re, const double *im, size_t n)

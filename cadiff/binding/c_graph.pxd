@@ -109,7 +109,7 @@ cdef extern from "graph/graph.h" nogil:
     CadGraphMark cad_graph_mark(const CadGraph *graph)
     void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark)
     CadId cad_graph_constant(CadGraph *graph, double value)
-    CadId cad_graph_input(CadGraph *graph, size_t size)
+    CadId cad_graph_input(CadGraph *graph, size_t size, bint are_floats)
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
     CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                              const CadId *inputs, size_t n_inputs, CadId *outputs,

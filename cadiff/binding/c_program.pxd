@@ -94,6 +94,7 @@ cdef extern from "program/program.h" nogil:
         uint32_t size
         int32_t pointer
         int32_t result
+        int32_t floats
 
     ctypedef struct CadTeam:
         void (*share)(void *self, size_t n, size_t n_room, double *own,
@@ -136,6 +137,7 @@ cdef extern from "program/program.h" nogil:
         const CadTeam *team
 
     enum: CAD_CALL_FAILED, CAD_OUT_OF_BOUNDS
+    enum: CAD_FLOATS, CAD_LEAST_FLOAT
 
     ctypedef enum CadUse:
         CAD_AT_A_POINT
@@ -152,7 +154,8 @@ cdef extern from "program/program.h" nogil:
     size_t cad_program_room(const CadProgram *program, size_t lanes)
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
-    void cad_program_refer(double *places, CadReferred input, const double *numbers)
+    void cad_program_refer(double *places, CadReferred referred, const void *numbers)
+    void cad_program_narrow_inputs(const CadProgram *program, double *places)
     void cad_program_refer_to_places(const CadProgram *program, double *places)
     void cad_program_refer_to_results(const CadProgram *program, double *places, double *results)
     void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs)

@@ -388,6 +388,9 @@ _INSTRUCTION = np.dtype(
 )
 _SINGLE = np.dtype([("op", "u4"), ("out", "i4"), ("x", "i4"), ("y", "i4"), ("z", "i4")])
 _STRETCH = np.dtype([("place", "i4"), ("step", "i4"), ("n", "u4"), ("listed", "u4")])
+_REFERRED = np.dtype(
+    [("place", "i4"), ("size", "u4"), ("pointer", "i4"), ("result", "i4"), ("floats", "i4")]
+)
 _CHECK = np.dtype([("place", "i4"), ("number", "u4"), ("value", "f8")])
 
 
@@ -409,6 +412,9 @@ cdef dict parts_of_code(Code code):
         "constants": copied(p.constants, p.n_constants, np.float64),
         "outputs": copied(p.outputs, p.n_outputs, _STRETCH),
         "checks": copied(p.checks, p.n_checks, _CHECK),
+        "referred": copied(p.referred, p.n_referred, _REFERRED),
+        "floats": CAD_FLOATS,
+        "least_float": CAD_LEAST_FLOAT,
         "n_inputs": p.n_inputs,
         "n_places": p.n_places,
         "n_whole": p.n_whole,

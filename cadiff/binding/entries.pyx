@@ -360,7 +360,9 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
     """Run a code whose inputs are in their places; answers the guard that does not hold, or -1.
     While other threads may run, the tape takes nothing new."""
     cdef long missed
-    cad_program_refer_to_places(code.program, cad_program_places(code.program, 1, room))
+    cdef double *places = cad_program_places(code.program, 1, room)
+    cad_program_refer_to_places(code.program, places)
+    cad_program_narrow_inputs(code.program, places)
     if not code.is_long or code.program.has_calls:  # what is declined may use the tape
         return cad_program_run(code.program, room)
     cad_tape_set_busy(tape, True)

@@ -317,6 +317,8 @@ cdef class Signature:
                 cad_program_refer_to_places(code.program, inputs)
             if not self.take(args, kwargs, inputs):
                 return MISSED
+            if code.program.n_referred > 0:
+                cad_program_narrow_inputs(code.program, inputs)
             result = self.served(inputs, first, room)
         finally:
             code.give_back(room)
@@ -540,10 +542,8 @@ cdef class FastPath:
         cdef cnp.ndarray array
         cdef list found = [None] * <Py_ssize_t>program.n_referred
         for node in self.ready:
-            array = node.new_array()
-            cad_program_refer(
-                places, program.referred[node.ready - 1], <double *>cnp.PyArray_DATA(array)
-            )
+            array = node.new_array(node.typenum)
+            cad_program_refer(places, program.referred[node.ready - 1], cnp.PyArray_DATA(array))
             found[node.ready - 1] = array
         return found
 
@@ -567,10 +567,13 @@ cdef class FastPath:
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:
     """Arrays that are as the code writes them."""
     cdef size_t k
-    if node.kind == RESULT_ARRAY and node.typenum == cnp.NPY_DOUBLE and node.size == node.width:
+    if node.kind == RESULT_ARRAY and node.size == node.width:
         for k in range(program.n_referred):
-            if program.referred[k].result == node.first and (
-                <Py_ssize_t>program.referred[k].size == node.size
+            if (
+                program.referred[k].result == node.first
+                and <Py_ssize_t>program.referred[k].size == node.size
+                and node.typenum
+                == (cnp.NPY_FLOAT32 if program.referred[k].floats >= 0 else cnp.NPY_DOUBLE)
             ):
                 node.ready = k + 1
                 found.append(node)

@@ -202,7 +202,7 @@ cdef class Graph:
     cdef Ids more_inputs(self, Py_ssize_t size):
         """All elements of an input beside those of f."""
         cdef Ids result = new_ids(size)
-        cdef CadId first = cad_graph_input(self.graph, size)
+        cdef CadId first = cad_graph_input(self.graph, size, False)
         cdef Py_ssize_t i
         check(self.graph.status)
         for i in range(size):
@@ -740,18 +740,21 @@ cdef Ids in_a_row(CadId first, Py_ssize_t n, int64_t step):
     return result
 
 
-cdef list sizes_of_blocks(Recording recording):
-    """The inputs of a recording: an array each, and all numbers that stand in a row."""
-    sizes = []
+cdef tuple blocks_of(Recording recording):
+    """The sizes of the inputs of a recording: an array each, and all numbers that stand in a row;
+    and whether they are of float32."""
+    sizes, are_single = [], []
     in_row = False
-    for shapes in recording.structure.leaf_shapes():
-        for lengths in shapes:
+    for atoms in recording.structure.leaves():
+        for lengths, is_single in atoms:
             if lengths == () and in_row:
                 sizes[len(sizes) - 1] += 1
+                are_single[len(sizes) - 1] &= is_single
             else:
                 sizes.append(prod(lengths))
+                are_single.append(is_single)
             in_row = lengths == ()
-    return sizes or [0]
+    return sizes or [0], are_single or [False]
 
 
 cdef tuple checked_links(tuple links, Py_ssize_t n):
@@ -808,14 +811,14 @@ def graph_of(Recording recording, list atoms, bint optimize):
     cdef Graph result = Graph.__new__(Graph)
     cdef Ids inputs = new_ids(recording.n or 1), outputs
     cdef Py_ssize_t k, i, n = 0
-    result.sizes = sizes_of_blocks(recording)
+    result.sizes, are_single = blocks_of(recording)
     result.graph = cad_graph_new(optimize)
     result.inputs = <CadId *>cad_memory_resize(NULL, len(result.sizes), sizeof(CadId))
     if result.graph == NULL or result.inputs == NULL:
         check(CAD_NO_MEMORY)
     result.own_calls()
     for k in range(len(result.sizes)):
-        result.inputs[k] = cad_graph_input(result.graph, result.sizes[k])
+        result.inputs[k] = cad_graph_input(result.graph, result.sizes[k], are_single[k])
         for i in range(result.sizes[k]):
             inputs.data[n] = result.inputs[k] + <CadId>i
             n += 1

@@ -145,7 +145,7 @@ cdef class ResultNode(Shaped):
     cdef tuple children
 
     cdef object make(self, const double *numbers, list ready)
-    cdef cnp.ndarray new_array(self)
+    cdef cnp.ndarray new_array(self, int typenum)
     cdef object make_array(self, const double *numbers)
     cdef object make_row(self, const double *numbers)
 

@@ -184,15 +184,11 @@ cdef class ArgumentNode(Shaped):
     cdef bint take_array(self, object array, double *inputs) except -1:
         cdef Py_ssize_t k
         cdef double *place = inputs + self.offset
-        cdef const double *numbers
+        cdef const void *numbers
         if self.size == 0:
             return True
-        if (
-            self.pointer > 0
-            and self.typenum == cnp.NPY_DOUBLE
-            and cnp.PyArray_ISCARRAY_RO(array)
-        ):
-            numbers = <const double *>cnp.PyArray_DATA(array)
+        if self.pointer > 0 and cnp.PyArray_ISCARRAY_RO(array):
+            numbers = cnp.PyArray_DATA(array)
             memcpy(inputs + self.pointer, &numbers, sizeof(numbers))
             return True
         if not cnp.PyArray_ISCARRAY_RO(array) or (
@@ -202,8 +198,7 @@ cdef class ArgumentNode(Shaped):
                 array, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
             )
         elif self.typenum == cnp.NPY_FLOAT32:
-            for k in range(self.size):
-                place[k] = (<const float *>cnp.PyArray_DATA(array))[k]
+            cad_widen_row(place, <const float *>cnp.PyArray_DATA(array), self.size)
             return True
         memcpy(place, cnp.PyArray_DATA(array), self.size * sizeof(double))
         return True
@@ -654,9 +649,11 @@ cdef bint is_complete(Container container) except -1:
 cdef int refer(tuple nodes, CadReferred referred) except -1:
     """Have an array for its address alone, if there is one that is what a program refers to."""
     cdef ArgumentNode node
+    cdef int typenum = cnp.NPY_FLOAT32 if referred.floats >= 0 else cnp.NPY_DOUBLE
     for node in nodes or ():
         if (
             node.kind == NODE_ARRAY
+            and node.typenum == typenum
             and node.offset == referred.place
             and node.size == <Py_ssize_t>referred.size
         ):
@@ -741,11 +738,11 @@ cdef class ResultNode(Shaped):
             PyList_SET_ITEM(row, k, number)
         return row if self.container.type is list else self.container.make(row)
 
-    cdef cnp.ndarray new_array(self):
-        return cnp.PyArray_SimpleNew(self.ndim, <cnp.npy_intp *>self.lengths, cnp.NPY_DOUBLE)
+    cdef cnp.ndarray new_array(self, int typenum):
+        return cnp.PyArray_SimpleNew(self.ndim, <cnp.npy_intp *>self.lengths, typenum)
 
     cdef object make_array(self, const double *numbers):
-        cdef cnp.ndarray array = self.new_array()
+        cdef cnp.ndarray array = self.new_array(cnp.NPY_DOUBLE)
         cdef double *to = <double *>cnp.PyArray_DATA(array)
         cdef double *end = to + self.size
         while to < end:

@@ -76,7 +76,19 @@ def result_places(parts: dict[str, Any]) -> Iterator[int]:
             yield from range(place, place + n * step, step) if step else [place] * n
 
 
-def place_text(first: int, *steps: tuple[int, str]) -> str:
+def in_workspace(parts: dict[str, Any], places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Floats by the places of doubles that they stand in; those of an input by its places."""
+    if not np.any(places >= parts["least_float"]):
+        return places
+    places = np.where(places < parts["least_float"], places, (places - parts["floats"]) // 2)
+    for place, size, _, result, floats in parts["referred"].tolist():
+        if floats >= 0 and result < 0:
+            is_of_input = (places >= floats) & (places <= floats + size // 2)
+            places = np.where(is_of_input, place + 2 * (places - floats), places)
+    return places
+
+
+def place_text(first: int, *steps: tuple[int, str], name: str = "w") -> str:
     """An element of the workspace: `first`, and some steps further on."""
     terms = [(step, index) for step, index in steps if step != 0]
     text = "".join(
@@ -84,5 +96,5 @@ def place_text(first: int, *steps: tuple[int, str]) -> str:
         for step, index in terms
     )
     if first == 0 and text:
-        return f"w[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
-    return f"w[{first}{text}]"
+        return f"{name}[{text[3:] if text[1] == '+' else f'-{text[3:]}'}]"
+    return f"{name}[{first}{text}]"

@@ -28,6 +28,7 @@ from ..inspection.texts import (
 from .instructions import (
     Instruction,
     InstructionKind,
+    in_workspace,
     instruction,
     moves,
     place_text,
@@ -202,10 +203,14 @@ class _Listing:
         return word, counted(i.n, "number"), text, ""
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
-        """So many places, `step` apart; constants by their values.
+        """So many places, `step` apart; constants by their values, and f for those of floats.
 
         Where they belong to a tile, the next one has as many further on.
         """
+        if place >= self.parts["least_float"]:
+            first = place - self.parts["floats"]
+            more = f" + {n} * r" if turns else ""
+            return f"f[{first}..{first + n - 1}{more}]"
         last = place + step * (n - 1)
         move = n * step if turns and place < self.parts["n_whole"] else 0
         if place < 0 and last < 0 and not move:
@@ -241,7 +246,10 @@ class _Listing:
             if first < 0 and not steps:
                 texts.append(number_text(float(self.parts["constants"][first])))
             else:
-                texts.append(place_text(first, *steps))
+                is_float = first >= self.parts["least_float"]
+                name = "f" if is_float else "w"
+                first -= self.parts["floats"] if is_float else 0
+                texts.append(place_text(first, *steps, name=name))
         return shape, texts
 
     def constants(self, _k: int) -> tuple[str, ...]:
@@ -266,6 +274,11 @@ class _Listing:
 
     def reads_and_writes(self, line: _Line) -> tuple[Places, Places]:
         """The places that a line reads, and those that it writes."""
+        reads, writes = self.named_places(line)
+        return in_workspace(self.parts, reads), in_workspace(self.parts, writes)
+
+    def named_places(self, line: _Line) -> tuple[Places, Places]:
+        """The same, floats by names of their own."""
         i = line.i
         if i.kind == InstructionKind.SINGLES:
             begin = i.x + max(line.single, 0)
@@ -319,7 +332,8 @@ class _Listing:
 
     def every(self, place: int, step: int, n: int, turns: int) -> Places:
         """The places of a vector, in all turns of tiles."""
-        return _every(place, step, n * turns if place < self.parts["n_whole"] else n)
+        is_whole = place < self.parts["n_whole"] or place >= self.parts["least_float"]
+        return _every(place, step, n * turns if is_whole else n)
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
@@ -427,7 +441,7 @@ def _graph(
     if listing.n_last_checks > 0:
         label = [counted(listing.n_last_checks, "guard")]
         add("guards", label, parts["checks"]["place"].astype(np.int64), True)
-    results = np.fromiter(result_places(parts), np.int64)
+    results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
     add("results", [counted(parts["n_results"], "result")], results, True)
     return nodes, list(edges)
 

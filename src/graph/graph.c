@@ -295,10 +295,10 @@ static CadId finish_array(CadGraph *graph, CadRecordKind kind, CadOp op, size_t 
     return first;
 }
 
-CadId cad_graph_input(CadGraph *graph, size_t size) {
-    return has_array_room(graph, size)
-               ? finish_array(graph, CAD_RECORD_INPUT, 0, size, (CadArray){.plan = 0})
-               : CAD_ZERO;
+CadId cad_graph_input(CadGraph *graph, size_t size, int are_floats) {
+    return has_array_room(graph, size) ? finish_array(graph, CAD_RECORD_INPUT, 0, size,
+                                                      (CadArray){.number = (uint32_t)are_floats})
+                                       : CAD_ZERO;
 }
 
 CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size) {

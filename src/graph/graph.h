@@ -73,7 +73,7 @@ typedef struct CadArray {
     size_t list;     /* PACK: index of its numbers in graph->lists; ADD_AT: of the places there;
                         CONSTANTS: index in graph->constants */
     CadId former;    /* the first element of what is added to, CAD_NO_ID: zeros */
-    uint32_t number; /* of a call */
+    uint32_t number; /* of a call; INPUT: 1 if its numbers are floats */
 } CadArray;
 
 /* Where numbers and records are that follow each other: single ones, or those of one array. */
@@ -186,8 +186,9 @@ CadId cad_graph_constant(CadGraph *graph, double value);
 /* An operation of the table. */
 CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 
-/* An array of inputs. Answers its first element, as do all below. */
-CadId cad_graph_input(CadGraph *graph, size_t size);
+/* An array of inputs, which may be known to be floats. Answers its first element, as do all below.
+ */
+CadId cad_graph_input(CadGraph *graph, size_t size, int are_floats);
 
 CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size);
 
@@ -259,6 +260,11 @@ static inline int cad_record_adds(const CadRecord *record) {
 
 static inline const CadArray *cad_graph_array(const CadGraph *graph, const CadRecord *record) {
     return &graph->arrays[record->of.array.at];
+}
+
+/* Whether an input is known to be floats. */
+static inline int cad_graph_has_floats(const CadGraph *graph, const CadRecord *record) {
+    return record->kind == CAD_RECORD_INPUT && cad_graph_array(graph, record)->number != 0;
 }
 
 /* Whether it sees others through views. */

@@ -140,9 +140,10 @@ CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **begi
     }
     for (size_t i = 1; i < n_records && memory.status == CAD_OK && copy != NULL; i++) {
         const CadRecord *record = &graph->records[i];
-        copier.names[i] = record->kind == CAD_RECORD_INPUT
-                              ? cad_graph_input(copy, record->of.array.size)
-                              : cad_graph_copy(&copier, i);
+        copier.names[i] =
+            record->kind == CAD_RECORD_INPUT
+                ? cad_graph_input(copy, record->of.array.size, cad_graph_has_floats(graph, record))
+                : cad_graph_copy(&copier, i);
         if (is_end[i] && record->kind == CAD_RECORD_SINGLE) {
             ends[(*n_ends)++] = cad_graph_first(graph, i);
         }

@@ -371,7 +371,8 @@ static int are_alike(const Pull *p, const Contribution *x, const Contribution *y
            memcmp(p->words + x->at, p->words + y->at, 3 * x->count * sizeof *p->words) == 0 &&
            cad_graph_is_product(p->graph, x->source.first, of_x, &a) &&
            cad_graph_is_product(p->graph, y->source.first, of_y, &b) && a.shape[0] == b.shape[0] &&
-           a.shape[2] == b.shape[2] && a.op == b.op && memcmp(of_x[0], of_y[0], 3 * sizeof of_x[0][0]) == 0;
+           a.shape[2] == b.shape[2] && a.op == b.op &&
+           memcmp(of_x[0], of_y[0], 3 * sizeof of_x[0][0]) == 0;
 }
 
 /* Have products that go where one of them does be one: the others are dropped. */

@@ -219,7 +219,7 @@ static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
     CadPart *part = s->part;
     CadOperands of;
     s->copier.names[own] = part->own =
-        cad_graph_input(part->graph, graph->records[own].of.array.size);
+        cad_graph_input(part->graph, graph->records[own].of.array.size, 0);
     for (size_t i = 0; i < s->n_records; i++) {
         s->varies.records[i] &= i == own || s->is_needed[i];
         if (s->varies.records[i]) {
@@ -235,7 +235,7 @@ static void make_part(Splitter *s, size_t own, CadId *roots, size_t n_roots) {
     if (s->status != CAD_OK) {
         return;
     }
-    part->inputs = part->n_given > 0 ? cad_graph_input(part->graph, part->n_given) : CAD_NO_ID;
+    part->inputs = part->n_given > 0 ? cad_graph_input(part->graph, part->n_given, 0) : CAD_NO_ID;
     for (size_t i = 0; i < s->n_records; i++) {
         if (s->varies.records[i] && i != own) {
             s->copier.names[i] = copy(s, i);

@@ -18,7 +18,9 @@ static void write_operands(const CadGraph *graph, const CadRecord *record, uint3
         const CadArray *array = cad_graph_array(graph, record);
         to[0] = record->of.array.size;
         to[1] = cad_record_has_plan(record) ? cad_graph_plan(graph, record)->ndim : 0;
-        to[2] = record->kind == CAD_RECORD_CALL ? array->number : array->former;
+        const int is_numbered =
+            record->kind == CAD_RECORD_CALL || record->kind == CAD_RECORD_INPUT;
+        to[2] = is_numbered ? array->number : array->former;
     }
 }
 
@@ -267,14 +269,15 @@ static CadId restore_views(Restorer *r, CadMade *made, uint32_t ndim) {
 static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const uint32_t *given) {
     const uint32_t size = given[0], ndim = given[1];
     CadMade made = {.kind = kind, .op = (CadOp)op, .size = size, .number = given[2]};
-    if ((given[2] != 0 && kind != CAD_RECORD_CALL) || (op != 0 && kind != CAD_RECORD_MAP) ||
+    const uint32_t most = kind == CAD_RECORD_CALL ? UINT32_MAX : kind == CAD_RECORD_INPUT;
+    if (given[2] > most || (op != 0 && kind != CAD_RECORD_MAP) ||
         (ndim != 0 && kind < CAD_RECORD_MAP) || (size == 0 && kind != CAD_RECORD_INPUT) ||
         size > CAD_MOST_SLOTS - r->graph->n_numbers) {
         return CAD_NO_ID;
     }
     switch (kind) {
     case CAD_RECORD_INPUT:
-        return cad_graph_input(r->graph, size);
+        return cad_graph_input(r->graph, size, given[2] != 0);
     case CAD_RECORD_CONSTANTS:
         return restore_constants(r, size);
     case CAD_RECORD_PACK:

@@ -1,4 +1,4 @@
-/* What a program consists of is appended here: instructions, lists, results, checks. */
+/* What a program consists of is appended here: instructions and lists. */
 #include "kernels/vectors.h"
 #include "program/maker.h"
 
@@ -21,16 +21,6 @@ int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin) {
         return 0;
     }
     program->n_lists += count;
-    return 1;
-}
-
-int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin) {
-    if (!cad_maker_add_list(m, count, begin)) {
-        return 0;
-    }
-    for (size_t k = 0; k < count; k++) {
-        m->program->lists[*begin + k] = cad_maker_place_of(m, ids[k]);
-    }
     return 1;
 }
 
@@ -84,65 +74,4 @@ CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t lev
     cad_maker_release_after(m, level, to, count);
     cad_maker_emit_take(m, begin, count, to);
     return (CadPlaces){to, 1};
-}
-
-/* --- results --- */
-
-static void emit_stretch(CadMaker *m, CadStretch stretch) {
-    CadProgram *program = m->program;
-    if (stretch.n > 0 && GROW(program, outputs, program->n_outputs, 1)) {
-        program->outputs[program->n_outputs++] = stretch;
-        program->n_results += stretch.n;
-    }
-}
-
-/* Stretches of results that stand evenly, and lists of what lies between. */
-void cad_maker_emit_results(CadMaker *m) {
-    enum { SHORT = 4 };
-    const size_t n_roots = m->n_roots;
-    size_t begin;
-    if (!cad_maker_list_places(m, m->roots, n_roots, &begin)) {
-        return;
-    }
-    const int32_t *const places = m->program->lists + begin;
-    size_t listed = 0; /* numbers before k that are in no stretch yet */
-    for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {
-        int32_t step;
-        const size_t end = cad_maker_even_end(m, places, k, n_roots, &step);
-        if (end - k >= SHORT || (end == n_roots && listed == 0)) {
-            emit_stretch(m, (CadStretch){(int32_t)(begin + k - listed), 0, (uint32_t)listed, 1});
-            emit_stretch(m, (CadStretch){places[k], step, (uint32_t)(end - k), 0});
-            listed = 0;
-            k = end;
-        } else {
-            listed++;
-            k++;
-        }
-    }
-    emit_stretch(m, (CadStretch){(int32_t)(begin + n_roots - listed), 0, (uint32_t)listed, 1});
-}
-
-void cad_maker_emit_checks(CadMaker *m, uint32_t level) {
-    CadProgram *program = m->program;
-    const size_t begin = program->n_checks;
-    for (; m->n_checked < m->graph->n_guards && m->check_level[m->n_checked] <= level;
-         m->n_checked++) {
-        const CadOutcome guard = m->graph->guards[m->n_checked];
-        CadId id = guard.id;
-        double value;
-        resolve(m, &id);
-        if (cad_graph_is_constant(m->graph, id, &value) && value == guard.value) {
-            continue;
-        }
-        if (!GROW(program, checks, program->n_checks, 1)) {
-            return;
-        }
-        program->checks[program->n_checks++] =
-            (CadCheck){cad_maker_place_of(m, guard.id), guard.number, guard.value};
-    }
-    if (program->n_checks > begin && !program->compares_last) {
-        cad_maker_emit(m, (CadInstruction){.kind = CAD_COMPARE,
-                                           .n = (uint32_t)(program->n_checks - begin),
-                                           .x = (int32_t)begin});
-    }
 }

@@ -51,9 +51,9 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
     memcpy(copy, plan, plan->words * sizeof *program->plans);
     for (int k = 0; k < copy->n_views; k++) {
         int64_t *const view = cad_plan_view(copy, k);
-        view[0] = k == 0            ? instruction.out + view[0]
+        view[0] = k == 0          ? instruction.out + view[0]
                   : are_in_floats ? place_in_floats(m, (CadId)view[0])
-                                    : cad_maker_place_of(m, (CadId)view[0]);
+                                  : cad_maker_place_of(m, (CadId)view[0]);
     }
     const int is_even = instruction.kind == CAD_ROWS ||
                         (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);

@@ -131,7 +131,7 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program) {
     enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
-    const CadMaker order = {.graph = graph,
+    CadMaker order = {.graph = graph,
                             .use = use,
                             .inputs = inputs,
                             .n_inputs = n_inputs,
@@ -145,7 +145,11 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
     const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
                                  ? CAD_LATEST
                                  : CAD_AS_ESTIMATED;
-    const CadStatus status = make(&order, levels, program);
+    CadStatus status = make(&order, levels, program);
+    if (status == CAD_TAPE_FULL && order.stores_floats) { /* of which there may be fewer names */
+        order.stores_floats = 0;
+        status = make(&order, levels, program);
+    }
     if (status != CAD_OK || (*program)->n_singles < MANY_SINGLES || levels == CAD_AS_ESTIMATED ||
         use == CAD_AT_MANY_POINTS) {
         return status;

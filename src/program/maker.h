@@ -34,7 +34,8 @@ typedef struct CadFarBlock {
     int32_t place;
     uint32_t size;
     int is_float;
-    int32_t constants; /* floats that are: the place of the first two; else 0 */
+    int is_fixed; /* floats whose place is known: that of the first two is `to` */
+    int32_t to;
 } CadFarBlock;
 
 typedef struct CadFreeBlock {
@@ -237,17 +238,19 @@ int32_t cad_maker_add_constants(CadMaker *m, const double *values, size_t count)
 /* Bring constants into their order, once all are there. */
 void cad_maker_sort_constants(CadMaker *m);
 
+/* --- floats.c --- */
+
+/* Where a number stands, for those that compute of doubles. */
 int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
-
-/* --- floats.c --- */
 
 /* The place of the product i as floats, if its operands stand as such; 0 if it is none of those
  * products. */
 int cad_maker_place_floats(CadMaker *m, uint32_t i);
 
-/* Bring an array that stands as floats to a place as doubles. */
-int32_t cad_maker_widen(CadMaker *m, uint32_t i);
+/* Have an input be floats that are referred to: answers where they stand if they are copied, or -1
+ * if it is doubles. */
+int32_t cad_maker_take_input(CadMaker *m, uint32_t i);
 
 /* --- emit.c --- */
 
@@ -255,9 +258,6 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction);
 
 /* Lengthen the lists by so many places, which begin at lists[begin]; 0 if there is no room. */
 int cad_maker_add_list(CadMaker *m, size_t count, size_t *begin);
-
-/* The same for the places of some numbers. */
-int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin);
 
 /* Bring the numbers at listed places side by side. */
 void cad_maker_emit_take(CadMaker *m, size_t begin, size_t count, int32_t out);
@@ -272,6 +272,11 @@ size_t cad_maker_even_end(const CadMaker *m, const int32_t *places, size_t i, si
 /* Where the numbers at the latest list of places stand: evenly, or side by side once they are
  * brought there, for a level. */
 CadPlaces cad_maker_gather(CadMaker *m, size_t begin, size_t count, uint32_t level);
+
+/* --- results.c --- */
+
+/* Lengthen the lists by the places of some numbers: as cad_maker_add_list. */
+int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin);
 
 void cad_maker_emit_results(CadMaker *m);
 

@@ -157,26 +157,3 @@ void cad_maker_sort_constants(CadMaker *m) {
         program->constants[j] = value;
     }
 }
-
-/* --- where a number stands --- */
-
-int32_t cad_maker_place_of(CadMaker *m, CadId id) {
-    const uint32_t i = resolve(m, &id);
-    const CadRecord *record = &m->graph->records[i];
-    if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANT) {
-        const double value = cad_record_value(record);
-        m->place[i] = cad_maker_add_constants(m, &value, 1);
-    } else if (m->place[i] == NOWHERE && record->kind == CAD_RECORD_CONSTANTS) {
-        const size_t list = cad_graph_array(m->graph, record)->list;
-        m->place[i] =
-            cad_maker_add_constants(m, m->graph->constants + list, record->of.array.size);
-    } else if (m->place[i] == NOWHERE && m->floats[i] != NOWHERE) {
-        m->place[i] = cad_maker_widen(m, i);
-    }
-    return m->place[i] + (int32_t)(id - cad_graph_first(m->graph, i));
-}
-
-uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {
-    const uint32_t i = record_of(m, id);
-    return is_constant_number(m, i) ? CONSTANT_GROUP : m->group[i];
-}

@@ -87,6 +87,7 @@ typedef struct CadReferred {
     uint32_t size;
     int32_t pointer; /* of an input one of the places behind all inputs */
     int32_t result;  /* of a result: it begins with this number of all results; else -1 */
+    int32_t floats;  /* of floats: the place of the first two, if they are copied; else -1 */
 } CadReferred;
 
 /* Threads that help: each of `n` parts of some work is done once, by whomever, in whatever order.
@@ -169,24 +170,42 @@ static inline double *cad_program_places(const CadProgram *program, size_t lanes
     return room + program->n_constants * lanes;
 }
 
-/* Say where numbers are that are referred to; they have to stay there. */
-static inline void cad_program_refer(double *places, CadReferred input, const double *numbers) {
-    memcpy(places + input.pointer, &numbers, sizeof numbers);
+/* Say where numbers are that are referred to, doubles or floats; they have to stay there. */
+static inline void cad_program_refer(double *places, CadReferred referred, const void *numbers) {
+    memcpy(places + referred.pointer, &numbers, sizeof numbers);
 }
 
-/* All inputs were copied to their places: those that are referred to, too. Results are to be. */
+/* Where they are by what was said. */
+static inline const void *cad_program_referent(const double *places, CadReferred referred) {
+    const void *numbers;
+    memcpy(&numbers, places + referred.pointer, sizeof numbers);
+    return numbers;
+}
+
+/* Where they are if they are copied. */
+static inline double *cad_program_own(double *places, CadReferred referred) {
+    return places + (referred.floats >= 0 ? referred.floats : referred.place);
+}
+
+/* Inputs are copied to their places, those that are referred to, too, and results are to be. */
 static inline void cad_program_refer_to_places(const CadProgram *program, double *places) {
     for (size_t k = 0; k < program->n_referred; k++) {
-        cad_program_refer(places, program->referred[k], places + program->referred[k].place);
+        cad_program_refer(places, program->referred[k],
+                          cad_program_own(places, program->referred[k]));
     }
 }
 
-/* Have large results written where they are wanted. */
+/* After that, once all inputs are in their places, of those that are to be floats as doubles, but
+ * where something else was said of them. */
+void cad_program_narrow_inputs(const CadProgram *program, double *places);
+
+/* Have large results, which are doubles, written where they are wanted. */
 static inline void cad_program_refer_to_results(const CadProgram *program, double *places,
                                                 double *results) {
     for (size_t k = 0; k < program->n_referred; k++) {
-        if (program->referred[k].result >= 0) {
-            cad_program_refer(places, program->referred[k], results + program->referred[k].result);
+        const CadReferred referred = program->referred[k];
+        if (referred.result >= 0 && referred.floats < 0) {
+            cad_program_refer(places, referred, results + referred.result);
         }
     }
 }

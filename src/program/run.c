@@ -31,11 +31,25 @@ void cad_program_take_inputs(const CadProgram *program, double *places, const do
             continue;
         }
         memcpy(places + next, inputs + next, ((size_t)input.place - next) * sizeof *places);
-        cad_program_refer(places, input, inputs + input.place);
+        if (input.floats >= 0) {
+            cad_narrow_row((float *)(places + input.floats), inputs + input.place, input.size);
+        } else {
+            cad_program_refer(places, input, inputs + input.place);
+        }
         next = (size_t)input.place + input.size;
     }
     if (program->n_inputs > next) {
         memcpy(places + next, inputs + next, (program->n_inputs - next) * sizeof *places);
+    }
+}
+
+void cad_program_narrow_inputs(const CadProgram *program, double *places) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred input = program->referred[k];
+        double *const own = cad_program_own(places, input);
+        if (input.floats >= 0 && input.result < 0 && cad_program_referent(places, input) == own) {
+            cad_narrow_row((float *)own, places + input.place, input.size);
+        }
     }
 }
 
@@ -132,10 +146,9 @@ static Places places_of_point(const CadProgram *program, double *at) {
 static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
     for (size_t k = 0; k < places->n_referred; k++) {
         const int64_t inner = place - places->referred[k].place;
-        if (inner >= 0 && inner < places->referred[k].size) {
-            double *first;
-            memcpy(&first, places->own + places->referred[k].pointer, sizeof first);
-            return first - places->referred[k].place;
+        if (inner >= 0 && inner < places->referred[k].size && places->referred[k].floats < 0) {
+            return (double *)cad_program_referent(places->own, places->referred[k]) -
+                   places->referred[k].place;
         }
     }
     return places->own;
@@ -380,8 +393,15 @@ static const CadNative *native_of(const CadProgram *program, const CadInstructio
 
 /* --- tile by tile --- */
 
-/* Floats are never those of tiles, and stand in the workspace. */
+/* Floats are never those of tiles. */
 static float *floats_at(const Places *places, int64_t place) {
+    for (size_t k = 0; k < places->n_referred; k++) {
+        const CadReferred referred = places->referred[k];
+        const int64_t inner = place - (CAD_FLOATS + 2 * (int64_t)referred.floats);
+        if (referred.floats >= 0 && inner >= 0 && inner < referred.size) {
+            return (float *)cad_program_referent(places->own, referred) + inner;
+        }
+    }
     return (float *)places->own + (place - CAD_FLOATS);
 }
 
@@ -554,12 +574,13 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
-/* Whether numbers that begin at a place were written where this result is wanted. */
-static int is_written(const CadProgram *program, const Places *places, int32_t place,
-                      size_t result) {
+/* Whether this result was written where it is wanted. */
+static int is_written(const Places *places, size_t result) {
     for (size_t k = 0; k < places->n_referred; k++) {
-        if (program->referred[k].result == (int64_t)result) {
-            return base_of(places, place) != places->own;
+        const CadReferred referred = places->referred[k];
+        if (referred.result == (int64_t)result) {
+            return cad_program_referent(places->own, referred) !=
+                   cad_program_own(places->own, referred);
         }
     }
     return 0;
@@ -569,15 +590,18 @@ static void read_places(const CadProgram *program, const Places *places, double 
     const double *const first = results;
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
+        if (s.step == 1 && is_written(places, (size_t)(results - first))) {
+            results += s.n;
+            continue;
+        }
         if (s.listed) {
             take(results, places, program->lists + s.place, s.n);
+        } else if (s.place >= CAD_LEAST_FLOAT) { /* a whole array */
+            cad_widen_row(results, floats_at(places, s.place), s.n);
+        } else if (s.step != 1) {
+            cad_strip_add((CadStrip){results, 1}, strip(places, s.place, s.step, 0), 1, s.n);
         } else {
-            const CadStrip from = strip(places, s.place, s.step, 0);
-            if (s.step != 1) {
-                cad_strip_add((CadStrip){results, 1}, from, 1, s.n);
-            } else if (!is_written(program, places, s.place, (size_t)(results - first))) {
-                memcpy(results, from.data, s.n * sizeof *results);
-            }
+            memcpy(results, numbers_at(places, s.place), s.n * sizeof *results);
         }
         results += s.n;
     }

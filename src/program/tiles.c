@@ -578,6 +578,10 @@ typedef struct Shelf {
     int64_t base, end; /* the first place, and behind the last one */
 } Shelf;
 
+static uint32_t places_for(CadFarBlock block) {
+    return block.is_float ? (block.size + 1) / 2 : block.size;
+}
+
 /* The smallest gap that a block fits in. */
 static void put(Tiler *t, Shelf *shelf, size_t which) {
     Block *const block = &t->blocks[which];
@@ -621,10 +625,10 @@ static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint3
     for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
             const CadFarBlock block = t->m->far[k];
-            if (block.constants != 0) {
-                t->blocks[k].to = block.constants;
+            if (block.is_fixed) {
+                t->blocks[k].to = block.to;
             } else if (!has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
-                t->blocks[k].room = block.is_float ? (block.size + 1) / 2 : block.size;
+                t->blocks[k].room = places_for(block);
                 put(t, shelf, k);
             }
         }
@@ -678,7 +682,7 @@ static size_t block_of_result(const Tiler *t, CadStretch s) {
     }
     const size_t which = cad_maker_far_block(m, s.place);
     const int is_whole = m->far[which].place == s.place && m->far[which].size == s.n;
-    return is_whole && !t->blocks[which].is_named ? which : SIZE_MAX;
+    return is_whole && !t->blocks[which].is_named && !m->far[which].is_fixed ? which : SIZE_MAX;
 }
 
 /* Large results are written where they are wanted: no other block has their places. */
@@ -693,11 +697,13 @@ static void refer_to_results(Tiler *t, Shelf *shelf) {
         if (which != SIZE_MAX && shelf->end + s.n + 1 < FAR &&
             GROW(program, referred, program->n_referred, 1)) {
             Block *const block = &t->blocks[which];
+            const CadFarBlock far = m->far[which];
             block->to = (int32_t)shelf->end;
             block->is_referred = block->is_named = 1; /* once */
-            shelf->end += s.n;
+            shelf->end += places_for(far);
             program->referred[program->n_referred++] =
-                (CadReferred){block->to, s.n, (int32_t)shelf->end++, (int32_t)first};
+                (CadReferred){block->to, s.n, (int32_t)shelf->end++, (int32_t)first,
+                              far.is_float ? block->to : -1};
             n++;
         }
         first += s.n;
@@ -782,8 +788,7 @@ static int32_t add_plan_of_turns(Tiler *t, const Group *group, uint32_t k, const
     cad_plan_shape(plan)[axis] = in_row * part->some;
     for (int k = 0; k < plan->n_views; k++) {
         int64_t *const view = cad_plan_view(plan, k);
-        const int64_t lead =
-            cad_program_keeps(program, view[0]) ? view[1 + axis] * in_row : 0;
+        const int64_t lead = cad_program_keeps(program, view[0]) ? view[1 + axis] * in_row : 0;
         view[0] += lead * part->first;
         cad_plan_extra(plan)[k] = lead * part->some;
     }

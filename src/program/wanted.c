@@ -89,8 +89,9 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         if (m->uses[i] > 0 && !(ways[i] & COPIED) &&
             size >= (ways[i] == TAKEN ? LEAST_TAKEN : LEAST_SEEN) &&
             GROW(program, referred, program->n_referred, 1)) {
-            program->referred[program->n_referred++] =
-                (CadReferred){m->place[i], size, m->n_places++, -1};
+            const int32_t place = m->place[i], pointer = m->n_places++;
+            program->referred[program->n_referred++] = (CadReferred){
+                place, size, pointer, -1, ways[i] == SEEN ? cad_maker_take_input(m, i) : -1};
         }
     }
     cad_memory_free(ways);

@@ -120,7 +120,7 @@ static CadStatus make_case(Case *c) {
     c->owner.graph = graph;
     graph->calls = &calls;
     graph->owner = &c->owner;
-    c->x = cad_graph_input(graph, 3);
+    c->x = cad_graph_input(graph, 3, 0);
     if (graph->status == CAD_OK) {
         const CadId first = call_of(graph, times(graph, c->x, c->x + 1), c->x + 2);
         if (graph->status == CAD_OK) {
@@ -216,7 +216,7 @@ static void derivatives_of_calls(void) {
     Case c;
     CHECK(make_case(&c) == CAD_OK);
     const CadId wrt[3] = {c.x, c.x + 1, c.x + 2};
-    const CadId more = cad_graph_input(c.graph, 3);
+    const CadId more = cad_graph_input(c.graph, 3, 0);
     const CadId along[3] = {more, more + 1, more + 2}, inputs[2] = {c.x, more};
     double slopes[3][3], results[3];
     slopes_of(POINT, slopes);
@@ -269,7 +269,7 @@ static void no_more_is_asked_for_than_needed(void) {
     Case c;
     CHECK(make_case(&c) == CAD_OK);
     CadGraph *const graph = c.graph;
-    const CadId other = cad_graph_input(graph, 1), one = cad_graph_constant(graph, 1.0);
+    const CadId other = cad_graph_input(graph, 1, 0), one = cad_graph_constant(graph, 1.0);
     const CadId call = call_of(graph, c.x, other);
     CadId found;
     c.owner.wants[0] = c.owner.wants[1] = 7;

@@ -44,7 +44,7 @@ static CadStatus read_graph(Case *c, int optimize) {
     if (c->graph == NULL) {
         return CAD_NO_MEMORY;
     }
-    c->input = cad_graph_input(c->graph, c->n);
+    c->input = cad_graph_input(c->graph, c->n, 0);
     CadId *const inputs = test_memory(c->n, sizeof *inputs);
     for (size_t i = 0; i < c->n; i++) {
         inputs[i] = c->input + (CadId)i;
@@ -139,7 +139,7 @@ static void check_inserted(Case *c, int optimize, const double *inputs) {
     uint8_t reached[MOST_OUTPUTS];
     for (size_t step = 1; step <= 2; step++) {
         CadGraph *const graph = cad_graph_new(optimize);
-        const CadId input = cad_graph_input(graph, step * c->n);
+        const CadId input = cad_graph_input(graph, step * c->n, 0);
         for (size_t j = 0; j < c->n; j++) {
             ids[j] = c->input + (CadId)j;
             ids[c->n + j] = input + (CadId)(step * j);
@@ -214,7 +214,7 @@ static void check_case(Case *c, int optimize) {
     CadId *const wrt = test_memory(c->n, sizeof *wrt);
     CadId *const along = test_memory(c->n, sizeof *along);
     CadId pushed[MOST_OUTPUTS];
-    const CadId direction = cad_graph_input(c->graph, c->n);
+    const CadId direction = cad_graph_input(c->graph, c->n, 0);
     for (size_t j = 0; j < c->n; j++) {
         wrt[j] = c->input + (CadId)j;
         along[j] = direction + (CadId)j;
@@ -240,7 +240,7 @@ static void check_case(Case *c, int optimize) {
     /* Cotangents: weighted, they are the same in sum. */
     CadId seeds[MOST_OUTPUTS];
     CadId *const pulled = test_memory(c->n, sizeof *pulled);
-    const CadId seed = cad_graph_input(c->graph, c->m);
+    const CadId seed = cad_graph_input(c->graph, c->m, 0);
     for (size_t i = 0; i < c->m; i++) {
         seeds[i] = seed + (CadId)i;
         inputs[c->n + i] = (double)(i + 1);
@@ -338,7 +338,7 @@ static void numbers_know_their_records(void) {
     CadId firsts[RECORDS];
     size_t records[RECORDS], n = 0;
     for (int i = 0; i < ROUNDS; i++) {
-        firsts[n] = cad_graph_input(graph, (size_t)(i % 5)); /* an empty one has no numbers */
+        firsts[n] = cad_graph_input(graph, (size_t)(i % 5), 0); /* an empty one has no numbers */
         records[n++] = graph->n_records - 1;
         for (int k = 0; k < i % 4; k++) {
             firsts[n] = cad_graph_constant(graph, 10.0 * i + k + 1.0);
@@ -363,7 +363,7 @@ static void numbers_know_their_records(void) {
 
 static void equal_numbers_are_one(void) {
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 3);
+    const CadId x = cad_graph_input(graph, 3, 0);
     CHECK(cad_graph_constant(graph, 2.0) == cad_graph_constant(graph, 2.0));
     CHECK(cad_graph_constant(graph, 0.0) != cad_graph_constant(graph, -0.0));
     CHECK(cad_graph_constant(graph, NAN) == cad_graph_constant(graph, NAN));
@@ -406,7 +406,7 @@ static void operations_over_constants_are_constants(void) {
     const int64_t length = 3, large = LARGE, one = 1, none = 0;
     for (int optimize = 0; optimize < 2; optimize++) {
         CadGraph *const graph = cad_graph_new(optimize);
-        const CadId x = cad_graph_input(graph, 3), c = cad_graph_constants(graph, three, 3);
+        const CadId x = cad_graph_input(graph, 3, 0), c = cad_graph_constants(graph, three, 3);
         CHECK(cad_graph_constants(graph, three, 3) == c);
         CHECK(cad_graph_constants(graph, three, 2) != c);
         CadNumbers views[3] = {{0, &one}, {c, &one}, {c, &one}};
@@ -445,10 +445,10 @@ static void a_graph_that_is_full_says_so(void) {
     CadGraph *const graph = cad_graph_new(1);
     const size_t left = CAD_MOST_SLOTS - graph->n_numbers;
     const CadGraphMark mark = cad_graph_mark(graph);
-    CHECK(cad_graph_input(graph, left + 1) == CAD_ZERO);
+    CHECK(cad_graph_input(graph, left + 1, 0) == CAD_ZERO);
     CHECK(graph->status == CAD_TAPE_FULL);
     cad_graph_rewind(graph, &mark);
-    cad_graph_input(graph, left - 1);
+    cad_graph_input(graph, left - 1, 0);
     CHECK(cad_graph_constant(graph, 2.0) == CAD_MOST_SLOTS - 1);
     CHECK(graph->status == CAD_OK);
     CHECK(cad_graph_constant(graph, 3.0) == CAD_ZERO);
@@ -472,7 +472,7 @@ static void what_is_folded_is_exact(void) {
         for (size_t i = 0; i < sizeof constants / sizeof constants[0]; i++) {
             for (int way = 0; way < 5; way++) {
                 CadGraph *const graph = cad_graph_new(1);
-                const CadId x = cad_graph_input(graph, 1);
+                const CadId x = cad_graph_input(graph, 1, 0);
                 const CadId c = cad_graph_constant(graph, constants[i]);
                 const CadId minus = apply(graph, CAD_OP_negative, x, x);
                 const CadId twice =
@@ -523,7 +523,7 @@ static void programs_of_all_sizes(void) {
         }
         for (int optimize = 0; optimize < 2; optimize++) {
             CadGraph *const graph = cad_graph_new(optimize);
-            const CadId x = cad_graph_input(graph, n);
+            const CadId x = cad_graph_input(graph, n, 0);
             double sum = 0.0;
             roots[n] = cad_graph_constant(graph, 0.0);
             for (size_t i = 0; i < n; i++) {
@@ -554,7 +554,7 @@ static void programs_of_all_sizes(void) {
 /* x y if x < y was 1, with a guard that says so; then many points of which some miss it. */
 static void guards_are_looked_at(void) {
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 2);
+    const CadId x = cad_graph_input(graph, 2, 0);
     const CadId less = apply(graph, CAD_OP_less, x, x + 1);
     const CadId equal = apply(graph, CAD_OP_equal, x, x + 1);
     const CadId root = apply(graph, CAD_OP_multiply, x, x + 1);
@@ -612,7 +612,7 @@ static void guards_are_looked_at(void) {
 static void a_miss_ends_where_it_is_met(void) {
     enum { TURNS = 500 };
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 2);
+    const CadId x = cad_graph_input(graph, 2, 0);
     CadId root = x;
     for (int i = 0; i < TURNS; i++) {
         root = apply(graph, CAD_OP_add, apply(graph, CAD_OP_sin, root, CAD_NO_ID), x);
@@ -670,7 +670,7 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
     if (status == CAD_OK) {
         status = cad_graph_pull(c->graph, c->outputs, seeds, c->m, wrt, c->n, results);
     }
-    const CadId direction = status == CAD_OK ? cad_graph_input(c->graph, c->n) : 0;
+    const CadId direction = status == CAD_OK ? cad_graph_input(c->graph, c->n, 0) : 0;
     if (status == CAD_OK && (status = c->graph->status) == CAD_OK) {
         CadId *const along = room + 2 * c->n + MOST_OUTPUTS;
         for (size_t j = 0; j < c->n; j++) {
@@ -693,7 +693,7 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
         uint8_t reached[MOST_OUTPUTS];
         status = other == NULL ? CAD_NO_MEMORY : CAD_OK;
         if (status == CAD_OK) {
-            const CadId first = cad_graph_input(other, c->n);
+            const CadId first = cad_graph_input(other, c->n, 0);
             for (size_t j = 0; j < c->n; j++) {
                 results[j] = first + (CadId)(c->n - 1 - j);
             }
@@ -719,7 +719,7 @@ static CadStatus all_steps(Case *c, const CadId *wrt_offsets, CadId *room, CadPr
  * side in one lane, as a constant, a point and a direction do here: in others they do not. */
 static void what_varies_is_told_from_what_does_not(void) {
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 1), t = cad_graph_input(graph, 1);
+    const CadId x = cad_graph_input(graph, 1, 0), t = cad_graph_input(graph, 1, 0);
     const CadId three[3] = {cad_graph_constant(graph, 5.0), x, t};
     const CadId packed = cad_graph_pack(graph, three, 3);
     const CadId root[3] = {packed, packed + 1, packed + 2};
@@ -774,9 +774,9 @@ static Indexed graph_by_index(int64_t stride) {
     if (graph == NULL) {
         return made;
     }
-    made.x = cad_graph_input(graph, N);
-    made.index = cad_graph_input(graph, PICKED);
-    made.direction = cad_graph_input(graph, N);
+    made.x = cad_graph_input(graph, N, 0);
+    made.index = cad_graph_input(graph, PICKED, 0);
+    made.direction = cad_graph_input(graph, N, 0);
     const CadId first = stride > 0 ? made.x : made.x + (ROWS - 1) * COLUMNS;
     const int64_t shape[2] = {PICKED, COLUMNS}, row[2] = {0, 1}, along[2] = {1, 0};
     const int64_t in_order[2] = {COLUMNS, 1}, all[2] = {0, 0};
@@ -894,7 +894,7 @@ static void rows_are_taken_at_indices(void) {
 static void check_picked(int step, int n_apart, int place_of_other) {
     enum { N = 80, MANY = 36 };
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, N), seed = cad_graph_constant(graph, 1.0);
+    const CadId x = cad_graph_input(graph, N, 0), seed = cad_graph_constant(graph, 1.0);
     const int64_t all = N, many = MANY, one = 1, none = 0;
     const CadNumbers taking[2] = {{0, &one}, {x, &one}};
     const CadId y = cad_graph_map(graph, CAD_OP_sin, N, 1, &all, 2, taking);
@@ -946,7 +946,7 @@ static CadId one_of_each_kind(CadGraph *graph, CadId x) {
     const double values[2] = {3.0, 4.0};
     const CadId ids[2] = {x + 1, x}, places[2] = {1, 0};
     const CadNumbers source = {x, in_order};
-    const CadNumbers views[3] = {{0, in_order}, source, {cad_graph_input(graph, 2), in_order}};
+    const CadNumbers views[3] = {{0, in_order}, source, {cad_graph_input(graph, 2, 0), in_order}};
     cad_graph_constants(graph, values, 2);
     const CadId pack = cad_graph_pack(graph, ids, 2);
     const CadId map = cad_graph_map(graph, CAD_OP_add, 2, 1, shape, 3, views);
@@ -981,7 +981,7 @@ static CadId one_of_each_kind(CadGraph *graph, CadId x) {
 
 static void all_is_taken_back(void) {
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 2);
+    const CadId x = cad_graph_input(graph, 2, 0);
     const CadGraphMark mark = cad_graph_mark(graph);
     const CadId single = one_of_each_kind(graph, x);
     const CadGraphMark all = cad_graph_mark(graph);
@@ -1000,7 +1000,7 @@ static void all_is_taken_back(void) {
 static void a_beginning_is_a_copy(void) {
     enum { KEPT = 8 };
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, 2);
+    const CadId x = cad_graph_input(graph, 2, 0);
     const CadId a = cad_graph_apply(graph, CAD_OP_sin, x, CAD_NO_ID, CAD_NO_ID);
     const CadId b = cad_graph_apply(graph, CAD_OP_multiply, a, x + 1, CAD_NO_ID);
     const CadId two = cad_graph_constant(graph, 2.0);
@@ -1033,7 +1033,7 @@ static void a_beginning_is_a_copy(void) {
 static void copies_have_origins(void) {
     enum { N = 3, SIZE = 4 };
     CadGraph *const graph = cad_graph_new(1);
-    const CadId x = cad_graph_input(graph, N), other = cad_graph_input(graph, 1);
+    const CadId x = cad_graph_input(graph, N, 0), other = cad_graph_input(graph, 1, 0);
     const CadId ids[SIZE] = {x + 2, other, x, x + 2}, unused[2] = {x, x + 1};
     const CadId packed = cad_graph_pack(graph, ids, SIZE);
     cad_graph_pack(graph, unused, 2);

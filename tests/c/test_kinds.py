@@ -75,7 +75,7 @@ int main(void) {
     /* Two rows of three as numbers of a graph: no entries, and a pattern of blocks. */
     CadGraph *graph = cad_graph_new(1);
     const int64_t shape[2] = {2, 3}, in_order[2] = {3, 1};
-    const CadId inputs = cad_graph_input(graph, 6);
+    const CadId inputs = cad_graph_input(graph, 6, 0);
     const CadNumbers views[2] = {{0, in_order}, {inputs, in_order}};
     const CadId results = cad_graph_map(graph, CAD_OP_ALTERNATE, 6, 2, shape, 2, views);
     CadId wrt[6], outputs[6], *entries = NULL;

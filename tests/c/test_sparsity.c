@@ -211,7 +211,7 @@ static Sample random_graph(uint64_t seed) {
     if (graph == NULL) {
         return sample;
     }
-    const CadId first = cad_graph_input(graph, VARIABLES);
+    const CadId first = cad_graph_input(graph, VARIABLES, 0);
     CadId known[VARIABLES + 1 + STEPS];
     size_t n_known = 0;
     for (uint32_t k = 0; k < VARIABLES; k++) {
@@ -296,7 +296,7 @@ static void what_a_mask_leaves_out_is_no_part_of_the_pattern(void) {
     CadGraph *graph = cad_graph_new(1);
     const double limits[3] = {1.0, 3.0, 2.0};
     const int64_t length = 3, one = 1, none = 0;
-    const CadId x = cad_graph_input(graph, 4), limit = cad_graph_constants(graph, limits, 3);
+    const CadId x = cad_graph_input(graph, 4, 0), limit = cad_graph_constants(graph, limits, 3);
     const CadId two = cad_graph_constant(graph, 2.0);
     const CadNumbers less[3] = {{0, &one}, {limit, &one}, {two, &none}};
     const CadId mask = cad_graph_map(graph, CAD_OP_less, 3, 1, &length, 3, less);

@@ -96,7 +96,7 @@ static CadProgram *gradient_program(int with_arrays, size_t chain, int for_lanes
         return NULL;
     }
     CadId wrt[SIZE], roots[1 + SIZE];
-    const CadId x = cad_graph_input(graph, SIZE);
+    const CadId x = cad_graph_input(graph, SIZE, 0);
     for (CadId k = 0; k < SIZE; k++) {
         wrt[k] = x + k;
     }

@@ -1,0 +1,105 @@
+/* Places of numbers in a list; results, and what is compared. */
+#include "program/maker.h"
+
+int cad_maker_list_places(CadMaker *m, const CadId *ids, size_t count, size_t *begin) {
+    if (!cad_maker_add_list(m, count, begin)) {
+        return 0;
+    }
+    for (size_t k = 0; k < count; k++) {
+        m->program->lists[*begin + k] = cad_maker_place_of(m, ids[k]);
+    }
+    return 1;
+}
+
+static void emit_stretch(CadMaker *m, CadStretch stretch) {
+    CadProgram *program = m->program;
+    if (stretch.n > 0 && GROW(program, outputs, program->n_outputs, 1)) {
+        program->outputs[program->n_outputs++] = stretch;
+        program->n_results += stretch.n;
+    }
+}
+
+/* How many of some numbers are those of an array, all in order: its size, or 0. */
+static size_t whole_array(const CadMaker *m, uint32_t i, const CadId *ids, size_t n) {
+    const CadId first = m->graph->records[i].of.array.first;
+    const size_t size = m->graph->records[i].of.array.size;
+    for (size_t k = 0; k < size; k++) {
+        if (k == n || ids[k] != first + (CadId)k) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+/* Where roots stand: those that are all numbers of an array of floats, as floats. 0 if there is no
+ * room. */
+static int list_roots(CadMaker *m, size_t *begin) {
+    if (!cad_maker_add_list(m, m->n_roots, begin)) {
+        return 0;
+    }
+    for (size_t k = 0; k < m->n_roots;) {
+        const uint32_t i = record_of(m, m->roots[k]);
+        const size_t size = m->place[i] == NOWHERE && m->floats[i] != NOWHERE
+                                ? whole_array(m, i, m->roots + k, m->n_roots - k)
+                                : 0;
+        for (size_t j = 0; j < size; j++) {
+            m->program->lists[*begin + k + j] = m->floats[i] + (int32_t)j;
+        }
+        if (size == 0) {
+            m->program->lists[*begin + k] = cad_maker_place_of(m, m->roots[k]);
+        }
+        k += size > 0 ? size : 1;
+    }
+    return 1;
+}
+
+/* Stretches of results that stand evenly, and lists of what lies between. */
+void cad_maker_emit_results(CadMaker *m) {
+    enum { SHORT = 4 };
+    const size_t n_roots = m->n_roots;
+    size_t begin;
+    if (!list_roots(m, &begin)) {
+        return;
+    }
+    const int32_t *const places = m->program->lists + begin;
+    size_t listed = 0; /* numbers before k that are in no stretch yet */
+    for (size_t k = 0; k < n_roots && m->status == CAD_OK;) {
+        int32_t step;
+        const size_t end = cad_maker_even_end(m, places, k, n_roots, &step);
+        if (end - k >= SHORT || (end == n_roots && listed == 0)) {
+            emit_stretch(m, (CadStretch){(int32_t)(begin + k - listed), 0, (uint32_t)listed, 1});
+            emit_stretch(m, (CadStretch){places[k], step, (uint32_t)(end - k), 0});
+            listed = 0;
+            k = end;
+        } else {
+            listed++;
+            k++;
+        }
+    }
+    emit_stretch(m, (CadStretch){(int32_t)(begin + n_roots - listed), 0, (uint32_t)listed, 1});
+}
+
+void cad_maker_emit_checks(CadMaker *m, uint32_t level) {
+    CadProgram *program = m->program;
+    const size_t begin = program->n_checks;
+    for (; m->n_checked < m->graph->n_guards && m->check_level[m->n_checked] <= level;
+         m->n_checked++) {
+        const CadOutcome guard = m->graph->guards[m->n_checked];
+        CadId id = guard.id;
+        double value;
+        resolve(m, &id);
+        if (cad_graph_is_constant(m->graph, id, &value) && value == guard.value) {
+            continue;
+        }
+        if (!GROW(program, checks, program->n_checks, 1)) {
+            return;
+        }
+        program->checks[program->n_checks++] =
+            (CadCheck){cad_maker_place_of(m, guard.id), guard.number, guard.value};
+    }
+    if (program->n_checks > begin && !program->compares_last) {
+        cad_maker_emit(m, (CadInstruction){.kind = CAD_COMPARE,
+                                           .n = (uint32_t)(program->n_checks - begin),
+                                           .x = (int32_t)begin});
+    }
+}

@@ -1,0 +1,265 @@
+"""Programs in single precision: what stands as floats, and what is computed of it."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cadiff
+import cadiff.numpy as cnp
+
+RNG = np.random.default_rng(26)
+SINGLE = np.dtype(np.float32)
+TOLERANCE = 2e-5  # of sums of at most some hundred products, relative to the largest of them
+
+
+def draw(*shape: int) -> Any:
+    return RNG.normal(size=shape).astype(SINGLE)
+
+
+def check_close(found: Any, wanted: Any) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    assert found.shape == wanted.shape
+    npt.assert_allclose(found, wanted, rtol=0.0, atol=TOLERANCE * (1e-3 + np.abs(wanted).max()))
+
+
+def check(f: Callable[..., Any], *args: Any) -> Any:
+    """Value and gradients of a compiled function, against those of the same numbers in float64."""
+    argnums = tuple(range(len(args)))
+    program = cadiff.compile(f)
+    doubles = [np.asarray(x, float) for x in args]
+    value, gradients = cadiff.value_and_grad(f, argnums)(*doubles)
+    for _ in range(3):  # recorded, then by the general and by the fast path
+        found, derivatives = program.value_and_grad(*args, argnums=argnums)
+        assert found.dtype == program(*args).dtype == SINGLE
+        check_close(found, value)
+        for got, wanted, x in zip(derivatives, gradients, args, strict=True):
+            assert got.dtype == x.dtype
+            check_close(got, wanted)
+    directions = tuple(draw(*np.shape(x)) for x in args)
+    wide = tuple(np.asarray(x, float) for x in directions)
+    check_close(program.jvp(args, directions)[1], cadiff.jvp(f, doubles, wide)[1])
+    return program
+
+
+def network(x: Any, first: Any, second: Any) -> Any:
+    hidden = cnp.tanh(x @ first)
+    return cnp.sum(cnp.logaddexp(hidden @ second, 0.5)) / len(x)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 40, 130])
+def test_networks(rows: int) -> None:
+    check(network, draw(rows, 64), draw(64, 48), draw(48, 10))
+
+
+def test_data_that_is_constant() -> None:
+    x = draw(50, 70)
+    check(lambda first, second: network(x, first, second), draw(70, 40), draw(40, 10))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(lambda a, b: cnp.sum((a @ b) ** 2), id="product"),
+        pytest.param(lambda a, b: cnp.sum(cnp.sin(b.T @ a.T)), id="transposed"),
+        pytest.param(lambda a, b: cnp.sum(cnp.exp(0.1 * (a[::2, 3:] @ b[3:, ::-1]))), id="parts"),
+        pytest.param(lambda a, b: cnp.sum((a @ a.T) * (b.T @ b)[0, 0]), id="with itself"),
+        pytest.param(lambda a, b: cnp.sum(((a + 1.0) @ b) @ (b.T @ (a.T * 2.0))), id="chain"),
+        pytest.param(
+            lambda a, b: cnp.sum(cnp.max(a @ b, axis=0)) + (a @ b)[1, 2], id="read singly"
+        ),
+        pytest.param(
+            lambda a, b: cnp.sum(
+                cnp.linalg.inv(a[:20] @ b[:, :20] + 300.0 * np.eye(20, dtype=SINGLE))
+            ),
+            id="read by LAPACK",
+        ),
+        pytest.param(lambda a, b: cnp.sum(a @ b[:, 0]) + cnp.sum(a[0] @ b), id="vectors"),
+        pytest.param(lambda a, b: cnp.sum(cnp.concatenate([a @ b, b.T @ a.T])), id="joined"),
+    ],
+)
+def test_products(f: Callable[..., Any]) -> None:
+    check(f, draw(30, 30), draw(30, 30))
+    check(f, draw(90, 90), draw(90, 90))
+
+
+def test_stacks_of_matrices() -> None:
+    check(lambda a, b: cnp.sum(cnp.tanh(a @ b)), draw(40, 12, 16), draw(40, 16, 12))
+    check(lambda a, b: cnp.sum(cnp.tanh(a @ b)), draw(9, 20, 16), draw(16, 12))
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=3, max_size=6),
+    st.lists(st.sampled_from("tnap"), min_size=6, max_size=6),
+)
+def test_chains_of_any_shapes(sizes: list[int], steps: list[str]) -> None:
+    def chain(x: Any, *matrices: Any) -> Any:
+        for step, matrix in zip(steps, matrices, strict=False):
+            x = x @ matrix
+            if step == "t":
+                x = cnp.tanh(x)
+            elif step == "a":
+                x = x + cnp.mean(x, axis=0)
+            elif step == "p":
+                x = cnp.where(x > 100.0, x, x * 0.5)
+        return cnp.sum(x * x)
+
+    scales = [np.float32(1.0 / np.sqrt(n)) for n in sizes]
+    matrices = [scales[k] * draw(sizes[k], sizes[k + 1]) for k in range(len(sizes) - 1)]
+    check(chain, draw(17, sizes[0]), *matrices)
+
+
+def test_results_are_products() -> None:
+    def several(a: Any, b: Any) -> Any:
+        product = a @ b
+        return product, cnp.sum(product), product, product[3:], a
+
+    a, b = draw(60, 50), draw(50, 70)
+    program = cadiff.compile(several)
+    former = None
+    for _ in range(3):
+        found = program(a, b)
+        for got, wanted in zip(found, several(a, b), strict=True):
+            assert got.dtype == SINGLE
+            check_close(got, wanted)
+        assert former is None or not any(
+            np.shares_memory(x, y) for x in found[:4:2] for y in (*former, found[3], a, b)
+        )
+        former = found
+
+
+def in_other_order(x: Any) -> Any:
+    return np.asfortranarray(x)
+
+
+def every_second(x: Any) -> Any:
+    wide = np.zeros((x.shape[0], 2 * x.shape[1]), x.dtype)
+    wide[:, ::2] = x
+    return wide[:, ::2]
+
+
+def big_endian(x: Any) -> Any:
+    return x.astype(">f4")
+
+
+@pytest.mark.parametrize("layout", [in_other_order, every_second, big_endian])
+def test_layouts_of_arguments(layout: Callable[[Any], Any]) -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    program = cadiff.compile(network)
+    value, gradients = program.value_and_grad(*args, argnums=(0, 1, 2))
+    for k in range(3):
+        given_ = [layout(x) if j == k else x for j, x in enumerate(args)]
+        found, derivatives = program.value_and_grad(*given_, argnums=(0, 1, 2))
+        assert found == value
+        for got, wanted in zip(derivatives, gradients, strict=True):
+            npt.assert_array_equal(got, wanted)
+
+
+def test_arguments_stay_as_they_are_and_results_too() -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    copies = [x.copy() for x in args]
+    program = cadiff.compile(network)
+    first = program.grad(*args, argnums=(0, 1, 2))
+    kept = [x.copy() for x in first]
+    for x in args:
+        x *= 0.5
+    program.grad(*args, argnums=(0, 1, 2))
+    for x, y, copy, gradient in zip(args, first, copies, kept, strict=True):
+        npt.assert_array_equal(x, 0.5 * copy)
+        npt.assert_array_equal(y, gradient)
+
+
+def test_float64_is_another_recording() -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    program = cadiff.compile(network)
+    small = program.grad(*args)
+    wide = program.grad(*[x.astype(float) for x in args])
+    assert (small.dtype, wide.dtype) == (SINGLE, np.dtype(float))
+    mixed = program.grad(args[0], args[1].astype(float), args[2])
+    assert mixed.dtype == SINGLE
+    for found in (small, mixed):
+        check_close(found, wide)
+
+
+def branching(x: Any, y: Any) -> Any:
+    product = x @ y
+    if cnp.sum(product) > 0.0:
+        return cnp.sum(cnp.sin(product))
+    return cnp.sum(product * product)
+
+
+def test_branches() -> None:
+    program = cadiff.compile(branching)
+    x, y = np.abs(draw(50, 60)), np.abs(draw(60, 50))
+    for sign in (1, -1, -1, 1, -1, 1, 1):
+        z = np.float32(sign) * y
+        npt.assert_allclose(program(x, z), branching(x, z), rtol=1e-4)
+        for got, wanted in zip(
+            program.grad(x, z, argnums=(0, 1)),
+            cadiff.grad(branching, argnums=(0, 1))(x, z),
+            strict=True,
+        ):
+            check_close(got, wanted)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_infinities_and_what_is_too_large() -> None:
+    x, y = draw(20, 20), draw(20, 20)
+    x[0, 0] = np.inf
+    y[3, 3] = np.nan
+    program = cadiff.compile(lambda x, y: x @ y)
+    wide = np.isfinite(x.astype(float) @ y.astype(float))
+    for _ in range(2):
+        npt.assert_array_equal(np.isfinite(program(x, y)), wide)
+    huge = np.full((20, 20), 1e30, SINGLE)
+    with np.errstate(over="ignore"):
+        assert np.all(program(huge, huge) == np.inf)
+
+
+def test_written_and_read_again() -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    program = check(network, *args)
+    again = pickle.loads(pickle.dumps(program))
+    npt.assert_array_equal(again.grad(*args), program.grad(*args))
+
+
+def test_text_in_c_is_of_doubles() -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    text = cadiff.compile(network).to_c(*args, name="network")
+    assert "(float)" in text and "float *" not in text
+
+
+def test_many_threads() -> None:
+    args = draw(40, 64), draw(64, 48), draw(48, 10)
+    program = cadiff.compile(network, threads=2)
+    wanted = program.grad(*args)
+    wrong: list[Any] = []
+
+    def call() -> None:
+        wrong.extend(1 for _ in range(20) if not np.array_equal(program.grad(*args), wanted))
+
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_arrays_take_less_memory() -> None:
+    args = draw(300, 200), draw(200, 250), draw(250, 10)
+    sizes = []
+    for kind in (np.float32, np.float64):
+        program = cadiff.compile(network)
+        program.value_and_grad(*[x.astype(kind) for x in args], argnums=(1, 2))
+        (trace,) = program.stats()["traces"]
+        sizes += [code["nbytes"] for code in trace["programs"].values()]
+    assert sizes[0] < 0.8 * sizes[1]
