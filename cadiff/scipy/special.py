@@ -140,11 +140,18 @@ TABLE = """
 # The partial, but nan where the value is nan: outside the domain.
 _inside(ans, partial) = where(held(ans) != held(ans), math.nan, partial)
 
+# What both branches of a formula compute costs the same whichever is taken: x for the branch that
+# is taken where there is no other reason, and 0, at which functions are cheap, elsewhere.
+_unless(other, x) = where(other, 0.0, x)
+
 # --- error functions and the normal distribution -------------------------------------------------
 
 erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
-erfcx(x)              x: -2.0 * erfcx_moment(1, x)
-dawsn(x)              x: hyp1f1(1.0, 0.5, -square(x))
+erfcx(x)
+    x: 2.0 * (x * ans) - 2.0 / ROOT_PI if x < 1.0 else -2.0 * erfcx_moment(1, _unless(x < 1.0, x))
+dawsn(x)
+    x: 1.0 - 2.0 * (x * ans) if abs(x) < 0.8 else
+        hyp1f1(1.0, 0.5, -square(_unless(abs(x) < 0.8, x)))
 erfinv(y)             y: 0.5 * ROOT_PI * exp(square(ans))
 erfcinv(y)
     y: -0.5 * ROOT_PI * (exp(square(ans)) if abs(ans) < 1.0 else _tail_ratio(ans, y))
@@ -208,7 +215,8 @@ _inv_boxcox_bend(x, y, lmbda) =
 # The derivatives of (exp(x) - 1) / x, and of log1p(x) / x for x between -½ and 2.
 _exprel_slope(x) =
     exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else
-    0.5 * hyp1f1(2.0, 3.0, x)
+    (exp(x) * (x - 1.0) + 1.0) * square(reciprocal(x)) if abs(x) > 2.0 else
+    0.5 * hyp1f1(2.0, 3.0, _unless(abs(x) > 2.0, x))
 _log1prel_slope(x) = -0.5 * hyp2f1(2.0, 2.0, 3.0, -x)
 
 # --- entropies and losses ------------------------------------------------------------------------
@@ -381,19 +389,26 @@ _f_of_total(dfn, dfd, x, total) = density * (dfn / total) * (dfd / total)
 _next_to_zero(v, z) = (np.abs(v) < 0.5) & (v != 0.0) & (np.abs(z) > 0.0) & (np.abs(z) < 30.0)
 
 j0(x)                 x: -j1(x)
-j1(x)                 x: 0.5 * (j0(x) - jv(2, x))
+j1(x)
+    x: j0(x) - ans / x if abs(x) > 1.0 else 0.5 * (j0(x) - jv(2, _unless(abs(x) > 1.0, x)))
 jv(v, z)
     z: v / z * ans - jv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (jv(v - 1, z) - jv(v + 1, z))
+# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite.
 y0(x)                 x: -y1(x)
-y1(x)                 x: _y_slope(ans, 1, x)
-yn(n, x)              x: _y_slope(ans, n, x)
-yv(v, z)              z: _y_slope(ans, v, z)
+y1(x)                 x: -(ans / x) if x < TINY else y0(x) - ans / x
+yn(n, x)
+    x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY else yn(n - 1, x) - n / x * ans
+yv(v, z)
+    z: -(np.abs(v) / z) * ans
+        if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else
+        0.5 * (yv(v - 1, z) - yv(v + 1, z))
 i0(x)                 x: i1(x)
-i1(x)                 x: 0.5 * (i0(x) + iv(2, x))
+i1(x)
+    x: i0(x) - ans / x if abs(x) > 1.0 else 0.5 * (i0(x) + iv(2, _unless(abs(x) > 1.0, x)))
 iv(v, z)
     z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
 k0(x)                 x: -k1(x)
-k1(x)                 x: -0.5 * (k0(x) + kn(2, x))
+k1(x)                 x: -k0(x) - ans / x
 kn(n, x)              x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
 kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
@@ -407,12 +422,7 @@ k0e(x)                x: _kve_slope(ans, 0, x)
 k1e(x)                x: _kve_slope(ans, 1, x)
 kve(v, z)             z: _kve_slope(ans, v, z)
 
-# Next to 0 the derivative of Y is a power of z, where both of its terms are infinite, and that of
-# exp(z) in exp(z) K is nothing beside the other.
-_y_slope(ans, v, z) =
-    -(np.abs(v) / z) * ans
-    if (v >= 0.5 or v < 0.0 and v == np.floor(v)) and z < TINY * np.maximum(1.0, abs(v)) else
-    0.5 * (yv(v - 1, z) - yv(v + 1, z))
+# Next to 0 the derivative of exp(z) in exp(z) K is nothing beside the other.
 _kve_slope(ans, v, z) =
     -kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else
     (0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
@@ -427,19 +437,19 @@ expi(x)               x: exp_over(1, x)
 expn(n, x)            x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
 spence(z)
     z: log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else
-        -hyp2f1(1.0, 1.0, 2.0, 1.0 - z)
+        -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
 hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
 hyp1f1(a, b, x)       x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
 hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
 ellipk(m)
     m: 0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else
-        math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, m)
+        math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, _unless(_by_integrals(1.0 - m), m))
 ellipe(m)
     m: 0.5 * (ans - ellipk(m)) / m if _by_integrals(1.0 - m) else
-        -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, m)
+        -math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, _unless(_by_integrals(1.0 - m), m))
 ellipkm1(p)
     p: 0.5 * (_ellipem1(p) / p - ans) / (p - 1.0) if _by_integrals(p) else
-        -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, 1.0 - p) / p
+        -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, _unless(_by_integrals(p), 1.0 - p)) / p
 ellipkinc(phi, m)     phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
 ellipeinc(phi, m)     phi: sqrt(1.0 - m * square(sin(phi)))
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
@@ -496,7 +506,7 @@ _ellipem1 = _kernel(  # E of 1 - p
     "p",
     {
         "p": "0.5 * (ans - ellipkm1(p)) / (p - 1.0) if _by_integrals(p) else "
-        "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, 1.0 - p)"
+        "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, _unless(_by_integrals(p), 1.0 - p))"
     },
 )
 _lambertw = _Elementwise(
