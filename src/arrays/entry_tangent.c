@@ -52,7 +52,12 @@ void cad_term_tangent(CadTape *tape, CadEntry entry, CadPlan *plan, CadLanes tan
     }
     for (int k = 1; k < plan->n_views; k++) {
         if (is_active(plan, k)) {
-            CadTerm term = {plan, {NULL}, tangents.count, k, store, 1, room};
+            CadTerm term = {.plan = plan,
+                            .lanes = tangents.count,
+                            .along = k,
+                            .store = store,
+                            .absorbs = 1,
+                            .room = room};
             cad_term_bind_values(tape, &term);
             term.room = tangents.count == 1 ? tape->workspace : room;
             term.data[0] = term.data[k] = origin_of(tangents);

@@ -1,7 +1,7 @@
 /* See terms.h. */
 #include "arrays/terms.h"
 
-#include "arrays/walk.h"
+#include "arrays/rows_of_few.h"
 #include "kernels/single.h"
 
 /* --- the kernels of kinds.def --- */
@@ -33,7 +33,43 @@ static CadMatrix matrix_in(const CadTerm *term, const Walk *walk, int view, int 
     return (CadMatrix){matrix.data, matrix.row * lanes, matrix.column * lanes};
 }
 
+/* Sums over a last axis that is short, or over one behind an axis along which all stands side by
+ * side: then row by row. 0 if it is neither. */
+static int sum_two_axes(const CadTerm *term) {
+    CadPlan *const plan = term->plan;
+    const int last = plan->ndim - 1;
+    if (last < 1 || term->lanes > 1) {
+        return 0;
+    }
+    const int64_t *const shape = cad_plan_shape(plan);
+    const int64_t *const to = cad_plan_view(plan, 0) + 1, *const from = cad_plan_view(plan, 1) + 1;
+    const size_t n = (size_t)shape[last], rows = (size_t)shape[last - 1];
+    const int is_short = to[last] == 0 && from[last] == 1 && n <= CAD_FEW_IN_ROW;
+    const int is_beside = term->in_any_order && to[last] == 0 && to[last - 1] == 1 &&
+                          from[last - 1] == 1 && from[last] != 1;
+    if (!is_short && !is_beside) {
+        return 0;
+    }
+    Walk walk = start(term, 2);
+    do {
+        const CadStrip sums = {term->data[0] + walk.at[0], (ptrdiff_t)to[last - 1]};
+        const CadStrip x = {term->data[1] + walk.at[1], (ptrdiff_t)from[last - 1]};
+        if (is_short) {
+            cad_sum_rows_of_few(sums, x, term->store, n, rows);
+            continue;
+        }
+        for (size_t k = 0; k < n; k++) {
+            const CadStrip row = {x.data + (ptrdiff_t)k * from[last], 1};
+            cad_strip_add(sums, row, term->store && k == 0, rows);
+        }
+    } while (advance(&walk));
+    return 1;
+}
+
 static void cad_sum_term(const CadTerm *term) {
+    if (sum_two_axes(term)) {
+        return;
+    }
     Walk walk = start(term, 1);
     do {
         const CadStrip to = row_of(term, &walk, 0), from = row_of(term, &walk, 1);

@@ -12,11 +12,12 @@ typedef struct CadTerm {
     CadPlan *plan;
     double *data[3]; /* where the number 0 of each view is, or its first lane */
     size_t lanes;
-    int along;    /* the operand that has as many lanes as the target; 0: each has one */
-    int store;    /* the target is overwritten, else added to; of a kind that CAD_ADDS only where
-                   * it has a place for each term */
-    int absorbs;  /* an exact 0 absorbs any factor, as in derivatives */
-    double *room; /* cad_op_room numbers */
+    int along; /* the operand that has as many lanes as the target; 0: each has one */
+    int store; /* the target is overwritten, else added to; of a kind that CAD_ADDS only where
+                * it has a place for each term */
+    int in_any_order; /* sums may be rounded otherwise than NumPy's */
+    int absorbs;      /* an exact 0 absorbs any factor, as in derivatives */
+    double *room;     /* cad_op_room numbers */
 } CadTerm;
 
 void cad_term_run(CadOp op, const CadTerm *term);

@@ -1,5 +1,6 @@
 /* Instructions for arrays: rows of the table, sums, products of matrices, additions to elements,
  * and arrays that consist of single numbers. */
+#include "arrays/rows_of_few.h"
 #include "program/maker.h"
 
 /* Elements that only cut derivatives are copied. */
@@ -7,11 +8,39 @@ static CadOp op_of(const CadRecord *record) {
     return record->op == CAD_OP_stop ? CAD_OP_positive : (CadOp)record->op;
 }
 
+/* Whether a last axis that is summed up stands side by side. */
+static int sums_rows_of_few(CadPlan *plan) {
+    const int last = plan->ndim - 1;
+    return last > 0 && cad_plan_view(plan, 0)[1 + last] == 0 &&
+           cad_plan_view(plan, 1)[1 + last] == 1;
+}
+
+static void exchange_axes(CadPlan *plan, int a, int b) {
+    int64_t *const shape = cad_plan_shape(plan), length = shape[a];
+    shape[a] = shape[b];
+    shape[b] = length;
+    for (int k = 0; k < plan->n_views; k++) {
+        int64_t *const strides = cad_plan_view(plan, k) + 1, stride = strides[a];
+        strides[a] = strides[b];
+        strides[b] = stride;
+    }
+}
+
+/* Have the axes of a row in the order of its result. */
+static void order_axes(CadPlan *plan) {
+    const int64_t *const own = cad_plan_view(plan, 0) + 1;
+    for (int i = 1; i < plan->ndim; i++) {
+        for (int k = i; k > 0 && own[k] > own[k - 1]; k--) {
+            exchange_axes(plan, k, k - 1);
+        }
+    }
+}
+
 /* Rows are gone through one by one: a short last axis, and a long one that the result has, change
  * places. */
 static void lengthen_rows(CadPlan *plan) {
     enum { SHORT = 8 };
-    int64_t *const shape = cad_plan_shape(plan);
+    const int64_t *const shape = cad_plan_shape(plan);
     const int last = plan->ndim - 1;
     int longest = last;
     for (int i = 0; i < last && shape[last] < SHORT; i++) {
@@ -19,17 +48,19 @@ static void lengthen_rows(CadPlan *plan) {
             longest = i;
         }
     }
-    if (longest == last) {
-        return;
+    if (longest != last) {
+        exchange_axes(plan, longest, last);
     }
-    const int64_t length = shape[last];
-    shape[last] = shape[longest];
-    shape[longest] = length;
-    for (int k = 0; k < plan->n_views; k++) {
-        int64_t *const strides = cad_plan_view(plan, k) + 1;
-        const int64_t stride = strides[last];
-        strides[last] = strides[longest];
-        strides[longest] = stride;
+}
+
+/* Have rows be long; or short, where several of them are computed at a time. */
+static void choose_axes(CadPlan *plan, CadStepKind kind, CadOp op) {
+    if (kind == CAD_ROWS) {
+        order_axes(plan);
+    }
+    if (kind == CAD_ROWS ? !cad_has_rows_of_few(plan)
+                         : op != CAD_OP_SUM || !sums_rows_of_few(plan)) {
+        lengthen_rows(plan);
     }
 }
 
@@ -58,7 +89,7 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
     const int is_even = instruction.kind == CAD_ROWS ||
                         (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);
     if (m->graph->optimize && is_even) {
-        lengthen_rows(copy);
+        choose_axes(copy, (CadStepKind)instruction.kind, (CadOp)record->op);
     }
     program->n_plan_words += copy->words;
     program->n_operations += (size_t)copy->size;

@@ -132,16 +132,16 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                            CadProgram **program) {
     enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
     CadMaker order = {.graph = graph,
-                            .use = use,
-                            .inputs = inputs,
-                            .n_inputs = n_inputs,
-                            .n_shared = use == CAD_ALONG_DIRECTIONS ? n_shared : 0,
-                            .roots = roots,
-                            .n_roots = n_roots,
-                            .status = graph->status,
-                            .stores_floats = graph->optimize && use == CAD_AT_A_POINT &&
-                                             !graph->keeps_doubles && cad_multiplies_floats(),
-                            .joins = graph->optimize && use != CAD_AT_MANY_POINTS};
+                      .use = use,
+                      .inputs = inputs,
+                      .n_inputs = n_inputs,
+                      .n_shared = use == CAD_ALONG_DIRECTIONS ? n_shared : 0,
+                      .roots = roots,
+                      .n_roots = n_roots,
+                      .status = graph->status,
+                      .stores_floats = graph->optimize && use == CAD_AT_A_POINT &&
+                                       !graph->keeps_doubles && cad_multiplies_floats(),
+                      .joins = graph->optimize && use != CAD_AT_MANY_POINTS};
     const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
                                  ? CAD_LATEST
                                  : CAD_AS_ESTIMATED;

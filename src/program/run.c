@@ -1,6 +1,6 @@
 /* Carrying a program out: for one point, along many directions, or for many points in lanes. */
+#include "arrays/rows_of_few.h"
 #include "arrays/terms.h"
-#include "arrays/walk.h"
 #include "kernels/single.h"
 #include "kernels/whole.h"
 #include "program/program.h"
@@ -216,6 +216,11 @@ static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int
 
 static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     Walk walk;
+    if (i->kind == CAD_ROWS && cad_has_rows_of_few(plan)) {
+        start_walk_over(&walk, places, plan, 2, turn);
+        cad_compute_rows_of_few(&walk, (CadOp)i->op, value_of(i));
+        return;
+    }
     start_walk_over(&walk, places, plan, 1, turn);
     if (i->kind == CAD_ROWS) {
         compute_rows(&walk, (CadOp)i->op, value_of(i));
@@ -256,7 +261,7 @@ static void run_kind(const CadInstruction *i, CadPlan *plan, const Places *place
     if (cad_op_multiplies(op) && i->y && run_small_products(plan, places, turn)) {
         return;
     }
-    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i)};
+    CadTerm term = {.plan = plan, .lanes = 1, .store = !adds_terms(i), .in_any_order = i->y != 0};
     for (int k = 0; k < plan->n_views; k++) {
         term.data[k] = base_of_view(places, plan, k, turn);
     }

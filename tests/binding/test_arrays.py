@@ -889,3 +889,18 @@ def test_a_seed_of_repeated_elements_adds_up() -> None:
         leaf.zero_grad()
         repeated.backward(1.0)
         assert leaf.grad.tolist() == of(np.array([3.0, 3.0])).tolist()
+
+
+@pytest.mark.parametrize(
+    "mask", [True, False, np.True_, np.False_, np.array(True), np.array(False)], ids=repr
+)
+def test_masks_of_numbers_without_axes(mask: Any) -> None:
+    def masked(x: Any) -> Any:
+        part = x[mask]
+        assert part.shape == np.float64(2.0)[mask].shape
+        return np.sum(part**3) + x
+
+    slope = 13.0 if mask else 1.0
+    for x in (2.0, np.array(2.0)):
+        assert cadiff.grad(masked)(x) == cadiff.compile(masked).grad(x) == slope
+        assert cadiff.jvp(masked, (x,), (1.0,))[1] == slope

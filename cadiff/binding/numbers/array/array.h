@@ -58,4 +58,8 @@ PyObject *cad_var_iter(CadVar *var);
 extern PyMappingMethods cad_var_mapping;
 extern PySequenceMethods cad_var_sequence;
 
+/* A number without axes at a key of new axes, or at a mask, which makes it an array of one or of
+ * no element; NULL without an error if it is neither. */
+PyObject *cad_number_at(PyObject *number, PyObject *key);
+
 #endif

@@ -111,6 +111,32 @@ static PyObject *var_item(CadVar *var, Py_ssize_t index) {
     return item_at(var, index, index);
 }
 
+/* A mask without axes as one of one element. */
+static PyObject *mask_of_one(PyObject *key) {
+    const int is_array = PyArray_Check(key) && PyArray_TYPE((PyArrayObject *)key) == NPY_BOOL &&
+                         PyArray_NDIM((PyArrayObject *)key) == 0;
+    if (!PyBool_Check(key) && !PyArray_IsScalar(key, Bool) && !is_array) {
+        return NULL;
+    }
+    PyObject *array = PyArray_FROM_OT(key, NPY_BOOL);
+    PyObject *mask = array == NULL ? NULL : PyArray_Ravel((PyArrayObject *)array, NPY_CORDER);
+    Py_XDECREF(array);
+    return mask;
+}
+
+PyObject *cad_number_at(PyObject *number, PyObject *key) {
+    const int axes = cad_new_axes(key);
+    if (axes >= 0) {
+        return cad_with_axes(number, axes);
+    }
+    PyObject *mask = mask_of_one(key);
+    PyObject *array = mask == NULL ? NULL : cad_with_axes(number, 1);
+    PyObject *part = array == NULL ? NULL : PyObject_GetItem(array, mask);
+    Py_XDECREF(array);
+    Py_XDECREF(mask);
+    return part;
+}
+
 static PyObject *var_subscript(CadVar *var, PyObject *key) {
     if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
         const Py_ssize_t index = PyNumber_AsSsize_t(key, PyExc_IndexError);
@@ -121,9 +147,10 @@ static PyObject *var_subscript(CadVar *var, PyObject *key) {
         return item_at(var, index + from_end, index);
     }
     if (!CAD_IS_VAR_ARRAY(var) || cad_is_single_number((PyObject *)var)) {
-        const int axes = cad_new_axes(key);
-        return axes < 0 ? raise_not_array("elements: it cannot be indexed or iterated")
-                        : cad_with_axes((PyObject *)var, axes);
+        PyObject *part = cad_number_at((PyObject *)var, key);
+        return part != NULL || PyErr_Occurred()
+                   ? part
+                   : raise_not_array("elements: it cannot be indexed or iterated");
     }
     return var->kind == CAD_STALE ? stale_part(var, key) : general_item(var, key);
 }

@@ -1,6 +1,7 @@
 /* Elements and parts of array Duals: indexing, iteration and assignment act on primal and tangent
  * alike, whatever arrays these are. */
 #include "numbers/dual/dual.h"
+#include "numbers/array/array.h"
 #include "numbers/objects/binding.h"
 #include "numbers/objects/classify.h"
 #include "numbers/objects/components.h"
@@ -37,8 +38,8 @@ static PyObject *tangent_key(const CadDual *dual, PyObject *key) {
 
 static PyObject *dual_subscript(CadDual *dual, PyObject *key) {
     if (dual->kind != CAD_DUAL_ARRAY) {
-        const int axes = cad_new_axes(key);
-        return axes < 0 ? not_array() : cad_with_axes((PyObject *)dual, axes);
+        PyObject *part = cad_number_at((PyObject *)dual, key);
+        return part != NULL || PyErr_Occurred() ? part : not_array();
     }
     PyObject *other = tangent_key(dual, key);
     PyObject *p = other == NULL ? NULL : PyObject_GetItem(dual->primal_object, key);
