@@ -88,6 +88,13 @@ def in_workspace(parts: dict[str, Any], places: NDArray[np.int64]) -> NDArray[np
     return places
 
 
+def is_kept(parts: dict[str, Any], place: int) -> bool:
+    """Whether a place is none of those that each turn of a loop over tiles writes anew."""
+    if place >= parts["least_float"]:
+        place = (place - parts["floats"]) // 2
+    return bool(place < parts["n_whole"])
+
+
 def place_text(first: int, *steps: tuple[int, str], name: str = "w") -> str:
     """An element of the workspace: `first`, and some steps further on."""
     terms = [(step, index) for step, index in steps if step != 0]

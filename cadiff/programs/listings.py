@@ -30,6 +30,7 @@ from .instructions import (
     InstructionKind,
     in_workspace,
     instruction,
+    is_kept,
     moves,
     place_text,
     result_places,
@@ -209,8 +210,12 @@ class _Listing:
         """
         if place >= self.parts["least_float"]:
             first = place - self.parts["floats"]
-            more = f" + {n} * r" if turns else ""
-            return f"f[{first}..{first + n - 1}{more}]"
+            if step == 0 or n == 1:
+                return f"f[{first}]"
+            more = f" + {n * step} * r" if turns and is_kept(self.parts, place) else ""
+            return (
+                f"f[{first}..{first + step * (n - 1)}{f' by {step}' if step != 1 else ''}{more}]"
+            )
         last = place + step * (n - 1)
         move = n * step if turns and place < self.parts["n_whole"] else 0
         if place < 0 and last < 0 and not move:
@@ -332,8 +337,7 @@ class _Listing:
 
     def every(self, place: int, step: int, n: int, turns: int) -> Places:
         """The places of a vector, in all turns of tiles."""
-        is_whole = place < self.parts["n_whole"] or place >= self.parts["least_float"]
-        return _every(place, step, n * turns if is_whole else n)
+        return _every(place, step, n * turns if is_kept(self.parts, place) else n)
 
 
 def _value(op: int, operands: Sequence[str]) -> str:

@@ -4,6 +4,7 @@
  * array where arrays do: of an array what was handed to it is kept as a list of contributions,
  * which are added up when the walk backwards arrives at it. */
 #include "graph/inner.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 
@@ -26,8 +27,9 @@ typedef struct Pull {
     CadGraph *graph;
     size_t n_records; /* that are walked over: later ones are results */
     CadActive active;
-    CadId *cotangents; /* of numbers by themselves, CAD_NO_ID where nothing has arrived */
-    uint8_t *have_any; /* whether anything has arrived at a number of a record by itself */
+    CadId *cotangents;   /* of numbers by themselves, CAD_NO_ID where nothing has arrived */
+    uint8_t *have_any;   /* whether anything has arrived at a number of a record by itself */
+    uint8_t *is_rounded; /* whether a record is read by what rounds it */
     /* Of each record: the first and the latest contribution, counted from 1, or 0. */
     size_t *first, *latest;
     Contribution *contributions;
@@ -456,15 +458,32 @@ static int are_of_one_array(const Pull *p, const CadMade *made, CadNumbers x, Ca
             memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) != 0);
 }
 
-static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
+enum { MANY = 2 * CAD_TILE };
+
+/* Derivatives of many numbers in single precision are rounded, too: a partial and a product once
+ * each, whatever a partial is computed of, so that it keeps its digits. */
+static CadNumbers rounded(const CadShape *shape, int is_rounded, CadNumbers x) {
+    return is_rounded && !cad_is_single(shape, x)
+               ? cad_graph_apply_over(shape, CAD_OP_single, x, x, x)
+               : x;
+}
+
+static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cotangents) {
     int64_t in_order[CAD_MOST_AXES];
     const CadShape shape = cad_made_shape(p->graph, made, in_order);
-    const CadNumbers g = cad_derivatives_of_view(cotangents, made->views[0]);
+    const int is_large = p->graph->optimize && shape.size >= MANY;
+    const int rounds = is_large && (made->op == CAD_OP_single || p->is_rounded[i]);
+    const CadNumbers g =
+        rounded(&shape, rounds, cad_derivatives_of_view(cotangents, made->views[0]));
+    if (is_large && made->op == CAD_OP_single) {
+        p->is_rounded[cad_graph_record_of(p->graph, made->views[1].first)] = 1;
+    }
     CadNumbers x[4];
     const int arity = cad_made_operands(made, x);
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
-            const CadNumbers partial = cad_graph_partials(&shape, made->op, k, x);
+            const CadNumbers partial =
+                rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x));
             for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
                 p->graph->takes_turns |= are_of_one_array(p, made, x[j], x[k]);
             }
@@ -474,7 +493,7 @@ static void pull_row(Pull *p, const CadMade *made, CadDerivatives cotangents) {
                 accumulate_scaled(p, made->ndim, made->shape, x[k], g, partial);
             } else {
                 accumulate_view(p, made->ndim, made->shape, x[k],
-                                cad_graph_product(&shape, g, partial));
+                                rounded(&shape, rounds, cad_graph_product(&shape, g, partial)));
             }
         }
     }
@@ -733,8 +752,24 @@ static void pull_record(Pull *p, size_t i) {
         pull_call(p, &made, g);
         break;
     default:
-        (cad_made_is_kind(&made) ? pull_kind : pull_row)(p, &made, g);
+        if (cad_made_is_kind(&made)) {
+            pull_kind(p, &made, g);
+        } else {
+            pull_row(p, i, &made, g);
+        }
     }
+}
+
+/* Derivatives by a large input that is floats, as such. */
+static CadDerivatives rounded_input(Pull *p, uint32_t i, CadDerivatives g) {
+    const CadRecord *const record = &p->graph->records[i];
+    const int64_t length = record->of.array.size, one = 1;
+    if (!p->graph->optimize || !cad_graph_has_floats(p->graph, record) || length < MANY ||
+        g.step == 0) {
+        return g;
+    }
+    const CadShape shape = {p->graph, 1, &length, &one, (size_t)length};
+    return (CadDerivatives){rounded(&shape, 1, cad_derivatives_in_row(g)).first, 1};
 }
 
 /* Of an array that received contributions all is added up once, at its first variable. */
@@ -745,7 +780,7 @@ static void read_results(Pull *p, const CadId *wrt, size_t n_wrt, CadId *results
         const uint32_t i = cad_graph_record_of(p->graph, wrt[k]);
         CadId found = p->cotangents[wrt[k]];
         if (p->latest[i] != 0) {
-            g = known != i ? add_up(p, i) : g;
+            g = known != i ? rounded_input(p, i, add_up(p, i)) : g;
             known = i;
             found = g.first + g.step * (wrt[k] - cad_graph_first(p->graph, i));
         }
@@ -760,6 +795,7 @@ CadStatus cad_graph_pull(CadGraph *graph, const CadId *outputs, const CadId *see
     CadMemory memory = {0};
     p->cotangents = cad_memory_take(&memory, graph->n_numbers, sizeof *p->cotangents);
     p->have_any = cad_memory_take(&memory, p->n_records, 1);
+    p->is_rounded = cad_memory_take(&memory, p->n_records, 1);
     p->first = cad_memory_take(&memory, p->n_records, sizeof *p->first);
     p->latest = cad_memory_take(&memory, p->n_records, sizeof *p->latest);
     p->active = cad_graph_find_active(graph, &memory, wrt, n_wrt, 0);

@@ -107,6 +107,110 @@ void cad_strip_value_single(CadOp op, CadStrip out, CadStrip x, CadStrip y, CadS
     }
 }
 
+/* --- floats as they are --- */
+
+/* Operations that NumPy has no loops for, and derivatives need. */
+static CAD_INLINE float amul(float x, float y) {
+    const float product = x * y;
+    return product == product || (x != 0.0f && y != 0.0f) ? product : 0.0f;
+}
+
+/* Both are read, so that a loop of them can be vectorised. */
+static CAD_INLINE float chosen(float condition, float x, float y) {
+    return condition != 0.0f ? x : y;
+}
+
+#define X (*(const float *)(args[0] + i * steps[0]))
+#define Y (*(const float *)(args[1] + i * steps[1]))
+#define Z (*(const float *)(args[2] + i * steps[2]))
+#define OUT(arity) (*(float *)(args[arity] + i * steps[arity]))
+#define ALL(arity, expression)                                                                    \
+    for (intptr_t i = 0; i < n; i++) {                                                            \
+        OUT(arity) = expression;                                                                  \
+    }
+/* Steps that are known let a loop be vectorised. */
+#define WITH(first, second, third, arity, expression)                                             \
+    {                                                                                             \
+        const intptr_t steps[4] = {first, second, third, sizeof(float)};                          \
+        ALL(arity, expression)                                                                    \
+        return;                                                                                   \
+    }
+#define STEPS(first, second, third, arity, expression)                                            \
+    if (steps[0] == (first) && steps[1] == (second) && (arity < 3 || steps[2] == (third)) &&      \
+        steps[arity] == F) {                                                                      \
+        WITH(first, second, third, arity, expression)                                             \
+    }
+#define LOOP(name, arity, expression)                                                             \
+    CAD_CLONES static void loop_##name(char **args, const intptr_t *dims, const intptr_t *given,  \
+                                       void *data) {                                              \
+        enum { F = sizeof(float) };                                                               \
+        const intptr_t n = dims[0];                                                               \
+        const intptr_t *const steps = given;                                                      \
+        (void)data;                                                                               \
+        STEPS(F, F, F, arity, expression)                                                         \
+        STEPS(F, 0, F, arity, expression)                                                         \
+        if (arity == 3) {                                                                         \
+            STEPS(F, F, 0, arity, expression)                                                     \
+            STEPS(F, 0, 0, arity, expression)                                                     \
+        }                                                                                         \
+        ALL(arity, expression)                                                                    \
+    }
+LOOP(amul, 2, amul(X, Y))
+LOOP(less, 2, X < Y ? 1.0f : 0.0f)
+LOOP(less_equal, 2, X <= Y ? 1.0f : 0.0f)
+LOOP(equal, 2, X == Y ? 1.0f : 0.0f)
+LOOP(not_equal, 2, X != Y ? 1.0f : 0.0f)
+LOOP(where, 3, chosen(X, Y, Z))
+#undef LOOP
+#undef STEPS
+#undef WITH
+#undef ALL
+#undef OUT
+#undef X
+#undef Y
+#undef Z
+
+static CadLoopFunction float_loop(CadOp op, void **data) {
+    *data = loops[op].data;
+    switch (op) {
+    case CAD_OP_amul:
+        return loop_amul;
+    case CAD_OP_less:
+        return loop_less;
+    case CAD_OP_less_equal:
+        return loop_less_equal;
+    case CAD_OP_equal:
+        return loop_equal;
+    case CAD_OP_not_equal:
+        return loop_not_equal;
+    case CAD_OP_where:
+        return loop_where;
+    default:
+        return loops[op].function;
+    }
+}
+
+int cad_knows_floats(CadOp op) {
+    void *data;
+    return float_loop(op, &data) != NULL;
+}
+
+void cad_float_strip_value(CadOp op, CadFloatStrip out, CadFloatStrip x, CadFloatStrip y,
+                           CadFloatStrip z, size_t n) {
+    enum { BYTES = sizeof(float) };
+    const int arity = cad_op_info[op].arity;
+    const CadFloatStrip strips[4] = {x, arity > 1 ? y : out, arity > 2 ? z : out, out};
+    char *args[4];
+    intptr_t steps[4];
+    for (int k = 0; k <= arity; k++) {
+        args[k] = (char *)strips[k].data;
+        steps[k] = strips[k].step * BYTES;
+    }
+    const intptr_t length = (intptr_t)n;
+    void *data;
+    float_loop(op, &data)(args, &length, steps, data);
+}
+
 /* --- sums --- */
 
 void cad_strip_sum_single(double *out, CadStrip x, size_t n, float *room) {

@@ -32,6 +32,17 @@ void cad_strip_add_single(CadStrip to, CadStrip x, size_t n);
 void cad_multiply_matrices_single(CadMatrix product, CadMatrix a, CadMatrix b, int store, size_t m,
                                   size_t n, size_t p, double *room);
 
+/* Some floats, `step` apart; step 0 is one number for all. */
+typedef struct CadFloatStrip {
+    float *data;
+    ptrdiff_t step;
+} CadFloatStrip;
+
+/* Whether there is a loop over floats for an operation; out[i] = op(x[i], y[i], z[i]) by it. */
+int cad_knows_floats(CadOp op);
+void cad_float_strip_value(CadOp op, CadFloatStrip out, CadFloatStrip x, CadFloatStrip y,
+                           CadFloatStrip z, size_t n);
+
 /* A matrix of floats; steps in numbers. */
 typedef struct CadFloats {
     float *data;

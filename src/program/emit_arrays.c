@@ -64,9 +64,9 @@ static void choose_axes(CadPlan *plan, CadStepKind kind, CadOp op) {
     }
 }
 
-static int64_t place_in_floats(const CadMaker *m, CadId id) {
-    const uint32_t i = cad_graph_record_of(m->graph, id);
-    return m->floats[i] + (int64_t)(id - m->graph->records[i].of.array.first);
+static int32_t place_in_floats(const CadMaker *m, CadId id) {
+    const uint32_t i = resolve(m, &id);
+    return m->floats[i] + (int32_t)(id - cad_graph_first(m->graph, i));
 }
 
 /* An instruction with the plan of an array, over places. */
@@ -88,7 +88,7 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
     }
     const int is_even = instruction.kind == CAD_ROWS ||
                         (instruction.kind == CAD_TERMS && cad_entry_kinds[record->op].core == 0);
-    if (m->graph->optimize && is_even) {
+    if (m->graph->optimize && is_even && !are_in_floats) {
         choose_axes(copy, (CadStepKind)instruction.kind, (CadOp)record->op);
     }
     program->n_plan_words += copy->words;
@@ -100,6 +100,7 @@ static void emit_plan(CadMaker *m, const CadRecord *record, CadInstruction instr
 
 /* A row over one axis, or over several that can be gone through as one. */
 static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
+    const int are_in_floats = m->floats[record - m->graph->records] != NOWHERE;
     CadPlan *plan = cad_graph_plan(m->graph, record);
     if (plan->ndim > 1) {
         return 0;
@@ -107,7 +108,8 @@ static int emit_simple_row(CadMaker *m, const CadRecord *record, int32_t out) {
     CadPlaces x[3] = {{0, 0}, {0, 0}, {0, 0}};
     for (int k = 1; k < plan->n_views; k++) {
         const int64_t *view = cad_plan_view(plan, k);
-        x[k - 1] = (CadPlaces){cad_maker_place_of(m, (CadId)view[0]),
+        const CadId id = (CadId)view[0];
+        x[k - 1] = (CadPlaces){are_in_floats ? place_in_floats(m, id) : cad_maker_place_of(m, id),
                                plan->ndim > 0 ? (int32_t)view[1] : 0};
     }
     const int64_t *own = cad_plan_view(plan, 0);
@@ -202,6 +204,20 @@ static void emit_pack(CadMaker *m, size_t listed, size_t size, int32_t out) {
     m->program->n_lists = listed;
 }
 
+static void emit_floats(CadMaker *m, const CadRecord *record, int32_t out) {
+    const uint8_t floats = CAD_TO_FLOATS | CAD_FROM_FLOATS;
+    const int is_product = cad_op_is_kind((CadOp)record->op);
+    if (is_product || !emit_simple_row(m, record, out)) {
+        emit_plan(m, record,
+                  (CadInstruction){.kind = is_product ? CAD_TERMS : CAD_ROWS,
+                                   .floats = floats & 3,
+                                   .op = (uint16_t)op_of(record),
+                                   .n = is_product ? record->of.array.size : 0,
+                                   .out = out,
+                                   .y = is_product});
+    }
+}
+
 void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     const CadRecord *record = &m->graph->records[i];
     const uint32_t level = m->level[i], size = record->of.array.size;
@@ -219,14 +235,11 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
             return;
         }
     }
-    if (cad_maker_place_floats(m, i)) {
-        emit_plan(m, record,
-                  (CadInstruction){.kind = CAD_TERMS,
-                                   .floats = CAD_TO_FLOATS | CAD_FROM_FLOATS,
-                                   .op = record->op,
-                                   .n = size,
-                                   .out = m->floats[i],
-                                   .y = 1});
+    const CadAsFloats as_floats = cad_maker_place_floats(m, i);
+    if (as_floats == CAD_COMPUTED_AS_FLOATS) {
+        emit_floats(m, record, m->floats[i]);
+    }
+    if (as_floats != CAD_NOT_FLOATS) {
         return;
     }
     const int in_place = takes_over(m, record, level, &former);

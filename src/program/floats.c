@@ -1,7 +1,7 @@
-/* Arrays as floats, half the size: what products of matrices in single precision read and write,
- * unless that is small, and large inputs that are floats. Everything else is computed of doubles,
- * which are brought from there, or rounded to there, by instructions of their own: these go tile
- * by tile with those around them. */
+/* Arrays as floats, half the size: what rows and products of matrices in single precision read and
+ * write, unless that is small, and large inputs that are floats. Everything else is computed of
+ * doubles, which are brought from there, or rounded to there, by instructions of their own: these
+ * go tile by tile with those around them. */
 #include "kernels/single.h"
 #include "program/maker.h"
 
@@ -24,9 +24,8 @@ static void fix(CadMaker *m, int32_t place) {
 }
 
 /* Constants are rounded here and now. Two of them are as long as a double. */
-static int32_t take_constants(CadMaker *m, const CadRecord *record) {
-    const size_t size = record->of.array.size, n = (size + 1) / 2;
-    const double *const values = m->graph->constants + cad_graph_array(m->graph, record)->list;
+static int32_t take_constants(CadMaker *m, const double *values, size_t size) {
+    const size_t n = (size + 1) / 2;
     if (m->program->n_constants + n > CAD_MOST_FLOAT_PLACES) {
         return NOWHERE;
     }
@@ -75,17 +74,23 @@ uint32_t cad_maker_group_of(const CadMaker *m, CadId id) {
     return is_constant_number(m, i) ? CONSTANT_GROUP : m->group[i];
 }
 
-/* --- products of floats --- */
+/* --- what is computed of floats --- */
 
 /* Where an array stands as floats; NOWHERE if there is no room for it. */
 static int32_t floats_of(CadMaker *m, uint32_t i) {
     const CadRecord *const record = &m->graph->records[i];
-    const size_t size = record->of.array.size;
     if (m->floats[i] != NOWHERE) {
         return m->floats[i];
     }
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        const double value = cad_record_value(record);
+        m->floats[i] = take_constants(m, &value, 1);
+        return m->floats[i];
+    }
+    const size_t size = record->of.array.size;
     if (record->kind == CAD_RECORD_CONSTANTS) {
-        m->floats[i] = take_constants(m, record);
+        const size_t list = cad_graph_array(m->graph, record)->list;
+        m->floats[i] = take_constants(m, m->graph->constants + list, size);
         return m->floats[i];
     }
     const CadPlaces x[3] = {{cad_maker_place_of(m, record->of.array.first), 1}};
@@ -114,11 +119,7 @@ int32_t cad_maker_take_input(CadMaker *m, uint32_t i) {
 }
 
 /* Whether each number takes part in several products, and the matrices are not small. */
-static int is_worth_it(const CadMaker *m, const CadRecord *record) {
-    if (record->op != CAD_OP_MATMUL_SINGLE || !m->stores_floats) {
-        return 0;
-    }
-    CadPlan *const plan = cad_graph_plan(m->graph, record);
+static int is_large_product(CadPlan *plan) {
     const int64_t *const core = cad_plan_shape(plan) + plan->ndim - 3;
     int is_large = 1;
     for (int k = 0; k < 3; k++) {
@@ -127,18 +128,122 @@ static int is_worth_it(const CadMaker *m, const CadRecord *record) {
     return is_large;
 }
 
-int cad_maker_place_floats(CadMaker *m, uint32_t i) {
+/* Operations of which the result is one of the operands, or a small integer. */
+static int is_exact(CadOp op) {
+    switch (op) {
+    case CAD_OP_positive:
+    case CAD_OP_negative:
+    case CAD_OP_absolute:
+    case CAD_OP_sign:
+    case CAD_OP_where:
+    case CAD_OP_maximum:
+    case CAD_OP_minimum:
+        return 1;
+    default:
+        return cad_op_compares(op);
+    }
+}
+
+static int is_float(double x) {
+    return (double)(float)x == x || x != x;
+}
+
+/* Whether the numbers of an operand are floats; it is no single number that is computed. */
+static int has_floats(const CadMaker *m, uint32_t i) {
     const CadRecord *const record = &m->graph->records[i];
-    if (!is_worth_it(m, record)) {
+    if (record->kind == CAD_RECORD_CONSTANT) {
+        return is_float(cad_record_value(record));
+    }
+    if (!is_array(m, i) || m->floats[i] != NOWHERE) {
+        return m->floats[i] != NOWHERE;
+    }
+    const size_t size = record->of.array.size;
+    if (record->kind == CAD_RECORD_CONSTANTS) {
+        const double *const x = m->graph->constants + cad_graph_array(m->graph, record)->list;
+        size_t n = 0;
+        while (n < size && is_float(x[n])) {
+            n++;
+        }
+        return n == size;
+    }
+    return size >= LEAST_FLOATS &&
+           ((record->kind == CAD_RECORD_MAP && record->op == CAD_OP_single) ||
+            cad_graph_has_floats(m->graph, record));
+}
+
+/* Whether a row of the table gives floats of floats, along axes that are not short. */
+static int is_row_of_floats(const CadMaker *m, uint32_t i, CadPlan *plan) {
+    const CadRecord *const record = &m->graph->records[i];
+    const CadOp op = (CadOp)record->op;
+    int n_arrays = 0;
+    if (!cad_op_is_row(op) || !cad_knows_floats(op) || record->of.array.size < LEAST_FLOATS ||
+        !(m->is_rounded[i] || is_exact(op)) ||
+        (plan->ndim > 1 && cad_plan_shape(plan)[plan->ndim - 1] < LEAST_FLOATS / 2)) {
         return 0;
     }
-    CadPlan *const plan = cad_graph_plan(m->graph, record);
     for (int k = 1; k < plan->n_views; k++) {
-        const uint32_t operand = cad_graph_record_of(m->graph, (CadId)cad_plan_view(plan, k)[0]);
-        if (!is_array(m, operand) || floats_of(m, operand) == NOWHERE) {
+        const uint32_t operand = record_of(m, (CadId)cad_plan_view(plan, k)[0]);
+        if (!has_floats(m, operand)) {
             return 0;
+        }
+        n_arrays += is_array(m, operand) && m->floats[operand] != NOWHERE;
+    }
+    return m->is_rounded[i] || n_arrays > 0;
+}
+
+/* Whether a row reads all of an array as it stands; which one. */
+static int reads_whole(const CadMaker *m, const CadRecord *record, uint32_t *array) {
+    CadPlan *const plan = cad_graph_plan(m->graph, record);
+    const int64_t *const own = cad_plan_view(plan, 0), *const from = cad_plan_view(plan, 1);
+    *array = cad_graph_record_of(m->graph, (CadId)from[0]);
+    const CadRecord *const of = &m->graph->records[*array];
+    int is_whole = cad_record_is_array(of) && own[0] == 0 &&
+                   of->of.array.first == (CadId)from[0] &&
+                   of->of.array.size == record->of.array.size;
+    for (int axis = 1; axis <= plan->ndim; axis++) {
+        is_whole &= own[axis] == from[axis];
+    }
+    return is_whole;
+}
+
+static int is_rounding(const CadMaker *m, uint32_t i) {
+    const CadRecord *const record = &m->graph->records[i];
+    return record->kind == CAD_RECORD_MAP && record->op == CAD_OP_single && m->uses[i] > 0;
+}
+
+void cad_maker_find_rounded(CadMaker *m) {
+    memset(m->is_rounded, 0, m->graph->n_records);
+    for (uint32_t i = 0; i < m->graph->n_records && m->stores_floats; i++) {
+        uint32_t array;
+        if (is_rounding(m, i) && reads_whole(m, &m->graph->records[i], &array) &&
+            m->uses[array] == 1) {
+            m->is_rounded[array] = 1;
+        }
+    }
+}
+
+CadAsFloats cad_maker_place_floats(CadMaker *m, uint32_t i) {
+    const CadRecord *const record = &m->graph->records[i];
+    uint32_t array;
+    if (!m->stores_floats || record->kind != CAD_RECORD_MAP) {
+        return CAD_NOT_FLOATS;
+    }
+    if (is_rounding(m, i) && reads_whole(m, record, &array) && m->floats[array] != NOWHERE) {
+        m->floats[i] = m->floats[array];
+        return CAD_THERE_AS_FLOATS;
+    }
+    CadPlan *const plan = cad_graph_plan(m->graph, record);
+    if (record->op == CAD_OP_MATMUL_SINGLE ? !is_large_product(plan)
+                                           : !is_row_of_floats(m, i, plan)) {
+        return CAD_NOT_FLOATS;
+    }
+    for (int k = 1; k < plan->n_views; k++) {
+        const uint32_t operand = record_of(m, (CadId)cad_plan_view(plan, k)[0]);
+        const int is_constant = is_constant_number(m, operand);
+        if ((!is_array(m, operand) && !is_constant) || floats_of(m, operand) == NOWHERE) {
+            return CAD_NOT_FLOATS;
         }
     }
     m->floats[i] = take_floats(m, record->of.array.size);
-    return m->floats[i] != NOWHERE;
+    return m->floats[i] != NOWHERE ? CAD_COMPUTED_AS_FLOATS : CAD_NOT_FLOATS;
 }

@@ -37,6 +37,7 @@ static void take_buffers(CadMaker *m) {
     m->group = cad_memory_take(&m->memory, n, sizeof *m->group);
     m->place = cad_memory_take(&m->memory, n, sizeof *m->place);
     m->floats = cad_memory_take(&m->memory, n, sizeof *m->floats);
+    m->is_rounded = cad_memory_take(&m->memory, n, sizeof *m->is_rounded);
     m->check_level = cad_memory_take(&m->memory, m->graph->n_guards, sizeof *m->check_level);
     if (m->program == NULL || m->memory.status != CAD_OK) {
         fail(m);
@@ -88,6 +89,7 @@ static void find_order(CadMaker *m, CadLevels levels) {
     m->boundary = m->use == CAD_ALONG_DIRECTIONS ? (int32_t)m->program->n_shared : INT32_MIN;
     find_ends(m);
     cad_maker_find_wanted(m);
+    cad_maker_find_rounded(m);
     if (m->use == CAD_AT_A_POINT) {
         cad_maker_refer_to_inputs(m);
     }

@@ -76,7 +76,8 @@ typedef struct CadMaker {
     uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
     int32_t *place;
-    int32_t *floats; /* where an array stands as floats, from FAR on */
+    int32_t *floats;     /* where an array stands as floats, from FAR on */
+    uint8_t *is_rounded; /* whether nothing but its rounding is read */
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
@@ -244,9 +245,17 @@ void cad_maker_sort_constants(CadMaker *m);
 int32_t cad_maker_place_of(CadMaker *m, CadId id);
 uint32_t cad_maker_group_of(const CadMaker *m, CadId id);
 
-/* The place of the product i as floats, if its operands stand as such; 0 if it is none of those
- * products. */
-int cad_maker_place_floats(CadMaker *m, uint32_t i);
+/* Among the wanted arrays, those of which nothing but what they are rounded to is read. */
+void cad_maker_find_rounded(CadMaker *m);
+
+/* Whether an array is computed as floats, of floats: then that is its place. Or is there as floats
+ * already, as what it rounds is. */
+typedef enum CadAsFloats {
+    CAD_NOT_FLOATS,
+    CAD_COMPUTED_AS_FLOATS,
+    CAD_THERE_AS_FLOATS
+} CadAsFloats;
+CadAsFloats cad_maker_place_floats(CadMaker *m, uint32_t i);
 
 /* Have an input be floats that are referred to: answers where they stand if they are copied, or -1
  * if it is doubles. */

@@ -28,10 +28,10 @@ typedef enum CadStepKind {
                     `x` in each part */
 } CadStepKind;
 
-/* Some arrays stand as floats, two in a place: those of a program for one point, between products
- * of matrices in single precision. The floats from place p on are named CAD_FLOATS + 2 p, and so
- * on. A vector that rounds doubles to floats, or makes doubles of them, and a product of which
- * all views are floats are the only instructions that know of them. */
+/* Some arrays stand as floats, two in a place: those of a program for one point that are in single
+ * precision. The floats from place p on are named CAD_FLOATS + 2 p, and so on. Vectors, rows and
+ * products know of them whose views are all floats; and vectors that round doubles to floats, or
+ * make doubles of them. */
 enum { CAD_FLOATS = 3 << 29, CAD_LEAST_FLOAT = 1 << 30, CAD_MOST_FLOAT_PLACES = 1 << 28 };
 enum { CAD_TO_FLOATS = 1, CAD_FROM_FLOATS = 2 };
 
@@ -134,9 +134,14 @@ typedef struct CadProgram {
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
 } CadProgram;
 
+/* Where a place is among those of doubles. */
+static inline int64_t cad_place_of_double(int64_t place) {
+    return place >= CAD_LEAST_FLOAT ? (place - CAD_FLOATS) / 2 : place;
+}
+
 /* Whether a place is none of those that each turn of a loop over tiles writes anew. */
 static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
-    return place < (int64_t)program->n_whole || place >= CAD_LEAST_FLOAT;
+    return cad_place_of_double(place) < (int64_t)program->n_whole;
 }
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At

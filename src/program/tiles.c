@@ -663,7 +663,8 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
                 const size_t which = cad_maker_far_block(t->m, t->accesses[k].low);
                 Block *const block = &t->blocks[which];
                 if (has_tile(block) && block->first == at && block->room == 0) {
-                    const int64_t room = block->row * group->together;
+                    const int64_t numbers = block->row * group->together;
+                    const int64_t room = t->m->far[which].is_float ? (numbers + 1) / 2 : numbers;
                     block->room = (uint32_t)((room + LINE - 1) / LINE * LINE);
                     put(t, shelf, which);
                 }
@@ -946,7 +947,7 @@ static void take_tiler_buffers(Tiler *t) {
         return;
     }
     for (size_t k = 0; k < m->n_far; k++) {
-        t->blocks[k] = (Block){.is_whole = m->far[k].is_float};
+        t->blocks[k] = (Block){.is_whole = m->far[k].is_fixed};
     }
     for (size_t k = 0; k < n; k++) {
         t->order[k] = (uint32_t)k;

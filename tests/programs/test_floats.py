@@ -263,3 +263,90 @@ def test_arrays_take_less_memory() -> None:
         (trace,) = program.stats()["traces"]
         sizes += [code["nbytes"] for code in trace["programs"].values()]
     assert sizes[0] < 0.8 * sizes[1]
+
+
+# --- element by element --------------------------------------------------------------------------
+
+LONG = 5000  # more than a block of places
+
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "chain": lambda x, y: cnp.tanh(x) * cnp.exp(-x * x) + cnp.sin(x * y),
+    "quotients": lambda x, y: x / (1.0 + y * y) - cnp.sqrt(cnp.abs(x) + 0.1) * 3.0,
+    "choices": lambda x, y: cnp.where(x > y, cnp.maximum(x, 0.3), cnp.minimum(y, x * x)),
+    "constants": lambda x, y: 0.1 * x + y * np.float32(0.3) - cnp.log(1.1 + x * x),
+    "arcsine": lambda x, y: cnp.arcsin(cnp.tanh(x)) + cnp.arctan2(x, y),
+    "special": lambda x, y: cadiff.expit(x) * cadiff.softplus(y) + cadiff.erf(x),
+    "powers": lambda x, y: (x * x + 0.5) ** 1.5 + cnp.abs(y) ** 0.3,
+    "parts": lambda x, y: x[::2] * y[1::2] + cnp.flip(x)[: LONG // 2],
+    "running sums": lambda x, y: cnp.cumsum(x * 0.01) * y,
+    "in both precisions": lambda x, y: (x * y).astype(np.float64) * 0.1 + x * x,
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+@pytest.mark.parametrize("size", [64, LONG])
+def test_elementwise(name: str, size: int) -> None:
+    f = ELEMENTWISE[name]
+    x, y = draw(size), draw(size)
+    if name == "parts" and size < LONG:
+        return
+    if name == "in both precisions":
+        program = cadiff.compile(lambda x, y: cnp.sum(f(x, y)))
+        assert program(x, y).__class__ is float
+        check_close(program.grad(x, y), cadiff.grad(lambda x, y: cnp.sum(f(x, y)))(x, y))
+        return
+    check(lambda x, y: cnp.sum(f(x, y)) / size, x, y)
+    program = cadiff.compile(f)
+    wanted = f(x, y)
+    assert program(x, y).dtype == wanted.dtype == SINGLE
+    places = 40 if name == "running sums" else 4  # which are rounded where they end
+    for found in (program(x, y), program(x, y)):
+        npt.assert_allclose(found, wanted, rtol=places * 2.0**-23, atol=places * 2.0**-24)
+
+
+def test_columns_and_rows() -> None:
+    def f(x: Any, row: Any, column: Any) -> Any:
+        hidden = cnp.maximum(x * row + column, 0.1 * x)
+        return cnp.sum(cnp.exp(-hidden) - cnp.mean(hidden, axis=1, keepdims=True))
+
+    check(f, draw(60, 100), draw(100), draw(60, 1))
+    check(f, draw(900, 3), draw(3), draw(900, 1))
+
+
+def test_derivatives_keep_their_digits() -> None:
+    x = np.linspace(-0.99999, 0.99999, LONG).astype(SINGLE)
+    program = cadiff.compile(lambda x: cnp.sum(cnp.arcsin(x) + cnp.arctanh(x)))
+    wide = x.astype(float)
+    slopes = 1.0 / np.sqrt((1.0 - wide) * (1.0 + wide)) + 1.0 / ((1.0 - wide) * (1.0 + wide))
+    npt.assert_allclose(program.grad(x), slopes, rtol=3e-7)
+
+
+def test_elements_at_the_edges() -> None:
+    x = np.resize(np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 3e38, 1.0], SINGLE), LONG)
+    y = np.resize(np.array([0.0, 1.0, np.inf, 2.0, -np.inf, np.nan, 3e38], SINGLE), LONG)
+    with np.errstate(all="ignore"):
+        for f in (
+            lambda x, y: x * y,
+            cnp.maximum,
+            lambda x, y: cnp.where(x > 0.0, x, y),
+            lambda x, y: cnp.exp(x) + y,
+        ):
+            program = cadiff.compile(f)
+            npt.assert_array_equal(program(x, y), f(x, y))
+            total = cadiff.compile(lambda x, y, f=f: cnp.sum(f(x, y)))
+            for got, wanted in zip(
+                total.grad(x, y, argnums=(0, 1)),
+                cadiff.grad(lambda x, y, f=f: cnp.sum(f(x, y)), argnums=(0, 1))(x, y),
+                strict=True,
+            ):
+                npt.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_second_derivatives() -> None:
+    x = draw(LONG)
+
+    def f(x: Any) -> Any:
+        return cnp.sum(cnp.sin(x) * x[::-1] ** 2)
+
+    v = draw(LONG)
+    check_close(cadiff.compile(f).hvp(x, v), cadiff.hvp(f)(x.astype(float), v.astype(float)))
