@@ -3,7 +3,7 @@
 #include "arrays/terms.h"
 #include "kernels/single.h"
 #include "kernels/whole.h"
-#include "program/program.h"
+#include "program/running.h"
 #include "table/ops.h"
 
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
@@ -128,49 +128,9 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef Z
 #undef ROW
 
-/* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
- * each has the others for itself. Of tiles, from place `n_whole` on, each thread has its own. */
-typedef struct Places {
-    double *shared, *own, *tiles;
-    int32_t n_shared, n_whole;
-    const CadReferred *referred;
-    size_t n_referred;
-} Places;
-
 static Places places_of_point(const CadProgram *program, double *at) {
     return (Places){
         at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
-}
-
-/* Inputs and results that are referred to have a base of their own. */
-static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
-    for (size_t k = 0; k < places->n_referred; k++) {
-        const int64_t inner = place - places->referred[k].place;
-        if (inner >= 0 && inner < places->referred[k].size && places->referred[k].floats < 0) {
-            return (double *)cad_program_referent(places->own, places->referred[k]) -
-                   places->referred[k].place;
-        }
-    }
-    return places->own;
-}
-
-/* Where place 0 would be. */
-static CAD_INLINE double *base_of(const Places *places, int64_t place) {
-    if (place >= places->n_whole) {
-        return places->tiles;
-    }
-    if (places->n_referred > 0) {
-        return base_elsewhere(places, place);
-    }
-    return place < places->n_shared ? places->shared : places->own;
-}
-
-static CAD_INLINE double *numbers_at(const Places *places, int32_t place) {
-    return base_of(places, place) + place;
-}
-
-static CAD_INLINE CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
-    return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
 }
 
 /* By which loops an instruction has its values. */
@@ -188,11 +148,6 @@ static double seconds_since(const Stopwatch *watch, double begun) {
     const double seconds = watch->now() - begun - watch->cost;
     return seconds > 0.0 ? seconds : 0.0;
 }
-
-/* One of the turns of tiles: of them all, and of the parts that they are divided into. */
-typedef struct Turn {
-    size_t number, part;
-} Turn;
 
 static const Turn once = {0, 0};
 
@@ -398,120 +353,10 @@ static const CadNative *native_of(const CadProgram *program, const CadInstructio
 
 /* --- tile by tile --- */
 
-static float *floats_at(const Places *places, int64_t place) {
-    if (cad_place_of_double(place) >= places->n_whole) {
-        return (float *)places->tiles + (place - CAD_FLOATS);
-    }
-    for (size_t k = 0; k < places->n_referred; k++) {
-        const CadReferred referred = places->referred[k];
-        const int64_t inner = place - (CAD_FLOATS + 2 * (int64_t)referred.floats);
-        if (referred.floats >= 0 && inner >= 0 && inner < referred.size) {
-            return (float *)cad_program_referent(places->own, referred) + inner;
-        }
-    }
-    return (float *)places->own + (place - CAD_FLOATS);
-}
-
-/* A view of floats, at the beginning of a turn. */
-static float *floats_of_view(const Places *places, CadPlan *plan, int view, Turn turn) {
-    return floats_at(places, cad_plan_view(plan, view)[0]) +
-           (turn.number > 0 ? cad_plan_extra(plan)[view] * (int64_t)turn.number : 0);
-}
-
-/* A walk over views of floats: where they are is counted from their beginnings. */
-static void start_walk_over_floats(Walk *walk, const Places *places, CadPlan *plan, int kept,
-                                   Turn turn, float *floats[4]) {
-    start_walk_in(walk, NULL, plan, kept);
-    for (int k = 0; k < plan->n_views; k++) {
-        floats[k] = floats_of_view(places, plan, k, turn);
-        walk->at[k] = 0;
-    }
-}
-
-static CadFloats floats_in(const Walk *walk, float *const *floats, int view, int row, int column) {
-    const int64_t *const strides = cad_plan_view(walk->plan, view) + 1 + walk->axes;
-    return (CadFloats){floats[view] + walk->at[view], (ptrdiff_t)strides[row],
-                       (ptrdiff_t)strides[column]};
-}
-
-static void multiply_floats(CadPlan *plan, const Places *places, Turn turn) {
-    Walk walk;
-    float *floats[4];
-    start_walk_over_floats(&walk, places, plan, 3, turn, floats);
-    const int64_t *const core = cad_plan_shape(plan) + walk.axes;
-    do {
-        cad_multiply_floats(floats_in(&walk, floats, 0, 0, 2), floats_in(&walk, floats, 1, 0, 1),
-                            floats_in(&walk, floats, 2, 1, 2), (size_t)core[0], (size_t)core[1],
-                            (size_t)core[2]);
-    } while (advance(&walk));
-}
-
-static void compute_rows_of_floats(const CadInstruction *i, CadPlan *plan, const Places *places,
-                                   Turn turn) {
-    Walk walk;
-    float *floats[4];
-    const int arity = plan->n_views - 1;
-    start_walk_over_floats(&walk, places, plan, 1, turn, floats);
-    do {
-        CadFloatStrip x[4];
-        for (int k = 0; k < 4; k++) {
-            const int view = k < plan->n_views ? k : 1;
-            x[k] = (CadFloatStrip){floats[view] + walk.at[view], (ptrdiff_t)walk.step[view]};
-        }
-        cad_float_strip_value((CadOp)i->op, x[0], x[1], x[arity > 1 ? 2 : 1], x[arity > 2 ? 3 : 1],
-                              walk.n);
-    } while (advance(&walk));
-}
-
-/* What an operand of `n` floats a turn reads in one of them. */
-static CadFloatStrip floats_in_turn(const CadProgram *program, const Places *places, int32_t place,
-                                    int32_t step, uint32_t n, Turn turn) {
-    const ptrdiff_t by = (ptrdiff_t)step * (ptrdiff_t)n * (ptrdiff_t)turn.number;
-    return (CadFloatStrip){floats_at(places, place) + (cad_program_keeps(program, place) ? by : 0),
-                           step};
-}
-
-static void compute_floats(const CadProgram *program, const CadInstruction *i,
-                           const Places *places, Turn turn) {
-    const int arity = cad_op_info[i->op].arity;
-    const CadFloatStrip x = floats_in_turn(program, places, i->x, i->sx, i->n, turn);
-    const CadFloatStrip y =
-        arity > 1 ? floats_in_turn(program, places, i->y, i->sy, i->n, turn) : x;
-    const CadFloatStrip z =
-        arity > 2 ? floats_in_turn(program, places, i->z, i->sz, i->n, turn) : x;
-    cad_float_strip_value((CadOp)i->op, floats_in_turn(program, places, i->out, 1, i->n, turn), x,
-                          y, z, i->n);
-}
-
-/* What an operand of `n` numbers a turn reads in one of them. */
-static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places *places,
-                                         int32_t place, int32_t step, uint32_t n, size_t turn) {
-    return strip(places, place, step,
-                 turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
-}
-
-/* Instructions that know of floats. */
-static void run_floats(const CadProgram *program, const CadInstruction *i, const Places *places,
-                       Turn turn) {
-    if (i->kind == CAD_TERMS) {
-        multiply_floats((CadPlan *)(program->plans + i->x), places, turn);
-    } else if (i->kind == CAD_ROWS) {
-        compute_rows_of_floats(i, (CadPlan *)(program->plans + i->x), places, turn);
-    } else if (i->floats == CAD_TO_FLOATS) {
-        cad_narrow_row(floats_in_turn(program, places, i->out, 1, i->n, turn).data,
-                       strip_in_turn(program, places, i->x, 1, i->n, turn.number).data, i->n);
-    } else if (i->floats == CAD_FROM_FLOATS) {
-        cad_widen_row(strip_in_turn(program, places, i->out, 1, i->n, turn.number).data,
-                      floats_in_turn(program, places, i->x, 1, i->n, turn).data, i->n);
-    } else {
-        compute_floats(program, i, places, turn);
-    }
-}
-
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
                                 const Places *places, Turn turn) {
     if (i->floats != 0) {
-        run_floats(program, i, places, turn);
+        cad_run_floats(program, i, places, turn);
         return;
     }
     const CadStrip out = strip_in_turn(program, places, i->out, 1, i->n, turn.number);

@@ -101,8 +101,8 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
         [
             {"native"},
             {"program"},
-            {"maker"},
-            {"chains"},
+            {"maker", "running"},
+            {"chains", "run_floats"},
             {
                 "wanted",
                 "levels",

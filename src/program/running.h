@@ -1,0 +1,82 @@
+/* Where the numbers of an instruction are while a program runs: what run.c shares with the files
+ * that carry instructions out. */
+#ifndef CAD_PROGRAM_RUNNING_H
+#define CAD_PROGRAM_RUNNING_H
+
+#include "arrays/walk.h"
+#include "program/program.h"
+
+/* Where places are. Constants and the first `n_shared` places may be those of many lanes, of which
+ * each has the others for itself. Of tiles, from place `n_whole` on, each thread has its own. */
+typedef struct Places {
+    double *shared, *own, *tiles;
+    int32_t n_shared, n_whole;
+    const CadReferred *referred;
+    size_t n_referred;
+} Places;
+
+/* Inputs and results that are referred to have a base of their own. */
+static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
+    for (size_t k = 0; k < places->n_referred; k++) {
+        const int64_t inner = place - places->referred[k].place;
+        if (inner >= 0 && inner < places->referred[k].size && places->referred[k].floats < 0) {
+            return (double *)cad_program_referent(places->own, places->referred[k]) -
+                   places->referred[k].place;
+        }
+    }
+    return places->own;
+}
+
+/* Where place 0 would be. */
+static CAD_INLINE double *base_of(const Places *places, int64_t place) {
+    if (place >= places->n_whole) {
+        return places->tiles;
+    }
+    if (places->n_referred > 0) {
+        return base_elsewhere(places, place);
+    }
+    return place < places->n_shared ? places->shared : places->own;
+}
+
+static CAD_INLINE double *numbers_at(const Places *places, int32_t place) {
+    return base_of(places, place) + place;
+}
+
+static CAD_INLINE CadStrip strip(const Places *places, int32_t place, int32_t step, size_t first) {
+    return (CadStrip){base_of(places, place) + place + (ptrdiff_t)step * (ptrdiff_t)first, step};
+}
+
+/* The floats from a place on. */
+static inline float *floats_at(const Places *places, int64_t place) {
+    if (cad_place_of_double(place) >= places->n_whole) {
+        return (float *)places->tiles + (place - CAD_FLOATS);
+    }
+    for (size_t k = 0; k < places->n_referred; k++) {
+        const CadReferred referred = places->referred[k];
+        const int64_t inner = place - (CAD_FLOATS + 2 * (int64_t)referred.floats);
+        if (referred.floats >= 0 && inner >= 0 && inner < referred.size) {
+            return (float *)cad_program_referent(places->own, referred) + inner;
+        }
+    }
+    return (float *)places->own + (place - CAD_FLOATS);
+}
+
+/* One of the turns of tiles: of them all, and of the parts that they are divided into. */
+typedef struct Turn {
+    size_t number, part;
+} Turn;
+
+/* What an operand of `n` numbers a turn reads in one of them. */
+static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places *places,
+                                         int32_t place, int32_t step, uint32_t n, size_t turn) {
+    return strip(places, place, step,
+                 turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
+}
+
+/* --- run_floats.c --- */
+
+/* Carry out an instruction that knows of floats. */
+void cad_run_floats(const CadProgram *program, const CadInstruction *i, const Places *places,
+                    Turn turn);
+
+#endif
