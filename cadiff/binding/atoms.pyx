@@ -381,7 +381,7 @@ def numbers_array(list numbers, tuple shape):
     numbers = [cad_single(number) for number in numbers]
     cdef list singles = [cad_is_single(number) for number in numbers]
     if any(singles):  # with others they are of float64
-        made = numbers_array([cad_widened(number) for number in numbers], shape)
+        made = numbers_array([cad_widened(finalized(number)) for number in numbers], shape)
         return cad_narrowed(made) if all(singles) else made
     tag = highest_tag(numbers)
     if tag > 0:

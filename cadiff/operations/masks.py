@@ -263,7 +263,7 @@ class Mask(Operand, NDArrayOperatorsMixin):
         if args or kwargs or self.is_plain or self.size == 0 or self.dtype != bool:
             return self.read_values.any(axis, *args, **kwargs)
         found = self._plain.any(axis)
-        count = self._outcomes.sum(axis)
+        count = binding.widened(self._outcomes).sum(axis)
         if found.ndim == 0:
             binding.compare(count, 0.0, NOT_EQUAL, self._equality)
             return found

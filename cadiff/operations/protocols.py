@@ -147,7 +147,7 @@ def _applied(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     gives_ints = function in _WHOLE and plain.dtype.kind in "iu"
     if plain.dtype == np.float64 or (gives_ints and (is_wide or is_exact_count(plain))):
         with contextlib.suppress(TypeError, ValueError):  # not for numbers with derivatives
-            numbers = [as_floats(x) for x in replaced(args, "number")]
+            numbers = [binding.widened(as_floats(x)) for x in replaced(args, "number")]
             if not gives_ints:
                 return made_of(masks, plain, function(*numbers, **kwargs))
             compute = _divided(function) if function in DIVISIONS else function

@@ -79,7 +79,10 @@ def run_forward(
                     aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
                 )
             output = Output(out)
-            pairs = [binding.split_dual(atom, tag) for atom in output.atoms]
+            pairs = [
+                tuple(map(binding.finalized, binding.split_dual(atom, tag)))
+                for atom in output.atoms
+            ]
             report_doubts(chain.from_iterable(pairs))
         return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 

@@ -149,6 +149,9 @@ static CAD_INLINE float chosen(float condition, float x, float y) {
         (void)data;                                                                               \
         STEPS(F, F, F, arity, expression)                                                         \
         STEPS(F, 0, F, arity, expression)                                                         \
+        if (arity == 2) {                                                                         \
+            STEPS(0, F, F, arity, expression)                                                     \
+        }                                                                                         \
         if (arity == 3) {                                                                         \
             STEPS(F, F, 0, arity, expression)                                                     \
             STEPS(F, 0, 0, arity, expression)                                                     \

@@ -87,8 +87,10 @@ typedef struct CadReferred {
     uint32_t size;
     int32_t pointer; /* of an input one of the places behind all inputs */
     int32_t result;  /* of a result: it begins with this number of all results; else -1 */
-    int32_t floats;  /* of floats: the place of the first two, if they are copied; else -1 */
+    int32_t floats;  /* of floats: the place of the first two, if they are copied; else -1, or */
 } CadReferred;
+
+enum { CAD_REPEATED = -2 }; /* in `floats`: one number, which is repeated when results are read */
 
 /* Threads that help: each of `n` parts of some work is done once, by whomever, in whatever order.
  * A thread that helps brings room for `n_room` numbers; the one that asks has `own`. */

@@ -31,31 +31,32 @@ static size_t whole_array(const CadMaker *m, uint32_t i, const CadId *ids, size_
     return size;
 }
 
-/* Where roots stand: those that are all numbers of an array of floats, as floats. 0 if there is no
- * room. */
+enum { SHORT = 4 }; /* numbers in a row, from which on they are no longer listed one by one */
+
+/* Where roots stand: those that are all numbers of an array of floats, as floats, of which lists
+ * do not know. 0 if there is no room. */
 static int list_roots(CadMaker *m, size_t *begin) {
     if (!cad_maker_add_list(m, m->n_roots, begin)) {
         return 0;
     }
     for (size_t k = 0; k < m->n_roots;) {
         const uint32_t i = record_of(m, m->roots[k]);
-        const size_t size = m->place[i] == NOWHERE && m->floats[i] != NOWHERE
+        const size_t size = is_array(m, i) && m->place[i] == NOWHERE && m->floats[i] != NOWHERE
                                 ? whole_array(m, i, m->roots + k, m->n_roots - k)
                                 : 0;
-        for (size_t j = 0; j < size; j++) {
+        for (size_t j = 0; j < size && size >= SHORT; j++) {
             m->program->lists[*begin + k + j] = m->floats[i] + (int32_t)j;
         }
-        if (size == 0) {
+        if (size < SHORT) {
             m->program->lists[*begin + k] = cad_maker_place_of(m, m->roots[k]);
         }
-        k += size > 0 ? size : 1;
+        k += size < SHORT ? 1 : size;
     }
     return 1;
 }
 
 /* Stretches of results that stand evenly, and lists of what lies between. */
 void cad_maker_emit_results(CadMaker *m) {
-    enum { SHORT = 4 };
     const size_t n_roots = m->n_roots;
     size_t begin;
     if (!list_roots(m, &begin)) {

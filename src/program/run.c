@@ -479,23 +479,27 @@ static long failed_at_end(const CadProgram *program, const Places *places) {
     return program->compares_last ? failed_check(program->checks, program->n_checks, places) : -1;
 }
 
-/* Whether this result was written where it is wanted. */
-static int is_written(const Places *places, size_t result) {
+/* Where a result is wanted that is referred to, if that is no place; else NULL. */
+static double *wanted_at(const Places *places, size_t result) {
     for (size_t k = 0; k < places->n_referred; k++) {
         const CadReferred referred = places->referred[k];
         if (referred.result == (int64_t)result) {
-            return cad_program_referent(places->own, referred) !=
-                   cad_program_own(places->own, referred);
+            double *const at = (double *)cad_program_referent(places->own, referred);
+            return at != cad_program_own(places->own, referred) ? at : NULL;
         }
     }
-    return 0;
+    return NULL;
 }
 
 static void read_places(const CadProgram *program, const Places *places, double *results) {
     const double *const first = results;
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
-        if (s.step == 1 && is_written(places, (size_t)(results - first))) {
+        double *const wanted = s.listed ? NULL : wanted_at(places, (size_t)(results - first));
+        if (wanted != NULL && s.step == 0) {
+            cad_strip_add((CadStrip){wanted, 1}, strip(places, s.place, 0, 0), 1, s.n);
+        }
+        if (wanted != NULL) { /* and all else was written there */
             results += s.n;
             continue;
         }

@@ -19,7 +19,7 @@ typedef struct Places {
 static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
     for (size_t k = 0; k < places->n_referred; k++) {
         const int64_t inner = place - places->referred[k].place;
-        if (inner >= 0 && inner < places->referred[k].size && places->referred[k].floats < 0) {
+        if (inner >= 0 && inner < places->referred[k].size && places->referred[k].floats == -1) {
             return (double *)cad_program_referent(places->own, places->referred[k]) -
                    places->referred[k].place;
         }

@@ -686,6 +686,11 @@ static size_t block_of_result(const Tiler *t, CadStretch s) {
     return is_whole && !t->blocks[which].is_named && !m->far[which].is_fixed ? which : SIZE_MAX;
 }
 
+/* Whether a result is one number, many times. */
+static int is_repeated(const CadMaker *m, CadStretch s) {
+    return m->use == CAD_AT_A_POINT && !s.listed && s.step == 0 && s.n >= LONG_VECTOR;
+}
+
 /* Large results are written where they are wanted: no other block has their places. */
 static void refer_to_results(Tiler *t, Shelf *shelf) {
     enum { MOST = 8 };
@@ -695,8 +700,14 @@ static void refer_to_results(Tiler *t, Shelf *shelf) {
     for (size_t k = 0; k < program->n_outputs && n < MOST && first < INT32_MAX; k++) {
         const CadStretch s = program->outputs[k];
         const size_t which = block_of_result(t, s);
-        if (which != SIZE_MAX && shelf->end + s.n + 1 < FAR &&
+        if (is_repeated(m, s) && shelf->end + 1 < FAR &&
             GROW(program, referred, program->n_referred, 1)) {
+            const int32_t pointer = (int32_t)shelf->end++;
+            program->referred[program->n_referred++] =
+                (CadReferred){pointer, s.n, pointer, (int32_t)first, CAD_REPEATED};
+            n++;
+        } else if (which != SIZE_MAX && shelf->end + s.n + 1 < FAR &&
+                   GROW(program, referred, program->n_referred, 1)) {
             Block *const block = &t->blocks[which];
             const CadFarBlock far = m->far[which];
             block->to = (int32_t)shelf->end;
@@ -959,6 +970,9 @@ void cad_maker_plan_memory(CadMaker *m) {
     Tiler tiler = {.m = m, .program = program}, *const t = &tiler;
     program->n_places = program->n_whole = (size_t)m->n_places;
     if (m->n_far == 0) {
+        Shelf shelf = {.base = m->n_places, .end = m->n_places};
+        refer_to_results(t, &shelf);
+        program->n_places = program->n_whole = (size_t)shelf.end;
         return;
     }
     take_tiler_buffers(t);

@@ -350,3 +350,16 @@ def test_second_derivatives() -> None:
 
     v = draw(LONG)
     check_close(cadiff.compile(f).hvp(x, v), cadiff.hvp(f)(x.astype(float), v.astype(float)))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 70])
+def test_constants_that_are_results(rows: int) -> None:
+    def f(w: Any) -> Any:
+        v = cnp.array(np.arange(1.0, rows + 1.0, dtype=SINGLE)[:, None])
+        return v, w * v
+
+    program, w = cadiff.compile(f), draw(64)
+    for found in (program(w), program(w), program.jvp((w,), (w,))[0]):
+        for got, wanted in zip(found, f(w), strict=True):
+            assert got.dtype == SINGLE
+            npt.assert_array_equal(got, cadiff.value(wanted))

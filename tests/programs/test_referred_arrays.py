@@ -147,3 +147,23 @@ def test_an_input_that_a_step_calls_with_is_not_copied() -> None:
     (recorded,) = program._traces
     places = recorded.graph.value_code().parts()["n_places"]
     assert places == n + 2  # the result, and where the input stands
+
+
+@pytest.mark.parametrize("n", [*SIZES, 100_000])
+def test_one_number_for_all_elements(n: int) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return 3.0 * cnp.sum(x) - cnp.mean(y) + 2.0 * cnp.sum(y)
+
+    program = cadiff.compile(f)
+    former: list[Any] = []
+    for _ in range(4):
+        x, y = RNG.normal(size=(2, n))
+        value, gradients = program.value_and_grad(x, y, argnums=(0, 1))
+        npt.assert_allclose(value, f(x, y), rtol=1e-12)
+        npt.assert_array_equal(gradients[0], np.full(n, 3.0))
+        npt.assert_allclose(gradients[1], np.full(n, 2.0 - 1.0 / n), rtol=1e-15)
+        assert not any(np.shares_memory(a, b) for a in gradients for b in (*former, x, y))
+        gradients[0][:] = np.nan  # it is the caller's
+        former += gradients
+    npt.assert_array_equal(program.grad(x.astype(np.float32), y), np.full(n, 3.0, np.float32))
+    npt.assert_array_equal(cadiff.compile(lambda x: x * 0.0 + 5.0)(x), np.full(n, 5.0))
