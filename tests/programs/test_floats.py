@@ -363,3 +363,35 @@ def test_constants_that_are_results(rows: int) -> None:
         for got, wanted in zip(found, f(w), strict=True):
             assert got.dtype == SINGLE
             npt.assert_array_equal(got, cadiff.value(wanted))
+
+
+COUNTS: dict[str, Callable[..., Any]] = {
+    "count": lambda x: x + np.sum(x > 0.1) / 7,
+    "share": lambda x: np.mean(x > 0.1) * x,
+    "counts of columns": lambda x: np.sum(x.reshape(10, -1) > 0.1, axis=0) / 7 + x[:1],
+    "counted": lambda x: np.count_nonzero(x > 0.1) * x,
+    "mask": lambda x: (x > 0.1) * x,
+    "mask in float64": lambda x: (x > 0.1).astype(float) * x,
+    "mask in float32": lambda x: (x > 0.1).astype(np.float32) * x,
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_of_masks_have_the_dtype_of_numpys(name: str) -> None:
+    f, x = COUNTS[name], np.linspace(-1.0, 1.0, 100, dtype=SINGLE)
+    program = cadiff.compile(f)
+    for found in (program(x), program(x), program.jvp((x,), (x,))[0], cadiff.vjp(f, x)[0]):
+        assert found.dtype == f(x).dtype
+        npt.assert_array_equal(found, f(x))
+
+
+def test_constants_leave_a_differentiation_as_plain_ones() -> None:
+    def f(w: Any) -> Any:
+        return cnp.array([cnp.sum(cnp.ones(3, np.float32)), 1.0]) * w[:2]
+
+    def g(w: Any) -> Any:
+        return cnp.sum(cnp.mean(cnp.roll(w, 3)).flatten())
+
+    w = np.arange(1.0, 5.0, dtype=SINGLE)
+    for part in (*cadiff.jvp(f, (w,), (w,)), *cadiff.jvp(g, (w,), (w,))):
+        assert isinstance(part, (np.ndarray, np.float32))
