@@ -625,9 +625,7 @@ static void put_whole(Tiler *t, Shelf *shelf, const uint32_t *heads, const uint3
     for (size_t at = 0; at < t->program->n_code && t->m->status == CAD_OK; at++) {
         for (uint32_t k = heads[at]; k != UINT32_MAX; k = next[k]) {
             const CadFarBlock block = t->m->far[k];
-            if (block.is_fixed) {
-                t->blocks[k].to = block.to;
-            } else if (!has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
+            if (!block.is_fixed && !has_tile(&t->blocks[k]) && !t->blocks[k].is_referred) {
                 t->blocks[k].room = places_for(block);
                 put(t, shelf, k);
             }
@@ -958,7 +956,7 @@ static void take_tiler_buffers(Tiler *t) {
         return;
     }
     for (size_t k = 0; k < m->n_far; k++) {
-        t->blocks[k] = (Block){.is_whole = m->far[k].is_fixed};
+        t->blocks[k] = (Block){.is_whole = m->far[k].is_fixed, .to = m->far[k].to};
     }
     for (size_t k = 0; k < n; k++) {
         t->order[k] = (uint32_t)k;

@@ -83,15 +83,22 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         return;
     }
     find_ways(m, ways);
+    uint32_t records[MOST];
     for (size_t k = 0; k < m->n_inputs && program->n_referred < MOST; k++) {
         const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
         if (m->uses[i] > 0 && !(ways[i] & COPIED) &&
             size >= (ways[i] == TAKEN ? LEAST_TAKEN : LEAST_SEEN) &&
             GROW(program, referred, program->n_referred, 1)) {
-            const int32_t place = m->place[i], pointer = m->n_places++;
-            program->referred[program->n_referred++] = (CadReferred){
-                place, size, pointer, -1, ways[i] == SEEN ? cad_maker_take_input(m, i) : -1};
+            records[program->n_referred] = i;
+            program->referred[program->n_referred++] =
+                (CadReferred){m->place[i], size, m->n_places++, -1, -1};
+        }
+    }
+    /* Behind all pointers, which are behind all inputs, is where floats are copied to. */
+    for (size_t k = 0; k < program->n_referred; k++) {
+        if (ways[records[k]] == SEEN) {
+            program->referred[k].floats = cad_maker_take_input(m, records[k]);
         }
     }
     cad_memory_free(ways);

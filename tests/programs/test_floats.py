@@ -395,3 +395,14 @@ def test_constants_leave_a_differentiation_as_plain_ones() -> None:
     w = np.arange(1.0, 5.0, dtype=SINGLE)
     for part in (*cadiff.jvp(f, (w,), (w,)), *cadiff.jvp(g, (w,), (w,))):
         assert isinstance(part, (np.ndarray, np.float32))
+
+
+@pytest.mark.parametrize("size", [64, LONG])
+def test_results_that_are_arguments(size: int) -> None:
+    program = cadiff.compile(lambda x, y: (x * cnp.ones(1, np.float32), y, -y))
+    for _ in range(3):
+        x, y = draw(size), draw(size)
+        for got, wanted in zip(program(x, y), (x, y, -y), strict=True):
+            assert got.dtype == SINGLE
+            assert not np.shares_memory(got, wanted)
+            npt.assert_array_equal(got, wanted)
