@@ -43,6 +43,7 @@ from .atoms import (
     dual_cell,
     dual_components,
     elements,
+    final_parts,
     finalized,
     gather_numbers,
     highest_tag,

@@ -278,6 +278,15 @@ def dual_components(dual):
     return cad_dual_primal(d), tangent
 
 
+def final_parts(atom, tag):
+    """Primal and tangent of an atom, as they leave a differentiation."""
+    primal, tangent = split_dual(atom, tag)
+    return (
+        finalized(primal) if CAD_IS_VAR(primal) or CAD_IS_DUAL(primal) else primal,
+        finalized(tangent) if CAD_IS_VAR(tangent) or CAD_IS_DUAL(tangent) else tangent,
+    )
+
+
 def split_dual(number, tag):
     """Primal and tangent of the given perturbation; the tangent is 0.0 if it is not in the number.
 

@@ -79,10 +79,7 @@ def run_forward(
                     aux, lambda x: binding.finalized(binding.split_dual(x, tag)[0])
                 )
             output = Output(out)
-            pairs = [
-                tuple(map(binding.finalized, binding.split_dual(atom, tag)))
-                for atom in output.atoms
-            ]
+            pairs = [binding.final_parts(atom, tag) for atom in output.atoms]
             report_doubts(chain.from_iterable(pairs))
         return output, [p for p, _ in pairs], [t for _, t in pairs], structure, aux
 

@@ -495,7 +495,9 @@ static void read_places(const CadProgram *program, const Places *places, double 
     const double *const first = results;
     for (size_t k = 0; k < program->n_outputs; k++) {
         const CadStretch s = program->outputs[k];
-        double *const wanted = s.listed ? NULL : wanted_at(places, (size_t)(results - first));
+        double *const wanted = s.listed || places->n_referred == 0
+                                   ? NULL
+                                   : wanted_at(places, (size_t)(results - first));
         if (wanted != NULL && s.step == 0) {
             cad_strip_add((CadStrip){wanted, 1}, strip(places, s.place, 0, 0), 1, s.n);
         }
