@@ -394,7 +394,9 @@ static void run_part(const void *work, size_t part, double *room) {
     const CadInstruction *const head = loop->head;
     const Stopwatch *const watch = loop->watch;
     Places places = *loop->places;
-    places.tiles = room - loop->program->n_whole;
+    if (loop->program->n_places > loop->program->n_whole) { /* else there is no room */
+        places.tiles = room - loop->program->n_whole;
+    }
     Turn turn = {part * (size_t)head->x, part};
     const size_t end = turn.number + (size_t)head->x;
     for (; turn.number < end && turn.number < head->n; turn.number++) {
