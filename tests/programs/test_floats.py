@@ -369,7 +369,6 @@ COUNTS: dict[str, Callable[..., Any]] = {
     "count": lambda x: x + np.sum(x > 0.1) / 7,
     "share": lambda x: np.mean(x > 0.1) * x,
     "counts of columns": lambda x: np.sum(x.reshape(10, -1) > 0.1, axis=0) / 7 + x[:1],
-    "counted": lambda x: np.count_nonzero(x > 0.1) * x,
     "mask": lambda x: (x > 0.1) * x,
     "mask in float64": lambda x: (x > 0.1).astype(float) * x,
     "mask in float32": lambda x: (x > 0.1).astype(np.float32) * x,
