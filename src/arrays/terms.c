@@ -1,7 +1,7 @@
 /* See terms.h. */
 #include "arrays/terms.h"
 
-#include "arrays/rows_of_few.h"
+#include "arrays/short_rows.h"
 #include "kernels/single.h"
 
 /* --- the kernels of kinds.def --- */
@@ -44,7 +44,7 @@ static int sum_two_axes(const CadTerm *term) {
     const int64_t *const shape = cad_plan_shape(plan);
     const int64_t *const to = cad_plan_view(plan, 0) + 1, *const from = cad_plan_view(plan, 1) + 1;
     const size_t n = (size_t)shape[last], rows = (size_t)shape[last - 1];
-    const int is_short = to[last] == 0 && from[last] == 1 && n <= CAD_FEW_IN_ROW;
+    const int is_short = to[last] == 0 && from[last] == 1 && n <= CAD_SHORT_ROW;
     const int is_beside = term->in_any_order && to[last] == 0 && to[last - 1] == 1 &&
                           from[last - 1] == 1 && from[last] != 1;
     if (!is_short && !is_beside) {
@@ -55,7 +55,7 @@ static int sum_two_axes(const CadTerm *term) {
         const CadStrip sums = {term->data[0] + walk.at[0], (ptrdiff_t)to[last - 1]};
         const CadStrip x = {term->data[1] + walk.at[1], (ptrdiff_t)from[last - 1]};
         if (is_short) {
-            cad_sum_rows_of_few(sums, x, term->store, n, rows);
+            cad_sum_short_rows(sums, x, term->store, n, rows);
             continue;
         }
         for (size_t k = 0; k < n; k++) {
@@ -81,43 +81,48 @@ static void cad_sum_term(const CadTerm *term) {
     } while (advance(&walk));
 }
 
-static void cad_product_term(const CadTerm *term) {
+static void multiply(const CadTerm *term, CadMatrix to, CadMatrix a, CadMatrix b, size_t m,
+                     size_t n, size_t p) {
+    if (!term->absorbs && term->store) {
+        cad_multiply_matrices(to, a, b, m, n, p);
+    } else if (term->lanes == 1) {
+        add_matrix_product(term->room, to, a, b, term->store, m, n, p);
+    } else if (term->along == 2) {
+        cad_lanes_multiply(to, a, b, term->lanes, term->store, m, n, p, term->room);
+    } else {
+        cad_lanes_multiply_left(to, a, b, term->lanes, term->store, m, n, p, term->room);
+    }
+}
+
+/* In single precision, but along several directions. */
+static void multiply_single(const CadTerm *term, CadMatrix to, CadMatrix a, CadMatrix b, size_t m,
+                            size_t n, size_t p) {
+    if (term->lanes > 1) {
+        multiply(term, to, a, b, m, n, p);
+    } else if (n == 1 && term->absorbs) {
+        add_outer_product(to, a, b, term->store, m, p);
+    } else {
+        cad_multiply_matrices_single(to, a, b, term->store, m, n, p, term->room);
+    }
+}
+
+/* Products of all matrices of the stacks, by one of these. */
+static void multiply_all(const CadTerm *term, void (*one)(const CadTerm *, CadMatrix, CadMatrix,
+                                                          CadMatrix, size_t, size_t, size_t)) {
     Walk walk = start(term, 3);
     const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
-    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
     do {
-        const CadMatrix to = matrix_in(term, &walk, 0, 0, 2), a = matrix_in(term, &walk, 1, 0, 1);
-        const CadMatrix b = matrix_in(term, &walk, 2, 1, 2);
-        if (!term->absorbs && term->store) {
-            cad_multiply_matrices(to, a, b, m, n, p);
-        } else if (term->lanes == 1) {
-            add_matrix_product(term->room, to, a, b, term->store, m, n, p);
-        } else if (term->along == 2) {
-            cad_lanes_multiply(to, a, b, term->lanes, term->store, m, n, p, term->room);
-        } else {
-            cad_lanes_multiply_left(to, a, b, term->lanes, term->store, m, n, p, term->room);
-        }
+        one(term, matrix_in(term, &walk, 0, 0, 2), matrix_in(term, &walk, 1, 0, 1),
+            matrix_in(term, &walk, 2, 1, 2), (size_t)core[0], (size_t)core[1], (size_t)core[2]);
     } while (advance(&walk));
 }
 
-/* In doubles, if along several directions. */
+static void cad_product_term(const CadTerm *term) {
+    multiply_all(term, multiply);
+}
+
 static void cad_product_single_term(const CadTerm *term) {
-    if (term->lanes > 1) {
-        cad_product_term(term);
-        return;
-    }
-    Walk walk = start(term, 3);
-    const int64_t *const core = cad_plan_shape(term->plan) + walk.axes;
-    const size_t m = (size_t)core[0], n = (size_t)core[1], p = (size_t)core[2];
-    do {
-        const CadMatrix to = matrix_in(term, &walk, 0, 0, 2), a = matrix_in(term, &walk, 1, 0, 1);
-        const CadMatrix b = matrix_in(term, &walk, 2, 1, 2);
-        if (n == 1 && term->absorbs) {
-            add_outer_product(to, a, b, term->store, m, p);
-        } else {
-            cad_multiply_matrices_single(to, a, b, term->store, m, n, p, term->room);
-        }
-    } while (advance(&walk));
+    multiply_all(term, multiply_single);
 }
 
 /* Products of numbers are added as they are, as NumPy has it; those of derivatives absorb. */

@@ -262,9 +262,13 @@ static inline const CadArray *cad_graph_array(const CadGraph *graph, const CadRe
     return &graph->arrays[record->of.array.at];
 }
 
-/* Whether an input is known to be floats. */
+/* Whether numbers are known to be floats: of an input, of what was rounded, of a product. */
 static inline int cad_graph_has_floats(const CadGraph *graph, const CadRecord *record) {
-    return record->kind == CAD_RECORD_INPUT && cad_graph_array(graph, record)->number != 0;
+    if (record->kind == CAD_RECORD_INPUT) {
+        return cad_graph_array(graph, record)->number != 0;
+    }
+    return record->kind == CAD_RECORD_MAP &&
+           (record->op == CAD_OP_single || record->op == CAD_OP_MATMUL_SINGLE);
 }
 
 /* Whether it sees others through views. */

@@ -460,18 +460,11 @@ static int are_of_one_array(const Pull *p, const CadMade *made, CadNumbers x, Ca
 
 enum { MANY = 2 * CAD_TILE };
 
-/* Whether numbers are floats: those of an input, or of what was rounded. */
-static int are_floats(CadGraph *graph, CadNumbers x) {
-    const CadRecord *const record = cad_graph_record(graph, x.first);
-    return cad_graph_has_floats(graph, record) ||
-           (record->kind == CAD_RECORD_MAP &&
-            (record->op == CAD_OP_single || record->op == CAD_OP_MATMUL_SINGLE));
-}
-
 /* Derivatives of many numbers in single precision are rounded, too: a partial and a product once
  * each, whatever a partial is computed of, so that it keeps its digits. */
 static CadNumbers rounded(const CadShape *shape, int is_rounded, CadNumbers x) {
-    return is_rounded && !cad_is_single(shape, x) && !are_floats(shape->graph, x)
+    const CadRecord *const record = cad_graph_record(shape->graph, x.first);
+    return is_rounded && !cad_is_single(shape, x) && !cad_graph_has_floats(shape->graph, record)
                ? cad_graph_apply_over(shape, CAD_OP_single, x, x, x)
                : x;
 }

@@ -1,6 +1,6 @@
 /* Instructions for arrays: rows of the table, sums, products of matrices, additions to elements,
  * and arrays that consist of single numbers. */
-#include "arrays/rows_of_few.h"
+#include "arrays/short_rows.h"
 #include "program/maker.h"
 
 /* Elements that only cut derivatives are copied. */
@@ -9,7 +9,7 @@ static CadOp op_of(const CadRecord *record) {
 }
 
 /* Whether a last axis that is summed up stands side by side. */
-static int sums_rows_of_few(CadPlan *plan) {
+static int sums_short_rows(CadPlan *plan) {
     const int last = plan->ndim - 1;
     return last > 0 && cad_plan_view(plan, 0)[1 + last] == 0 &&
            cad_plan_view(plan, 1)[1 + last] == 1;
@@ -58,8 +58,8 @@ static void choose_axes(CadPlan *plan, CadStepKind kind, CadOp op) {
     if (kind == CAD_ROWS) {
         order_axes(plan);
     }
-    if (kind == CAD_ROWS ? !cad_has_rows_of_few(plan)
-                         : op != CAD_OP_SUM || !sums_rows_of_few(plan)) {
+    if (kind == CAD_ROWS ? !cad_has_short_rows(plan)
+                         : op != CAD_OP_SUM || !sums_short_rows(plan)) {
         lengthen_rows(plan);
     }
 }

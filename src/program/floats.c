@@ -166,9 +166,7 @@ static int has_floats(const CadMaker *m, uint32_t i) {
         }
         return n == size;
     }
-    return size >= LEAST_FLOATS &&
-           ((record->kind == CAD_RECORD_MAP && record->op == CAD_OP_single) ||
-            cad_graph_has_floats(m->graph, record));
+    return size >= LEAST_FLOATS && cad_graph_has_floats(m->graph, record);
 }
 
 /* Whether a row of the table gives floats of floats, along axes that are not short. */

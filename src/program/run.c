@@ -1,5 +1,5 @@
 /* Carrying a program out: for one point, along many directions, or for many points in lanes. */
-#include "arrays/rows_of_few.h"
+#include "arrays/short_rows.h"
 #include "arrays/terms.h"
 #include "kernels/single.h"
 #include "kernels/whole.h"
@@ -171,9 +171,9 @@ static void start_walk_over(Walk *walk, const Places *places, CadPlan *plan, int
 
 static void run_elements(const CadInstruction *i, CadPlan *plan, const Places *places, Turn turn) {
     Walk walk;
-    if (i->kind == CAD_ROWS && cad_has_rows_of_few(plan)) {
+    if (i->kind == CAD_ROWS && cad_has_short_rows(plan)) {
         start_walk_over(&walk, places, plan, 2, turn);
-        cad_compute_rows_of_few(&walk, (CadOp)i->op, value_of(i));
+        cad_compute_short_rows(&walk, (CadOp)i->op, value_of(i));
         return;
     }
     start_walk_over(&walk, places, plan, 1, turn);

@@ -582,6 +582,11 @@ static uint32_t places_for(CadFarBlock block) {
     return block.is_float ? (block.size + 1) / 2 : block.size;
 }
 
+/* Behind which there are no names for its numbers. */
+static int64_t last_place(CadFarBlock block) {
+    return block.is_float ? CAD_MOST_FLOAT_PLACES : FAR;
+}
+
 /* The smallest gap that a block fits in. */
 static void put(Tiler *t, Shelf *shelf, size_t which) {
     Block *const block = &t->blocks[which];
@@ -605,7 +610,7 @@ static void put(Tiler *t, Shelf *shelf, size_t which) {
         at = (int64_t)next->to + next->room;
     }
     to = to < 0 ? at : to;
-    if (to + block->room >= (t->m->far[which].is_float ? CAD_MOST_FLOAT_PLACES : FAR)) {
+    if (to + block->room >= last_place(t->m->far[which])) {
         t->m->status = CAD_TAPE_FULL;
         return;
     }
@@ -704,7 +709,7 @@ static void refer_to_results(Tiler *t, Shelf *shelf) {
             program->referred[program->n_referred++] =
                 (CadReferred){pointer, s.n, pointer, (int32_t)first, CAD_REPEATED};
             n++;
-        } else if (which != SIZE_MAX && shelf->end + s.n + 1 < FAR &&
+        } else if (which != SIZE_MAX && shelf->end + s.n + 1 < last_place(m->far[which]) &&
                    GROW(program, referred, program->n_referred, 1)) {
             Block *const block = &t->blocks[which];
             const CadFarBlock far = m->far[which];

@@ -57,7 +57,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"arrays"},
             {"lanes"},
             {"walk"},
-            {"rows_of_few"},
+            {"short_rows"},
             {"singles", "terms"},
             {"kinds"},
             {"values", "moves", "entry_tangent", "entry_reverse", "entry_taylor"},

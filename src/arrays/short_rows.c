@@ -1,5 +1,5 @@
-/* See rows_of_few.h. */
-#include "arrays/rows_of_few.h"
+/* See short_rows.h. */
+#include "arrays/short_rows.h"
 
 /* Some rows of an operand side by side: `outer` and `inner` are its steps. */
 typedef struct Spread {
@@ -60,7 +60,7 @@ static CadStrip operand(Spread x, double *tile, size_t n, size_t first, size_t r
     return (CadStrip){tile, 1};
 }
 
-void cad_compute_rows_of_few(Walk *walk, CadOp op, CadStripFunction value) {
+void cad_compute_short_rows(Walk *walk, CadOp op, CadStripFunction value) {
     CadPlan *const plan = walk->plan;
     const int arity = plan->n_views - 1;
     const int64_t *const core = cad_plan_shape(plan) + walk->axes;
@@ -86,7 +86,7 @@ void cad_compute_rows_of_few(Walk *walk, CadOp op, CadStripFunction value) {
 /* --- sums --- */
 
 /* As NumPy adds up to 128 numbers: eight sums side by side. */
-static CAD_INLINE double sum_of_few(const double *x, size_t n) {
+static CAD_INLINE double sum_of_short_row(const double *x, size_t n) {
     enum { SUMS = 8 };
     size_t i = 0;
     double total = 0.0;
@@ -108,9 +108,9 @@ static CAD_INLINE double sum_of_few(const double *x, size_t n) {
     return total;
 }
 
-void cad_sum_rows_of_few(CadStrip to, CadStrip x, int store, size_t n, size_t rows) {
+void cad_sum_short_rows(CadStrip to, CadStrip x, int store, size_t n, size_t rows) {
     for (ptrdiff_t k = 0; k < (ptrdiff_t)rows; k++) {
         double *const place = to.data + k * to.step;
-        *place = (store ? 0.0 : *place) + sum_of_few(x.data + k * x.step, n);
+        *place = (store ? 0.0 : *place) + sum_of_short_row(x.data + k * x.step, n);
     }
 }
