@@ -91,6 +91,7 @@ from .complexes import (
     array_of_pair,
     complex_in_precision,
     complex_of_pair,
+    complex_of_parts,
     holds_complex,
     is_complex_number,
     is_nothing,
@@ -145,7 +146,7 @@ from .forward import (
     stop_gradient,
     under_way,
 )
-from .functions import DispatchedFunction, Elementwise, WeakMethod
+from .functions import DispatchedFunction, Elementwise, WeakMethod, register_entered
 from .gradients import (
     are_within,
     captures_of,

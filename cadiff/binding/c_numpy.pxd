@@ -29,6 +29,7 @@ cdef extern from "numbers/numbers.h":
     bint PyArray_CompareLists(const npy_intp *lengths, const npy_intp *others, int n) nogil
     bint PyArray_ISBEHAVED_RO(ndarray array) nogil
     bint PyArray_ISCARRAY_RO(ndarray array) nogil
+    bint PyArray_IS_C_CONTIGUOUS(ndarray array) nogil
     bint PyArray_ISNOTSWAPPED(ndarray array) nogil
     bint PyArray_ISWRITEABLE(ndarray array) nogil
     bint PyTypeNum_ISCOMPLEX(int kind) nogil

@@ -334,6 +334,18 @@ def make_complex(re, im):
     return complex_of(re, im)
 
 
+def complex_of_parts(re, im):
+    """The same of two results of one entry, which stand side by side."""
+    cdef object z = complex_of(re, im)
+    cdef Complex made
+    if isinstance(z, ComplexArray) and CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
+        made = <Complex>z
+        made.is_joined = made.re is re and made.im is im and cad_ndim(re) < MOST_AXES and (
+            CAD_VAR(re).tape == CAD_VAR(im).tape
+        )
+    return z
+
+
 def open_parts_of(z):
     """Both parts of an array of complex numbers, to be assigned to; TypeError if it is none."""
     if not isinstance(z, ComplexArray):

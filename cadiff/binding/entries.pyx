@@ -28,11 +28,12 @@ from .c_numbers cimport *
 from .c_program cimport *
 from .c_sweeps cimport *
 from .c_tape cimport *
-from .tape cimport Context, DirectRule, MOST_AXES, view_of
+from .tape cimport Context, DirectRule, MOST_AXES, is_in_order, view_of
 from .atoms cimport active_of, highest_tag, shape
 from .codes cimport Code
 from .rules cimport pull_rule, pull_rule_along, push_rule
 from .graphs cimport Graph, Ids, Making
+from .complexes cimport Complex, is_complex, is_nothing, parts_of
 from .sparse cimport MatrixPlan
 
 from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
@@ -869,6 +870,9 @@ def tape_program_of(Graph graph, str name, list inputs, list shapes, otherwise=N
 cdef enum:
     MOST_FORMS = 128    # of calls of one function
     MOST_NUMBERS = 4096 # of one call: more pay by themselves
+    MOST_BYTES = 4096   # of an option that is an array
+    MOST_DEPTH = 8      # of lists in lists
+    MOST_FAILURES = 8   # of forms, until a function is known to have no programs
 
 
 cdef int first_calls = 8  # of a form, which run the function
@@ -891,39 +895,65 @@ cdef class Form:
     cdef object restored
 
 
-cdef bint note_form(arg, list form, list atoms) except -1:
-    """Note what an argument is: a number, or an option. Whether it is one of these. A number with
-    derivatives that is passed twice is one operand, whose cotangents are added in their order."""
+cdef bint note_form(arg, list form, list atoms, int depth=0) except -1:
+    """Note what an argument is: a number, an option, or a list of such. Whether it is one of these."""
+    kind = type(arg)
+    if CAD_IS_VAR(arg) or CAD_IS_FLOAT(arg) or is_real_array(arg):
+        return note_number(arg, form, atoms)
+    if kind is list or kind is tuple:
+        form.append((None, kind, len(arg)))
+        return depth < MOST_DEPTH and all([note_form(x, form, atoms, depth + 1) for x in arg])
+    if is_complex(arg):
+        form.append(Complex)
+        return all([note_part(part, form, atoms) for part in parts_of(arg)])
+    if cnp.PyArray_Check(arg):
+        form.append((arg.dtype.str, arg.shape, arg.tobytes() if arg.nbytes <= MOST_BYTES else None))
+        return arg.nbytes <= MOST_BYTES and arg.dtype.kind in "biu"
+    form.append((None, kind, arg))
+    return arg is None or kind in (int, bool, str) or isinstance(arg, (np.integer, np.bool_))
+
+
+cdef bint note_part(part, list form, list atoms) except -1:
+    """Note a part of a complex number; what is nothing with its sign."""
+    if is_nothing(part):
+        form.append((None, str(part)))
+        return True
+    return note_number(part, form, atoms)
+
+
+cdef bint note_number(arg, list form, list atoms) except -1:
+    """Note a real number. One with derivatives that is passed twice is one operand, whose cotangents
+    are added in their order."""
     if CAD_IS_VAR(arg):
         for k, atom in enumerate(atoms):
             if atom is arg:
                 form.append(k)
                 return True
-    if CAD_IS_VAR(arg) or is_real_array(arg) or type(arg) is float:
-        lengths = shape(arg)
-        if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
-            return False
-        atoms.append(arg)
-        form.append(lengths)
-        return True
-    form.append((None, type(arg), arg))
-    return arg is None or type(arg) in (int, bool, str)
+    lengths = shape(arg)
+    if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
+        return False
+    atoms.append(arg)
+    form.append((lengths, is_in_order(arg)))
+    return True
 
 
 @cython.final
 cdef class Entered:
     """A function whose calls are entries of the tape: what it records is made a program once.
 
-    make(args, names) records a call, and answers (program, restored), or None; `restored` makes of
-    the outputs what the function returns. Where no program serves, the function is to run.
+    make(args, names) records a call, and answers (program, restored); None if that cannot be, False
+    if it can be for no call. `restored` makes of the outputs what the function returns. Where no
+    program serves, the function is to run.
     """
 
     cdef object make
     cdef dict forms
+    cdef int n_failures  # -1: programs have been made
 
     def __init__(self, make):
         self.make = make
         self.forms = {}
+        self.n_failures = 0
 
     cdef tuple form_of(self, tuple args, tuple names, list atoms):
         """What tells a call from others; None if there may be no program of it. `atoms` gets the
@@ -931,12 +961,7 @@ cdef class Entered:
         cdef Py_ssize_t size = 0
         cdef list form = [names]
         for arg in args:
-            if type(arg) in (list, tuple):
-                form.append((None, type(arg), len(arg)))
-                for item in arg:
-                    if not note_form(item, form, atoms):
-                        return None
-            elif not note_form(arg, form, atoms):
+            if not note_form(arg, form, atoms):
                 return None
         for atom in atoms:
             size += prod(shape(atom))
@@ -949,7 +974,9 @@ cdef class Entered:
         cdef Form form
         cdef list atoms = []
         cdef bytes active
-        if cad_state.guarding > 0 or first_calls == 0 or not takes_entries():
+        if cad_state.guarding > 0 or first_calls == 0 or self.n_failures >= MOST_FAILURES:
+            return NotImplemented
+        if not takes_entries():
             return NotImplemented
         key = self.form_of(args, names, atoms)
         if key is None:
@@ -964,8 +991,11 @@ cdef class Entered:
             if form.n_calls != first_calls:
                 return NotImplemented
             made = self.make(args, names)
-            if made is None:
+            if made is None or made is False:
+                if self.n_failures >= 0:
+                    self.n_failures += 1 if made is None else MOST_FAILURES
                 return NotImplemented
+            self.n_failures = -1
             form.program, form.restored = made
         active = active_of(tape, atoms, form.program.inputs)
         if active is None or not any(active) or are_mixed(atoms):

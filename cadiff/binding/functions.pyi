@@ -10,6 +10,8 @@ import numpy as np
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
+def register_entered(make: Callable[[Callable[..., Any]], Any]) -> None: ...
+
 @final
 class DispatchedFunction(Generic[_P, _R]):
     __name__: str
@@ -21,8 +23,11 @@ class DispatchedFunction(Generic[_P, _R]):
         function: Callable[_P, _R],
         original: Callable[..., Any],
         joined: Callable[[Any], Any] | None = None,
+        enters: bool = False,
     ) -> None: ...
-    def enters(self, make: Callable[[Any], Any]) -> None: ...
+    def opening(
+        self, original: Callable[..., Any], joined: Callable[[Any], Any] | None
+    ) -> DispatchedFunction[_P, _R]: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: Any, owner: Any) -> Any: ...
 

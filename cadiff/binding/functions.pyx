@@ -32,33 +32,45 @@ cdef void enable_vectorcall(object instance, void *member):
     type_.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL
 
 
+cdef object entered = None
+
+
+def register_entered(make):
+    """Tell what makes of a function one whose calls are entries of the tape."""
+    global entered
+    entered = make
+
+
 @cython.final
 cdef class DispatchedFunction:
     """A function of NumPy's or SciPy's that knows numbers with derivatives.
 
     function: what is called if an argument carries a derivative. original: what else is called.
-    joined: what is asked before about one argument that is a list, and may answer NotImplemented
+    joined: what is asked before about one argument that is a list, and may answer NotImplemented.
+    enters: whether calls are entries of the tape where they can be: see operations/entered.py
     """
 
     cdef vectorcallfunc call
     cdef object function
     cdef object original
     cdef object joined
-    cdef object entered  # what makes calls entries of the tape, or None
+    cdef object entered  # what makes calls entries of the tape
+    cdef bint enters
     cdef dict __dict__
     cdef object __weakref__
 
     def __cinit__(self):
         self.call = <vectorcallfunc>call_function
 
-    def __init__(self, function, original, joined=None):
+    def __init__(self, function, original, joined=None, enters=False):
         self.function = function
         self.original = original
         self.joined = joined
+        self.enters = enters
 
-    def enters(self, make):
-        """Have calls be entries of the tape where they can: see operations/entered.py."""
-        self.entered = make(self.function)
+    def opening(self, original, joined):
+        """The same function, which calls another one for what carries no derivative."""
+        return DispatchedFunction(self.function, original, joined, self.enters)
 
     def __call__(self, *args, **kwargs):
         return PyVectorcall_Call(self, args, kwargs)
@@ -106,7 +118,9 @@ cdef object call_carrying(
             return in_complex(called.original, args, nargsf, names)
         if cad_state.guarding > 0:
             return call_named(called.function, called, args, nargsf, names)
-        if called.entered is not None:
+        if called.enters:
+            if called.entered is None:
+                called.entered = entered(called.function)
             found = enter(called.entered, args, n, names)
             if found is not NotImplemented:
                 return found
@@ -122,11 +136,11 @@ cdef object call_carrying(
     return called.original(*found[0], **found[1])
 
 
-cdef object enter(object entered, PyObject *const *args, Py_ssize_t n, PyObject *names):
+cdef object enter(object known, PyObject *const *args, Py_ssize_t n, PyObject *names):
     cdef Py_ssize_t i
     named = () if names is NULL else <object>names
     n += len(named)
-    return entered(tuple([<object>args[i] for i in range(n)]), named)
+    return known(tuple([<object>args[i] for i in range(n)]), named)
 
 
 cdef public object cad_call_dispatched(object function, tuple args, dict kwargs):

@@ -12,6 +12,7 @@ cdef enum:
 
 
 cdef int check_axes(tuple shape) except -1
+cpdef bint is_in_order(x)
 cdef object view_of(CadTape *tape, CadSlot slot, tuple shape)
 cdef object strided_view(CadTape *tape, CadSlot slot, tuple shape, tuple strides)
 cdef object view_at(CadTape *tape, tuple place)

@@ -130,9 +130,12 @@ def part_of(x, function):
     raise TypeError("not a view of the array")
 
 
-def is_in_order(x):
-    """Whether the elements of an array Var stand one behind the other, in C order."""
-    return cad_var_is_contiguous(CAD_VAR(x)) != 0
+cpdef bint is_in_order(x):
+    """Whether the elements of an array, with derivatives or without, stand one behind the other, in
+    C order. It is true of single numbers."""
+    if CAD_IS_VAR_ARRAY(x):
+        return cad_var_is_contiguous(CAD_VAR(x)) != 0
+    return not cnp.PyArray_Check(x) or cnp.PyArray_IS_C_CONTIGUOUS(x)
 
 
 def write_into(target, key, value):

@@ -22,7 +22,6 @@ from typing import Any as _Any
 import numpy as _np
 
 from ..operations.dispatch import FUNCTIONS as _FUNCTIONS
-from ..operations.entered import entered as _entered
 from . import (
     _calculus,
     _choices,
@@ -61,24 +60,6 @@ def _offered(name: str, original: _Any) -> _Any:
         return _refusing(original, f"numpy.{name}", _INSTEAD.get(name, "give it cadiff.value(x)"))
     return original
 
-
-# Functions that take many operations, and return no views.
-_ENTERED = """
-    average corrcoef cov cross cumprod cumulative_prod diff ediff1d gradient interp kron max median
-    min nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar
-    partition percentile poly polyadd polyder polydiv polyfit polyint polymul polysub polyval prod
-    ptp quantile sort std take_along_axis trapezoid tril triu unwrap var
-    block column_stack concatenate convolve correlate dstack einsum hstack inner outer pad repeat
-    roll stack tensordot tile vstack
-"""
-_ENTERED_OF_LINALG = """
-    cholesky cond cross det eigh eigvalsh inv lstsq matrix_norm matrix_power multi_dot norm pinv qr
-    slogdet solve svd svdvals tensorinv tensorsolve trace vector_norm
-"""
-for _names, _module in ((_ENTERED, _np), (_ENTERED_OF_LINALG, _np.linalg)):
-    _originals = {getattr(_module, _name, None) for _name in _names.split()}  # of older NumPys
-    for _function in {_FUNCTIONS[_original] for _original in _originals - {None}}:
-        _function.enters(_entered)  # type: ignore[attr-defined]
 
 globals().update(
     {

@@ -18,7 +18,6 @@ import numpy as np
 
 from ..binding import (
     Complex,
-    DispatchedFunction,
     Dual,
     array_of_lists,
     carries,
@@ -133,9 +132,8 @@ def opening(original: Callable[..., Any]) -> Any:
     """The package's function for one of NumPy's; what it makes of plain numbers is open, too."""
     known = FUNCTIONS[original]
     joined = _joined if original is np.array else None
-    function = known.__wrapped__  # type: ignore[attr-defined]
     made = (_open if original in OPENED else _open_lists)(original)
-    offered = DispatchedFunction(function, made, joined)
+    offered = known.opening(made, joined)  # type: ignore[attr-defined]
     return functools.update_wrapper(offered, known)
 
 

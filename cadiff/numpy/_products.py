@@ -447,7 +447,7 @@ def _convolved_pattern(mode: str, slid: int, other: int) -> Any:
 
 _convolved.called = "convolve"
 _convolved.loop = lambda x, y, mode: ("convolve", int(mode == "valid"))
-_convolved.loop_takes, _convolved.loop_rounds = (0, 1), True
+_convolved.loop_takes = (0, 1)
 _convolved.defvjp(
     lambda ans, x, y, mode: lambda g: _convolved(g, y[::-1], _OTHER[mode]),
     _convolved_pull_short,

@@ -139,7 +139,6 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let NumPy try a method on values first: what it refuses is refused in its words."""
     name = function.__name__
 
-    @functools.wraps(function)
     def method(
         ufunc: np.ufunc, *args: Any, dtype: Any = None, out: Any = None, **kwargs: Any
     ) -> Any:
@@ -152,8 +151,19 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         result = plain if ufunc in PLAIN else function(ufunc, *args, **kwargs)
         return result if out is None else store(ufunc, out, (result,), True)
 
-    METHODS[name] = method
-    return method
+    entries: dict[Any, Any] = {}
+
+    @functools.wraps(function)
+    def entering(ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
+        if ufunc not in entries:
+            entries[ufunc] = entered(functools.partial(method, ufunc))
+        found = NotImplemented
+        if kwargs.get("out") is None:
+            found = entries[ufunc]((*args, *kwargs.values()), tuple(kwargs))
+        return method(ufunc, *args, **kwargs) if found is NotImplemented else found
+
+    METHODS[name] = entering
+    return entering
 
 
 @_reduction

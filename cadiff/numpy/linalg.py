@@ -328,7 +328,7 @@ def _norm_loop(x: Any, p: float, axis: Any, keepdims: bool) -> Any:
 
 _p_norm.over_lanes = _p_norms
 _p_norm.loop = _norm_loop
-_p_norm.loop_takes, _p_norm.loop_rounds = (0, 1), True
+_p_norm.loop_takes, _p_norm.loop_rounds = (0, 1), lambda x, p, axis, keepdims: p != 2
 
 
 def _root_of_squares(x: Any, p: float, axis: Any, keepdims: bool) -> Any:

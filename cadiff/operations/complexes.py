@@ -21,7 +21,8 @@ from ..binding import Complex, Dual, Var, callers, is_nothing, newcomers, parts_
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
-from .dispatch import PLAIN, P, R, function_for, implements, load, mask_of
+from .dispatch import ONE_STEP, PLAIN, P, R, function_for, implements, load, mask_of
+from .entered import entered
 from .guards import EQUAL
 from .pairs import on_pairs
 
@@ -385,6 +386,24 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+# What takes so many operations on real numbers that those on arrays are better one entry.
+OF_MANY_STEPS = frozenset(ELEMENTWISE) - {
+    *binding.COMPLEX_OPERATORS, "absolute", "conjugate", "exp", "negative", "positive", "square",
+    "_amul", "_stop",
+}  # fmt: skip
+
+_entering: dict[Callable[..., Any], binding.Entered] = {}
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """function(*args, **kwargs), whose call is an entry of the tape where it can be one."""
+    enter = _entering.get(function)
+    if enter is None:
+        enter = _entering[function] = entered(function)
+    found = enter((*args, *kwargs.values()), tuple(kwargs))
+    return function(*args, **kwargs) if found is NotImplemented else found
+
+
 # What of plain numbers is NumPy's function of the same name.
 PLAIN_ALIKE = {"absolute", "exp", "square", "where"}
 
@@ -400,7 +419,10 @@ def operation(name: str, operands: tuple[Any, ...]) -> Any:
     operands = tuple(map(joined, operands))
     if name in PLAIN_ALIKE and not binding.carries(operands):
         return getattr(np, name)(*operands)
-    result = function(*operands)
+    if name in OF_MANY_STEPS and max(map(binding.ndim, operands)) > 0:
+        result = _called(function, operands, {})
+    else:
+        result = function(*operands)
     if result is NotImplemented:
         kinds = " and ".join(type(x).__name__ for x in operands)
         raise TypeError(f"{name} takes numbers and arrays of them, not {kinds}")
@@ -472,7 +494,7 @@ def function(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
         )
     out = kwargs.get("out")
     if out is None:
-        return found(*args, **kwargs)
+        return found(*args, **kwargs) if original in ONE_STEP else _called(found, args, kwargs)
     return _stored(original, found(*args, **{**kwargs, "out": None}), out)
 
 

@@ -55,7 +55,9 @@ def implements(
     """
 
     def decorate(function: Callable[P, R]) -> binding.DispatchedFunction[P, R]:
-        dispatch = _named_as(function, originals[0] if originals else function, plainly)
+        enters = not ONE_STEP.intersection(originals)
+        first = originals[0] if originals else function
+        dispatch = _named_as(function, first, plainly, enters)
         for name in originals:
             FUNCTIONS[name] = dispatch
         return dispatch
@@ -68,6 +70,22 @@ def plain(*originals: Any) -> None:
     for original in originals:
         PLAIN.add(original)
         FUNCTIONS[original] = _named_as(_on_values(original), original)
+
+
+# Functions of one operation or none: as entries of the tape (see entered.py) they would cost more.
+ONE_STEP = frozenset(
+    vars(np).get(name)
+    for name in (
+        *("angle", "around", "array", "array_split", "asanyarray", "asarray", "astype"),
+        *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to"),
+        *("clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot", "dsplit"),
+        *("expand_dims", "fix", "flip", "fliplr", "flipud", "full_like", "hsplit", "imag"),
+        *("inner", "matmul", "matrix_transpose", "matvec", "moveaxis", "outer"),
+        *("permute_dims", "ravel", "real", "real_if_close", "reshape", "rollaxis", "rot90"),
+        *("round", "split", "squeeze", "sum", "swapaxes", "transpose", "unstack", "vdot"),
+        *("vecmat", "vsplit", "where"),
+    )
+)
 
 
 def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,9 +109,10 @@ def _named_as(
     function: Callable[P, R],
     original: Callable[..., Any],
     plainly: Callable[..., Any] | None = None,
+    enters: bool = False,
 ) -> binding.DispatchedFunction[P, R]:
     """A function under its public name: that of the original, in the package's namespace."""
-    dispatch = binding.DispatchedFunction(function, plainly or original)
+    dispatch = binding.DispatchedFunction(function, plainly or original, None, enters)
     functools.update_wrapper(dispatch, function)
     module = getattr(original, "__module__", "numpy")  # NumPy's ufuncs say so from 2.2 on
     public = itertools.takewhile(lambda part: part[0] != "_", module.split("."))

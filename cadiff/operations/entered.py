@@ -11,18 +11,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import permutations
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import binding
-from ..binding import Guarded, Recording, Var
+from ..binding import Complex, Dual, Guarded, Recording, Var
 from .recorded_calls import Number, Numbers, as_list
 
 Names = tuple[str, ...]
 
 MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
+MOST_MOVED_AXES = 4  # of results that are tried in another order
 
 
 class _Place:
@@ -30,6 +32,13 @@ class _Place:
 
     def __init__(self, number: int) -> None:
         self.number = number
+
+
+class _Pair(NamedTuple):
+    """Stands for a complex number among arguments: its parts, either a _Place or 0."""
+
+    re: Any
+    im: Any
 
 
 class _State(threading.local):
@@ -52,58 +61,80 @@ def entered(function: Any) -> binding.Entered:
 def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
     """A program for calls like this one, and what makes of its outputs what the function returns.
 
-    None if there can be none.
+    None if there can be none; False if there can be none for any call of the function.
     """
     call = _Call(function, args, names)
     values = tuple(map(_copied, call.numbers))
-    call.numbers.clear()
     _state.is_entering = True
     try:
+        called = None if all(map(binding.is_in_order, call.numbers)) else _row_as_called(call)
+        call.numbers.clear()
         with Guarded(values, function) as guarded:
             out = call.run(guarded.lifted)
-            atoms = as_list(out)
-            made = None
-            # Views of arguments, or of each other, are seen where one of them is assigned to.
-            is_apart = not binding.are_views_of_one([*guarded.lifted, *atoms])
-            # And sums of what an entry returns are added in C order.
-            is_apart = is_apart and all(map(_is_in_order, atoms))
-            is_apart = is_apart and sum(prod(binding.shape(x)) for x in atoms) <= MOST_RESULTS
-            if is_apart and not guarded.obstacle and all(map(_is_real, atoms)):
-                graph = binding.graph_of(guarded.recording, atoms, False)
-                every = [(0, graph.n_inputs)]
-                codes = graph.value_code(), graph.pull_onto_code(every)
-                if graph.steps:  # whose derivatives of higher order may be none at this point
-                    backwards = graph.pull_graph(every)
-                    backwards.push_code([(0, backwards.n_inputs)])
-                others = (getattr(step.rule, "rounds_otherwise", False) for step in graph.steps)
-                if any(code.calls_python for code in codes) or any(others) or graph.takes_turns:
-                    return None
-                if not _agree(codes[0], values, [binding.strip(atom) for atom in atoms]):
-                    return None
-                given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
-                name = getattr(function, "__name__", "function")
-                program = binding.tape_program_of(graph, name, given, results, call)
-                shows = zip(atoms, program.shows(), strict=True)
-                hidden = [isinstance(atom, Var) and not shown for atom, shown in shows]
-                kind = type(out) if isinstance(out, tuple) else None
-                made = program, partial(_restored, kind, hidden if any(hidden) else None)
+            atoms, forms = _taken_apart(out)
+            kind = type(out) if isinstance(out, tuple) else None
             del out
+            # Views of arguments, or of each other, are seen where one of them is assigned to.
+            if binding.are_views_of_one([*guarded.lifted, *atoms]):
+                atoms.clear()
+                return False
+            made = _program_of(guarded, call, values, atoms)
+            row, results = _in_a_row(atoms), [*map(binding.shape, atoms)]
             atoms.clear()
-        if made is not None and not _agree_in_pull(codes[1], values, call, results):
+        if made is None:
             return None
+        program, pull, hidden = made
+        if called is not None and not _are_same(called, row):
+            return None
+        if not _agree_in_pull(pull, values, call, results):
+            return None
+        return program, partial(_restored, kind, forms, hidden if any(hidden) else None)
     except Exception:  # what it is will be seen where the function runs
         return None
     finally:
         _state.is_entering = False
-    return made
+
+
+def _row_as_called(call: _Call) -> np.ndarray[Any, Any]:
+    """The results where operands stand as they do: what is added may depend on it."""
+    with binding.WithoutPrograms(), Recording((), ()):
+        return _in_a_row(_taken_apart(call.run(call.numbers))[0])
+
+
+def _program_of(
+    guarded: Guarded, call: _Call, values: tuple[Number, ...], atoms: Numbers
+) -> tuple[binding.TapeProgram, Any, list[bool]] | None:
+    """The program of what was recorded, its pull, and of which results derivatives are hidden.
+
+    None if it would not do what the function does, to the last bit and without Python.
+    """
+    # Sums of what an entry returns are added in C order.
+    if guarded.obstacle or not all(_is_real(x) and binding.is_in_order(x) for x in atoms):
+        return None
+    if sum(prod(binding.shape(x)) for x in atoms) > MOST_RESULTS:
+        return None
+    graph = binding.graph_of(guarded.recording, atoms, False)
+    every = [(0, graph.n_inputs)]
+    codes = graph.value_code(), graph.pull_onto_code(every)
+    if graph.steps:  # whose derivatives of higher order may be none at this point
+        backwards = graph.pull_graph(every)
+        backwards.push_code([(0, backwards.n_inputs)])
+    if any(code.calls_python for code in codes) or graph.takes_turns:
+        return None
+    if any(getattr(step.rule, "rounds_otherwise", False) for step in graph.steps):
+        return None
+    if not _agree(codes[0], values, atoms):
+        return None
+    given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
+    program = binding.tape_program_of(graph, call._name, given, results, call)
+    shows = zip(atoms, program.shows(), strict=True)
+    return program, codes[1], [isinstance(atom, Var) and not shown for atom, shown in shows]
 
 
 def _agree(code: Any, values: Sequence[Number], wanted: Sequence[Number]) -> bool:
     """Whether the last numbers that a program gives are these, to the last bit."""
     found, row = code.run(_in_a_row(values)), _in_a_row(wanted)
-    return isinstance(found, np.ndarray) and np.array_equal(
-        found[len(found) - len(row) :], row, equal_nan=True
-    )
+    return isinstance(found, np.ndarray) and _are_same(found[len(found) - len(row) :], row)
 
 
 def _agree_in_pull(
@@ -117,16 +148,18 @@ def _agree_in_pull(
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
-    return np.concatenate([np.ravel(x) for x in numbers] or [np.empty(0)])
+    return np.concatenate([np.ravel(binding.strip(x)) for x in numbers] or [np.empty(0)])
+
+
+def _are_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    return np.array_equal(x, y, equal_nan=True)
 
 
 def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
     """change(x) of an argument, or of each item of a list."""
-    return type(arg)(map(change, arg)) if isinstance(arg, (list, tuple)) else change(arg)
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (Var, float, np.ndarray))
+    if type(arg) in (list, tuple):
+        return type(arg)(_mapped(item, change) for item in arg)
+    return change(arg)
 
 
 def _copied(x: Number) -> Number:
@@ -135,14 +168,48 @@ def _copied(x: Number) -> Number:
 
 
 def _is_real(x: Any) -> bool:
-    return isinstance(x, Var) or type(x) is float or binding.is_real_array(x)
+    return isinstance(x, (Var, float)) or binding.is_real_array(x)
 
 
-def _is_in_order(x: Number) -> bool:
-    return not isinstance(x, Var) or x.ndim == 0 or binding.is_in_order(x)
+class _Form(NamedTuple):
+    """What a result is made of: a real number, or both parts of a complex one."""
+
+    parts: tuple[Any, ...]  # each a _Place, or a float, which is 0
+    order: tuple[int, ...] | None  # of the axes, that stand in another one in memory
 
 
-def _restored(kind: Any, hidden: list[bool] | None, outputs: Numbers) -> Any:
+def _taken_apart(out: Any) -> tuple[Numbers, list[_Form]]:
+    """The real numbers that a function returned, in C order, and how they are put together."""
+    atoms: Numbers = []
+    forms = []
+    for x in as_list(out):
+        order = _order_of(x)
+        x = x if order is None else x.transpose(order)
+        parts: list[Any] = []
+        for part in binding.parts_of(x) if isinstance(x, Complex) else (x,):
+            if isinstance(x, Complex) and binding.is_nothing(part):
+                parts.append(part)
+            else:
+                parts.append(_Place(len(atoms)))
+                atoms.append(part)
+        forms.append(_Form(tuple(parts), None if order is None else tuple(np.argsort(order))))
+    return atoms, forms
+
+
+def _order_of(x: Any) -> tuple[int, ...] | None:
+    """The axes as they stand in memory; None: in C order, or in none."""
+    part = x
+    if isinstance(x, Complex):
+        part = next(part for part in binding.parts_of(x) if not binding.is_nothing(part))
+    if isinstance(part, Dual):
+        part = binding.dual_components(part)[0]
+    if not isinstance(part, Var) or binding.is_in_order(part) or part.ndim > MOST_MOVED_AXES:
+        return None
+    orders = permutations(range(part.ndim))
+    return next((p for p in orders if binding.is_in_order(part.transpose(p))), None)
+
+
+def _restored(kind: Any, forms: list[_Form], hidden: list[bool] | None, outputs: Numbers) -> Any:
     """What the function returns: a number, or a tuple of them.
 
     hidden: of which a program gives plain values, since their derivatives are 0, and the function
@@ -152,10 +219,18 @@ def _restored(kind: Any, hidden: list[bool] | None, outputs: Numbers) -> Any:
         outputs = [
             _constant(x) if is_one else x for x, is_one in zip(outputs, hidden, strict=True)
         ]
-    found = [np.float64(x) if type(x) is float else x for x in outputs]
-    if kind is None:
-        return found[0]
-    return getattr(kind, "_make", kind)(found)
+    found = [_result(form, outputs) for form in forms]
+    return found[0] if kind is None else getattr(kind, "_make", kind)(found)
+
+
+def _result(form: _Form, outputs: Numbers) -> Any:
+    """A result, of its numbers."""
+    parts = [outputs[part.number] if type(part) is _Place else part for part in form.parts]
+    if len(parts) == 2:
+        x = binding.complex_of_parts(*parts)
+    else:
+        x = np.float64(parts[0]) if type(parts[0]) is float else parts[0]
+    return x if form.order is None else x.transpose(form.order)
 
 
 def _constant(x: Number) -> Var:
@@ -176,7 +251,7 @@ class _Again:
         """Cotangents of the operands."""
         with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
             with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
-                found = as_list(self.run(recording.lifted))
+                found, _ = _taken_apart(self.run(recording.lifted))
             pulled: Numbers = binding.pull(recording, found, cotangents)
             found.clear()
         return pulled
@@ -189,7 +264,7 @@ class _Again:
         """The results and their tangents."""
         with binding.Forward() as tag:
             duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
-            return [binding.split_dual(x, tag) for x in as_list(self.run(duals))]
+            return [binding.split_dual(x, tag) for x in _taken_apart(self.run(duals))[0]]
 
     def pulled(self, active: bytes) -> _Again:
         return _Pull(self, active)
@@ -205,12 +280,17 @@ class _Call(_Again):
         self._function = function
         self.numbers: list[Any] = []  # that are passed
         self._args = [_mapped(arg, self._place) for arg in args]
-        self._names = names
+        self.names = names
         self._name = getattr(function, "__name__", "function")
 
     def _place(self, x: Any) -> Any:
-        if not _is_number(x):
-            return x
+        if binding.is_complex_number(x):
+            parts = binding.parts_of(x)
+            return _Pair(
+                *(part if binding.is_nothing(part) else self._place(part) for part in parts)
+            )
+        if not _is_real(x):
+            return x.copy() if isinstance(x, np.ndarray) else x
         known = [k for k, other in enumerate(self.numbers) if other is x and isinstance(x, Var)]
         if not known:
             self.numbers.append(x)
@@ -218,11 +298,13 @@ class _Call(_Again):
 
     def run(self, numbers: Sequence[Number]) -> Any:
         def given(x: Any) -> Any:
+            if type(x) is _Pair:
+                return binding.make_complex(given(x.re), given(x.im))
             return numbers[x.number] if type(x) is _Place else x
 
-        n = len(self._args) - len(self._names)
+        n = len(self._args) - len(self.names)
         args = [_mapped(arg, given) for arg in self._args]
-        return self._function(*args[:n], **dict(zip(self._names, args[n:], strict=True)))
+        return self._function(*args[:n], **dict(zip(self.names, args[n:], strict=True)))
 
 
 class _Pull(_Again):
@@ -262,3 +344,6 @@ class _Push(_Again):
 
 def _split(numbers: Sequence[Number], n: int) -> tuple[Numbers, Numbers]:
     return [*numbers[:n]], [*numbers[n:]]
+
+
+binding.register_entered(entered)

@@ -91,9 +91,10 @@ class primitive:  # noqa: N801 - a decorator
     # Which arguments it takes, or from which on; None: all of them.
     loop_takes: tuple[int, ...] | slice | None = None
 
-    # Whether its values may differ from the function's in their last bits: eager values do not, so
-    # only programs have it.
-    loop_rounds = False
+    # Whether its values may differ from the function's in their last bits, or a function of the
+    # arguments that answers it, which may not ask values: eager values do not, so only programs
+    # have it.
+    loop_rounds: bool | Callable[..., bool] = False
 
     # Whether its rules give zeros for zeros at all points, as elementwise ones do: because no
     # coefficient in them depends on values.

@@ -140,7 +140,8 @@ class Rule:
     @property
     def rounds_otherwise(self) -> bool:
         """Whether a replay has other last bits than a call of the function."""
-        return bool(self.operation.loop_rounds)
+        rounds = self.operation.loop_rounds
+        return bool(rounds(*self.args, **self.kwargs) if callable(rounds) else rounds)
 
     @property
     def goes_over_lanes(self) -> bool:

@@ -450,12 +450,61 @@ static CadDerivatives add_up(Pull *p, size_t i) {
 
 /* --- the operations --- */
 
-/* Whether two operands are elements of one array, and not the same ones. */
-static int are_of_one_array(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y) {
+/* The lowest and the highest of the numbers of a view. */
+static void find_bounds(const CadMade *made, CadNumbers x, int64_t *low, int64_t *high) {
+    *low = *high = (int64_t)x.first;
+    for (int axis = 0; axis < made->ndim; axis++) {
+        const int64_t length = x.strides[axis] * (made->shape[axis] - 1);
+        *(length < 0 ? low : high) += length;
+    }
+}
+
+/* Whether `offset` is a sum of so many strides, from `axis` on, as lead from one element of a view
+ * to another. Strides stand in falling order, each at least the sum of what follows, as in arrays. */
+static int is_reached(const CadMade *made, const int64_t *strides, int axis, int64_t offset) {
+    if (axis == made->ndim) {
+        return offset == 0;
+    }
+    const int64_t most = made->shape[axis] - 1, step = strides[axis];
+    const int64_t down = step == 0 ? 0 : offset / step;
+    for (int64_t k = down - 1; k <= down + 1; k++) {
+        if (k >= -most && k <= most && is_reached(made, strides, axis + 1, offset - k * step)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a number may stand in both of two views. */
+static int may_overlap(const CadMade *made, CadNumbers x, CadNumbers y) {
+    int64_t low[2], high[2];
+    int is_nested = memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) == 0;
+    find_bounds(made, x, &low[0], &high[0]);
+    find_bounds(made, y, &low[1], &high[1]);
+    if (high[0] < low[1] || high[1] < low[0]) {
+        return 0;
+    }
+    int64_t extent = 0;
+    for (int axis = made->ndim - 1; axis >= 0; axis--) {
+        is_nested &= x.strides[axis] > extent;
+        extent += x.strides[axis] * (made->shape[axis] - 1);
+    }
+    return !is_nested || is_reached(made, x.strides, 0, (int64_t)x.first - (int64_t)y.first);
+}
+
+/* Whether elements of one array are added to by two operands that are not the same ones, and the
+ * order of the two is seen: of three numbers, since something has arrived at the array before, which
+ * had `n_before` contributions, or may have arrived. */
+static int takes_turns(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y,
+                       size_t n_before) {
+    const uint32_t record = cad_graph_record_of(p->graph, x.first);
     return is_active(p, x.first) && is_active(p, y.first) &&
-           cad_graph_record_of(p->graph, x.first) == cad_graph_record_of(p->graph, y.first) &&
+           record == cad_graph_record_of(p->graph, y.first) &&
            (x.first != y.first ||
-            memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) != 0);
+            memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) != 0) &&
+           (p->graph->records[record].kind == CAD_RECORD_INPUT || p->have_any[record] ||
+            (p->first[record] > 0 && p->first[record] <= n_before)) &&
+           may_overlap(made, x, y);
 }
 
 enum { MANY = 2 * CAD_TILE };
@@ -481,12 +530,13 @@ static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cota
     }
     CadNumbers x[4];
     const int arity = cad_made_operands(made, x);
+    const size_t n_before = p->n_contributions;
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
             const CadNumbers partial =
                 rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x));
             for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
-                p->graph->takes_turns |= are_of_one_array(p, made, x[j], x[k]);
+                p->graph->takes_turns |= takes_turns(p, made, x[j], x[k], n_before);
             }
             double c;
             if (p->graph->optimize && cad_is_single(&shape, partial) &&

@@ -533,12 +533,12 @@ static double scaled_root_of_squares(Row x, ptrdiff_t n) {
     return is_scaled ? root_of_squares(x, n, top < 1.0 ? 0x1p500 : 0x1p-600) : root;
 }
 
-/* The sum of squares of numbers in order, as BLAS adds them. */
-static double product_with_itself(const double *x, ptrdiff_t n) {
+/* The inner product of numbers in order, as BLAS adds them. */
+static double product_of(const double *x, const double *y, ptrdiff_t n) {
     const intptr_t size = sizeof(double), dims[4] = {1, 1, n, 1};
     const intptr_t steps[9] = {0, 0, 0, n * size, size, size, size, size, size};
     double sum = 0.0;
-    char *arguments[3] = {(char *)x, (char *)x, (char *)&sum};
+    char *arguments[3] = {(char *)x, (char *)y, (char *)&sum};
     cad_run_loop(CAD_OP_MATMUL, arguments, dims, steps);
     return sum;
 }
@@ -588,7 +588,7 @@ void cad_rows_norm(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *ste
             const double sum = sum_of_powers(x, n, p);
             *to = p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
         } else {
-            *to = data == (void *)NORM_OF_ALL && x.step == 1 ? sqrt(product_with_itself(x.data, n))
+            *to = data == (void *)NORM_OF_ALL && x.step == 1 ? sqrt(product_of(x.data, x.data, n))
                                                              : scaled_root_of_squares(x, n);
         }
     }
@@ -846,51 +846,59 @@ void cad_rows_searched(char **arguments, const ptrdiff_t *dims, const ptrdiff_t 
 
 /* --- convolutions --- */
 
-static CAD_CLONES void add_multiple_in_order(double *restrict to, const double *restrict x,
-                                             double factor, ptrdiff_t n) {
+enum { FEW_TERMS = 11 }; /* up to which NumPy adds one after the other, but at the ends */
+
+static CAD_CLONES void add_multiple(double *restrict to, const double *restrict x, double factor,
+                                    ptrdiff_t n) {
     for (ptrdiff_t k = 0; k < n; k++) {
         to[k] += factor * x[k];
     }
 }
 
-static void add_multiple(double *to, Row x, ptrdiff_t first, double factor, ptrdiff_t n) {
-    if (x.step == 1) {
-        add_multiple_in_order(to, x.data + first, factor, n);
-        return;
+/* What slides over x stands in order, the last number first. To the last bit as `_pyarray_correlate`
+ * of NumPy: where all m numbers meet x, one after the other if there are few; others as BLAS. */
+static void slide_over(const double *x, ptrdiff_t n, const double *y, ptrdiff_t m, int is_valid,
+                       double *to) {
+    enum { SOME = 2048 };
+    const ptrdiff_t before = is_valid ? 0 : m - 1, whole = n - m + 1;
+    for (ptrdiff_t k = 0; k < before; k++) {
+        to[k] = product_of(x, y + m - 1 - k, k + 1);
+        to[before + whole + k] = product_of(x + whole + k, y, m - 1 - k);
     }
-    for (ptrdiff_t k = 0; k < n; k++) {
-        to[k] += factor * *item(x, first + k);
+    for (ptrdiff_t k = 0; k < whole && m > FEW_TERMS; k++) {
+        to[before + k] = product_of(x + k, y, m);
+    }
+    for (ptrdiff_t first = 0; first < whole && m <= FEW_TERMS; first += SOME) {
+        const ptrdiff_t count = first + SOME < whole ? SOME : whole - first;
+        double *const some = to + before + first;
+        memset(some, 0, (size_t)count * sizeof *some);
+        for (ptrdiff_t k = 0; k < m; k++) {
+            add_multiple(some, x + first + k, y[k], count);
+        }
     }
 }
 
-/* Full (told 0), or valid: then the second one is not longer than the first. Results stand in
- * order; some of them at a time are finished before the next ones. */
+/* Full (told 0), or valid: then the second one is not longer than the first. */
 void cad_rows_convolve(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                        void *data) {
-    enum { SOME = 2048 };
+    const int is_swapped = dims[1] < dims[2];
+    const ptrdiff_t n = dims[1 + is_swapped], m = dims[2 - is_swapped];
+    CadRoom room;
+    const int has_room = cad_room_take(&room, (size_t)(n + m));
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        Row x = row_at(arguments[0], turn, steps[0], steps[3]);
-        Row y = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row first = row_at(arguments[0], turn, steps[0], steps[3]);
+        const Row second = row_at(arguments[1], turn, steps[1], steps[4]);
+        const Row x = is_swapped ? second : first, y = is_swapped ? first : second;
         double *const to = item(row_at(arguments[2], turn, steps[2], 0), 0);
-        ptrdiff_t n = dims[1], m = dims[2];
-        memset(to, 0, (size_t)dims[3] * sizeof *to);
-        if (n < m) { /* the longer one in the inner loop */
-            const Row shorter = x;
-            x = y, y = shorter;
-            n = dims[2], m = dims[1];
+        if (!has_room) {
+            *to = NAN;
+            continue;
         }
-        for (ptrdiff_t first = 0; first < dims[3]; first += SOME) {
-            const ptrdiff_t end = first + SOME < dims[3] ? first + SOME : dims[3];
-            for (ptrdiff_t k = 0; k < m; k++) {
-                if (data != NULL) {
-                    add_multiple(to + first, x, first + k, *item(y, m - 1 - k), end - first);
-                } else {
-                    const ptrdiff_t low = first > k ? first : k, high = end < n + k ? end : n + k;
-                    add_multiple(to + low, x, low - k, *item(y, k), high - low);
-                }
-            }
-        }
+        const Row backwards = {item(y, m - 1), -y.step};
+        const double *const slid = in_order(room.numbers, backwards, m);
+        slide_over(in_order(room.numbers + m, x, n), n, slid, m, data != NULL, to);
     }
+    cad_room_give_back(&room);
 }
 
 /* --- by places --- */
