@@ -80,7 +80,7 @@ ONE_STEP = frozenset(
         *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to"),
         *("clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot", "dsplit"),
         *("expand_dims", "fix", "flip", "fliplr", "flipud", "full_like", "hsplit", "imag"),
-        *("inner", "matmul", "matrix_transpose", "matvec", "moveaxis", "outer"),
+        *("matmul", "matrix_transpose", "matvec", "moveaxis"),
         *("permute_dims", "ravel", "real", "real_if_close", "reshape", "rollaxis", "rot90"),
         *("round", "split", "squeeze", "sum", "swapaxes", "transpose", "unstack", "vdot"),
         *("vecmat", "vsplit", "where"),

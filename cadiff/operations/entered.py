@@ -63,50 +63,46 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
 
     None if there can be none; False if there can be none for any call of the function.
     """
-    call = _Call(function, args, names)
-    values = tuple(map(_copied, call.numbers))
     _state.is_entering = True
     try:
-        called = None if all(map(binding.is_in_order, call.numbers)) else _row_as_called(call)
-        call.numbers.clear()
-        with Guarded(values, function) as guarded:
-            out = call.run(guarded.lifted)
-            atoms, forms = _taken_apart(out)
-            kind = type(out) if isinstance(out, tuple) else None
-            del out
-            # Views of arguments, or of each other, are seen where one of them is assigned to.
-            if binding.are_views_of_one([*guarded.lifted, *atoms]):
-                atoms.clear()
-                return False
-            made = _program_of(guarded, call, values, atoms)
-            row, results = _in_a_row(atoms), [*map(binding.shape, atoms)]
-            atoms.clear()
-        if made is None:
-            return None
-        program, pull, hidden = made
-        if called is not None and not _are_same(called, row):
-            return None
-        if not _agree_in_pull(pull, values, call, results):
-            return None
-        return program, partial(_restored, kind, forms, hidden if any(hidden) else None)
+        with binding.WarningsOff():
+            return _entry_of(_Call(function, args, names))
     except Exception:  # what it is will be seen where the function runs
         return None
     finally:
         _state.is_entering = False
 
 
-def _row_as_called(call: _Call) -> np.ndarray[Any, Any]:
-    """The results where operands stand as they do: what is added may depend on it."""
-    with binding.WithoutPrograms(), Recording((), ()):
-        return _in_a_row(_taken_apart(call.run(call.numbers))[0])
+def _entry_of(call: _Call) -> Any:
+    values = tuple(map(_copied, call.numbers))
+    points = [values, _moved(values, 1), _moved(values, 2)]
+    rows = [_row_of(call, call.numbers), *(_row_of(call, point) for point in points[1:])]
+    call.numbers.clear()
+    with Guarded(values, call.function) as guarded:
+        out = call.run(guarded.lifted)
+        atoms, forms = _taken_apart(out)
+        kind = type(out) if isinstance(out, tuple) else None
+        del out
+        # Views of arguments, or of each other, are seen where one of them is assigned to.
+        is_view = binding.are_views_of_one([*guarded.lifted, *atoms])
+        made = None if is_view else _program_of(guarded, call, values, atoms)
+        results = [*map(binding.shape, atoms)]
+        atoms.clear()
+    if made is None:
+        return False if is_view else None
+    program, codes, hidden = made
+    agree = all(_agree(codes, call, *at, results) for at in zip(points, rows, strict=True))
+    if not agree or not any(np.all(np.isfinite(row)) for row in rows):
+        return None
+    return program, partial(_restored, kind, forms, hidden if any(hidden) else None)
 
 
 def _program_of(
     guarded: Guarded, call: _Call, values: tuple[Number, ...], atoms: Numbers
-) -> tuple[binding.TapeProgram, Any, list[bool]] | None:
-    """The program of what was recorded, its pull, and of which results derivatives are hidden.
+) -> tuple[binding.TapeProgram, tuple[Any, Any], list[bool]] | None:
+    """The program of what was recorded, its codes, and of which results derivatives are hidden.
 
-    None if it would not do what the function does, to the last bit and without Python.
+    None if it is known not to do what the function does, to the last bit and without Python.
     """
     # Sums of what an entry returns are added in C order.
     if guarded.obstacle or not all(_is_real(x) and binding.is_in_order(x) for x in atoms):
@@ -123,36 +119,56 @@ def _program_of(
         return None
     if any(getattr(step.rule, "rounds_otherwise", False) for step in graph.steps):
         return None
-    if not _agree(codes[0], values, atoms):
-        return None
     given, results = ([*map(binding.shape, numbers)] for numbers in (values, atoms))
     program = binding.tape_program_of(graph, call._name, given, results, call)
     shows = zip(atoms, program.shows(), strict=True)
-    return program, codes[1], [isinstance(atom, Var) and not shown for atom, shown in shows]
+    return program, codes, [isinstance(atom, Var) and not shown for atom, shown in shows]
 
 
-def _agree(code: Any, values: Sequence[Number], wanted: Sequence[Number]) -> bool:
-    """Whether the last numbers that a program gives are these, to the last bit."""
-    found, row = code.run(_in_a_row(values)), _in_a_row(wanted)
-    return isinstance(found, np.ndarray) and _are_same(found[len(found) - len(row) :], row)
-
-
-def _agree_in_pull(
-    code: Any, values: Sequence[Number], call: _Call, results: Sequence[tuple[int, ...]]
+def _agree(
+    codes: tuple[Any, Any],
+    call: _Call,
+    values: Sequence[Number],
+    row: np.ndarray[Any, Any],
+    results: Sequence[tuple[int, ...]],
 ) -> bool:
-    """Whether cotangents, too, are those of the function, as far as one point tells."""
+    """Whether a program gives the row of results of a call and its cotangents, to the last bit."""
+    found = codes[0].run(_in_a_row(values))
+    if not isinstance(found, np.ndarray):  # another branch: the function would run
+        return True
     cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
-    pulled = call.pull(list(values), None, cotangents)
+    pulled = _in_a_row(call.pull(list(values), None, cotangents))
     received = [np.zeros(binding.shape(x)) for x in values]
-    return _agree(code, [*values, *cotangents, *received], pulled)
+    found_pulled = codes[1].run(_in_a_row([*values, *cotangents, *received]))
+    return _ends_in(found, row) and _ends_in(found_pulled, pulled)
+
+
+def _ends_in(found: Any, row: np.ndarray[Any, Any]) -> bool:
+    return isinstance(found, np.ndarray) and np.array_equal(
+        found[len(found) - len(row) :], row, equal_nan=True
+    )
+
+
+def _row_of(call: _Call, numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
+    """The results of a call, where operands stand in memory as these do."""
+    given = () if binding.carries(numbers) else tuple(numbers)
+    with binding.WithoutPrograms(), Recording(given, tuple(range(len(given)))) as recording:
+        atoms, _ = _taken_apart(call.run(recording.lifted if given else numbers))
+        row = _in_a_row(atoms)
+        atoms.clear()
+    return row
+
+
+def _moved(values: tuple[Number, ...], k: int) -> tuple[Number, ...]:
+    """Other numbers of the same signs."""
+    factors = (1.0 + 0.25 * np.cos(k + np.arange(np.size(x))) for x in values)
+    return tuple(
+        x * factor.reshape(binding.shape(x))[()] for x, factor in zip(values, factors, strict=True)
+    )
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
     return np.concatenate([np.ravel(binding.strip(x)) for x in numbers] or [np.empty(0)])
-
-
-def _are_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
-    return np.array_equal(x, y, equal_nan=True)
 
 
 def _mapped(arg: Any, change: Callable[[Any], Any]) -> Any:
@@ -277,7 +293,7 @@ class _Call(_Again):
     """A call with other numbers."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], names: Names) -> None:
-        self._function = function
+        self.function = function
         self.numbers: list[Any] = []  # that are passed
         self._args = [_mapped(arg, self._place) for arg in args]
         self.names = names
@@ -304,7 +320,7 @@ class _Call(_Again):
 
         n = len(self._args) - len(self.names)
         args = [_mapped(arg, given) for arg in self._args]
-        return self._function(*args[:n], **dict(zip(self.names, args[n:], strict=True)))
+        return self.function(*args[:n], **dict(zip(self.names, args[n:], strict=True)))
 
 
 class _Pull(_Again):
