@@ -28,6 +28,7 @@ from ..operations import arrays
 from ..operations import table as _table
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS, implements
+from ..operations.entered import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL, held, infinite, nans, truths
 from ..operations.guards import order as ascending
 from ..operations.indices import along
@@ -292,6 +293,7 @@ def _writable(name: str, target: Any) -> Number:
 
 
 @implements(np.copyto)
+@changing
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """Write src into dst where a mask holds, as `numpy.copyto`."""
     target, source = _writable("copyto", dst), arrays.broadcast_to(as_number(src), dst.shape)
@@ -313,18 +315,21 @@ def _write_flat(target: Number, places: Any, numbers: Any) -> None:
 
 
 @implements(np.put)
+@changing
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     target = _writable("put", a)
     _write_flat(target, np.take(np.arange(target.size), value(ind), mode=mode), v)  # type: ignore[call-overload]
 
 
 @implements(np.place)
+@changing
 def place(arr: Any, mask: Any, vals: Any) -> None:
     target = _writable("place", arr)
     _write_flat(target, np.flatnonzero(value(mask)), vals)
 
 
 @implements(np.putmask)
+@changing
 def putmask(a: Any, mask: Any, values: Any) -> None:
     target = _writable("putmask", a)
     places = np.flatnonzero(value(mask))
@@ -333,6 +338,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 
 @implements(np.put_along_axis)
+@changing
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     target = _writable("put_along_axis", arr)
     positions = np.arange(target.size).reshape(target.shape)
@@ -341,6 +347,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 
 @implements(np.fill_diagonal)
+@changing
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     target = _writable("fill_diagonal", a)
     marks = np.zeros(target.shape, dtype=bool)

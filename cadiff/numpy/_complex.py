@@ -22,6 +22,7 @@ from ..operations import table as _table
 from ..operations.complexes import ELEMENTWISE, conjugate, implements_complex, joined, whole_parts
 from ..operations.complexes import angle as _angle
 from ..operations.dispatch import FUNCTIONS, mask_of
+from ..operations.entered import changing
 from ..operations.guards import LESS, LESS_EQUAL, NOT_EQUAL
 from ..operations.searches import ranked_by
 from . import _calculus, _products, _reductions, _shapes  # noqa: F401 - register what serves here
@@ -496,6 +497,7 @@ class _Elements(flatiter):
 
 
 @implements_complex(np.copyto)
+@changing
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     src = joined(src)
     kind = np.dtype(complex) if _holds(src) else np.result_type(src)

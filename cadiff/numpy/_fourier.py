@@ -245,3 +245,6 @@ for _map, _parts in (
     (of_half, (2, 1, HALF_OPERAND)),
 ):
     _map.loop = lambda *_, how, shape, parts=_parts: _in_c(how, shape, *parts)
+    # SciPy's are not called; and eager transforms between real and complex numbers take half.
+    _rounds = _map in (spectrum_of_real, real_of_spectrum)
+    _map.loop_rounds = lambda *_, how, shape, rounds=_rounds: rounds or how.library == "scipy.fft"

@@ -20,9 +20,8 @@ from .. import binding
 from ..binding import plain_values
 from ..operations import arrays, complexes
 from ..operations.dispatch import implements
-from ..operations.entered import is_entering
 from ..operations.guards import EQUAL
-from ..operations.primitives import LONG_ARRAY, primitive
+from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
@@ -206,9 +205,6 @@ def _as_product(terms: Sequence[str], result: str, *operands: Any) -> Any:
 
 def _as_products(terms: tuple[str, ...], result: str, how: Any, *operands: Any) -> Any:
     """The sum two operands at a time, in an order that is planned once."""
-    is_short = all(math.prod(binding.shape(x)) < LONG_ARRAY for x in operands)
-    if is_entering() and (is_short or len(operands) > 2):  # NumPy's rounds otherwise
-        return NotImplemented
     left = [*zip(terms, operands, strict=True)]
     while len(left) > 2:
         shapes = [np.broadcast_to(0.0, binding.shape(x)) for _, x in left]

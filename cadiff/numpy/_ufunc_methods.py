@@ -6,9 +6,9 @@ their operation from element to element, as NumPy does.
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import METHODS, PLAIN, function_for, store
-from ..operations.entered import entered
+from ..operations.entered import changing, entered
 from ..operations.guards import EQUAL, NOT_EQUAL, held, nans
 from ..operations.integers import summed_at
 from ..operations.patterns import chained
@@ -153,10 +153,10 @@ def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
     entries: dict[Any, Any] = {}
 
-    @functools.wraps(function)
+    @wraps(function)
     def entering(ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
         if ufunc not in entries:
-            entries[ufunc] = entered(functools.partial(method, ufunc))
+            entries[ufunc] = entered(partial(method, ufunc))
         found = NotImplemented
         if kwargs.get("out") is None:
             found = entries[ufunc]((*args, *kwargs.values()), tuple(kwargs))
@@ -281,6 +281,10 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
             f"numpy.{ufunc.__name__}.at cannot write numbers with derivatives to an ndarray: make "
             "the array with cadiff.zeros or cadiff.array"
         )
+    _at(ufunc)(a, indices, *others)
+
+
+def _written_by(ufunc: np.ufunc, a: Number, indices: Any, /, *others: Any) -> None:
     places = np.arange(a.size).reshape(a.shape)[indices]
     operands = [_copied_to(places.shape, x) for x in others]
     if is_mask(places) and ufunc in (np.add, np.subtract):
@@ -301,6 +305,8 @@ def at(ufunc: np.ufunc, a: Any, indices: Any, /, *others: Any) -> None:
         where = np.unravel_index(places[each], a.shape)
         a[where] = ufunc(a[where], *(x[each] for x in operands))
 
+
+_at = cache(lambda ufunc: changing(partial(_written_by, ufunc)))
 
 METHODS.update(outer=outer, at=at)
 

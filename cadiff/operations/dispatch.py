@@ -72,7 +72,8 @@ def plain(*originals: Any) -> None:
         FUNCTIONS[original] = _named_as(_on_values(original), original)
 
 
-# Functions of one operation or none: as entries of the tape (see entered.py) they would cost more.
+# Functions of one operation or none, which would cost more as entries of the tape (entered.py);
+# and functions that write to an argument.
 ONE_STEP = frozenset(
     vars(np).get(name)
     for name in (
@@ -84,6 +85,7 @@ ONE_STEP = frozenset(
         *("permute_dims", "ravel", "real", "real_if_close", "reshape", "rollaxis", "rot90"),
         *("round", "split", "squeeze", "sum", "swapaxes", "transpose", "unstack", "vdot"),
         *("vecmat", "vsplit", "where"),
+        *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
     )
 )
 

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from itertools import permutations
 from math import prod
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, Dual, Guarded, Recording, Var
+from ..binding import Complex, Guarded, Recording, Var
 from .recorded_calls import Number, Numbers, as_list
 
 Names = tuple[str, ...]
+Shape = tuple[int, ...]
 
-MOST_RESULTS = 4096  # numbers of one call: more pay by themselves
+MOST_RESULTS = 16384  # numbers of one call: more pay by themselves
+MOST_SHARE = 0.7  # of the time that the function takes: else nothing is won
 MOST_MOVED_AXES = 4  # of results that are tried in another order
 
 
@@ -53,9 +56,40 @@ def is_entering() -> bool:
     return _state.is_entering
 
 
+def chooses_anew() -> bool:
+    """Whether what is recorded may choose otherwise in a replay, and round otherwise."""
+    return binding.chooses_anew() and not _state.is_entering
+
+
 def entered(function: Any) -> binding.Entered:
     """What makes calls of a function entries: it returns no views, and changes nothing."""
     return binding.Entered(partial(_made, function))
+
+
+def changing(function: Callable[..., None]) -> Callable[..., None]:
+    """The same of a function that writes to its first argument, an array.
+
+    What an entry gives is what stands there then.
+    """
+
+    def changed(a: Any, *args: Any, **kwargs: Any) -> Any:
+        copy = a.copy()
+        function(copy, *args, **kwargs)
+        return copy
+
+    enter = entered(changed)
+
+    @wraps(function)
+    def call(a: Any, *args: Any, **kwargs: Any) -> None:
+        found = NotImplemented
+        if isinstance(a, (Var, Complex)) and a.ndim > 0:
+            found = enter((a, *args, *kwargs.values()), tuple(kwargs))
+        if found is NotImplemented:
+            function(a, *args, **kwargs)
+        else:
+            a[...] = found
+
+    return call
 
 
 def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
@@ -75,12 +109,15 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
 
 def _entry_of(call: _Call) -> Any:
     values = tuple(map(_copied, call.numbers))
-    points = [values, _moved(values, 1), _moved(values, 2)]
-    rows = [_row_of(call, call.numbers), *(_row_of(call, point) for point in points[1:])]
+    with binding.WithoutPrograms(), Recording((), ()):  # where operands stand as they do
+        out = call.run(call.numbers)
+        call.orders = [_order_of(x) for x in as_list(out)]
+        row = _in_a_row(_taken_apart(out, call.orders)[0])
+        del out
     call.numbers.clear()
     with Guarded(values, call.function) as guarded:
         out = call.run(guarded.lifted)
-        atoms, forms = _taken_apart(out)
+        atoms, forms = _taken_apart(out, call.orders)
         kind = type(out) if isinstance(out, tuple) else None
         del out
         # Views of arguments, or of each other, are seen where one of them is assigned to.
@@ -91,8 +128,14 @@ def _entry_of(call: _Call) -> Any:
     if made is None:
         return False if is_view else None
     program, codes, hidden = made
-    agree = all(_agree(codes, call, *at, results) for at in zip(points, rows, strict=True))
-    if not agree or not any(np.all(np.isfinite(row)) for row in rows):
+    if not np.all(np.isfinite(row)) or not _ends_in(codes[0].run(_in_a_row(values)), row):
+        return None
+    trials = [_tried(codes, call, x, results) for x in (values, tuple(map(_moved, values)))]
+    if trials[0].agrees is not True or trials[1].agrees is False:
+        return None
+    times = zip(*(trial.seconds for trial in trials if trial.agrees is not None), strict=True)
+    of_program, of_function = map(min, times)
+    if of_program > MOST_SHARE * of_function:
         return None
     return program, partial(_restored, kind, forms, hidden if any(hidden) else None)
 
@@ -125,22 +168,29 @@ def _program_of(
     return program, codes, [isinstance(atom, Var) and not shown for atom, shown in shows]
 
 
-def _agree(
-    codes: tuple[Any, Any],
-    call: _Call,
-    values: Sequence[Number],
-    row: np.ndarray[Any, Any],
-    results: Sequence[tuple[int, ...]],
-) -> bool:
-    """Whether a program gives the row of results of a call and its cotangents, to the last bit."""
-    found = codes[0].run(_in_a_row(values))
-    if not isinstance(found, np.ndarray):  # another branch: the function would run
-        return True
+class _Trial(NamedTuple):
+    """A program beside the function that it is to stand for."""
+
+    # Whether results and cotangents are the same to the last bit. None: there are none, since in
+    # another branch, or out of bounds, the function would run.
+    agrees: bool | None
+    seconds: tuple[float, float]  # of the program, and of the function
+
+
+def _tried(
+    codes: tuple[Any, Any], call: _Call, values: Sequence[Number], results: Sequence[Shape]
+) -> _Trial:
     cotangents = [np.cos(1.0 + np.arange(prod(shape))).reshape(shape)[()] for shape in results]
-    pulled = _in_a_row(call.pull(list(values), None, cotangents))
-    received = [np.zeros(binding.shape(x)) for x in values]
-    found_pulled = codes[1].run(_in_a_row([*values, *cotangents, *received]))
-    return _ends_in(found, row) and _ends_in(found_pulled, pulled)
+    given = _in_a_row(values)
+    onto = _in_a_row([*values, *cotangents, *(np.zeros(binding.shape(x)) for x in values)])
+    begun = perf_counter()
+    row, pulled = call.row_and_pulled(values, cotangents)
+    called = perf_counter()
+    found, found_pulled = codes[0].run(given), codes[1].run(onto)
+    seconds = perf_counter() - called, called - begun
+    if not isinstance(found, np.ndarray) or not isinstance(found_pulled, np.ndarray):
+        return _Trial(None, seconds)
+    return _Trial(_ends_in(found, row) and _ends_in(found_pulled, _in_a_row(pulled)), seconds)
 
 
 def _ends_in(found: Any, row: np.ndarray[Any, Any]) -> bool:
@@ -149,22 +199,10 @@ def _ends_in(found: Any, row: np.ndarray[Any, Any]) -> bool:
     )
 
 
-def _row_of(call: _Call, numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
-    """The results of a call, where operands stand in memory as these do."""
-    given = () if binding.carries(numbers) else tuple(numbers)
-    with binding.WithoutPrograms(), Recording(given, tuple(range(len(given)))) as recording:
-        atoms, _ = _taken_apart(call.run(recording.lifted if given else numbers))
-        row = _in_a_row(atoms)
-        atoms.clear()
-    return row
-
-
-def _moved(values: tuple[Number, ...], k: int) -> tuple[Number, ...]:
-    """Other numbers of the same signs."""
-    factors = (1.0 + 0.25 * np.cos(k + np.arange(np.size(x))) for x in values)
-    return tuple(
-        x * factor.reshape(binding.shape(x))[()] for x, factor in zip(values, factors, strict=True)
-    )
+def _moved(x: Number) -> Number:
+    """Other numbers, nearer to 0, of the same signs."""
+    factors = 0.9 + 0.1 * np.cos(1.0 + np.arange(np.size(x)))
+    return x * factors.reshape(binding.shape(x))[()]
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
@@ -194,12 +232,15 @@ class _Form(NamedTuple):
     order: tuple[int, ...] | None  # of the axes, that stand in another one in memory
 
 
-def _taken_apart(out: Any) -> tuple[Numbers, list[_Form]]:
-    """The real numbers that a function returned, in C order, and how they are put together."""
+def _taken_apart(out: Any, orders: list[Any] | None) -> tuple[Numbers, list[_Form]]:
+    """The real numbers that a function returned, in C order, and how they are put together.
+
+    orders: those of axes in memory, of each result; what stands in another order is copied.
+    """
     atoms: Numbers = []
     forms = []
-    for x in as_list(out):
-        order = _order_of(x)
+    results = as_list(out)
+    for x, order in zip(results, orders or [None] * len(results), strict=True):
         x = x if order is None else x.transpose(order)
         parts: list[Any] = []
         for part in binding.parts_of(x) if isinstance(x, Complex) else (x,):
@@ -207,22 +248,24 @@ def _taken_apart(out: Any) -> tuple[Numbers, list[_Form]]:
                 parts.append(part)
             else:
                 parts.append(_Place(len(atoms)))
-                atoms.append(part)
+                is_open = isinstance(part, Var) and not binding.is_in_order(part)
+                atoms.append(part.copy() if is_open else part)
         forms.append(_Form(tuple(parts), None if order is None else tuple(np.argsort(order))))
     return atoms, forms
 
 
 def _order_of(x: Any) -> tuple[int, ...] | None:
-    """The axes as they stand in memory; None: in C order, or in none."""
+    """The axes as they stand in memory; None: in C order."""
     part = x
     if isinstance(x, Complex):
         part = next(part for part in binding.parts_of(x) if not binding.is_nothing(part))
-    if isinstance(part, Dual):
-        part = binding.dual_components(part)[0]
-    if not isinstance(part, Var) or binding.is_in_order(part) or part.ndim > MOST_MOVED_AXES:
+    if not isinstance(part, Var) or binding.is_in_order(part):
         return None
-    orders = permutations(range(part.ndim))
-    return next((p for p in orders if binding.is_in_order(part.transpose(p))), None)
+    if part.ndim <= MOST_MOVED_AXES:
+        for order in permutations(range(part.ndim)):
+            if binding.is_in_order(part.transpose(order)):
+                return order
+    raise ValueError("what it returned stands in no order")
 
 
 def _restored(kind: Any, forms: list[_Form], hidden: list[bool] | None, outputs: Numbers) -> Any:
@@ -259,18 +302,35 @@ class _Again:
 
     is_linear = runs_again = False
     _name: str
+    orders: list[Any] | None = None  # of the axes of its results
 
     def run(self, numbers: Sequence[Number]) -> Any:
         raise NotImplementedError
 
     def pull(self, operands: Numbers, outs: Any, cotangents: Numbers) -> Numbers:
         """Cotangents of the operands."""
+        return self._pulled(operands, cotangents)[1]
+
+    def row_and_pulled(
+        self, operands: Sequence[Number], cotangents: Numbers
+    ) -> tuple[np.ndarray[Any, Any], Numbers]:
+        """The numbers of all results, and cotangents of the operands."""
+        row, pulled = self._pulled(operands, cotangents, _in_a_row)
+        return row, pulled
+
+    def _pulled(
+        self,
+        operands: Sequence[Number],
+        cotangents: Numbers,
+        read: Callable[[Numbers], Any] = lambda found: None,
+    ) -> tuple[Any, Numbers]:
         with Recording(tuple(operands), tuple(range(len(operands)))) as recording:
             with binding.WithoutPrograms():  # it would be an entry again, which has no derivative
-                found, _ = _taken_apart(self.run(recording.lifted))
+                found, _ = _taken_apart(self.run(recording.lifted), self.orders)
+            answer = read(found)
             pulled: Numbers = binding.pull(recording, found, cotangents)
             found.clear()
-        return pulled
+        return answer, pulled
 
     def push(self, operands: Numbers, outs: Any, tangents: Numbers) -> Numbers:
         """Tangents of the results."""
@@ -280,7 +340,8 @@ class _Again:
         """The results and their tangents."""
         with binding.Forward() as tag:
             duals = [binding.make_dual(x, t, tag) for x, t in zip(operands, tangents, strict=True)]
-            return [binding.split_dual(x, tag) for x in _taken_apart(self.run(duals))[0]]
+            found, _ = _taken_apart(self.run(duals), self.orders)
+            return [binding.split_dual(x, tag) for x in found]
 
     def pulled(self, active: bytes) -> _Again:
         return _Pull(self, active)

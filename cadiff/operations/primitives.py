@@ -25,7 +25,7 @@ from .derived_rules import (
     push_partial,
     stretches,
 )
-from .entered import entered
+from .entered import chooses_anew, entered
 from .naming import name_for_pickle
 from .patterns import Pattern
 from .recorded_calls import Number, Numbers, Rule, as_list, unshared, without_constants
@@ -78,9 +78,9 @@ class primitive:  # noqa: N801 - a decorator
     # each, where the arguments `which` have an axis of points in front, as the result has.
     over_lanes: Callable[..., Any] | None = None
 
-    # The same by operations on arrays, for programs: they are faster than a call of Python, which
-    # copies operands and results; of short arrays, if there is `over_lanes`, that is better.
-    # NotImplemented: this call cannot be written so.
+    # The same by operations on arrays, for programs; not for entries, since it rounds otherwise.
+    # They are faster than a call of Python, which copies operands and results; of short arrays, if
+    # there is `over_lanes`, that is better. NotImplemented: this call cannot be written so.
     written_out: Callable[..., Any] | None = None
 
     # What programs call in C instead of the function, if that is no ufunc: one, or a function of
@@ -351,7 +351,7 @@ class primitive:  # noqa: N801 - a decorator
         if tag is None:
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
             tag = binding.highest_tag(list(args))
-        if self.written_out is not None and tag == 0 and binding.chooses_anew():
+        if self.written_out is not None and tag == 0 and chooses_anew():
             pays = self.over_lanes is None or _are_long(args)
             found = self.written_out(*args, **kwargs) if pays else NotImplemented
             if found is not NotImplemented:

@@ -223,7 +223,8 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
         graph->latest = (CadRun){first, (uint32_t)graph->n_records, !is_array};
         graph->runs[graph->n_runs++] = graph->latest;
     }
-    graph->records[graph->n_records++] = *record;
+    graph->records[graph->n_records] = *record;
+    graph->records[graph->n_records++].is_partial = (uint8_t)graph->makes_partials;
     graph->n_numbers += size;
     return first;
 }
@@ -280,7 +281,7 @@ static CadId finish_array(CadGraph *graph, CadRecordKind kind, CadOp op, size_t 
     graph->arrays[graph->n_arrays] = array;
     const CadId first = find_or_make(
         graph,
-        &(CadRecord){.kind = (uint16_t)kind,
+        &(CadRecord){.kind = (uint8_t)kind,
                      .op = (uint16_t)op,
                      .of.array = {graph->n_numbers, (uint32_t)size, (uint32_t)graph->n_arrays}});
     if (graph->n_records > n_records) {

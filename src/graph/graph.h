@@ -44,8 +44,10 @@ typedef enum CadRecordKind {
 } CadRecordKind;
 
 typedef struct CadRecord {
-    uint16_t kind; /* CadRecordKind */
-    uint16_t op;   /* CadOp of a single number and of a map, else 0 */
+    uint8_t kind; /* CadRecordKind */
+    uint8_t
+        is_partial; /* its values may be other than NumPy's, though the graph is not optimised */
+    uint16_t op;    /* CadOp of a single number and of a map, else 0 */
     union {
         CadId operands[3]; /* those that the operation does not have are CAD_NO_ID */
         uint32_t bits[3];  /* of a constant: its value stands in the last two */
@@ -158,6 +160,7 @@ typedef struct CadGraph {
     int keeps_doubles;     /* programs of it have no floats */
     int optimize;          /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
+    int makes_partials;    /* what is made now is a partial, as near as those of sweeps */
     int takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
     int compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */

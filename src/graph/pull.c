@@ -460,7 +460,8 @@ static void find_bounds(const CadMade *made, CadNumbers x, int64_t *low, int64_t
 }
 
 /* Whether `offset` is a sum of so many strides, from `axis` on, as lead from one element of a view
- * to another. Strides stand in falling order, each at least the sum of what follows, as in arrays. */
+ * to another. Strides stand in falling order, each at least the sum of what follows, as in arrays.
+ */
 static int is_reached(const CadMade *made, const int64_t *strides, int axis, int64_t offset) {
     if (axis == made->ndim) {
         return offset == 0;
@@ -493,8 +494,8 @@ static int may_overlap(const CadMade *made, CadNumbers x, CadNumbers y) {
 }
 
 /* Whether elements of one array are added to by two operands that are not the same ones, and the
- * order of the two is seen: of three numbers, since something has arrived at the array before, which
- * had `n_before` contributions, or may have arrived. */
+ * order of the two is seen: of three numbers, since something has arrived at the array before,
+ * which had `n_before` contributions, or may have arrived. */
 static int takes_turns(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y,
                        size_t n_before) {
     const uint32_t record = cad_graph_record_of(p->graph, x.first);
@@ -533,8 +534,10 @@ static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cota
     const size_t n_before = p->n_contributions;
     for (int k = 0; k < arity && p->graph->status == CAD_OK; k++) {
         if (is_active(p, x[k].first)) {
+            p->graph->makes_partials = !p->graph->optimize;
             const CadNumbers partial =
                 rounded(&shape, rounds, cad_graph_partials(&shape, made->op, k, x));
+            p->graph->makes_partials = 0;
             for (int j = 0; j < k && made->ndim > 0 && !p->graph->optimize; j++) {
                 p->graph->takes_turns |= takes_turns(p, made, x[j], x[k], n_before);
             }

@@ -8,8 +8,11 @@ void cad_maker_emit(CadMaker *m, CadInstruction instruction) {
     CadProgram *program = m->program;
     if (GROW(program, code, program->n_code, 1)) {
         instruction.fused = 1;
-        instruction.near = m->graph->optimize && (instruction.kind == CAD_SINGLES ||
-                                                  cad_vector_knows((CadOp)instruction.op));
+        /* what is emitted once more, in tiles, stays as it is */
+        instruction.near |=
+            (m->graph->optimize || m->is_partial) &&
+            (instruction.kind == CAD_SINGLES ? m->graph->optimize
+                                             : cad_vector_knows((CadOp)instruction.op));
         program->code[program->n_code++] = instruction;
     }
 }

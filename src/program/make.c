@@ -11,7 +11,9 @@ static void emit_all(CadMaker *m) {
         cad_maker_emit_products(m, sorted.records + begin[0], begin[1] - begin[0]);
         for (uint32_t k = begin[0]; k < begin[1] && m->status == CAD_OK; k++) {
             if (m->place[sorted.records[k]] == NOWHERE) {
+                m->is_partial = m->graph->records[sorted.records[k]].is_partial;
                 cad_maker_emit_array(m, sorted.records[k]);
+                m->is_partial = 0;
             }
         }
         cad_maker_emit_singles(m, sorted.records + begin[1], begin[2] - begin[1], level);

@@ -57,6 +57,7 @@ typedef struct CadPlaces {
 
 typedef struct CadMaker {
     CadGraph *graph;
+    int is_partial; /* what is emitted: see CadRecord */
     CadUse use;
     const CadId *inputs, *roots;
     size_t n_inputs, n_shared, n_roots;
