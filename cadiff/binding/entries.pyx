@@ -902,15 +902,24 @@ cdef bint note_form(arg, list form, list atoms, int depth=0) except -1:
         return note_number(arg, form, atoms)
     if kind is list or kind is tuple:
         form.append((None, kind, len(arg)))
-        return depth < MOST_DEPTH and all([note_form(x, form, atoms, depth + 1) for x in arg])
+        if depth == MOST_DEPTH:
+            return False
+        for item in arg:
+            if not note_form(item, form, atoms, depth + 1):
+                return False
+        return True
+    if arg is None or kind is int or kind is bool or kind is str:
+        form.append((kind, arg))
+        return True
     if is_complex(arg):
         form.append(Complex)
-        return all([note_part(part, form, atoms) for part in parts_of(arg)])
+        re, im = parts_of(arg)
+        return note_part(re, form, atoms) and note_part(im, form, atoms)
     if cnp.PyArray_Check(arg):
         form.append((arg.dtype.str, arg.shape, arg.tobytes() if arg.nbytes <= MOST_BYTES else None))
         return arg.nbytes <= MOST_BYTES and arg.dtype.kind in "biu"
-    form.append((None, kind, arg))
-    return arg is None or kind in (int, bool, str) or isinstance(arg, (np.integer, np.bool_))
+    form.append((kind, arg))
+    return isinstance(arg, (np.integer, np.bool_))
 
 
 cdef bint note_part(part, list form, list atoms) except -1:
@@ -933,7 +942,9 @@ cdef bint note_number(arg, list form, list atoms) except -1:
     if 0 in lengths or cad_is_single(arg):  # programs compute in doubles
         return False
     atoms.append(arg)
-    form.append((lengths, is_in_order(arg)))
+    form.append(lengths)
+    if not is_in_order(arg):
+        form.append(None)
     return True
 
 

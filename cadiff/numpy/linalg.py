@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from ..binding import Complex, Dual, Var, carries, is_complex_number, newcomers
+from ..binding import (
+    Complex,
+    Dual,
+    Var,
+    carries,
+    is_complex_number,
+    is_real_array,
+    newcomers,
+)
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts
 from ..operations.dispatch import plain
@@ -378,7 +386,10 @@ def _as_spread(norm: Any, x: Any, axis: Any) -> Any:
 
 def p_norm_pull(ans: Any, x: Any, p: float, axis: Any, keepdims: bool) -> Any:
     def pull(g: Any) -> Any:
-        return _as_spread(g, x, axis) * _direction(x, _as_spread(ans, x, axis), p, axis)
+        slope, factor = _direction(x, _as_spread(ans, x, axis), p, axis), _as_spread(g, x, axis)
+        if is_real_array(slope) and (type(factor) is float or is_real_array(factor)):
+            return np.multiply(slope, factor, out=slope)  # which is fresh
+        return factor * slope
 
     return pull
 

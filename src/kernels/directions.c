@@ -8,7 +8,8 @@
 
 /* Number by number, so that compilers vectorise it. */
 static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
-    return (Dual){condition ? x.value : y.value, condition ? x.tangent : y.tangent};
+    return (Dual){select_bits(condition, x.value, y.value),
+                  select_bits(condition, x.tangent, y.tangent)};
 }
 
 #undef IF

@@ -306,6 +306,14 @@ static int read_directly(int op_and_which) {
     }
 }
 
+/* Both branches are computed, and conditions whole: compilers make vectors of that alone. */
+#undef IF
+#undef AND
+#undef OR
+#define IF(condition, x, y) select_bits(condition, x, y)
+#define AND(x, y) ((x) & (y))
+#define OR(x, y) ((x) | (y))
+
 /* Reads operands and value where they stand side by side. */
 #define CAD_DIRECT(name, which, reads, partial)                                                   \
     case CAD_OP_##name * 4 + which - 1:                                                           \

@@ -4,6 +4,8 @@
 
 #include "kernels/kernels.h"
 
+#include <stdint.h>
+
 /* Before a loop whose last turns shall not be written out one by one, as -O3 does behind each loop
  * that is vectorised: they take no less time, but where there are a hundred loops in three
  * versions they are a third of the code. A loop of eight turns is then vectorised by itself
@@ -18,6 +20,18 @@
 static CAD_INLINE double absorb(double g, double p) {
     const double product = g * p;
     return ((g == 0.0) | (p == 0.0)) ? 0.0 : product;
+}
+
+/* condition ? x : y by their bits, of which compilers make vectors where they split loops for the
+ * branches otherwise. */
+static CAD_INLINE double select_bits(int condition, double x, double y) {
+    union {
+        double number;
+        uint64_t bits;
+    } chosen = {x}, other = {y};
+    const uint64_t mask = (uint64_t)0 - (uint64_t)(condition != 0);
+    chosen.bits = (chosen.bits & mask) | (other.bits & ~mask);
+    return chosen.number;
 }
 
 #endif

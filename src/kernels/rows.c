@@ -855,8 +855,9 @@ static CAD_CLONES void add_multiple(double *restrict to, const double *restrict 
     }
 }
 
-/* What slides over x stands in order, the last number first. To the last bit as `_pyarray_correlate`
- * of NumPy: where all m numbers meet x, one after the other if there are few; others as BLAS. */
+/* What slides over x stands in order, the last number first. To the last bit as
+ * `_pyarray_correlate` of NumPy: where all m numbers meet x, one after the other if there are few;
+ * others as BLAS. */
 static void slide_over(const double *x, ptrdiff_t n, const double *y, ptrdiff_t m, int is_valid,
                        double *to) {
     enum { SOME = 2048 };
