@@ -953,8 +953,8 @@ cdef class Entered:
     """A function whose calls are entries of the tape: what it records is made a program once.
 
     make(args, names) records a call, and answers (program, restored); None if that cannot be, False
-    if it can be for no call. `restored` makes of the outputs what the function returns. Where no
-    program serves, the function is to run.
+    if it can be for no call. `restored` makes of the outputs what the function returns; None: that
+    is the one output. Where no program serves, the function is to run.
     """
 
     cdef object make
@@ -1016,7 +1016,9 @@ cdef class Entered:
         except CallError:  # what it is will be seen when the function runs
             found = None
         if type(found) is list:
-            return form.restored(found)
+            if form.restored is not None:
+                return form.restored(found)
+            return np.float64(found[0]) if type(found[0]) is float else found[0]
         form.n_missed += 1
         if 2 * form.n_missed > form.n_calls:
             form.program = None

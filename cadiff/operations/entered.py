@@ -137,7 +137,11 @@ def _entry_of(call: _Call) -> Any:
     of_program, of_function = map(min, times)
     if of_program > MOST_SHARE * of_function:
         return None
-    return program, partial(_restored, kind, forms, hidden if any(hidden) else None)
+    are_real = all(len(form.parts) == 1 and form.order is None for form in forms)
+    if kind is None and are_real and not any(hidden):
+        return program, None
+    shaped = None if are_real else forms
+    return program, partial(_restored, kind, shaped, hidden if any(hidden) else None)
 
 
 def _program_of(
@@ -268,27 +272,28 @@ def _order_of(x: Any) -> tuple[int, ...] | None:
     raise ValueError("what it returned stands in no order")
 
 
-def _restored(kind: Any, forms: list[_Form], hidden: list[bool] | None, outputs: Numbers) -> Any:
+def _restored(
+    kind: Any, forms: list[_Form] | None, hidden: list[bool] | None, outputs: Numbers
+) -> Any:
     """What the function returns: a number, or a tuple of them.
 
-    hidden: of which a program gives plain values, since their derivatives are 0, and the function
-    does not.
+    forms: None if all are real and stand in C order. hidden: of which a program gives plain
+    values, since their derivatives are 0, and the function does not.
     """
     if hidden is not None:
         outputs = [
             _constant(x) if is_one else x for x, is_one in zip(outputs, hidden, strict=True)
         ]
-    found = [_result(form, outputs) for form in forms]
+    found = [np.float64(x) if type(x) is float else x for x in outputs]
+    if forms is not None:
+        found = [_result(form, found) for form in forms]
     return found[0] if kind is None else getattr(kind, "_make", kind)(found)
 
 
 def _result(form: _Form, outputs: Numbers) -> Any:
     """A result, of its numbers."""
     parts = [outputs[part.number] if type(part) is _Place else part for part in form.parts]
-    if len(parts) == 2:
-        x = binding.complex_of_parts(*parts)
-    else:
-        x = np.float64(parts[0]) if type(parts[0]) is float else parts[0]
+    x = binding.complex_of_parts(*parts) if len(parts) == 2 else parts[0]
     return x if form.order is None else x.transpose(form.order)
 
 

@@ -4,6 +4,8 @@
 #define AMUL absorb
 #include "table/duals.h"
 
+#include <string.h>
+
 /* --- one direction --- */
 
 /* Number by number, so that compilers vectorise it. */
@@ -28,29 +30,20 @@ static CAD_INLINE Dual choose(int condition, Dual x, Dual y) {
             (void)x, (void)y, (void)z, (void)v;                                                   \
             const Dual d = partial;                                                               \
             const double curve = absorb(g[i], d.tangent);                                         \
-            to[i] = (store ? 0.0 : to[i]) + absorb(g[i], d.value);                                \
-            to_t[i] = (store ? 0.0 : to_t[i]) + absorb(gt[i], d.value) + curve;                   \
+            to[i] += absorb(g[i], d.value);                                                       \
+            to_t[i] = to_t[i] + absorb(gt[i], d.value) + curve;                                   \
         }                                                                                         \
         return 1;
 
-static CAD_INLINE int hand_on_directly(int op_and_which, int scattered, double *restrict to,
-                                       double *restrict to_t, const double *g, const double *gt,
-                                       const double *const xs[4], const double *const ts[4],
-                                       const int store, size_t n) {
+CAD_CLONES static int add_directly(int op_and_which, int scattered, double *restrict to,
+                                   double *restrict to_t, const double *g, const double *gt,
+                                   const double *const xs[4], const double *const ts[4],
+                                   size_t n) {
     switch (op_and_which) {
 #include "ops_direct.h"
     default:
         return 0;
     }
-}
-
-CAD_CLONES static int run_directly(int op_and_which, int scattered, const CadStrip to[2],
-                                   const CadStrip g[2], const double *const xs[4],
-                                   const double *const ts[4], int store, size_t n) {
-    return store ? hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data,
-                                    g[1].data, xs, ts, 1, n)
-                 : hand_on_directly(op_and_which, scattered, to[0].data, to[1].data, g[0].data,
-                                    g[1].data, xs, ts, 0, n);
 }
 
 /* The tangent of what has none. */
@@ -67,7 +60,13 @@ void cad_strip_hand_on_second(CadScratch *s, CadOp op, int which, const CadStrip
             ts[k] = t[k].data == NULL ? zeros : t[k].data;
             scattered |= (x[k].step != 1 || (t[k].data != NULL && t[k].step != 1)) << k;
         }
-        if (run_directly((int)op * 4 + which, scattered, to, g, xs, ts, store, n)) {
+        if (store) { /* which is added to zeros, whatever adds it */
+            memset(to[0].data, 0, n * sizeof *to[0].data);
+            memset(to[1].data, 0, n * sizeof *to[1].data);
+            store = 0;
+        }
+        if (add_directly((int)op * 4 + which, scattered, to[0].data, to[1].data, g[0].data,
+                         g[1].data, xs, ts, n)) {
             return;
         }
     }
