@@ -493,19 +493,23 @@ static int may_overlap(const CadMade *made, CadNumbers x, CadNumbers y) {
     return !is_nested || is_reached(made, x.strides, 0, (int64_t)x.first - (int64_t)y.first);
 }
 
-/* Whether elements of one array are added to by two operands that are not the same ones, and the
- * order of the two is seen: of three numbers, since something has arrived at the array before,
- * which had `n_before` contributions, or may have arrived. */
+/* Whether something has arrived at an array before, when there were so many contributions, or may
+ * have: then the order is seen in which two others are added. */
+static int may_have_any(const Pull *p, CadId id, size_t n_before) {
+    const uint32_t record = cad_graph_record_of(p->graph, id);
+    return p->graph->records[record].kind == CAD_RECORD_INPUT || p->have_any[record] ||
+           (p->first[record] > 0 && p->first[record] <= n_before);
+}
+
+/* Whether elements of one array are added to by two operands that are not the same ones, and that
+ * is seen. */
 static int takes_turns(const Pull *p, const CadMade *made, CadNumbers x, CadNumbers y,
                        size_t n_before) {
-    const uint32_t record = cad_graph_record_of(p->graph, x.first);
     return is_active(p, x.first) && is_active(p, y.first) &&
-           record == cad_graph_record_of(p->graph, y.first) &&
+           cad_graph_record_of(p->graph, x.first) == cad_graph_record_of(p->graph, y.first) &&
            (x.first != y.first ||
             memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) != 0) &&
-           (p->graph->records[record].kind == CAD_RECORD_INPUT || p->have_any[record] ||
-            (p->first[record] > 0 && p->first[record] <= n_before)) &&
-           may_overlap(made, x, y);
+           may_have_any(p, x.first, n_before) && may_overlap(made, x, y);
 }
 
 enum { MANY = 2 * CAD_TILE };
@@ -558,6 +562,7 @@ static void pull_row(Pull *p, size_t i, const CadMade *made, CadDerivatives cota
 static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
     const CadEntryKind *const kind = &cad_entry_kinds[made->op];
     const int ndim = made->ndim, own = ndim - kind->core;
+    const size_t n_before = p->n_contributions;
     int64_t g_strides[CAD_MOST_AXES];
     CadNumbers g = cad_derivatives_of_view(cotangents, made->views[0]);
     if (cotangents.step == 0 && kind->core > 0) {
@@ -589,9 +594,13 @@ static void pull_kind(Pull *p, const CadMade *made, CadDerivatives cotangents) {
             cad_requested_axes(pull, ndim, own, of.strides, operands[j - 1]);
             views[j] = (CadNumbers){of.first, operands[j - 1]};
         }
+        int adds_up = 0;
         for (int i = 0; i < ndim; i++) { /* along others the operation itself adds up */
             lengths[i] = cad_requested_sum(pull, ndim, i, targets) ? 1 : shape[i];
+            adds_up |= lengths[i] < shape[i];
         }
+        p->graph->takes_turns |= /* a sweep adds each product to what is there */
+            adds_up && !p->graph->optimize && may_have_any(p, made->views[k].first, n_before);
         const size_t size = cad_strides_in_order(ndim, lengths, result);
         for (int i = 0; i < ndim; i++) {
             result[i] = lengths[i] == 1 ? 0 : result[i];
