@@ -641,8 +641,21 @@ REASONS = {
         "a formula with branches, ties or edges: all of them are computed",
     ),
     **dict.fromkeys(
-        [f"numpy.{name}" for name in ("asarray", "x.conj", "x.mT", "real", "diag", "unstack")],
+        [f"numpy.{name}" for name in ("asarray", "x.conj", "x.mT", "real", "diag", "unstack")]
+        + [
+            f"numpy.{name}" for name in ("swapaxes", "matrix_transpose", "linalg.matrix_transpose")
+        ],
         "NumPy gives a view, which costs nothing; the gradient is an array",
+    ),
+    "numpy.einsum": "NumPy's loops add in an order of their own, which a call of it alone has",
+    **dict.fromkeys(
+        [f"scipy.linalg.{name}" for name in ("norm", "expm", "sqrtm")],
+        "values are SciPy's to the last bit; the loops of programs round otherwise",
+    ),
+    **dict.fromkeys(
+        [f"scipy.linalg.{name}" for name in ("lu", "lstsq")]
+        + [f"numpy.{name}" for name in ("linalg.lstsq", "polyfit")],
+        "pivots and ranks are whole numbers, which no entry of a tape returns",
     ),
     **dict.fromkeys(
         [f"scipy.special.{name}" for name in ("nbdtr", "fdtr", "loggamma", "yn")],

@@ -23,6 +23,7 @@ from cadiff import binding
 
 from ..helpers import cases_complex, cases_linalg, cases_numpy
 from ..helpers.derivatives import Case, as_tuple
+from ..helpers.processes import in_whole_tiles
 from ..helpers.properties import examples
 
 NEVER = 0
@@ -112,6 +113,7 @@ REAL = [
 ]
 
 
+@in_whole_tiles
 @pytest.mark.parametrize("calls", [REAL, list(complex_calls())], ids=["real", "complex"])
 def test_last_bits_are_the_same_in_all_calls(calls: Any) -> None:
     """At other points than that of the recording, too."""
