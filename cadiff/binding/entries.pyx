@@ -978,6 +978,15 @@ cdef class Entered:
             size += prod(shape(atom))
         return None if size > MOST_NUMBERS else tuple(form)
 
+    cdef int forget(self) except -1:
+        """Forget forms that have no program, or all where most have one."""
+        cdef dict kept = {}
+        for key, form in self.forms.items():
+            if (<Form>form).program is not None:
+                kept[key] = form
+        self.forms = kept if 2 * len(kept) < MOST_FORMS else {}
+        return 0
+
     def __call__(self, tuple args, tuple names):
         """What the function returns; NotImplemented if it is to run. The last arguments have
         names."""
@@ -995,7 +1004,7 @@ cdef class Entered:
         form = self.forms.get(key)
         if form is None:
             if len(self.forms) >= MOST_FORMS:
-                self.forms.clear()
+                self.forget()
             form = self.forms[key] = Form.__new__(Form)
         form.n_calls += 1
         if form.program is None:
