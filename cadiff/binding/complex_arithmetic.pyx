@@ -362,6 +362,11 @@ cdef object zero_of_quotient(object a, object zero, object c):
     return zero_times(zero, c)
 
 
+cdef bint is_double(object part):
+    """Whether a part is of float64, and no number of Python's, which goes along with any precision."""
+    return not CAD_IS_FLOAT(part) and not cad_is_single(part)
+
+
 cdef public object cad_complex_divide(object x, object y):
     """The quotient; the divisor is scaled to length 1 first, so that its square may be out of
     range."""
@@ -371,6 +376,8 @@ cdef public object cad_complex_divide(object x, object y):
         return NotImplemented
     a, b = p
     c, d = q
+    if is_small(c, d) and (is_double(a) or is_double(b)):  # else it would be scaled in float32
+        c, d = cad_widened(c), cad_widened(d)
     if is_nothing(a) and is_nothing(b):
         return zeros_of(p, q)
     if is_nothing(d):

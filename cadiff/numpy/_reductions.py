@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import NDArray
 
 from .. import binding
@@ -44,6 +44,7 @@ from ._common import (
     chosen,
     existing,
     expanded,
+    is_float,
     like,
     refuse,
     unsupported,
@@ -80,7 +81,8 @@ def _masked(x: Number, where: Any, neutral: float) -> Number:
 def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
     """How many elements take part in a reduction: an int or an array of ints."""
     if where is None or where is True:
-        return math.prod(x.shape[k] for k in arrays.reduced_axes(axis, x.ndim))
+        axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+        return math.prod(x.shape[k] for k in axes)
     mask = np.broadcast_to(np.asarray(value(where), dtype=bool), x.shape)
     return np.sum(mask, axis=axis, keepdims=keepdims)
 
@@ -224,6 +226,8 @@ def average(
         total: Number = np.float64(x.size / builtins.max(centre.size, 1))
     else:
         w = _weights_like(x, axis, as_number(weights))
+        if np.dtype(x.dtype) in (np.float64, np.complex128):  # before they are added up
+            w = w.astype(np.float64) if is_float(w.dtype) else w
         total = arrays.sum(w, axis, keepdims=keepdims)
         if np.any(held(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 from numpy.linalg import LinAlgError
 
 from ..binding import (
@@ -411,6 +412,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     x = number(x)
     axes = tuple(range(x.ndim)) if axis is None else axis
     axes = axes if isinstance(axes, tuple) else (int(axes),)
+    for k in axes:
+        normalize_axis_index(k, x.ndim)
     n = len(axes)
     if ord is None and axis is None and not n:
         return abs(x)

@@ -204,9 +204,9 @@ def _ends_in(found: Any, row: np.ndarray[Any, Any]) -> bool:
 
 
 def _moved(x: Number) -> Number:
-    """Other numbers, nearer to 0, of the same signs."""
-    factors = 0.9 + 0.1 * np.cos(1.0 + np.arange(np.size(x)))
-    return x * factors.reshape(binding.shape(x))[()]
+    """Other numbers, nearer to 0, of the same signs; 0 itself becomes positive."""
+    turns = np.cos(1.0 + np.arange(np.size(x))).reshape(binding.shape(x))
+    return np.where(np.equal(x, 0.0), 0.02 + 0.01 * turns, x * (0.9 + 0.1 * turns))[()]
 
 
 def _in_a_row(numbers: Sequence[Number]) -> np.ndarray[Any, Any]:
@@ -226,7 +226,9 @@ def _copied(x: Number) -> Number:
 
 
 def _is_real(x: Any) -> bool:
-    return isinstance(x, (Var, float)) or binding.is_real_array(x)
+    """Whether it is a real number itself, and nothing that only looks like one in a recording."""
+    is_number = type(x) in (float, np.float64) or issubclass(type(x), Var)
+    return is_number or binding.is_real_array(x)
 
 
 class _Form(NamedTuple):

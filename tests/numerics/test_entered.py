@@ -248,6 +248,29 @@ def test_an_operand_in_another_order_is_another_call() -> None:
             numpy.testing.assert_array_equal(found[1], wanted[1])
 
 
+def test_counts_are_those_of_the_call() -> None:
+    binding.enter_after(8)
+    gradient = cadiff.value_and_grad(lambda x: np.linalg.norm(x, 0) * np.sum(x))
+    for k in range(14):
+        x = numpy.arange(1.0, 6.0)
+        x[: k % 4] = 0.0
+        value, slope = gradient(x)
+        assert value == numpy.count_nonzero(x) * numpy.sum(x)
+        numpy.testing.assert_array_equal(slope, numpy.full(5, numpy.count_nonzero(x)))
+
+
+@pytest.mark.parametrize("f", [np.linalg.det, lambda z: np.sum(np.arcsin(0.1 * z))])
+def test_zeros_at_the_recording_hide_no_other_rounding(f: Any) -> None:
+    binding.enter_after(8)
+    rng = numpy.random.default_rng(0)
+    a = rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3))
+    gradient = cadiff.grad(lambda z: np.real(f(z)))
+    wanted = gradient(a)
+    for _ in range(12):
+        gradient(a.real + 0j)
+    numpy.testing.assert_array_equal(gradient(a), wanted)
+
+
 def frames(call: Any) -> int:
     """How many functions of Python a call goes through."""
     found = 0

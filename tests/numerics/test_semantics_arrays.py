@@ -433,3 +433,21 @@ def test_phases_that_begin_at_infinity_are_those_of_numpy(axis: int) -> None:
     with np.errstate(all="ignore"):
         for found in (cadiff.vjp(f, x)[0], cadiff.compile(f)(x), cadiff.jvp(f, (x,), (x,))[0]):
             np.testing.assert_array_equal(found, np.unwrap(x, axis=axis))
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "axis"),
+    [
+        (np.linalg.norm, np.arange(4.0), 1),
+        (np.linalg.norm, np.arange(4.0), -2),
+        (np.linalg.norm, np.ones((2, 2)), 2),
+        (np.std, np.array(2.0), 0),
+        (np.mean, np.array(2.0), -1),
+        (np.var, np.array(2.0), 0),
+    ],
+)
+def test_an_axis_that_is_not_there_is_refused_as_by_numpy(f: Any, x: Any, axis: int) -> None:
+    with pytest.raises(np.exceptions.AxisError):
+        f(x, axis=axis)
+    with pytest.raises(np.exceptions.AxisError):
+        cadiff.vjp(lambda x: f(x, axis=axis), x)

@@ -433,3 +433,21 @@ def test_networks_train_in_single_precision() -> None:
         assert {g.dtype for g in gradients} == {SINGLE}
         weights = [w - numpy.float32(0.5) * g for w, g in zip(weights, gradients, strict=True)]
     assert value < 0.3 * before
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_weights_of_few_bits_are_added_up_in_those_of_the_numbers(dtype: Any) -> None:
+    x, weights = np.array([1.0, 2.0, 4.0]), np.array([0.1, 0.2, 0.4], dtype)
+    value, slope = cadiff.value_and_grad(lambda x: np.average(x, weights=weights))(x)
+    assert value == np.average(x, weights=weights)
+    np.testing.assert_allclose(np.sum(slope), 1.0, rtol=1e-15)
+
+
+@pytest.mark.parametrize("k", [np.array([3.0 + 0.1j], np.complex64), np.complex64(3.0 + 0.1j)])
+def test_quotients_by_complex64_are_of_the_dividends_precision(k: Any) -> None:
+    x = np.array([1.0, 2.0, 4.0])
+
+    def f(x: Any) -> Any:
+        return np.real(np.sum((x + 1j) / k))
+
+    np.testing.assert_allclose(cadiff.value_and_grad(f)(x)[0], f(x), rtol=1e-15)
