@@ -335,13 +335,17 @@ def make_complex(re, im):
 
 
 def complex_of_parts(re, im):
-    """The same of two results of one entry, which stand side by side."""
+    """The same of two results of one entry; arrays stand in one if they do so side by side."""
     cdef object z = complex_of(re, im)
     cdef Complex made
     if isinstance(z, ComplexArray) and CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
         made = <Complex>z
-        made.is_joined = made.re is re and made.im is im and cad_ndim(re) < MOST_AXES and (
-            CAD_VAR(re).tape == CAD_VAR(im).tape
+        made.is_joined = (
+            made.re is re
+            and made.im is im
+            and cad_ndim(re) < MOST_AXES
+            and CAD_VAR(re).tape == CAD_VAR(im).tape
+            and CAD_VAR(im).slot == CAD_VAR(re).slot + <size_t>made.size
         )
     return z
 

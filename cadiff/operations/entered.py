@@ -108,6 +108,7 @@ def _made(function: Any, args: tuple[Any, ...], names: Names) -> Any:
 
 
 def _entry_of(call: _Call) -> Any:
+    """What `_made` answers, or an exception of the function's."""
     values = tuple(map(_copied, call.numbers))
     with binding.WithoutPrograms(), Recording((), ()):  # where operands stand as they do
         out = call.run(call.numbers)
@@ -254,8 +255,8 @@ def _taken_apart(out: Any, orders: list[Any] | None) -> tuple[Numbers, list[_For
                 parts.append(part)
             else:
                 parts.append(_Place(len(atoms)))
-                is_open = isinstance(part, Var) and not binding.is_in_order(part)
-                atoms.append(part.copy() if is_open else part)
+                is_turned = isinstance(part, Var) and not binding.is_in_order(part)
+                atoms.append(part.copy() if is_turned else part)
         forms.append(_Form(tuple(parts), None if order is None else tuple(np.argsort(order))))
     return atoms, forms
 
