@@ -134,10 +134,12 @@ def make_network(data: NetworkData, relu: Function, cross_entropy: Function) -> 
         Of logits, a row for each image, and integer labels.
     """
 
+    images, labels = data.images, data.labels  # a program watches what its function has
+
     def loss(weights: Sequence[Any]) -> Any:
         first, first_bias, second, second_bias = weights
-        hidden = relu(data.images @ first + first_bias)
-        return cross_entropy(hidden @ second + second_bias, data.labels)
+        hidden = relu(images @ first + first_bias)
+        return cross_entropy(hidden @ second + second_bias, labels)
 
     return loss
 

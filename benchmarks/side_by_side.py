@@ -238,8 +238,10 @@ def network(batch: int, *, single: bool, peers: Peers = NOBODY) -> Contest:
         weights: Any = [w.astype(np.float32) for w in data.weights]
         data = data._replace(weights=weights, images=data.images.astype(np.float32))
 
+    batch_alone = data._replace(weights=[])  # a program watches what its function has
+
     def f(library: Library, weights: Any) -> Any:
-        return model_problems.network_loss(library.np, library.own(data), weights)
+        return model_problems.network_loss(library.np, library.own(batch_alone), weights)
 
     by_hand = partial(array_problems.network_backpropagation, data)
     layers = "-".join(map(str, array_problems.LAYERS))

@@ -338,7 +338,7 @@ def complex_of_parts(re, im):
     """The same of two results of one entry; arrays stand in one if they do so side by side."""
     cdef object z = complex_of(re, im)
     cdef Complex made
-    if isinstance(z, ComplexArray) and CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
+    if CAD_IS_VAR_ARRAY(re) and CAD_IS_VAR_ARRAY(im):
         made = <Complex>z
         made.is_joined = (
             made.re is re

@@ -211,6 +211,7 @@ half.called, of_half.called = "rfft", "irfft"
 # --- in programs ---------------------------------------------------------------------------------
 
 NO_HALF, HALF_RESULT, HALF_OPERAND = range(3)
+MANY = 32768  # numbers, from which on half the work saves more than a call of Python costs
 
 
 def _in_c(
@@ -244,7 +245,9 @@ for _map, _parts in (
     (half, (1, 2, HALF_RESULT)),
     (of_half, (2, 1, HALF_OPERAND)),
 ):
-    _map.loop = lambda *_, how, shape, parts=_parts: _in_c(how, shape, *parts)
     # SciPy's are not called; and eager transforms between real and complex numbers take half.
-    _rounds = _map in (spectrum_of_real, real_of_spectrum)
-    _map.loop_rounds = lambda *_, how, shape, rounds=_rounds: rounds or how.library == "scipy.fft"
+    _halves = _map in (spectrum_of_real, real_of_spectrum)
+    _map.loop = lambda *_, how, shape, parts=_parts, halves=_halves: (
+        None if halves and math.prod(shape) >= MANY else _in_c(how, shape, *parts)
+    )
+    _map.loop_rounds = lambda *_, how, shape, halves=_halves: halves or how.library == "scipy.fft"
