@@ -133,7 +133,6 @@ def make_network(data: NetworkData, relu: Function, cross_entropy: Function) -> 
     cross_entropy : callable
         Of logits, a row for each image, and integer labels.
     """
-
     images, labels = data.images, data.labels  # a program watches what its function has
 
     def loss(weights: Sequence[Any]) -> Any:
