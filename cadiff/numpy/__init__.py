@@ -34,6 +34,7 @@ from . import (
     _products,
     _reductions,
     _shapes,
+    _standard,
     _ufunc_methods,
     fft,
     linalg,
@@ -69,6 +70,7 @@ globals().update(
     }
 )
 globals().update(_creation.MADE)
+globals().update(_standard.OFFERED)
 vectorize = _choices.vectorize
 _own.furnish(globals())
 

@@ -308,7 +308,9 @@ def _write_flat(target: Number, places: Any, numbers: Any) -> None:
     """Write numbers, repeated or cut to length, to places counted through the whole array."""
     places = np.asarray(places).reshape(-1)
     source = as_number(numbers).reshape(-1)
-    if places.size and source.size:
+    if places.size and source.size and not target.ndim:
+        target[...] = source[(places.size - 1) % source.size]
+    elif places.size and source.size:
         target[np.unravel_index(places, target.shape)] = source[
             np.arange(places.size) % source.size
         ]

@@ -97,6 +97,8 @@ def _made(function: F) -> F:
 def _filled(shape: Any, numbers: Any, dtype: Any = complex) -> Any:
     """An array of complex numbers."""
     made = arrays.opened(np.zeros(shape, np.result_type(dtype, np.complex64)))
+    if np.ndim(made) == 0:
+        return made + numbers
     made[...] = numbers
     return made
 

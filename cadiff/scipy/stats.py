@@ -16,8 +16,6 @@ import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
-from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,6 +43,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, valued
+from ._mirror import Namespace, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -729,13 +728,16 @@ sys.modules.update(
 )
 
 
-@cache
+_namespace = Namespace("scipy.stats", globals())
+__all__ = _namespace.all
+
+
 def __getattr__(name: str) -> Any:
-    found = getattr(st, name)
-    if isinstance(found, FunctionType):
-        return relayed(found, f"scipy.stats.{name}", INSTEAD)
-    return _of_scipy(found) if hasattr(found, "rvs") and not isinstance(found, type) else found
+    found = getattr(st, name, None)
+    if hasattr(found, "rvs") and not isinstance(found, type):
+        made = globals()[name] = twin_of(found)
+        return made
+    return _namespace.get(name)
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(st)})
+__dir__ = _namespace.names

@@ -1,0 +1,271 @@
+"""What `scipy.spatial` has compiled: distances between all pairs of points, and hulls of points.
+
+A metric is a formula of two points, whose coordinates are the last axis; distances of pairs are
+that formula of arrays that are broadcast. Where points coincide a distance has the derivative 0. Of
+hulls and triangulations Qhull says which points belong together, which changes nowhere but where it
+jumps; volumes and areas are sums over simplices.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial
+from scipy.spatial import distance as _distance
+
+from ..binding import carries
+from ..numpy._common import Number, as_number
+from ..operations.arrays import concatenate
+from ..operations.arrays import sum as sum_
+from ..operations.guards import held
+from ..operations.table import absolute, power, sqrt, square, where
+from ._mirror import kernels, mirrored
+from .special import rel_entr
+
+Metric = Callable[..., Number]
+
+METRICS: dict[str, Metric] = {}
+
+
+def metric(*names: str) -> Callable[[Metric], Metric]:
+    def decorate(function: Metric) -> Metric:
+        METRICS.update(dict.fromkeys((function.__name__, *names), function))
+        return function
+
+    return decorate
+
+
+def _total(terms: Number, w: Any) -> Number:
+    return sum_(terms if w is None else w * terms, axis=-1)
+
+
+@metric("sqeuclid", "sqe")
+def sqeuclidean(u: Number, v: Number, w: Any = None) -> Number:
+    return _total(square(u - v), w)
+
+
+@metric("euclid", "eu", "e")
+def euclidean(u: Number, v: Number, w: Any = None) -> Number:
+    return sqrt(sqeuclidean(u, v, w))
+
+
+@metric("cblock", "cb", "c", "manhattan")
+def cityblock(u: Number, v: Number, w: Any = None) -> Number:
+    return _total(absolute(u - v), w)
+
+
+@metric("chebychev", "chebyshev", "cheby", "cheb", "ch")
+def chebyshev(u: Number, v: Number, w: Any = None) -> Number:
+    gaps = absolute(u - v)
+    return np.max(gaps if w is None else gaps[..., np.asarray(held(w)) > 0], axis=-1)
+
+
+@metric("mi", "m", "pnorm")
+def minkowski(u: Number, v: Number, p: Any = 2, w: Any = None) -> Number:
+    if not carries(p):
+        if p == 2:
+            return euclidean(u, v, w)
+        if p == math.inf:
+            return chebyshev(u, v, w)
+    return power(_total(power(absolute(u - v), p), w), 1.0 / p)
+
+
+@metric("se", "s")
+def seuclidean(u: Number, v: Number, V: Any, w: Any = None) -> Number:
+    return sqrt(_total(square(u - v) / V, w))
+
+
+@metric("mahal", "mah")
+def mahalanobis(u: Number, v: Number, VI: Any) -> Number:
+    gap = u - v
+    return sqrt(sum_((gap @ VI) * gap, axis=-1))
+
+
+@metric("cos")
+def cosine(u: Number, v: Number, w: Any = None) -> Number:
+    return 1.0 - _total(u * v, w) / sqrt(_total(square(u), w) * _total(square(v), w))
+
+
+@metric("co")
+def correlation(u: Number, v: Number, w: Any = None) -> Number:
+    n = u.shape[-1] if w is None else sum_(as_number(w))
+    u, v = (x - (_total(x, w) / n)[..., None] for x in (u, v))
+    return cosine(u, v, w)
+
+
+@metric()
+def braycurtis(u: Number, v: Number, w: Any = None) -> Number:
+    return _total(absolute(u - v), w) / _total(absolute(u + v), w)
+
+
+@metric()
+def canberra(u: Number, v: Number, w: Any = None) -> Number:
+    below = absolute(u) + absolute(v)
+    nothing = np.asarray(held(below)) == 0.0
+    return _total(where(nothing, 0.0, absolute(u - v) / where(nothing, 1.0, below)), w)
+
+
+@metric("js")
+def jensenshannon(u: Number, v: Number) -> Number:
+    u, v = (x / sum_(x, axis=-1)[..., None] for x in (u, v))
+    middle = 0.5 * (u + v)
+    return sqrt(0.5 * sum_(rel_entr(u, middle) + rel_entr(v, middle), axis=-1))
+
+
+def _formula(name: Any, points: Number, options: dict[str, Any]) -> Metric | None:
+    """The formula of a metric; None if it is a function, or has no derivative."""
+    if callable(name):
+        name = getattr(name, "__name__", "") if name in vars(_distance).values() else ""
+    found = METRICS.get(name.lower())
+    if found is seuclidean and options.get("V") is None:
+        options["V"] = np.var(points, axis=0, ddof=1)
+    if found is mahalanobis and options.get("VI") is None:
+        options["VI"] = np.transpose(np.linalg.inv(np.cov(np.transpose(points))))
+    chosen = {key: value for key, value in options.items() if value is not None}
+    return None if found is None else functools.partial(found, **chosen)
+
+
+def _written(out: Any, found: Number) -> Number:
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+@kernels("scipy.spatial.distance")
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    if not (carries(XA) or carries(XB) or carries(kwargs)):
+        return _distance.cdist(XA, XB, metric, out=out, **kwargs)
+    a, b = as_number(XA), as_number(XB)
+    for name, x in (("XA", a), ("XB", b)):
+        if x.ndim != 2:
+            raise ValueError(f"{name} must be a 2-dimensional array.")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(
+            "XA and XB must have the same number of columns (i.e. feature dimension.)"
+        )
+    formula = _formula(metric, concatenate([a, b]), kwargs)
+    if formula is not None:
+        return _written(out, formula(a[:, None, :], b[None, :, :]))
+    if not callable(metric):
+        plain = held(a), held(b)  # of bools, or unknown: in SciPy's words
+        _distance.cdist(*plain, metric, **kwargs)
+        raise TypeError(f"the metric {metric!r} is one of bools, and has no derivative")
+    rows = [[metric(u, v, **kwargs) for v in b] for u in a]
+    return _written(out, as_number(rows))
+
+
+@kernels("scipy.spatial.distance")
+def _np_pdist(X: Any, out: Any, w: Any, V: Any, VI: Any, metric: Any, **kwargs: Any) -> Any:
+    x = as_number(X)
+    options = kwargs | {key: v for key, v in (("w", w), ("V", V), ("VI", VI)) if v is not None}
+    i, j = np.triu_indices(len(x), 1)
+    formula = _formula(metric, x, options)
+    if formula is not None:
+        return _written(out, formula(x[i], x[j]))
+    if not callable(metric):
+        _distance.pdist(held(x), metric, **options)
+        raise TypeError(f"the metric {metric!r} is one of bools, and has no derivative")
+    return _written(out, as_number([metric(x[a], x[b], **options) for a, b in zip(i, j)]))
+
+
+@kernels("scipy.spatial.distance")
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    if not (carries(X) or carries(kwargs)):
+        return _distance.pdist(X, metric, out=out, **kwargs)
+    if np.ndim(X) != 2:
+        raise ValueError(f"A 2-dimensional array must be passed. (Shape was {np.shape(X)}).")
+    given = (kwargs.pop(name, None) for name in ("w", "V", "VI"))
+    return _np_pdist(X, out, *given, metric=metric, **kwargs)
+
+
+@kernels("scipy.spatial.distance")
+def is_valid_y(*args: Any, **kwargs: Any) -> bool:
+    return bool(_distance.is_valid_y(*map(held, args), **kwargs))
+
+
+@kernels("scipy.spatial.distance")
+def is_valid_dm(*args: Any, **kwargs: Any) -> bool:
+    return bool(_distance.is_valid_dm(*map(held, args), **kwargs))
+
+
+@kernels("scipy.spatial.transform._rotation")
+def select_backend(*_: Any, **__: Any) -> Any:
+    """The one in Python, which is for all arrays."""
+    return mirrored("scipy.spatial.transform._rotation_xp")
+
+
+@kernels("scipy.spatial.transform._rigid_transform", "select_backend")
+def _select_rigid(*_: Any, **__: Any) -> Any:
+    return mirrored("scipy.spatial.transform._rigid_transform_xp")
+
+
+# --- hulls -----------------------------------------------------------------------------------------
+
+
+class _Qhull:
+    """What Qhull makes of the values of points, which stay numbers with derivatives."""
+
+    original: Any
+
+    def __init__(self, points: Any, *args: Any, **kwargs: Any) -> None:
+        self.points = as_number(points)
+        self._plain = self.original(np.asarray(held(self.points)), *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_plain":  # asked for by copy and pickle
+            raise AttributeError(name)
+        return getattr(self._plain, name)
+
+    def _corners(self) -> tuple[Number, Any]:
+        """The simplices by their corners, (simplices, corners, coordinates)."""
+        return self.points[self._plain.simplices], self._plain.simplices
+
+    def _refuse(self, name: str) -> None:
+        if carries(self.points):
+            raise AttributeError(
+                f"{type(self).__name__}.{name} of points with derivatives has none: "
+                f"give it cadiff.value(points)"
+            )
+
+
+class ConvexHull(_Qhull):
+    """`scipy.spatial.ConvexHull`, whose volume and area have derivatives by the points."""
+
+    original = scipy.spatial.ConvexHull
+
+    @property
+    def volume(self) -> Number:
+        """The sum of the volumes of cones from a point within to all facets."""
+        corners, _ = self._corners()
+        within = np.mean(np.asarray(held(self.points))[self._plain.vertices], axis=0)
+        volumes = absolute(np.linalg.det(corners - within))
+        return sum_(volumes) / math.factorial(corners.shape[-1])
+
+    @property
+    def area(self) -> Number:
+        """The sum of the areas of the facets, by the determinants of Gram."""
+        corners, _ = self._corners()
+        edges = corners[:, 1:] - corners[:, :1]
+        gram = np.linalg.det(edges @ np.swapaxes(edges, -1, -2))
+        return sum_(sqrt(gram)) / math.factorial(corners.shape[-1] - 1)
+
+    @property
+    def equations(self) -> Any:
+        self._refuse("equations")
+        return self._plain.equations
+
+
+class Delaunay(_Qhull):
+    """`scipy.spatial.Delaunay` of the values of points."""
+
+    original = scipy.spatial.Delaunay
+
+    @property
+    def transform(self) -> Any:
+        self._refuse("transform")
+        return self._plain.transform

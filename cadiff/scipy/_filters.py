@@ -1,0 +1,260 @@
+"""What `scipy.signal` has compiled: recursive filters, correlations and resampling by filters.
+
+A recursive filter solves a ⋆ y = b ⋆ x + z, where ⋆ is the convolution, a[0] is 1, and z is the
+state that it begins with, followed by zeros; what is left behind the last element is the state that
+it ends with. So its adjoint is the same filter run backwards, and its derivatives by coefficients
+are sums of products along the axis. All else is made of that and of correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.signal import _sigtools, _sosfilt, _upfirdn_apply
+
+from .. import binding
+from ..binding import carries
+from ..numpy._common import Number, as_number
+from ..operations.arrays import concatenate, moveaxis, reshape, stack
+from ..operations.arrays import sum as sum_
+from ..operations.primitives import primitive
+from ._mirror import KERNELS, kernels, linear_in_parts
+
+VALID, SAME, FULL = range(3)
+
+Pull = Callable[[Any], Any]
+
+
+def _flipped(x: Number) -> Number:
+    return x[..., ::-1]
+
+
+def _zeros(like: Number, n: int) -> Any:
+    return np.zeros((*binding.shape(like)[:-1], n))
+
+
+# --- recursive filters -----------------------------------------------------------------------------
+
+
+@primitive
+def filtered(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
+    """The filter b / a of equally many coefficients along the last axis, and the state after it."""
+    if len(b) == 1:
+        return b[0] * x, state.copy()
+    y, after = _sigtools._linear_filter(b, a, x, x.ndim - 1, state)
+    return y, after
+
+
+filtered.called = "lfilter"
+
+
+def _multipliers(a: Number, g: Any) -> Number:
+    """What the cotangents of the result and of the last state are by each equation."""
+    of_y, of_after = g
+    n_states = binding.shape(a)[0] - 1
+    if not n_states:
+        return of_y
+    # The filter run backwards begins where the cotangent of the last state is what came before.
+    before = stack(
+        [-sum_(a[m + 1 :] * of_after[..., : n_states - m], axis=-1) for m in range(n_states)],
+        axis=-1,
+    )
+    one = np.eye(1, n_states + 1)[0]
+    inner, _ = filtered(one, a, _flipped(of_y), before)
+    return concatenate([_flipped(inner), of_after], axis=-1)
+
+
+def _products(x: Number, h: Number, n: int) -> Number:
+    """The sums of x[m] h[m + k] over all m, and over all other axes, for each k below n."""
+    length = binding.shape(x)[-1]
+    return stack([sum_(x * h[..., k : k + length]) for k in range(n)])
+
+
+def _by_b(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
+    return lambda g: _products(x, _multipliers(a, g), binding.shape(b)[0])
+
+
+def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
+    def pull(g: Any) -> Number:
+        found = -_products(ans[0], _multipliers(a, g), binding.shape(a)[0])
+        return concatenate([np.zeros(1), found[1:]])  # a[0] is 1
+
+    return pull
+
+
+def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
+    def pull(g: Any) -> Number:
+        h = _multipliers(a, g)
+        one = np.eye(1, binding.shape(b)[0])[0]
+        back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
+        return _flipped(back)[..., : binding.shape(x)[-1]]
+
+    return pull
+
+
+def _by_state(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
+    return lambda g: _multipliers(a, g)[..., : binding.shape(state)[-1]]
+
+
+filtered.defvjp(_by_b, _by_a, _by_x, _by_state)
+
+
+def _push_x(g: Any, ans: Any, b: Number, a: Number, x: Number, state: Number) -> Any:
+    return filtered(b, a, g, _zeros(x, binding.shape(state)[-1]))
+
+
+def _push_state(g: Any, ans: Any, b: Number, a: Number, x: Number, state: Number) -> Any:
+    return filtered(0.0 * b, a, 0.0 * x, g)
+
+
+filtered.defjvp(_push_x, _push_state, argnums=(2, 3))
+
+
+@kernels("scipy.signal._sigtools")
+def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """`scipy.signal.lfilter` of arguments that it has checked."""
+    if not (carries((b, a, x)) or carries(zi)):
+        plain = (b, a, x, axis) if zi is None else (b, a, x, axis, zi)
+        return _sigtools._linear_filter(*plain)
+    b, a, x = as_number(b), as_number(a), as_number(x)
+    a_0 = a[0]
+    b, a = b / a_0, a / a_0
+    n = max(binding.shape(a)[0], binding.shape(b)[0])
+    b, a = (concatenate([c, np.zeros(n - binding.shape(c)[0])]) for c in (b, a))
+    x = moveaxis(x, axis, -1)
+    state = _zeros(x, n - 1) if zi is None else moveaxis(as_number(zi), axis, -1)
+    y, after = linear_in_parts(lambda x, z: filtered(b, a, x, z), x, state)
+    y, after = moveaxis(y, -1, axis), moveaxis(after, -1, axis)
+    return y if zi is None else (y, after)
+
+
+@kernels("scipy.signal._sosfilt")
+def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
+    """One section after the other, of rows; x and zi are written to."""
+    if not (carries(sos) or carries(x) or carries(zi)):
+        _sosfilt._sosfilt(sos, x, zi)
+        return
+    y = x[...]
+    for k in range(binding.shape(sos)[0]):
+        b, a = sos[k, :3], sos[k, 3:]
+        y, zi[:, k] = linear_in_parts(lambda x, z, b=b, a=a: filtered(b, a, x, z), y, zi[:, k])
+    x[...] = y
+
+
+KERNELS["scipy.signal._sosfilt"] = {"_sosfilt": _sosfilt_}
+
+
+# --- correlations ----------------------------------------------------------------------------------
+
+
+@primitive
+def correlated(x: Any, w: Any) -> Any:
+    """Sums of w times what it covers, wherever it lies within x; of as many axes."""
+    shape = [n - k + 1 for n, k in zip(x.shape, w.shape, strict=True)]
+    if min(shape) < 1 or not w.size:
+        return np.zeros(np.maximum(shape, 0))
+    return _sigtools._correlateND(x, w, np.empty(shape), VALID)
+
+
+def _reversed(x: Number) -> Number:
+    return x[(slice(None, None, -1),) * binding.ndim(x)]
+
+
+def _surrounded(x: Number, before: Any, after: Any) -> Number:
+    return np.pad(x, list(zip(before, after, strict=True)))
+
+
+def _around(g: Number, w: Number) -> Number:
+    """Zeros around g, by which w may lie over its corners."""
+    around = [n - 1 for n in binding.shape(w)]
+    return _surrounded(g, around, around)
+
+
+correlated.called = "correlate"
+correlated.defvjp(
+    lambda ans, x, w: lambda g: correlated(_around(g, w), _reversed(w)),
+    lambda ans, x, w: lambda g: correlated(x, g),
+)
+correlated.defjvp(
+    lambda g, ans, x, w: correlated(g, w),
+    lambda g, ans, x, w: correlated(x, g),
+)
+
+
+@kernels("scipy.signal._sigtools")
+def _correlateND(x: Any, w: Any, out: Any, mode: int) -> Any:
+    """`scipy.signal.correlate` of arguments that it has checked: zeros follow x already."""
+    if not (carries(x) or carries(w)):
+        return _sigtools._correlateND(np.asarray(x), np.asarray(w), binding.strip(out), mode)
+    x, w = as_number(x), as_number(w)
+    if mode != VALID:
+        before = [k - 1 for k in w.shape]
+        if mode == SAME:
+            before = [k // 2 for k in w.shape]
+        after = [
+            n + k - 1 - b - m
+            for n, k, b, m in zip(out.shape, w.shape, before, x.shape, strict=True)
+        ]
+        x = _surrounded(x, before, np.maximum(after, 0))
+        x = x[tuple(slice(n + k - 1) for n, k in zip(out.shape, w.shape, strict=True))]
+    return binding.bilinear(correlated, x, np.conj(w)) if _is_complex(x, w) else correlated(x, w)
+
+
+def _is_complex(*operands: Any) -> bool:
+    return any(map(np.iscomplexobj, operands))
+
+
+@kernels("scipy.signal._sigtools")
+def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) -> Any:
+    """`scipy.signal.convolve2d` and `correlate2d`: beyond the edges it is filled, turned or wrapped."""
+    if not (carries(x) or carries(w) or carries(fill)):
+        return _sigtools._convolve2d(x, w, flip, mode, boundary, fill)
+    x, w = as_number(x), as_number(w)
+    w = w if flip == 0 else _reversed(w)
+    if mode != VALID:
+        around = [(k - 1, k - 1) for k in w.shape]
+        if boundary == 0:
+            x = np.pad(x, around, constant_values=np.real(fill))
+        else:
+            x = np.pad(x, around, mode="symmetric" if boundary == 4 else "wrap")
+    full = binding.bilinear(correlated, x, w) if _is_complex(x, w) else correlated(x, w)
+    if mode == SAME:
+        begin = [(k - 1) // 2 if flip else k - 1 - (k - 1) // 2 for k in w.shape]
+        lengths = [n - 2 * (k - 1) for n, k in zip(x.shape, w.shape, strict=True)]
+        full = full[tuple(slice(b, b + n) for b, n in zip(begin, lengths, strict=True))]
+    return full
+
+
+# --- resampling ------------------------------------------------------------------------------------
+
+
+@kernels("scipy.signal._upfirdn_apply")
+def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, cval: Any) -> None:
+    """Zeros between elements, a filter, and every `down`-th of what it gives, written to `out`."""
+    if not (carries(x) or carries(h)):
+        result = np.zeros(out.shape, out.dtype)
+        _upfirdn_apply._apply(x, h, result, up, down, axis, mode, cval)
+        out[...] = result
+        return
+    if mode != 0:
+        raise binding.MissingRuleError(
+            "upfirdn of numbers with derivatives extends signals by zeros alone: "
+            "extend x with cadiff.numpy.pad, and take mode='constant'"
+        )
+    x = moveaxis(as_number(x), axis, -1)
+    h = as_number(h)
+    phases = binding.shape(h)[0] // up
+    taps = reshape(np.transpose(_flipped(reshape(h, (up, phases)))), -1)
+    n = moveaxis(out, axis, -1).shape[-1]
+    length = x.shape[-1]
+    spread = concatenate([x[..., None], np.zeros((*x.shape, up - 1))], axis=-1)
+    spread = reshape(spread, (*x.shape[:-1], length * up))
+    needed = (n - 1) * down + 1
+    spread = concatenate([spread, _zeros(spread, max(needed - length * up, 0))], axis=-1)
+    one = np.eye(1, len(taps))[0]
+    result, _ = linear_in_parts(
+        lambda x, z: filtered(taps, one, x, z), spread[..., :needed], _zeros(spread, len(taps) - 1)
+    )
+    out[...] = moveaxis(result[..., ::down], -1, axis)

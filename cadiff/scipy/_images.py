@@ -1,0 +1,588 @@
+"""What `scipy.ndimage` has compiled: windows that slide over arrays, and splines between elements.
+
+SciPy's functions extend arrays beyond their edges, by a mode for each axis. Here an extended array
+is a choice of elements, whose adjoint adds up what they were chosen for. Filters with weights are
+correlations of it; filters by rank choose one of the elements that a window covers; and what lies
+between elements is a sum of theirs with B-splines of the distance.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import _nd_image, _rank_filter_1d
+
+from .. import binding
+from ..binding import MissingRuleError, carries
+from ..numpy._common import Number, as_number, rearranged
+from ..operations.arrays import moveaxis, reshape, stack
+from ..operations.arrays import sum as sum_
+from ..operations.guards import held
+from ..operations.indices import added_at, taken_at
+from ..operations.primitives import primitive
+from ._filters import correlated
+from ._mirror import kernels
+
+Real = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+# The codes of modes, and what `numpy.pad` calls them.
+NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
+PADDING = {
+    NEAREST: "edge",
+    WRAP: "wrap",
+    REFLECT: "symmetric",
+    MIRROR: "reflect",
+    CONSTANT: "constant",
+    GRID_WRAP: "wrap",
+    GRID_CONSTANT: "constant",
+}
+CONSTANTS = (CONSTANT, GRID_CONSTANT)
+
+
+class Window(NamedTuple):
+    """How a window lies: its shape, what it is moved by, and how arrays are extended.
+
+    The element that a window of k elements belongs to is that at k // 2 + origin.
+    """
+
+    shape: tuple[int, ...]
+    origins: tuple[int, ...]
+    mode: int
+    cval: float
+
+    @property
+    def widths(self) -> list[tuple[int, int]]:
+        """By how many elements arrays are extended on both sides of each axis."""
+        before = [k // 2 + o for k, o in zip(self.shape, self.origins, strict=True)]
+        return [(b, k - 1 - b) for k, b in zip(self.shape, before, strict=True)]
+
+    def extended(self, x: Number) -> Number:
+        """The array with what SciPy takes for the elements around it."""
+        if self.mode in CONSTANTS:
+            return np.pad(x, self.widths, constant_values=self.cval)
+        pad = functools.partial(np.pad, pad_width=self.widths, mode=PADDING[self.mode])
+        return rearranged(pad, x)
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019 - of tuples
+    def places(self, shape: tuple[int, ...]) -> Places:
+        """Which element each one of an extended array is; the number of elements for none."""
+        n = math.prod(shape)
+        numbers = np.arange(n).reshape(shape)
+        if self.mode in CONSTANTS:
+            return np.pad(numbers, self.widths, constant_values=n)
+        return np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
+
+    def folded(self, g: Number, shape: tuple[int, ...]) -> Number:
+        """The adjoint of `extended`."""
+        places = self.places(shape)
+        n = math.prod(shape)
+        return reshape(added_at(places.ravel(), reshape(g, -1), n + 1)[:n], shape)
+
+
+def _written(output: Any, result: Number) -> None:
+    output[...] = result
+
+
+# --- filters with weights --------------------------------------------------------------------------
+
+
+@primitive
+def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
+    """The sums of weights times what they cover: along an axis, or along all."""
+    out = np.zeros(x.shape)
+    if axis is None:
+        _nd_image.correlate(x, w, out, window.mode, window.cval, list(window.origins))
+    else:
+        plain = (window.mode, window.cval, window.origins[axis])
+        _nd_image.correlate1d(x, w.ravel(), axis, out, *plain)
+    return out
+
+
+def _turned(w: Number) -> Number:
+    return w[(slice(None, None, -1),) * binding.ndim(w)]
+
+
+def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
+    def pull(g: Any) -> Number:
+        around = np.pad(g, [(k - 1, k - 1) for k in window.shape])
+        return window.folded(correlated(around, _turned(w)), binding.shape(x))
+
+    return pull
+
+
+def _homogeneous(window: Window) -> Window:
+    return window._replace(cval=0.0)
+
+
+weighted.called = "correlate"
+weighted.defvjp(
+    _weighted_pull,
+    lambda ans, x, w, window, axis: lambda g: correlated(window.extended(x), g),
+)
+weighted.defjvp(
+    lambda g, ans, x, w, window, axis: weighted(g, w, window=_homogeneous(window), axis=axis),
+    lambda g, ans, x, w, window, axis: weighted(x, g, window=window, axis=axis),
+)
+
+
+@kernels("scipy.ndimage._nd_image")
+def correlate1d(
+    x: Any, w: Any, axis: int, output: Any, mode: int, cval: float, origin: int
+) -> None:
+    if not (carries(x) or carries(w)):
+        result = np.zeros(np.shape(x))
+        _nd_image.correlate1d(x, w, axis, result, mode, cval, origin)
+        return _written(output, result)
+    x, w = as_number(x), as_number(w)
+    shape = tuple(len(w) if k == axis else 1 for k in range(x.ndim))
+    origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
+    window = Window(shape, origins, mode, float(cval))
+    return _written(output, weighted(x, reshape(w, shape), window=window, axis=axis))
+
+
+@kernels("scipy.ndimage._nd_image")
+def correlate(x: Any, w: Any, output: Any, mode: int, cval: float, origins: Sequence[int]) -> None:
+    x, w = as_number(x), as_number(w)
+    window = Window(tuple(w.shape), tuple(map(int, origins)), mode, float(cval))
+    _written(output, weighted(x, w, window=window, axis=None))
+
+
+@primitive
+def averaged(x: Any, window: Window, axis: int) -> Any:
+    """The means of windows along an axis, as running sums."""
+    out = np.zeros(x.shape)
+    plain = (window.mode, window.cval, window.origins[axis])
+    _nd_image.uniform_filter1d(x, window.shape[axis], axis, out, *plain)
+    return out
+
+
+def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
+    def pull(g: Any) -> Number:
+        around = np.pad(g, [(k - 1, k - 1) for k in window.shape])
+        n = window.shape[axis]
+        back = Window(window.shape, (0,) * len(window.shape), CONSTANT, 0.0)
+        means = averaged(around, window=back, axis=axis)
+        # The mean of n elements from place m on is that of the window of place m + n // 2.
+        begin = n // 2
+        length = binding.shape(g)[axis] + n - 1
+        cut = tuple(
+            slice(begin, begin + length) if k == axis else slice(None) for k in range(means.ndim)
+        )
+        return window.folded(means[cut], binding.shape(x))
+
+    return pull
+
+
+averaged.called = "uniform_filter1d"
+averaged.defvjp(_averaged_pull)
+averaged.defjvp(
+    lambda g, ans, x, window, axis: averaged(g, window=_homogeneous(window), axis=axis)
+)
+
+
+@kernels("scipy.ndimage._nd_image")
+def uniform_filter1d(
+    x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int
+) -> None:
+    x = as_number(x)
+    shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
+    origins = tuple(origin if k == axis else 0 for k in range(x.ndim))
+    window = Window(shape, origins, mode, float(cval))
+    _written(output, averaged(x, window=window, axis=axis))
+
+
+# --- filters by rank -------------------------------------------------------------------------------
+
+
+@primitive
+def ranked(x: Any, window: Window, footprint: Any, rank: int) -> Any:
+    """The element of a rank among those that a window covers."""
+    out = np.zeros(x.shape)
+    _nd_image.rank_filter(x, rank, footprint, out, window.mode, window.cval, list(window.origins))
+    return out
+
+
+def _chosen(ans: Any, x: Number, window: Window, footprint: NDArray[np.bool_]) -> Places:
+    """Which element each result is: the first one of a window that is as large."""
+    values, found = np.asarray(held(x)), np.asarray(held(ans))
+    extended = window.extended(values)
+    places = window.places(values.shape)
+    chosen = np.full(values.shape, values.size)
+    is_open = np.ones(values.shape, bool)
+    for offset in zip(*np.nonzero(footprint), strict=True):
+        there = tuple(slice(k, k + n) for k, n in zip(offset, values.shape, strict=True))
+        here = is_open & (extended[there] == found)
+        chosen[here] = places[there][here]
+        is_open &= ~here
+    return chosen
+
+
+def _ranked_pull(ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
+    def pull(g: Any) -> Number:
+        shape = binding.shape(x)
+        n = math.prod(shape)
+        chosen = _chosen(ans, x, window, footprint)
+        return reshape(added_at(chosen.ravel(), reshape(g, -1), n + 1)[:n], shape)
+
+    return pull
+
+
+def _ranked_push(g: Any, ans: Any, x: Number, window: Window, footprint: Any, rank: int) -> Any:
+    chosen = _chosen(ans, x, window, footprint)
+    numbers = np.concatenate([reshape(g, -1), np.zeros(1)])
+    return reshape(taken_at(numbers, chosen.ravel()), binding.shape(x))
+
+
+ranked.called = "rank_filter"
+ranked.defvjp(_ranked_pull)
+ranked.defjvp(_ranked_push)
+
+
+@kernels("scipy.ndimage._nd_image")
+def rank_filter(
+    x: Any, rank: int, footprint: Any, output: Any, mode: int, cval: float, origins: Any
+) -> None:
+    x, footprint = as_number(x), np.asarray(footprint, bool)
+    window = Window(footprint.shape, tuple(map(int, origins)), mode, float(cval))
+    _written(output, ranked(x, window=window, footprint=footprint, rank=int(rank)))
+
+
+@kernels("scipy.ndimage._rank_filter_1d", "rank_filter")
+def rank_filter_1d(
+    x: Any, rank: int, size: int, output: Any, mode: int, cval: float, origin: int
+) -> None:
+    if carries(x):
+        rank_filter(x, rank, np.ones(size, bool), output, mode, cval, [origin])
+        return
+    result = np.zeros(np.shape(x), np.asarray(x).dtype)
+    _rank_filter_1d.rank_filter(x, rank, size, result, mode, cval, origin)
+    _written(output, result)
+
+
+@kernels("scipy.ndimage._nd_image")
+def min_or_max_filter1d(
+    x: Any, size: int, axis: int, output: Any, mode: int, cval: float, origin: int, minimum: bool
+) -> None:
+    ndim = binding.ndim(x)
+    footprint = np.ones([size if k == axis else 1 for k in range(ndim)], bool)
+    origins = [origin if k == axis else 0 for k in range(ndim)]
+    rank_filter(x, 0 if minimum else size - 1, footprint, output, mode, cval, origins)
+
+
+@kernels("scipy.ndimage._nd_image")
+def min_or_max_filter(
+    x: Any, footprint: Any, structure: Any, output: Any, mode: int, cval: float, origins: Any,
+    minimum: bool,
+) -> None:  # fmt: skip
+    if structure is None:
+        count = int(np.count_nonzero(footprint))
+        rank_filter(x, 0 if minimum else count - 1, footprint, output, mode, cval, origins)
+        return
+    if carries(x) or carries(structure):
+        raise MissingRuleError(
+            "filters of scipy.ndimage with a structure that is not flat have no derivative here: "
+            "take structure=None and a footprint"
+        )
+    result = np.zeros(np.shape(x))
+    plain = (mode, cval, origins, minimum)
+    _nd_image.min_or_max_filter(x, footprint, structure, result, *plain)
+    _written(output, result)
+
+
+@kernels("scipy.signal._sigtools")
+def _medfilt2d(image: Any, size: Any) -> Any:
+    """`scipy.signal.medfilt2d`: the middle of windows, with zeros beyond the edges."""
+    image = as_number(image)
+    footprint = np.ones(tuple(map(int, size)), bool)
+    window = Window(footprint.shape, (0, 0), CONSTANT, 0.0)
+    return ranked(image, window=window, footprint=footprint, rank=footprint.size // 2)
+
+
+# --- splines ---------------------------------------------------------------------------------------
+
+SHORT = 32  # elements, over which recursions of splines do not depend on where they began
+
+
+@primitive
+def coefficients(x: Any, order: int, axis: int, mode: int) -> Any:
+    """Those of the splines through elements along an axis."""
+    out = np.zeros(x.shape)
+    _nd_image.spline_filter1d(x, order, axis, out, mode)
+    return out
+
+
+def _coefficients_pull(ans: Any, x: Number, order: int, axis: int, mode: int) -> Any:
+    """The matrix is symmetric, or is so but for halves at the ends where splines are mirrored."""
+    n = binding.shape(x)[axis]
+
+    def pull(g: Any) -> Number:
+        if n <= SHORT:
+            matrix = coefficients(np.eye(n), order=order, axis=0, mode=mode)
+            return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
+        if mode in (NEAREST, REFLECT, GRID_WRAP):
+            return coefficients(g, order=order, axis=axis, mode=mode)
+        halves = np.ones(n)
+        halves[[0, -1]] = 0.5
+        halves = halves.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
+        return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
+
+    return pull
+
+
+coefficients.called = "spline_filter1d"
+coefficients.defvjp(_coefficients_pull)
+coefficients.defjvp(
+    lambda g, ans, x, order, axis, mode: coefficients(g, order=order, axis=axis, mode=mode)
+)
+
+
+@kernels("scipy.ndimage._nd_image")
+def spline_filter1d(x: Any, order: int, axis: int, output: Any, mode: int) -> None:
+    x = as_number(x)
+    _written(output, coefficients(x, order=int(order), axis=int(axis), mode=mode))
+
+
+class Between(NamedTuple):
+    """How elements are interpolated: by splines of an order, and beyond the edges by a mode.
+
+    Attributes
+    ----------
+    order, mode : int
+    cval : float
+        What is outside, where the mode is constant.
+    padding : int
+        How many elements stand before the first one.
+    orders : tuple of int
+        Of derivatives by each coordinate.
+    shape : tuple of int
+        Of the array of coefficients.
+    """
+
+    order: int
+    mode: int
+    cval: float
+    padding: int
+    orders: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def derived(self, axis: int) -> Between:
+        """The derivative by a coordinate."""
+        orders = tuple(n + (k == axis) for k, n in enumerate(self.orders))
+        return self._replace(orders=orders, cval=0.0)
+
+
+def b_spline(n: int, x: Real, order: int) -> Real:
+    """A derivative of the central B-spline of degree n (Unser, Aldroubi and Eden 1993)."""
+    if order > n:
+        return np.zeros_like(x)
+    if order:
+        return b_spline(n - 1, x + 0.5, order - 1) - b_spline(n - 1, x - 0.5, order - 1)
+    if n == 0:
+        return ((x >= -0.5) & (x < 0.5)) * 1.0
+    # By the recursion of Cox and de Boor, whose terms are not negative.
+    half = 0.5 * (n + 1)
+    return (
+        (half + x) * b_spline(n - 1, x + 0.5, 0) + (half - x) * b_spline(n - 1, x - 0.5, 0)
+    ) / n
+
+
+def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
+    """Coordinates led back into an axis of n elements, and how they follow the given ones.
+
+    What is outside of an axis that is not extended becomes nan.
+    """
+    slope = np.ones_like(x)
+    outside = (x < 0) | (x > n - 1)
+    if mode == CONSTANT:
+        return np.where(outside, np.nan, x), slope * ~outside
+    if mode == GRID_CONSTANT:
+        return np.where((x <= -1) | (x >= n), np.nan, x), slope
+    if mode == NEAREST:
+        return np.clip(x, 0, n - 1), slope * ~outside
+    if mode == WRAP:
+        return (x if n == 1 else np.where(outside, np.mod(x, n - 1), x)), slope
+    if mode == GRID_WRAP:
+        return np.where(outside, np.mod(x, n), x), slope
+    if n == 1:
+        return np.zeros_like(x), 0.0 * slope
+    if mode == MIRROR:
+        turn, start = 2.0 * (n - 1), 0.0
+    else:
+        turn, start = 2.0 * n, -0.5
+    within = np.mod(x - start, turn)
+    is_back = within > 0.5 * turn
+    there = np.where(is_back, turn - within, within) + start
+    return np.where(outside, there, x), np.where(outside & is_back, -1.0, 1.0)
+
+
+def _index(i: Places, n: int, mode: int) -> Places:
+    """Which coefficient stands at a place near the edge; n for none."""
+    inside = (i >= 0) & (i < n)
+    if mode == GRID_CONSTANT:
+        return np.where(inside, i, n)
+    if mode == NEAREST:
+        return np.clip(i, 0, n - 1)
+    if mode == GRID_WRAP:
+        return np.mod(i, n)
+    if n == 1:
+        return np.zeros_like(i)
+    if mode == REFLECT:
+        within = np.mod(i, 2 * n)
+        return np.where(within < n, within, 2 * n - 1 - within)
+    within = np.mod(i, 2 * (n - 1))
+    return np.where(within < n, within, 2 * (n - 1) - within)
+
+
+def _terms(points: Real, how: Between) -> tuple[list[Places], list[Real], NDArray[np.bool_]]:
+    """Along each axis: which coefficients count at points, (points, order + 1), and how much.
+
+    And which points have values of the array.
+    """
+    indices, weights = [], []
+    inside = np.ones(points.shape[1:], bool)
+    for x, n, order in zip(points, how.shape, how.orders, strict=True):
+        there, slope = _led_back(x + how.padding, n, how.mode)
+        inside &= ~np.isnan(there)
+        there = np.nan_to_num(there)
+        first = np.floor(there if how.order % 2 else there + 0.5).astype(np.intp) - how.order // 2
+        places = first[..., None] + np.arange(how.order + 1)
+        distances = there[..., None] - places
+        counted = b_spline(how.order, distances, order) * slope[..., None] ** order
+        indices.append(_index(places, n, how.mode))
+        weights.append(counted)
+    return indices, weights, inside
+
+
+def _combined(indices: list[Places], weights: list[Real], how: Between) -> tuple[Places, Real]:
+    """The same for whole arrays: flat indices, behind the last one for none, and products."""
+    flat, product = np.zeros((), np.intp), np.ones(())
+    is_none = np.zeros((), bool)
+    ndim = indices[0].ndim - 1
+    for k, (index, weight, n) in enumerate(zip(indices, weights, how.shape, strict=True)):
+        axes = [1] * len(indices)
+        axes[k] = how.order + 1
+        index = index.reshape(*index.shape[:ndim], *axes)
+        flat = flat * n + np.minimum(index, n - 1)
+        is_none = is_none | (index == n)
+        product = product * weight.reshape(index.shape)
+    return np.where(is_none, math.prod(how.shape), flat), product
+
+
+@primitive
+def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> Any:
+    """What splines with coefficients c are at points, whose first axis is that of coordinates."""
+    if not any(how.orders):
+        name, *first = call or ("geometric_transform", None, points, None, None)
+        out = np.zeros(points.shape[1:])
+        last = (None, None) if name == "geometric_transform" else (first.pop(),)
+        plain = (how.order, how.mode, how.cval, how.padding, *last)
+        getattr(_nd_image, name)(c, *first, out, *plain)
+        return out
+    indices, weights, inside = _terms(points, how)
+    flat, product = _combined(indices, weights, how)
+    axes = tuple(range(points.ndim - 1, product.ndim))
+    return np.where(inside, np.sum(np.append(c, 0.0)[flat] * product, axis=axes), 0.0)
+
+
+@primitive
+def spread(g: Any, points: Any, how: Between) -> Any:
+    """The adjoint of `interpolated`: coefficients to which numbers at points are added."""
+    indices, weights, inside = _terms(points, how)
+    flat, product = _combined(indices, weights, how)
+    terms = product * np.where(inside, g, 0.0).reshape(g.shape + (1,) * (product.ndim - g.ndim))
+    n = math.prod(how.shape)
+    found = np.bincount(flat.ravel(), terms.ravel(), minlength=n + 1)
+    return found[:n].reshape(how.shape)
+
+
+def _slopes(c: Number, points: Number, how: Between) -> list[Number]:
+    return [interpolated(c, points, how=how.derived(k), call=()) for k in range(len(how.shape))]
+
+
+interpolated.called = "map_coordinates"
+interpolated.defvjp(
+    lambda ans, c, points, how, call: lambda g: spread(g, points, how=how._replace(cval=0.0)),
+    lambda ans, c, points, how, call: lambda g: stack([g * s for s in _slopes(c, points, how)]),
+)
+interpolated.defjvp(
+    lambda g, ans, c, points, how, call: interpolated(
+        g, points, how=how._replace(cval=0.0), call=call
+    ),
+    lambda g, ans, c, points, how, call: sum_(stack(_slopes(c, points, how)) * g, axis=0),
+)
+spread.called = "map_coordinates"
+spread.defvjp(
+    lambda ans, g, points, how: lambda c: interpolated(c, points, how=how, call=()),
+    lambda ans, g, points, how: lambda c: stack([g * s for s in _slopes(c, points, how)]),
+)
+spread.defjvp(
+    lambda h, ans, g, points, how: spread(h, points, how=how),
+    lambda h, ans, g, points, how: sum(
+        spread(g * h[k], points, how=how.derived(k)) for k in range(len(how.shape))
+    ),
+)
+
+
+def _moved(c: Any, points: Any, output: Any, how: tuple[Any, ...], call: Any) -> None:
+    order, mode, cval, padding = how
+    c = as_number(c)
+    if mode == WRAP and min(c.shape) == 1:
+        raise MissingRuleError(
+            "mode='wrap' has no derivative along an axis of one element: take mode='grid-wrap'"
+        )
+    shape = tuple(c.shape)
+    between = Between(int(order), mode, float(cval), int(padding), (0,) * len(shape), shape)
+    _written(output, interpolated(c, points, how=between, call=call))
+
+
+def _grid(output: Any) -> Real:
+    """The places of all elements of an array, the axis of coordinates in front."""
+    return np.indices(np.shape(output), dtype=float)
+
+
+@kernels("scipy.ndimage._nd_image")
+def geometric_transform(
+    c: Any, mapping: Any, points: Any, matrix: Any, offset: Any, output: Any, *how: Any
+) -> None:
+    *how, args, named = how
+    if mapping is not None:
+        args, named = args or (), named or {}
+        numbers = [mapping(index, *args, **named) for index in np.ndindex(np.shape(output))]
+        columns = [stack([number[k] for number in numbers]) for k in range(binding.ndim(c))]
+        points = reshape(stack(columns), (binding.ndim(c), *np.shape(output)))
+        call: Any = ()
+    elif points is not None:
+        points, call = as_number(points), ()
+    else:
+        call = ("geometric_transform", None, None, matrix, offset)
+        call = () if carries(matrix) or carries(offset) else call
+        matrix, offset = as_number(matrix), as_number(offset)
+        columns = (-1,) + (1,) * np.ndim(output)
+        points = np.tensordot(matrix, _grid(output), 1) + reshape(offset, columns)
+    _moved(c, points, output, tuple(how), call)
+
+
+@kernels("scipy.ndimage._nd_image")
+def zoom_shift(c: Any, zoom: Any, shift: Any, output: Any, *how: Any) -> None:
+    *how, by_cells = how
+    call = () if carries(zoom) or carries(shift) else ("zoom_shift", zoom, shift, bool(by_cells))
+    columns = (-1,) + (1,) * binding.ndim(c)
+    points: Any = _grid(output)
+    if shift is not None:
+        points = points + reshape(as_number(shift), columns)
+    if by_cells:
+        points = points + 0.5
+    if zoom is not None:
+        points = points * reshape(as_number(zoom), columns)
+    if by_cells:
+        points = points - 0.5
+    _moved(c, points, output, tuple(how), call)
+
+
+Kernel = Callable[..., None]

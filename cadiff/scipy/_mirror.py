@@ -1,0 +1,417 @@
+"""SciPy's own Python, over numbers with derivatives.
+
+Most of SciPy is Python around a few compiled kernels. A module of it is run here a second time,
+from the code that is installed, with imports that lead elsewhere: `numpy` is `cadiff.numpy`,
+`scipy.special` is `cadiff.scipy.special`, other modules in Python are their mirrors, and what is
+compiled is as SciPy has it, but for the functions in KERNELS, which have derivatives. So a function
+follows SciPy, whichever version is installed, to the last bit of its values and in the words of
+its errors; and nothing of it is run before a number with a derivative asks for it.
+
+This module knows no function of SciPy's. Those that differentiate one register it by `kernels`;
+`REPLACED` and `KERNELS` are all that a mirror has of ours.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import importlib.util
+import operator
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from .. import numpy as of_numpy
+from ..binding import MissingRuleError, carries
+from ..numpy._common import as_number
+from ..numpy._refusals import INSTEAD, missing
+from ..operations.arrays import reshape
+from ..operations.complexes import implements_all
+from ..operations.dispatch import FUNCTIONS
+
+Function = Callable[..., Any]
+
+# Modules whose names stand for modules of the package.
+REPLACED: dict[str, str] = {
+    "cmath": "cadiff.cmath",
+    "math": "cadiff.math",
+    "numpy": "cadiff.numpy",
+    "numpy.fft": "cadiff.numpy.fft",
+    "numpy.linalg": "cadiff.numpy.linalg",
+    "scipy._lib.array_api_compat.numpy": "cadiff.numpy",
+    "scipy.fft": "cadiff.scipy.fft",
+    "scipy.linalg": "cadiff.scipy.linalg",
+    "scipy.special": "cadiff.scipy.special",
+}
+
+
+class At:
+    """`array_api_extra.at`: a copy of an array of which some elements are other ones."""
+
+    def __init__(self, x: Any, key: Any = ..., /) -> None:
+        self._x, self._key = x, key
+
+    def __getitem__(self, key: Any) -> At:
+        return At(self._x, key)
+
+    def _changed(self, compute: Callable[[Any, Any], Any], y: Any) -> Any:
+        copy = of_numpy.array(self._x, copy=True)
+        copy[self._key] = compute(copy[self._key], y)
+        return copy[()]
+
+    def set(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(lambda _, y: y, y)
+
+    def add(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(operator.add, y)
+
+    def subtract(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(operator.sub, y)
+
+    def multiply(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(operator.mul, y)
+
+    def divide(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(operator.truediv, y)
+
+    def power(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(operator.pow, y)
+
+    def min(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(of_numpy.minimum, y)
+
+    def max(self, y: Any, /, **_: Any) -> Any:
+        return self._changed(of_numpy.maximum, y)
+
+
+_ONE_NAMESPACE: dict[str, Any] = {  # of arrays
+    "array_namespace": lambda *_, **__: of_numpy,
+    "is_numpy": lambda _: True,
+    "is_numpy_namespace": lambda _: True,
+    "np_compat": of_numpy,
+}
+
+# By modules of SciPy's: what stands in the place of their functions.
+KERNELS: dict[str, dict[str, Any]] = {
+    f"scipy._lib.{name}": _ONE_NAMESPACE
+    for name in ("_array_api", "_array_api_compat_vendor", "array_api_compat")
+}
+KERNELS["scipy._lib.array_api_extra._lib._at"] = {"at": At}
+
+# By packages of SciPy's: the module here that has the kernels below them.
+KERNELS_OF: dict[str, str] = {
+    "scipy.interpolate": "_splines",
+    "scipy.ndimage": "_images",
+    "scipy.signal": "_filters",
+    "scipy.spatial": "_distances",
+    "scipy.stats": "_samples",
+}
+
+# Modules in Python that are run again, by how their names begin; others are as they are.
+MIRRORED = (
+    *("scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra."),
+    *("scipy.cluster.", "scipy.differentiate.", "scipy.integrate.", "scipy.interpolate."),
+    *("scipy.linalg._special_matrices", "scipy.ndimage.", "scipy.optimize.", "scipy.signal."),
+    *("scipy.spatial.", "scipy.stats."),
+)
+
+_made: dict[str, ModuleType] = {}
+_lock = threading.RLock()
+
+
+def kernels(module: str, names: str = "") -> Callable[[Any], Any]:
+    """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name."""
+
+    def decorate(function: Any) -> Any:
+        for name in names.split() or [function.__name__]:
+            KERNELS.setdefault(module, {})[name] = function
+        return function
+
+    return decorate
+
+
+def linear_in_parts(f: Function, *operands: Any) -> Any:
+    """A function that is linear in all operands together, of real or complex ones."""
+    if not any(map(np.iscomplexobj, operands)):
+        return f(*operands)
+    pairs = [(np.real(x), np.imag(x)) for x in operands]
+    of_parts = [f(*(pair[k] for pair in pairs)) for k in (0, 1)]
+    if isinstance(of_parts[0], tuple):
+        return tuple(binding.make_complex(*both) for both in zip(*of_parts, strict=True))
+    return binding.make_complex(*of_parts)
+
+
+# --- modules -------------------------------------------------------------------------------------
+
+
+def mirrored(name: str) -> ModuleType:
+    """What a mirror imports under the name of a module."""
+    with _lock:
+        if name in REPLACED:
+            return importlib.import_module(REPLACED[name])
+        if name not in _made:
+            _made[name] = _mirror_of(importlib.import_module(name))
+        return _made[name]
+
+
+def _mirror_of(module: ModuleType) -> ModuleType:
+    name = module.__name__
+    if name.partition(".")[0] != "scipy":
+        return module
+    for package, own in KERNELS_OF.items():
+        if f"{name}.".startswith(f"{package}."):
+            importlib.import_module(f"{__package__}.{own}")
+    if not _is_python(name):
+        return _Facade(module)
+    mirror = ModuleType(name)
+    _made[name] = mirror  # before it is run: modules may import each other
+    vars(mirror).update(
+        __name__=_name_of(name),
+        __package__=module.__package__,
+        __file__=module.__file__,
+        __builtins__={**vars(builtins), "__import__": _import, "float": _Float},
+    )
+    try:
+        exec(module.__spec__.loader.get_code(name), vars(mirror))  # type: ignore[union-attr]
+    except BaseException:
+        del _made[name]
+        raise
+    vars(mirror).update(KERNELS.get(name, {}))
+    return mirror
+
+
+@functools.cache
+def _is_python(name: str) -> bool:
+    """Whether a module is one of those that are run again."""
+    if not f"{name}.".startswith(MIRRORED):
+        return False
+    module = importlib.import_module(name)
+    return (module.__file__ or "").endswith(".py") and not hasattr(module, "__path__")
+
+
+def _name_of(name: str) -> str:
+    """By which programs, and texts of errors, know that what runs is the package's."""
+    return f"cadiff.{name}"
+
+
+def _import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> Any:
+    """What `import` does in a mirror."""
+    if level:
+        assert globals is not None
+        name = importlib.util.resolve_name("." * level + name, globals["__package__"])
+    top = name.partition(".")[0]
+    if top not in ("cmath", "math", "numpy", "scipy"):
+        return builtins.__import__(name, globals, locals, fromlist or (), 0)
+    importlib.import_module(name)
+    if not fromlist:
+        return mirrored(top)
+    for each in fromlist:
+        if each != "*" and not hasattr(importlib.import_module(name), each):
+            importlib.import_module(f"{name}.{each}")
+    return mirrored(name)
+
+
+class _Facade(ModuleType):
+    """A module that is not run again, with mirrors in the place of what it has from others."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(module.__name__)
+        self._module = module
+        public = [name for name in vars(module) if not name.startswith("_")]
+        self.__all__ = list(getattr(module, "__all__", public))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return getattr(self._module, name)
+        kernels = KERNELS.get(self._module.__name__, {})
+        found = kernels[name] if name in kernels else mirror_of(getattr(self._module, name))
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+def mirror_of(thing: Any) -> Any:
+    """What stands in mirrors for something of SciPy's."""
+    if isinstance(thing, ModuleType):
+        return mirrored(thing.__name__)
+    if not isinstance(thing, (FunctionType, type)):
+        return thing
+    for each in _unwrapped(thing):
+        kernels = KERNELS.get(str(each.__module__), {})
+        if each.__name__ in kernels:
+            return kernels[each.__name__]
+        if _is_python(str(each.__module__)):
+            found = getattr(mirrored(each.__module__), each.__name__, None)
+            if found is not None:
+                return found
+    return thing
+
+
+def _unwrapped(thing: Any) -> list[Any]:
+    """What a function wraps, the innermost first."""
+    found = [thing]
+    while hasattr(found[-1], "__wrapped__"):
+        found.append(found[-1].__wrapped__)
+    return found[::-1]
+
+
+class _KeepsNumbers(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, float)
+
+    def __subclasscheck__(cls, other: Any) -> bool:
+        return issubclass(other, float)
+
+
+class _Float(float, metaclass=_KeepsNumbers):
+    """`float`, but a number with a derivative stays one."""
+
+    dtype = np.dtype(float)  # what NumPy takes it for
+
+    def __new__(cls, number: Any = 0.0) -> Any:
+        if carries(number) and np.size(number) == 1:
+            return reshape(as_number(number), ())
+        return float(number)
+
+
+# --- what the package offers ---------------------------------------------------------------------
+
+
+class Namespace:
+    """The names of a module of SciPy's, for numbers with derivatives.
+
+    Functions are SciPy's own unless an argument carries a derivative, and then those of mirrors;
+    classes are always those of mirrors, and all else is SciPy's.
+
+    Parameters
+    ----------
+    module : str
+        Of SciPy's.
+    own : dict
+        Names of the module that is to have the namespace: what it defines itself.
+    *within : str
+        The names of modules within it.
+    """
+
+    def __init__(self, module: str, own: dict[str, Any], *within: str) -> None:
+        self.module = module
+        self._real = importlib.import_module(module)
+        self._own = own
+        self.all = own["__all__"] = list(getattr(self._real, "__all__", ()))
+        own["__path__"] = []  # of modules within it, such as `scipy.signal.windows`
+        for name in within:
+            inner = ModuleType(f"{own['__name__']}.{name}", f"As `{module}.{name}`.")
+            names = Namespace(f"{module}.{name}", vars(inner))
+            vars(inner).update(__getattr__=names.get, __dir__=names.names)
+            sys.modules[inner.__name__] = own[name] = inner
+
+    def get(self, name: str) -> Any:
+        """What stands in the namespace for a name; it is kept there."""
+        try:
+            found = getattr(self._real, name)
+        except AttributeError as error:
+            text = str(error).replace(repr(self.module), repr(self._own["__name__"]), 1)
+            raise AttributeError(text, name=name, obj=self._real) from None
+        if not name.startswith("_"):
+            found = self._own[name] = self._offered(found, name)
+        return found
+
+    def names(self) -> list[str]:
+        return sorted({*self._own, *dir(self._real)})
+
+    def _offered(self, found: Any, name: str) -> Any:
+        if isinstance(found, ModuleType):
+            within = f"cadiff.{found.__name__}"
+            return importlib.import_module(within) if importlib.util.find_spec(within) else found
+        if isinstance(found, type):
+            return found if issubclass(found, BaseException) else _class_of(found, self.module)
+        return (
+            offered(found, f"{self.module}.{name}") if isinstance(found, FunctionType) else found
+        )
+
+
+def _class_of(found: type, module: str) -> Any:
+    mirror = mirror_of(found)
+    if mirror is not found and isinstance(mirror, type):
+        mirror.__module__ = f"cadiff.{module}"  # where pickles look for it
+    return mirror
+
+
+def offered(original: Function, name: str) -> Function:
+    """A function of SciPy's that computes with numbers with derivatives by its mirror."""
+    if original in FUNCTIONS:
+        return FUNCTIONS[original]
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        mirror = mirror_of(original)
+        if mirror is original:
+            raise missing(name, INSTEAD)
+        try:
+            return mirror(*args, **kwargs)
+        except MissingRuleError:
+            raise
+        except Exception as error:
+            if any(map(callable, (*args, *kwargs.values()))):
+                raise
+            original(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
+            raise missing(name, INSTEAD) from error
+
+    return implements_all(original)(function)
+
+
+class Twin:
+    """An object of SciPy's and its mirror: a method is the mirror's for numbers with derivatives.
+
+    What a call of it returns, such as a distribution with its parameters, is again both.
+    """
+
+    def __init__(self, original: Any, mirror: Any) -> None:
+        self._original, self._mirror = original, mirror
+        self.__doc__ = getattr(original, "__doc__", None)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_original", "_mirror"):  # as copies are asked for
+            raise AttributeError(name)
+        found, mirror = getattr(self._original, name), getattr(self._mirror, name)
+        if not callable(found):
+            return found if not carries(mirror) else mirror
+
+        @functools.wraps(found)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if found is mirror or carries(args) or carries(kwargs):
+                return mirror(*args, **kwargs)
+            return found(*args, **kwargs)
+
+        return method
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mirror = self._mirror(*args, **kwargs)
+        is_plain = not (carries(args) or carries(kwargs))
+        return Twin(self._original(*args, **kwargs) if is_plain else mirror, mirror)
+
+    def __repr__(self) -> str:
+        return repr(self._original)
+
+
+def twin_of(original: Any) -> Any:
+    """An object of a module of SciPy's that has it under a name, and its mirror."""
+    module = type(original).__module__
+    if not _is_python(module):
+        return original
+    names = [name for name, x in vars(sys.modules[module]).items() if x is original]
+    return Twin(original, getattr(mirrored(module), names[0])) if names else original

@@ -1,0 +1,407 @@
+"""What `scipy.interpolate` has compiled: piecewise polynomials, B-splines and their collocation.
+
+All of it is arithmetic on coefficients that stand at places, once it is known between which knots a
+point lies. That is asked of plain values; the arithmetic is SciPy's, in its order, over numbers
+with derivatives, so that points, coefficients and knots have derivatives of any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import _dierckx, _fitpack_impl, _ppoly, _rgi_cython
+from scipy.linalg import get_lapack_funcs as lapack_functions
+
+from .. import binding
+from ..binding import carries
+from ..numpy._common import Number, as_number
+from ..operations.arrays import concatenate, reshape, stack
+from ..operations.guards import held
+from ..operations.table import where
+from ._mirror import kernels
+
+Places = NDArray[np.intp]
+
+
+def _plain(x: Any) -> NDArray[Any]:
+    """The values of numbers, by which places are found."""
+    return np.asarray(held(x))
+
+
+def _column(x: Number) -> Number:
+    return x[..., None]
+
+
+# --- piecewise polynomials -------------------------------------------------------------------------
+
+
+def _intervals(knots: Any, points: Any) -> Places:
+    """In which interval each point lies, the first or the last one where it lies in none."""
+    t, x = _plain(knots), _plain(points)
+    if t[0] > t[-1]:  # they descend
+        found = len(t) - 1 - np.searchsorted(t[::-1], x, side="left")
+    else:
+        found = np.searchsorted(t, x, side="right") - 1
+    return np.clip(found, 0, len(t) - 2)
+
+
+def _beyond(knots: Any, points: Any, extrapolate: bool) -> NDArray[np.bool_]:
+    """Where there is no value: at nan, and outside unless polynomials go on there."""
+    t, x = _plain(knots), _plain(points)
+    low, high = min(t[0], t[-1]), max(t[0], t[-1])
+    inside = (x >= low) & (x <= high)
+    return np.isnan(x) if extrapolate else ~inside
+
+
+def polynomials(c: Number, s: Number, order: int) -> Number:
+    """Polynomials with coefficients c[0], ..., the highest first, or a derivative, at s.
+
+    Antiderivatives have a negative order. Powers are formed, and terms added, from the lowest on.
+    """
+    n = binding.shape(c)[0]
+    result: Number = 0.0
+    power: Number = 1.0
+    for k in range(n):
+        if k < order:
+            continue
+        factor = math.prod(range(k - order + 1, k + 1)) if order > 0 else 1.0
+        for j in range(k + 1, k + 1 - order):
+            factor /= j
+        result = result + c[n - 1 - k] * power * float(factor)
+        if k < n - 1:
+            power = power * s
+    for _ in range(-order):
+        result = result * s
+    return result
+
+
+@kernels("scipy.interpolate._ppoly")
+def evaluate(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
+    """Piecewise polynomials, c of the shape (degree + 1, intervals, n), at points."""
+    if not carries((c, t, x)):
+        _write_plain(_ppoly.evaluate, out, c, t, x, order, extrapolate)
+        return
+    c, t, x = as_number(c), as_number(t), as_number(x)
+    if not x.size:
+        return
+    at = _intervals(t, x)
+    found = polynomials(c[:, at], _column(x - t[at]), order)
+    out[...] = _without(found, _beyond(t, x, extrapolate))
+
+
+def _write_plain(kernel: Any, out: Any, *args: Any) -> None:
+    result = np.zeros(np.shape(out), getattr(out, "dtype", float))
+    kernel(*args, result)
+    out[...] = result
+
+
+def _without(found: Number, beyond: NDArray[np.bool_]) -> Number:
+    """What is found, but nan at some points, the first axis."""
+    if not beyond.any():
+        return found
+    beyond = np.broadcast_to(beyond[:, None], binding.shape(found))
+    return where(beyond, math.nan, found)
+
+
+@kernels("scipy.interpolate._ppoly")
+def evaluate_bernstein(c: Any, t: Any, x: Any, order: int, extrapolate: bool, out: Any) -> None:
+    """The same of polynomials in the basis of Bernstein."""
+    if not carries((c, t, x)):
+        _write_plain(_ppoly.evaluate_bernstein, out, c, t, x, order, extrapolate)
+        return
+    c, t, x = as_number(c), as_number(t), as_number(x)
+    if not x.size:
+        return
+    at = _intervals(t, x)
+    width = t[at + 1] - t[at]
+    s = _column((x - t[at]) / width)
+    c = c[:, at]
+    for _ in range(order):  # the derivative has the differences for coefficients
+        n = binding.shape(c)[0] - 1
+        c = (c[1:] - c[:-1]) * (float(n) / _column(width)) if n else 0.0 * c
+    n = binding.shape(c)[0] - 1
+    found = sum(c[k] * s**k * (1.0 - s) ** (n - k) * float(math.comb(n, k)) for k in range(n + 1))
+    out[...] = _without(found, _beyond(t, x, extrapolate))
+
+
+@kernels("scipy.interpolate._ppoly")
+def fix_continuity(c: Any, t: Any, order: int) -> None:
+    """Let each polynomial, and derivatives of it, begin where the one before ends."""
+    if not (carries(c) or carries(t)):
+        _ppoly.fix_continuity(c, t, order)
+        return
+    n = binding.shape(c)[0]
+    for k in range(1, binding.shape(c)[1]):
+        for d in range(order, -1, -1):
+            end = polynomials(c[:, k - 1], as_number(t[k] - t[k - 1]), d)
+            c[n - 1 - d, k] = end / float(math.factorial(d))
+
+
+@kernels("scipy.interpolate._ppoly")
+def integrate(c: Any, t: Any, a: Any, b: Any, extrapolate: bool, out: Any) -> None:
+    """Integrals of piecewise polynomials from a to b, a <= b."""
+    if not (carries((c, t)) or carries((a, b))):
+        _write_plain(_ppoly.integrate, out, c, t, a, b, extrapolate)
+        return
+    c, t = as_number(c), as_number(t)
+    first, last = (int(_intervals(t, [x])[0]) for x in (a, b))
+    total: Number = 0.0
+    for k in range(first, last + 1):
+        ends = (b if k == last else t[k + 1], a if k == first else t[k])
+        upper, lower = (polynomials(c[:, k], as_number(x - t[k]), -1) for x in ends)
+        total = total + (upper - lower)
+    beyond = _beyond(t, np.array([held(a), held(b)]), extrapolate).any()
+    out[...] = total * math.nan if beyond else total
+
+
+@kernels("scipy.interpolate._ppoly")
+def real_roots(c: Any, t: Any, y: Any, discontinuity: bool, extrapolate: bool) -> Any:
+    """Where piecewise polynomials have a value; a root is what Newton's method does not change."""
+    plain = (_plain(c), _plain(t), float(_plain(y)), discontinuity, extrapolate)
+    found = _ppoly.real_roots(*plain)
+    if not (carries((c, t)) or carries(y)):
+        return found
+    c, t = as_number(c), as_number(t)
+    return [_moving_roots(c[:, :, k], t, y, roots) for k, roots in enumerate(found)]
+
+
+def _moving_roots(c: Number, t: Number, y: Number, roots: Any) -> Number:
+    if not len(roots) or np.isnan(roots).any():
+        return roots
+    at, root = _intervals(t, roots), roots
+    for _ in range(2):  # each step doubles the orders of derivatives that are right
+        s = root - t[at]
+        slope = polynomials(c[:, at], s, 1)
+        root = root - (polynomials(c[:, at], s, 0) - y) / slope
+    jumps = np.abs(_plain(root) - roots) > 1e-6 * (1.0 + np.abs(roots))
+    return where(jumps, np.asarray(roots), root)  # at a discontinuity nothing moves
+
+
+# --- B-splines -------------------------------------------------------------------------------------
+
+
+def _spans(t: Any, k: int, x: Any) -> Places:
+    """Between which knots each point lies, among those between which splines are complete."""
+    knots, points = _plain(t), _plain(x)
+    n = len(knots) - k - 1
+    return np.clip(np.searchsorted(knots, points, side="right") - 1, k, n - 1)
+
+
+def basis(t: Number, k: int, x: Number, at: Places, order: int) -> list[Number]:
+    """The k + 1 B-splines that are not 0 at points, or a derivative of them.
+
+    By the recursion of Cox and de Boor from degree to degree; in the last steps, as many as the
+    order, that of derivatives.
+    """
+    knots = _plain(t)
+    h: list[Number] = [0.0 * x + 1.0]
+    for j in range(1, k + 1):
+        before, h = h, [0.0 * x for _ in range(j + 1)]
+        for n in range(1, j + 1):
+            right, left = at + n, at + n - j
+            is_empty = knots[right] == knots[left]
+            width = where(is_empty, 1.0, t[right] - t[left])
+            if j <= k - order:
+                w = where(is_empty, 0.0, before[n - 1] / width)
+                h[n - 1] = h[n - 1] + w * (t[right] - x)
+                h[n] = w * (x - t[left])
+            else:
+                w = where(is_empty, 0.0, float(j) * before[n - 1] / width)
+                h[n - 1] = h[n - 1] - w
+                h[n] = w
+    return h
+
+
+@kernels("scipy.interpolate._dierckx")
+def evaluate_spline(t: Any, c: Any, k: int, x: Any, order: int, extrapolate: bool) -> Any:
+    """Splines with coefficients c, of the shape (splines, n), at points."""
+    if not carries((t, c, x)):
+        return _dierckx.evaluate_spline(t, c, k, x, order, extrapolate)
+    t, c, x = as_number(t), as_number(c), as_number(x)
+    if not x.size:
+        return np.zeros((0, c.shape[1]))
+    if order > k:
+        return _without(0.0 * _column(x) * c[:1], np.isnan(_plain(x)))
+    at = _spans(t, k, x)
+    values = basis(t, k, x, at, order)
+    found: Number = 0.0
+    for n, value in enumerate(values):
+        found = found + c[at + n - k] * _column(value)
+    return _without(found, _beyond(_inner(t, k), x, extrapolate))
+
+
+def _inner(t: Any, k: int) -> Any:
+    """The ends between which splines are complete."""
+    knots = _plain(t)
+    return knots[[k, len(knots) - k - 1]]
+
+
+@kernels("scipy.interpolate._dierckx")
+def evaluate_all_bspl(t: Any, k: int, x: Any, at: int, order: int = 0) -> Any:
+    if not (carries(t) or carries(x)):
+        return _dierckx.evaluate_all_bspl(t, k, x, at, order)
+    found = basis(as_number(t), k, as_number([x]), np.array([at]), order)
+    return concatenate([as_number(value) for value in found])
+
+
+@kernels("scipy.interpolate._dierckx")
+def find_interval(t: Any, k: int, x: Any, before: int, extrapolate: bool) -> int:
+    return int(_dierckx.find_interval(_plain(t), k, float(_plain(x)), before, extrapolate))
+
+
+@kernels("scipy.interpolate._dierckx")
+def _coloc(x: Any, t: Any, k: int, matrix: Any, offset: int = 0) -> None:
+    """The splines at points, in a banded matrix as LAPACK has it, transposed."""
+    if not (carries(x) or carries(t)):
+        plain = np.zeros(np.shape(matrix))
+        _dierckx._coloc(x, t, k, plain, offset)
+        matrix[...] = plain
+        return
+    x, t = as_number(x), as_number(t)
+    at = _spans(t, k, x)
+    rows = np.arange(len(at)) + offset
+    for n, value in enumerate(basis(t, k, x, at, 0)):
+        columns = at + n - k
+        matrix[columns, 2 * k + rows - columns] = value
+
+
+@kernels("scipy.interpolate._bsplines")
+def get_lapack_funcs(names: Sequence[str], arrays: Sequence[Any] = (), *args: Any) -> list[Any]:
+    """LAPACK's functions; of numbers with derivatives what they are called for."""
+    if not carries(list(arrays)):
+        return lapack_functions(names, [held(x) for x in arrays], *args)  # type: ignore[no-any-return]
+    return [_solves_banded for _ in names]
+
+
+def _solves_banded(
+    lower: int, upper: int, matrix: Any, right: Any, *args: Any, **kwargs: Any
+) -> tuple[Any, Any, Any, int]:
+    """As LAPACK's gbsv, which leaves room above the matrix."""
+    from .linalg import solve_banded
+
+    return matrix, None, solve_banded((lower, upper), matrix[lower:], right), 0
+
+
+# --- FITPACK ---------------------------------------------------------------------------------------
+
+EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
+
+
+def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[Any, int]:
+    t, x = as_number(t), as_number(x)
+    n = len(_plain(t)) - k - 1
+    c = as_number(c)[:n]
+    low, high = _inner(t, k)
+    beyond = (_plain(x) < low) | (_plain(x) > high)
+    if outside == RAISED and beyond.any():
+        return x, 1
+    inside = where(beyond, np.clip(_plain(x), low, high), x) if outside == NEAREST else x
+    found = evaluate_spline(t, reshape(c, (n, 1)), k, inside, order, True)[:, 0]
+    return (where(beyond, 0.0, found) if outside == ZERO else found), 0
+
+
+class _Fitpack:
+    """`scipy.interpolate`'s module of FITPACK, whose splines have derivatives."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_fitpack_impl.dfitpack, name)
+
+    def splev(self, t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
+        if not carries((t, c, x)):
+            return _fitpack_impl.dfitpack.splev(t, c, k, x, outside)
+        return _fitted(t, c, k, x, 0, outside)
+
+    def splder(self, t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> Any:
+        if not carries((t, c, x)):
+            return _fitpack_impl.dfitpack.splder(t, c, k, x, order, outside)
+        return _fitted(t, c, k, x, order, outside)
+
+    def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
+        if not (carries((t, c)) or carries((a, b))):
+            return _fitpack_impl.dfitpack.splint(t, c, k, a, b)
+        t, n = as_number(t), len(_plain(t)) - k - 1
+        c = as_number(c)[:n]
+        low, high = _inner(t, k)
+        ends = [where(np.clip(_plain(x), low, high) == _plain(x), x, low) for x in (a, b)]
+        ends = [
+            as_number(x if low <= held(x) <= high else np.clip(held(x), low, high)) for x in (a, b)
+        ]
+        # The antiderivative has the sums of the integrals of the splines for coefficients.
+        sums = np.cumsum(c * (t[k + 1 :] - t[: -k - 1]) / (k + 1.0))
+        raised = concatenate([np.zeros(1), sums])
+        knots = concatenate([t[:1], t, t[-1:]])
+        first, last = (
+            evaluate_spline(knots, reshape(raised, (n + 1, 1)), k + 1, reshape(x, (1,)), 0, True)
+            for x in ends
+        )
+        return (last - first)[0, 0], None
+
+
+kernels("scipy.interpolate._fitpack_impl", "dfitpack")(_Fitpack())
+
+
+@kernels("scipy.interpolate._fitpack_impl")
+def splrep(
+    x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
+    s: Any = None, t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.splrep`, which has derivatives where splines go through all points."""
+    if not (carries((x, y)) or carries((w, t))):
+        return _fitpack_impl.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
+    is_through_all = task == 0 and not per and s is not None and not np.any(_plain(s))
+    is_through_all |= task == 0 and not per and s is None and w is None
+    if not is_through_all or full_output or xb is not None or xe is not None:
+        raise binding.MissingRuleError(
+            "splrep of numbers with derivatives makes splines through all points: give it s=0, "
+            "or take make_smoothing_spline"
+        )
+    from .interpolate import make_interp_spline
+
+    spline = make_interp_spline(x, y, k)
+    return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
+
+
+# --- grids -----------------------------------------------------------------------------------------
+
+
+@kernels("scipy.interpolate._rgi")
+def find_indices(grid: Any, points: Any) -> tuple[Any, Any]:
+    """In which cell of a grid points lie, and where in it, along each axis."""
+    if not (carries(list(grid)) or carries(points)):
+        return _rgi_cython.find_indices(grid, points)  # type: ignore[no-any-return]
+    indices, distances = [], []
+    for t, x in zip(grid, points, strict=True):
+        t, x = as_number(t), as_number(x)
+        at = _intervals(t, x) if len(_plain(t)) > 1 else np.zeros(binding.shape(x), np.intp)
+        indices.append(at)
+        width = t[at + 1] - t[at] if len(_plain(t)) > 1 else 1.0
+        distances.append((x - t[at]) / width)
+    return np.array(indices), stack(distances)
+
+
+@kernels("scipy.interpolate._rgi")
+def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out: Any) -> Any:
+    if not (carries(values) or carries(distances)):
+        plain = np.zeros(np.shape(out), getattr(out, "dtype", float))
+        return _rgi_cython.evaluate_linear_2d(values, indices, distances, grid, plain)
+    (i, j), (u, v) = indices, distances
+    # A cell of one point has no other side.
+    beside = [np.minimum(k + 1, n - 1) for k, n in zip((i, j), np.shape(values), strict=True)]
+    return (
+        values[i, j] * (1 - u) * (1 - v)
+        + values[i, beside[1]] * (1 - u) * v
+        + values[beside[0], j] * u * (1 - v)
+        + values[beside[0], beside[1]] * u * v
+    )
+
+
+@kernels("scipy.interpolate._rbfinterp")
+def _get_backend(_: Any) -> Any:
+    """The one in Python, which is for all arrays."""
+    from ._mirror import mirrored
+
+    return mirrored("scipy.interpolate._rbfinterp_xp")

@@ -1,0 +1,11 @@
+"""`scipy.integrate` for numbers with derivatives: integrals and differential equations.
+
+Names that are not defined here are SciPy's own Python over such numbers, see `_mirror`.
+"""
+
+from __future__ import annotations
+
+from ._mirror import Namespace
+
+_namespace = Namespace("scipy.integrate", globals())
+__getattr__, __dir__ = _namespace.get, _namespace.names
