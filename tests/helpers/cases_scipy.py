@@ -1,0 +1,396 @@
+"""Calls of SciPy's functions that have derivatives, a line for each way to call one.
+
+A line names a function of SciPy's and says what is called: `f` is the function, `x` twelve positive
+numbers by which it is differentiated, `t` the places 0, 1, ..., 11 of these, `u` other constants
+of as many elements, and `m` a module that has all names of SciPy's. `np` is NumPy. What follows a
+`~` is for how many digits differences of values can be trusted, where that is not 7.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+import numpy
+
+POINT = numpy.array([0.9, 1.7, 0.6, 1.2, 2.1, 0.8, 1.5, 1.1, 1.9, 0.7, 1.3, 1.0])
+OTHERS = numpy.array([0.3, -0.8, 1.4, 0.2, -0.5, 0.9, -1.1, 0.6, 0.1, -0.4, 0.7, -0.2])
+
+TABLE = """
+# --- statistics of samples -----------------------------------------------------------------------
+stats.zscore                    f(x)
+stats.gzscore                   f(x)
+stats.zmap                      f(x, u);  f(u, x)
+stats.skew                      f(x);  f(x, bias=False);  f(x.reshape(3, 4), axis=1)
+stats.kurtosis                  f(x);  f(x, fisher=False, bias=False)
+stats.moment                    f(x, 3);  f(x, [2, 3])
+stats.gmean                     f(x);  f(x, weights=u**2)
+stats.hmean                     f(x);  f(x.reshape(3, 4), axis=None)
+stats.pmean                     f(x, 1.7)
+stats.sem                       f(x)
+stats.tsem                      f(x, (0.5, 2.0))
+stats.tmean                     f(x);  f(x, (0.65, 2.0))
+stats.tvar                      f(x)
+stats.tstd                      f(x)
+stats.tmin                      f(x, 0.65)
+stats.tmax                      f(x, 2.0)
+stats.gstd                      f(x)
+stats.variation                 f(x)
+stats.kstat                     f(x, 3)
+stats.kstatvar                  f(x, 2)
+stats.lmoment                   f(x)
+stats.describe                  f(x)[2];  f(x)[3];  f(x)[4];  f(x)[5]
+stats.iqr                       f(x)
+stats.quantile                  f(x, 0.3);  f(x, np.array([0.2, 0.7]))
+stats.scoreatpercentile         f(x, 30)
+stats.expectile                 f(x, 0.3)
+stats.median_abs_deviation      f(x)
+stats.trim_mean                 f(x, 0.2)
+stats.trimboth                  f(x, 0.2)
+stats.trim1                     f(x, 0.2)
+stats.sigmaclip                 f(x, 1.5, 1.5)[0]
+stats.circmean                  f(x)
+stats.circvar                   f(x)
+stats.circstd                   f(x)
+stats.directional_stats         f(x.reshape(4, 3)).mean_direction
+stats.differential_entropy      f(x)
+stats.entropy                   f(x);  f(x, u**2 + 0.1);  f(u**2 + 0.1, x)
+stats.boxcox                    f(x, 0.4)
+stats.boxcox_llf                f(0.4, x);  f(x[0], u**2 + 0.5)
+stats.yeojohnson                f(x, 0.4)
+stats.yeojohnson_llf            f(0.4, x);  f(x[0], u)
+stats.wasserstein_distance      f(x, u)
+stats.energy_distance           f(x, u)
+stats.combine_pvalues           f(x / 3)[0];  f(x / 3)[1]
+stats.pearsonr                  f(x, u)[0];  f(u, x)[1]
+stats.pointbiserialr            f(t > 5, x)[0]
+stats.linregress                f(t, x)[0];  f(t, x)[1];  f(x, u)[2];  f(t, x)[4]
+stats.theilslopes               f(x, t)[0]
+stats.siegelslopes              f(x, t)[0]
+stats.ttest_1samp               f(x, 0.5)[0];  f(x, 0.5)[1]
+stats.ttest_ind                 f(x, u)[0];  f(x, u, equal_var=False)[1]
+stats.ttest_rel                 f(x, u)[0]
+stats.ttest_ind_from_stats      f(x[0], x[1], 5, x[2], x[3], 7)[0]
+stats.f_oneway                  f(x, u)[0];  f(x, u)[1]
+stats.alexandergovern           f(x, u).statistic
+stats.bartlett                  f(x, u)[0]
+stats.levene                    f(x, u)[0]
+stats.skewtest                  f(x)[0]
+stats.kurtosistest              f(np.concatenate([x, u, 2 * x]))[0]
+stats.normaltest                f(np.concatenate([x, u, 2 * x]))[0]
+stats.jarque_bera               f(x)[0]
+stats.chisquare                 f(x, np.sum(x) * np.ones(12) / 12)[0]
+stats.power_divergence          f(x, np.sum(x) * np.ones(12) / 12, lambda_=0.5)[0]
+stats.binned_statistic          f(t, x, bins=3)[0];  f(t, x, "sum", bins=4)[0]
+stats.obrientransform           f(x, u)
+stats.bayes_mvs                 f(x)[0][0]
+stats.mvsdist                   f(x)[0].mean()
+stats.gaussian_kde              f(x)(u);  f(u)(x);  f(u, 0.3).logpdf(x)
+stats.gaussian_kde              f(u).integrate_box_1d(x[0], x[1]);  f(u).integrate_gaussian(x[0], x[1])
+
+# --- distributions of several variables ----------------------------------------------------------
+stats.multivariate_normal       f.logpdf(x[:2], x[2:4], np.diag(x[4:6]));  f.pdf(x[:2], None, 2.0)
+stats.multivariate_t            f.logpdf(x[:2], x[2:4], np.diag(x[4:6]), x[6]);  f.pdf(x[:2], df=3)
+stats.dirichlet                 f.logpdf(x[:3] / np.sum(x[:3]), x[3:6])
+stats.wishart                   f.logpdf(np.diag(x[:2]), x[2] + 2.0, np.diag(x[3:5]))
+stats.invwishart                f.logpdf(np.diag(x[:2]), x[2] + 2.0, np.diag(x[3:5]))
+stats.matrix_normal             f.logpdf(x[:4].reshape(2, 2), None, np.diag(x[4:6]), np.diag(x[6:8]))
+stats.matrix_t                  f.logpdf(x[:4].reshape(2, 2), None, np.diag(x[4:6]), np.diag(x[6:8]), 4.0)
+stats.multinomial               f.logpmf(np.array([1, 2, 1]), 4, x[:3] / np.sum(x[:3]))
+stats.dirichlet_multinomial     f.logpmf(np.array([1, 2, 1]), x[:3], 4)
+stats.vonmises_fisher           f.logpdf(np.array([0.6, 0.8]), np.array([1.0, 0.0]), x[0])
+stats.normal_inverse_gamma      f.logpdf(x[0], x[1], x[2], x[3], x[4], x[5])
+stats.Normal                    f(mu=x[0], sigma=x[1]).logpdf(u);  f(mu=x[0], sigma=x[1]).cdf(x[2])
+stats.Logistic                  (x[0] * f() + x[1]).pdf(u)
+stats.Uniform                   f(a=x[2], b=x[4]).pdf(x[0])
+
+# --- filters -------------------------------------------------------------------------------------
+signal.lfilter                  f([1, 0.2], [1, 0.3], x);  f(x[:3], [1, 0.3], u);  f([1, 0.2], x[:3], u)
+signal.lfilter                  f([1, 0.2], [2, 0.3, 0.1], x.reshape(3, 4), axis=0)
+signal.lfilter                  f([1, 0.2], x[:3], u, zi=x[3:5])[0];  f([1, 0.2], x[:3], u, zi=x[3:5])[1]
+signal.lfilter                  f([1.0], [1, 0.5], x);  f([1, 2, 3.0], [1.0], x);  f([0.5], [1.0], x)
+signal.lfilter                  np.real(f([1, 0.2], [1, 0.3], x + 1j * u) * (1 + 2j))
+signal.lfilter_zi               f(x[:2], np.array([1, 0.3]))
+signal.lfiltic                  f([1, 0.2], [1, 0.3], x[:1], x[1:2])
+signal.filtfilt                 f([1, 0.2], [1, 0.3], x);  f(x[:2], [1, 0.3], u, method="gust")
+signal.sosfilt                  f(m.signal.butter(4, 0.2, output="sos"), x)
+signal.sosfilt                  f(np.stack([np.concatenate([x[:3], np.array([1.0]), 0.1 * x[3:5]])]), u)
+signal.sosfiltfilt              f(m.signal.butter(2, 0.3, output="sos"), np.concatenate([x, u]))
+signal.sosfilt_zi               f(m.signal.butter(2, 0.2 + 0.1 * x[0], output="sos"))
+signal.savgol_filter            f(x, 5, 2);  f(x, 5, 2, mode="nearest");  f(x, 5, 2, deriv=1)
+signal.savgol_coeffs            f(5, 2, pos=2, delta=1.0) * x[0]
+signal.detrend                  f(x);  f(x, type="constant");  f(x, bp=[5])
+signal.resample                 f(x, 20);  f(x, 7)
+signal.resample_poly            f(x, 3, 2);  f(x, 2, 3)
+signal.upfirdn                  f([1, 0.2, 0.3], x, 2, 1);  f(x[:3], u, 2, 3);  f([1, 2.0], x.reshape(3, 4), 3, 2)
+signal.decimate                 f(np.concatenate([x, u, x]), 2);  f(np.concatenate([x, u, x]), 2, ftype="fir")
+signal.hilbert                  np.imag(f(x))
+signal.hilbert2                 np.imag(f(x.reshape(3, 4)))
+signal.envelope                 f(x)
+signal.convolve                 f(x, [1, 2, 3.0]);  f(u, x[:4], "same");  f(x.reshape(3, 4), u[:4].reshape(2, 2))
+signal.convolve                 f(x.reshape(3, 4), u[:4].reshape(2, 2), "same", "direct")
+signal.fftconvolve              f(x, [1, 2, 3.0]);  f(x.reshape(3, 4), x[:4].reshape(2, 2), "valid")
+signal.oaconvolve               f(x, [1, 2, 3.0])
+signal.correlate                f(x, [1, 2, 3.0]);  f(u, x[:5], "same");  f(x.reshape(3, 4), u[:4].reshape(2, 2), "same", "direct")
+signal.convolve2d               f(x.reshape(3, 4), u[:4].reshape(2, 2));  f(u.reshape(3, 4), x[:6].reshape(3, 2), "same", "symm")
+signal.convolve2d               f(x.reshape(3, 4), u[:4].reshape(2, 2), "valid");  f(x.reshape(3, 4), u[:6].reshape(2, 3), "full", "wrap")
+signal.correlate2d              f(x.reshape(3, 4), u[:4].reshape(2, 2));  f(x.reshape(3, 4), u[:6].reshape(2, 3), "same")
+signal.deconvolve               f(x, np.array([1, 0.5]))[0]
+signal.medfilt                  f(x, 3)
+signal.medfilt2d                f(x.reshape(3, 4), 3)
+signal.order_filter             f(x, np.ones(3), 1)
+signal.wiener                   f(x, 3)
+signal.sepfir2d                 f(np.tile(x, 3).reshape(6, 6), u[:3], u[3:6])
+signal.cspline1d                f(x)
+signal.qspline1d                f(x)
+signal.symiirorder1             f(x, 0.5, 0.3)
+signal.gauss_spline             f(x, 3)
+
+# --- spectra -------------------------------------------------------------------------------------
+signal.periodogram              f(x)[1];  f(x, window="hann", scaling="spectrum")[1]
+signal.welch                    f(x, nperseg=6)[1];  f(x, nperseg=6, average="median")[1]
+signal.csd                      np.abs(f(x, u, nperseg=6)[1])
+signal.coherence                f(x, u, nperseg=6)[1]
+signal.spectrogram              f(x, nperseg=6)[2]
+signal.lombscargle              f(t, x, np.array([0.5, 1.1]))
+signal.stft                     np.abs(f(x, nperseg=6)[2])
+signal.istft                    f(m.signal.stft(x, nperseg=6)[2] * (1 + 0.1j), nperseg=6)[1]
+signal.ShortTimeFFT             np.abs(f(np.hanning(6), 2, 1.0).stft(x))
+signal.ShortTimeFFT             f(np.hanning(6), 2, 1.0).spectrogram(x)
+signal.czt                      np.abs(f(x));  np.abs(f(u, 5, np.exp(1j * x[0])))
+signal.zoom_fft                 np.abs(f(x, [0.2, 0.5], 5))
+signal.freqz                    np.abs(f(x)[1]);  np.abs(f([1, 0.2], np.concatenate([np.ones(1), 0.1 * x]), 8)[1])
+signal.freqz_zpk                np.abs(f([0.3], 0.3 * x[:2], x[2], 8)[1])
+signal.freqz_sos                np.abs(f(m.signal.butter(2, 0.2 * x[0], output="sos"), 8)[1])
+signal.freqs                    np.abs(f([1, 0.2], x[:3], np.array([0.3, 0.9]))[1])
+signal.group_delay              f((x[:3], [1.0]), np.array([0.3, 0.9]))[1]
+signal.vectorstrength           f(x, 3.0)[0]
+
+# --- designs of filters --------------------------------------------------------------------------
+signal.butter                   f(3, 0.2 * x[0])[1];  f(2, 0.2 * x[:2], "bandpass")[0];  f(3, 0.2 * x[0], output="sos")
+signal.cheby1                   f(3, x[0], 0.2 * x[1])[1]
+signal.cheby2                   f(3, 20 * x[0], 0.2 * x[1])[1]
+signal.bessel                   f(3, 0.2 * x[0])[1]
+signal.iirnotch                 f(0.3 * x[0], 30.0 * x[1])[0]
+signal.iirpeak                  f(0.3 * x[0], 30.0 * x[1])[1]
+signal.iirfilter                f(2, 0.2 * x[0], btype="low", ftype="butter")[1]
+signal.firwin                   f(5, 0.2 * x[0]);  f(6, 0.3 * x[:2], pass_zero=False)
+signal.firls                    f(5, [0, 0.3, 0.4, 1], x[:4])
+signal.bilinear                 f(x[:2], x[2:5])[1]
+signal.lp2lp                    f(x[:2], x[2:5], x[5])[1]
+signal.lp2hp                    f(x[:2], x[2:5], x[5])[1]
+signal.zpk2tf                   f(x[:2], x[2:5], x[5])[1]
+signal.zpk2sos                  f(0.3 * x[:2], 0.2 * x[2:4], x[5])
+signal.tf2ss                    f(x[:2], x[2:5])[0]
+signal.sos2tf                   f(np.stack([x[:6]]))[1]
+
+# --- windows and waves ---------------------------------------------------------------------------
+signal.windows.kaiser           f(5, x[0])
+signal.windows.gaussian         f(5, x[0])
+signal.windows.general_gaussian  f(5, 1.5, x[0])
+signal.windows.exponential      f(5, None, x[0])
+signal.windows.tukey            f(7, 0.5 * x[0])
+signal.windows.general_cosine   f(5, x[:3])
+signal.windows.general_hamming  f(5, x[0])
+signal.chirp                    f(x, 1.0, 2.0, 3.0);  f(u, x[0], 2.0, x[1], method="quadratic")
+signal.gausspulse               f(x, 1.5)
+signal.sawtooth                 f(x, 0.7)
+signal.sweep_poly               f(x, np.poly1d([0.5, 1.0]))
+
+# --- images --------------------------------------------------------------------------------------
+ndimage.correlate1d             f(x, [1, 2, 3.0]);  f(u, x[:4], mode="wrap", origin=1);  f(x.reshape(3, 4), [1, 2.0], axis=0, mode="mirror")
+ndimage.convolve1d              f(x, [1, 2, 3.0], mode="nearest", origin=-1);  f(x, [1, 2.0, 1], mode="constant", cval=2.0)
+ndimage.correlate               f(x.reshape(3, 4), u[:6].reshape(2, 3));  f(u.reshape(3, 4), x[:4].reshape(2, 2), mode="wrap", origin=-1)
+ndimage.convolve                f(x.reshape(3, 4), u[:6].reshape(2, 3), mode="constant", cval=1.0)
+ndimage.gaussian_filter         f(x.reshape(3, 4), 0.7);  f(x, 1.3, mode="mirror", order=1)
+ndimage.gaussian_filter1d       f(x, 0.7)
+ndimage.gaussian_laplace        f(x.reshape(3, 4), 0.7)
+ndimage.gaussian_gradient_magnitude  f(x.reshape(3, 4), 0.7)
+ndimage.generic_laplace         f(x.reshape(3, 4), m.ndimage.correlate1d, extra_keywords={"weights": [1, -2, 1.0]})
+ndimage.uniform_filter          f(x.reshape(3, 4), 3);  f(x, 4, mode="wrap");  f(x, 5, origin=1, mode="nearest")
+ndimage.uniform_filter1d        f(x.reshape(3, 4), 2, axis=0)
+ndimage.sobel                   f(x.reshape(3, 4));  f(x.reshape(3, 4), axis=0)
+ndimage.prewitt                 f(x.reshape(3, 4))
+ndimage.laplace                 f(x.reshape(3, 4), mode="nearest")
+ndimage.maximum_filter          f(x.reshape(3, 4), 2);  f(x, 3, mode="constant")
+ndimage.minimum_filter          f(x.reshape(3, 4), 3, mode="wrap");  f(x.reshape(3, 4), footprint=np.eye(2))
+ndimage.maximum_filter1d        f(x.reshape(3, 4), 3, axis=0)
+ndimage.minimum_filter1d        f(x, 3, origin=1)
+ndimage.median_filter           f(x.reshape(3, 4), 3);  f(x, 3)
+ndimage.percentile_filter       f(x.reshape(3, 4), 30, 2)
+ndimage.rank_filter             f(x, 1, 3)
+ndimage.grey_erosion            f(x.reshape(3, 4), 2)
+ndimage.grey_dilation           f(x.reshape(3, 4), 2)
+ndimage.grey_opening            f(x.reshape(3, 4), 2)
+ndimage.grey_closing            f(x.reshape(3, 4), 2)
+ndimage.morphological_gradient  f(x.reshape(3, 4), 2)
+ndimage.morphological_laplace   f(x.reshape(3, 4), 2)
+ndimage.white_tophat            f(x.reshape(3, 4), 2)
+ndimage.black_tophat            f(x.reshape(3, 4), 2)
+ndimage.spline_filter           f(x.reshape(3, 4));  f(x, 2, mode="reflect");  f(np.tile(x, 4), 5, mode="nearest")
+ndimage.spline_filter1d         f(np.tile(x, 4), 3, mode="mirror");  f(x.reshape(3, 4), 3, axis=0, mode="grid-wrap")
+ndimage.map_coordinates         f(x.reshape(3, 4), np.array([[0.3, 1.2], [0.4, 2.2]]))
+ndimage.map_coordinates         f(u.reshape(3, 4), x[:4].reshape(2, 2), order=2, mode="reflect")
+ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="nearest")
+ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=4, mode="mirror")
+ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=5, mode="grid-wrap")
+ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="wrap")
+ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="grid-constant")
+ndimage.map_coordinates         f(u.reshape(3, 4), 2 * x[:6].reshape(2, 3), order=1, mode="constant", cval=2.0)
+ndimage.affine_transform        f(x.reshape(3, 4), [[0.8, 0.1], [0.0, 0.9]], 0.2);  f(u.reshape(3, 4), 0.7 * x[:2], x[2:4], mode="nearest")
+ndimage.affine_transform        f(u.reshape(3, 4), 0.5 * x[:4].reshape(2, 2), 0.2, mode="mirror")
+ndimage.geometric_transform     f(u.reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * x[0], p[1] * 0.8 + 0.05), mode="nearest")
+ndimage.rotate                  f(x.reshape(3, 4), 20.0, reshape=False);  f(u.reshape(3, 4), 20 * x[0], reshape=False, mode="nearest")
+ndimage.shift                   f(x, 0.3);  f(u, x[0], mode="mirror")
+ndimage.zoom                    f(x, 2);  f(x.reshape(3, 4), 1.7, mode="nearest")
+ndimage.fourier_gaussian        np.real(f(np.fft.fft(x), 0.7))
+ndimage.fourier_uniform         np.real(f(np.fft.fft(x), 2.0))
+ndimage.fourier_shift           np.real(f(np.fft.fft(x), 0.7))
+ndimage.sum                     f(x, np.arange(12) % 3, [0, 1, 2]);  f(x)
+ndimage.mean                    f(x, np.arange(12) % 3, [0, 1, 2])
+ndimage.variance                f(x, np.arange(12) % 3, [0, 1])
+ndimage.standard_deviation      f(x, np.arange(12) % 3, [0, 1])
+ndimage.maximum                 f(x, np.arange(12) % 3, [0, 1])
+ndimage.minimum                 f(x, np.arange(12) % 3, [0, 1])
+ndimage.median                  f(x, np.arange(12) % 3, [0, 1])
+ndimage.extrema                 f(x)[:2]
+ndimage.center_of_mass          f(x.reshape(3, 4))
+
+# --- interpolants --------------------------------------------------------------------------------
+interpolate.CubicSpline         f(t, x)([0.3, 4.4, 12.0]);  f(t, u)(5 * x);  f(t, x, bc_type="natural")([0.3, 4.4], 1)
+interpolate.CubicSpline         f(np.cumsum(x), u)([2.0, 3.3, 7.0]);  f(t, x, bc_type="clamped").integrate(0.3, 7.7)
+interpolate.CubicSpline         f(t, u).antiderivative()(x);  f(t, u).derivative()(x);  f(t, x - 1.2).roots()
+interpolate.CubicSpline         f(t, np.append(x[:11], x[0]), bc_type="periodic")([0.3, 4.4])
+interpolate.CubicHermiteSpline  f(t, x, u)([0.3, 4.4])
+interpolate.PchipInterpolator   f(t, x)([0.3, 4.4]);  f(t, u)(5 * x);  f(np.cumsum(x), u)([2.0, 3.3])
+interpolate.pchip_interpolate   f(t, x, [0.3, 4.4])
+interpolate.Akima1DInterpolator  f(t, x)([0.3, 4.4]);  f(t, u, method="makima")(5 * x)
+interpolate.interp1d            f(t, x)([0.3, 4.4]);  f(t, x, "cubic")([0.3, 4.4]);  f(t, u, "quadratic")(5 * x);  f(t, x, "nearest")([0.3, 4.4])
+interpolate.make_interp_spline  f(t, x)([0.3, 4.4]);  f(t, u, 5)(5 * x);  f(np.cumsum(x), u)([2.0, 3.3, 7.0])
+interpolate.make_interp_spline  f(t, x, bc_type="natural").derivative()([0.3, 4.4]);  f(t, x, 2).integrate(0.3, 4.4)
+interpolate.make_interp_spline  f(t, np.append(x[:11], x[0]), bc_type="periodic")([0.3, 4.4])
+interpolate.make_lsq_spline     f(t, x, np.array([0, 0, 0, 0, 5.5, 11, 11, 11, 11.0]))([0.3, 4.4])
+interpolate.make_smoothing_spline  f(t, x, lam=0.5)([0.3, 4.4])
+interpolate.BSpline             f(np.arange(16.0), x, 3)([3.3, 9.4]);  f(np.arange(16.0), u, 3)(3 + 4 * x)
+interpolate.BSpline             f(np.cumsum(np.concatenate([x, x[:4]])), u, 3)([5.0, 9.4], 1);  f(np.arange(16.0), x, 3).antiderivative()([4.4])
+interpolate.PPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(2 * x, 1)
+interpolate.PPoly               f(u.reshape(3, 4), np.cumsum(x[:5])).integrate(1.0, x[4] + 2)
+interpolate.BPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(x, 1)
+interpolate.splrep              f(t, x)[1]
+interpolate.splev               f(x, m.interpolate.splrep(t, u));  f([0.3, 4.4], m.interpolate.splrep(t, x), 1)
+interpolate.splint              f(x[0], 5 * x[1], m.interpolate.splrep(t, x))
+interpolate.RegularGridInterpolator  f((np.arange(3.0), np.arange(4.0)), x.reshape(3, 4))([[0.3, 0.7], [1.2, 2.2]])
+interpolate.RegularGridInterpolator  f((np.arange(3.0), np.arange(4.0)), u.reshape(3, 4))(0.9 * x.reshape(6, 2))
+interpolate.RegularGridInterpolator  f((np.arange(4.0), np.arange(5.0)), np.outer(x[:4], u[:5]), method="cubic")([[0.3, 0.7], [1.2, 2.2]]) ~6
+interpolate.interpn             f((np.arange(3.0), np.arange(4.0)), x.reshape(3, 4), [[0.3, 0.7], [1.2, 2.2]])
+interpolate.RBFInterpolator     f(u.reshape(6, 2), x[:6])([[0.3, 0.7]]);  f(u.reshape(6, 2), u[:6], kernel="gaussian", epsilon=1.0)(x.reshape(6, 2))
+interpolate.RBFInterpolator     f(x.reshape(6, 2), u[:6], kernel="multiquadric", epsilon=1.0)([[0.3, 0.7]])
+interpolate.BarycentricInterpolator  f(t[:6], x[:6])([0.3, 4.4]);  f(t[:6], u[:6])(x)
+interpolate.barycentric_interpolate  f(t[:6], x[:6], [0.3, 4.4])
+interpolate.KroghInterpolator   f(t[:6], x[:6])([0.3, 4.4]);  f(t[:6], u[:6]).derivative(x)
+interpolate.krogh_interpolate   f(t[:6], x[:6], [0.3, 4.4])
+interpolate.approximate_taylor_polynomial  f(lambda s: np.exp(x[0] * s), 0.0, 2, 0.1)(0.3) ~5
+interpolate.lagrange            f(t[:4], x[:4])(0.3)
+interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1]]);  f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], "nearest")
+interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
+interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
+
+# --- integrals of samples ------------------------------------------------------------------------
+integrate.trapezoid             f(x);  f(x, dx=0.1);  f(u, np.cumsum(x))
+integrate.cumulative_trapezoid  f(x, dx=0.1);  f(u, np.cumsum(x), initial=0)
+integrate.simpson               f(x);  f(x[:11]);  f(u, np.cumsum(x))
+integrate.cumulative_simpson    f(x);  f(u, x=np.cumsum(x))
+integrate.romb                  f(x[:9], dx=0.3)
+integrate.fixed_quad            f(lambda s: np.exp(-s * x[2]) * s, x[0], 3 * x[1])[0]
+
+# --- distances and rotations ---------------------------------------------------------------------
+spatial.distance.cdist          f(x.reshape(6, 2), u.reshape(6, 2));  f(x.reshape(6, 2), u.reshape(6, 2), "sqeuclidean")
+spatial.distance.cdist          f(x.reshape(4, 3), u.reshape(4, 3), "cityblock");  f(x.reshape(4, 3), u.reshape(4, 3), "chebyshev")
+spatial.distance.cdist          f(x.reshape(4, 3), u.reshape(4, 3), "minkowski", p=3);  f(x.reshape(4, 3), u.reshape(4, 3), "seuclidean")
+spatial.distance.cdist          f(x.reshape(4, 3), u.reshape(4, 3), "cosine");  f(x.reshape(4, 3), u.reshape(4, 3), "correlation")
+spatial.distance.cdist          f(x.reshape(4, 3), u.reshape(4, 3), "braycurtis");  f(x.reshape(4, 3), u.reshape(4, 3), "canberra")
+spatial.distance.cdist          f(x.reshape(6, 2), u.reshape(6, 2), "mahalanobis");  f(x.reshape(4, 3), u.reshape(4, 3)**2, "jensenshannon")
+spatial.distance.pdist          f(x.reshape(6, 2));  f(x.reshape(4, 3), "cosine");  f(x.reshape(4, 3), "minkowski", p=1.5)
+spatial.distance.squareform     f(x[:6])
+spatial.distance.euclidean      f(x, u)
+spatial.distance.sqeuclidean    f(x, u, w=u**2)
+spatial.distance.cityblock      f(x, u)
+spatial.distance.chebyshev      f(x, u)
+spatial.distance.minkowski      f(x, u, 3)
+spatial.distance.cosine         f(x, u)
+spatial.distance.correlation    f(x, u)
+spatial.distance.braycurtis     f(x, u)
+spatial.distance.canberra       f(x, u)
+spatial.distance.jensenshannon  f(x, u**2)
+spatial.distance.seuclidean     f(x, u, u**2 + 0.1)
+spatial.distance.mahalanobis    f(x[:2], u[:2], np.diag(x[2:4]))
+spatial.distance_matrix         f(x.reshape(6, 2), u.reshape(6, 2))
+spatial.minkowski_distance      f(x, u, 3)
+spatial.procrustes              f(x.reshape(6, 2), u.reshape(6, 2))[2]
+spatial.geometric_slerp         f(x[:2] / np.linalg.norm(x[:2]), np.array([1.0, 0.0]), np.array([0.3, 0.6]))
+spatial.ConvexHull              f(np.append(x.reshape(6, 2), [[0, 0], [3, 0], [0, 3.0]], axis=0) * x[0]).volume;  f(x.reshape(4, 3)).area
+spatial.transform.Rotation      f.from_rotvec(x[:3]).as_matrix();  f.from_euler("xyz", 0.3 * x[:3]).as_quat();  f.from_quat(x[:4]).apply(u[:3])
+spatial.transform.Rotation      f.from_matrix(m.spatial.transform.Rotation.from_rotvec(x[:3]).as_matrix()).as_rotvec()
+spatial.transform.Rotation      (f.from_rotvec(x[:3]) * f.from_rotvec(u[:3])).as_euler("zyx");  f.from_rotvec(x[:3]).inv().as_mrp()
+spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude();  f.align_vectors(x[:6].reshape(2, 3), u[:6].reshape(2, 3))[0].as_rotvec()
+spatial.transform.Slerp         f([0, 1], m.spatial.transform.Rotation.from_rotvec(x[:6].reshape(2, 3)))([0.3]).as_rotvec()
+spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(x[:9].reshape(3, 3)))([0.3]).as_rotvec()
+
+# --- clusters ------------------------------------------------------------------------------------
+cluster.vq.whiten               f(x.reshape(6, 2))
+cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
+cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
+"""
+
+
+class Call(NamedTuple):
+    """A call of a function of SciPy's.
+
+    Attributes
+    ----------
+    name : str
+        Of the function, without `scipy.`.
+    text : str
+        What is called.
+    digits : int
+        Of differences of values.
+    """
+
+    name: str
+    text: str
+    digits: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+    def function(self, scipy: Any, numpy: Any) -> Any:
+        """The call as a function of x; by the names of a module, and of NumPy's."""
+        *path, name = self.name.split(".")
+        module = scipy
+        for part in path:
+            module = getattr(module, part)
+        names = {"m": scipy, "np": numpy, "t": PLACES, "u": OTHERS}
+        code = compile(self.text, str(self), "eval")
+
+        def call(x: Any) -> Any:
+            return eval(code, {**names, "f": getattr(module, name), "x": x})
+
+        return call
+
+
+PLACES = numpy.arange(12.0)
+
+
+def calls() -> list[Call]:
+    found = []
+    for line in TABLE.splitlines():
+        if line and not line.startswith("#"):
+            name, rest = line.split(None, 1)
+            text, _, digits = rest.partition("~")
+            found += [
+                Call(name, each.strip(), int(digits or 7)) for each in re.split(r";\s+", text)
+            ]
+    return found
+
+
+CALLS = calls()
