@@ -28,6 +28,10 @@ class FloatType:
         self.dtype = np.dtype(kind)
         self.type = _passes_on(kind)
 
+    @property
+    def __class__(self) -> type:  # what `isinstance` asks for
+        return type(self.dtype)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dtype, name)
 

@@ -331,7 +331,7 @@ cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
     else:
         check(cad_tape_ensure(tape))
         slot = <CadSlot>tape.n_slots
-        cad_tape_skip(tape, cad_primal(atom))
+        cad_tape_skip(tape, float(plain_value(atom)))  # of a place in an array, too
     return slot
 
 

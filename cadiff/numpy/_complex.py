@@ -351,6 +351,11 @@ def clip(
 # --- what is real --------------------------------------------------------------------------------
 
 
+@implements_complex(*existing("astype"))
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> Any:
+    return joined(x).astype(dtype, copy=copy)
+
+
 @implements_complex(np.real)
 def real(val: Any) -> Any:
     return complexes.real(val)

@@ -202,7 +202,8 @@ def _like(original: Callable[..., Any], fill: float) -> None:
         x = as_number(a)
         lengths = x.shape if shape is None else arrays.lengths_of(shape)
         if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
-            return arrays.blank(lengths, arrays.in_precision(a, dtype)) + fill
+            made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill
+            return made if lengths else made[0, ...]
         return arrays.full(lengths, fill, x.dtype if dtype is None else dtype)
 
     like.__doc__ = plain.__doc__
@@ -231,6 +232,8 @@ def full_like(
         if dtype is None or np.dtype(dtype).kind == "c":
             return _filled(lengths, fill_value, x.dtype if dtype is None else dtype)
         return np.full_like(np.empty(lengths), fill_value, dtype)
+    if dtype is not None and np.dtype(dtype).kind == "c":
+        return _filled(lengths, fill_value, dtype)
     refuse("full_like", dtype=dtype)
     return arrays.full(lengths, as_number(fill_value), x.dtype if dtype is None else dtype)
 

@@ -45,6 +45,7 @@ class Flags:
         self.contiguous = self.c_contiguous
         self.forc = self.c_contiguous or self.f_contiguous
         self.fnc = self.f_contiguous and not self.c_contiguous
+        self.fortran = self.fnc
         self.aligned = self.writeable = True
 
     def __getitem__(self, name: str) -> bool:
@@ -93,6 +94,7 @@ MEMBERS = {
     "flags": property(Flags),
     "setflags": setflags,
     "view": view,
+    "base": None,
 }
 binding.put_in_types((Var, Dual), MEMBERS)
 complexes.ATTRIBUTES["flags"] = Flags

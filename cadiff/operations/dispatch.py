@@ -73,16 +73,25 @@ def plain(*originals: Any) -> None:
 
 
 # Functions of one operation or none, which would cost more as entries of the tape (entered.py);
-# and functions that write to an argument.
+# those that make what is assigned to; and those that write to an argument.
 ONE_STEP = frozenset(
     vars(np).get(name)
     for name in (
         *("angle", "around", "array", "array_split", "asanyarray", "asarray", "astype"),
         *("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to"),
         *("clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot", "dsplit"),
-        *("expand_dims", "fix", "flip", "fliplr", "flipud", "full_like", "hsplit", "imag"),
-        *("matmul", "matrix_transpose", "matvec", "moveaxis"),
-        *("permute_dims", "ravel", "real", "real_if_close", "reshape", "rollaxis", "rot90"),
+        *("empty_like", "expand_dims", "fix", "flip", "fliplr", "flipud", "full_like", "hsplit"),
+        *("imag", "matmul", "matrix_transpose", "matvec", "moveaxis", "ones_like"),
+        *(
+            "zeros_like",
+            "permute_dims",
+            "ravel",
+            "real",
+            "real_if_close",
+            "reshape",
+            "rollaxis",
+            "rot90",
+        ),
         *("round", "split", "squeeze", "sum", "swapaxes", "transpose", "unstack", "vdot"),
         *("vecmat", "vsplit", "where"),
         *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
@@ -188,7 +197,10 @@ def store(ufunc: Any, targets: tuple[Any, ...], results: tuple[Any, ...], where:
             target[...] = result
         else:
             mask = np.broadcast_to(mask_of(where), target.shape)
-            target[mask] = (result + np.zeros(target.shape))[mask]
+            if target.shape:
+                target[mask] = (result + np.zeros(target.shape))[mask]
+            elif mask:
+                target[...] = result
         stored.append(target)
     return stored[0] if len(stored) == 1 else tuple(stored)
 

@@ -193,6 +193,18 @@ def is_valid_dm(*args: Any, **kwargs: Any) -> bool:
     return bool(_distance.is_valid_dm(*map(held, args), **kwargs))
 
 
+@kernels("scipy.spatial.distance")
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """A matrix of distances from those of pairs, or the other way: which is which says SciPy."""
+    if not carries(X):
+        return _distance.squareform(X, force, checks)
+    x = as_number(X)
+    _distance.squareform(np.asarray(held(x)), force, checks)  # refuses what SciPy refuses
+    numbers = np.arange(1.0, x.size + 1.0).reshape(x.shape)
+    places = _distance.squareform(numbers, force, False).astype(int)
+    return concatenate([np.zeros(1), x.reshape(-1)])[places]
+
+
 @kernels("scipy.spatial.transform._rotation")
 def select_backend(*_: Any, **__: Any) -> Any:
     """The one in Python, which is for all arrays."""

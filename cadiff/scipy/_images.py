@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -585,4 +585,42 @@ def zoom_shift(c: Any, zoom: Any, shift: Any, output: Any, *how: Any) -> None:
     _moved(c, points, output, tuple(how), call)
 
 
-Kernel = Callable[..., None]
+# --- spectra ---------------------------------------------------------------------------------------
+
+
+@kernels("scipy.ndimage._nd_image")
+def fourier_filter(x: Any, sizes: Any, n: int, axis: int, output: Any, kind: int) -> None:
+    """Factors by frequency, which are what ones become."""
+    _by_frequency(x, output, float, "fourier_filter", sizes, n, axis, kind)
+
+
+@kernels("scipy.ndimage._nd_image")
+def fourier_shift(x: Any, shifts: Any, n: int, axis: int, output: Any) -> None:
+    _by_frequency(x, output, complex, "fourier_shift", shifts, n, axis)
+
+
+def _by_frequency(
+    x: Any, output: Any, kind: type, name: str, sizes: Any, n: int, axis: int, *how: int
+) -> None:
+    constants = binding.plain_constants(((sizes,), {})) if carries(sizes) else ((sizes,), {})
+    if constants is None:
+        raise MissingRuleError(
+            f"scipy.ndimage.{name} has derivatives by the spectrum alone: give it "
+            "cadiff.value(...) of widths and shifts"
+        )
+    factors = np.zeros(np.shape(x), kind)
+    plain = np.asarray(constants[0][0], float)
+    getattr(_nd_image, name)(np.ones(np.shape(x), kind), plain, n, axis, factors, *how)
+    _written(output, x * factors)
+
+
+@kernels("scipy.signal._spline")
+def sepfir2d(x: Any, rows: Any, columns: Any) -> Number:
+    """`scipy.signal.sepfir2d`: convolutions of rows and of columns, mirrored at the edges."""
+    found = as_number(x)
+    for axis, taps in ((1, as_number(rows)), (0, as_number(columns))):
+        n = binding.shape(taps)[0]
+        shape = (1, n) if axis == 1 else (n, 1)
+        window = Window(shape, (0, 0), MIRROR, 0.0)
+        found = weighted(found, reshape(_turned(taps), shape), window=window, axis=axis)
+    return found

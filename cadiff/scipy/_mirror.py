@@ -17,23 +17,20 @@ import builtins
 import functools
 import importlib
 import importlib.util
-import operator
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import binding
-from .. import numpy as of_numpy
 from ..binding import MissingRuleError, carries
-from ..numpy._common import as_number
 from ..numpy._refusals import INSTEAD, missing
-from ..operations.arrays import reshape
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS
+from . import _arrays as of_numpy
 
 Function = Callable[..., Any]
 
@@ -41,53 +38,14 @@ Function = Callable[..., Any]
 REPLACED: dict[str, str] = {
     "cmath": "cadiff.cmath",
     "math": "cadiff.math",
-    "numpy": "cadiff.numpy",
+    "numpy": "cadiff.scipy._arrays",
     "numpy.fft": "cadiff.numpy.fft",
     "numpy.linalg": "cadiff.numpy.linalg",
-    "scipy._lib.array_api_compat.numpy": "cadiff.numpy",
+    "scipy._lib.array_api_compat.numpy": "cadiff.scipy._arrays",
     "scipy.fft": "cadiff.scipy.fft",
     "scipy.linalg": "cadiff.scipy.linalg",
     "scipy.special": "cadiff.scipy.special",
 }
-
-
-class At:
-    """`array_api_extra.at`: a copy of an array of which some elements are other ones."""
-
-    def __init__(self, x: Any, key: Any = ..., /) -> None:
-        self._x, self._key = x, key
-
-    def __getitem__(self, key: Any) -> At:
-        return At(self._x, key)
-
-    def _changed(self, compute: Callable[[Any, Any], Any], y: Any) -> Any:
-        copy = of_numpy.array(self._x, copy=True)
-        copy[self._key] = compute(copy[self._key], y)
-        return copy[()]
-
-    def set(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(lambda _, y: y, y)
-
-    def add(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(operator.add, y)
-
-    def subtract(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(operator.sub, y)
-
-    def multiply(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(operator.mul, y)
-
-    def divide(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(operator.truediv, y)
-
-    def power(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(operator.pow, y)
-
-    def min(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(of_numpy.minimum, y)
-
-    def max(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(of_numpy.maximum, y)
 
 
 _ONE_NAMESPACE: dict[str, Any] = {  # of arrays
@@ -102,14 +60,16 @@ KERNELS: dict[str, dict[str, Any]] = {
     f"scipy._lib.{name}": _ONE_NAMESPACE
     for name in ("_array_api", "_array_api_compat_vendor", "array_api_compat")
 }
-KERNELS["scipy._lib.array_api_extra._lib._at"] = {"at": At}
+KERNELS["scipy._lib.array_api_extra._lib._at"] = {"at": of_numpy.At}
+KERNELS["scipy._lib.array_api_extra._lib._funcs"] = {"apply_where": of_numpy.apply_where}
 
 # By packages of SciPy's: the module here that has the kernels below them.
 KERNELS_OF: dict[str, str] = {
     "scipy.interpolate": "_splines",
     "scipy.ndimage": "_images",
-    "scipy.signal": "_filters",
+    "scipy.signal": "_images",
     "scipy.spatial": "_distances",
+    "scipy.cluster": "_samples",
     "scipy.stats": "_samples",
 }
 
@@ -126,7 +86,10 @@ _lock = threading.RLock()
 
 
 def kernels(module: str, names: str = "") -> Callable[[Any], Any]:
-    """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name."""
+    """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name.
+
+    Methods of classes, which only mirrors have, are named as `Class.method`.
+    """
 
     def decorate(function: Any) -> Any:
         for name in names.split() or [function.__name__]:
@@ -169,20 +132,27 @@ def _mirror_of(module: ModuleType) -> ModuleType:
             importlib.import_module(f"{__package__}.{own}")
     if not _is_python(name):
         return _Facade(module)
-    mirror = ModuleType(name)
+    mirror = ModuleType(_name_of(name))
     _made[name] = mirror  # before it is run: modules may import each other
     vars(mirror).update(
-        __name__=_name_of(name),
         __package__=module.__package__,
         __file__=module.__file__,
-        __builtins__={**vars(builtins), "__import__": _import, "float": _Float},
+        __builtins__={
+            **vars(builtins),
+            "__import__": _import,
+            "float": of_numpy.float_,
+            "int": of_numpy.int_,
+        },
     )
+    sys.modules[mirror.__name__] = mirror
     try:
         exec(module.__spec__.loader.get_code(name), vars(mirror))  # type: ignore[union-attr]
     except BaseException:
         del _made[name]
         raise
-    vars(mirror).update(KERNELS.get(name, {}))
+    for name, kernel in KERNELS.get(name, {}).items():
+        owner, _, member = name.rpartition(".")
+        setattr(getattr(mirror, owner) if owner else mirror, member, kernel)
     return mirror
 
 
@@ -197,7 +167,7 @@ def _is_python(name: str) -> bool:
 
 def _name_of(name: str) -> str:
     """By which programs, and texts of errors, know that what runs is the package's."""
-    return f"cadiff.{name}"
+    return f"cadiff.scipy._mirror.{name.removeprefix('scipy.')}"
 
 
 def _import(
@@ -223,6 +193,22 @@ def _import(
     return mirrored(name)
 
 
+COMPILED = ("cython_function_or_method", "fused_cython_function", "_ArrayFunctionDispatcher")
+
+
+def taking_constants(function: Function) -> Function:
+    """A compiled function that takes arrays of constants, to which numbers might be assigned."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = None
+        if carries(args) or carries(kwargs):
+            found = binding.plain_constants((args, kwargs))
+        return function(*args, **kwargs) if found is None else function(*found[0], **found[1])
+
+    return call
+
+
 class _Facade(ModuleType):
     """A module that is not run again, with mirrors in the place of what it has from others."""
 
@@ -237,6 +223,8 @@ class _Facade(ModuleType):
             return getattr(self._module, name)
         kernels = KERNELS.get(self._module.__name__, {})
         found = kernels[name] if name in kernels else mirror_of(getattr(self._module, name))
+        if isinstance(found, BuiltinFunctionType) or type(found).__name__ in COMPILED:
+            found = taking_constants(found)
         setattr(self, name, found)
         return found
 
@@ -248,7 +236,7 @@ def mirror_of(thing: Any) -> Any:
     """What stands in mirrors for something of SciPy's."""
     if isinstance(thing, ModuleType):
         return mirrored(thing.__name__)
-    if not isinstance(thing, (FunctionType, type)):
+    if not hasattr(thing, "__module__") or not hasattr(thing, "__name__"):
         return thing
     for each in _unwrapped(thing):
         kernels = KERNELS.get(str(each.__module__), {})
@@ -267,25 +255,6 @@ def _unwrapped(thing: Any) -> list[Any]:
     while hasattr(found[-1], "__wrapped__"):
         found.append(found[-1].__wrapped__)
     return found[::-1]
-
-
-class _KeepsNumbers(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, float)
-
-    def __subclasscheck__(cls, other: Any) -> bool:
-        return issubclass(other, float)
-
-
-class _Float(float, metaclass=_KeepsNumbers):
-    """`float`, but a number with a derivative stays one."""
-
-    dtype = np.dtype(float)  # what NumPy takes it for
-
-    def __new__(cls, number: Any = 0.0) -> Any:
-        if carries(number) and np.size(number) == 1:
-            return reshape(as_number(number), ())
-        return float(number)
 
 
 # --- what the package offers ---------------------------------------------------------------------
@@ -371,7 +340,16 @@ def offered(original: Function, name: str) -> Function:
             original(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
             raise missing(name, INSTEAD) from error
 
-    return implements_all(original)(function)
+    def plainly(*args: Any, **kwargs: Any) -> Any:
+        is_open = binding.is_differentiating()  # then what callables read may have derivatives
+        if is_open and any(map(callable, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        found = original(*args, **kwargs)
+        is_function = callable(found) and mirror_of(type(found)) is not type(found)
+        return mirror_of(original)(*args, **kwargs) if is_function else found
+
+    plainly.__wrapped__ = original  # type: ignore[attr-defined]
+    return implements_all(original, plainly=plainly)(function)
 
 
 class Twin:

@@ -12,15 +12,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.spatial
 from numpy.typing import NDArray
-from scipy.interpolate import _dierckx, _fitpack_impl, _ppoly, _rgi_cython
+from scipy.interpolate import (
+    BSpline,
+    _bsplines,
+    _dierckx,
+    _fitpack_impl,
+    _interpnd,
+    _ppoly,
+    _rgi_cython,
+)
 from scipy.linalg import get_lapack_funcs as lapack_functions
 
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, reshape, stack
+from ..operations.arrays import sum as sum_
 from ..operations.guards import held
+from ..operations.primitives import primitive
 from ..operations.table import where
 from ._mirror import kernels
 
@@ -326,7 +337,6 @@ class _Fitpack:
         t, n = as_number(t), len(_plain(t)) - k - 1
         c = as_number(c)[:n]
         low, high = _inner(t, k)
-        ends = [where(np.clip(_plain(x), low, high) == _plain(x), x, low) for x in (a, b)]
         ends = [
             as_number(x if low <= held(x) <= high else np.clip(held(x), low, high)) for x in (a, b)
         ]
@@ -405,3 +415,148 @@ def _get_backend(_: Any) -> Any:
     from ._mirror import mirrored
 
     return mirrored("scipy.interpolate._rbfinterp_xp")
+
+
+# --- samples ---------------------------------------------------------------------------------------
+
+
+@primitive
+def fitted(y: Any, x: Any, t: Any, k: int, w: Any) -> Any:
+    """Coefficients of the splines nearest to y, by the sum of squares with weights w**2."""
+    matrix, offset, n = _dierckx.data_matrix(x, t, k, w)
+    weighted = y * w[:, None]
+    _dierckx.qr_reduce(matrix, offset, n, weighted)
+    return _dierckx.fpback(matrix, n, x, y, t, k, w, weighted)[0]
+
+
+def _fitted_pull(ans: Any, y: Number, x: Any, t: Any, k: int, w: Any) -> Any:
+    """By the normal equations: W² B (Bᵀ W² B)⁻¹ g."""
+    design = BSpline.design_matrix(x, t, k)
+    weighted = design.multiply(w[:, None] ** 2).tocsr()
+    normal = (design.T @ weighted).toarray()
+    factor = np.linalg.inv(normal)
+    adjoint = np.asarray(weighted @ factor)
+    return lambda g: adjoint @ g
+
+
+fitted.called = "make_lsq_spline"
+fitted.defvjp(_fitted_pull)
+fitted.defjvp(lambda g, ans, y, x, t, k, w: fitted(g, x, t, k, w))
+
+
+@kernels("scipy.interpolate._bsplines")
+def _lsq_solve_qr(x: Any, y: Any, t: Any, k: int, w: Any, periodic: bool = False) -> Any:
+    given = x, y, t, w
+    found = given if not carries(given) else binding.plain_constants((given, {}))
+    if not carries(given) or found is not None:
+        x, y, t, w = found[0] if carries(given) else given
+        return _bsplines._lsq_solve_qr(x, y, t, k, w, periodic)
+    if periodic or carries(x) or carries(t) or carries(w):
+        plain = binding.plain_constants(((x, t, w), {})) if not periodic else None
+        if plain is None:
+            raise binding.MissingRuleError(
+                "splines of least squares have derivatives by values alone: give them "
+                "cadiff.value(...) of points, knots and weights"
+            )
+        x, t, w = plain[0]
+    c = fitted(as_number(y), x, t, k, w)
+    return None, None, c, None, None
+
+
+@kernels("scipy.interpolate._polyint", "BarycentricInterpolator._evaluate")
+def _evaluate_barycentric(self: Any, x: Any) -> Any:
+    """By the barycentric formula; at a node, where that is 0 / 0, by the form of Lagrange."""
+    if not x.size or self.r == 0:
+        return np.zeros((x.size, self.r), dtype=self.dtype)
+    nodes, values = as_number(self.xi), as_number(self.yi)
+    gaps = x[:, None] - nodes
+    is_node = np.asarray(held(gaps)) == 0.0
+    terms = self.wi / where(is_node, 1.0, gaps)
+    found = (terms @ values) / sum_(terms, axis=-1)[:, None]
+    hits = np.flatnonzero(is_node.any(axis=1))
+    if not len(hits):
+        return found
+    n = binding.shape(nodes)[0]
+    factors = []
+    for j in range(n):
+        others = np.flatnonzero(np.arange(n) != j)
+        factors.append(np.prod(gaps[hits][:, others] / (nodes[j] - nodes[others]), axis=-1))
+    at_nodes = stack(factors, axis=-1) @ values
+    place = np.zeros(len(is_node), int)
+    place[hits] = np.arange(len(hits))
+    hit = np.broadcast_to(is_node.any(axis=1)[:, None], binding.shape(found))
+    return where(hit, at_nodes[place], found)
+
+
+# --- triangles -------------------------------------------------------------------------------------
+
+
+@kernels("scipy.interpolate._interpnd")
+class LinearNDInterpolator:
+    """`scipy.interpolate.LinearNDInterpolator`, by points, values, and where it is asked.
+
+    Points are connected by the triangulation of Delaunay of their values.
+    """
+
+    def __init__(
+        self, points: Any, values: Any, fill_value: float = math.nan, rescale: bool = False
+    ) -> None:
+        self.is_complex = np.iscomplexobj(values)
+        self.fill_value = fill_value
+        self._offset, self._scale = 0.0, 1.0
+        if isinstance(points, scipy.spatial.Delaunay) or hasattr(points, "simplices"):
+            if rescale:
+                raise ValueError(
+                    "Rescaling is not supported when passing a Delaunay triangulation."
+                )
+            self.tri, self.points = points, as_number(points.points)
+        else:
+            self.points = as_number(_as_points(points))
+            plain = _plain(self.points)
+            if rescale:
+                self._offset = np.mean(plain, axis=0)
+                scale = np.ptp(plain, axis=0)
+                self._scale = np.where(scale > 0, scale, 1.0)
+            self.tri = scipy.spatial.Delaunay((plain - self._offset) / self._scale)
+        self.values = as_number(values)
+
+    def __call__(self, *args: Any) -> Any:
+        x = as_number(_as_points(args[0] if len(args) == 1 else args))
+        shape = binding.shape(x)[:-1]
+        x = reshape(x, (-1, binding.shape(x)[-1]))
+        found = self.tri.find_simplex((_plain(x) - self._offset) / self._scale)
+        corners = self.tri.simplices[found]
+        last = self.points[corners[:, -1]]
+        edges = self.points[corners[:, :-1]] - last[:, None, :]
+        inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
+        weights = concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
+        rest = binding.shape(self.values)[1:]
+        columns = reshape(self.values, (binding.shape(self.values)[0], -1))
+        result = np.sum(weights[..., None] * columns[corners], axis=1)
+        outside = np.broadcast_to((found < 0)[:, None], binding.shape(result))
+        result = where(outside, self.fill_value, result)
+        return reshape(result, (*shape, *rest))
+
+
+def _as_points(points: Any) -> Any:
+    """Points as rows of an array, given as that or as a tuple of coordinates."""
+    if isinstance(points, tuple):
+        columns = np.broadcast_arrays(*points)
+        return stack([as_number(x) for x in columns], axis=-1)
+    x = as_number(points)
+    return x[:, None] if binding.ndim(x) == 1 else x
+
+
+@kernels("scipy.interpolate._interpnd")
+def _ndim_coords_from_arrays(points: Any, ndim: int | None = None) -> Any:
+    """Points as rows of an array; a vector is one of as many coordinates as there are."""
+    if not carries(points):
+        return _interpnd._ndim_coords_from_arrays(points, ndim)
+    if isinstance(points, tuple) and len(points) == 1:
+        points = points[0]
+    if isinstance(points, tuple):
+        return _as_points(points)
+    x = as_number(points)
+    if binding.ndim(x) == 1:
+        return reshape(x, (-1, 1) if ndim in (None, 1) else (-1, ndim))
+    return x

@@ -119,7 +119,14 @@ class _Elementwise(Tabulated):
         super().__init__(name, parameters, function, partials, formula, refuse, ufunc)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(*map(gathered, args), **kwargs)
+        numbers = tuple(map(gathered, args))
+        try:
+            return super().__call__(*numbers, **kwargs)
+        except TypeError:
+            found = binding.plain_constants((numbers, kwargs))
+            if found is None:
+                raise
+        return self.function(*found[0], **found[1])
 
 
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:

@@ -555,3 +555,16 @@ def test_sums_of_what_is_in_order_are_those_of_numpy(shape: tuple[int, ...]) -> 
         x = numpy.random.default_rng(0).normal(size=shape)
         assert cadiff.value_and_grad(f)(x)[0] == cadiff.jvp(f, (x,), (x,))[0] == f(x)
         assert cadiff.compile(f, optimize=False)(x) == f(x)
+
+
+def test_places_in_arrays_of_constants_are_operands() -> None:
+    """A number without axes may be a place in an array, which has its value."""
+
+    def f(x: Any) -> Any:
+        one = np.ones(())
+        return np.sum(np.stack((one, -x[0])) * np.stack((np.zeros(2)[1, ...] + x[1], x[1])))
+
+    for _ in range(12):
+        value, gradient = cadiff.value_and_grad(f)(numpy.array([0.5, 2.0]))
+        assert value == 1.0
+        assert gradient.tolist() == [-2.0, 0.5]

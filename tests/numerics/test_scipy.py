@@ -7,17 +7,15 @@ rounding.
 from __future__ import annotations
 
 import importlib
-import warnings
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from numpy.testing import assert_allclose
 
 import cadiff
 import cadiff.numpy as cnp
-import scipy
 
 from ..helpers.cases_scipy import CALLS, POINT, Call
 
@@ -58,9 +56,7 @@ def numpy_cos(n: int) -> Any:
 
 
 def slope(f: Any, x: Any, e: Any) -> float:
-    return sum(
-        w * (f(x + k * STEP * e) - f(x - k * STEP * e)) for k, w in WEIGHTS
-    ) / STEP
+    return sum(w * (f(x + k * STEP * e) - f(x - k * STEP * e)) for k, w in WEIGHTS) / STEP
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)

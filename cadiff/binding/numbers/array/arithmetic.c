@@ -58,7 +58,16 @@ PyObject *cad_array_copy(CadVar *var) {
     PyObject *operand = (PyObject *)var;
     PyObject *copy = cad_array_apply(CAD_OP_positive, &operand);
     const int is_cell = var->view->ndim == 0 && (var->view->flags & CAD_CELL) != 0;
-    if (copy != NULL && is_cell && CAD_VAR(copy)->tape != NULL) {
+    if (copy != NULL && is_cell && CAD_VAR(copy)->tape == NULL) { /* of a constant: its place */
+        const npy_intp length = 1;
+        PyObject *row = PyArray_SimpleNew(1, &length, NPY_DOUBLE);
+        if (row != NULL) {
+            *(double *)PyArray_DATA((PyArrayObject *)row) = CAD_VAR(copy)->value;
+        }
+        Py_SETREF(copy, row == NULL ? NULL : cad_array_constant(var->tape, row));
+        Py_XDECREF(row);
+    }
+    if (copy != NULL && is_cell) {
         const uint32_t flags = CAD_IS_VAR_ARRAY(copy) ? CAD_VAR(copy)->view->flags : 0;
         Py_SETREF(copy, cad_var_view(CAD_VAR(copy)->tape, CAD_VAR(copy)->slot, 0, NULL, NULL,
                                      flags | CAD_CELL));

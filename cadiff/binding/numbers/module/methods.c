@@ -359,7 +359,10 @@ static int is_itself_wanted(PyObject *args, PyObject *kwargs) {
 
 static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) {
     PyArray_Descr *type = NULL;
-    if (PyTuple_GET_SIZE(args) < 1 || !PyArray_DescrConverter(PyTuple_GET_ITEM(args, 0), &type)) {
+    PyObject *dtype = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0)
+                      : kwargs == NULL           ? NULL
+                                                 : PyDict_GetItemString(kwargs, "dtype");
+    if (dtype == NULL || !PyArray_DescrConverter(dtype, &type)) {
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "astype() wants a dtype");
     }
     const int kind = type->type_num, is_float = PyTypeNum_ISFLOAT(kind);
@@ -380,13 +383,13 @@ static PyObject *array_astype(PyObject *self, PyObject *args, PyObject *kwargs) 
     }
     if (PyTypeNum_ISINTEGER(kind) || PyTypeNum_ISBOOL(kind) || PyTypeNum_ISCOMPLEX(kind)) {
         return PyObject_CallMethod((PyObject *)cad_state.mask_type, "converted", "OO", self,
-                                   PyTuple_GET_ITEM(args, 0));
+                                   dtype);
     }
     if (!is_float) {
         PyErr_Format(PyExc_TypeError,
                      "numbers with derivatives are floating and cannot become %S: take "
                      "cadiff.value(v).astype(...)",
-                     PyTuple_GET_ITEM(args, 0));
+                     dtype);
     }
     if (!is_float) {
         return NULL;
