@@ -7,11 +7,12 @@ everywhere, and then one of the two alternatives is not computed.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from inspect import Parameter, Signature
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
 from ..operations.table import where
+from ._differences import Differences
 
 
 def choose(condition: Any, special: Any, usual: Any) -> Any:
@@ -101,7 +103,8 @@ class Tabulated(primitive):
     """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
-    derivative is what `otherwise` makes of its name, or 0.
+    derivative is by differences over a width, if there is one for it ("width above low", where the
+    domain begins at low); else what `otherwise` makes of its name, or 0.
     """
 
     def __init__(
@@ -113,6 +116,7 @@ class Tabulated(primitive):
         formula: Callable[[str, str], Formula],
         otherwise: Callable[[str], Any] = lambda parameter: None,
         ufunc: np.ufunc | None = None,
+        widths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         function.__name__ = function.__qualname__ = name
         names = parameters.split(", ")
@@ -121,8 +125,29 @@ class Tabulated(primitive):
         )
         super().__init__(function)
         self.loop = ufunc
-        rules = {each: formula(f"ans, {parameters}", text) for each, text in partials.items()}
+        self._parameters, self._widths, self._formula = names, widths, formula
+        rules: dict[str, Any] = {each: functools.partial(self._by_differences, each) for each in widths}
+        for each, text in partials.items():
+            rules[each] = formula(f"ans, {parameters}", text)
         self.defpartials(*(rules.get(each) or otherwise(each) for each in names))
+
+    @cached_property
+    def differences(self) -> Differences:
+        """Its derivatives by the parameters with widths, and by all others."""
+        parameters, widths = ", ".join(self._parameters), {}
+        for each, text in self._widths.items():
+            width, _, low = text.partition(" above ")
+            k = self._parameters.index(each)
+            widths[k] = self._formula(parameters, width), float(low or "-inf")
+        return Differences(self, len(self._parameters), widths)
+
+    def by(self, parameter: str, *args: Any) -> Any:
+        """The derivative by a parameter with a width."""
+        orders = tuple(int(each == parameter) for each in self._parameters)
+        return self.differences(*args, orders=orders)
+
+    def _by_differences(self, parameter: str, ans: Any, *args: Any) -> Any:
+        return self.by(parameter, *args)
 
 
 class _Choices(ast.NodeTransformer):

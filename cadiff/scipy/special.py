@@ -115,8 +115,8 @@ class _Elementwise(Tabulated):
         ufunc: np.ufunc | None = None,
     ) -> None:
         self.called = name.lstrip("_")
-        refuse = functools.partial(_refusal, self.called)
-        super().__init__(name, parameters, function, partials, formula, refuse, ufunc)
+        refuse, widths = functools.partial(_refusal, self.called), WIDTHS.get(name, {})
+        super().__init__(name, parameters, function, partials, formula, refuse, ufunc, widths)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = tuple(map(gathered, args))
@@ -351,35 +351,137 @@ _gamma_width(a, x) =
 _beta_width(a, b, x) =
     exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
 
-gammainc(a, x)        x: gamma_density(a, x)
-gammaincc(a, x)       x: -gamma_density(a, x)
-gammaincinv(a, y)     y: _gamma_width(a, ans)
-gammainccinv(a, y)    y: -_gamma_width(a, ans)
-betainc(a, b, x)      x: beta_density(a, b, x)
-betaincc(a, b, x)     x: -beta_density(a, b, x)
+# Derivatives by shapes; of the smaller one of two probabilities whose sum is 1.
+_gamma_by_shape(a, x) =
+    -gammaincc.by("a", a, x) if gammaincc(a, x) < 0.5 else gammainc.by("a", a, x)
+_beta_by_a(a, b, x) =
+    -betaincc.by("a", a, b, x) if betaincc(a, b, x) < 0.5 else betainc.by("a", a, b, x)
+_beta_by_b(a, b, x) =
+    -betaincc.by("b", a, b, x) if betaincc(a, b, x) < 0.5 else betainc.by("b", a, b, x)
+_student_by_df(df, t) = sign(t) * (
+    _student_middle.by("df", df, absolute(t)) if stdtr(df, -np.abs(t)) > 0.1 else
+    -_student_tail.by("df", df, absolute(t)))
+_f_by_dfn(dfn, dfd, x) =
+    -fdtrc.by("dfn", dfn, dfd, x) if fdtrc(dfn, dfd, x) < 0.5 else fdtr.by("dfn", dfn, dfd, x)
+_f_by_dfd(dfn, dfd, x) =
+    -fdtrc.by("dfd", dfn, dfd, x) if fdtrc(dfn, dfd, x) < 0.5 else fdtr.by("dfd", dfn, dfd, x)
+
+gammainc(a, x)        a: _gamma_by_shape(a, x)
+    x: gamma_density(a, x)
+gammaincc(a, x)       a: -_gamma_by_shape(a, x)
+    x: -gamma_density(a, x)
+gammaincinv(a, y)     a: -_gamma_by_shape(a, ans) * _gamma_width(a, ans)
+    y: _gamma_width(a, ans)
+gammainccinv(a, y)    a: -_gamma_by_shape(a, ans) * _gamma_width(a, ans)
+    y: -_gamma_width(a, ans)
+betainc(a, b, x)      a: _beta_by_a(a, b, x)
+    b: _beta_by_b(a, b, x)
+    x: beta_density(a, b, x)
+betaincc(a, b, x)     a: -_beta_by_a(a, b, x)
+    b: -_beta_by_b(a, b, x)
+    x: -beta_density(a, b, x)
+
+# Next to 1 the solution is one less that of the mirrored function.
 betaincinv(a, b, y)
+    a: -_beta_by_a(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+        _beta_mirrored_by_a(a, b, betainccinv(b, a, y))
+    b: -_beta_by_b(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+        _beta_mirrored_by_b(a, b, betainccinv(b, a, y))
     y: _beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betainccinv(b, a, y))
 betainccinv(a, b, y)
+    a: -_beta_by_a(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+        _beta_mirrored_by_a(a, b, betaincinv(b, a, y))
+    b: -_beta_by_b(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+        _beta_mirrored_by_b(a, b, betaincinv(b, a, y))
     y: -(_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betaincinv(b, a, y)))
-stdtr(df, t)          t: student_density(df, t)
-stdtrit(df, p)        p: exp(-student_log_density(df, ans))
-chdtr(v, x)           x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
-chdtrc(v, x)          x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
-chdtri(v, p)          p: -2.0 * reciprocal(gamma_density(0.5 * v, 0.5 * ans))
+_beta_mirrored_by_a(a, b, z) = _beta_by_b(b, a, z) * _beta_width(b, a, z)
+_beta_mirrored_by_b(a, b, z) = _beta_by_a(b, a, z) * _beta_width(b, a, z)
+stdtr(df, t)          df: _student_by_df(df, t)
+    t: student_density(df, t)
+stdtrit(df, p)        df: -_student_by_df(df, ans) * exp(-student_log_density(df, ans))
+    p: exp(-student_log_density(df, ans))
+stdtridf(p, t)        p: reciprocal(_student_by_df(ans, t))
+    t: -student_density(ans, t) / _student_by_df(ans, t)
+chdtr(v, x)           v: 0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
+    x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
+chdtrc(v, x)          v: -0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
+    x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
+chdtri(v, p)
+    v: -_gamma_by_shape(0.5 * v, 0.5 * ans) * _gamma_width(0.5 * v, 0.5 * ans)
+    p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
+chdtriv(p, x)         p: 2.0 / _gamma_by_shape(0.5 * ans, 0.5 * x)
+    x: -gamma_density(0.5 * ans, 0.5 * x) / _gamma_by_shape(0.5 * ans, 0.5 * x)
 gdtr(a, b, x)
     a: x * gamma_density(b, a * x)
+    b: _gamma_by_shape(b, a * x)
     x: a * gamma_density(b, a * x)
 gdtrc(a, b, x)
     a: -x * gamma_density(b, a * x)
+    b: -_gamma_by_shape(b, a * x)
     x: -a * gamma_density(b, a * x)
-fdtr(dfn, dfd, x)     x: _f_density(dfn, dfd, x)
-fdtrc(dfn, dfd, x)    x: -_f_density(dfn, dfd, x)
+gdtria(p, b, x)
+    p: _gamma_width(b, ans * x) / x
+    b: -_gamma_by_shape(b, ans * x) * _gamma_width(b, ans * x) / x
+    x: -ans / x
+gdtrib(a, p, x)
+    a: -x * gamma_density(ans, a * x) / _gamma_by_shape(ans, a * x)
+    p: reciprocal(_gamma_by_shape(ans, a * x))
+    x: -a * gamma_density(ans, a * x) / _gamma_by_shape(ans, a * x)
+gdtrix(a, b, p)
+    a: -ans / a
+    b: -_gamma_by_shape(b, a * ans) * _gamma_width(b, a * ans) / a
+    p: _gamma_width(b, a * ans) / a
+btdtria(p, b, x)      p: reciprocal(_beta_by_a(ans, b, x))
+    b: -_beta_by_b(ans, b, x) / _beta_by_a(ans, b, x)
+    x: -beta_density(ans, b, x) / _beta_by_a(ans, b, x)
+btdtrib(a, p, x)      a: -_beta_by_a(a, ans, x) / _beta_by_b(a, ans, x)
+    p: reciprocal(_beta_by_b(a, ans, x))
+    x: -beta_density(a, ans, x) / _beta_by_b(a, ans, x)
+fdtr(dfn, dfd, x)     dfn: _f_by_dfn(dfn, dfd, x)
+    dfd: _f_by_dfd(dfn, dfd, x)
+    x: _f_density(dfn, dfd, x)
+fdtrc(dfn, dfd, x)    dfn: -_f_by_dfn(dfn, dfd, x)
+    dfd: -_f_by_dfd(dfn, dfd, x)
+    x: -_f_density(dfn, dfd, x)
+fdtri(dfn, dfd, p)    dfn: -_f_by_dfn(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
+    dfd: -_f_by_dfd(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
+    p: reciprocal(_f_density(dfn, dfd, ans))
+fdtridfd(dfn, p, x)   dfn: -_f_by_dfn(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
+    p: reciprocal(_f_by_dfd(dfn, ans, x))
+    x: -_f_density(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
 pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
 pdtrc(k, m)           m: gamma_density(np.floor(k) + 1.0, m)
+pdtri(k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
+pdtrik(p, m)          p: -reciprocal(_gamma_by_shape(ans + 1.0, m))
+    m: -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
 bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
 bdtrc(k, n, p)        p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+bdtri(k, n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
+bdtrik(y, n, p)       y: reciprocal(_binomial_by_k(ans, n, p))
+    n: _beta_by_b(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
+    p: beta_density(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
+bdtrin(k, y, p)
+    k: _binomial_by_k(k, ans, p) / _beta_by_b(k + 1.0, ans - k, p)
+    y: -reciprocal(_beta_by_b(k + 1.0, ans - k, p))
+    p: -beta_density(k + 1.0, ans - k, p) / _beta_by_b(k + 1.0, ans - k, p)
 nbdtr(k, n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
 nbdtrc(k, n, p)       p: -beta_density(n, np.floor(k) + 1.0, p)
+nbdtri(k, n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
+nbdtrik(y, n, p)      y: reciprocal(_beta_by_b(n, ans + 1.0, p))
+    n: -_beta_by_a(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
+    p: -beta_density(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
+nbdtrin(k, y, p)      k: -_beta_by_b(ans, k + 1.0, p) / _beta_by_a(ans, k + 1.0, p)
+    y: reciprocal(_beta_by_a(ans, k + 1.0, p))
+    p: -beta_density(ans, k + 1.0, p) / _beta_by_a(ans, k + 1.0, p)
+nrdtrimn(p, std, x)   p: -std * ROOT_2PI * exp(0.5 * square((x - ans) / std))
+    std: (ans - x) / std
+    x: 1.0
+nrdtrisd(mn, p, x)    mn: -ans / (x - mn)
+    p: -square(ans) / (x - mn) * (ROOT_2PI * exp(0.5 * square((x - mn) / ans)))
+    x: ans / (x - mn)
+
+# 1 - I_p(k+1, n-k), the probability of at most k, by k between whole numbers.
+_binomial_by_k(k, n, p) = _beta_by_b(k + 1.0, n - k, p) - _beta_by_a(k + 1.0, n - k, p)
 
 # The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½. Beyond 1e60
 # degrees of freedom it no longer depends on them, and their squares overflow.
@@ -463,6 +565,43 @@ wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(an
 """
 
 
+# How far derivatives by differences look, see `_differences`: about as far as the logarithm of a
+# function changes by ½; and where the domain of the parameter begins.
+STEPS = """
+gammainc(a, x)        a: _gamma_step(a, x) above 0
+gammaincc(a, x)       a: _gamma_step(a, x) above 0
+betainc(a, b, x)
+    a: _beta_step(a, b, x) above 0
+    b: _beta_step(b, a, 1.0 - x) above 0
+betaincc(a, b, x)
+    a: _beta_step(a, b, x) above 0
+    b: _beta_step(b, a, 1.0 - x) above 0
+_student_middle(df, t)  df: _student_step(df, t) above 0
+_student_tail(df, t)  df: _student_step(df, t) above 0
+_student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
+fdtr(dfn, dfd, x)
+    dfn: _f_step(dfn, dfd, x) above 0
+    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+fdtrc(dfn, dfd, x)
+    dfn: _f_step(dfn, dfd, x) above 0
+    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+
+# Logarithms in the tails, and the widths of the distributions between them.
+_gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
+_beta_step(a, b, x) =
+    0.5 / (2.0 / (a + b) + np.sqrt(b / (1.0 + a) / (1.0 + a + b))
+    + np.abs(np.log((np.abs(x) + TINY) * (1.0 + a + b) / (1.0 + a))))
+_f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
+    + 0.5 * np.abs(np.log((m * x + n) / ((1.0 + m + n) * (x + TINY)))))
+"""
+
+WIDTHS: dict[str, dict[str, str]] = {}
+for _name, _parameters, _row in rows_of(STEPS):
+    if isinstance(_row, str):
+        globals()[_name] = formula(_parameters, _row)
+    else:
+        WIDTHS[_name] = _row
+
 for _name, _parameters, _row in rows_of(TABLE):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
@@ -470,6 +609,20 @@ for _name, _parameters, _row in rows_of(TABLE):
         globals()[_name] = _ufunc(_name, _parameters, _row)
 jn = UFUNCS[sp.jv]
 
+
+# The probabilities that Student's t is between 0 and t > 0, and beyond.
+_student_middle = _Elementwise(
+    "_student_middle",
+    "df, t",
+    lambda df, t: 0.5 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
+    {"t": "student_density(df, t)"},
+)
+_student_tail = _Elementwise(
+    "_student_tail",
+    "df, t",
+    lambda df, t: sp.stdtr(df, -t),
+    {"t": "-student_density(df, t)"},
+)
 
 # --- functions with more to say ------------------------------------------------------------------
 

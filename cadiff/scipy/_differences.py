@@ -1,0 +1,141 @@
+"""Derivatives by parameters for which there is no formula: by differences of high order.
+
+An analytic function is, over an interval on which it changes by no more than a few times itself,
+a polynomial of low degree to all its digits; and the derivative of the polynomial is that of the
+function, also to nearly all digits, since the interval is no small step (Trefethen, Approximation
+Theory and Approximation Practice, 2013, chapters 4, 8 and 21). The polynomial goes through values at
+Chebyshev's points. Its last coefficients say how good it is: where they are not small the interval
+is halved, and where no interval serves the derivative is nan.
+
+How far to look at first is for others to say; this module knows no function by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
+
+from .. import binding
+from ..operations.primitives import primitive
+
+Array: TypeAlias = NDArray[Any]
+
+POINTS = 12
+HALVINGS = 40
+RESOLVED = 1e-13  # how small the last coefficients are to be beside those of the derivative
+NOISE = 4e-16  # how small rounding leaves them beside the largest one
+DOUBTFUL = 1e-6  # how small they have to be beside it
+LAST = 3
+
+_ANGLES = (np.arange(POINTS) + 0.5) * (np.pi / POINTS)
+_NODES = np.cos(_ANGLES)
+_COEFFICIENTS = 2.0 / POINTS * np.cos(np.outer(np.arange(POINTS), _ANGLES))
+_COEFFICIENTS[0] *= 0.5
+
+
+def differentiated(
+    f: Callable[..., Any], order: int, x: Array, width: Array, low: float, others: Sequence[Array]
+) -> Array:
+    """The derivative of f(x, *others) by x, elementwise.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays with an axis of Chebyshev's points in front of that of the elements.
+    order : int
+        Of the derivative, at least 1.
+    x, width, others : ndarray, shape (m,)
+        Points, half the length of the intervals to begin with, and further arguments.
+    low : float
+        Where the domain of f begins: an interval that would go beyond begins there.
+    """
+    best, least = np.full(x.shape, np.nan), np.full(x.shape, np.inf)
+    left = np.flatnonzero(np.isfinite(x) & (width > 0.0))
+    for halving in range(HALVINGS):
+        if not left.size:
+            break
+        at, half = x[left], width[left] * 0.5**halving
+        centre = np.maximum(at, low + half)
+        values = f(centre + _NODES[:, None] * half, *(other[left] for other in others))
+        c = _COEFFICIENTS @ values
+        sizes = np.abs(c)
+        size, tail = np.max(sizes, axis=0), np.max(sizes[-LAST:], axis=0)
+        enough = np.maximum(RESOLVED * np.max(sizes[order:], axis=0), NOISE * size)
+        found = chebyshev.chebval((at - centre) / half, chebyshev.chebder(c, order), tensor=False)
+        error = tail / half**order
+        is_better = error < least[left]
+        least[left] = np.where(is_better, error, least[left])
+        found = np.where(tail <= DOUBTFUL * size, found, np.nan) / half**order
+        best[left] = np.where(is_better, found, best[left])
+        left = left[~(tail <= enough) & (is_better | ~(tail <= DOUBTFUL * size))]
+    return best
+
+
+def slope(f: Callable[[Any], Any], x: Array) -> Any:
+    """The elementwise derivative of f at x."""
+    with binding.Forward(-1, (f, (x,))) as tag:
+        return binding.final_parts(f(binding.make_dual(x, np.ones(x.shape), tag)), tag)[1]
+
+
+class Differences(primitive):
+    """Derivatives of a function by some of its parameters.
+
+    `differences(*args, orders=(1, 0))` is the derivative, of first order by the first of two
+    arguments, as a function of them; its own derivatives are others of the kind.
+
+    Parameters
+    ----------
+    function : primitive
+        Elementwise. By the other parameters it has partials of its own.
+    widths : mapping
+        For the position of a parameter, a function of the arguments that answers over what
+        distance the logarithm of the function changes by ½ or so; and where the domain begins.
+    """
+
+    def __init__(
+        self, function: primitive, n: int, widths: Mapping[int, tuple[Callable[..., Any], float]]
+    ) -> None:
+        self.differentiated, self.widths = function, widths
+
+        def values(*args: Any, orders: tuple[int, ...]) -> Any:
+            return self._values(args, orders)
+
+        values.__module__ = function.__module__
+        values.__name__ = values.__qualname__ = f"{function.function.__name__}.differences"
+        super().__init__(values)
+        self.called = function.called
+        self.defpartials(*(self._rule(k) for k in range(n)))
+
+    def _rule(self, k: int) -> Callable[..., Any]:
+        def partial(ans: Any, *args: Any, orders: tuple[int, ...]) -> Any:
+            return self(*args, orders=(*orders[:k], orders[k] + 1, *orders[k + 1 :]))
+
+        return partial
+
+    def _values(self, args: tuple[Any, ...], orders: tuple[int, ...]) -> Any:
+        k = next((k for k in self.widths if orders[k]), None)
+        exactly = k is None
+        if k is None:
+            k = next((k for k, order in enumerate(orders) if order), None)
+        if k is None:
+            return self.differentiated(*args)
+        rest = (*orders[:k], orders[k] - 1 if exactly else 0, *orders[k + 1 :])
+        spread = np.broadcast_arrays(*args)
+        x, others = spread[k].astype(float), [*spread[:k], *spread[k + 1 :]]
+
+        def along(x: Any, *others: Any) -> Any:
+            return self._values((*others[:k], x, *others[k:]), rest)
+
+        if exactly:
+            return slope(lambda x: along(x, *others), x)
+        width, low = self.widths[k]
+        distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
+        with np.errstate(all="ignore"):
+            flat = differentiated(
+                along, orders[k], x.ravel(), distances.ravel(), low, [y.ravel() for y in others]
+            )
+        return flat.reshape(x.shape)[()]
