@@ -12,9 +12,19 @@ from .. import binding
 
 
 def scipys_ufunc(name: str) -> np.ufunc:
-    """SciPy's ufunc of a name, also where a function in Python stands before it."""
+    """SciPy's ufunc of a name, also where a function in Python stands before it.
+
+    With an underscore in front it is one of those that SciPy keeps to itself.
+    """
+    if name.startswith("_"):
+        return getattr(sp._ufuncs, name)
     found = getattr(sp, name)
     return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
+
+
+def has_ufunc(name: str) -> bool:
+    """Whether this version of SciPy has the ufunc."""
+    return hasattr(sp._ufuncs if name.startswith("_") else sp, name)
 
 
 _ALL_LENT = tuple(map(scipys_ufunc, binding.lent_names()))

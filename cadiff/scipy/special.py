@@ -59,7 +59,7 @@ from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _families
 from ._formulas import Tabulated, formulas_of, rows_of
-from ._ufuncs import scipys_ufunc, ufunc_of
+from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
 
@@ -131,7 +131,8 @@ class _Elementwise(Tabulated):
 
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's, whose values are right where SciPy's are not."""
-    original, ufunc = getattr(sp, name), ufunc_of(name)
+    original = scipys_ufunc(name)
+    ufunc = ufunc_of(name)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs) if kwargs else ufunc(*args)
@@ -536,6 +537,104 @@ _kve_slope(ans, v, z) =
     -kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else
     (0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
 
+# Scaled by exp(-|Im z|), which is 1 here.
+jve(v, z)             z: 0.5 * (jve(v - 1, z) - jve(v + 1, z))
+yve(v, z)             z: 0.5 * (yve(v - 1, z) - yve(v + 1, z))
+
+# Solutions of Airy's equation w'' = z w, alone and with their exponentials.
+_airy_ai(z)           z: _airy_aip(z)
+_airy_aip(z)          z: z * _airy_ai(z)
+_airy_bi(z)           z: _airy_bip(z)
+_airy_bip(z)          z: z * _airy_bi(z)
+_airye_ai(z)          z: _airye_aip(z) + sqrt(z) * ans
+_airye_aip(z)         z: z * _airye_ai(z) + sqrt(z) * ans
+_airye_bi(z)          z: _airye_bip(z) - sqrt(relu(z)) * ans
+_airye_bip(z)         z: z * _airye_bi(z) - sqrt(relu(z)) * ans
+
+# Kelvin's functions, parts of solutions of x² w'' + x w' = i x² w.
+ber(x)                x: berp(x)
+bei(x)                x: beip(x)
+ker(x)                x: kerp(x)
+kei(x)                x: keip(x)
+berp(x)               x: 0.0 if x == 0.0 else -ans / x - bei(x)
+beip(x)               x: 0.5 if x == 0.0 else ber(x) - ans / x
+kerp(x)               x: -ans / x - kei(x)
+keip(x)               x: ker(x) - ans / x
+
+# Struve's functions (DLMF 11.4.27), and integrals of Bessel functions.
+struve(v, x)          x: struve(v - 1, x) - v / x * ans
+modstruve(v, x)       x: modstruve(v - 1, x) - v / x * ans
+_itj0y0_j(x)          x: j0(x)
+_itj0y0_y(x)          x: y0(x)
+_iti0k0_i(x)          x: i0(x)
+_iti0k0_k(x)          x: k0(x)
+_it2j0y0_j(x)         x: (1.0 - j0(x)) / x
+_it2j0y0_y(x)         x: -y0(x) / x
+_it2i0k0_i(x)         x: (i0(x) - 1.0) / x
+_it2i0k0_k(x)         x: -k0(x) / x
+itstruve0(x)          x: struve(0, x)
+it2struve0(x)         x: -struve(0, x) / x
+itmodstruve0(x)       x: modstruve(0, x)
+_itairy_ai(x)         x: _airy_ai(x)
+_itairy_bi(x)         x: _airy_bi(x)
+_itairy_ai_left(x)    x: _airy_ai(-x)
+_itairy_bi_left(x)    x: _airy_bi(-x)
+besselpoly(a, lmb, nu)
+
+# The recurrences of DLMF 10.51, which have no pole at 0.
+_spherical_jn(n, z)
+    z: (n * _spherical_jn(_below(n), z) - (n + 1) * _spherical_jn(n + 1, z)) / (2 * n + 1)
+_spherical_yn(n, z)
+    z: -_spherical_yn(1, z) if n == 0 else
+        (n * _spherical_yn(_below(n), z) - (n + 1) * _spherical_yn(n + 1, z)) / (2 * n + 1)
+_spherical_in(n, z)
+    z: (n * _spherical_in(_below(n), z) + (n + 1) * _spherical_in(n + 1, z)) / (2 * n + 1)
+_spherical_kn(n, z)
+    z: -_spherical_kn(1, z) if n == 0 else
+        -(n * _spherical_kn(_below(n), z) + (n + 1) * _spherical_kn(n + 1, z)) / (2 * n + 1)
+_spherical_jn_d(n, z)
+    z: (n * _spherical_jn_d(_below(n), z) - (n + 1) * _spherical_jn_d(n + 1, z)) / (2 * n + 1)
+_spherical_yn_d(n, z)
+    z: -_spherical_yn_d(1, z) if n == 0 else
+        (n * _spherical_yn_d(_below(n), z) - (n + 1) * _spherical_yn_d(n + 1, z)) / (2 * n + 1)
+_spherical_in_d(n, z)
+    z: (n * _spherical_in_d(_below(n), z) + (n + 1) * _spherical_in_d(n + 1, z)) / (2 * n + 1)
+_spherical_kn_d(n, z)
+    z: -_spherical_kn_d(1, z) if n == 0 else
+        -(n * _spherical_kn_d(_below(n), z) + (n + 1) * _spherical_kn_d(n + 1, z)) / (2 * n + 1)
+
+# n - 1, but 0 for n = 0, where it is multiplied by 0.
+_below(n) = np.where(np.equal(n, 0), 0, np.subtract(n, 1))[()]
+
+# --- orthogonal polynomials ----------------------------------------------------------------------
+
+# By Jacobi's and Gegenbauer's of one degree less (DLMF 18.9.15 to 18.9.28): at the ends of the
+# interval, too, no formula cancels.
+eval_jacobi(n, alpha, beta, x)
+    x: where(np.equal(n, 0), 0.0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, x)
+_jacobi_below(n, alpha, beta, x) = eval_jacobi(_below(n), alpha + 1.0, beta + 1.0, x)
+eval_sh_jacobi(n, p, q, x)
+    x: n * eval_sh_jacobi(_below(n), p + 2.0, q + 1.0, x)
+eval_gegenbauer(n, alpha, x)
+    x: where(np.equal(n, 0), 0.0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, x)
+eval_legendre(n, x)   x: _legendre_slope(n, x)
+eval_sh_legendre(n, x)  x: 2.0 * _legendre_slope(n, 2.0 * x - 1.0)
+_legendre_slope(n, x) =
+    where(np.equal(n, 0), 0.0, 0.5 * (n + 1)) * eval_jacobi(_below(n), 1.0, 1.0, x)
+eval_chebyt(n, x)     x: n * eval_chebyu(_below(n), x)
+eval_chebyu(n, x)     x: _chebyu_slope(n, x)
+eval_chebyc(n, x)     x: n * eval_chebys(_below(n), x)
+eval_chebys(n, x)     x: 0.5 * _chebyu_slope(n, 0.5 * x)
+eval_sh_chebyt(n, x)  x: 2.0 * n * eval_sh_chebyu(_below(n), x)
+eval_sh_chebyu(n, x)  x: 2.0 * _chebyu_slope(n, 2.0 * x - 1.0)
+_chebyu_slope(n, x) = where(np.equal(n, 0), 0.0, 2.0) * eval_gegenbauer(_below(n), 2.0, x)
+eval_hermite(n, x)    x: 2.0 * n * eval_hermite(_below(n), x)
+eval_hermitenorm(n, x)  x: n * eval_hermitenorm(_below(n), x)
+eval_laguerre(n, x)   x: where(np.equal(n, 0), 0.0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
+eval_genlaguerre(n, alpha, x)
+    x: where(np.equal(n, 0), 0.0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, x)
+lpmv(m, v, x)         x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
+
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
 
 # Where formulas in E and K of 1 - p do not cancel; at p = 0 they miss the limit.
@@ -559,6 +658,65 @@ ellipe(m)
 ellipkm1(p)
     p: 0.5 * (_ellipem1(p) / p - ans) / (p - 1.0) if _by_integrals(p) else
         -math.pi / 8.0 * hyp2f1(0.5, 0.5, 2.0, _unless(_by_integrals(p), 1.0 - p)) / p
+hyperu(a, b, x)       x: -a * hyperu(a + 1.0, b + 1.0, x)
+agm(a, b)
+zetac(x)
+voigt_profile(x, sigma, gamma)
+_fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
+_fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
+_sici_si(x)           x: sinc(x / math.pi)
+_sici_ci(x)           x: cos(x) / x
+_shichi_shi(x)        x: 0.5 * (exprel(x) + exprel(-x))
+_shichi_chi(x)        x: cosh(x) / x
+wright_bessel(a, b, x)  x: wright_bessel(a, a + b, x)
+log_wright_bessel(a, b, x)  x: exp(log_wright_bessel(a, a + b, x) - ans)
+
+# Carlson's integrals, of degree -½ or -3/2 (DLMF 19.18).
+elliprf(x, y, z)
+    x: -elliprd(y, z, x) / 6.0
+    y: -elliprd(x, z, y) / 6.0
+    z: -elliprd(x, y, z) / 6.0
+elliprc(x, y)
+elliprd(x, y, z)
+elliprg(x, y, z)
+elliprj(x, y, z, p)
+
+# Jacobi's elliptic functions and the amplitude.
+_ellipj_sn(u, m)      u: _ellipj_cn(u, m) * _ellipj_dn(u, m)
+_ellipj_cn(u, m)      u: -_ellipj_sn(u, m) * _ellipj_dn(u, m)
+_ellipj_dn(u, m)      u: -m * _ellipj_sn(u, m) * _ellipj_cn(u, m)
+_ellipj_ph(u, m)      u: _ellipj_dn(u, m)
+
+# Parabolic cylinder functions (DLMF 12.2), and Mathieu's, whose x is in degrees (DLMF 28.2, 28.20).
+_pbdv_d(v, x)         x: _pbdv_dp(v, x)
+_pbdv_dp(v, x)        x: (0.25 * square(x) - v - 0.5) * _pbdv_d(v, x)
+_pbvv_v(v, x)         x: _pbvv_vp(v, x)
+_pbvv_vp(v, x)        x: (0.25 * square(x) - v - 0.5) * _pbvv_v(v, x)
+_pbwa_w(a, x)         x: _pbwa_wp(a, x)
+_pbwa_wp(a, x)        x: (a - 0.25 * square(x)) * _pbwa_w(a, x)
+mathieu_a(m, q)
+mathieu_b(m, q)
+_mathieu_cem_y(m, q, x)   x: DEGREE * _mathieu_cem_yp(m, q, x)
+_mathieu_cem_yp(m, q, x)
+    x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_a(m, q)) * _mathieu_cem_y(m, q, x)
+_mathieu_sem_y(m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
+_mathieu_sem_yp(m, q, x)
+    x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
+
+# --- more distributions --------------------------------------------------------------------------
+
+radian(d, m, s)       d: DEGREE
+    m: DEGREE / 60.0
+    s: DEGREE / 3600.0
+tklmbda(x, lmbda)
+    x: _tukey_density(ans, lmbda)
+    lmbda: (_boxcox_bend(1.0 - ans, lmbda) - _boxcox_bend(ans, lmbda)) * _tukey_density(ans, lmbda)
+_tukey_density(p, lmbda) =
+    reciprocal(power(p, lmbda - 1.0) + power(1.0 - p, lmbda - 1.0)) if 0.0 < p < 1.0 else 0.0
+_boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0.0 else 0.0
+kolmogorov(y)         y: _kolmogp(y)
+_kolmogp(x)
+kolmogi(p)            p: reciprocal(_kolmogp(ans))
 ellipkinc(phi, m)     phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
 ellipeinc(phi, m)     phi: sqrt(1.0 - m * square(sin(phi)))
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
@@ -585,6 +743,100 @@ fdtr(dfn, dfd, x)
 fdtrc(dfn, dfd, x)
     dfn: _f_step(dfn, dfd, x) above 0
     dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+jv(v, z)              v: _wave_step(v, z)
+jve(v, z)             v: _wave_step(v, z)
+yv(v, z)              v: _wave_step(v, z)
+yve(v, z)             v: _wave_step(v, z)
+iv(v, z)              v: _bessel_step(v, z)
+ive(v, z)             v: _bessel_step(v, z)
+kv(v, z)              v: _bessel_step(v, z)
+kve(v, z)             v: _bessel_step(v, z)
+struve(v, x)          v: _wave_step(v, x)
+modstruve(v, x)       v: _wave_step(v, x)
+besselpoly(a, lmb, nu)
+    a: 0.5
+    lmb: 0.2 * (1.0 + lmb)
+    nu: 0.5
+hyp0f1(v, z)          v: _off_poles(v) / (1.0 + np.log1p(np.abs(z)))
+hyp1f1(a, b, x)
+    a: 0.5 / (1.0 + np.log1p(np.abs(x)))
+    b: _off_poles(b) / (1.0 + np.log1p(np.abs(x)))
+hyp2f1(a, b, c, z)
+    a: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+    b: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+    c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+hyperu(a, b, x)
+    a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+    b: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+_zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
+_riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
+zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
+agm(a, b)
+    a: 0.2 * np.abs(a)
+    b: 0.2 * np.abs(b)
+voigt_profile(x, sigma, gamma)
+    x: 0.3 * (sigma + gamma + np.abs(x))
+    sigma: 0.3 * sigma
+    gamma: 0.3 * (sigma + gamma + np.abs(x)) above 0
+wright_bessel(a, b, x)
+    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
+    b: 0.3 / (1.0 + np.log1p(x)) above 0
+log_wright_bessel(a, b, x)
+    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
+    b: 0.3 / (1.0 + np.log1p(x)) above 0
+ellipkinc(phi, m)     m: _elliptic_step(phi, m)
+ellipeinc(phi, m)     m: _elliptic_step(phi, m)
+elliprc(x, y)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+elliprd(x, y, z)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+elliprg(x, y, z)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+elliprj(x, y, z, p)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+    p: 0.15 * np.abs(p)
+_ellipj_sn(u, m)      m: _jacobi_step(u, m) above 0
+_ellipj_cn(u, m)      m: _jacobi_step(u, m) above 0
+_ellipj_dn(u, m)      m: _jacobi_step(u, m) above 0
+_ellipj_ph(u, m)      m: _jacobi_step(u, m) above 0
+_jacobi_step(u, m) = 0.2 * (1.0 - m) / (1.0 + 0.2 * np.abs(u))
+eval_jacobi(n, alpha, beta, x)
+    alpha: 1.0
+    beta: 1.0
+eval_gegenbauer(n, alpha, x)  alpha: 1.0
+eval_genlaguerre(n, alpha, x)  alpha: 1.0
+_pbdv_d(v, x)         v: 0.3
+_pbdv_dp(v, x)        v: 0.3
+_pbvv_v(v, x)         v: 0.3
+_pbvv_vp(v, x)        v: 0.3
+_pbwa_w(a, x)         a: 0.3
+_pbwa_wp(a, x)        a: 0.3
+mathieu_a(m, q)       q: _mathieu_step(m, q)
+mathieu_b(m, q)       q: _mathieu_step(m, q)
+_mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
+_mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
+_mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
+_kolmogp(x)           x: 0.2 * x
+
+# Half the distance to the poles at 0, -1 ...
+_off_poles(c) = 0.15 * np.where(c > 0.0, np.minimum(c, 4.0), np.abs(c - np.rint(c)))
+# Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
+_wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
+_bessel_step(v, z) =
+    0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
+    np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
+# The next branch point of the incomplete integrals is 1 / sin(φ)², or beyond a quarter period 1.
+_elliptic_step(phi, m) =
+    0.15 * (1.0 / np.where(np.abs(phi) < 0.5 * math.pi, np.sin(phi)**2 + TINY, 1.0) - m)
 
 # Logarithms in the tails, and the widths of the distributions between them.
 _gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
@@ -602,11 +854,62 @@ for _name, _parameters, _row in rows_of(STEPS):
     else:
         WIDTHS[_name] = _row
 
+# SciPy's ufuncs of several results, and what is said of each of these above; some are complex, of
+# two real parts.
+SEVERAL = {
+    "airy": "ai aip bi bip",
+    "airye": "ai aip bi bip",
+    "ellipj": "sn cn dn ph",
+    "fresnel": "s c",
+    "itairy": "ai bi ai_left bi_left",
+    "it2i0k0": "i k",
+    "it2j0y0": "j y",
+    "iti0k0": "i k",
+    "itj0y0": "j y",
+    "mathieu_cem": "y yp",
+    "mathieu_sem": "y yp",
+    "pbdv": "d dp",
+    "pbvv": "v vp",
+    "pbwa": "w wp",
+    "shichi": "shi chi",
+    "sici": "si ci",
+}
+
+
+def _result_of(name: str, k: int) -> Function:
+    """One of the results of a ufunc."""
+    ufunc = getattr(sp, name)
+    return lambda *args: ufunc(*args)[k]
+
+
+def _several(name: str, results: list[Function]) -> Function:
+    """The function of several results."""
+    original = getattr(sp, name)
+
+    @implements(original)
+    def function(*args: Any) -> Any:
+        return tuple(result(*args) for result in results)
+
+    function.__doc__ = f"As `scipy.special.{name}`; one number for each result."
+    UFUNCS[original] = function
+    return function
+
+
+_RESULTS = {
+    f"_{name}_{result}": (name, k)
+    for name, results in SEVERAL.items()
+    for k, result in enumerate(results.split())
+}
 for _name, _parameters, _row in rows_of(TABLE):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
-    else:
+    elif _name in _RESULTS:
+        _each = _result_of(*_RESULTS[_name])
+        globals()[_name] = _Elementwise(_name, _parameters, _each, _row)
+    elif has_ufunc(_name):
         globals()[_name] = _ufunc(_name, _parameters, _row)
+for _name, _results in SEVERAL.items():
+    globals()[_name] = _several(_name, [globals()[f"_{_name}_{each}"] for each in _results.split()])
 jn = UFUNCS[sp.jv]
 
 
@@ -620,7 +923,9 @@ _student_middle = _Elementwise(
 _student_tail = _Elementwise(
     "_student_tail",
     "df, t",
-    lambda df, t: sp.stdtr(df, -t),
+    lambda df, t: np.where(
+        df < 1e3, 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)), sp.stdtr(df, -t)
+    ),
     {"t": "-student_density(df, t)"},
 )
 
