@@ -30,6 +30,7 @@ import cadiff.operations.table as _table  # pyright finds its __all__ by no othe
 from . import ops, transforms
 from .binding import newcomers as _newcomers
 from .operations import custom, primitive
+from .operations import foreign as _foreign
 from .operations.dispatch import WHEN_IMPORTED as _WHEN_IMPORTED
 from .operations.table import *
 from .ops import *
@@ -47,7 +48,21 @@ def _know_ufuncs_of_scipy() -> None:
 
 
 _WHEN_IMPORTED["numpy"] = _know_functions_of_numpy
+def _product_with_sparse(name: str, matrix: object, other: object) -> object:
+    from .scipy import sparse
+
+    return sparse.answer(name, matrix, other)
+
+
+def _know_sparse_matrices(module: _typing.Any) -> None:
+    formats = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+    named = [getattr(module, f"{a}_{b}") for a in formats for b in ("array", "matrix")]
+    classes = {base for kind in named for base in kind.__mro__ if base.__module__ != "builtins"}
+    _foreign.lend_operators(classes, _foreign.OPERATORS, _product_with_sparse)
+
+
 _WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
+_foreign.when_imported("scipy.sparse", _know_sparse_matrices)
 
 
 # Modules that a first gradient does without, and their names that are here as well: imported when

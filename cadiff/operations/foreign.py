@@ -1,0 +1,81 @@
+"""Operators of other libraries' objects, where the other operand carries a derivative.
+
+Python asks the left operand first, and a library that knows nothing of numbers with derivatives
+answers for them. So the methods of its classes are put behind ones that look at the other operand.
+That is done when the library is imported, by anybody, and takes nothing of it; which library it
+is, and what computes, is not known here.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..binding import carries
+
+Answer = Callable[..., Any]
+
+OPERATORS = frozenset(
+    [f"__{r}{name}__" for name in ("add", "sub", "mul", "matmul", "truediv") for r in ("", "r")]
+    + ["dot", "multiply"]
+)
+
+
+class _Finder:
+    """What the import system asks first: it notes when a module has been imported."""
+
+    def __init__(self, name: str, then: Callable[[ModuleType], None]) -> None:
+        self.name = name
+        self.then = then
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The module's own specification, whose execution is followed by what is to follow."""
+        if name != self.name or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_note(module: ModuleType) -> None:
+                execute(module)
+                self.then(module)
+
+            spec.loader.exec_module = execute_and_note  # type: ignore[method-assign]
+        return spec
+
+
+def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
+    """Call a function with a module now, if it is imported, or else when it has been."""
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type]
+
+
+def lend_operators(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:
+    """Have `answer(name, self, other)` answer operators if the other operand carries a derivative.
+
+    classes: of which the methods `names` are, as far as each defines them itself.
+    """
+    for kind in classes:
+        for name in set(names) & vars(kind).keys():
+            setattr(kind, name, _asking(vars(kind)[name], name, answer))
+
+
+def _asking(method: Callable[..., Any], name: str, answer: Answer) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def operator(self: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+        is_plain = type(other) is np.ndarray and other.dtype != object
+        if is_plain or not carries(other):
+            return method(self, other, *args, **kwargs)
+        return answer(name, self, other)
+
+    return operator

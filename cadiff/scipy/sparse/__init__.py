@@ -1,0 +1,204 @@
+"""`scipy.sparse` for numbers with derivatives: matrices are made of them, and computed with.
+
+A constructor is called as SciPy's: if an argument carries a derivative it makes a `SparseNumbers`,
+else SciPy's own matrix. Functions that move entries about are SciPy's, applied to matrices of
+numbers. Matrices of scipy.sparse themselves answer `A @ x` and `x @ A`, and all other operators,
+for a number x that carries a derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ...binding import carries
+from ...numpy._refusals import refusing
+from ...numpy.linalg import number
+from ...operations.arrays import concatenate, reshape
+from ...operations.complexes import implements_all
+from ...operations.dispatch import FUNCTIONS
+from ._numbers import INSTEAD, SparseNumbers, in_both, is_sparse, listed
+from ._structures import Structure
+
+__all__ = [
+    "SparseNumbers", "block_array", "block_diag", "bmat", "diags", "diags_array", "find", "hstack",
+    "issparse", "kron", "kronsum", "tril", "triu", "vstack",
+    *(f"{name}_{kind}" for kind in ("array", "matrix") for name in (
+        "bsr", "coo", "csc", "csr", "dia", "dok", "lil",
+    )),
+]  # fmt: skip
+
+
+@cache
+def __getattr__(name: str) -> Any:
+    found = getattr(scipy.sparse, name)
+    if not isinstance(found, FunctionType):
+        return found
+    return FUNCTIONS.get(found) or refusing(found, f"scipy.sparse.{name}", INSTEAD)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(scipy.sparse)})
+
+
+issparse = is_sparse
+
+
+# --- constructors --------------------------------------------------------------------------------
+
+
+class _Constructor(type):
+    """The type of what stands for a class of SciPy's: it makes that or a `SparseNumbers`.
+
+    Objects of both are its instances, if they are of its format.
+    """
+
+    original: type
+
+    def __call__(cls, arg1: Any, *args: Any, **kwargs: Any) -> Any:
+        if not carries(arg1):
+            return cls.original(arg1, *args, **kwargs)
+        return _made(cls.original, arg1, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if isinstance(instance, SparseNumbers):
+            return isinstance(instance.numbers, cls.original)
+        return isinstance(instance, cls.original)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.original)
+
+
+def _made(
+    original: Any, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, **more: Any
+) -> SparseNumbers:
+    """A matrix of SciPy's class, made as it says of data, of a dense matrix or of another one.
+
+    Of a dense matrix all elements are entries, those that are 0, too: they have derivatives.
+    """
+    if isinstance(arg1, tuple) and len(arg1) in (2, 3):
+        data, *where = arg1
+        data = number(data)
+        places = np.arange(1, data.size + 1).reshape(data.shape)
+        is_listed = len(where) == 1 and isinstance(where[0], (tuple, list))
+        is_dia = original in (scipy.sparse.dia_array, scipy.sparse.dia_matrix)
+        first = scipy.sparse.coo_array if is_listed and not is_dia else original
+        found = SparseNumbers(first((places, *where), shape=shape, **more), reshape(data, (-1,)))
+    else:
+        found = SparseNumbers.of(arg1)
+    if type(found.numbers) is not original:
+        found = found.moved(original)
+    if dtype is not None:
+        found = found.astype(dtype)
+    return found
+
+
+for _kind in ("array", "matrix"):
+    for _name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
+        _original = getattr(scipy.sparse, f"{_name}_{_kind}")
+        globals()[_original.__name__] = _Constructor(
+            _original.__name__,
+            (),
+            {"original": _original, "__doc__": _original.__doc__, "__module__": __name__},
+        )
+sparray = scipy.sparse.sparray
+spmatrix = scipy.sparse.spmatrix
+
+
+# --- functions that move entries about -----------------------------------------------------------
+
+
+def _counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Items whose entries are numbers, counted through all of them, and the values of these.
+
+    Sparse matrices become matrices of numbers, and arrays become arrays; None stays.
+    """
+    counted: list[Any] = []
+    values: list[Any] = []
+    n = 0
+    for item in items:
+        if item is None:
+            counted.append(None)
+            continue
+        if is_sparse(item):
+            matrix = SparseNumbers.of(item).one_by_one
+            numbers = listed(matrix.numbers).copy()
+            numbers.data = np.where(numbers.data > 0, numbers.data + n, 0)
+            found = matrix.values
+        else:
+            dense = number(item)
+            numbers = np.arange(n + 1, n + 1 + dense.size).reshape(dense.shape)
+            found = reshape(dense, (-1,))
+        counted.append(numbers)
+        values.append(found)
+        n += found.shape[0]
+    return counted, concatenate(values) if values else np.zeros(0)
+
+
+def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
+    """Have SciPy's function move numbers about: those of its first argument, a list of matrices."""
+
+    def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("dtype", None)
+        rows = list(first) if is_list else [first]
+        is_table = any(isinstance(row, (list, tuple)) and not _is_row(row) for row in rows)
+        flat = [x for row in rows for x in row] if is_table else rows
+        counted, values = _counted(flat)
+        if is_table:
+            ends = np.cumsum([0, *map(len, rows)])
+            nested: Any = [counted[i:j] for i, j in zip(ends, ends[1:], strict=False)]
+        else:
+            nested = counted if is_list else counted[0]
+        return SparseNumbers(original(nested, *args, **kwargs), values)
+
+    call.__doc__ = original.__doc__
+    globals()[original.__name__] = implements_all(original)(call)
+
+
+def _is_row(x: Any) -> bool:
+    """Whether a list is one of numbers: a diagonal, say, and not a row of matrices."""
+    return not any(x_ is None or is_sparse(x_) or np.ndim(x_) for x_ in x)
+
+
+for _original in (
+    scipy.sparse.block_array, scipy.sparse.bmat, scipy.sparse.block_diag, scipy.sparse.hstack,
+    scipy.sparse.vstack, scipy.sparse.diags_array, scipy.sparse.diags,
+):  # fmt: skip
+    _moves(_original)
+for _original in (scipy.sparse.tril, scipy.sparse.triu):
+    _moves(_original, is_list=False)
+
+
+@implements_all(scipy.sparse.kron)
+def kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
+    """The Kronecker product of two matrices, sparse or not."""
+    a, b = (SparseNumbers.of(x).one_by_one for x in (A, B))
+    return in_both(lambda x, y: scipy.sparse.kron(x, y, format=format), a, b)
+
+
+@implements_all(scipy.sparse.kronsum)
+def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
+    """The Kronecker sum kron(eye(n), A) + kron(B, eye(m)) of two square matrices."""
+    a, b = (SparseNumbers.of(x) for x in (A, B))
+    eyes = [scipy.sparse.eye_array(x.shape[0]) for x in (a, b)]
+    return (kron(eyes[1], a) + kron(b, eyes[0])).asformat(format or "csr")
+
+
+@implements_all(scipy.sparse.find)
+def find(A: Any) -> tuple[Any, Any, Any]:
+    """The rows, columns and values of all entries, those that happen to be 0, too."""
+    found = SparseNumbers.of(A).one_by_one.tocoo()
+    return found.row, found.col, found.data
+
+
+# --- operators of SciPy's matrices ---------------------------------------------------------------
+
+
+def answer(name: str, matrix: Any, other: Any) -> Any:
+    """What a method of a constant matrix answers, given what carries a derivative."""
+    return getattr(SparseNumbers.of(matrix), name)(other)

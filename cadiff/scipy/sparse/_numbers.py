@@ -1,0 +1,432 @@
+"""Sparse matrices of numbers with derivatives: one class for all formats of SciPy.
+
+Such a matrix is a vector of values and a matrix of SciPy's that says which of them stands where
+(see `_structures`). What moves entries about is done to the latter by SciPy; what computes is done
+to the former. Constant matrices of SciPy are taken along as matrices of constant values.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ...binding import MissingRuleError, carries, register_class
+from ...binding import strip as value
+from ...numpy.linalg import number
+from ...operations.arrays import broadcast_to, concatenate, reshape, sum
+from ._structures import FORMATS, Structure, numbers_at, pairs, product, summed, taken, total
+
+INSTEAD = "compute with A.data, whose entries stand where A.tocoo().coords says, or A.toarray()"
+
+
+def listed(matrix: Any) -> Any:
+    """A matrix in a format whose data are an array."""
+    return matrix if matrix.format in FORMATS else matrix.tocsr()
+
+
+class SparseNumbers:
+    """A sparse matrix of numbers with derivatives, which is used as those of scipy.sparse are.
+
+    Attributes
+    ----------
+    numbers : sparse matrix of ints
+        Which of the values stands where, counted from 1 on. Some may stand at several places.
+    values : Var, Dual or ndarray of shape (n,)
+        Real or complex.
+    """
+
+    def __init__(self, numbers: Any, values: Any) -> None:
+        self.numbers = numbers
+        self.values = values
+
+    @classmethod
+    def of(cls, matrix: Any) -> SparseNumbers:
+        """A matrix of SciPy's, or of numbers, sparse or not, as one of numbers."""
+        if isinstance(matrix, cls):
+            return matrix
+        if not scipy.sparse.issparse(matrix):
+            dense = number(matrix)
+            if dense.ndim != 2:
+                raise ValueError(f"a sparse matrix has two dimensions, not those of {dense.shape}")
+            if not carries(dense):
+                return cls.of(scipy.sparse.coo_array(dense))
+            places = np.arange(1, dense.size + 1).reshape(dense.shape)
+            return cls(scipy.sparse.coo_array(places), reshape(dense, (-1,)))
+        matrix = listed(matrix)
+        return cls(Structure(matrix).numbered, number(matrix.data.reshape(-1)))
+
+    # --- what it looks like
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.numbers.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def format(self) -> str:
+        """The format of SciPy: "csr", "csc" …"""
+        return str(self.numbers.format)
+
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored."""
+        return int(self.numbers.nnz)
+
+    size = nnz
+
+    def getnnz(self, axis: int | None = None) -> Any:
+        """How many entries are stored, in all, or in each column (axis 0) or row (axis 1)."""
+        return self.numbers.getnnz(axis)
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    @property
+    def data(self) -> Any:
+        """The entries, in the order and the shape that the format has them."""
+        found = listed(self.numbers).data
+        return reshape(taken(self.values, found.reshape(-1)), found.shape)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether `*` is the product of matrices."""
+        return bool(scipy.sparse.isspmatrix(self.numbers))
+
+    def __repr__(self) -> str:
+        kind = type(self.numbers).__name__
+        return f"<{kind} of shape {self.shape} with {self.nnz} numbers with derivatives>"
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(self.shape[0]))
+
+    def __getattr__(self, name: str) -> Any:
+        """Indices, and what else SciPy's matrix has that does not depend on values."""
+        if name in ("indices", "indptr", "coords", "row", "col", "offsets", "blocksize"):
+            return getattr(self.numbers, name)
+        if name in MOVES:
+            return functools.partial(self._moved, name)
+        if name in ELEMENTWISE:
+            return functools.partial(self._mapped, getattr(np, name))
+        if name[:2] != "__" and hasattr(self.numbers, name):
+            raise MissingRuleError(
+                f"scipy.sparse.{type(self.numbers).__name__}.{name} does not support numbers with "
+                f"derivatives: {INSTEAD}"
+            )
+        raise AttributeError(f"{type(self.numbers).__name__} has no attribute {name!r}")
+
+    def _refuse(self, *_: Any) -> Any:
+        raise MissingRuleError(
+            "sparse matrices of numbers with derivatives are not compared, nor assigned to: "
+            f"{INSTEAD}"
+        )
+
+    __setitem__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    # --- what moves entries about
+
+    @functools.cached_property
+    def one_by_one(self) -> SparseNumbers:
+        """The matrix with all entries of one place added up, where SciPy adds up what it moves."""
+        found = self.numbers
+        if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
+            return self
+        places = found.tocoo()
+        keys = np.unique(places.row.astype(np.int64) * self.shape[1] + places.col)
+        if len(keys) == len(places.row):
+            return self
+        ones = scipy.sparse.coo_array((np.ones(len(places.row)), (places.row, places.col)), self.shape)
+        like = type(found)(ones.tocsr())
+        return SparseNumbers(
+            *summed(like, places.row, places.col, taken(self.values, places.data))
+        )
+
+    def moved(self, move: Callable[[Any], Any]) -> Any:
+        """What SciPy makes of the matrix: another one, an array, or a number."""
+        found = move(self.one_by_one.numbers)
+        values = self.one_by_one.values
+        if scipy.sparse.issparse(found):
+            return SparseNumbers(found, values)
+        return taken(values, np.asarray(found))
+
+    def _moved(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return self.moved(lambda numbers: getattr(numbers, name)(*args, **kwargs))
+
+    @property
+    def T(self) -> SparseNumbers:  # noqa: N802 - as in NumPy
+        """The transposed matrix."""
+        return SparseNumbers(self.numbers.T, self.values)
+
+    @property
+    def H(self) -> SparseNumbers:  # noqa: N802 - as SciPy's matrices have it
+        """The adjoint matrix."""
+        return self.conjugate().T
+
+    mT = T  # noqa: N815 - as in NumPy
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.moved(lambda numbers: numbers[key])
+
+    def copy(self) -> SparseNumbers:
+        return SparseNumbers(self.numbers.copy(), self.values)
+
+    def trace(self, offset: int = 0) -> Any:
+        """The sum of a diagonal."""
+        return sum(self.diagonal(offset))
+
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> SparseNumbers:
+        return SparseNumbers(self.numbers, self.values.astype(dtype))
+
+    # --- entry by entry
+
+    def _mapped(self, function: Callable[..., Any], *more: Any) -> SparseNumbers:
+        """A function of each entry, which of 0 is 0."""
+        whole = self.one_by_one
+        return SparseNumbers(whole.numbers, function(whole.values, *more))
+
+    def __neg__(self) -> SparseNumbers:
+        return self._mapped(np.negative)
+
+    def __pos__(self) -> SparseNumbers:
+        return self
+
+    def __abs__(self) -> SparseNumbers:
+        return self._mapped(np.abs)
+
+    @property
+    def real(self) -> SparseNumbers:
+        return self._mapped(np.real)
+
+    @property
+    def imag(self) -> SparseNumbers:
+        return self._mapped(np.imag)
+
+    def conjugate(self, copy: bool = True) -> SparseNumbers:
+        return self._mapped(np.conjugate)
+
+    conj = conjugate
+
+    def power(self, n: Any, dtype: Any = None) -> SparseNumbers:
+        """Each entry to the power n, which is a number above 0."""
+        if not np.ndim(n) == 0 or value(n) <= 0:
+            raise ValueError(f"sparse matrices have powers above 0 of each entry, not {n!r}")
+        return self._mapped(np.power, n)
+
+    def __pow__(self, n: Any) -> SparseNumbers:
+        if not self.is_matrix:
+            return self.power(n)
+        if n != int(n) or n < 1:
+            raise ValueError(f"the powers of a sparse matrix are whole and above 0, not {n!r}")
+        found = self
+        for _ in range(int(n) - 1):
+            found = found @ self
+        return found
+
+    def multiply(self, other: Any) -> Any:
+        """The products entry by entry, with a number, an array or a sparse matrix."""
+        if is_sparse(other):
+            a, b = self.one_by_one, SparseNumbers.of(other).one_by_one
+            return in_both(lambda x, y: x.multiply(y), a, b)
+        other = number(other)
+        if other.ndim == 0:
+            return self._mapped(np.multiply, other)
+        return self._by_dense(np.multiply, other)
+
+    def _by_dense(self, function: Callable[..., Any], other: Any) -> SparseNumbers:
+        """A function of the entries and of what stands at their places in an array."""
+        whole = self.one_by_one
+        found = whole.numbers.multiply(np.ones(other.shape, dtype=whole.numbers.dtype)).tocoo()
+        shape = found.shape
+        beside = broadcast_to(other, shape)[found.row, found.col]
+        made = function(taken(whole.values, found.data), beside)
+        return SparseNumbers(Structure(found).numbered, made)
+
+    def __mul__(self, other: Any) -> Any:
+        return self @ other if self.is_matrix and np.ndim(other) else self.multiply(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if self.is_matrix and np.ndim(other):
+            return self.__rmatmul__(other)
+        return self.multiply(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return self.toarray() / as_dense(other)
+        other = number(other)
+        return self._by_dense(np.divide, other) if other.ndim else self._mapped(np.divide, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def _plus(self, other: Any, sign: float) -> Any:
+        if not is_sparse(other):
+            other = number(other)
+            if other.ndim == 0 and not carries(other) and other == 0:
+                return self
+            if other.ndim == 0:
+                raise NotImplementedError(
+                    "adding a nonzero scalar to a sparse array is not supported: write "
+                    "A.toarray() + x"
+                )
+            return self.toarray() + (other if sign > 0 else -other)
+        both = self, SparseNumbers.of(other)
+        a, b = (x.numbers.tocoo() for x in both)
+        ones = (_ones(x.numbers) for x in both)
+        values = [taken(x.values, c.data) for x, c in zip(both, (a, b), strict=True)]
+        if sign < 0:
+            values[1] = -values[1]
+        rows, columns = (np.concatenate([x, y]) for x, y in ((a.row, b.row), (a.col, b.col)))
+        like = listed(next(ones) + next(ones))
+        return SparseNumbers(*summed(like, rows, columns, concatenate(values)))
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other, 1.0)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1.0)
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self)._plus(other, 1.0)
+
+    # --- products
+
+    def parts(self) -> tuple[Any, Structure]:
+        """The data, and the structure in which they stand."""
+        found = listed(self.numbers)
+        return taken(self.values, found.data.reshape(-1)), Structure(found)
+
+    def __matmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return self._times_sparse(SparseNumbers.of(other))
+        x = number(other)
+        if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
+            raise ValueError(
+                f"matmul: dimension mismatch with signature (n,k={self.shape[1]}),"
+                f"(k={x.shape[0] if x.ndim else 'none'},...)->(n,...)"
+            )
+        data, structure = self.parts()
+        return product(data, x, structure=structure)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return SparseNumbers.of(other) @ self
+        x = number(other)
+        found = self.T @ (x.T if x.ndim == 2 else x)
+        return found.T if x.ndim == 2 else found
+
+    def _times_sparse(self, other: SparseNumbers) -> SparseNumbers:
+        if self.shape[1] != other.shape[0]:
+            raise ValueError(
+                f"matmul: dimension mismatch with signature (n,k={self.shape[1]}),"
+                f"(k={other.shape[0]},m)->(n,m)"
+            )
+        a, b = self.one_by_one, other.one_by_one
+        like = listed(_ones(a.numbers) @ _ones(b.numbers))
+        p, q = a.numbers.tocsr(), b.numbers.tocsr()
+        first, second = pairs(p, q)
+        rows = np.repeat(np.arange(p.shape[0]), np.diff(p.indptr))[first]
+        terms = taken(a.values, p.data[first]) * taken(b.values, q.data[second])
+        return SparseNumbers(*summed(like, rows, q.indices[second], terms))
+
+    def sum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        """The sum of all entries, of each column (axis 0), or of each row (axis 1)."""
+        data, structure = self.parts()
+        if axis is not None:
+            axis = int(axis) % 2
+        return total(data, structure=structure, axis=axis)
+
+    def mean(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        """The mean of all elements, zeros included, of each column or of each row."""
+        n = np.prod(self.shape) if axis is None else self.shape[axis]
+        return self.sum(axis) / n
+
+    # --- NumPy
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        name = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.matmul: "matmul"}
+        name[np.true_divide] = "truediv"
+        if method == "__call__" and not kwargs:
+            if len(inputs) == 1 and ufunc.__name__ in ELEMENTWISE:
+                return self._mapped(ufunc)
+            if ufunc in name:
+                reflected = "r" if inputs[0] is not self else ""
+                return getattr(self, f"__{reflected}{name[ufunc]}__")(inputs[bool(not reflected)])
+        raise MissingRuleError(
+            f"numpy.{ufunc.__name__} does not support sparse matrices of numbers with derivatives: "
+            f"{INSTEAD}"
+        )
+
+
+# What SciPy's methods do without computing.
+MOVES = frozenset(
+    ("toarray", "todense", "tocsr", "tocsc", "tocoo", "todia", "tobsr", "tolil", "todok")
+    + ("asformat", "transpose", "reshape", "diagonal", "getrow", "getcol")
+)
+
+# Functions of each entry that are 0 at 0.
+ELEMENTWISE = frozenset(
+    ("sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1", "log1p")
+    + ("sqrt", "deg2rad", "rad2deg", "sign", "rint", "floor", "ceil", "trunc")
+    + ("negative", "absolute", "square", "conjugate")
+)
+
+
+def _ones(numbers: Any) -> Any:
+    """The matrix with 1 at each place, so that no sum of products is 0."""
+    return listed(numbers).astype(float).sign()
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether it is a sparse matrix, of SciPy's or of numbers with derivatives."""
+    return isinstance(x, SparseNumbers) or bool(scipy.sparse.issparse(x))
+
+
+def as_dense(x: Any) -> Any:
+    """The array of a sparse matrix; what is none, as it is."""
+    return x.toarray() if is_sparse(x) else x
+
+
+def in_both(function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers) -> SparseNumbers:
+    """A product of entries, each of one of a and one of b, that SciPy puts where it puts it."""
+    first = function(a.numbers, _ones(b.numbers).astype(int))
+    second = function(_ones(a.numbers).astype(int), b.numbers)
+    first = listed(first)
+    structure = Structure(first)
+    places, rows, columns = structure.coordinates
+    others = np.zeros(structure.size, dtype=np.intp)
+    others[places] = numbers_at(second, rows, columns)
+    made = taken(a.values, first.data.reshape(-1)) * taken(b.values, others)
+    return SparseNumbers(structure.numbered, made)
+
+
+def _flatten(matrix: SparseNumbers) -> tuple[list[Any], Structure]:
+    data, structure = matrix.parts()
+    return [data], structure
+
+
+def _unflatten(structure: Structure, children: tuple[Any, ...]) -> Any:
+    (data,) = children
+    if isinstance(data, np.ndarray) and data.shape == (structure.size,):
+        return structure.filled(data)
+    return SparseNumbers(structure.numbered, data)
+
+
+register_class(SparseNumbers, _flatten, _unflatten)
