@@ -8,7 +8,8 @@ for a number x that carries a derivative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -19,11 +20,10 @@ import scipy.sparse
 from ...binding import carries
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
-from ...operations.arrays import concatenate, reshape
+from ...operations.arrays import reshape
 from ...operations.complexes import implements_all
 from ...operations.dispatch import FUNCTIONS
-from ._numbers import INSTEAD, SparseNumbers, in_both, is_sparse, listed
-from ._structures import Structure
+from ._numbers import INSTEAD, SparseNumbers, counted, in_both, is_sparse
 
 __all__ = [
     "SparseNumbers", "block_array", "block_diag", "bmat", "diags", "diags_array", "find", "hstack",
@@ -113,47 +113,23 @@ spmatrix = scipy.sparse.spmatrix
 # --- functions that move entries about -----------------------------------------------------------
 
 
-def _counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Items whose entries are numbers, counted through all of them, and the values of these.
-
-    Sparse matrices become matrices of numbers, and arrays become arrays; None stays.
-    """
-    counted: list[Any] = []
-    values: list[Any] = []
-    n = 0
-    for item in items:
-        if item is None:
-            counted.append(None)
-            continue
-        if is_sparse(item):
-            matrix = SparseNumbers.of(item).one_by_one
-            numbers = listed(matrix.numbers).copy()
-            numbers.data = np.where(numbers.data > 0, numbers.data + n, 0)
-            found = matrix.values
-        else:
-            dense = number(item)
-            numbers = np.arange(n + 1, n + 1 + dense.size).reshape(dense.shape)
-            found = reshape(dense, (-1,))
-        counted.append(numbers)
-        values.append(found)
-        n += found.shape[0]
-    return counted, concatenate(values) if values else np.zeros(0)
-
-
 def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
     """Have SciPy's function move numbers about: those of its first argument, a list of matrices."""
 
+    takes_dtype = "dtype" in inspect.signature(original).parameters
+
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:
-        kwargs.pop("dtype", None)
+        if takes_dtype:
+            kwargs["dtype"] = int
         rows = list(first) if is_list else [first]
         is_table = any(isinstance(row, (list, tuple)) and not _is_row(row) for row in rows)
         flat = [x for row in rows for x in row] if is_table else rows
-        counted, values = _counted(flat)
+        found, values = counted(flat)
         if is_table:
             ends = np.cumsum([0, *map(len, rows)])
-            nested: Any = [counted[i:j] for i, j in zip(ends, ends[1:], strict=False)]
+            nested: Any = [found[i:j] for i, j in zip(ends, ends[1:], strict=False)]
         else:
-            nested = counted if is_list else counted[0]
+            nested = found if is_list else found[0]
         return SparseNumbers(original(nested, *args, **kwargs), values)
 
     call.__doc__ = original.__doc__
@@ -177,6 +153,10 @@ for _original in (scipy.sparse.tril, scipy.sparse.triu):
 @implements_all(scipy.sparse.kron)
 def kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
     """The Kronecker product of two matrices, sparse or not."""
+    return _kron(A, B, format)
+
+
+def _kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
     a, b = (SparseNumbers.of(x).one_by_one for x in (A, B))
     return in_both(lambda x, y: scipy.sparse.kron(x, y, format=format), a, b)
 
@@ -184,9 +164,8 @@ def kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
 @implements_all(scipy.sparse.kronsum)
 def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
     """The Kronecker sum kron(eye(n), A) + kron(B, eye(m)) of two square matrices."""
-    a, b = (SparseNumbers.of(x) for x in (A, B))
-    eyes = [scipy.sparse.eye_array(x.shape[0]) for x in (a, b)]
-    return (kron(eyes[1], a) + kron(b, eyes[0])).asformat(format or "csr")
+    a, b = (scipy.sparse.eye_array(x.shape[0]) for x in (A, B))
+    return (_kron(b, A) + _kron(B, a)).asformat(format or "csr")
 
 
 @implements_all(scipy.sparse.find)

@@ -8,7 +8,7 @@ to the former. Constant matrices of SciPy are taken along as matrices of constan
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -415,6 +415,38 @@ def in_both(function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumb
     others[places] = numbers_at(second, rows, columns)
     made = taken(a.values, first.data.reshape(-1)) * taken(b.values, others)
     return SparseNumbers(structure.numbered, made)
+
+
+def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Items whose entries are numbers, counted through all of them, and the values of these.
+
+    Sparse matrices become matrices of numbers, and arrays become arrays; None stays.
+    """
+    found: list[Any] = []
+    values: list[Any] = [np.zeros(0)]
+    n = 0
+    for item in items:
+        if item is None:
+            found.append(None)
+            continue
+        if is_sparse(item):
+            matrix = SparseNumbers.of(item).one_by_one
+            numbers = listed(matrix.numbers).copy()
+            numbers.data = np.where(numbers.data > 0, numbers.data + n, 0)
+            values.append(matrix.values)
+        else:
+            dense = number(item)
+            numbers = np.arange(n + 1, n + 1 + dense.size).reshape(dense.shape)
+            values.append(reshape(dense, (-1,)))
+        found.append(numbers)
+        n += values[-1].shape[0]
+    return found, values[-1] if len(values) == 2 else concatenate(values)
+
+
+def assembled(function: Callable[..., Any], *items: Any) -> SparseNumbers:
+    """The matrix that a function of SciPy's puts together out of matrices, sparse or not."""
+    numbers, values = counted(items)
+    return SparseNumbers(function(*numbers), values)
 
 
 def _flatten(matrix: SparseNumbers) -> tuple[list[Any], Structure]:

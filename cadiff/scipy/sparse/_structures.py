@@ -114,7 +114,7 @@ def product(data: Any, x: Any, *, structure: Structure) -> Any:
     return structure.filled(data) @ x
 
 
-def _sampled(g: Any, x: Any, structure: Structure) -> Any:
+def sampled(g: Any, x: Any, structure: Structure) -> Any:
     """The entries of g @ H(x), as data: of all of which the product is not needed."""
     _, rows, columns = structure.coordinates
     terms = g[rows] * conjugate(x[columns])
@@ -146,7 +146,7 @@ def _widened(pattern: Any, x: Any, by_columns: int) -> Any:
 
 product.called = "@"
 product.defvjp(
-    lambda ans, data, x, structure: lambda g: _sampled(g, x, structure),
+    lambda ans, data, x, structure: lambda g: sampled(g, x, structure),
     lambda ans, data, x, structure: lambda g: _adjoint_product(data, g, structure),
 )
 product.defjvp(

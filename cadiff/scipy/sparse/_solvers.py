@@ -1,0 +1,440 @@
+"""Linear systems with sparse matrices, and the eigenvalues and exponentials of these.
+
+A solution x of A @ x = b has one rule whatever finds it: what solves the system is asked once more,
+with the adjoint matrix, for cotangents, and with the matrix itself for tangents. Entries have
+derivatives where they stand; a product of vectors is never made a whole matrix.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from scipy.sparse.linalg import LinearOperator
+
+from ...numpy._factorizations import warn_nan
+from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
+from ...operations.arrays import concatenate, stack
+from ...operations.arrays import sum as total_of
+from ...operations.guards import fixed, held
+from ...operations.table import where
+from ._numbers import SparseNumbers, assembled
+from ._structures import Structure, product, sampled, total
+
+
+class Whole(Structure):
+    """What stands for the structure of a constant operator, or array, that has no data."""
+
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
+        self.shape = operator.shape
+        self.form = (0,)
+        self.kept = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Whole) and self.operator is other.operator
+
+    def __hash__(self) -> int:
+        return id(self.operator)
+
+    def __reduce__(self) -> Any:
+        return Whole, (self.operator,)
+
+    def filled(self, data: Any) -> Any:
+        return self.operator
+
+    @functools.cached_property
+    def coordinates(self) -> Any:
+        return (np.zeros(0, dtype=np.intp),) * 3
+
+    def adjoint(self, data: Any) -> Any:
+        return Whole(scipy.sparse.linalg.aslinearoperator(self.operator).H), data
+
+
+# --- systems -------------------------------------------------------------------------------------
+
+
+class Solver:
+    """What solves A @ x = b, or H(A) @ x = b: one of SciPy's functions with its options."""
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        """The solution, and 0.0 if it is one; for plain numbers."""
+        raise NotImplementedError
+
+    @property
+    def further(self) -> Solver:
+        """What solves the systems that derivatives lead to."""
+        return self
+
+    def read(self, structure: Structure, data: Any) -> Any:
+        """The data of entries that are read, and 0 for others."""
+        return data
+
+
+class Direct(Solver):
+    """By the LU factors, which are kept with the structure as long as the data are the same.
+
+    SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
+    """
+
+    def __init__(self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any]) -> None:
+        self.factor = factor
+        self.otherwise = otherwise
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        matrix, dtype = structure.filled(data), np.result_type(data, b)
+        b = b.astype(dtype, copy=False)
+        is_rows = matrix.format == "csr"
+        key = data.tobytes()
+        kept = structure.kept
+        if kept is None or kept[0] != key:
+            whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)
+            try:
+                kept = structure.kept = key, self.factor(whole)
+            except RuntimeError:
+                return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
+        if adjoint and is_rows:
+            return kept[1].solve(b.conj()).conj(), 0.0
+        return kept[1].solve(b, "T" if is_rows else "H" if adjoint else "N"), 0.0
+
+
+class Triangular(Solver):
+    """By substitution in a triangle."""
+
+    def __init__(self, lower: bool, unit: bool) -> None:
+        self.lower = lower
+        self.unit = unit
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        matrix = structure.filled(data)
+        if adjoint:
+            matrix = matrix.conj().T.asformat(matrix.format)
+        found = scipy.sparse.linalg.spsolve_triangular(
+            matrix, b, lower=self.lower != adjoint, unit_diagonal=self.unit
+        )
+        return found, 0.0
+
+    def read(self, structure: Structure, data: Any) -> Any:
+        if not self.unit:
+            return data
+        _, rows, columns = structure.coordinates
+        return where(rows != columns, data, 0.0)
+
+
+# Functions of Krylov spaces that take the matrix for a Hermitian one.
+HERMITIAN = {"cg", "minres"}
+
+
+class Iterative(Solver):
+    """By one of SciPy's iterations, with the options of the call."""
+
+    def __init__(self, name: str, options: dict[str, Any]) -> None:
+        self.name = name
+        self.options = options
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        found, info = self.run(structure.filled(data), b, self.options)
+        return found, float(info)
+
+    def run(self, matrix: Any, b: Any, options: dict[str, Any]) -> Any:
+        """What SciPy's function answers: the solution, and 0 if it is one."""
+        return getattr(scipy.sparse.linalg, self.name)(matrix, b, **options)
+
+    @functools.cached_property
+    def further(self) -> Solver:
+        return _Further(self.name, self.options)
+
+
+class _Further(Iterative):
+    """The same for any columns; the first guess is that of the system that is asked for alone."""
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        matrix = structure.filled(data)
+        options = {k: x for k, x in self.options.items() if k not in ("x0", "callback")}
+        if adjoint and self.name not in HERMITIAN:
+            matrix = _adjoint_of(matrix)
+            names = {"M": "M", "M1": "M2", "M2": "M1"}  # the last is the first of the adjoint
+            options = {names.get(k, k): _adjoint_of(x) if k in names else x for k, x in options.items()}
+        columns = [self.run(matrix, column, options) for column in np.reshape(b, (len(b), -1)).T]
+        if any(info for _, info in columns):
+            warnings.warn(
+                f"{self.name} did not converge for the derivative of its solution, which is as far "
+                "from it as the iteration got: give it a larger maxiter, or a preconditioner M",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return np.reshape([x for x, _ in columns], b.shape[::-1]).T, 0.0
+
+    @property
+    def further(self) -> Solver:  # type: ignore[override]
+        return self
+
+
+def _adjoint_of(operator: Any) -> Any:
+    if operator is None:
+        return None
+    return operator.H if isinstance(operator, LinearOperator) else operator.conj().T
+
+
+@functools.partial(on_matrices, real=(False, True))
+def solved(data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False) -> Any:
+    """The solution of A @ x = b, or of H(A) @ x = b, and what the solver says of it."""
+    return solver(structure, data, b, adjoint)
+
+
+def _pulls(
+    ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Callable[[Any], Any]:
+    def both(g: Any) -> Any:
+        y = _cotangent(g, data, structure, solver, adjoint)
+        found = sampled(ans[0], y, structure) if adjoint else sampled(y, ans[0], structure)
+        return -solver.read(structure, found), y
+
+    return both
+
+
+def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint: bool) -> Any:
+    how: Any = {"structure": structure, "solver": solver.further, "adjoint": not adjoint}
+    return solved(data, g[0], **how)[0]
+
+
+def _push_data(
+    g: Any, ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Any:
+    by, g = structure, solver.read(structure, g)
+    if adjoint:
+        by, g = structure.adjoint(g)
+    return _push_b(-product(g, ans[0], structure=by), ans, data, b, structure, solver, adjoint)
+
+
+def _push_b(
+    g: Any, ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Any:
+    x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
+    return x, 0.0
+
+
+solved.called = "spsolve"
+solved.defvjp(
+    lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+    lambda ans, data, b, structure, solver, adjoint=False: lambda g: _cotangent(
+        g, data, structure, solver, adjoint
+    ),
+    unread=(1,),
+)
+solved.defjvp(_push_data, _push_b)
+solved.deftogether(_pulls)
+solved.of_real.defpattern(
+    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",
+    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "ik->jk,",
+)
+
+
+# --- the exponential -----------------------------------------------------------------------------
+
+# The derivative of expm(A) b, along E and seen from g, is the integral over s from 0 to 1 of
+# H(g) expm(s A) E expm((1 - s) A) b: as cotangent of E that of products of two vectors. On panels
+# on which s A changes by a norm of PANEL, Gauss's rule of NODES points is exact to rounding: its
+# error is below (PANEL e / (4 NODES)) ** (2 NODES), by Davis and Rabinowitz, Methods of Numerical
+# Integration (1984), section 2.7, for functions of exponential type 2 PANEL.
+PANEL = 4.0
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+
+
+@on_matrices
+def acted(data: Any, b: Any, *, structure: Structure) -> Any:
+    """The product of the exponential of a matrix and b."""
+    return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
+
+
+def _rule(data: Any, structure: Structure) -> tuple[Any, Any]:
+    """Points between 0 and 1, in order, and their weights."""
+    columns = total(abs(held(data)), structure=structure, axis=0)
+    n = max(int(fixed(np.ceil(np.max(columns, initial=0.0) / PANEL))), 1)
+    s = (np.arange(n)[:, None] + 0.5 * (1.0 + NODES)) / n
+    return s.reshape(-1), np.tile(0.5 * WEIGHTS / n, n)
+
+
+def _course(data: Any, b: Any, structure: Structure, times: Any) -> list[Any]:
+    """expm(t A) b at some times, in order: each from the one before."""
+    found = []
+    for step in np.diff(times, prepend=0.0):
+        b = acted(step * data, b, structure=structure)
+        found.append(b)
+    return found
+
+
+def _acted_pull(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
+    def pull(g: Any) -> Any:
+        times, weights = _rule(data, structure)
+        turned, adjoint = structure.adjoint(data)
+        back = _course(adjoint, g, turned, times)
+        there = _course(data, b, structure, 1.0 - times[::-1])[::-1]
+        terms = zip(weights, back, there, strict=True)
+        return sum((sampled(w * y, x, structure) for w, y, x in terms), np.zeros(structure.size))
+
+    return pull
+
+
+def _acted_pull_b(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
+    turned, adjoint = structure.adjoint(data)
+    return lambda g: acted(adjoint, g, structure=turned)
+
+
+def _acted_push(g: Any, ans: Any, data: Any, b: Any, structure: Structure) -> Any:
+    """By the upper right block of the exponential of [[A, E], [0, A]]: see `expm` of matrices."""
+    a, e = (SparseNumbers(structure.numbered, x) for x in (data, g))
+    both, whole = assembled(
+        lambda a, e: scipy.sparse.block_array([[a, e], [None, a]], format="csr"), a, e
+    ).parts()
+    b = concatenate([np.zeros(b.shape), b])
+    return acted(both, b, structure=whole)[: structure.shape[0]]
+
+
+acted.called = "expm_multiply"
+acted.defvjp(_acted_pull, _acted_pull_b)
+acted.defjvp(
+    _acted_push, lambda g, ans, data, b, structure: acted(data, g, structure=structure)
+)
+acted.of_real.defpattern(
+    lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "i->jk",
+    lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "ik->jk",
+)
+
+
+# --- eigenvalues and singular values -------------------------------------------------------------
+
+
+class Options:
+    """Keyword arguments of a call, for plain numbers."""
+
+    def __init__(self, **given: Any) -> None:
+        self.given = given
+
+
+def _splu(matrix: Any) -> Any:
+    return scipy.sparse.linalg.splu(matrix)
+
+
+BY_FACTORS = Direct(_splu, scipy.sparse.linalg.spsolve)
+
+
+def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
+    """The y with (a - w) y = right but for its part along the eigenvector v, and H(v) y = 0.
+
+    The system with v as a further row and column is regular if the eigenvalue w is simple.
+    """
+    n = a.shape[0]
+    shifted = a - scipy.sparse.eye_array(n, format="csr") * w
+    column = SparseNumbers.of(v[:, None])
+    data, structure = assembled(
+        lambda a, v, row: scipy.sparse.block_array([[a, v], [row, None]], format="csc"),
+        *(shifted, column, column.H),
+    ).parts()
+    right = concatenate([right, np.zeros(1)])
+    y = solved(data, right, structure=structure, solver=BY_FACTORS)[0][:n]
+    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y, right)]
+    if not sizes[0] * np.abs(held(w)) * n * EPSILON <= sizes[1]:
+        warn_nan("the derivative of vectors does not exist where values are equal: nan")
+        return y * np.nan
+    return y
+
+
+def _columns(solve: Callable[[int], Any], n: int) -> Any:
+    return stack([solve(k) for k in range(n)], axis=1)
+
+
+def _matters(*cotangents: Any) -> bool:
+    return any(bool(np.any(np.abs(held(g)) > 0.0)) for g in cotangents)
+
+
+@functools.partial(on_matrices, real=(True, False))
+def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
+    """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
+    return tuple(scipy.sparse.linalg.eigsh(structure.filled(data), **options.given))
+
+
+def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a = SparseNumbers(structure.numbered, data)
+
+    def pull(g: Any) -> Any:
+        found = sampled(v * g[0], v, structure)
+        if not _matters(g[1]):
+            return found
+        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k]), w.shape[0])
+        return found - sampled(y, v, structure)
+
+    return pull
+
+
+def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a = SparseNumbers(structure.numbered, data)
+    moved = product(g, v, structure=structure)
+    y = _columns(lambda k: _bordered(a, w[k], v[:, k], moved[:, k]), w.shape[0])
+    return real(total_of(conjugate(v) * moved, axis=0)), -y
+
+
+eigh.called = "eigsh"
+eigh.defvjp(_eigh_pull)
+eigh.defjvp(_eigh_push)
+eigh.defpattern("i->j,kl")
+
+
+# Singular vectors are the halves of an eigenvector of [[0, A], [H(A), 0]], by the value itself.
+
+
+@functools.partial(on_matrices, real=(False, True, False))
+def svd(data: Any, *, structure: Structure, options: Options) -> Any:
+    """Some singular values of a matrix, and vectors u as columns and vh as rows."""
+    return tuple(scipy.sparse.linalg.svds(structure.filled(data), **options.given))
+
+
+def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., Any]:
+    """What solves the bordered systems of the matrix of twice as many rows, by halves."""
+    a = SparseNumbers(structure.numbered, data)
+    both = assembled(
+        lambda a, h: scipy.sparse.block_array([[None, a], [h, None]], format="csr"), a, a.H
+    )
+    z = concatenate([u, v]) * np.sqrt(0.5)
+    m = structure.shape[0]
+
+    def solve(s: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
+        right = concatenate([top, bottom])
+        y = _columns(lambda k: _bordered(both, s[k], z[:, k], right[:, k]), s.shape[0])
+        return y[:m], y[m:]
+
+    return solve
+
+
+def _svd_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    u, s, v = ans[0], ans[1], H(ans[2])
+
+    def pull(g: Any) -> Any:
+        found = sampled(u * g[1], v, structure)
+        if not _matters(g[0], g[2]):
+            return found
+        top, bottom = _doubled(data, structure, u, v)(s, g[0], H(g[2]))
+        return found - sampled(top, v, structure) - sampled(u, bottom, structure)
+
+    return pull
+
+
+def _svd_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    u, s, v = ans[0], ans[1], H(ans[2])
+    turned, adjoint = structure.adjoint(g)
+    right, left = product(g, v, structure=structure), product(adjoint, u, structure=turned)
+    top, bottom = _doubled(data, structure, u, v)(s, right, left)
+    return -top, real(total_of(conjugate(u) * right, axis=0)), -H(bottom)
+
+
+svd.called = "svds"
+svd.defvjp(_svd_pull)
+svd.defjvp(_svd_push)
+svd.defpattern("i->jk,l,mn")

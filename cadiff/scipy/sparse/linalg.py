@@ -1,0 +1,302 @@
+"""`scipy.sparse.linalg` for numbers with derivatives: what it redefines is differentiated.
+
+How SciPy's functions are called; the rules are in `_solvers`. Values are SciPy's. Matrices are
+sparse ones of SciPy's or of numbers with derivatives, or arrays; operators are constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from scipy.sparse.linalg import LinearOperator
+
+from ...binding import MissingRuleError, carries, is_complex_number
+from ...binding import strip as value
+from ...numpy._matrices import conjugate
+from ...numpy._refusals import refusing
+from ...numpy.linalg import number
+from ...operations.complexes import implements_all
+from ...operations.dispatch import FUNCTIONS
+from ...operations.guards import fixed
+from .. import linalg as dense
+from .._signatures import called_as
+from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
+from ._solvers import (
+    BY_FACTORS,
+    Direct,
+    Iterative,
+    Options,
+    Triangular,
+    Whole,
+    acted,
+    eigh,
+    solved,
+    svd,
+)
+from ._structures import Structure, total
+
+__all__ = [
+    "bicg", "bicgstab", "cg", "cgs", "eigsh", "expm_multiply", "factorized", "gcrotmk", "gmres",
+    "inv", "lgmres", "minres", "norm", "qmr", "splu", "spilu", "spsolve", "spsolve_triangular",
+    "svds", "tfqmr",
+]  # fmt: skip
+
+INSTEAD_OF_OPERATOR = (
+    "an operator whose products have derivatives cannot be seen into: give the matrix itself, "
+    "made by cadiff.scipy.sparse"
+)
+
+
+@cache
+def __getattr__(name: str) -> Any:
+    found = getattr(scipy.sparse.linalg, name)
+    if not isinstance(found, FunctionType):
+        return found
+    return FUNCTIONS.get(found) or refusing(found, f"scipy.sparse.linalg.{name}", INSTEAD)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(scipy.sparse.linalg)})
+
+
+# --- arguments -----------------------------------------------------------------------------------
+
+
+def _parts(A: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
+    """The data and the structure of a matrix, in one of some formats; else in the first of them."""
+    if isinstance(A, LinearOperator) or not (is_sparse(A) or carries(A)):
+        return np.zeros(0), Whole(A)
+    found = SparseNumbers.of(A)
+    if not is_sparse(A) and not formats:
+        formats = ("csr",)
+    if formats and found.format not in formats:
+        found = found.asformat(formats[0])
+    return found.one_by_one.parts()
+
+
+def _square(A: Any, b: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
+    data, structure = _parts(A, formats)
+    if structure.shape[0] != structure.shape[1]:
+        raise ValueError(f"matrix must be square (has shape {structure.shape})")
+    if b.ndim not in (1, 2) or b.shape[0] != structure.shape[0]:
+        raise ValueError(f"matrix - rhs dimension mismatch ({structure.shape} - {b.shape})")
+    return data, structure
+
+
+# --- systems -------------------------------------------------------------------------------------
+
+
+@implements_all(scipy.sparse.linalg.spsolve)
+def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: bool = True) -> Any:
+    """The solution of A @ x = b, by LU factors that derivatives use again.
+
+    A is square, b a vector, a matrix of columns or a sparse matrix, for which x is sparse, too.
+    """
+    is_matrix = is_sparse(b) and b.shape[1] > 1
+    right = number(as_dense(b))
+    data, structure = _square(A, right, ("csc", "csr"))
+    solver = BY_FACTORS
+    if permc_spec is not None:
+        by = partial(scipy.sparse.linalg.splu, permc_spec=permc_spec)
+        solver = Direct(by, scipy.sparse.linalg.spsolve)
+    x, _ = solved(data, right, structure=structure, solver=solver)
+    if is_matrix:
+        return SparseNumbers.of(x).moved(structure.kind)
+    return x[:, 0] if x.ndim == 2 and x.shape[1] == 1 else x
+
+
+class Factors:
+    """What `splu` returns: the LU factors of a matrix, for right-hand sides with derivatives.
+
+    Attributes of SciPy's object, such as `nnz` and `perm_c`, are its own; `L` and `U` are there if
+    the matrix is a constant one.
+    """
+
+    def __init__(self, data: Any, structure: Structure, factor: Callable[[Any], Any]) -> None:
+        self._data = data
+        self._structure = structure
+        self._solver = Direct(factor, scipy.sparse.linalg.spsolve)
+        plain = value(data)
+        self._lu = factor(structure.filled(plain))
+        structure.kept = plain.tobytes(), self._lu
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("L", "U") and carries(self._data):
+            raise MissingRuleError(
+                "splu does not support derivatives of L and U: cadiff.scipy.linalg.lu(A.toarray()) "
+                "does"
+            )
+        return getattr(self._lu, name)
+
+    def solve(self, rhs: Any, trans: str = "N") -> Any:
+        """The solution of A @ x = rhs, of A.T @ x = rhs ("T") or of the adjoint's ("H")."""
+        if not (carries(rhs) or carries(self._data)):
+            return self._lu.solve(rhs, trans)
+        b, turns = number(rhs), trans == "T" and is_complex_number(self._data)
+        if b.ndim not in (1, 2) or b.shape[0] != self._structure.shape[0]:
+            raise ValueError(f"b is of incompatible size: {b.shape}")
+        x, _ = solved(
+            self._data,
+            conjugate(b) if turns else b,
+            structure=self._structure,
+            solver=self._solver,
+            adjoint=trans != "N",
+        )
+        return conjugate(x) if turns else x
+
+    __call__ = solve
+
+
+def _factors(original: Callable[..., Any], A: Any, *args: Any, **kwargs: Any) -> Factors:
+    data, structure = SparseNumbers.of(A).tocsc().one_by_one.parts()
+    if structure.shape[0] != structure.shape[1]:
+        raise ValueError("can only factor square matrices")
+    return Factors(data, structure, lambda matrix: original(matrix, *args, **kwargs))
+
+
+def splu(A: Any, *args: Any, **kwargs: Any) -> Factors:
+    """The LU factors of a square matrix, whose `solve` takes numbers with derivatives."""
+    return _factors(scipy.sparse.linalg.splu, A, *args, **kwargs)
+
+
+def spilu(A: Any, *args: Any, **kwargs: Any) -> Factors:
+    """Incomplete LU factors of a constant matrix, whose `solve` takes numbers with derivatives."""
+    if carries(A):
+        raise MissingRuleError(
+            "spilu does not support matrices with derivatives: what it drops depends on values; "
+            "a preconditioner is one of cadiff.value(A.data)"
+        )
+    return _factors(scipy.sparse.linalg.spilu, A, *args, **kwargs)
+
+
+def factorized(A: Any) -> Callable[[Any], Any]:
+    """A function that solves A @ x = b for many b, by the LU factors of A."""
+    return splu(A).solve
+
+
+@called_as(scipy.sparse.linalg.spsolve_triangular)
+def spsolve_triangular(A: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
+    """The solution of A @ x = b for a triangular A; its diagonal is not read if it is 1."""
+    b = number(b)
+    data, structure = _square(A, b, ("csc", "csr"))
+    solver = Triangular(bool(lower), bool(unit_diagonal))
+    return solved(data, b, structure=structure, solver=solver)[0]
+
+
+def _iterative(name: str) -> Any:
+    """One of SciPy's iterations: with the derivative of a solution, to its tolerance."""
+    original = getattr(scipy.sparse.linalg, name)
+
+    def solve(A: Any, b: Any, *args: Any, **kwargs: Any) -> tuple[Any, int]:
+        if carries((args, kwargs)):
+            raise MissingRuleError(
+                f"{name} has derivatives by A and b alone, not by a first guess or a "
+                "preconditioner, of which the solution does not depend: pass cadiff.value of it"
+            )
+        if args:
+            raise TypeError(f"{name} with derivatives takes options by their names")
+        b = number(b)
+        data, structure = _square(A, b)
+        x, info = solved(data, b, structure=structure, solver=Iterative(name, kwargs))
+        return x, int(fixed(info))
+
+    solve.__doc__ = original.__doc__
+    return implements_all(original)(solve)
+
+
+bicg, bicgstab, cg, cgs, gcrotmk, gmres, lgmres, minres, qmr, tfqmr = map(
+    _iterative,
+    ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
+)
+
+
+@implements_all(scipy.sparse.linalg.inv)
+def inv(A: Any) -> SparseNumbers:
+    """The inverse of a square matrix, with entries at all places."""
+    found = SparseNumbers.of(A)
+    return spsolve(found, scipy.sparse.eye_array(found.shape[0], format="csc"))
+
+
+# --- exponentials, eigenvalues, norms ------------------------------------------------------------
+
+
+@called_as(scipy.sparse.linalg.expm_multiply)
+def expm_multiply(A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any) -> Any:
+    """The product of the exponential of A and a vector, or a matrix."""
+    if any(x is not None for x in (start, stop, num, endpoint)):
+        raise TypeError(
+            "expm_multiply has derivatives without start, stop, num and endpoint: write "
+            "[expm_multiply(t * A, B) for t in times]"
+        )
+    if isinstance(A, LinearOperator):
+        raise TypeError(f"expm_multiply has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
+    B = number(B)
+    data, structure = _square(SparseNumbers.of(A), B)
+    return acted(data, B, structure=structure)
+
+
+# Options of eigsh and svds that say what is found, and not of which matrix.
+CHOICES = {"which", "v0", "ncv", "maxiter", "tol", "rng", "random_state", "sigma", "mode", "solver"}
+
+
+def _chosen(name: str, A: Any, k: int, options: dict[str, Any]) -> tuple[Any, Structure, Options]:
+    others = {key for key, x in options.items() if key not in CHOICES and x is not None}
+    if others or carries(options):
+        raise TypeError(
+            f"{name} has derivatives by a matrix A alone, with the options {sorted(CHOICES)}, not "
+            f"with {sorted(others)}"
+        )
+    if isinstance(A, LinearOperator):
+        raise TypeError(f"{name} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
+    found = SparseNumbers.of(A)
+    return *(found if is_sparse(A) else found.tocsr()).one_by_one.parts(), Options(k=k, **options)
+
+
+@implements_all(scipy.sparse.linalg.eigsh)
+def eigsh(A: Any, k: int = 6, M: Any = None, return_eigenvectors: bool = True, **options: Any) -> Any:
+    """Some eigenvalues of a symmetric or Hermitian matrix, and eigenvectors as columns.
+
+    Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
+    with a warning.
+    """
+    data, structure, how = _chosen("eigsh", A, k, {"M": M, **options} if M is not None else options)
+    w, v = eigh(data, structure=structure, options=how)
+    return (w, v) if return_eigenvectors else w
+
+
+@implements_all(scipy.sparse.linalg.svds)
+def svds(A: Any, k: int = 6, return_singular_vectors: Any = True, **options: Any) -> Any:
+    """Some singular values of a matrix, and vectors u as columns and vh as rows.
+
+    Derivatives are those of simple singular values above 0; where one is not, those of its vectors
+    are nan, with a warning.
+    """
+    data, structure, how = _chosen("svds", A, k, options)
+    u, s, vh = svd(data, structure=structure, options=how)
+    chosen = {True: (u, s, vh), False: s, "u": (u, s, None), "vh": (None, s, vh)}
+    return chosen[return_singular_vectors]
+
+
+@implements_all(scipy.sparse.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    """The norm of a matrix, or of its columns (axis 0) or rows (axis 1)."""
+    found = SparseNumbers.of(x).one_by_one
+    if axis is not None and not np.ndim(axis):
+        if ord in (None, 2):
+            return np.sqrt(np.sum(abs(found.toarray()) ** 2, axis=axis))
+        return dense.norm(found.toarray(), ord, axis)
+    data, structure = found.parts()
+    if ord in (None, "f", "fro"):
+        return dense.norm(data)
+    if ord == 2:
+        return svds(found, k=1, solver="lobpcg", return_singular_vectors=False)[0]
+    if ord in (1, -1, np.inf, -np.inf):
+        sums = total(abs(data), structure=structure, axis=0 if abs(ord) == 1 else 1)
+        return np.max(sums) if ord > 0 else np.min(sums)
+    raise ValueError(f"Invalid norm order {ord!r} for matrices")
