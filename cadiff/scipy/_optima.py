@@ -1,0 +1,286 @@
+"""What the solvers of `scipy.optimize` solve, as equations that have derivatives.
+
+A `Solver` is a row of the table in `optimize.py`: the name of SciPy's function, the kind of its
+equation, and where it is told what. How the solution stands in a result follows from the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..operations import arrays
+from ..operations.guards import NoDerivativeError
+from ..transforms import hessian, jacobian
+from ._closed import Call, as_args, unreached
+from ._conditions import Condition
+from ._solutions import FloatArray, Stationary, slope_of, solution, valued, vector_of
+
+Function = Callable[..., Any]
+Arguments = dict[str, Any]
+
+BESIDE = 1e-4  # of a bound: there a constraint may be active, whatever the solver's tolerance
+VANISHING = 1e-9  # multipliers so small, by the curvature, hold nothing
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A function of SciPy's."""
+
+    original: Function
+    kind: type[Problem]  # of equation
+    function: str = "func"  # the argument that is the function
+    conditions: Callable[[Arguments], Iterable[Condition]] = lambda given: ()
+    value: int | None = 1  # where a tuple has the value of the function
+    gives_pair: str = ""  # the argument that says, if True, that derivatives are returned, too
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(self.original, args, kwargs)
+        if not call.carries:
+            return self.original(*args, **kwargs)
+        problem = self.kind(self, call)
+        x, refined = map(problem.point, solution(problem, call.theta))
+        return problem.outcome_by(x, refined, call.theta)
+
+
+class Problem:
+    """An equation that a call of a solver solves; kinds of them say which."""
+
+    n = 0
+
+    def __init__(self, solver: Solver, call: Call) -> None:
+        self.solver, self.call = solver, call
+        self.name = solver.original.__name__
+        self.outcome: Any = None  # what SciPy's function returned
+        self.shape: tuple[int, ...] = ()  # of x in it
+
+    # --- the solver's result
+
+    def solver_finds(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        """The solution as a vector, and what the solver says if it failed."""
+        try:
+            outcome = self.outcome = self.call.run(theta)
+        except (TypeError, ValueError) as error:
+            if self.reads_elsewhere(theta):
+                raise unreached(self.name) from error
+            raise
+        report = outcome[1] if isinstance(outcome, tuple) and len(outcome) == 2 else outcome
+        failed, said = False, ""
+        if isinstance(report, dict):
+            failed = not report.get("success", report.get("converged", True))
+            said = str(report.get("message", report.get("flag", "no convergence")))
+        x = self.in_outcome(outcome)
+        if x is None:
+            raise RuntimeError(f"{self.name} found no solution: {said}")
+        x = np.asarray(x)
+        if x.dtype.kind not in "iuf":
+            raise NoDerivativeError(
+                f"{self.name} has derivatives at real solutions, not at those of dtype {x.dtype}: "
+                "solve for the real and the imaginary part"
+            )
+        self.shape, self.n = x.shape, x.size
+        return np.array(x, dtype=np.float64).reshape(-1), said if failed else ""
+
+    @staticmethod
+    def in_outcome(outcome: Any) -> Any:
+        if isinstance(outcome, dict):
+            return outcome["x"] if "x" in outcome else outcome["root"]
+        return outcome[0] if isinstance(outcome, tuple) else outcome
+
+    def reads_elsewhere(self, theta: FloatArray) -> bool:
+        """Whether f, given what a search begins with, returns a number with a derivative."""
+        given = self.call.arguments(theta)
+        first = next((given[k] for k in ("x0", "a", "xin", "x1") if given.get(k) is not None), 1.0)
+        try:
+            return binding.carries(self.function(theta)(first))
+        except Exception:  # whatever is wrong with f, SciPy's error says it
+            return False
+
+    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
+        """SciPy's result with a solution that has derivatives, the best of which are refined."""
+        outcome = self.outcome
+        value = self.value(x, theta)
+        if value is not None:
+            value = valued(value, self.value(refined, theta))
+        if isinstance(outcome, dict):
+            outcome["x" if "x" in outcome else "root"] = x
+            if value is not None and "fun" in outcome:
+                outcome["fun"] = value
+            if "cost" in outcome:
+                costs = self.objective(x, theta), self.objective(refined, theta)
+                outcome["cost"] = valued(*costs)
+            return outcome
+        if not isinstance(outcome, tuple):
+            return x
+        if hasattr(outcome, "_replace"):
+            return outcome._replace(root=x)
+        parts: list[Any] = [x, *outcome[1:]]
+        if value is not None and self.solver.value is not None:
+            parts[self.solver.value] = value
+        return tuple(parts)
+
+    def value(self, x: Any, theta: Any) -> Any:
+        """The value of the function at the solution; None where it is 0."""
+        return None
+
+    def objective(self, x: Any, theta: Any) -> Any:
+        """What is least, if anything is."""
+        raise NotImplementedError
+
+    # --- its functions
+
+    def function(self, theta: Any) -> Function:
+        """The function of x alone."""
+        given = self.call.arguments(theta)
+        f, rest = given[self.solver.function], as_args(given.get("args", ()))
+        keywords = given.get("kwargs") or {} if "kwargs" in given else {}
+        pair = given.get(self.solver.gives_pair) is True
+
+        def of_x(x: Any) -> Any:
+            out = f(x, *rest, **keywords)
+            return out[0] if pair else out
+
+        return of_x
+
+    def point(self, z: Any) -> Any:
+        """X as the function takes it."""
+        return arrays.reshape(z[: self.n], self.shape) if self.shape else z[0]
+
+
+class Root(Problem):
+    """f(x) = 0."""
+
+    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        return self.solver_finds(theta)
+
+    def residual(self, z: Any, theta: Any) -> Any:
+        return vector_of(self.function(theta)(self.point(z)))
+
+    def slope(self, z: Any, theta: Any) -> Any:
+        return slope_of(lambda z: self.residual(z, theta), z)
+
+
+class FixedPoint(Root):
+    """f(x) = x."""
+
+    def residual(self, z: Any, theta: Any) -> Any:
+        return super().residual(z, theta) - z
+
+
+class Minimum(Stationary, Problem):
+    """f(x) is least, where conditions hold.
+
+    The unknowns are x and a multiplier for each condition: 0 where it is not active, negative
+    where its lower side is, positive where its upper one is. So they tell the active set.
+    """
+
+    def objective(self, x: Any, theta: Any) -> Any:
+        return vector_of(self.function(theta)(x))[0]
+
+    def value(self, x: Any, theta: Any) -> Any:
+        return self.objective(x, theta)
+
+    def conditions(self, x: Any, theta: Any) -> Any:
+        """Values and sides of all conditions, as three vectors; None if there are none."""
+        given = self.call.arguments(theta)
+        found = [condition.at(x) for condition in self.solver.conditions(given)]
+        if not found:
+            return None
+        values, lower, upper = (
+            arrays.concatenate(list(part)) for part in zip(*found, strict=True)
+        )
+        return values, lower, upper
+
+    def lagrangian(self, z: Any, theta: Any) -> Any:
+        x, multipliers = self.point(z), z[self.n :]
+        total = self.objective(x, theta)
+        found = self.conditions(vector_of(x), theta)
+        if found is None:
+            return total
+        values, lower, upper = found
+        signs = np.sign(binding.strip(multipliers))
+        equal = binding.strip(lower) == binding.strip(upper)
+        for held, side in ((signs < 0, lower), (signs > 0, upper), (equal & (signs == 0), lower)):
+            (rows,) = np.nonzero(held)
+            total = total + (multipliers[rows] * (values[rows] - side[rows])).sum()
+        (rows,) = np.nonzero((signs == 0) & ~equal)
+        return total + 0.5 * (multipliers[rows] * multipliers[rows]).sum()
+
+    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        x, complaint = self.solver_finds(theta)
+        found = self.conditions(x, theta)
+        if found is None:
+            return x, complaint
+        return np.concatenate([x, self._multipliers(x, theta, found)]), complaint
+
+    def _multipliers(self, x: FloatArray, theta: FloatArray, found: Any) -> FloatArray:
+        """Those of the conditions that are active; 0 for all others."""
+        values, lower, upper = map(np.asarray, found)
+        equal = lower == upper
+        with np.errstate(invalid="ignore"):
+            low, high = (
+                np.isfinite(side) & (np.abs(values - side) <= BESIDE * (1.0 + np.abs(side)))
+                for side in (lower, upper)
+            )
+        objective = lambda x: self.objective(self.point(x), theta)  # noqa: E731
+        matrix = jacobian(lambda x: self.conditions(x, theta)[0])(x)
+        gradient, curvature = jacobian(objective)(x), hessian(objective)(x)
+        held = equal | low | high
+        while True:
+            rows = matrix[held]
+            multipliers = np.zeros(len(values))
+            # Where x is moved onto the conditions, as they are held.
+            k = len(rows)
+            kkt = np.block([[curvature, rows.T], [rows, np.zeros((k, k))]])
+            gap = np.where(high & ~low, values - upper, values - lower)[held]
+            multipliers[held] = np.linalg.lstsq(kkt, -np.concatenate([gradient, gap]))[0][len(x) :]
+            wrong = held & ~equal & np.where(high & ~low, multipliers < 0.0, multipliers > 0.0)
+            if not wrong.any():
+                break
+            held[np.argmax(np.where(wrong, np.abs(multipliers), -1.0))] = False
+        # A condition that is met and pushes nowhere: to one side of it x would move freely.
+        size = max(np.max(np.abs(x), initial=0.0), BESIDE)
+        scale = max(np.max(np.abs(curvature)) * size, np.max(np.abs(gradient)))
+        push = np.abs(multipliers) * np.linalg.norm(matrix, axis=1)
+        met = np.minimum(np.abs(values - lower), np.abs(values - upper)) <= VANISHING * size
+        weak = ~equal & met & (push <= VANISHING * scale)
+        if weak.any():
+            raise NoDerivativeError(
+                f"{self.name}: at the solution {int(weak.sum())} of the bounds and constraints "
+                "are met without being needed (their multipliers are 0), so the solution has "
+                "different derivatives to both sides: leave them out, or move them"
+            )
+        return multipliers
+
+
+class Squares(Minimum):
+    """The sum of squares of f(x) is least, or of a loss of them."""
+
+    def residuals(self, x: Any, theta: Any) -> Any:
+        return vector_of(self.function(theta)(x))
+
+    def objective(self, x: Any, theta: Any) -> Any:
+        given = self.call.arguments(theta)
+        loss, scale = given.get("loss", "linear"), given.get("f_scale", 1.0)
+        squares = (self.residuals(x, theta) / scale) ** 2
+        rho = loss(squares)[0] if callable(loss) else LOSSES[loss](squares)
+        return 0.5 * scale**2 * rho.sum()
+
+    def value(self, x: Any, theta: Any) -> Any:
+        if isinstance(self.outcome, dict):
+            return self.residuals(x, theta)
+        return None
+
+
+# What least_squares calls rho(z), of squares z.
+LOSSES: dict[str, Function] = {
+    "linear": lambda z: z,
+    "soft_l1": lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.where(z <= 1.0, 1.0, z)) - 1.0),
+    "cauchy": lambda z: np.log1p(z),
+    "arctan": lambda z: np.arctan(z),
+}

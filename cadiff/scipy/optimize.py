@@ -1,0 +1,299 @@
+"""`scipy.optimize`, whose solutions are functions of the numbers that their problems read.
+
+    >>> import cadiff
+    >>> from cadiff.scipy.optimize import brentq
+    >>> cadiff.value_and_grad(lambda a: brentq(lambda x: x * x - a, 0.0, 10.0))(4.0)
+    (2.0, 0.25)
+
+SciPy's solvers search, on plain floats, and what they find keeps its value. Its derivatives
+are those of the equation that it solves, by all that this reads: arguments, closures, bounds and
+constraints, of which the active ones are held. The same holds at a minimum, which is a zero of the
+gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; its other fields are those
+of the search, and plain. Where nothing carries a derivative, SciPy's own function is called. Names
+that are not defined here are SciPy's own.
+
+Searches differ from those of `cadiff.optimize`: these are SciPy's unchanged, so that a solution is
+the same with derivatives and without; there, exact derivatives make the search better.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys as _sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import optimize as _original
+
+from .. import binding
+from ..operations import arrays
+from ..operations.guards import NoDerivativeError
+from ..transforms import jacobian
+from ._closed import Call, numbers_in
+from ._conditions import (
+    Condition,
+    by_pairs,
+    by_sides,
+    dense,
+    linear,
+    of_constraints,
+    of_functions,
+    within,
+)
+from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
+from ._solutions import valued, vector_of
+
+# --- conditions ----------------------------------------------------------------------------------
+
+
+def _of_minimize(given: Arguments) -> Iterator[Condition]:
+    yield from by_pairs(given.get("bounds"))
+    yield from of_constraints(given.get("constraints"))
+
+
+def _of_local(given: Arguments) -> Iterator[Condition]:
+    """Of solvers that call `minimize`."""
+    yield from _of_minimize({**(given.get("minimizer_kwargs") or {}), **given})
+
+
+def _of_scalar(given: Arguments) -> Iterator[Condition]:
+    if given["bounds"] is not None:
+        yield within(*given["bounds"])
+
+
+def _of_slsqp(given: Arguments) -> Iterator[Condition]:
+    yield from by_pairs(given["bounds"])
+    for names, upper in ((("eqcons", "f_eqcons"), 0.0), (("ieqcons", "f_ieqcons"), np.inf)):
+        for name in names:
+            yield from of_functions(given[name], given["args"], upper)
+
+
+def _of_cobyla(given: Arguments) -> Iterator[Condition]:
+    args = given["args"] if given["consargs"] is None else given["consargs"]
+    yield from of_functions(given["cons"], args, np.inf)
+
+
+def _of_linprog(given: Arguments) -> Iterator[Condition]:
+    bounds, n = given["bounds"], len(given["c"])
+    one = bounds is not None and np.ndim(bounds) < 2
+    lower, upper = (bounds if len(bounds) == 2 else bounds[0]) if one else (None, None)
+    if not one and bounds is not None:
+        yield from by_pairs(bounds)
+    else:
+        yield within([lower] * n, [upper] * n)
+    for matrix, lower, upper in (
+        (given["A_ub"], -np.inf, given["b_ub"]),
+        (given["A_eq"], given["b_eq"], given["b_eq"]),
+    ):
+        if matrix is not None:
+            yield linear(matrix, lower, upper)
+
+
+# --- kinds of their own --------------------------------------------------------------------------
+
+
+class _Linear(Minimum):
+    """c @ x is least."""
+
+    def objective(self, x: Any, theta: Any) -> Any:
+        given = self.call.arguments(theta)
+        if np.any(given.get("integrality") or 0):
+            raise NoDerivativeError(
+                "linprog: whole numbers have no derivative by anything: leave integrality out, or "
+                "pass cadiff.value of the numbers"
+            )
+        return arrays.as_array(given["c"]) @ x
+
+
+class _LinearSquares(Squares):
+    """The length of A @ x - b is least."""
+
+    def residuals(self, x: Any, theta: Any) -> Any:
+        given = self.call.arguments(theta)
+        return dense(given["A"]) @ x - vector_of(given["b"])
+
+    def value(self, x: Any, theta: Any) -> Any:
+        residuals = self.residuals(x, theta)
+        return residuals if isinstance(self.outcome, dict) else np.linalg.norm(residuals)
+
+
+class _Curve(Squares):
+    """The sum of squares of the residuals of a curve is least."""
+
+    def __init__(self, solver: Solver, call: Call) -> None:
+        super().__init__(solver, call)
+        given = binding.plain_values(call.arguments(binding.plain_values(call.theta)))
+        if given["nan_policy"] == "omit":
+            raise NoDerivativeError(
+                'curve_fit with nan_policy="omit" has no derivatives: leave the points out before'
+            )
+
+    def residuals(self, x: Any, theta: Any) -> Any:
+        given = self.call.arguments(theta)
+        xdata, sigma = given["xdata"], given["sigma"]
+        if isinstance(xdata, (list, tuple)):
+            xdata = arrays.as_array(xdata)
+        residuals = vector_of(given["f"](xdata, *x)) - vector_of(given["ydata"])
+        if sigma is None:
+            return residuals
+        sigma = arrays.as_array(sigma)
+        if sigma.ndim < 2:
+            return residuals / sigma
+        return np.linalg.solve(np.linalg.cholesky(sigma), residuals)
+
+    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
+        """(popt, pcov, ...), the covariance by the slopes of the residuals."""
+        outcome = self.outcome
+        covariance = outcome[1]
+        if np.isfinite(covariance).all():
+            slope = jacobian(lambda x: self.residuals(x, theta))(refined)
+            made = np.linalg.inv(np.transpose(slope) @ slope)
+            given = self.call.arguments(theta)
+            if not given["absolute_sigma"]:
+                m, n = slope.shape
+                made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
+            # The values are SciPy's, from differences of f; in programs they are computed anew.
+            covariance = made if binding.is_guarding() else valued(covariance, made)
+        return (x, covariance, *outcome[2:])
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+_f = "f"
+_fun = "fun"
+SOLVERS = [
+    Solver(_original.root, Root, _fun, gives_pair="jac"),
+    Solver(_original.fsolve, Root),
+    Solver(_original.root_scalar, Root, _f, gives_pair="fprime"),
+    Solver(_original.brentq, Root, _f),
+    Solver(_original.brenth, Root, _f),
+    Solver(_original.ridder, Root, _f),
+    Solver(_original.bisect, Root, _f),
+    Solver(_original.toms748, Root, _f),
+    Solver(_original.newton, Root),
+    Solver(_original.fixed_point, FixedPoint),
+    Solver(_original.broyden1, Root, "F"),
+    Solver(_original.broyden2, Root, "F"),
+    Solver(_original.anderson, Root, "F"),
+    Solver(_original.newton_krylov, Root, "F"),
+    Solver(_original.linearmixing, Root, "F"),
+    Solver(_original.diagbroyden, Root, "F"),
+    Solver(_original.excitingmixing, Root, "F"),
+    Solver(_original.minimize, Minimum, _fun, _of_minimize, gives_pair="jac"),
+    Solver(_original.minimize_scalar, Minimum, _fun, _of_scalar),
+    Solver(_original.fmin, Minimum),
+    Solver(_original.fmin_powell, Minimum),
+    Solver(_original.fmin_cg, Minimum, _f),
+    Solver(_original.fmin_bfgs, Minimum, _f),
+    Solver(_original.fmin_ncg, Minimum, _f),
+    Solver(_original.fmin_l_bfgs_b, Minimum, "func", _of_minimize),
+    Solver(_original.fmin_tnc, Minimum, "func", _of_minimize, value=None),
+    Solver(_original.fmin_cobyla, Minimum, "func", _of_cobyla),
+    Solver(_original.fmin_slsqp, Minimum, "func", _of_slsqp),
+    Solver(_original.fminbound, Minimum, "func", lambda given: [within(given["x1"], given["x2"])]),
+    Solver(_original.brent, Minimum),
+    Solver(_original.golden, Minimum),
+    Solver(_original.brute, Minimum),
+    Solver(_original.basinhopping, Minimum, "func", _of_local),
+    Solver(_original.differential_evolution, Minimum, "func", _of_minimize),
+    Solver(_original.dual_annealing, Minimum, "func", _of_minimize),
+    Solver(_original.direct, Minimum, "func", _of_minimize),
+    Solver(_original.shgo, Minimum, "func", _of_minimize),
+    Solver(_original.least_squares, Squares, _fun, lambda given: by_sides(given["bounds"])),
+    Solver(_original.leastsq, Squares),
+    Solver(_original.curve_fit, _Curve, _f, lambda given: by_sides(given["bounds"])),
+    Solver(_original.linprog, _Linear, "c", _of_linprog),
+    Solver(_original.nnls, _LinearSquares, "A", lambda given: [within(0.0, None)]),
+    Solver(_original.lsq_linear, _LinearSquares, "A", lambda given: by_sides(given["bounds"])),
+]
+
+# Solutions of whole numbers: they are the same for all numbers nearby.
+ASSIGNMENTS = [_original.linear_sum_assignment, _original.quadratic_assignment]
+
+# Functions that have no derivatives here, and what to do instead.
+REFUSED = {
+    "milp": "whole numbers have no derivative: solve with linprog where they are held",
+    "isotonic_regression": "write the means of its blocks, which it returns, with cadiff.numpy",
+    "line_search": "call it with cadiff.value of its arguments",
+    "approx_fprime": "differentiate the function itself, with cadiff.grad or cadiff.jacobian",
+}
+
+
+def _public(original: Any, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    functools.update_wrapper(function, original)
+    function.__module__ = __name__
+    function.__doc__ = doc
+    return function
+
+
+def _solving(solver: Solver) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return solver(args, kwargs)
+
+    name = solver.original.__name__
+    return _public(
+        solver.original,
+        call,
+        f"`scipy.optimize.{name}`, whose solution has derivatives by what its problem reads: "
+        f"those of {_KINDS[solver.kind]}.",
+    )
+
+
+_KINDS = {
+    Root: "a zero of the function",
+    FixedPoint: "a fixed point",
+    Minimum: "a zero of the gradient, with active bounds and constraints held",
+    Squares: "the least sum of squares, with active bounds held",
+    _Curve: "the least sum of squares, with active bounds held; the covariance has them, too",
+    _Linear: "a vertex, with active constraints held",
+    _LinearSquares: "the least sum of squares, with active bounds held",
+}
+
+
+def _assigning(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return original(*binding.strip(args), **binding.strip(kwargs))
+
+    doc = f"`scipy.optimize.{original.__name__}` of values: an assignment has no derivative."
+    return _public(original, call, doc)
+
+
+def _refusing(original: Callable[..., Any], instead: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if next(numbers_in((args, kwargs)), None) is not None:
+            raise NoDerivativeError(
+                f"{original.__name__} has no derivative, but was given numbers that carry one: "
+                f"{instead}"
+            )
+        return original(*args, **kwargs)
+
+    return _public(original, call, f"`scipy.optimize.{original.__name__}`, of plain numbers.")
+
+
+def _functions() -> Iterable[tuple[str, Callable[..., Any]]]:
+    for solver in SOLVERS:
+        yield solver.original.__name__, _solving(solver)
+    for original in ASSIGNMENTS:
+        yield original.__name__, _assigning(original)
+    for name, instead in REFUSED.items():
+        if hasattr(_original, name):
+            yield name, _refusing(getattr(_original, name), instead)
+
+
+globals().update(_functions())
+__all__ = [*_original.__all__]
+
+
+def __getattr__(name: str) -> Any:
+    if hasattr(_original, name) and not name.startswith("__"):
+        return getattr(_original, name)
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize",
+        name=name,
+        obj=_sys.modules[__name__],
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_original.__all__})
