@@ -48,6 +48,8 @@ def _know_ufuncs_of_scipy() -> None:
 
 
 _WHEN_IMPORTED["numpy"] = _know_functions_of_numpy
+
+
 def _product_with_sparse(name: str, matrix: object, other: object) -> object:
     from .scipy import sparse
 

@@ -29,7 +29,7 @@ class FloatType:
         self.type = _passes_on(kind)
 
     @property
-    def __class__(self) -> type:  # what `isinstance` asks for
+    def __class__(self) -> type:  # type: ignore[override]  # what `isinstance` asks for
         return type(self.dtype)
 
     def __getattr__(self, name: str) -> Any:

@@ -89,16 +89,31 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     return self[...]
 
 
+def to_device(self: Any, device: str, /, *, stream: None = None) -> Any:
+    """The same numbers on the CPU, where they are.
+
+    Raises
+    ------
+    ValueError
+        If it is another device.
+    """
+    if device != "cpu":
+        raise ValueError(f"numbers with derivatives are on the device 'cpu', not on {device!r}")
+    return self
+
+
 MEMBERS = {
     "__array_namespace__": array_namespace,
     "flags": property(Flags),
     "setflags": setflags,
+    "to_device": to_device,
     "view": view,
-    "base": None,
+    "base": property(lambda self: None),
 }
 binding.put_in_types((Var, Dual), MEMBERS)
 complexes.ATTRIBUTES["flags"] = Flags
-complexes.METHODS_OWN["setflags"] = setflags
+complexes.METHODS_OWN |= {f.__name__: f for f in (setflags, to_device, view)}
+complexes.ATTRIBUTES["base"] = lambda z: None
 complexes.METHODS_OWN["__array_namespace__"] = array_namespace
 
 

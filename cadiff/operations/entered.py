@@ -120,6 +120,8 @@ def _entry_of(call: _Call) -> Any:
         out = call.run(guarded.lifted)
         atoms, forms = _taken_apart(out, call.orders)
         kind = type(out) if isinstance(out, tuple) else None
+        if kind not in (None, tuple) and not hasattr(kind, "_make"):
+            return False  # it has more than its items
         del out
         # Views of arguments, or of each other, are seen where one of them is assigned to.
         is_view = binding.are_views_of_one([*guarded.lifted, *atoms])

@@ -129,8 +129,8 @@ class At:
 
 
 def apply_where(
-    cond: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, kwargs: Any = None,
-    xp: Any = None,
+    cond: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None,
+    kwargs: Any = None, xp: Any = None,
 ) -> Any:  # fmt: skip
     """`array_api_extra.apply_where`: what f1 gives where a condition holds, and f2 elsewhere."""
     numbers = list(args) if isinstance(args, tuple) else [args]

@@ -1,9 +1,9 @@
 """What `scipy.spatial` has compiled: distances between all pairs of points, and hulls of points.
 
 A metric is a formula of two points, whose coordinates are the last axis; distances of pairs are
-that formula of arrays that are broadcast. Where points coincide a distance has the derivative 0. Of
-hulls and triangulations Qhull says which points belong together, which changes nowhere but where it
-jumps; volumes and areas are sums over simplices.
+that formula of arrays that are broadcast. Where points coincide a distance has the derivative 0.
+Of hulls and triangulations Qhull says which points belong together, which changes nowhere but
+where it jumps; volumes and areas are sums over simplices.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..operations.arrays import concatenate
 from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.table import absolute, power, sqrt, square, where
-from ._mirror import kernels, mirrored
-from .special import rel_entr
+from ._mirror import kernels, mirrored, read_values
+from .special import rel_entr  # type: ignore[attr-defined]
 
 Metric = Callable[..., Number]
 
@@ -61,7 +61,7 @@ def cityblock(u: Number, v: Number, w: Any = None) -> Number:
 @metric("chebychev", "chebyshev", "cheby", "cheb", "ch")
 def chebyshev(u: Number, v: Number, w: Any = None) -> Number:
     gaps = absolute(u - v)
-    return np.max(gaps if w is None else gaps[..., np.asarray(held(w)) > 0], axis=-1)
+    return np.max(gaps if w is None else gaps[..., read_values(w) > 0], axis=-1)
 
 
 @metric("mi", "m", "pnorm")
@@ -105,7 +105,7 @@ def braycurtis(u: Number, v: Number, w: Any = None) -> Number:
 @metric()
 def canberra(u: Number, v: Number, w: Any = None) -> Number:
     below = absolute(u) + absolute(v)
-    nothing = np.asarray(held(below)) == 0.0
+    nothing = held(below) == 0.0
     return _total(where(nothing, 0.0, absolute(u - v) / where(nothing, 1.0, below)), w)
 
 
@@ -152,7 +152,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     if formula is not None:
         return _written(out, formula(a[:, None, :], b[None, :, :]))
     if not callable(metric):
-        plain = held(a), held(b)  # of bools, or unknown: in SciPy's words
+        plain = read_values(a), read_values(b)  # of bools, or unknown: in SciPy's words
         _distance.cdist(*plain, metric, **kwargs)
         raise TypeError(f"the metric {metric!r} is one of bools, and has no derivative")
     rows = [[metric(u, v, **kwargs) for v in b] for u in a]
@@ -168,9 +168,11 @@ def _np_pdist(X: Any, out: Any, w: Any, V: Any, VI: Any, metric: Any, **kwargs: 
     if formula is not None:
         return _written(out, formula(x[i], x[j]))
     if not callable(metric):
-        _distance.pdist(held(x), metric, **options)
+        _distance.pdist(read_values(x), metric, **options)
         raise TypeError(f"the metric {metric!r} is one of bools, and has no derivative")
-    return _written(out, as_number([metric(x[a], x[b], **options) for a, b in zip(i, j)]))
+    return _written(
+        out, as_number([metric(x[a], x[b], **options) for a, b in zip(i, j, strict=True)])
+    )
 
 
 @kernels("scipy.spatial.distance")
@@ -185,12 +187,12 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
 
 @kernels("scipy.spatial.distance")
 def is_valid_y(*args: Any, **kwargs: Any) -> bool:
-    return bool(_distance.is_valid_y(*map(held, args), **kwargs))
+    return bool(_distance.is_valid_y(*map(read_values, args), **kwargs))
 
 
 @kernels("scipy.spatial.distance")
 def is_valid_dm(*args: Any, **kwargs: Any) -> bool:
-    return bool(_distance.is_valid_dm(*map(held, args), **kwargs))
+    return bool(_distance.is_valid_dm(*map(read_values, args), **kwargs))
 
 
 @kernels("scipy.spatial.distance")
@@ -199,7 +201,8 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     if not carries(X):
         return _distance.squareform(X, force, checks)
     x = as_number(X)
-    _distance.squareform(np.asarray(held(x)), force, checks)  # refuses what SciPy refuses
+    plain = read_values(x) if x.ndim == 2 and checks else np.zeros(x.shape)
+    _distance.squareform(plain, force, checks)  # refuses what SciPy refuses
     numbers = np.arange(1.0, x.size + 1.0).reshape(x.shape)
     places = _distance.squareform(numbers, force, False).astype(int)
     return concatenate([np.zeros(1), x.reshape(-1)])[places]
@@ -216,7 +219,7 @@ def _select_rigid(*_: Any, **__: Any) -> Any:
     return mirrored("scipy.spatial.transform._rigid_transform_xp")
 
 
-# --- hulls -----------------------------------------------------------------------------------------
+# --- hulls ---------------------------------------------------------------------------------------
 
 
 class _Qhull:
@@ -226,7 +229,7 @@ class _Qhull:
 
     def __init__(self, points: Any, *args: Any, **kwargs: Any) -> None:
         self.points = as_number(points)
-        self._plain = self.original(np.asarray(held(self.points)), *args, **kwargs)
+        self._plain = self.original(read_values(self.points), *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_plain":  # asked for by copy and pickle
@@ -254,7 +257,7 @@ class ConvexHull(_Qhull):
     def volume(self) -> Number:
         """The sum of the volumes of cones from a point within to all facets."""
         corners, _ = self._corners()
-        within = np.mean(np.asarray(held(self.points))[self._plain.vertices], axis=0)
+        within = np.mean(read_values(self.points)[self._plain.vertices], axis=0)
         volumes = absolute(np.linalg.det(corners - within))
         return sum_(volumes) / math.factorial(corners.shape[-1])
 

@@ -1,9 +1,9 @@
 """What `scipy.signal` has compiled: recursive filters, correlations and resampling by filters.
 
 A recursive filter solves a ⋆ y = b ⋆ x + z, where ⋆ is the convolution, a[0] is 1, and z is the
-state that it begins with, followed by zeros; what is left behind the last element is the state that
-it ends with. So its adjoint is the same filter run backwards, and its derivatives by coefficients
-are sums of products along the axis. All else is made of that and of correlations.
+state that it begins with, followed by zeros; what is left behind the last element is the state
+that it ends with. So its adjoint is the same filter run backwards, and its derivatives by
+coefficients are sums of products along the axis. All else is made of that and of correlations.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def _zeros(like: Number, n: int) -> Any:
     return np.zeros((*binding.shape(like)[:-1], n))
 
 
-# --- recursive filters -----------------------------------------------------------------------------
+# --- recursive filters ---------------------------------------------------------------------------
 
 
 @primitive
 def filtered(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
-    """The filter b / a of equally many coefficients along the last axis, and the state after it."""
+    """The filter b / a of as many coefficients along the last axis, and the state after it."""
     if len(b) == 1:
         return b[0] * x, state.copy()
     y, after = _sigtools._linear_filter(b, a, x, x.ndim - 1, state)
@@ -146,7 +146,7 @@ def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
 KERNELS["scipy.signal._sosfilt"] = {"_sosfilt": _sosfilt_}
 
 
-# --- correlations ----------------------------------------------------------------------------------
+# --- correlations --------------------------------------------------------------------------------
 
 
 @primitive
@@ -184,7 +184,7 @@ correlated.defjvp(
 
 
 @kernels("scipy.signal._sigtools")
-def _correlateND(x: Any, w: Any, out: Any, mode: int) -> Any:
+def _correlateND(x: Any, w: Any, out: Any, mode: int) -> Any:  # noqa: N802
     """`scipy.signal.correlate` of arguments that it has checked: zeros follow x already."""
     if not (carries(x) or carries(w)):
         return _sigtools._correlateND(np.asarray(x), np.asarray(w), binding.strip(out), mode)
@@ -208,7 +208,7 @@ def _is_complex(*operands: Any) -> bool:
 
 @kernels("scipy.signal._sigtools")
 def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) -> Any:
-    """`scipy.signal.convolve2d` and `correlate2d`: beyond the edges it is filled, turned or wrapped."""
+    """`scipy.signal.convolve2d` and `correlate2d`, filled, turned or wrapped beyond the edges."""
     if not (carries(x) or carries(w) or carries(fill)):
         return _sigtools._convolve2d(x, w, flip, mode, boundary, fill)
     x, w = as_number(x), as_number(w)
@@ -227,7 +227,7 @@ def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) 
     return full
 
 
-# --- resampling ------------------------------------------------------------------------------------
+# --- resampling ----------------------------------------------------------------------------------
 
 
 @kernels("scipy.signal._upfirdn_apply")

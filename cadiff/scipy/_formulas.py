@@ -126,7 +126,9 @@ class Tabulated(primitive):
         super().__init__(function)
         self.loop = ufunc
         self._parameters, self._widths, self._formula = names, widths, formula
-        rules: dict[str, Any] = {each: functools.partial(self._by_differences, each) for each in widths}
+        rules: dict[str, Any] = {
+            each: functools.partial(self._by_differences, each) for each in widths
+        }
         for each, text in partials.items():
             rules[each] = formula(f"ans, {parameters}", text)
         self.defpartials(*(rules.get(each) or otherwise(each) for each in names))

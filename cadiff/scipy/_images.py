@@ -76,7 +76,8 @@ class Window(NamedTuple):
         numbers = np.arange(n).reshape(shape)
         if self.mode in CONSTANTS:
             return np.pad(numbers, self.widths, constant_values=n)
-        return np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
+        found: Places = np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
+        return found
 
     def folded(self, g: Number, shape: tuple[int, ...]) -> Number:
         """The adjoint of `extended`."""
@@ -89,7 +90,7 @@ def _written(output: Any, result: Number) -> None:
     output[...] = result
 
 
-# --- filters with weights --------------------------------------------------------------------------
+# --- filters with weights ------------------------------------------------------------------------
 
 
 @primitive
@@ -197,7 +198,7 @@ def uniform_filter1d(
     _written(output, averaged(x, window=window, axis=axis))
 
 
-# --- filters by rank -------------------------------------------------------------------------------
+# --- filters by rank -----------------------------------------------------------------------------
 
 
 @primitive
@@ -304,7 +305,7 @@ def _medfilt2d(image: Any, size: Any) -> Any:
     return ranked(image, window=window, footprint=footprint, rank=footprint.size // 2)
 
 
-# --- splines ---------------------------------------------------------------------------------------
+# --- splines -------------------------------------------------------------------------------------
 
 SHORT = 32  # elements, over which recursions of splines do not depend on where they began
 
@@ -327,9 +328,9 @@ def _coefficients_pull(ans: Any, x: Number, order: int, axis: int, mode: int) ->
             return moveaxis(moveaxis(g, axis, -1) @ matrix, -1, axis)
         if mode in (NEAREST, REFLECT, GRID_WRAP):
             return coefficients(g, order=order, axis=axis, mode=mode)
-        halves = np.ones(n)
-        halves[[0, -1]] = 0.5
-        halves = halves.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
+        ends = np.ones(n)
+        ends[[0, -1]] = 0.5
+        halves = ends.reshape((-1,) + (1,) * (binding.ndim(x) - 1 - axis))
         return halves * coefficients(g / halves, order=order, axis=axis, mode=mode)
 
     return pull
@@ -377,7 +378,7 @@ class Between(NamedTuple):
         return self._replace(orders=orders, cval=0.0)
 
 
-def b_spline(n: int, x: Real, order: int) -> Real:
+def b_spline(n: int, x: Real, order: int) -> Any:
     """A derivative of the central B-spline of degree n (Unser, Aldroubi and Eden 1993)."""
     if order > n:
         return np.zeros_like(x)
@@ -550,7 +551,7 @@ def _grid(output: Any) -> Real:
 def geometric_transform(
     c: Any, mapping: Any, points: Any, matrix: Any, offset: Any, output: Any, *how: Any
 ) -> None:
-    *how, args, named = how
+    *plan, args, named = how
     if mapping is not None:
         args, named = args or (), named or {}
         numbers = [mapping(index, *args, **named) for index in np.ndindex(np.shape(output))]
@@ -563,14 +564,14 @@ def geometric_transform(
         call = ("geometric_transform", None, None, matrix, offset)
         call = () if carries(matrix) or carries(offset) else call
         matrix, offset = as_number(matrix), as_number(offset)
-        columns = (-1,) + (1,) * np.ndim(output)
-        points = np.tensordot(matrix, _grid(output), 1) + reshape(offset, columns)
-    _moved(c, points, output, tuple(how), call)
+        upright = (-1,) + (1,) * np.ndim(output)
+        points = np.tensordot(matrix, _grid(output), 1) + reshape(offset, upright)
+    _moved(c, points, output, tuple(plan), call)
 
 
 @kernels("scipy.ndimage._nd_image")
 def zoom_shift(c: Any, zoom: Any, shift: Any, output: Any, *how: Any) -> None:
-    *how, by_cells = how
+    *plan, by_cells = how
     call = () if carries(zoom) or carries(shift) else ("zoom_shift", zoom, shift, bool(by_cells))
     columns = (-1,) + (1,) * binding.ndim(c)
     points: Any = _grid(output)
@@ -582,10 +583,10 @@ def zoom_shift(c: Any, zoom: Any, shift: Any, output: Any, *how: Any) -> None:
         points = points * reshape(as_number(zoom), columns)
     if by_cells:
         points = points - 0.5
-    _moved(c, points, output, tuple(how), call)
+    _moved(c, points, output, tuple(plan), call)
 
 
-# --- spectra ---------------------------------------------------------------------------------------
+# --- spectra -------------------------------------------------------------------------------------
 
 
 @kernels("scipy.ndimage._nd_image")

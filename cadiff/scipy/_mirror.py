@@ -3,9 +3,9 @@
 Most of SciPy is Python around a few compiled kernels. A module of it is run here a second time,
 from the code that is installed, with imports that lead elsewhere: `numpy` is `cadiff.numpy`,
 `scipy.special` is `cadiff.scipy.special`, other modules in Python are their mirrors, and what is
-compiled is as SciPy has it, but for the functions in KERNELS, which have derivatives. So a function
-follows SciPy, whichever version is installed, to the last bit of its values and in the words of
-its errors; and nothing of it is run before a number with a derivative asks for it.
+compiled is as SciPy has it, but for the functions in KERNELS, which have derivatives. So a
+function follows SciPy, whichever version is installed, to the last bit of its values and in the
+words of its errors; and nothing of it is run before a number with a derivative asks for it.
 
 This module knows no function of SciPy's. Those that differentiate one register it by `kernels`;
 `REPLACED` and `KERNELS` are all that a mirror has of ours.
@@ -99,6 +99,12 @@ def kernels(module: str, names: str = "") -> Callable[[Any], Any]:
     return decorate
 
 
+def read_values(x: Any) -> Any:
+    """The values of numbers; where a replay would not read them again, there will be none."""
+    binding.note_reading(x)
+    return np.asarray(binding.plain_values(x))
+
+
 def linear_in_parts(f: Function, *operands: Any) -> Any:
     """A function that is linear in all operands together, of real or complex ones."""
     if not any(map(np.iscomplexobj, operands)):
@@ -150,8 +156,8 @@ def _mirror_of(module: ModuleType) -> ModuleType:
     except BaseException:
         del _made[name]
         raise
-    for name, kernel in KERNELS.get(name, {}).items():
-        owner, _, member = name.rpartition(".")
+    for place, kernel in KERNELS.get(name, {}).items():
+        owner, _, member = place.rpartition(".")
         setattr(getattr(mirror, owner) if owner else mirror, member, kernel)
     return mirror
 

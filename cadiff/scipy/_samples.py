@@ -1,4 +1,4 @@
-"""What `scipy.stats` and `scipy.cluster` have compiled: densities of kernels, medians, nearest codes.
+"""What `scipy.stats` and `scipy.cluster` have compiled: densities of kernels, nearest codes.
 
 All of it is arithmetic on arrays that are broadcast against each other, once it is known by plain
 values which elements belong together.
@@ -19,12 +19,11 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import held
 from ..operations.table import exp, log, sqrt, square
-from ._mirror import kernels
-from .special import kve, logsumexp
+from ._mirror import kernels, read_values
+from .special import kve, logsumexp  # type: ignore[attr-defined]
 
-# --- densities of kernels --------------------------------------------------------------------------
+# --- densities of kernels ------------------------------------------------------------------------
 
 
 class ByType:
@@ -78,7 +77,7 @@ kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
 )
 
 
-# --- densities of distributions --------------------------------------------------------------------
+# --- densities of distributions ------------------------------------------------------------------
 
 
 @kernels("scipy.stats._stats")
@@ -103,7 +102,7 @@ def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
     return exp(genhyperbolic_logpdf(x, p, a, b))
 
 
-# --- slopes ----------------------------------------------------------------------------------------
+# --- slopes --------------------------------------------------------------------------------------
 
 
 @kernels("scipy.stats._stats_mstats_common", "siegelslopes_pythran")
@@ -114,7 +113,7 @@ def siegelslopes(y: Any, x: Any, method: str) -> Any:
     y, x = as_number(y), as_number(x)
     slopes = []
     for k in range(len(x)):
-        others = np.flatnonzero(held(x) != held(x)[k])
+        others = np.flatnonzero(read_values(x) != read_values(x)[k])
         slopes.append(np.median((y[others] - y[k]) / (x[others] - x[k])))
     slope = np.median(stack(slopes))
     if method == "separate":
@@ -122,13 +121,13 @@ def siegelslopes(y: Any, x: Any, method: str) -> Any:
     return slope, np.median(y - slope * x)
 
 
-# --- codes -----------------------------------------------------------------------------------------
+# --- codes ---------------------------------------------------------------------------------------
 
 
 @kernels("scipy.cluster._vq")
 def vq(obs: Any, book: Any) -> tuple[Any, Any]:
     """The nearest code of each observation, and its distance."""
-    plain = [np.ascontiguousarray(held(as_number(x)), float) for x in (obs, book)]
+    plain = [np.ascontiguousarray(read_values(as_number(x)), float) for x in (obs, book)]
     codes, distances = _vq.vq(*plain)
     if not (carries(obs) or carries(book)):
         return codes, distances

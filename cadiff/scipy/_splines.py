@@ -1,7 +1,7 @@
 """What `scipy.interpolate` has compiled: piecewise polynomials, B-splines and their collocation.
 
-All of it is arithmetic on coefficients that stand at places, once it is known between which knots a
-point lies. That is asked of plain values; the arithmetic is SciPy's, in its order, over numbers
+All of it is arithmetic on coefficients that stand at places, once it is known between which knots
+a point lies. That is asked of plain values; the arithmetic is SciPy's, in its order, over numbers
 with derivatives, so that points, coefficients and knots have derivatives of any order.
 """
 
@@ -30,29 +30,31 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import held
+from ..operations.guards import LESS, held, places
 from ..operations.primitives import primitive
 from ..operations.table import where
-from ._mirror import kernels
+from ._mirror import kernels, mirrored, read_values
 
 Places = NDArray[np.intp]
 
 
 def _plain(x: Any) -> NDArray[Any]:
     """The values of numbers, by which places are found."""
-    return np.asarray(held(x))
+    return np.asarray(binding.plain_values(x))
 
 
 def _column(x: Number) -> Number:
     return x[..., None]
 
 
-# --- piecewise polynomials -------------------------------------------------------------------------
+# --- piecewise polynomials -----------------------------------------------------------------------
 
 
 def _intervals(knots: Any, points: Any) -> Places:
     """In which interval each point lies, the first or the last one where it lies in none."""
     t, x = _plain(knots), _plain(points)
+    if binding.depends((knots, points)):
+        places(knots, points, "right")
     if t[0] > t[-1]:  # they descend
         found = len(t) - 1 - np.searchsorted(t[::-1], x, side="left")
     else:
@@ -64,8 +66,11 @@ def _beyond(knots: Any, points: Any, extrapolate: bool) -> NDArray[np.bool_]:
     """Where there is no value: at nan, and outside unless polynomials go on there."""
     t, x = _plain(knots), _plain(points)
     low, high = min(t[0], t[-1]), max(t[0], t[-1])
+    if binding.depends((knots, points)) and not extrapolate:
+        binding.compare(points, low, LESS)
+        binding.compare(high, points, LESS)
     inside = (x >= low) & (x <= high)
-    return np.isnan(x) if extrapolate else ~inside
+    return np.isnan(x) if extrapolate else ~np.asarray(inside)
 
 
 def polynomials(c: Number, s: Number, order: int) -> Number:
@@ -165,14 +170,14 @@ def integrate(c: Any, t: Any, a: Any, b: Any, extrapolate: bool, out: Any) -> No
         ends = (b if k == last else t[k + 1], a if k == first else t[k])
         upper, lower = (polynomials(c[:, k], as_number(x - t[k]), -1) for x in ends)
         total = total + (upper - lower)
-    beyond = _beyond(t, np.array([held(a), held(b)]), extrapolate).any()
+    beyond = _beyond(t, stack([as_number(a), as_number(b)]), extrapolate).any()
     out[...] = total * math.nan if beyond else total
 
 
 @kernels("scipy.interpolate._ppoly")
 def real_roots(c: Any, t: Any, y: Any, discontinuity: bool, extrapolate: bool) -> Any:
     """Where piecewise polynomials have a value; a root is what Newton's method does not change."""
-    plain = (_plain(c), _plain(t), float(_plain(y)), discontinuity, extrapolate)
+    plain = (read_values(c), read_values(t), float(read_values(y)), discontinuity, extrapolate)
     found = _ppoly.real_roots(*plain)
     if not (carries((c, t)) or carries(y)):
         return found
@@ -188,16 +193,18 @@ def _moving_roots(c: Number, t: Number, y: Number, roots: Any) -> Number:
         s = root - t[at]
         slope = polynomials(c[:, at], s, 1)
         root = root - (polynomials(c[:, at], s, 0) - y) / slope
-    jumps = np.abs(_plain(root) - roots) > 1e-6 * (1.0 + np.abs(roots))
+    jumps = np.abs(read_values(root) - roots) > 1e-6 * (1.0 + np.abs(roots))
     return where(jumps, np.asarray(roots), root)  # at a discontinuity nothing moves
 
 
-# --- B-splines -------------------------------------------------------------------------------------
+# --- B-splines -----------------------------------------------------------------------------------
 
 
 def _spans(t: Any, k: int, x: Any) -> Places:
     """Between which knots each point lies, among those between which splines are complete."""
     knots, points = _plain(t), _plain(x)
+    if binding.depends((t, x)):
+        places(t, x, "right")
     n = len(knots) - k - 1
     return np.clip(np.searchsorted(knots, points, side="right") - 1, k, n - 1)
 
@@ -297,7 +304,7 @@ def _solves_banded(
     return matrix, None, solve_banded((lower, upper), matrix[lower:], right), 0
 
 
-# --- FITPACK ---------------------------------------------------------------------------------------
+# --- FITPACK -------------------------------------------------------------------------------------
 
 EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
 
@@ -338,7 +345,8 @@ class _Fitpack:
         c = as_number(c)[:n]
         low, high = _inner(t, k)
         ends = [
-            as_number(x if low <= held(x) <= high else np.clip(held(x), low, high)) for x in (a, b)
+            as_number(x if low <= read_values(x) <= high else np.clip(read_values(x), low, high))
+            for x in (a, b)
         ]
         # The antiderivative has the sums of the integrals of the splines for coefficients.
         sums = np.cumsum(c * (t[k + 1 :] - t[: -k - 1]) / (k + 1.0))
@@ -369,13 +377,11 @@ def splrep(
             "splrep of numbers with derivatives makes splines through all points: give it s=0, "
             "or take make_smoothing_spline"
         )
-    from .interpolate import make_interp_spline
-
-    spline = make_interp_spline(x, y, k)
+    spline = mirrored("scipy.interpolate._bsplines").make_interp_spline(x, y, k)
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
 
 
-# --- grids -----------------------------------------------------------------------------------------
+# --- grids ---------------------------------------------------------------------------------------
 
 
 @kernels("scipy.interpolate._rgi")
@@ -412,12 +418,10 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
 @kernels("scipy.interpolate._rbfinterp")
 def _get_backend(_: Any) -> Any:
     """The one in Python, which is for all arrays."""
-    from ._mirror import mirrored
-
     return mirrored("scipy.interpolate._rbfinterp_xp")
 
 
-# --- samples ---------------------------------------------------------------------------------------
+# --- samples -------------------------------------------------------------------------------------
 
 
 @primitive
@@ -470,7 +474,7 @@ def _evaluate_barycentric(self: Any, x: Any) -> Any:
         return np.zeros((x.size, self.r), dtype=self.dtype)
     nodes, values = as_number(self.xi), as_number(self.yi)
     gaps = x[:, None] - nodes
-    is_node = np.asarray(held(gaps)) == 0.0
+    is_node = read_values(gaps) == 0.0
     terms = self.wi / where(is_node, 1.0, gaps)
     found = (terms @ values) / sum_(terms, axis=-1)[:, None]
     hits = np.flatnonzero(is_node.any(axis=1))
@@ -488,7 +492,7 @@ def _evaluate_barycentric(self: Any, x: Any) -> Any:
     return where(hit, at_nodes[place], found)
 
 
-# --- triangles -------------------------------------------------------------------------------------
+# --- triangles -----------------------------------------------------------------------------------
 
 
 @kernels("scipy.interpolate._interpnd")
@@ -503,7 +507,8 @@ class LinearNDInterpolator:
     ) -> None:
         self.is_complex = np.iscomplexobj(values)
         self.fill_value = fill_value
-        self._offset, self._scale = 0.0, 1.0
+        self._offset: Any = 0.0
+        self._scale: Any = 1.0
         if isinstance(points, scipy.spatial.Delaunay) or hasattr(points, "simplices"):
             if rescale:
                 raise ValueError(
@@ -512,7 +517,7 @@ class LinearNDInterpolator:
             self.tri, self.points = points, as_number(points.points)
         else:
             self.points = as_number(_as_points(points))
-            plain = _plain(self.points)
+            plain = read_values(self.points)
             if rescale:
                 self._offset = np.mean(plain, axis=0)
                 scale = np.ptp(plain, axis=0)
@@ -524,7 +529,7 @@ class LinearNDInterpolator:
         x = as_number(_as_points(args[0] if len(args) == 1 else args))
         shape = binding.shape(x)[:-1]
         x = reshape(x, (-1, binding.shape(x)[-1]))
-        found = self.tri.find_simplex((_plain(x) - self._offset) / self._scale)
+        found = self.tri.find_simplex((read_values(x) - self._offset) / self._scale)
         corners = self.tri.simplices[found]
         last = self.points[corners[:, -1]]
         edges = self.points[corners[:, :-1]] - last[:, None, :]

@@ -19,7 +19,7 @@ def scipys_ufunc(name: str) -> np.ufunc:
     if name.startswith("_"):
         return getattr(sp._ufuncs, name)
     found = getattr(sp, name)
-    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
+    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")  # type: ignore[no-any-return]
 
 
 def has_ufunc(name: str) -> bool:

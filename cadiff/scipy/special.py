@@ -909,7 +909,9 @@ for _name, _parameters, _row in rows_of(TABLE):
     elif has_ufunc(_name):
         globals()[_name] = _ufunc(_name, _parameters, _row)
 for _name, _results in SEVERAL.items():
-    globals()[_name] = _several(_name, [globals()[f"_{_name}_{each}"] for each in _results.split()])
+    globals()[_name] = _several(
+        _name, [globals()[f"_{_name}_{each}"] for each in _results.split()]
+    )
 jn = UFUNCS[sp.jv]
 
 

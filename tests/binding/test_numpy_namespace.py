@@ -552,8 +552,8 @@ def test_the_list_of_functions_is_up_to_date() -> None:
 # --- attributes of ndarrays ----------------------------------------------------------------------
 
 ABSENT = [
-    "base", "byteswap", "ctypes", "data", "dump", "dumps", "flags", "getfield", "resize",
-    "setfield", "setflags", "strides", "to_device", "tobytes", "tofile", "view",
+    "byteswap", "ctypes", "data", "dump", "dumps", "getfield", "resize", "setfield", "strides",
+    "tobytes", "tofile",
 ]  # fmt: skip
 
 

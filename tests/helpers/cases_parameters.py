@@ -25,7 +25,9 @@ def f_below(m: Real, n: Real, x: Real) -> Real:
 
 
 def elliptic(name: str) -> Case:
-    return Case(lambda u, m: mp.ellipfun(name, u, m=m), points([-0.7, 0.3, 4.0], [0.1, 0.9]), (0, 1))
+    return Case(
+        lambda u, m: mp.ellipfun(name, u, m=m), points([-0.7, 0.3, 4.0], [0.1, 0.9]), (0, 1)
+    )
 
 
 def voigt(x: Real, sigma: Real, gamma: Real) -> Real:
@@ -175,7 +177,9 @@ CASES: dict[str, Case] = {
     "voigt_profile": Case(voigt, points([-0.4, 3.0, 200.0], [0.5], [0.1, 2.0]), (0, 1, 2)),
     "wright_bessel": Case(wright_bessel, points([0.3, 1.0], [1.5], [0.2, 3.0]), (0, 1, 2)),
     "log_wright_bessel": Case(
-        lambda *args: mp.log(wright_bessel(*args)), points([0.3, 1.0], [1.5], [0.2, 3.0]), (0, 1, 2)
+        lambda *args: mp.log(wright_bessel(*args)),
+        points([0.3, 1.0], [1.5], [0.2, 3.0]),
+        (0, 1, 2),
     ),
     "ellipkinc": Case(mp.ellipf, points([-0.7, 0.01, 1.2, 5.0], [-2.0, 0.0, 0.9]), (1,)),
     "ellipeinc": Case(mp.ellipe, points([-0.7, 0.01, 1.2, 5.0], [-2.0, 0.0, 0.9]), (1,)),

@@ -66,7 +66,7 @@ stats.pearsonr                  f(x, u)[0];  f(u, x)[1]
 stats.pointbiserialr            f(t > 5, x)[0]
 stats.linregress                f(t, x)[0];  f(t, x)[1];  f(x, u)[2];  f(t, x)[4]
 stats.theilslopes               f(x[:4], t[:4]**1.1)[0]
-stats.siegelslopes              f(x, t)[0]
+stats.siegelslopes              f(x[:4], t[:4]**1.1)[0]
 stats.ttest_1samp               f(x, 0.5)[0];  f(x, 0.5)[1]
 stats.ttest_ind                 f(x, u)[0];  f(x, u, equal_var=False)[1]
 stats.ttest_rel                 f(x, u)[0]
@@ -236,7 +236,7 @@ ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, 
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="grid-constant")
 ndimage.map_coordinates         f(u.reshape(3, 4), 2 * x[:6].reshape(2, 3), order=1, mode="constant", cval=2.0)
 ndimage.affine_transform        f(x.reshape(3, 4), [[0.8, 0.1], [0.0, 0.9]], 0.2);  f(u.reshape(3, 4), 0.7 * x[:2], x[2:4], mode="nearest")
-ndimage.affine_transform        f(u.reshape(3, 4), 0.5 * x[:4].reshape(2, 2), 0.2, mode="mirror") ~5
+ndimage.affine_transform        f(u.reshape(3, 4), 0.4 * x[:4].reshape(2, 2), 0.13, mode="mirror") ~5
 ndimage.geometric_transform     f(u.reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * x[0], p[1] * 0.8 + 0.05), mode="nearest")
 ndimage.rotate                  f(x.reshape(3, 4), 20.0, reshape=False);  f(u.reshape(3, 4), 20 * x[0], reshape=False, mode="nearest")
 ndimage.shift                   f(x, 0.3);  f(u, x[0], mode="mirror")
@@ -368,13 +368,9 @@ class Call(NamedTuple):
         module = scipy
         for part in path:
             module = getattr(module, part)
-        names = {"m": scipy, "np": numpy, "t": PLACES, "u": OTHERS}
-        code = compile(self.text, str(self), "eval")
-
-        def call(x: Any) -> Any:
-            return eval(code, {**names, "f": getattr(module, name), "x": x})
-
-        return call
+        f = getattr(module, name)
+        names = {"m": scipy, "np": numpy, "t": PLACES, "u": OTHERS, "f": f}
+        return eval(f"lambda x: {self.text}", names)
 
 
 PLACES = numpy.arange(12.0)

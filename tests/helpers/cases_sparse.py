@@ -116,7 +116,9 @@ def constructors() -> Iterator[Case]:
         entries(),
     )
     yield case(
-        "dia_array", lambda sp, x: sp.dia_array((x, [0, -1]), shape=SHAPE).toarray(), arrays((2, 4))
+        "dia_array",
+        lambda sp, x: sp.dia_array((x, [0, -1]), shape=SHAPE).toarray(),
+        arrays((2, 4)),
     )
     yield case(
         "diags_array",
@@ -161,7 +163,9 @@ def constructors() -> Iterator[Case]:
         0,
         1,
     )
-    yield case("kron eye", lambda sp, v: sp.kron(sp.eye_array(2), made(sp, v)).toarray(), entries())
+    yield case(
+        "kron eye", lambda sp, v: sp.kron(sp.eye_array(2), made(sp, v)).toarray(), entries()
+    )
     yield case("kronsum", lambda sp, v: sp.kronsum(WIDE, made(sp, v)).toarray(), entries())
     yield case("find", lambda sp, v: sp.find(made(sp, v))[2], entries())
 
@@ -212,7 +216,13 @@ def operations() -> Iterator[Case]:
     }
     for kind in ("csr_array", "csc_array", "coo_array", "csr_matrix", "bsr_array", "dia_array"):
         for name, call in calls.items():
-            if kind == "coo_array" and name in ("slice", "columns", "rows", "element", "no element"):
+            if kind == "coo_array" and name in (
+                "slice",
+                "columns",
+                "rows",
+                "element",
+                "no element",
+            ):
                 continue
             if kind in ("bsr_array", "dia_array") and name in (
                 "slice", "columns", "rows", "element", "no element", "data", "sqrt", "power",
@@ -318,7 +328,9 @@ def solvers() -> Iterator[Case]:
     for name in ITERATIONS:
         yield case(
             name,
-            lambda sp, v, b, name=name: getattr(sp.linalg, name)(symmetric(sp, v), b, rtol=1e-14)[0],
+            lambda sp, v, b, name=name: getattr(sp.linalg, name)(symmetric(sp, v), b, rtol=1e-14)[
+                0
+            ],
             entries((4,)),
             0,
             1,
@@ -334,7 +346,9 @@ def solvers() -> Iterator[Case]:
     yield case(
         "cg of an operator",
         lambda sp, b: sp.linalg.cg(
-            scipy.sparse.linalg.aslinearoperator(symmetric(scipy.sparse, np.ones(8))), b, rtol=1e-14
+            scipy.sparse.linalg.aslinearoperator(symmetric(scipy.sparse, np.ones(8))),
+            b,
+            rtol=1e-14,
         )[0],
         arrays((4,)),
     )

@@ -1,7 +1,7 @@
 """Functions of SciPy's, by their import line: values to the last bit, derivatives by differences.
 
-The differences are of SciPy's own functions, of the sixth order; the modes agree with each other to
-rounding.
+The differences are of SciPy's own functions, of the sixth order; the modes agree with each other
+to rounding.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ for _module in MODULES:
 # Values that are sums in another order than SciPy's compiled loops.
 ROUNDED: set[str] = set()
 
-STEP = 0.01
+STEP = 0.004
 WEIGHTS = ((3, 1.0 / 60.0), (2, -9.0 / 60.0), (1, 45.0 / 60.0))
 
 

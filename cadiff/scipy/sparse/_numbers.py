@@ -149,7 +149,9 @@ class SparseNumbers:
         keys = np.unique(places.row.astype(np.int64) * self.shape[1] + places.col)
         if len(keys) == len(places.row):
             return self
-        ones = scipy.sparse.coo_array((np.ones(len(places.row)), (places.row, places.col)), self.shape)
+        ones = scipy.sparse.coo_array(
+            (np.ones(len(places.row)), (places.row, places.col)), self.shape
+        )
         like = type(found)(ones.tocsr())
         return SparseNumbers(
             *summed(like, places.row, places.col, taken(self.values, places.data))
@@ -404,7 +406,9 @@ def as_dense(x: Any) -> Any:
     return x.toarray() if is_sparse(x) else x
 
 
-def in_both(function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers) -> SparseNumbers:
+def in_both(
+    function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers
+) -> SparseNumbers:
     """A product of entries, each of one of a and one of b, that SciPy puts where it puts it."""
     first = function(a.numbers, _ones(b.numbers).astype(int))
     second = function(_ones(a.numbers).astype(int), b.numbers)

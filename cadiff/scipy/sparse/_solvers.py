@@ -159,7 +159,9 @@ class _Further(Iterative):
         if adjoint and self.name not in HERMITIAN:
             matrix = _adjoint_of(matrix)
             names = {"M": "M", "M1": "M2", "M2": "M1"}  # the last is the first of the adjoint
-            options = {names.get(k, k): _adjoint_of(x) if k in names else x for k, x in options.items()}
+            options = {
+                names.get(k, k): _adjoint_of(x) if k in names else x for k, x in options.items()
+            }
         columns = [self.run(matrix, column, options) for column in np.reshape(b, (len(b), -1)).T]
         if any(info for _, info in columns):
             warnings.warn(
@@ -182,7 +184,9 @@ def _adjoint_of(operator: Any) -> Any:
 
 
 @functools.partial(on_matrices, real=(False, True))
-def solved(data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False) -> Any:
+def solved(
+    data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Any:
     """The solution of A @ x = b, or of H(A) @ x = b, and what the solver says of it."""
     return solver(structure, data, b, adjoint)
 
@@ -204,7 +208,13 @@ def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint:
 
 
 def _push_data(
-    g: Any, ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+    g: Any,
+    ans: Any,
+    data: Any,
+    b: Any,
+    structure: Structure,
+    solver: Solver,
+    adjoint: bool = False,
 ) -> Any:
     by, g = structure, solver.read(structure, g)
     if adjoint:
@@ -213,7 +223,13 @@ def _push_data(
 
 
 def _push_b(
-    g: Any, ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+    g: Any,
+    ans: Any,
+    data: Any,
+    b: Any,
+    structure: Structure,
+    solver: Solver,
+    adjoint: bool = False,
 ) -> Any:
     x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
     return x, 0.0
@@ -222,8 +238,8 @@ def _push_b(
 solved.called = "spsolve"
 solved.defvjp(
     lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
-    lambda ans, data, b, structure, solver, adjoint=False: lambda g: _cotangent(
-        g, data, structure, solver, adjoint
+    lambda ans, data, b, structure, solver, adjoint=False: (
+        lambda g: _cotangent(g, data, structure, solver, adjoint)
     ),
     unread=(1,),
 )
@@ -298,9 +314,7 @@ def _acted_push(g: Any, ans: Any, data: Any, b: Any, structure: Structure) -> An
 
 acted.called = "expm_multiply"
 acted.defvjp(_acted_pull, _acted_pull_b)
-acted.defjvp(
-    _acted_push, lambda g, ans, data, b, structure: acted(data, g, structure=structure)
-)
+acted.defjvp(_acted_push, lambda g, ans, data, b, structure: acted(data, g, structure=structure))
 acted.of_real.defpattern(
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "i->jk",
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "ik->jk",

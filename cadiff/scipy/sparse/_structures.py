@@ -129,7 +129,9 @@ def _adjoint_product(data: Any, x: Any, structure: Structure) -> Any:
 def _pattern_by_data(ans: Any, data: Any, x: Any, structure: Structure) -> Any:
     places, rows, _ = structure.coordinates
     shape = structure.shape[0], structure.size
-    return _widened(scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, places)), shape), x, 0)
+    return _widened(
+        scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, places)), shape), x, 0
+    )
 
 
 def _pattern_by_x(ans: Any, data: Any, x: Any, structure: Structure) -> Any:
@@ -141,7 +143,9 @@ def _widened(pattern: Any, x: Any, by_columns: int) -> Any:
     if x.ndim == 1:
         return pattern
     n = x.shape[1]
-    return scipy.sparse.kron(pattern, np.eye(n, dtype=bool) if by_columns else np.ones((n, 1), bool))
+    return scipy.sparse.kron(
+        pattern, np.eye(n, dtype=bool) if by_columns else np.ones((n, 1), bool)
+    )
 
 
 product.called = "@"
@@ -194,9 +198,7 @@ def numbers_at(numbered: Any, rows: Places, columns: Places) -> Places:
     return np.where(keys[near] == wanted, found.data[near], 0).astype(np.intp)
 
 
-def summed(
-    like: Any, rows: Places, columns: Places, values: Any
-) -> tuple[Any, Any]:
+def summed(like: Any, rows: Places, columns: Places, values: Any) -> tuple[Any, Any]:
     """A matrix of numbers, of the structure of another, and the sums of what stands at each."""
     numbered = Structure(like).numbered
     places = numbers_at(numbered, rows, columns) - 1

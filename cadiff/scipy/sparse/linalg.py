@@ -242,7 +242,18 @@ def expm_multiply(A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any
 
 
 # Options of eigsh and svds that say what is found, and not of which matrix.
-CHOICES = {"which", "v0", "ncv", "maxiter", "tol", "rng", "random_state", "sigma", "mode", "solver"}
+CHOICES = {
+    "which",
+    "v0",
+    "ncv",
+    "maxiter",
+    "tol",
+    "rng",
+    "random_state",
+    "sigma",
+    "mode",
+    "solver",
+}
 
 
 def _chosen(name: str, A: Any, k: int, options: dict[str, Any]) -> tuple[Any, Structure, Options]:
@@ -259,13 +270,17 @@ def _chosen(name: str, A: Any, k: int, options: dict[str, Any]) -> tuple[Any, St
 
 
 @implements_all(scipy.sparse.linalg.eigsh)
-def eigsh(A: Any, k: int = 6, M: Any = None, return_eigenvectors: bool = True, **options: Any) -> Any:
+def eigsh(
+    A: Any, k: int = 6, M: Any = None, return_eigenvectors: bool = True, **options: Any
+) -> Any:
     """Some eigenvalues of a symmetric or Hermitian matrix, and eigenvectors as columns.
 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
-    data, structure, how = _chosen("eigsh", A, k, {"M": M, **options} if M is not None else options)
+    data, structure, how = _chosen(
+        "eigsh", A, k, {"M": M, **options} if M is not None else options
+    )
     w, v = eigh(data, structure=structure, options=how)
     return (w, v) if return_eigenvectors else w
 

@@ -571,13 +571,11 @@ PyGetSetDef cad_common_attributes[] = {
     /* pandas leaves operators to what comes before its own DataFrame, which has 4000. */
     {"__pandas_priority__", get_int, NULL, "Operators with pandas' tables are ours.",
      (void *)5000},
-    OF_VALUES("base", "base"),
     OF_VALUES("byteswap", "byteswap()"),
     OF_VALUES("ctypes", "ctypes"),
     OF_VALUES("data", "data"),
     OF_VALUES("dump", "dump(file)"),
     OF_VALUES("dumps", "dumps()"),
-    OF_VALUES("flags", "flags"),
     OF_VALUES("getfield", "getfield(dtype)"),
     OF_VALUES("strides", "strides"),
     OF_VALUES("tobytes", "tobytes()"),
@@ -587,10 +585,6 @@ PyGetSetDef cad_common_attributes[] = {
     ABSENT("newbyteorder", "they are float64 of this machine"),
     ABSENT("resize", "take cadiff.numpy.resize(x, shape), or x.reshape(shape)"),
     ABSENT("setfield", "write x[index] = number"),
-    ABSENT("setflags", "take x.copy() to assign to, cadiff.stop_gradient(x) for a constant"),
-    ABSENT("to_device", "they are on the CPU"),
-    ABSENT("view", "x[...] is another view of the same numbers, cadiff.value(x).view(dtype) one "
-                   "of their values"),
     {NULL, NULL, NULL, NULL, NULL},
 };
 
