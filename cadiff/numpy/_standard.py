@@ -73,6 +73,15 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
         raise ValueError("numbers with derivatives are aligned, and are no copies of others")
 
 
+def strides(self: Any) -> tuple[int, ...]:
+    """How far apart elements are in bytes, where they stand in order."""
+    if not Flags(self).c_contiguous:
+        raise AttributeError(
+            "numbers with derivatives have strides where they stand in order: x.copy() does"
+        )
+    return np.empty(self.shape, self.dtype).strides
+
+
 def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     """The same numbers, as `numpy.ndarray.view` gives them in their own dtype.
 
@@ -106,6 +115,7 @@ MEMBERS = {
     "__array_namespace__": array_namespace,
     "flags": property(Flags),
     "setflags": setflags,
+    "strides": property(strides),
     "to_device": to_device,
     "view": view,
     "base": property(lambda self: None),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.spatial
+from scipy.spatial import _hausdorff
 from scipy.spatial import distance as _distance
 
 from ..binding import carries
@@ -206,6 +207,16 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     numbers = np.arange(1.0, x.size + 1.0).reshape(x.shape)
     places = _distance.squareform(numbers, force, False).astype(int)
     return concatenate([np.zeros(1), x.reshape(-1)])[places]
+
+
+@kernels("scipy.spatial._hausdorff")
+def directed_hausdorff(u: Any, v: Any, rng: Any) -> tuple[Any, int, int]:
+    """The distance of the two points that have it, and which these are."""
+    found = _hausdorff.directed_hausdorff(read_values(u), read_values(v), rng)
+    if not (carries(u) or carries(v)):
+        return found
+    _, i, j = found
+    return euclidean(as_number(u)[i], as_number(v)[j]), i, j
 
 
 @kernels("scipy.spatial.transform._rotation")

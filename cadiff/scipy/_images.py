@@ -305,6 +305,38 @@ def _medfilt2d(image: Any, size: Any) -> Any:
     return ranked(image, window=window, footprint=footprint, rank=footprint.size // 2)
 
 
+# --- filters of one's own ------------------------------------------------------------------------
+
+
+@kernels("scipy.ndimage._nd_image")
+def generic_filter(
+    x: Any, function: Any, footprint: Any, output: Any, mode: int, cval: float, origins: Any,
+    args: Any = (), named: Any = None,
+) -> None:  # fmt: skip
+    """A function of the elements that a window covers, wherever it lies."""
+    x, footprint = as_number(x), np.asarray(footprint, bool)
+    window = Window(footprint.shape, tuple(map(int, origins)), mode, float(cval))
+    extended = window.extended(x)
+    for place in np.ndindex(x.shape):
+        there = tuple(slice(k, k + n) for k, n in zip(place, footprint.shape, strict=True))
+        output[place] = function(extended[there][footprint], *args, **(named or {}))
+
+
+@kernels("scipy.ndimage._nd_image")
+def generic_filter1d(
+    x: Any, function: Any, size: int, axis: int, output: Any, mode: int, cval: float,
+    origin: int, args: Any = (), named: Any = None,
+) -> None:  # fmt: skip
+    """A function that writes lines of results, of extended lines along an axis."""
+    x = as_number(x)
+    shape = tuple(int(size) if k == axis else 1 for k in range(x.ndim))
+    origins = tuple(int(origin) if k == axis else 0 for k in range(x.ndim))
+    window = Window(shape, origins, mode, float(cval))
+    lines, results = moveaxis(window.extended(x), axis, -1), np.moveaxis(output, axis, -1)
+    for place in np.ndindex(lines.shape[:-1]):
+        function(lines[place], results[place], *args, **(named or {}))
+
+
 # --- splines -------------------------------------------------------------------------------------
 
 SHORT = 32  # elements, over which recursions of splines do not depend on where they began

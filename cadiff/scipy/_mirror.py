@@ -75,7 +75,8 @@ KERNELS_OF: dict[str, str] = {
 
 # Modules in Python that are run again, by how their names begin; others are as they are.
 MIRRORED = (
-    *("scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra."),
+    *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
+    "scipy._lib.array_api_extra.",
     *("scipy.cluster.", "scipy.differentiate.", "scipy.integrate.", "scipy.interpolate."),
     *("scipy.linalg._special_matrices", "scipy.ndimage.", "scipy.optimize.", "scipy.signal."),
     *("scipy.spatial.", "scipy.stats."),
@@ -133,9 +134,7 @@ def _mirror_of(module: ModuleType) -> ModuleType:
     name = module.__name__
     if name.partition(".")[0] != "scipy":
         return module
-    for package, own in KERNELS_OF.items():
-        if f"{name}.".startswith(f"{package}."):
-            importlib.import_module(f"{__package__}.{own}")
+    _load_kernels(name)
     if not _is_python(name):
         return _Facade(module)
     mirror = ModuleType(_name_of(name))
@@ -152,7 +151,8 @@ def _mirror_of(module: ModuleType) -> ModuleType:
     )
     sys.modules[mirror.__name__] = mirror
     try:
-        exec(module.__spec__.loader.get_code(name), vars(mirror))  # type: ignore[union-attr]
+        with binding.OutsideDifferentiation():  # what it makes is to outlive these
+            exec(module.__spec__.loader.get_code(name), vars(mirror))  # type: ignore[union-attr]
     except BaseException:
         del _made[name]
         raise
@@ -160,6 +160,13 @@ def _mirror_of(module: ModuleType) -> ModuleType:
         owner, _, member = place.rpartition(".")
         setattr(getattr(mirror, owner) if owner else mirror, member, kernel)
     return mirror
+
+
+def _load_kernels(name: str) -> None:
+    """Have the kernels registered that a module of SciPy's has."""
+    for package, own in KERNELS_OF.items():
+        if f"{name}.".startswith(f"{package}."):
+            importlib.import_module(f"{__package__}.{own}")
 
 
 @functools.cache
@@ -242,8 +249,8 @@ def mirror_of(thing: Any) -> Any:
     """What stands in mirrors for something of SciPy's."""
     if isinstance(thing, ModuleType):
         return mirrored(thing.__name__)
-    if not hasattr(thing, "__module__") or not hasattr(thing, "__name__"):
-        return thing
+    if not isinstance(thing, (FunctionType, type)):
+        return _kernel_of(thing)
     for each in _unwrapped(thing):
         kernels = KERNELS.get(str(each.__module__), {})
         if each.__name__ in kernels:
@@ -252,6 +259,15 @@ def mirror_of(thing: Any) -> Any:
             found = getattr(mirrored(each.__module__), each.__name__, None)
             if found is not None:
                 return found
+    return thing
+
+
+def _kernel_of(thing: Any) -> Any:
+    """What stands for a compiled function; the thing itself if nothing does."""
+    name = getattr(thing, "__name__", None)
+    for module, kernels in KERNELS.items() if callable(thing) else ():
+        if name in kernels and vars(sys.modules.get(module, sys)).get(name) is thing:
+            return kernels[name]
     return thing
 
 
@@ -314,9 +330,9 @@ class Namespace:
             return importlib.import_module(within) if importlib.util.find_spec(within) else found
         if isinstance(found, type):
             return found if issubclass(found, BaseException) else _class_of(found, self.module)
-        return (
-            offered(found, f"{self.module}.{name}") if isinstance(found, FunctionType) else found
-        )
+        _load_kernels(self.module)
+        is_function = isinstance(found, FunctionType) or mirror_of(found) is not found
+        return offered(found, f"{self.module}.{name}") if is_function else found
 
 
 def _class_of(found: type, module: str) -> Any:

@@ -28,7 +28,7 @@ from scipy.linalg import get_lapack_funcs as lapack_functions
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import concatenate, reshape, stack
+from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
 from ..operations.primitives import primitive
@@ -358,8 +358,94 @@ class _Fitpack:
         )
         return (last - first)[0, 0], None
 
+    # --- of one variable, as `UnivariateSpline` keeps it
 
-kernels("scipy.interpolate._fitpack_impl", "dfitpack")(_Fitpack())
+    def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
+        if not (carries((x, y)) or carries(w)):
+            return _fitpack_impl.dfitpack.fpcurf0(x, y, k, w=w, xb=xb, xe=xe, s=s)
+        knots, c, _ = splrep(x, y, w, xb, xe, k, s=s)
+        return x, y, w, xb, xe, k, 0.0, len(knots), knots, c, 0.0, None, None, -1
+
+    def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any) -> Any:
+        if not (carries((x, y, t)) or carries(w)):
+            return _fitpack_impl.dfitpack.fpcurfm1(x, y, k, t, w=w, xb=xb, xe=xe)
+        weights = np.ones(len(_plain(x))) if w is None else w
+        c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
+        c = concatenate([c, np.zeros(k + 1)])
+        return x, y, w, xb, xe, k, 0.0, len(_plain(t)), t, c, 0.0, None, None, None, 0
+
+    # --- of two variables
+
+    def regrid_smth(
+        self, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
+        s: float, maxit: int = 20,
+    ) -> Any:  # fmt: skip
+        if not carries((x, y, z)):
+            of_plain = _fitpack_impl.dfitpack.regrid_smth
+            return of_plain(x, y, z, xb, xe, yb, ye, kx, ky, s, maxit)
+        if s:
+            raise binding.MissingRuleError(
+                "splines of two variables have derivatives where they go through all points: s=0"
+            )
+        fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
+        rows = fit(x, reshape(as_number(z), (len(_plain(x)), len(_plain(y)))), kx)
+        columns = fit(y, np.transpose(rows.c), ky)
+        c = reshape(np.transpose(columns.c), -1)
+        return len(rows.t), rows.t, len(columns.t), columns.t, c, 0.0, -1
+
+    def bispev(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.parder(tx, ty, c, kx, ky, 0, 0, x, y)
+
+    def bispeu(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
+
+    def parder(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
+    ) -> Any:
+        """On the grid of all x and y."""
+        if not carries((tx, ty, c, x, y)):
+            plain = (tx, ty, c, kx, ky)
+            if dx or dy:
+                return _fitpack_impl.dfitpack.parder(*plain, dx, dy, x, y)
+            return _fitpack_impl.dfitpack.bispev(*plain, x, y)
+        matrix = _in_shape(tx, ty, c, kx, ky)
+        inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
+        found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
+        return np.transpose(found), 0
+
+    def pardeu(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
+    ) -> Any:
+        """At pairs of x and y."""
+        if not carries((tx, ty, c, x, y)):
+            plain = (tx, ty, c, kx, ky)
+            if dx or dy:
+                return _fitpack_impl.dfitpack.pardeu(*plain, dx, dy, x, y)
+            return _fitpack_impl.dfitpack.bispeu(*plain, x, y)
+        terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
+        y = _within(ty, ky, y)
+        at = _spans(ty, ky, y)
+        rows = np.arange(len(at))
+        values = basis(as_number(ty), ky, y, at, dy)
+        return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
+
+
+def _in_shape(tx: Any, ty: Any, c: Any, kx: int, ky: int) -> Number:
+    """Coefficients of two variables as a matrix."""
+    shape = (len(_plain(tx)) - kx - 1, len(_plain(ty)) - ky - 1)
+    return reshape(as_number(c)[: shape[0] * shape[1]], shape)
+
+
+def _within(t: Any, k: int, x: Any) -> Number:
+    """Points between the ends, where those of two variables are moved to."""
+    x = as_number(x)
+    low, high = _inner(t, k)
+    return where((x < low) | (x > high), np.clip(_plain(x), low, high), x)
+
+
+FITPACK = _Fitpack()
+for _module in ("_fitpack_impl", "_fitpack2"):
+    kernels(f"scipy.interpolate.{_module}", "dfitpack")(FITPACK)
 
 
 @kernels("scipy.interpolate._fitpack_impl")
@@ -419,6 +505,73 @@ def evaluate_linear_2d(values: Any, indices: Any, distances: Any, grid: Any, out
 def _get_backend(_: Any) -> Any:
     """The one in Python, which is for all arrays."""
     return mirrored("scipy.interpolate._rbfinterp_xp")
+
+
+@kernels("scipy.interpolate._ndbspline")
+def make_ndbspl(points: Any, values: Any, k: Any = 3, *, solver: Any = None, **_: Any) -> Any:
+    """Splines of several variables through a grid: along one axis after the other."""
+    fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
+    degrees = k if np.ndim(k) else (k,) * len(points)
+    c, knots = values, []
+    for axis, (x, degree) in enumerate(zip(points, degrees, strict=True)):
+        spline = fit(x, c, int(degree), axis=axis)
+        knots.append(spline.t)
+        c = moveaxis(spline.c, 0, axis)
+    return mirrored("scipy.interpolate._ndbspline").NdBSpline(tuple(knots), c, degrees)
+
+
+@kernels("scipy.interpolate._dierckx")
+def evaluate_ndbspline(
+    x: Any, t: Any, lengths: Any, k: Any, orders: Any, extrapolate: bool, c: Any, n_trailing: int,
+    strides: Any, indices: Any,
+) -> Any:  # fmt: skip
+    """Splines of several variables at points, (points, variables)."""
+    given = x, t, lengths, k, orders, extrapolate, c, n_trailing, strides, indices
+    if not carries((x, t, c)):
+        return _dierckx.evaluate_ndbspline(*given)
+    x, t, c = as_number(x), as_number(t), as_number(c)
+    n_points, n_axes = binding.shape(x)
+    shape = [int(n) - int(d) - 1 for n, d in zip(lengths, k, strict=True)]
+    c = reshape(c, (*shape, n_trailing))
+    found: list[tuple[Any, Number]] = [((), 1.0)]
+    beyond = np.zeros(n_points, bool)
+    for axis in range(n_axes):
+        knots, degree = t[axis, : int(lengths[axis])], int(k[axis])
+        at = _spans(knots, degree, x[:, axis])
+        beyond |= _beyond(_inner(knots, degree), x[:, axis], extrapolate)
+        values = basis(knots, degree, x[:, axis], at, int(orders[axis]))
+        found = [
+            ((*places, at + n - degree), weight * value)
+            for places, weight in found
+            for n, value in enumerate(values)
+        ]
+    total = sum(c[index] * _column(weight) for index, weight in found)
+    return _without(total, beyond)
+
+
+@kernels("scipy.interpolate._ppoly")
+def evaluate_nd(
+    c: Any, t: Any, degrees: Any, x: Any, orders: Any, extrapolate: bool, out: Any
+) -> None:
+    """Piecewise polynomials of several variables, c of the shape (powers, cells, n)."""
+    if not carries((c, *t, x)):
+        _write_plain(_ppoly.evaluate_nd, out, c, t, degrees, x, orders, extrapolate)
+        return
+    c, x = as_number(c), as_number(x)
+    cell = np.zeros(binding.shape(x)[0], np.intp)
+    beyond = np.zeros(len(cell), bool)
+    distances = []
+    for axis, knots in enumerate(t):
+        at = _intervals(knots, x[:, axis])
+        cell = cell * (len(_plain(knots)) - 1) + at
+        beyond |= _beyond(knots, x[:, axis], extrapolate)
+        distances.append(x[:, axis] - as_number(knots)[at])
+    n = binding.shape(c)[2]
+    terms = reshape(c[:, cell], (*map(int, degrees), len(cell), n))
+    for s, order in zip(distances, orders, strict=True):  # the first axis is summed each time
+        terms = polynomials(terms, _column(s), int(order))
+        terms = np.broadcast_to(terms, (*binding.shape(terms)[:-2], len(cell), n))
+    out[...] = _without(terms, beyond)
 
 
 # --- samples -------------------------------------------------------------------------------------

@@ -12,19 +12,16 @@ from .. import binding
 
 
 def scipys_ufunc(name: str) -> np.ufunc:
-    """SciPy's ufunc of a name, also where a function in Python stands before it.
-
-    With an underscore in front it is one of those that SciPy keeps to itself.
-    """
-    if name.startswith("_"):
-        return getattr(sp._ufuncs, name)
-    found = getattr(sp, name)
-    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")  # type: ignore[no-any-return]
+    """SciPy's ufunc of a name, also where a function in Python stands before it."""
+    places = (vars(sp), vars(sp._ufuncs))
+    names = (name, f"_{name}")
+    found = (place[each] for each in names for place in places if each in place)
+    return next(each for each in found if isinstance(each, np.ufunc))
 
 
 def has_ufunc(name: str) -> bool:
-    """Whether this version of SciPy has the ufunc."""
-    return hasattr(sp._ufuncs if name.startswith("_") else sp, name)
+    """Whether this version of SciPy has the ufunc, for itself or for others."""
+    return hasattr(sp, name) or hasattr(sp._ufuncs, name)
 
 
 _ALL_LENT = tuple(map(scipys_ufunc, binding.lent_names()))

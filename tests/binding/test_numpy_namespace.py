@@ -552,7 +552,7 @@ def test_the_list_of_functions_is_up_to_date() -> None:
 # --- attributes of ndarrays ----------------------------------------------------------------------
 
 ABSENT = [
-    "byteswap", "ctypes", "data", "dump", "dumps", "getfield", "resize", "setfield", "strides",
+    "byteswap", "ctypes", "data", "dump", "dumps", "getfield", "resize", "setfield",
     "tobytes", "tofile",
 ]  # fmt: skip
 

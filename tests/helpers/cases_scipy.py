@@ -88,6 +88,14 @@ stats.mvsdist                   f(x)[0].mean()
 stats.gaussian_kde              f(x)(u);  f(u)(x);  f(u, 0.3).logpdf(x)
 stats.gaussian_kde              f(u).integrate_box_1d(x[0], x[1]);  f(u).integrate_gaussian(x[0], x[1])
 
+stats.anderson                  f(x, "norm", method="interpolate").statistic
+stats.cramervonmises            f(x / 3, "uniform").statistic
+stats.binned_statistic_dd       f(t[:, None], x, bins=3)[0]
+stats.binned_statistic_2d       f(t, t, x, "sum", bins=2)[0]
+stats.probplot                  f(x)[1]
+stats.wasserstein_distance_nd   f(x[:3], u[:3] + 0.05)
+stats.Mixture                   f([m.stats.Normal(mu=x[0], sigma=x[1]), m.stats.Normal()], weights=[0.3, 0.7]).pdf(np.array([0.5, 1.2]))
+
 # --- distributions of several variables ----------------------------------------------------------
 stats.multivariate_normal       f.logpdf(x[:2], x[2:4], np.diag(x[4:6]));  f.pdf(x[:2], None, 2.0)
 stats.multivariate_t            f.logpdf(x[:2], x[2:4], np.diag(x[4:6]), x[6]);  f.pdf(x[:2], df=3)
@@ -99,10 +107,8 @@ stats.matrix_t                  f.logpdf(x[:4].reshape(2, 2), None, np.diag(x[4:
 stats.multinomial               f.logpmf(np.array([1, 2, 1]), 4, x[:3] / np.sum(x[:3]))
 stats.dirichlet_multinomial     f.logpmf(np.array([1, 2, 1]), x[:3], 4)
 stats.vonmises_fisher           f.logpdf(np.array([0.6, 0.8]), np.array([1.0, 0.0]), x[0])
-stats.normal_inverse_gamma      f.logpdf(x[0], x[1], x[2], x[3], x[4], x[5])
 stats.Normal                    f(mu=x[0], sigma=x[1]).logpdf(u);  f(mu=x[0], sigma=x[1]).cdf(x[2])
 stats.Logistic                  (x[0] * f() + x[1]).pdf(u)
-stats.Uniform                   f(a=x[2], b=x[4]).pdf(x[0])
 
 # --- filters -------------------------------------------------------------------------------------
 signal.lfilter                  f([1, 0.2], [1, 0.3], x);  f(x[:3], [1, 0.3], u);  f([1, 0.2], x[:3], u)
@@ -183,6 +189,39 @@ signal.zpk2sos                  f(0.3 * x[:2], 0.2 * x[2:4], x[5])
 signal.tf2ss                    f(x[:2], x[2:5])[0]
 signal.sos2tf                   f(np.stack([x[:6]]))[1]
 
+signal.ellip                    f(3, x[0], 30.0 * x[2], 0.2 * x[1])[1]
+signal.iirdesign                f(0.2 * x[0], 0.5, 1.0, 30.0)[1]
+signal.firwin2                  f(15, [0, 0.3, 0.6, 1], x[:4])
+signal.minimum_phase            f(np.array([0.1, 0.3, 1.0, 0.3, 0.1]) * x[0])
+signal.lp2bp                    f(x[:2], x[2:5], x[5], x[6])[1]
+signal.lp2bs                    f(x[:2], x[2:5], x[5], x[6])[1]
+signal.lp2lp_zpk                f(-x[:1], -x[1:3], x[3], x[4])[2]
+signal.lp2hp_zpk                f(-x[:1], -x[1:3], x[3], x[4])[1]
+signal.lp2bp_zpk                np.real(f(-x[:1], -x[1:3], x[3], x[4], x[5])[1])
+signal.lp2bs_zpk                np.real(f(-x[:1], -x[1:3], x[3], x[4], x[5])[1])
+signal.bilinear_zpk             f(-x[:1], -x[1:3], x[3], x[4])[1]
+signal.tf2zpk                   np.real(f(x[:2], x[2:5])[1])
+signal.tf2sos                   f(x[:2], x[2:4])
+signal.sos2zpk                  np.real(f(np.stack([np.concatenate([x[:3], np.ones(1), 0.1 * x[3:5]])]))[1])
+signal.ss2tf                    f(np.diag(-x[:2]), x[2:4, None], x[None, 4:6], x[6:7, None])[1]
+signal.zpk2ss                   f(-x[:1], -x[1:3], x[3])[0]
+signal.residue                  np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0])
+signal.normalize                f(x[:2], x[2:5])[0]
+signal.kaiser_beta              f(30 * x[0])
+signal.kaiser_atten             f(15, 0.1 * x[0])
+signal.freqs_zpk                np.abs(f(-x[:1], -x[1:3], x[3], np.array([0.3, 0.9]))[1])
+signal.get_window               f(("kaiser", x[0]), 5)
+signal.gammatone                f(0.2 * x[0], "fir", numtaps=5)[0]
+signal.lsim                     f((np.diag(-x[:2]), x[2:4, None], x[None, 4:6], np.zeros((1, 1))), u, t)[1]
+signal.cont2discrete            f((np.diag(-x[:2]), x[2:4, None], x[None, 4:6], np.zeros((1, 1))), 0.1)[0]
+signal.dlsim                    f((0.2 * np.diag(x[:2]), x[2:4, None], x[None, 4:6], np.zeros((1, 1)), 1.0), u)[1]
+signal.CZT                      np.abs(f(12)(x))
+signal.ZoomFFT                  np.abs(f(12, [0.2, 0.5], 5)(x))
+signal.czt_points               np.real(f(5, np.exp(1j * x[0])))
+signal.cspline1d_eval           f(x, np.array([0.3, 4.4]))
+signal.qspline1d_eval           f(x, np.array([0.3, 4.4]))
+signal.closest_STFT_dual_window  f(x, 3)[0]
+
 # --- windows and waves ---------------------------------------------------------------------------
 signal.windows.kaiser           f(5, x[0])
 signal.windows.gaussian         f(5, x[0])
@@ -191,6 +230,11 @@ signal.windows.exponential      f(5, None, x[0])
 signal.windows.tukey            f(7, 0.5 * x[0])
 signal.windows.general_cosine   f(5, x[:3])
 signal.windows.general_hamming  f(5, x[0])
+signal.windows.hamming          f(5) * x[0]
+signal.windows.kaiser_bessel_derived  f(6, x[0])
+signal.windows.chebwin          f(5, 50 * x[0])
+signal.windows.taylor           f(5, 4, 30 * x[0])
+signal.windows.get_window       f(("gaussian", x[0]), 5)
 signal.chirp                    f(x, 1.0, 2.0, 3.0);  f(u, x[0], 2.0, x[1], method="quadratic")
 signal.gausspulse               f(x, 1.5)
 signal.sawtooth                 f(x, 0.7)
@@ -244,6 +288,14 @@ ndimage.zoom                    f(x, 2);  f(x.reshape(3, 4), 1.7, mode="nearest"
 ndimage.fourier_gaussian        np.real(f(np.fft.fft(x), 0.7))
 ndimage.fourier_uniform         np.real(f(np.fft.fft(x), 2.0))
 ndimage.fourier_shift           np.real(f(np.fft.fft(x), 0.7))
+ndimage.sum_labels              f(x, np.arange(12) % 3, [0, 1])
+ndimage.fourier_ellipsoid       np.real(f(np.fft.fft(x), 2.0))
+ndimage.generic_gradient_magnitude  f(x.reshape(3, 4), m.ndimage.sobel)
+ndimage.generic_laplace         f(x.reshape(3, 4), lambda a, axis, output, mode, cval: m.ndimage.correlate1d(a, [1, -2, 1.0], axis, output, mode, cval))
+ndimage.generic_filter          f(x.reshape(3, 4), lambda v: np.sum(v**2), 2)
+ndimage.generic_filter1d        f(x, lambda a, b: b.__setitem__(slice(None), a[:-2] * a[2:]), 3)
+ndimage.vectorized_filter       f(x.reshape(3, 4), np.mean, size=2)
+ndimage.labeled_comprehension   f(x, np.arange(12) % 3, [0, 1], np.mean, float, 0.0)
 ndimage.sum                     f(x, np.arange(12) % 3, [0, 1, 2]);  f(x)
 ndimage.mean                    f(x, np.arange(12) % 3, [0, 1, 2])
 ndimage.variance                f(x, np.arange(12) % 3, [0, 1])
@@ -287,11 +339,30 @@ interpolate.BarycentricInterpolator  f(t[:6], x[:6])([0.3, 4.4]);  f(t[:6], u[:6
 interpolate.barycentric_interpolate  f(t[:6], x[:6], [0.3, 4.4])
 interpolate.KroghInterpolator   f(t[:6], x[:6])([0.3, 4.4]);  f(t[:6], u[:6]).derivative(x)
 interpolate.krogh_interpolate   f(t[:6], x[:6], [0.3, 4.4])
+interpolate.FloaterHormannInterpolator  f(t, x)([0.3, 4.4]);  f(t, u)(x + 0.05)
+interpolate.NdPPoly             f(x[:8].reshape(2, 2, 2, 1), (np.arange(3.0), np.arange(2.0)))([[0.3, 0.4], [1.2, 0.7]])
+interpolate.NdBSpline           f((np.arange(8.0), np.arange(8.0)), np.outer(x[:4], u[:4]), 3)([[3.3, 3.4]])
+interpolate.InterpolatedUnivariateSpline  f(t, x)([0.3, 4.4])
+interpolate.UnivariateSpline    f(t, x, s=0)([0.3, 4.4]);  f(t, u)(4 * x + 0.3)
+interpolate.LSQUnivariateSpline  f(t, x, [5.5])([0.3, 4.4])
+interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5]))(0.3, 0.4);  f(t[:4], t[:5], np.outer(u[:4], u[:5])).ev(x[0], x[1])
+interpolate.Rbf                 f(t[:5], x[:5])(0.3)
+interpolate.splder              m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
+interpolate.splantider          m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
+interpolate.spalde              f(4.4, m.interpolate.splrep(t, x))
+interpolate.sproot              f(m.interpolate.splrep(t, x - 1.2))
+interpolate.insert              f(4.4, m.interpolate.splrep(t, x))[1]
+interpolate.make_splrep         f(t, x, s=0)([0.3, 4.4])
+interpolate.make_splprep        f([x, u], s=0)[0]([0.3])
+interpolate.pade                f(x[:4], 1)[0](0.3)
 interpolate.approximate_taylor_polynomial  f(lambda s: np.exp(x[0] * s), 0.0, 2, 0.1)(0.3) ~5
 interpolate.lagrange            f(t[:4], x[:4])(0.3)
 interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1]]);  f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], "nearest")
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
 interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
+
+# --- derivatives by differences ------------------------------------------------------------------
+differentiate.derivative        f(lambda s: np.exp(-s * x[0]), 0.3).df ~5
 
 # --- integrals of samples ------------------------------------------------------------------------
 integrate.trapezoid             f(x);  f(x, dx=0.1);  f(u, np.cumsum(x))
@@ -299,6 +370,10 @@ integrate.cumulative_trapezoid  f(x, dx=0.1);  f(u, np.cumsum(x), initial=0)
 integrate.simpson               f(x);  f(x[:11]);  f(u, np.cumsum(x))
 integrate.cumulative_simpson    f(x);  f(u, x=np.cumsum(x))
 integrate.romb                  f(x[:9], dx=0.3)
+integrate.newton_cotes          f(3)[0] * x[0]
+integrate.cubature              f(lambda s: np.exp(-s[:, 0] * x[0]), [0.0], [1.0]).estimate
+integrate.tanhsinh              f(lambda s: np.exp(-s * x[0]), 0.0, x[1]).integral
+integrate.nsum                  f(lambda k: np.exp(-k * x[0]), 1, np.inf).sum
 integrate.fixed_quad            f(lambda s: np.exp(-s * x[2]) * s, x[0], 3 * x[1])[0]
 
 # --- distances and rotations ---------------------------------------------------------------------
@@ -323,6 +398,10 @@ spatial.distance.jensenshannon  f(x, u**2)
 spatial.distance.seuclidean     f(x, u, u**2 + 0.1)
 spatial.distance.mahalanobis    f(x[:2], u[:2], np.diag(x[2:4]))
 spatial.distance_matrix         f(x.reshape(6, 2), u.reshape(6, 2))
+spatial.minkowski_distance_p    f(x, u, 3)
+spatial.distance.directed_hausdorff  f(x.reshape(6, 2), u.reshape(6, 2))[0]
+spatial.SphericalVoronoi        f(np.eye(3)[[0, 1, 2, 0, 1, 2]] * np.array([1, 1, 1, -1, -1, -1])[:, None]).calculate_areas() * x[0]
+spatial.transform.RigidTransform  f.from_translation(x[:3]).as_matrix();  f.from_exp_coords(x[:6]).apply(u[:3])
 spatial.minkowski_distance      f(x, u, 3)
 spatial.procrustes              f(x.reshape(6, 2), u.reshape(6, 2))[2]
 spatial.geometric_slerp         f(x[:2] / np.linalg.norm(x[:2]), np.array([1.0, 0.0]), np.array([0.3, 0.6]))
@@ -338,6 +417,7 @@ spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from
 # --- clusters ------------------------------------------------------------------------------------
 cluster.vq.whiten               f(x.reshape(6, 2))
 cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
+cluster.vq.kmeans2              f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]), minit="matrix")[0]
 cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
 """
 

@@ -13,11 +13,9 @@ import scipy.sparse.linalg
 import cadiff
 import cadiff.scipy.sparse
 import cadiff.scipy.sparse.linalg
-from cadiff import MissingRuleError
-from cadiff.scipy.sparse import SparseNumbers
 
 from ..helpers import derivatives
-from ..helpers.cases_sparse import CASES, COLUMNS, ROWS, WIDE, made
+from ..helpers.cases_sparse import CASES
 from ..helpers.derivatives import Case, as_tuple, named
 
 sparse, linalg = cadiff.scipy.sparse, cadiff.scipy.sparse.linalg

@@ -115,7 +115,6 @@ spmatrix = scipy.sparse.spmatrix
 
 def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
     """Have SciPy's function move numbers about: those of its first argument, a list of matrices."""
-
     takes_dtype = "dtype" in inspect.signature(original).parameters
 
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:

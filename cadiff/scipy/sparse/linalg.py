@@ -42,9 +42,26 @@ from ._solvers import (
 from ._structures import Structure, total
 
 __all__ = [
-    "bicg", "bicgstab", "cg", "cgs", "eigsh", "expm_multiply", "factorized", "gcrotmk", "gmres",
-    "inv", "lgmres", "minres", "norm", "qmr", "splu", "spilu", "spsolve", "spsolve_triangular",
-    "svds", "tfqmr",
+    "bicg",
+    "bicgstab",
+    "cg",
+    "cgs",
+    "eigsh",
+    "expm_multiply",
+    "factorized",
+    "gcrotmk",
+    "gmres",
+    "inv",
+    "lgmres",
+    "minres",
+    "norm",
+    "qmr",
+    "spilu",
+    "splu",
+    "spsolve",
+    "spsolve_triangular",
+    "svds",
+    "tfqmr",
 ]  # fmt: skip
 
 INSTEAD_OF_OPERATOR = (

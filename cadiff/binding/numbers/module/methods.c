@@ -577,7 +577,6 @@ PyGetSetDef cad_common_attributes[] = {
     OF_VALUES("dump", "dump(file)"),
     OF_VALUES("dumps", "dumps()"),
     OF_VALUES("getfield", "getfield(dtype)"),
-    OF_VALUES("strides", "strides"),
     OF_VALUES("tobytes", "tobytes()"),
     OF_VALUES("tofile", "tofile(file)"),
     OF_VALUES("tostring", "tobytes()"),
