@@ -38,7 +38,12 @@ _COEFFICIENTS[0] *= 0.5
 
 
 def differentiated(
-    f: Callable[..., Any], order: int, x: Array, width: Array, low: float, others: Sequence[Array]
+    f: Callable[..., Any],
+    order: int,
+    x: Array,
+    width: Array,
+    ends: tuple[float, float],
+    others: Sequence[Array],
 ) -> Array:
     """The derivative of f(x, *others) by x, elementwise.
 
@@ -50,16 +55,18 @@ def differentiated(
         Of the derivative, at least 1.
     x, width, others : ndarray, shape (m,)
         Points, half the length of the intervals to begin with, and further arguments.
-    low : float
-        Where the domain of f begins: an interval that would go beyond begins there.
+    ends : (float, float)
+        Those of the domain of f: an interval that would go beyond begins or ends there.
     """
+    low, high = ends
+    width = np.minimum(width, 0.5 * (high - low))
     best, least = np.full(x.shape, np.nan), np.full(x.shape, np.inf)
-    left = np.flatnonzero(np.isfinite(x) & (width > 0.0))
+    left = np.flatnonzero((x >= low) & (x <= high) & np.isfinite(x) & (width > 0.0))
     for halving in range(HALVINGS):
         if not left.size:
             break
         at, half = x[left], width[left] * 0.5**halving
-        centre = np.maximum(at, low + half)
+        centre = np.clip(at, low + half, high - half)
         values = f(centre + _NODES[:, None] * half, *(other[left] for other in others))
         c = _COEFFICIENTS @ values
         sizes = np.abs(c)
@@ -93,11 +100,11 @@ class Differences(primitive):
         Elementwise. By the other parameters it has partials of its own.
     widths : mapping
         For the position of a parameter, a function of the arguments that answers over what
-        distance the logarithm of the function changes by ½ or so; and where the domain begins.
+        distance the logarithm of the function changes by ½ or so; and where the domain begins and ends.
     """
 
     def __init__(
-        self, function: primitive, n: int, widths: Mapping[int, tuple[Callable[..., Any], float]]
+        self, function: primitive, n: int, widths: Mapping[int, tuple[Callable[..., Any], float, float]]
     ) -> None:
         self.differentiated, self.widths = function, widths
 
@@ -132,10 +139,15 @@ class Differences(primitive):
 
         if exactly:
             return slope(lambda x: along(x, *others), x)
-        width, low = self.widths[k]
+        width, *ends = self.widths[k]
         distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
         with np.errstate(all="ignore"):
             flat = differentiated(
-                along, orders[k], x.ravel(), distances.ravel(), low, [y.ravel() for y in others]
+                along,
+                orders[k],
+                x.ravel(),
+                distances.ravel(),
+                (ends[0], ends[1]),
+                [y.ravel() for y in others],
             )
         return flat.reshape(x.shape)[()]

@@ -104,7 +104,7 @@ class Tabulated(primitive):
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
     derivative is by differences over a width, if there is one for it ("width above low", where the
-    domain begins at low); else what `otherwise` makes of its name, or 0.
+    domain begins at low, and "width between low and high"); else what `otherwise` makes of its name, or 0.
     """
 
     def __init__(
@@ -131,17 +131,23 @@ class Tabulated(primitive):
         }
         for each, text in partials.items():
             rules[each] = formula(f"ans, {parameters}", text)
-        self.defpartials(*(rules.get(each) or otherwise(each) for each in names))
+        self._rules = [rules.get(each) or otherwise(each) for each in names]
+        self.defpartials(*self._rules)
 
     @cached_property
     def differences(self) -> Differences:
         """Its derivatives by the parameters with widths, and by all others."""
         parameters, widths = ", ".join(self._parameters), {}
         for each, text in self._widths.items():
-            width, _, low = text.partition(" above ")
+            width, *ends = re.split(" above | between | and ", text)
+            low, high = map(float, [*ends, "-inf", "inf"] if not ends else [*ends, "inf"][:2])
             k = self._parameters.index(each)
-            widths[k] = self._formula(parameters, width), float(low or "-inf")
+            widths[k] = self._formula(parameters, width), low, high
         return Differences(self, len(self._parameters), widths)
+
+    def slope(self, k: int, *args: Any) -> Any:
+        """The derivative by the argument of a position, by whatever rule."""
+        return self._rules[k](self(*args), *args)
 
     def by(self, parameter: str, *args: Any) -> Any:
         """The derivative by a parameter with a width."""

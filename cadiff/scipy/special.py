@@ -21,7 +21,7 @@ import numpy as np
 import scipy.special as sp
 
 from .. import binding, nn
-from ..binding import carries
+from ..binding import Complex, carries, make_complex
 from ..binding import strip as value
 from ..numpy._reductions import joined_axes
 from ..numpy._refusals import INSTEAD, relayed
@@ -34,9 +34,11 @@ from ..operations.arrays import (
     reshape,
 )
 from ..operations.arrays import sum as sum_
+from ..operations.complexes import ELEMENTWISE, implements_all, implements_complex
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
+from ..operations.pairs import on_pairs
 from ..operations.primitives import primitive
 
 # What is taken "as" itself is for others, too, as checkers of types have it.
@@ -57,7 +59,7 @@ from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
-from . import _families
+from . import _distribution_ufuncs, _families
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
@@ -119,14 +121,10 @@ class _Elementwise(Tabulated):
         super().__init__(name, parameters, function, partials, formula, refuse, ufunc, widths)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        numbers = tuple(map(gathered, args))
-        try:
-            return super().__call__(*numbers, **kwargs)
-        except TypeError:
-            found = binding.plain_constants((numbers, kwargs))
-            if found is None:
-                raise
-        return self.function(*found[0], **found[1])
+        args = tuple(map(gathered, args))
+        if any(isinstance(x, Complex) for x in args):
+            return analytic(self.function.__name__, args)
+        return super().__call__(*args, **kwargs)
 
 
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
@@ -140,6 +138,20 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
     function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials, ufunc)
     return function
+
+
+def _solution(name: str, parameters: str, equation: str) -> Function:
+    """The primitive of a ufunc whose value `ans` solves an equation F(arguments) = argument."""
+    function, _, arguments = equation.strip().rstrip(")").partition("(")
+    places, names = arguments.split(", "), parameters.split(", ")
+    by_ans = f"{function}.slope({places.index('ans')}, {arguments})"
+    partials = {
+        each: f"-{function}.slope({places.index(each)}, {arguments}) / {by_ans}"
+        if each in places
+        else f"reciprocal({by_ans})"
+        for each in names
+    }
+    return _ufunc(name, parameters, partials)
 
 
 # A row is a ufunc of SciPy's with its partials, formulas of the value, `ans`, and the arguments;
@@ -541,6 +553,16 @@ _kve_slope(ans, v, z) =
 jve(v, z)             z: 0.5 * (jve(v - 1, z) - jve(v + 1, z))
 yve(v, z)             z: 0.5 * (yve(v - 1, z) - yve(v + 1, z))
 
+_hankel1_re(v, z)     z: 0.5 * (_hankel1_re(v - 1, z) - _hankel1_re(v + 1, z))
+_hankel1_im(v, z)     z: 0.5 * (_hankel1_im(v - 1, z) - _hankel1_im(v + 1, z))
+_hankel2_re(v, z)     z: 0.5 * (_hankel2_re(v - 1, z) - _hankel2_re(v + 1, z))
+_hankel2_im(v, z)     z: 0.5 * (_hankel2_im(v - 1, z) - _hankel2_im(v + 1, z))
+# Scaled by exp(-iz) and exp(iz).
+_hankel1e_re(v, z)    z: 0.5 * (_hankel1e_re(v - 1, z) - _hankel1e_re(v + 1, z)) + _hankel1e_im(v, z)
+_hankel1e_im(v, z)    z: 0.5 * (_hankel1e_im(v - 1, z) - _hankel1e_im(v + 1, z)) - _hankel1e_re(v, z)
+_hankel2e_re(v, z)    z: 0.5 * (_hankel2e_re(v - 1, z) - _hankel2e_re(v + 1, z)) - _hankel2e_im(v, z)
+_hankel2e_im(v, z)    z: 0.5 * (_hankel2e_im(v - 1, z) - _hankel2e_im(v + 1, z)) + _hankel2e_re(v, z)
+
 # Solutions of Airy's equation w'' = z w, alone and with their exponentials.
 _airy_ai(z)           z: _airy_aip(z)
 _airy_aip(z)          z: z * _airy_ai(z)
@@ -664,6 +686,38 @@ zetac(x)
 voigt_profile(x, sigma, gamma)
 _fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
 _fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
+# The integrals of exp(±it²) from x on, and with exp(∓i(x² + π/4)) / √π.
+_modfresnelp_f_re(x)  x: -cos(square(x))
+_modfresnelp_f_im(x)  x: -sin(square(x))
+_modfresnelp_k_re(x)  x: 2.0 * x * _modfresnelp_k_im(x) - 1.0 / ROOT_2PI
+_modfresnelp_k_im(x)  x: -2.0 * x * _modfresnelp_k_re(x) + 1.0 / ROOT_2PI
+_modfresnelm_f_re(x)  x: -cos(square(x))
+_modfresnelm_f_im(x)  x: sin(square(x))
+_modfresnelm_k_re(x)  x: -2.0 * x * _modfresnelm_k_im(x) - 1.0 / ROOT_2PI
+_modfresnelm_k_im(x)  x: 2.0 * x * _modfresnelm_k_re(x) - 1.0 / ROOT_2PI
+_wofz_re(z)           z: -2.0 * z * ans
+_wofz_im(z)           z: 2.0 / ROOT_PI * (1.0 - 2.0 * z * dawsn(z) if abs(z) < 0.8 else dawsn.slope(0, z))
+_kelvin_be_re(x)      x: berp(x)
+_kelvin_be_im(x)      x: beip(x)
+_kelvin_ke_re(x)      x: kerp(x)
+_kelvin_ke_im(x)      x: keip(x)
+_kelvin_bep_re(x)     x: berp.slope(0, x)
+_kelvin_bep_im(x)     x: beip.slope(0, x)
+_kelvin_kep_re(x)     x: kerp.slope(0, x)
+_kelvin_kep_im(x)     x: keip.slope(0, x)
+
+# Spherical harmonics; the derivative by the polar angle has no cotangent in terms of the orders
+# beside (DLMF 14.10).
+_sph_harm_y_re(n, m, theta, phi)
+    theta: cos(m * phi) * _polar_slope(n, m, theta)
+    phi: -m * _sph_harm_y_im(n, m, theta, phi)
+_sph_harm_y_im(n, m, theta, phi)
+    theta: sin(m * phi) * _polar_slope(n, m, theta)
+    phi: m * _sph_harm_y_re(n, m, theta, phi)
+_polar_slope(n, m, theta) = 0.5 * (
+    np.sqrt((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
+    - np.sqrt((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
+
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
 _shichi_shi(x)        x: 0.5 * (exprel(x) + exprel(-x))
@@ -717,8 +771,23 @@ _boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0
 kolmogorov(y)         y: _kolmogp(y)
 _kolmogp(x)
 kolmogi(p)            p: reciprocal(_kolmogp(ans))
-ellipkinc(phi, m)     phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
-ellipeinc(phi, m)     phi: sqrt(1.0 - m * square(sin(phi)))
+# By m Carlson's R_D, whose sum with whole half-turns goes as the complete integrals do
+# (DLMF 19.25.5 and 19.25.9, after a step of integration by parts).
+ellipkinc(phi, m)
+    phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
+    m: _first_by_m(phi - math.pi * _half_turns(phi), m) + _whole_by_m(phi, _ellipk_slope, m)
+ellipeinc(phi, m)
+    phi: sqrt(1.0 - m * square(sin(phi)))
+    m: _second_by_m(phi - math.pi * _half_turns(phi), m) + _whole_by_m(phi, _ellipe_slope, m)
+_half_turns(phi) = np.rint(held(phi) / math.pi)
+_first_by_m(phi, m) = s * square(s) / 6.0 * elliprd(square(cos(phi)), 1.0, 1.0 - m * square(s))
+    where s = sin(phi)
+_second_by_m(phi, m) = s * square(s) / -6.0 * elliprd(square(cos(phi)), 1.0 - m * square(s), 1.0)
+    where s = sin(phi)
+_whole_by_m(phi, slope, m) =
+    0.0 if _half_turns(phi) == 0.0 else 2.0 * _half_turns(phi) * slope(m)
+_ellipk_slope(m) = ellipk.slope(0, m)
+_ellipe_slope(m) = ellipe.slope(0, m)
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
 """
 
@@ -784,8 +853,6 @@ wright_bessel(a, b, x)
 log_wright_bessel(a, b, x)
     a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
     b: 0.3 / (1.0 + np.log1p(x)) above 0
-ellipkinc(phi, m)     m: _elliptic_step(phi, m)
-ellipeinc(phi, m)     m: _elliptic_step(phi, m)
 elliprc(x, y)
     x: 0.15 * np.abs(x)
     y: 0.15 * np.abs(y)
@@ -802,11 +869,11 @@ elliprj(x, y, z, p)
     y: 0.15 * np.abs(y)
     z: 0.15 * np.abs(z)
     p: 0.15 * np.abs(p)
-_ellipj_sn(u, m)      m: _jacobi_step(u, m) above 0
-_ellipj_cn(u, m)      m: _jacobi_step(u, m) above 0
-_ellipj_dn(u, m)      m: _jacobi_step(u, m) above 0
-_ellipj_ph(u, m)      m: _jacobi_step(u, m) above 0
-_jacobi_step(u, m) = 0.2 * (1.0 - m) / (1.0 + 0.2 * np.abs(u))
+_ellipj_sn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_cn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_dn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_ph(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_jacobi_step(u, m) = 0.3 / (1.0 + 0.2 * np.abs(u))
 eval_jacobi(n, alpha, beta, x)
     alpha: 1.0
     beta: 1.0
@@ -828,15 +895,12 @@ _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
 _kolmogp(x)           x: 0.2 * x
 
 # Half the distance to the poles at 0, -1 ...
-_off_poles(c) = 0.15 * np.where(c > 0.0, np.minimum(c, 4.0), np.abs(c - np.rint(c)))
+_off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
 # Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
 _wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
 _bessel_step(v, z) =
     0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
     np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
-# The next branch point of the incomplete integrals is 1 / sin(φ)², or beyond a quarter period 1.
-_elliptic_step(phi, m) =
-    0.15 * (1.0 / np.where(np.abs(phi) < 0.5 * math.pi, np.sin(phi)**2 + TINY, 1.0) - m)
 
 # Logarithms in the tails, and the widths of the distributions between them.
 _gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
@@ -848,70 +912,91 @@ _f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
 """
 
 WIDTHS: dict[str, dict[str, str]] = {}
-for _name, _parameters, _row in rows_of(STEPS):
+for _name, _parameters, _row in rows_of(STEPS + _distribution_ufuncs.STEPS):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     else:
         WIDTHS[_name] = _row
 
-# SciPy's ufuncs of several results, and what is said of each of these above; some are complex, of
-# two real parts.
+# SciPy's ufuncs of several results or of complex ones, and how the table calls their parts.
 SEVERAL = {
     "airy": "ai aip bi bip",
     "airye": "ai aip bi bip",
     "ellipj": "sn cn dn ph",
     "fresnel": "s c",
+    "hankel1": "re+im",
+    "hankel1e": "re+im",
+    "hankel2": "re+im",
+    "hankel2e": "re+im",
     "itairy": "ai bi ai_left bi_left",
     "it2i0k0": "i k",
     "it2j0y0": "j y",
     "iti0k0": "i k",
     "itj0y0": "j y",
+    "kelvin": "be_re+be_im ke_re+ke_im bep_re+bep_im kep_re+kep_im",
     "mathieu_cem": "y yp",
     "mathieu_sem": "y yp",
+    "modfresnelm": "f_re+f_im k_re+k_im",
+    "modfresnelp": "f_re+f_im k_re+k_im",
     "pbdv": "d dp",
     "pbvv": "v vp",
     "pbwa": "w wp",
     "shichi": "shi chi",
     "sici": "si ci",
+    "sph_harm_y": "re+im",
+    "wofz": "re+im",
 }
 
 
-def _result_of(name: str, k: int) -> Function:
-    """One of the results of a ufunc."""
-    ufunc = getattr(sp, name)
-    return lambda *args: ufunc(*args)[k]
-
-
-def _several(name: str, results: list[Function]) -> Function:
-    """The function of several results."""
+def _result_of(name: str, k: int | None, part: str) -> Function:
+    """One of the results of a ufunc, or a part of it."""
     original = getattr(sp, name)
 
-    @implements(original)
+    def evaluate(*args: Any) -> Any:
+        found = original(*args) if k is None else original(*args)[k]
+        return getattr(found, part) if part else found
+
+    return evaluate
+
+
+def _several(name: str, groups: list[list[Function]]) -> Function:
+    """The function of several results, some of which may be complex."""
+    original = getattr(sp, name)
+
     def function(*args: Any) -> Any:
-        return tuple(result(*args) for result in results)
+        if groups[0][1:] and any(isinstance(x, Complex) for x in args):
+            return analytic(name, args)
+        found = [make_complex(*(part(*args) for part in g)) if g[1:] else g[0](*args) for g in groups]
+        return tuple(found) if len(found) > 1 else found[0]
 
-    function.__doc__ = f"As `scipy.special.{name}`; one number for each result."
-    UFUNCS[original] = function
-    return function
+    function.__doc__ = f"As `scipy.special.{name}`, for each of its results."
+    made = implements_all(original)(function)
+    if isinstance(original, np.ufunc):
+        UFUNCS[original] = made
+    return made
 
 
-_RESULTS = {
-    f"_{name}_{result}": (name, k)
-    for name, results in SEVERAL.items()
-    for k, result in enumerate(results.split())
-}
-for _name, _parameters, _row in rows_of(TABLE):
+_RESULTS: dict[str, tuple[str, int | None, str]] = {}
+for _name, _results in SEVERAL.items():
+    _groups = _results.split()
+    for _k, _group in enumerate(_groups):
+        for _part, _each in zip(("real", "imag"), _group.split("+"), strict=False):
+            _which = _k if _groups[1:] else None
+            _RESULTS[f"_{_name}_{_each}"] = _name, _which, _part if "+" in _group else ""
+for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     elif _name in _RESULTS:
-        _each = _result_of(*_RESULTS[_name])
-        globals()[_name] = _Elementwise(_name, _parameters, _each, _row)
+        _function = _result_of(*_RESULTS[_name])
+        globals()[_name] = _Elementwise(_name, _parameters, _function, _row)
     elif has_ufunc(_name):
         globals()[_name] = _ufunc(_name, _parameters, _row)
 for _name, _results in SEVERAL.items():
-    globals()[_name] = _several(
-        _name, [globals()[f"_{_name}_{each}"] for each in _results.split()]
-    )
+    _groups = [[globals()[f"_{_name}_{x}"] for x in g.split("+")] for g in _results.split()]
+    globals()[_name] = _several(_name, _groups)
+for _name, _parameters, _row in rows_of(_distribution_ufuncs.SOLUTIONS):
+    if has_ufunc(_name):
+        globals()[_name] = _solution(_name, _parameters, str(_row))
 jn = UFUNCS[sp.jv]
 
 
@@ -930,6 +1015,190 @@ _student_tail = _Elementwise(
     ),
     {"t": "-student_density(df, t)"},
 )
+
+_sph_legendre = _Elementwise(
+    "_sph_legendre",
+    "n, m, theta",
+    lambda n, m, theta: np.where(np.abs(m) > n, 0.0, sp.sph_legendre_p(n, m, theta)[0])[()],
+    {"theta": "_polar_slope(n, m, theta)"},
+)
+_skewnorm_sf = _Elementwise(
+    "_skewnorm_sf",
+    "x, loc, scale, a",
+    lambda x, loc, scale, a: sp._ufuncs._skewnorm_cdf(-x, -loc, scale, -a),
+    {
+        "x": "-_skewnorm_pdf(x, loc, scale, a)",
+        "loc": "_skewnorm_pdf(x, loc, scale, a)",
+        "scale": "(x - loc) / scale * _skewnorm_pdf(x, loc, scale, a)",
+        "a": "-_skewnorm_by_a(x, loc, scale, a)",
+    },
+)
+
+# --- complex arguments ---------------------------------------------------------------------------
+
+# Derivatives by a complex last argument; what stands before it is a plain number.
+ANALYTIC = """
+erf(z)                z: 2.0 / ROOT_PI * exp(-square(z))
+erfc(z)               z: -2.0 / ROOT_PI * exp(-square(z))
+erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
+erfcx(z)              z: 1j * _faddeeva_slope(ans, 1j * z)
+dawsn(z)              z: 1.0 - 2.0 * z * ans if abs(z) < 30.0 else
+    -0.5j * ROOT_PI * (_faddeeva_tail(z) + 2.0 * _upper(z) * exp(-square(z)))
+wofz(z)               z: _faddeeva_slope(ans, z)
+gamma(z)              z: ans * digamma(z)
+loggamma(z)           z: digamma(z)
+rgamma(z)             z: -ans * digamma(z)
+digamma(z)            z: _polygamma_of_complex(1, z)
+_polygamma_of_complex(n, z)  z: _polygamma_of_complex(n + 1, z)
+exp1(z)               z: -exp(-z) / z
+expi(z)               z: exp(z) / z
+spence(z)             z: log(z) / (1.0 - z)
+ndtr(z)               z: exp(-0.5 * square(z)) / ROOT_2PI
+_fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
+_fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
+_sici_si(z)           z: sin(z) / z
+_sici_ci(z)           z: cos(z) / z
+_shichi_shi(z)        z: sinh(z) / z
+_shichi_chi(z)        z: cosh(z) / z
+_airy_ai(z)           z: _airy_aip(z)
+_airy_aip(z)          z: z * _airy_ai(z)
+_airy_bi(z)           z: _airy_bip(z)
+_airy_bip(z)          z: z * _airy_bi(z)
+jv(v, z)              z: 0.5 * (jv(v - 1, z) - jv(v + 1, z))
+yv(v, z)              z: 0.5 * (yv(v - 1, z) - yv(v + 1, z))
+iv(v, z)              z: 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
+kve(v, z)             z: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
+hankel1(v, z)         z: 0.5 * (hankel1(v - 1, z) - hankel1(v + 1, z))
+hankel2(v, z)         z: 0.5 * (hankel2(v - 1, z) - hankel2(v + 1, z))
+hankel1e(v, z)        z: 0.5 * (hankel1e(v - 1, z) - hankel1e(v + 1, z)) - 1j * ans
+hankel2e(v, z)        z: 0.5 * (hankel2e(v - 1, z) - hankel2e(v + 1, z)) + 1j * ans
+hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
+hyp1f1(a, b, z)       z: a / b * hyp1f1(a + 1.0, b + 1.0, z)
+hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+wrightomega(z)        z: ans / (1.0 + ans)
+_spherical_jn(n, z)
+    z: (n * _spherical_jn(_below(n), z) - (n + 1) * _spherical_jn(n + 1, z)) / (2 * n + 1)
+_spherical_yn(n, z)
+    z: -_spherical_yn(1, z) if n == 0 else
+        (n * _spherical_yn(_below(n), z) - (n + 1) * _spherical_yn(n + 1, z)) / (2 * n + 1)
+_spherical_in(n, z)
+    z: (n * _spherical_in(_below(n), z) + (n + 1) * _spherical_in(n + 1, z)) / (2 * n + 1)
+_spherical_kn(n, z)
+    z: -_spherical_kn(1, z) if n == 0 else
+        -(n * _spherical_kn(_below(n), z) + (n + 1) * _spherical_kn(n + 1, z)) / (2 * n + 1)
+eval_legendre(n, z)   z: _legendre_slope(n, z)
+eval_chebyt(n, z)     z: n * eval_chebyu(_below(n), z)
+eval_chebyu(n, z)     z: _chebyu_slope(n, z)
+eval_laguerre(n, z)   z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, z)
+eval_genlaguerre(n, alpha, z)
+    z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, z)
+eval_gegenbauer(n, alpha, z)
+    z: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, z)
+eval_jacobi(n, alpha, beta, z)
+    z: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, z)
+
+# w' = 2i/√π - 2zw (DLMF 7.10.2), and far out, where that cancels, the derivative of the asymptotic
+# series (DLMF 7.12.1), with what it lacks in the lower half-plane.
+_faddeeva_slope(ans, z) =
+    2j / ROOT_PI - 2.0 * z * ans if abs(z) < 30.0 else
+    _faddeeva_tail(z) - 4.0 * z * exp(-square(z)) if np.imag(z) < 0.0 else _faddeeva_tail(z)
+_faddeeva_tail(z) = (-1j / ROOT_PI) * r * (1.0 + 1.5 * r * (1.0 + 2.5 * r * (1.0 + 3.5 * r *
+    (1.0 + 4.5 * r * (1.0 + 5.5 * r * (1.0 + 6.5 * r))))))
+    where r = 1.0 / square(z)
+_upper(z) = where(np.imag(held(z)) < 0.0, -z, z)
+"""
+
+
+def _polygamma_values(n: int, z: Any) -> Any:
+    """The derivatives of digamma at complex numbers, by the Euler-Maclaurin sum (DLMF 25.11.28).
+
+    Left of ½ they are reflected at it (DLMF 5.15.6), by differences of the cotangent there.
+    """
+    z = np.asarray(z, complex)
+    left = z.real < 0.5
+    x = np.where(left, 1.0 - z, z)
+    s, far = n + 1, x + 20.0
+    total = sum((x + k) ** -s for k in range(20)) + far ** (1 - s) / (s - 1) + 0.5 * far**-s
+    rising = s / 2.0
+    for k, bernoulli in enumerate(sp.bernoulli(20)[2::2], 1):
+        total = total + bernoulli / math.factorial(2 * k) * 2.0 * rising * far ** (1 - s - 2 * k)
+        rising *= (s + 2 * k - 1) * (s + 2 * k)
+    found = (-1) ** (n + 1) * math.factorial(n) * total
+    if np.any(left):
+        found = np.where(left, (-1) ** n * found - math.pi * _cotangent_slope(n, z), found)
+    return found[()]
+
+
+def _cotangent_slope(n: int, z: Any) -> Any:
+    """The nth derivative of cot(πz), a polynomial in it: that of c is -π (1 + c²)."""
+    c, polynomial = 1.0 / np.tan(math.pi * z), np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    return polynomial(c)
+
+
+class _Analytic:
+    """A function of a complex number, and of plain ones before it."""
+
+    def __init__(self, name: str, parameters: str, evaluate: Function, text: str) -> None:
+        self._name, partial = name, formula(f"ans, {parameters}", text)
+
+        def values(z: Any, *, plain: tuple[Any, ...]) -> Any:
+            return evaluate(*plain, z)
+
+        values.__name__ = name
+        self._step = on_pairs(values)
+        self._step.stands_at(__name__, f"ANALYTIC_{name}")
+        self._step.defpartials(lambda ans, z, *, plain: partial(ans, *plain, z))
+
+    def __call__(self, *args: Any) -> Any:
+        *plain, z = args
+        if carries(plain):
+            raise TypeError(
+                f"scipy.special.{self._name} of complex numbers is differentiated by the last "
+                "argument alone: write cadiff.value(...) for what stands before it"
+            )
+        return self._step(z, plain=tuple(plain))
+
+
+def _polygamma_of_complex(n: int, z: Any) -> Any:
+    """The nth derivative of digamma."""
+    return _ANALYTIC["_polygamma_of_complex"](n, z)
+
+
+def analytic(name: str, args: tuple[Any, ...]) -> Any:
+    """A function where an argument is complex and carries a derivative."""
+    if name not in _ANALYTIC:
+        raise binding.MissingRuleError(
+            f"scipy.special.{name.lstrip('_')} of complex numbers with derivatives is not supported: "
+            "it takes real numbers; cadiff.value(z) has no derivative"
+        )
+    return _ANALYTIC[name](*args)
+
+
+_ANALYTIC: dict[str, _Analytic] = {}
+_TABLE_NAMES = {"erf", "erfc", "gamma", "digamma"}
+for _name, _parameters, _row in rows_of(ANALYTIC):
+    if isinstance(_row, str):
+        globals()[_name] = formula(_parameters, _row)
+        continue
+    (_text,) = _row.values()
+    if _name == "_polygamma_of_complex":
+        _function = _polygamma_values
+    elif _name in _RESULTS:
+        _function = _result_of(*_RESULTS[_name])
+    elif has_ufunc(_name):
+        _function = scipys_ufunc(_name)
+    else:
+        continue
+    _step = _ANALYTIC[_name] = _Analytic(_name, _parameters, _function, _text)
+    globals()[f"ANALYTIC_{_name}"] = _step._step
+    if _name in _TABLE_NAMES:
+        ELEMENTWISE[_name] = _step
+    if isinstance(_function, np.ufunc):
+        implements_complex(_function)(_step)
+
 
 # --- functions with more to say ------------------------------------------------------------------
 
@@ -989,6 +1258,23 @@ def _real_branch(w: Any) -> Any:
     """The real part where w is real, else nan."""
     w = np.asarray(w)
     return np.where(w.imag == 0.0, w.real, math.nan)[()]
+
+
+def _spherical(name: str) -> None:
+    """A spherical Bessel function, or its derivative."""
+    original = getattr(sp, name)
+    function, slope = globals()[f"_{name}"], globals()[f"_{name}_d"]
+
+    @implements_all(original)
+    def spherical(n: Any, z: Any, derivative: bool = False) -> Any:
+        return (slope if derivative else function)(np.asarray(n, dtype=np.dtype("long"))[()], z)
+
+    spherical.__doc__ = f"As `scipy.special.{name}`; differentiable by z."
+    globals()[name] = spherical
+
+
+for _name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
+    _spherical(_name)
 
 
 @implements(sp.lambertw)
