@@ -3,9 +3,9 @@
 An analytic function is, over an interval on which it changes by no more than a few times itself,
 a polynomial of low degree to all its digits; and the derivative of the polynomial is that of the
 function, also to nearly all digits, since the interval is no small step (Trefethen, Approximation
-Theory and Approximation Practice, 2013, chapters 4, 8 and 21). The polynomial goes through values at
-Chebyshev's points. Its last coefficients say how good it is: where they are not small the interval
-is halved, and where no interval serves the derivative is nan.
+Theory and Approximation Practice, 2013, chapters 4, 8 and 21). The polynomial goes through values
+at Chebyshev's points. Its last coefficients say how good it is: where they are not small the
+interval is halved, and where no interval serves the derivative is nan.
 
 How far to look at first is for others to say; this module knows no function by name.
 """
@@ -100,11 +100,15 @@ class Differences(primitive):
         Elementwise. By the other parameters it has partials of its own.
     widths : mapping
         For the position of a parameter, a function of the arguments that answers over what
-        distance the logarithm of the function changes by ½ or so; and where the domain begins and ends.
+        distance the logarithm of the function changes by ½ or so; and where the domain begins
+        and ends.
     """
 
     def __init__(
-        self, function: primitive, n: int, widths: Mapping[int, tuple[Callable[..., Any], float, float]]
+        self,
+        function: primitive,
+        n: int,
+        widths: Mapping[int, tuple[Callable[..., Any], float, float]],
     ) -> None:
         self.differentiated, self.widths = function, widths
 

@@ -72,7 +72,7 @@ nctdtr(df, nc, t)     t: _nct_pdf(t, df, nc)
 
 # --- other distributions -------------------------------------------------------------------------
 
-# Inverse Gaussian: f = √(λ/x³) φ(z), and its derivatives by mean and shape have the factor φ(z), too.
+# Inverse Gaussian: f = √(λ/x³) φ(z); the derivatives by mean and shape have the factor φ(z), too.
 _invgauss_ppf(q, mean, shape)
     q: reciprocal(_invgauss_pdf(ans, mean, shape))
     mean: _invgauss_by_mean(ans, mean, shape)
@@ -102,15 +102,16 @@ _cauchy_isf(q, loc, scale)
 
 _cosine_cdf(x)        x: (1.0 + cos(x)) / math.tau if abs(x) < math.pi else 0.0
 _cosine_invcdf(p)     p: math.tau / (1.0 + cos(ans))
+# With z = (x - loc) / scale, Landau's is one of z - 2/π log(scale).
 _landau_pdf(x, loc, scale)
     loc: -_landau_pdf.by("x", x, loc, scale)
-    scale: -(ans + (x - loc) * _landau_pdf.by("x", x, loc, scale)) / scale
+    scale: -(ans + (x - loc + 2.0 / math.pi * scale) * _landau_pdf.by("x", x, loc, scale)) / scale
 _landau_cdf(x, loc, scale)  x: _landau_pdf(x, loc, scale)
     loc: -_landau_pdf(x, loc, scale)
-    scale: (loc - x) / scale * _landau_pdf(x, loc, scale)
+    scale: -((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
 _landau_sf(x, loc, scale)  x: -_landau_pdf(x, loc, scale)
     loc: _landau_pdf(x, loc, scale)
-    scale: (x - loc) / scale * _landau_pdf(x, loc, scale)
+    scale: ((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
 
 # The skew normal's density is 2 φ(z) Φ(az) / scale.
 _skewnorm_cdf(x, loc, scale, a)

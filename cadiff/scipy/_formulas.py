@@ -103,8 +103,9 @@ class Tabulated(primitive):
     """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
-    derivative is by differences over a width, if there is one for it ("width above low", where the
-    domain begins at low, and "width between low and high"); else what `otherwise` makes of its name, or 0.
+    derivative is one by differences over a width, a formula, too, if there is one for it; "above
+    low" or "between low and high" behind it say where the domain begins and ends. Else it is what
+    `otherwise` makes of the parameter's name, or 0.
     """
 
     def __init__(

@@ -12,16 +12,17 @@ from .. import binding
 
 
 def scipys_ufunc(name: str) -> np.ufunc:
-    """SciPy's ufunc of a name, also where a function in Python stands before it."""
-    places = (vars(sp), vars(sp._ufuncs))
-    names = (name, f"_{name}")
-    found = (place[each] for each in names for place in places if each in place)
-    return next(each for each in found if isinstance(each, np.ufunc))
+    """SciPy's ufunc of a name, also where a function in Python stands before it.
+
+    With an underscore in front it is one of those that SciPy keeps to itself.
+    """
+    found = getattr(sp._ufuncs if name.startswith("_") else sp, name)
+    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
 
 
 def has_ufunc(name: str) -> bool:
-    """Whether this version of SciPy has the ufunc, for itself or for others."""
-    return hasattr(sp, name) or hasattr(sp._ufuncs, name)
+    """Whether this version of SciPy has the ufunc."""
+    return hasattr(sp._ufuncs if name.startswith("_") else sp, name)
 
 
 _ALL_LENT = tuple(map(scipys_ufunc, binding.lent_names()))

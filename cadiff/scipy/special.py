@@ -25,6 +25,7 @@ from ..binding import Complex, carries, make_complex
 from ..binding import strip as value
 from ..numpy._reductions import joined_axes
 from ..numpy._refusals import INSTEAD, relayed
+from ..operations import table as _table
 from ..operations.arrays import (
     as_array,
     broadcast_to,
@@ -38,7 +39,6 @@ from ..operations.complexes import ELEMENTWISE, implements_all, implements_compl
 from ..operations.dispatch import FUNCTIONS, implements
 from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
-from ..operations.pairs import on_pairs
 from ..operations.primitives import primitive
 
 # What is taken "as" itself is for others, too, as checkers of types have it.
@@ -59,7 +59,7 @@ from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
-from . import _distribution_ufuncs, _families
+from . import _analytic, _distribution_ufuncs, _families, _steps
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
@@ -553,15 +553,16 @@ _kve_slope(ans, v, z) =
 jve(v, z)             z: 0.5 * (jve(v - 1, z) - jve(v + 1, z))
 yve(v, z)             z: 0.5 * (yve(v - 1, z) - yve(v + 1, z))
 
-_hankel1_re(v, z)     z: 0.5 * (_hankel1_re(v - 1, z) - _hankel1_re(v + 1, z))
-_hankel1_im(v, z)     z: 0.5 * (_hankel1_im(v - 1, z) - _hankel1_im(v + 1, z))
-_hankel2_re(v, z)     z: 0.5 * (_hankel2_re(v - 1, z) - _hankel2_re(v + 1, z))
-_hankel2_im(v, z)     z: 0.5 * (_hankel2_im(v - 1, z) - _hankel2_im(v + 1, z))
+_hankel1_re(v, z)     z: _beside(_hankel1_re, v, z)
+_hankel1_im(v, z)     z: _beside(_hankel1_im, v, z)
+_hankel2_re(v, z)     z: _beside(_hankel2_re, v, z)
+_hankel2_im(v, z)     z: _beside(_hankel2_im, v, z)
+_beside(f, v, z) = 0.5 * (f(v - 1, z) - f(v + 1, z))
 # Scaled by exp(-iz) and exp(iz).
-_hankel1e_re(v, z)    z: 0.5 * (_hankel1e_re(v - 1, z) - _hankel1e_re(v + 1, z)) + _hankel1e_im(v, z)
-_hankel1e_im(v, z)    z: 0.5 * (_hankel1e_im(v - 1, z) - _hankel1e_im(v + 1, z)) - _hankel1e_re(v, z)
-_hankel2e_re(v, z)    z: 0.5 * (_hankel2e_re(v - 1, z) - _hankel2e_re(v + 1, z)) - _hankel2e_im(v, z)
-_hankel2e_im(v, z)    z: 0.5 * (_hankel2e_im(v - 1, z) - _hankel2e_im(v + 1, z)) + _hankel2e_re(v, z)
+_hankel1e_re(v, z)    z: _beside(_hankel1e_re, v, z) + _hankel1e_im(v, z)
+_hankel1e_im(v, z)    z: _beside(_hankel1e_im, v, z) - _hankel1e_re(v, z)
+_hankel2e_re(v, z)    z: _beside(_hankel2e_re, v, z) - _hankel2e_im(v, z)
+_hankel2e_im(v, z)    z: _beside(_hankel2e_im, v, z) + _hankel2e_re(v, z)
 
 # Solutions of Airy's equation w'' = z w, alone and with their exponentials.
 _airy_ai(z)           z: _airy_aip(z)
@@ -604,26 +605,16 @@ _itairy_bi_left(x)    x: _airy_bi(-x)
 besselpoly(a, lmb, nu)
 
 # The recurrences of DLMF 10.51, which have no pole at 0.
-_spherical_jn(n, z)
-    z: (n * _spherical_jn(_below(n), z) - (n + 1) * _spherical_jn(n + 1, z)) / (2 * n + 1)
-_spherical_yn(n, z)
-    z: -_spherical_yn(1, z) if n == 0 else
-        (n * _spherical_yn(_below(n), z) - (n + 1) * _spherical_yn(n + 1, z)) / (2 * n + 1)
-_spherical_in(n, z)
-    z: (n * _spherical_in(_below(n), z) + (n + 1) * _spherical_in(n + 1, z)) / (2 * n + 1)
-_spherical_kn(n, z)
-    z: -_spherical_kn(1, z) if n == 0 else
-        -(n * _spherical_kn(_below(n), z) + (n + 1) * _spherical_kn(n + 1, z)) / (2 * n + 1)
-_spherical_jn_d(n, z)
-    z: (n * _spherical_jn_d(_below(n), z) - (n + 1) * _spherical_jn_d(n + 1, z)) / (2 * n + 1)
-_spherical_yn_d(n, z)
-    z: -_spherical_yn_d(1, z) if n == 0 else
-        (n * _spherical_yn_d(_below(n), z) - (n + 1) * _spherical_yn_d(n + 1, z)) / (2 * n + 1)
-_spherical_in_d(n, z)
-    z: (n * _spherical_in_d(_below(n), z) + (n + 1) * _spherical_in_d(n + 1, z)) / (2 * n + 1)
-_spherical_kn_d(n, z)
-    z: -_spherical_kn_d(1, z) if n == 0 else
-        -(n * _spherical_kn_d(_below(n), z) + (n + 1) * _spherical_kn_d(n + 1, z)) / (2 * n + 1)
+_spherical_jn(n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
+_spherical_yn(n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
+_spherical_in(n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
+_spherical_kn(n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
+_spherical_jn_d(n, z) z: _neighbours(_spherical_jn_d, n, z, -1.0)
+_spherical_yn_d(n, z) z: _neighbours(_spherical_yn_d, n, z, -1.0)
+_spherical_in_d(n, z) z: _neighbours(_spherical_in_d, n, z, 1.0)
+_spherical_kn_d(n, z) z: -_neighbours(_spherical_kn_d, n, z, 1.0)
+_neighbours(f, n, z, sign) = sign * f(1, z) if n == 0 else
+    (n * f(_below(n), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
 # n - 1, but 0 for n = 0, where it is multiplied by 0.
 _below(n) = np.where(np.equal(n, 0), 0, np.subtract(n, 1))[()]
@@ -633,28 +624,28 @@ _below(n) = np.where(np.equal(n, 0), 0, np.subtract(n, 1))[()]
 # By Jacobi's and Gegenbauer's of one degree less (DLMF 18.9.15 to 18.9.28): at the ends of the
 # interval, too, no formula cancels.
 eval_jacobi(n, alpha, beta, x)
-    x: where(np.equal(n, 0), 0.0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, x)
+    x: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, x)
 _jacobi_below(n, alpha, beta, x) = eval_jacobi(_below(n), alpha + 1.0, beta + 1.0, x)
 eval_sh_jacobi(n, p, q, x)
     x: n * eval_sh_jacobi(_below(n), p + 2.0, q + 1.0, x)
 eval_gegenbauer(n, alpha, x)
-    x: where(np.equal(n, 0), 0.0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, x)
+    x: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, x)
 eval_legendre(n, x)   x: _legendre_slope(n, x)
 eval_sh_legendre(n, x)  x: 2.0 * _legendre_slope(n, 2.0 * x - 1.0)
 _legendre_slope(n, x) =
-    where(np.equal(n, 0), 0.0, 0.5 * (n + 1)) * eval_jacobi(_below(n), 1.0, 1.0, x)
+    _unless(n == 0, 0.5 * (n + 1)) * eval_jacobi(_below(n), 1.0, 1.0, x)
 eval_chebyt(n, x)     x: n * eval_chebyu(_below(n), x)
 eval_chebyu(n, x)     x: _chebyu_slope(n, x)
 eval_chebyc(n, x)     x: n * eval_chebys(_below(n), x)
 eval_chebys(n, x)     x: 0.5 * _chebyu_slope(n, 0.5 * x)
 eval_sh_chebyt(n, x)  x: 2.0 * n * eval_sh_chebyu(_below(n), x)
 eval_sh_chebyu(n, x)  x: 2.0 * _chebyu_slope(n, 2.0 * x - 1.0)
-_chebyu_slope(n, x) = where(np.equal(n, 0), 0.0, 2.0) * eval_gegenbauer(_below(n), 2.0, x)
+_chebyu_slope(n, x) = _unless(n == 0, 2.0) * eval_gegenbauer(_below(n), 2.0, x)
 eval_hermite(n, x)    x: 2.0 * n * eval_hermite(_below(n), x)
 eval_hermitenorm(n, x)  x: n * eval_hermitenorm(_below(n), x)
-eval_laguerre(n, x)   x: where(np.equal(n, 0), 0.0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
+eval_laguerre(n, x)   x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
 eval_genlaguerre(n, alpha, x)
-    x: where(np.equal(n, 0), 0.0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, x)
+    x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, x)
 lpmv(m, v, x)         x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
 
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
@@ -696,7 +687,7 @@ _modfresnelm_f_im(x)  x: sin(square(x))
 _modfresnelm_k_re(x)  x: -2.0 * x * _modfresnelm_k_im(x) - 1.0 / ROOT_2PI
 _modfresnelm_k_im(x)  x: 2.0 * x * _modfresnelm_k_re(x) - 1.0 / ROOT_2PI
 _wofz_re(z)           z: -2.0 * z * ans
-_wofz_im(z)           z: 2.0 / ROOT_PI * (1.0 - 2.0 * z * dawsn(z) if abs(z) < 0.8 else dawsn.slope(0, z))
+_wofz_im(z)           z: 2.0 / ROOT_PI * dawsn.slope(0, z)
 _kelvin_be_re(x)      x: berp(x)
 _kelvin_be_im(x)      x: beip(x)
 _kelvin_ke_re(x)      x: kerp(x)
@@ -741,7 +732,7 @@ _ellipj_cn(u, m)      u: -_ellipj_sn(u, m) * _ellipj_dn(u, m)
 _ellipj_dn(u, m)      u: -m * _ellipj_sn(u, m) * _ellipj_cn(u, m)
 _ellipj_ph(u, m)      u: _ellipj_dn(u, m)
 
-# Parabolic cylinder functions (DLMF 12.2), and Mathieu's, whose x is in degrees (DLMF 28.2, 28.20).
+# Parabolic cylinder functions (DLMF 12.2), and Mathieu's, whose x is in degrees (DLMF 28.2).
 _pbdv_d(v, x)         x: _pbdv_dp(v, x)
 _pbdv_dp(v, x)        x: (0.25 * square(x) - v - 0.5) * _pbdv_d(v, x)
 _pbvv_v(v, x)         x: _pbvv_vp(v, x)
@@ -792,127 +783,9 @@ wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(an
 """
 
 
-# How far derivatives by differences look, see `_differences`: about as far as the logarithm of a
-# function changes by ½; and where the domain of the parameter begins.
-STEPS = """
-gammainc(a, x)        a: _gamma_step(a, x) above 0
-gammaincc(a, x)       a: _gamma_step(a, x) above 0
-betainc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
-betaincc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
-_student_middle(df, t)  df: _student_step(df, t) above 0
-_student_tail(df, t)  df: _student_step(df, t) above 0
-_student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
-fdtr(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
-fdtrc(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
-jv(v, z)              v: _wave_step(v, z)
-jve(v, z)             v: _wave_step(v, z)
-yv(v, z)              v: _wave_step(v, z)
-yve(v, z)             v: _wave_step(v, z)
-iv(v, z)              v: _bessel_step(v, z)
-ive(v, z)             v: _bessel_step(v, z)
-kv(v, z)              v: _bessel_step(v, z)
-kve(v, z)             v: _bessel_step(v, z)
-struve(v, x)          v: _wave_step(v, x)
-modstruve(v, x)       v: _wave_step(v, x)
-besselpoly(a, lmb, nu)
-    a: 0.5
-    lmb: 0.2 * (1.0 + lmb)
-    nu: 0.5
-hyp0f1(v, z)          v: _off_poles(v) / (1.0 + np.log1p(np.abs(z)))
-hyp1f1(a, b, x)
-    a: 0.5 / (1.0 + np.log1p(np.abs(x)))
-    b: _off_poles(b) / (1.0 + np.log1p(np.abs(x)))
-hyp2f1(a, b, c, z)
-    a: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
-    b: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
-    c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
-hyperu(a, b, x)
-    a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
-    b: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
-_zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
-_riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
-zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
-agm(a, b)
-    a: 0.2 * np.abs(a)
-    b: 0.2 * np.abs(b)
-voigt_profile(x, sigma, gamma)
-    x: 0.3 * (sigma + gamma + np.abs(x))
-    sigma: 0.3 * sigma
-    gamma: 0.3 * (sigma + gamma + np.abs(x)) above 0
-wright_bessel(a, b, x)
-    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
-    b: 0.3 / (1.0 + np.log1p(x)) above 0
-log_wright_bessel(a, b, x)
-    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
-    b: 0.3 / (1.0 + np.log1p(x)) above 0
-elliprc(x, y)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-elliprd(x, y, z)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-elliprg(x, y, z)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-elliprj(x, y, z, p)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-    p: 0.15 * np.abs(p)
-_ellipj_sn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_cn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_dn(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_ellipj_ph(u, m)      m: _jacobi_step(u, m) between 0 and 1
-_jacobi_step(u, m) = 0.3 / (1.0 + 0.2 * np.abs(u))
-eval_jacobi(n, alpha, beta, x)
-    alpha: 1.0
-    beta: 1.0
-eval_gegenbauer(n, alpha, x)  alpha: 1.0
-eval_genlaguerre(n, alpha, x)  alpha: 1.0
-_pbdv_d(v, x)         v: 0.3
-_pbdv_dp(v, x)        v: 0.3
-_pbvv_v(v, x)         v: 0.3
-_pbvv_vp(v, x)        v: 0.3
-_pbwa_w(a, x)         a: 0.3
-_pbwa_wp(a, x)        a: 0.3
-mathieu_a(m, q)       q: _mathieu_step(m, q)
-mathieu_b(m, q)       q: _mathieu_step(m, q)
-_mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
-_kolmogp(x)           x: 0.2 * x
-
-# Half the distance to the poles at 0, -1 ...
-_off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
-# Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
-_wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
-_bessel_step(v, z) =
-    0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
-    np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
-
-# Logarithms in the tails, and the widths of the distributions between them.
-_gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
-_beta_step(a, b, x) =
-    0.5 / (2.0 / (a + b) + np.sqrt(b / (1.0 + a) / (1.0 + a + b))
-    + np.abs(np.log((np.abs(x) + TINY) * (1.0 + a + b) / (1.0 + a))))
-_f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
-    + 0.5 * np.abs(np.log((m * x + n) / ((1.0 + m + n) * (x + TINY)))))
-"""
-
+# How far derivatives by differences look.
 WIDTHS: dict[str, dict[str, str]] = {}
-for _name, _parameters, _row in rows_of(STEPS + _distribution_ufuncs.STEPS):
+for _name, _parameters, _row in rows_of(_steps.STEPS + _distribution_ufuncs.STEPS):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     else:
@@ -966,7 +839,9 @@ def _several(name: str, groups: list[list[Function]]) -> Function:
     def function(*args: Any) -> Any:
         if groups[0][1:] and any(isinstance(x, Complex) for x in args):
             return analytic(name, args)
-        found = [make_complex(*(part(*args) for part in g)) if g[1:] else g[0](*args) for g in groups]
+        found = [
+            make_complex(*(part(*args) for part in g)) if g[1:] else g[0](*args) for g in groups
+        ]
         return tuple(found) if len(found) > 1 else found[0]
 
     function.__doc__ = f"As `scipy.special.{name}`, for each of its results."
@@ -978,11 +853,10 @@ def _several(name: str, groups: list[list[Function]]) -> Function:
 
 _RESULTS: dict[str, tuple[str, int | None, str]] = {}
 for _name, _results in SEVERAL.items():
-    _groups = _results.split()
-    for _k, _group in enumerate(_groups):
-        for _part, _each in zip(("real", "imag"), _group.split("+"), strict=False):
-            _which = _k if _groups[1:] else None
-            _RESULTS[f"_{_name}_{_each}"] = _name, _which, _part if "+" in _group else ""
+    for _k, _group in enumerate(_results.split()):
+        _is_complex, _which = "+" in _group, _k if " " in _results else None
+        for _called, _part in zip(_group.split("+"), ("real", "imag"), strict=False):
+            _RESULTS[f"_{_name}_{_called}"] = _name, _which, _part if _is_complex else ""
 for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
@@ -992,8 +866,8 @@ for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
     elif has_ufunc(_name):
         globals()[_name] = _ufunc(_name, _parameters, _row)
 for _name, _results in SEVERAL.items():
-    _groups = [[globals()[f"_{_name}_{x}"] for x in g.split("+")] for g in _results.split()]
-    globals()[_name] = _several(_name, _groups)
+    _groups = [[f"_{_name}_{part}" for part in each.split("+")] for each in _results.split()]
+    globals()[_name] = _several(_name, [[globals()[part] for part in each] for each in _groups])
 for _name, _parameters, _row in rows_of(_distribution_ufuncs.SOLUTIONS):
     if has_ufunc(_name):
         globals()[_name] = _solution(_name, _parameters, str(_row))
@@ -1036,168 +910,47 @@ _skewnorm_sf = _Elementwise(
 
 # --- complex arguments ---------------------------------------------------------------------------
 
-# Derivatives by a complex last argument; what stands before it is a plain number.
-ANALYTIC = """
-erf(z)                z: 2.0 / ROOT_PI * exp(-square(z))
-erfc(z)               z: -2.0 / ROOT_PI * exp(-square(z))
-erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
-erfcx(z)              z: 1j * _faddeeva_slope(ans, 1j * z)
-dawsn(z)              z: 1.0 - 2.0 * z * ans if abs(z) < 30.0 else
-    -0.5j * ROOT_PI * (_faddeeva_tail(z) + 2.0 * _upper(z) * exp(-square(z)))
-wofz(z)               z: _faddeeva_slope(ans, z)
-gamma(z)              z: ans * digamma(z)
-loggamma(z)           z: digamma(z)
-rgamma(z)             z: -ans * digamma(z)
-digamma(z)            z: _polygamma_of_complex(1, z)
-_polygamma_of_complex(n, z)  z: _polygamma_of_complex(n + 1, z)
-exp1(z)               z: -exp(-z) / z
-expi(z)               z: exp(z) / z
-spence(z)             z: log(z) / (1.0 - z)
-ndtr(z)               z: exp(-0.5 * square(z)) / ROOT_2PI
-_fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
-_fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
-_sici_si(z)           z: sin(z) / z
-_sici_ci(z)           z: cos(z) / z
-_shichi_shi(z)        z: sinh(z) / z
-_shichi_chi(z)        z: cosh(z) / z
-_airy_ai(z)           z: _airy_aip(z)
-_airy_aip(z)          z: z * _airy_ai(z)
-_airy_bi(z)           z: _airy_bip(z)
-_airy_bip(z)          z: z * _airy_bi(z)
-jv(v, z)              z: 0.5 * (jv(v - 1, z) - jv(v + 1, z))
-yv(v, z)              z: 0.5 * (yv(v - 1, z) - yv(v + 1, z))
-iv(v, z)              z: 0.5 * (iv(v - 1, z) + iv(v + 1, z))
-kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
-kve(v, z)             z: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
-hankel1(v, z)         z: 0.5 * (hankel1(v - 1, z) - hankel1(v + 1, z))
-hankel2(v, z)         z: 0.5 * (hankel2(v - 1, z) - hankel2(v + 1, z))
-hankel1e(v, z)        z: 0.5 * (hankel1e(v - 1, z) - hankel1e(v + 1, z)) - 1j * ans
-hankel2e(v, z)        z: 0.5 * (hankel2e(v - 1, z) - hankel2e(v + 1, z)) + 1j * ans
-hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
-hyp1f1(a, b, z)       z: a / b * hyp1f1(a + 1.0, b + 1.0, z)
-hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
-wrightomega(z)        z: ans / (1.0 + ans)
-_spherical_jn(n, z)
-    z: (n * _spherical_jn(_below(n), z) - (n + 1) * _spherical_jn(n + 1, z)) / (2 * n + 1)
-_spherical_yn(n, z)
-    z: -_spherical_yn(1, z) if n == 0 else
-        (n * _spherical_yn(_below(n), z) - (n + 1) * _spherical_yn(n + 1, z)) / (2 * n + 1)
-_spherical_in(n, z)
-    z: (n * _spherical_in(_below(n), z) + (n + 1) * _spherical_in(n + 1, z)) / (2 * n + 1)
-_spherical_kn(n, z)
-    z: -_spherical_kn(1, z) if n == 0 else
-        -(n * _spherical_kn(_below(n), z) + (n + 1) * _spherical_kn(n + 1, z)) / (2 * n + 1)
-eval_legendre(n, z)   z: _legendre_slope(n, z)
-eval_chebyt(n, z)     z: n * eval_chebyu(_below(n), z)
-eval_chebyu(n, z)     z: _chebyu_slope(n, z)
-eval_laguerre(n, z)   z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, z)
-eval_genlaguerre(n, alpha, z)
-    z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, z)
-eval_gegenbauer(n, alpha, z)
-    z: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, z)
-eval_jacobi(n, alpha, beta, z)
-    z: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, z)
 
-# w' = 2i/√π - 2zw (DLMF 7.10.2), and far out, where that cancels, the derivative of the asymptotic
-# series (DLMF 7.12.1), with what it lacks in the lower half-plane.
-_faddeeva_slope(ans, z) =
-    2j / ROOT_PI - 2.0 * z * ans if abs(z) < 30.0 else
-    _faddeeva_tail(z) - 4.0 * z * exp(-square(z)) if np.imag(z) < 0.0 else _faddeeva_tail(z)
-_faddeeva_tail(z) = (-1j / ROOT_PI) * r * (1.0 + 1.5 * r * (1.0 + 2.5 * r * (1.0 + 3.5 * r *
-    (1.0 + 4.5 * r * (1.0 + 5.5 * r * (1.0 + 6.5 * r))))))
-    where r = 1.0 / square(z)
-_upper(z) = where(np.imag(held(z)) < 0.0, -z, z)
-"""
-
-
-def _polygamma_values(n: int, z: Any) -> Any:
-    """The derivatives of digamma at complex numbers, by the Euler-Maclaurin sum (DLMF 25.11.28).
-
-    Left of ½ they are reflected at it (DLMF 5.15.6), by differences of the cotangent there.
-    """
-    z = np.asarray(z, complex)
-    left = z.real < 0.5
-    x = np.where(left, 1.0 - z, z)
-    s, far = n + 1, x + 20.0
-    total = sum((x + k) ** -s for k in range(20)) + far ** (1 - s) / (s - 1) + 0.5 * far**-s
-    rising = s / 2.0
-    for k, bernoulli in enumerate(sp.bernoulli(20)[2::2], 1):
-        total = total + bernoulli / math.factorial(2 * k) * 2.0 * rising * far ** (1 - s - 2 * k)
-        rising *= (s + 2 * k - 1) * (s + 2 * k)
-    found = (-1) ** (n + 1) * math.factorial(n) * total
-    if np.any(left):
-        found = np.where(left, (-1) ** n * found - math.pi * _cotangent_slope(n, z), found)
-    return found[()]
-
-
-def _cotangent_slope(n: int, z: Any) -> Any:
-    """The nth derivative of cot(πz), a polynomial in it: that of c is -π (1 + c²)."""
-    c, polynomial = 1.0 / np.tan(math.pi * z), np.polynomial.Polynomial([0.0, 1.0])
-    for _ in range(n):
-        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
-    return polynomial(c)
-
-
-class _Analytic:
-    """A function of a complex number, and of plain ones before it."""
-
-    def __init__(self, name: str, parameters: str, evaluate: Function, text: str) -> None:
-        self._name, partial = name, formula(f"ans, {parameters}", text)
-
-        def values(z: Any, *, plain: tuple[Any, ...]) -> Any:
-            return evaluate(*plain, z)
-
-        values.__name__ = name
-        self._step = on_pairs(values)
-        self._step.stands_at(__name__, f"ANALYTIC_{name}")
-        self._step.defpartials(lambda ans, z, *, plain: partial(ans, *plain, z))
-
-    def __call__(self, *args: Any) -> Any:
-        *plain, z = args
-        if carries(plain):
-            raise TypeError(
-                f"scipy.special.{self._name} of complex numbers is differentiated by the last "
-                "argument alone: write cadiff.value(...) for what stands before it"
-            )
-        return self._step(z, plain=tuple(plain))
+def analytic(name: str, args: tuple[Any, ...]) -> Any:
+    """A function where an argument is complex and carries a derivative."""
+    if name not in ANALYTIC:
+        raise binding.MissingRuleError(
+            f"scipy.special.{name.lstrip('_')} of complex numbers with derivatives is not "
+            "supported: it takes real numbers; cadiff.value(z) has no derivative"
+        )
+    return ANALYTIC[name](*args)
 
 
 def _polygamma_of_complex(n: int, z: Any) -> Any:
     """The nth derivative of digamma."""
-    return _ANALYTIC["_polygamma_of_complex"](n, z)
+    return analytic("_polygamma_of_complex", (n, z))
 
 
-def analytic(name: str, args: tuple[Any, ...]) -> Any:
-    """A function where an argument is complex and carries a derivative."""
-    if name not in _ANALYTIC:
-        raise binding.MissingRuleError(
-            f"scipy.special.{name.lstrip('_')} of complex numbers with derivatives is not supported: "
-            "it takes real numbers; cadiff.value(z) has no derivative"
-        )
-    return _ANALYTIC[name](*args)
+def _values_of(name: str) -> Function | None:
+    """What computes a function of complex numbers, unless this version of SciPy lacks it."""
+    if name == "_polygamma_of_complex":
+        return _analytic.polygamma_values
+    if name in _RESULTS:
+        return _result_of(*_RESULTS[name])
+    return scipys_ufunc(name) if has_ufunc(name) else None
 
 
-_ANALYTIC: dict[str, _Analytic] = {}
-_TABLE_NAMES = {"erf", "erfc", "gamma", "digamma"}
-for _name, _parameters, _row in rows_of(ANALYTIC):
+ANALYTIC: dict[str, _analytic.Analytic] = {}
+for _name, _parameters, _row in rows_of(_analytic.ANALYTIC):
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
         continue
-    (_text,) = _row.values()
-    if _name == "_polygamma_of_complex":
-        _function = _polygamma_values
-    elif _name in _RESULTS:
-        _function = _result_of(*_RESULTS[_name])
-    elif has_ufunc(_name):
-        _function = scipys_ufunc(_name)
-    else:
+    _computed = _values_of(_name)
+    if _computed is None:
         continue
-    _step = _ANALYTIC[_name] = _Analytic(_name, _parameters, _function, _text)
-    globals()[f"ANALYTIC_{_name}"] = _step._step
-    if _name in _TABLE_NAMES:
-        ELEMENTWISE[_name] = _step
-    if isinstance(_function, np.ufunc):
-        implements_complex(_function)(_step)
+    (_text,) = _row.values()
+    _partial = formula(f"ans, {_parameters}", _text)
+    _each = ANALYTIC[_name] = _analytic.Analytic(_name, _computed, _partial, __name__)
+    globals()[f"ANALYTIC_{_name}"] = _each.step
+    if _name in _table.__all__:
+        ELEMENTWISE[_name] = _each
+    if isinstance(_computed, np.ufunc):
+        implements_complex(_computed)(_each)
 
 
 # --- functions with more to say ------------------------------------------------------------------

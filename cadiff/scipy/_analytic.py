@@ -1,0 +1,138 @@
+"""Functions of `scipy.special` by complex numbers.
+
+A function of the table is analytic in its last argument, and its row is the derivative by that;
+what stands before it is a plain number. The table is read by `special`, whose names its formulas
+use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from ..binding import carries
+from ..operations.pairs import on_pairs
+
+Function = Callable[..., Any]
+
+ANALYTIC = """
+erf(z)                z: 2.0 / ROOT_PI * exp(-square(z))
+erfc(z)               z: -2.0 / ROOT_PI * exp(-square(z))
+erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
+erfcx(z)              z: 1j * _faddeeva_slope(ans, 1j * z)
+dawsn(z)              z: 1.0 - 2.0 * z * ans if abs(z) < 30.0 else
+    -0.5j * ROOT_PI * (_faddeeva_tail(z) + 2.0 * _upper(z) * exp(-square(z)))
+wofz(z)               z: _faddeeva_slope(ans, z)
+gamma(z)              z: ans * digamma(z)
+loggamma(z)           z: digamma(z)
+rgamma(z)             z: -ans * digamma(z)
+digamma(z)            z: _polygamma_of_complex(1, z)
+_polygamma_of_complex(n, z)  z: _polygamma_of_complex(n + 1, z)
+exp1(z)               z: -exp(-z) / z
+expi(z)               z: exp(z) / z
+spence(z)             z: log(z) / (1.0 - z)
+ndtr(z)               z: exp(-0.5 * square(z)) / ROOT_2PI
+_fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
+_fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
+_sici_si(z)           z: sin(z) / z
+_sici_ci(z)           z: cos(z) / z
+_shichi_shi(z)        z: sinh(z) / z
+_shichi_chi(z)        z: cosh(z) / z
+_airy_ai(z)           z: _airy_aip(z)
+_airy_aip(z)          z: z * _airy_ai(z)
+_airy_bi(z)           z: _airy_bip(z)
+_airy_bip(z)          z: z * _airy_bi(z)
+jv(v, z)              z: 0.5 * (jv(v - 1, z) - jv(v + 1, z))
+yv(v, z)              z: 0.5 * (yv(v - 1, z) - yv(v + 1, z))
+iv(v, z)              z: 0.5 * (iv(v - 1, z) + iv(v + 1, z))
+kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
+kve(v, z)             z: ans - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
+hankel1(v, z)         z: 0.5 * (hankel1(v - 1, z) - hankel1(v + 1, z))
+hankel2(v, z)         z: 0.5 * (hankel2(v - 1, z) - hankel2(v + 1, z))
+hankel1e(v, z)        z: 0.5 * (hankel1e(v - 1, z) - hankel1e(v + 1, z)) - 1j * ans
+hankel2e(v, z)        z: 0.5 * (hankel2e(v - 1, z) - hankel2e(v + 1, z)) + 1j * ans
+hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
+hyp1f1(a, b, z)       z: a / b * hyp1f1(a + 1.0, b + 1.0, z)
+hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+wrightomega(z)        z: ans / (1.0 + ans)
+_spherical_jn(n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
+_spherical_yn(n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
+_spherical_in(n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
+_spherical_kn(n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
+eval_legendre(n, z)   z: _legendre_slope(n, z)
+eval_chebyt(n, z)     z: n * eval_chebyu(_below(n), z)
+eval_chebyu(n, z)     z: _chebyu_slope(n, z)
+eval_laguerre(n, z)   z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, z)
+eval_genlaguerre(n, alpha, z)
+    z: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, z)
+eval_gegenbauer(n, alpha, z)
+    z: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, z)
+eval_jacobi(n, alpha, beta, z)
+    z: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, z)
+
+# w' = 2i/√π - 2zw (DLMF 7.10.2), and far out, where that cancels, the derivative of the asymptotic
+# series (DLMF 7.12.1), with what it lacks in the lower half-plane.
+_faddeeva_slope(ans, z) =
+    2j / ROOT_PI - 2.0 * z * ans if abs(z) < 30.0 else
+    _faddeeva_tail(z) - 4.0 * z * exp(-square(z)) if np.imag(z) < 0.0 else _faddeeva_tail(z)
+_faddeeva_tail(z) = (-1j / ROOT_PI) * r * (1.0 + 1.5 * r * (1.0 + 2.5 * r * (1.0 + 3.5 * r *
+    (1.0 + 4.5 * r * (1.0 + 5.5 * r * (1.0 + 6.5 * r))))))
+    where r = 1.0 / square(z)
+_upper(z) = where(np.imag(held(z)) < 0.0, -z, z)
+"""
+
+
+def polygamma_values(n: int, z: Any) -> Any:
+    """The derivatives of digamma at complex numbers, by the Euler-Maclaurin sum (DLMF 25.11.28).
+
+    Left of ½ they are reflected at it (DLMF 5.15.6), by differences of the cotangent there.
+    """
+    z = np.asarray(z, complex)
+    left = z.real < 0.5
+    x = np.where(left, 1.0 - z, z)
+    s, far = n + 1, x + 20.0
+    total = sum((x + k) ** -s for k in range(20)) + far ** (1 - s) / (s - 1) + 0.5 * far**-s
+    rising = s / 2.0
+    for k, bernoulli in enumerate(sp.bernoulli(20)[2::2], 1):
+        total = total + bernoulli / math.factorial(2 * k) * 2.0 * rising * far ** (1 - s - 2 * k)
+        rising *= (s + 2 * k - 1) * (s + 2 * k)
+    found = (-1) ** (n + 1) * math.factorial(n) * total
+    if np.any(left):
+        found = np.where(left, (-1) ** n * found - math.pi * _cotangent_slope(n, z), found)
+    return found[()]
+
+
+def _cotangent_slope(n: int, z: Any) -> Any:
+    """The nth derivative of cot(πz), a polynomial in it: that of c is -π (1 + c²)."""
+    c, polynomial = 1.0 / np.tan(math.pi * z), np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0.0, -math.pi])
+    return polynomial(c)
+
+
+class Analytic:
+    """A function of a complex number, and of plain ones before it."""
+
+    def __init__(self, name: str, evaluate: Function, partial: Function, module: str) -> None:
+        self._name = name
+
+        def values(z: Any, *, plain: tuple[Any, ...]) -> Any:
+            return evaluate(*plain, z)
+
+        values.__name__ = name
+        self.step = on_pairs(values)
+        self.step.stands_at(module, f"ANALYTIC_{name}")
+        self.step.defpartials(lambda ans, z, *, plain: partial(ans, *plain, z))
+
+    def __call__(self, *args: Any) -> Any:
+        *plain, z = args
+        if carries(plain):
+            raise TypeError(
+                f"scipy.special.{self._name} of complex numbers is differentiated by the last "
+                "argument alone: write cadiff.value(...) for what stands before it"
+            )
+        return self.step(z, plain=tuple(plain))

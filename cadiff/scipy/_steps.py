@@ -1,0 +1,126 @@
+"""How far derivatives by differences look, see `_differences`.
+
+A row is a function with a formula for each parameter by which it has such derivatives: a distance
+over which its logarithm changes by ½ or so, and behind "above" or "between" where the parameter's
+domain begins and ends. Where a distance is too long it is halved; where it is too short digits are
+lost. The table is read by `special`, whose names its formulas use; this module computes nothing.
+"""
+
+from __future__ import annotations
+
+STEPS = """
+gammainc(a, x)        a: _gamma_step(a, x) above 0
+gammaincc(a, x)       a: _gamma_step(a, x) above 0
+betainc(a, b, x)
+    a: _beta_step(a, b, x) above 0
+    b: _beta_step(b, a, 1.0 - x) above 0
+betaincc(a, b, x)
+    a: _beta_step(a, b, x) above 0
+    b: _beta_step(b, a, 1.0 - x) above 0
+_student_middle(df, t)  df: _student_step(df, t) above 0
+_student_tail(df, t)  df: _student_step(df, t) above 0
+_student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
+fdtr(dfn, dfd, x)
+    dfn: _f_step(dfn, dfd, x) above 0
+    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+fdtrc(dfn, dfd, x)
+    dfn: _f_step(dfn, dfd, x) above 0
+    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+jv(v, z)              v: _wave_step(v, z)
+jve(v, z)             v: _wave_step(v, z)
+yv(v, z)              v: _wave_step(v, z)
+yve(v, z)             v: _wave_step(v, z)
+iv(v, z)              v: _bessel_step(v, z)
+ive(v, z)             v: _bessel_step(v, z)
+kv(v, z)              v: _bessel_step(v, z)
+kve(v, z)             v: _bessel_step(v, z)
+struve(v, x)          v: _wave_step(v, x)
+modstruve(v, x)       v: _wave_step(v, x)
+besselpoly(a, lmb, nu)
+    a: 0.5
+    lmb: 0.2 * (1.0 + lmb)
+    nu: 0.5
+hyp0f1(v, z)          v: _off_poles(v) / (1.0 + np.log1p(np.abs(z)))
+hyp1f1(a, b, x)
+    a: 0.5 / (1.0 + np.log1p(np.abs(x)))
+    b: _off_poles(b) / (1.0 + np.log1p(np.abs(x)))
+hyp2f1(a, b, c, z)
+    a: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+    b: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+    c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+hyperu(a, b, x)
+    a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+    b: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+_zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
+_riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
+zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
+agm(a, b)
+    a: 0.2 * np.abs(a)
+    b: 0.2 * np.abs(b)
+voigt_profile(x, sigma, gamma)
+    x: 0.3 * (sigma + gamma + np.abs(x))
+    sigma: 0.3 * sigma
+    gamma: 0.3 * (sigma + gamma + np.abs(x)) above 0
+wright_bessel(a, b, x)
+    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
+    b: 0.3 / (1.0 + np.log1p(x)) above 0
+log_wright_bessel(a, b, x)
+    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
+    b: 0.3 / (1.0 + np.log1p(x)) above 0
+elliprc(x, y)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+elliprd(x, y, z)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+elliprg(x, y, z)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+elliprj(x, y, z, p)
+    x: 0.15 * np.abs(x)
+    y: 0.15 * np.abs(y)
+    z: 0.15 * np.abs(z)
+    p: 0.15 * np.abs(p)
+_ellipj_sn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_cn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_dn(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_ellipj_ph(u, m)      m: _jacobi_step(u, m) between 0 and 1
+_jacobi_step(u, m) = 0.3 / (1.0 + 0.2 * np.abs(u))
+eval_jacobi(n, alpha, beta, x)
+    alpha: 1.0
+    beta: 1.0
+eval_gegenbauer(n, alpha, x)  alpha: 1.0
+eval_genlaguerre(n, alpha, x)  alpha: 1.0
+_pbdv_d(v, x)         v: 0.3
+_pbdv_dp(v, x)        v: 0.3
+_pbvv_v(v, x)         v: 0.3
+_pbvv_vp(v, x)        v: 0.3
+_pbwa_w(a, x)         a: 0.3
+_pbwa_wp(a, x)        a: 0.3
+mathieu_a(m, q)       q: _mathieu_step(m, q)
+mathieu_b(m, q)       q: _mathieu_step(m, q)
+_mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
+_mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
+_mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
+_kolmogp(x)           x: 0.2 * x
+
+# Half the distance to the poles at 0, -1 ...
+_off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
+# Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
+_wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
+_bessel_step(v, z) =
+    0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
+    np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
+
+# Logarithms in the tails, and the widths of the distributions between them.
+_gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
+_beta_step(a, b, x) =
+    0.5 / (2.0 / (a + b) + np.sqrt(b / (1.0 + a) / (1.0 + a + b))
+    + np.abs(np.log((np.abs(x) + TINY) * (1.0 + a + b) / (1.0 + a))))
+_f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
+    + 0.5 * np.abs(np.log((m * x + n) / ((1.0 + m + n) * (x + TINY)))))
+"""
