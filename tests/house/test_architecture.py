@@ -83,9 +83,9 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_by_fourier", "_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
-            {"_matrix_functions"},
-            {"_families", "fft", "linalg"},
+            {"_by_fourier", "_differences", "_exponentials", "_signatures", "_stacks", "_ufuncs"},
+            {"_formulas", "_matrix_functions"},
+            {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
             {"_tails"},
             {"special"},
             {"stats"},

@@ -1,0 +1,268 @@
+"""`cadiff.scipy.special` by parameters and by complex numbers, and ufuncs of distributions.
+
+First and second derivatives are held to relative errors against mathematics to 50 digits, in both
+modes. A derivative that is small beside the function's value is held to an error beside that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sp
+from mpmath import mp
+
+import cadiff
+from cadiff import Dual
+from cadiff.operations.guards import NoDerivativeError
+from cadiff.scipy import special
+from cadiff.scipy._differences import differentiated
+
+from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS
+from ..helpers.cases_special import Case, Point
+from .test_special import exact, forward, precise, reverse
+
+# Relative errors of the first and the second derivative, and errors beside the value.
+RELATIVE = {1: 1e-9, 2: 1e-7}
+BESIDE_VALUE = {1: 1e-12, 2: 1e-10}
+
+
+def function_of(name: str, namespace: Any = special) -> Callable[..., Any]:
+    """A function, or one of its results; with an underscore one that SciPy keeps to itself."""
+    called, _, which = name.partition(" ")
+    called = called.removesuffix("_of_riemann")
+    if called.startswith("_"):
+        if not hasattr(sp._ufuncs, called):
+            pytest.skip("this version of SciPy has no such ufunc")
+        namespace = sp._ufuncs
+    function = getattr(namespace, called)
+    return lambda *args: function(*args)[int(which)] if which else function(*args)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_derivatives(name: str) -> None:
+    case: Case = CASES[name]
+    function = function_of(name)
+    with mp.workdps(50):
+        for point in case.points:
+            at = precise(point)
+            value = abs(mp.re(case.twin(*at)))
+            for i in case.wrt:
+                for order in (1, 2):
+                    want = exact(case.twin, at, i, order)
+                    bound = (
+                        RELATIVE[order] * abs(want) + BESIDE_VALUE[order] * value + mp.mpf("1e-40")
+                    )
+                    for mode in (forward, reverse):
+                        got = mode(function, point, i, order)
+                        assert abs(got - want) <= bound, (point, i, order, mode, got, want)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_values_and_arrays(name: str) -> None:
+    """Values are SciPy's; derivatives over arrays, also in programs, are those of elements."""
+    case, function = CASES[name], function_of(name)
+    columns = [np.array(column) for column in zip(*case.points, strict=True)]
+    want = function_of(name, sp)(*columns)
+    for i in case.wrt:
+        x = np.repeat(columns[i].astype(float), 2)[::2]
+
+        def f(x: Any, i: int = i) -> Any:
+            return function(*columns[:i], x, *columns[i + 1 :])
+
+        value, tangent = cadiff.jvp(f, (x,), (np.ones(x.shape),))
+        np.testing.assert_array_equal(value, want)
+        single = [cadiff.derivative(function, i, point) for point in case.points]
+        np.testing.assert_allclose(tangent, single, rtol=1e-12, atol=1e-300)
+        if i == case.wrt[0]:
+            total = cadiff.compile(lambda x: np.sum(f(x)))
+            np.testing.assert_allclose(total.grad(x), single, rtol=1e-12, atol=1e-300)
+            np.testing.assert_allclose(total.grad(x * 1.0), single, rtol=1e-12, atol=1e-300)
+
+
+def by_differences(f: Callable[[float], float], x: float) -> float:
+    """A derivative by central differences, extrapolated."""
+    h = 2e-3 * max(abs(x), 0.1)
+    slopes = [(f(x + k * h) - f(x - k * h)) / (2 * k * h) for k in (1, 2, 3)]
+    return 1.5 * slopes[0] - 0.6 * slopes[1] + 0.1 * slopes[2]
+
+
+def line(f: Callable[..., Any], point: Point, i: int) -> Callable[[Any], Any]:
+    """The function of one argument, at a point of the others."""
+    return lambda x: f(*point[:i], x, *point[i + 1 :])
+
+
+def part_of(f: Callable[..., Any], part: str) -> Callable[..., Any]:
+    return lambda x: getattr(f(x), part)
+
+
+@pytest.mark.parametrize("name", sorted(POINTS))
+def test_against_differences(name: str) -> None:
+    point = POINTS[name]
+    function, values = function_of(name), function_of(name, sp)
+    for i, x in enumerate(point):
+        if isinstance(x, int):
+            continue
+
+        got = reverse(function, point, i, 1)
+        assert got == forward(function, point, i, 1)
+        assert got == pytest.approx(
+            by_differences(line(values, point, i), x), rel=3e-7, abs=1e-8
+        ), i
+        second = by_differences(line(cadiff.grad(function, i), point, i), x)
+        assert forward(function, point, i, 2) == pytest.approx(second, rel=1e-5, abs=1e-7), i
+
+
+@pytest.mark.parametrize("name", sorted(ANALYTIC))
+def test_complex_arguments(name: str) -> None:
+    twin, before = ANALYTIC[name]
+    function = function_of(name)
+    slope = cadiff.grad(lambda z: function(*before, z), holomorphic=True)
+    bend = cadiff.grad(slope, holomorphic=True)
+    with mp.workdps(40):
+        for z in (0.7 + 0.4j, -1.3 + 2.0j, 3.0 - 1.5j):
+            for order, got in ((1, slope(z)), (2, bend(z))):
+                want = mp.diff(lambda z: twin(*before, z), mp.mpc(z), order)
+                assert abs(got - want) <= 1e-10 * abs(want) + mp.mpf("1e-12"), (z, order, got)
+        value, _ = cadiff.vjp(lambda z: function(*before, z), 0.7 + 0.4j)
+        assert value == function_of(name, sp)(*before, 0.7 + 0.4j)
+
+
+def test_complex_far_out() -> None:
+    """Where the terms of the derivative of Faddeeva's function cancel."""
+    with mp.workdps(60):
+        for name in ("wofz", "dawsn", "erfcx"):
+            twin, _ = ANALYTIC[name]
+            for z in (200.0 + 1.0j, 50.0 - 0.1j, -300.0 + 2.0j):
+                z = -1j * z if name == "erfcx" else z
+                got = cadiff.grad(getattr(special, name), holomorphic=True)(z)
+                want = mp.diff(twin, mp.mpc(z))
+                assert abs(got - want) <= 1e-11 * abs(want), (name, z, got, want)
+
+
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        ("wofz", (0.7,)),
+        ("hankel1", (1.5, 0.7)),
+        ("hankel2e", (1.5, 0.7)),
+        ("sph_harm_y", (3, 2, 0.7, 0.4)),
+        ("sph_harm_y", (3, -3, 0.7, 0.4)),
+        ("modfresnelp 0", (0.7,)),
+        ("modfresnelp 1", (0.7,)),
+        ("modfresnelm 1", (0.7,)),
+        ("kelvin 0", (0.7,)),
+        ("kelvin 3", (0.7,)),
+    ],
+)
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_complex_results_of_real_numbers(name: str, point: Point, part: str) -> None:
+    function, values = function_of(name), function_of(name, sp)
+    for i, x in enumerate(point):
+        if isinstance(x, float):
+            f, plain = (part_of(line(each, point, i), part) for each in (function, values))
+            slope = cadiff.grad(f)
+            assert slope(x) == pytest.approx(by_differences(plain, x), rel=1e-8)
+            assert cadiff.grad(slope)(x) == pytest.approx(by_differences(slope, x), rel=1e-8)
+
+
+# --- what the differences are of -----------------------------------------------------------------
+
+
+def test_shapes_over_twelve_orders_of_magnitude() -> None:
+    """The sum of both probabilities does not change, and neither loses digits in its tail."""
+    shapes = 10.0 ** np.arange(-6.0, 6.5, 0.5)
+    a, x = shapes[:, None], shapes * 1.01
+    lower = cadiff.jvp(lambda a: special.gammainc(a, x), (a,), (np.ones(a.shape),))[1]
+    upper = cadiff.jvp(lambda a: special.gammaincc(a, x), (a,), (np.ones(a.shape),))[1]
+    np.testing.assert_array_equal(lower, -upper)
+    assert np.all(np.isfinite(lower))
+    assert np.all(lower <= 0.0)
+    with mp.workdps(40):
+        for a, x in ((1e6, 9.956e5), (1e6, 1.005e6), (1e5, 9.8e4), (1e3, 5e2), (30.0, 200.0)):
+            got = cadiff.grad(special.gammainc if x < a else special.gammaincc)(a, x)
+            twin = (
+                (lambda a, x: mp.gammainc(a, 0, x, regularized=True))
+                if x < a
+                else (lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True))
+            )
+            want = mp.diff(twin, (mp.mpf(a), mp.mpf(x)), (1, 0))
+            assert abs(got - want) <= 1e-9 * abs(want), (a, x, got, want)
+
+
+def test_mixed_derivatives() -> None:
+    """By two shapes, by a shape and the variable, and of third order."""
+    point = (2.5, 1.3, 0.4)
+    both = cadiff.grad(cadiff.grad(special.betainc, 0), 1)(*point)
+    assert both == pytest.approx(cadiff.grad(cadiff.grad(special.betainc, 1), 0)(*point), rel=1e-9)
+    density = cadiff.grad(cadiff.grad(special.betainc, 0), 2)(*point)
+    assert density == pytest.approx(
+        cadiff.grad(cadiff.grad(special.betainc, 2), 0)(*point), rel=1e-11
+    )
+    with mp.workdps(40):
+        want = mp.diff(
+            lambda a, b: mp.betainc(a, b, 0, mp.mpf("0.4"), regularized=True),
+            tuple(map(mp.mpf, point[:2])),
+            (1, 1),
+        )
+        assert both == pytest.approx(float(want), rel=1e-8)
+        third = mp.diff(lambda a: mp.gammainc(a, 0, 2, regularized=True), mp.mpf(1.5), 3)
+    assert cadiff.derivative(special.gammainc, 0, (1.5, 2.0), order=3) == pytest.approx(
+        float(third), rel=1e-8
+    )
+
+
+def test_kinds_of_arguments() -> None:
+    """Lists, tuples, single precision, integers, nothing at all."""
+    want = cadiff.derivative(special.gammainc, 0, (2.0, 1.5))
+    by_a = cadiff.elementwise_grad(lambda a: special.gammainc(a, 1.5))
+    np.testing.assert_allclose(by_a(np.array([2, 2])), [want] * 2, rtol=1e-14)
+    np.testing.assert_allclose(by_a(np.array([2.0, 2.0], np.float32)), [want] * 2, rtol=1e-6)
+    assert by_a(np.zeros((0, 3))).shape == (0, 3)
+    for pair in ([Dual(2.0, 1.0), 2.0], (Dual(2.0, 1.0), 2.0)):
+        found = special.gammainc(pair, 1.5)
+        np.testing.assert_allclose(found.tangent, [want, 0.0], rtol=1e-14)
+    jacobian = cadiff.jacobian(lambda a: special.gammainc(a[:, None], np.array([1.0, 1.5])))
+    got = jacobian(np.array([2.0, 3.0]))
+    assert got.shape == (2, 2, 2)
+    assert got[0, 1, 0] == pytest.approx(want, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "i", "argument"),
+    [
+        ("eval_legendre", (2.0, 0.3), 0, "n"),
+        ("pdtr", (2.0, 0.3), 0, "k"),
+        ("lpmv", (1.0, 2.0, 0.3), 0, "m"),
+        ("mathieu_a", (1.0, 2.0), 0, "m"),
+        ("expn", (2.0, 0.3), 0, "n"),
+        ("spherical_jn", (2.0, 0.3), 0, "n"),
+    ],
+)
+@pytest.mark.parametrize("mode", [forward, reverse])
+def test_whole_numbers_are_refused(
+    mode: Callable[..., float], name: str, point: Point, i: int, argument: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"{name}.*'{argument}'|derivative"):
+        mode(getattr(special, name), point, i, 1)
+
+
+def test_complex_numbers_that_are_refused() -> None:
+    with pytest.raises(cadiff.MissingRuleError, match="betainc of complex numbers"):
+        cadiff.grad(lambda z: special.betainc(1.0, 2.0, z).real)(0.3 + 0.1j)
+    with pytest.raises(TypeError, match="by the last argument alone"):
+        cadiff.grad(lambda v: special.jv(v, cadiff.array([v + 0.3j])[0]).real)(0.3)
+    with pytest.raises(NoDerivativeError, match=r"binom_ppf.*'p'"):
+        cadiff.grad(lambda p: sp._ufuncs._binom_ppf(0.3, 5.0, p))(0.3)
+
+
+def test_differences_of_what_is_not_smooth_are_nan() -> None:
+    one = np.ones(1)
+    found = differentiated(lambda x: np.abs(x), 1, 0.0 * one, one, (-np.inf, np.inf), ())
+    assert np.isnan(found[0])
+    outside = differentiated(np.sqrt, 1, -one, one, (0.0, np.inf), ())
+    assert np.isnan(outside[0])
+    inside = differentiated(np.sqrt, 1, 1e-3 * one, one, (0.0, np.inf), ())
+    np.testing.assert_allclose(inside, 0.5 / np.sqrt(1e-3), rtol=1e-11)
