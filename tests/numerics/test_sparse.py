@@ -38,7 +38,14 @@ def test_second_order(case: Case) -> None:
     derivatives.check_second_order(case, scipy, cadiff.scipy)
 
 
-@each
+def runs_as_it_is(case: Case) -> bool:
+    """Whether programs run f: dok matrices are dicts, and SciPy's svds draws where v0 is given."""
+    return "dok" in case.name or case.name == "svds"
+
+
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if not runs_as_it_is(c)], ids=lambda case: case.name
+)
 def test_programs(case: Case) -> None:
     """A program has the same values and gradients, at other points than that of its recording."""
     drawn = case.draw()

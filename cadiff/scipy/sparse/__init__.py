@@ -23,6 +23,7 @@ from ...numpy.linalg import number
 from ...operations.arrays import reshape
 from ...operations.complexes import implements_all
 from ...operations.dispatch import FUNCTIONS
+from . import linalg as linalg
 from ._numbers import INSTEAD, SparseNumbers, counted, in_both, is_sparse
 
 __all__ = [

@@ -39,9 +39,19 @@ class SparseNumbers:
         Real or complex.
     """
 
+    constant: Any = None  # the matrix of SciPy's that it is, if it is one
+
     def __init__(self, numbers: Any, values: Any) -> None:
         self.numbers = numbers
         self.values = values
+
+    @functools.cached_property
+    def numbers(self) -> Any:
+        return Structure(self.constant).numbered
+
+    @functools.cached_property
+    def values(self) -> Any:
+        return number(self.constant.data.reshape(-1))
 
     @classmethod
     def of(cls, matrix: Any) -> SparseNumbers:
@@ -56,14 +66,15 @@ class SparseNumbers:
                 return cls.of(scipy.sparse.coo_array(dense))
             places = np.arange(1, dense.size + 1).reshape(dense.shape)
             return cls(scipy.sparse.coo_array(places), reshape(dense, (-1,)))
-        matrix = listed(matrix)
-        return cls(Structure(matrix).numbered, number(matrix.data.reshape(-1)))
+        made = cls.__new__(cls)
+        made.constant = listed(matrix)
+        return made
 
     # --- what it looks like
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(self.numbers.shape)
+        return tuple((self.numbers if self.constant is None else self.constant).shape)
 
     @property
     def ndim(self) -> int:
@@ -146,16 +157,12 @@ class SparseNumbers:
         if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
             return self
         places = found.tocoo()
-        keys = np.unique(places.row.astype(np.int64) * self.shape[1] + places.col)
-        if len(keys) == len(places.row):
+        rows, columns = places.row, places.col
+        once = scipy.sparse.coo_array((np.ones(len(rows)), (rows, columns)), self.shape).tocsr()
+        if once.nnz == len(rows):
             return self
-        ones = scipy.sparse.coo_array(
-            (np.ones(len(places.row)), (places.row, places.col)), self.shape
-        )
-        like = type(found)(ones.tocsr())
-        return SparseNumbers(
-            *summed(like, places.row, places.col, taken(self.values, places.data))
-        )
+        like = type(found)(once)
+        return SparseNumbers(*summed(like, rows, columns, taken(self.values, places.data)))
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
         """What SciPy makes of the matrix: another one, an array, or a number."""
@@ -310,6 +317,8 @@ class SparseNumbers:
 
     def parts(self) -> tuple[Any, Structure]:
         """The data, and the structure in which they stand."""
+        if self.constant is not None:
+            return self.values, Structure(self.constant)
         found = listed(self.numbers)
         return taken(self.values, found.data.reshape(-1)), Structure(found)
 
@@ -406,9 +415,7 @@ def as_dense(x: Any) -> Any:
     return x.toarray() if is_sparse(x) else x
 
 
-def in_both(
-    function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers
-) -> SparseNumbers:
+def in_both(function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers) -> SparseNumbers:
     """A product of entries, each of one of a and one of b, that SciPy puts where it puts it."""
     first = function(a.numbers, _ones(b.numbers).astype(int))
     second = function(_ones(a.numbers).astype(int), b.numbers)

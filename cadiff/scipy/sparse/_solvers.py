@@ -8,6 +8,7 @@ derivatives where they stand; a product of vectors is never made a whole matrix.
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,8 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
+from ...binding import is_deriving
+from ...binding import strip as value
 from ...numpy._factorizations import warn_nan
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
 from ...operations.arrays import concatenate, stack
@@ -82,9 +85,11 @@ class Direct(Solver):
     SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
     """
 
-    def __init__(self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any]) -> None:
+    def __init__(
+        self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any] | None = None
+    ) -> None:
         self.factor = factor
-        self.otherwise = otherwise
+        self.otherwise = otherwise  # of a singular matrix; None: what factors it raises
 
     def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
         matrix, dtype = structure.filled(data), np.result_type(data, b)
@@ -97,6 +102,8 @@ class Direct(Solver):
             try:
                 kept = structure.kept = key, self.factor(whole)
             except RuntimeError:
+                if self.otherwise is None:
+                    raise
                 return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
         if adjoint and is_rows:
             return kept[1].solve(b.conj()).conj(), 0.0
@@ -325,10 +332,21 @@ acted.of_real.defpattern(
 
 
 class Options:
-    """Keyword arguments of a call, for plain numbers."""
+    """Keyword arguments of a call, for plain numbers.
 
-    def __init__(self, **given: Any) -> None:
+    Where no start is given, SciPy draws other ones in every call; here it is one and the same, so
+    that a function has one value.
+    """
+
+    def __init__(self, function: Callable[..., Any], **given: Any) -> None:
         self.given = given
+        self.is_drawn = given.keys().isdisjoint(("rng", "random_state"))
+        self.is_drawn &= "rng" in inspect.signature(function).parameters
+
+    def call(self, function: Callable[..., Any], matrix: Any) -> tuple[Any, ...]:
+        """What SciPy's function answers."""
+        start = {"rng": np.random.default_rng(0)} if self.is_drawn else {}
+        return tuple(function(matrix, **start, **self.given))
 
 
 def _splu(matrix: Any) -> Any:
@@ -364,13 +382,14 @@ def _columns(solve: Callable[[int], Any], n: int) -> Any:
 
 
 def _matters(*cotangents: Any) -> bool:
-    return any(bool(np.any(np.abs(held(g)) > 0.0)) for g in cotangents)
+    """Whether something depends on vectors: of that programs ask nothing, and take it for so."""
+    return is_deriving() or any(bool(np.any(value(g) != 0.0)) for g in cotangents)
 
 
 @functools.partial(on_matrices, real=(True, False))
 def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
-    return tuple(scipy.sparse.linalg.eigsh(structure.filled(data), **options.given))
+    return options.call(scipy.sparse.linalg.eigsh, structure.filled(data))
 
 
 def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -407,7 +426,7 @@ eigh.defpattern("i->j,kl")
 @functools.partial(on_matrices, real=(False, True, False))
 def svd(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows."""
-    return tuple(scipy.sparse.linalg.svds(structure.filled(data), **options.given))
+    return options.call(scipy.sparse.linalg.svds, structure.filled(data))
 
 
 def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., Any]:

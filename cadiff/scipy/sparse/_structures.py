@@ -29,6 +29,13 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "dia": ("offsets",),
 }
 
+# Those that list their entries one by one.
+LISTED = tuple(
+    getattr(scipy.sparse, f"{name}_{kind}")
+    for name in ("csr", "csc", "coo")
+    for kind in ("array", "matrix")
+)
+
 
 def taken(values: Any, numbers: Any) -> Any:
     """The values with these numbers, counted from 1 on; 0 stands for an entry that is 0."""
@@ -94,6 +101,8 @@ class Structure:
 
     def adjoint(self, data: Any) -> tuple[Structure, Any]:
         """The structure and the data of the adjoint matrix."""
+        if issubclass(self.kind, LISTED):  # of which the data are the same
+            return Structure(self.filled(np.zeros(self.form)).T), conjugate(data)
         turned = self.numbered.T
         return Structure(turned), conjugate(taken(data, turned.data.reshape(-1)))
 

@@ -7,7 +7,7 @@ sparse ones of SciPy's or of numbers with derivatives, or arrays; operators are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from types import FunctionType
 from typing import Any
 
@@ -42,26 +42,9 @@ from ._solvers import (
 from ._structures import Structure, total
 
 __all__ = [
-    "bicg",
-    "bicgstab",
-    "cg",
-    "cgs",
-    "eigsh",
-    "expm_multiply",
-    "factorized",
-    "gcrotmk",
-    "gmres",
-    "inv",
-    "lgmres",
-    "minres",
-    "norm",
-    "qmr",
-    "spilu",
-    "splu",
-    "spsolve",
-    "spsolve_triangular",
-    "svds",
-    "tfqmr",
+    "bicg", "bicgstab", "cg", "cgs", "eigsh", "expm_multiply", "factorized", "gcrotmk", "gmres",
+    "inv", "lgmres", "minres", "norm", "qmr", "splu", "spilu", "spsolve", "spsolve_triangular",
+    "svds", "tfqmr",
 ]  # fmt: skip
 
 INSTEAD_OF_OPERATOR = (
@@ -138,10 +121,14 @@ class Factors:
     def __init__(self, data: Any, structure: Structure, factor: Callable[[Any], Any]) -> None:
         self._data = data
         self._structure = structure
-        self._solver = Direct(factor, scipy.sparse.linalg.spsolve)
-        plain = value(data)
-        self._lu = factor(structure.filled(plain))
-        structure.kept = plain.tobytes(), self._lu
+        self._solver = Direct(factor)
+        if not carries(data):
+            structure.kept = data.tobytes(), self._lu
+
+    @cached_property
+    def _lu(self) -> Any:
+        """SciPy's own: made late if the data are numbers with derivatives, since it reads these."""
+        return self._solver.factor(self._structure.filled(value(self._data)))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("L", "U") and carries(self._data):
@@ -259,46 +246,33 @@ def expm_multiply(A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any
 
 
 # Options of eigsh and svds that say what is found, and not of which matrix.
-CHOICES = {
-    "which",
-    "v0",
-    "ncv",
-    "maxiter",
-    "tol",
-    "rng",
-    "random_state",
-    "sigma",
-    "mode",
-    "solver",
-}
+CHOICES = {"k", "which", "v0", "ncv", "maxiter", "tol", "rng", "random_state", "sigma", "mode", "solver"}
 
 
-def _chosen(name: str, A: Any, k: int, options: dict[str, Any]) -> tuple[Any, Structure, Options]:
+def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
+    """The matrix and what is asked of it, as `eigh` and `svd` take them."""
     others = {key for key, x in options.items() if key not in CHOICES and x is not None}
     if others or carries(options):
         raise TypeError(
-            f"{name} has derivatives by a matrix A alone, with the options {sorted(CHOICES)}, not "
-            f"with {sorted(others)}"
+            f"{original.__name__} has derivatives by a matrix A alone, with the options "
+            f"{', '.join(sorted(CHOICES))}, not with {', '.join(sorted(others or options))}"
         )
     if isinstance(A, LinearOperator):
-        raise TypeError(f"{name} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
+        raise TypeError(f"{original.__name__} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
     found = SparseNumbers.of(A)
-    return *(found if is_sparse(A) else found.tocsr()).one_by_one.parts(), Options(k=k, **options)
+    data, structure = (found if is_sparse(A) else found.tocsr()).one_by_one.parts()
+    return {"data": data, "structure": structure, "options": Options(original, **options)}
 
 
 @implements_all(scipy.sparse.linalg.eigsh)
-def eigsh(
-    A: Any, k: int = 6, M: Any = None, return_eigenvectors: bool = True, **options: Any
-) -> Any:
+def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
     """Some eigenvalues of a symmetric or Hermitian matrix, and eigenvectors as columns.
 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
-    data, structure, how = _chosen(
-        "eigsh", A, k, {"M": M, **options} if M is not None else options
-    )
-    w, v = eigh(data, structure=structure, options=how)
+    found = _chosen(scipy.sparse.linalg.eigsh, A, k=k, **options)
+    w, v = eigh(found.pop("data"), **found)
     return (w, v) if return_eigenvectors else w
 
 
@@ -309,8 +283,8 @@ def svds(A: Any, k: int = 6, return_singular_vectors: Any = True, **options: Any
     Derivatives are those of simple singular values above 0; where one is not, those of its vectors
     are nan, with a warning.
     """
-    data, structure, how = _chosen("svds", A, k, options)
-    u, s, vh = svd(data, structure=structure, options=how)
+    found = _chosen(scipy.sparse.linalg.svds, A, k=k, **options)
+    u, s, vh = svd(found.pop("data"), **found)
     chosen = {True: (u, s, vh), False: s, "u": (u, s, None), "vh": (None, s, vh)}
     return chosen[return_singular_vectors]
 
