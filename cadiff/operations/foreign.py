@@ -39,7 +39,7 @@ class _Finder:
         """The module's own specification, whose execution is followed by what is to follow."""
         if name != self.name or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
@@ -57,7 +57,7 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
     if name in sys.modules:
         then(sys.modules[name])
     else:
-        sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder(name, then))
 
 
 def lend_operators(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:

@@ -46,7 +46,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "operations",
         [
             {"guards", "table"},
-            {"replayed"},
+            {"replayed", "foreign"},
             {"dispatch", "exactness", "making"},
             {"arrays"},
             {"doubts", "naming", "patterns"},
@@ -91,6 +91,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"stats"},
             {"__init__"},
         ],
+    ),
+    (
+        "scipy.sparse",
+        [{"_structures"}, {"_numbers"}, {"_solvers"}, {"linalg"}, {"__init__"}],
     ),
     (
         "transforms",

@@ -1,21 +1,25 @@
-"""Sparse matrices: constant ones times numbers, ones made of numbers, and what solves with them."""
+"""Sparse matrices: constant ones times numbers, ones of numbers, and what solves with them."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg
 
 import cadiff
 import cadiff.scipy.sparse
 import cadiff.scipy.sparse.linalg
+from cadiff import MissingRuleError
 
 from ..helpers import derivatives
-from ..helpers.cases_sparse import CASES
+from ..helpers.cases_sparse import CASES, COLUMNS, ROWS, WIDE, made
 from ..helpers.derivatives import Case, as_tuple, named
 
 sparse, linalg = cadiff.scipy.sparse, cadiff.scipy.sparse.linalg
@@ -66,3 +70,242 @@ def test_programs(case: Case) -> None:
             np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
     assert not program.stats()["obstacles"], program.stats()["obstacles"]
     assert program.stats()["eager"] <= 1
+
+
+# --- what plain arguments give -------------------------------------------------------------------
+
+
+def test_plain_arguments_give_scipys_own_matrices() -> None:
+    v = np.arange(1.0, 9.0)
+    for kind in ("csr_array", "csc_matrix", "coo_array"):
+        found = made(sparse, v, kind)
+        assert type(found) is getattr(scipy.sparse, kind)
+        assert isinstance(found, getattr(sparse, kind))
+    assert type(sparse.kron(WIDE, WIDE)) is type(scipy.sparse.kron(WIDE, WIDE))
+    assert type(sparse.hstack([WIDE, WIDE])) is type(scipy.sparse.hstack([WIDE, WIDE]))
+    assert type(sparse.eye_array(3)) is type(scipy.sparse.eye_array(3))
+    assert sparse.issparse(WIDE)
+    assert not sparse.issparse(v)
+
+
+def test_formats_are_known_by_their_classes() -> None:
+    def f(v: Any) -> Any:
+        A = made(sparse, v)
+        assert isinstance(A, sparse.csr_array)
+        assert not isinstance(A, (sparse.csc_array, sparse.csr_matrix))
+        assert isinstance(A.tocsc(), sparse.csc_array)
+        assert sparse.issparse(A)
+        assert (A.shape, A.nnz, A.format, A.ndim) == ((4, 4), 8, "csr", 2)
+        np.testing.assert_array_equal(A.indices, made(scipy.sparse, np.ones(8)).indices)
+        return A.sum()
+
+    cadiff.grad(f)(np.ones(8))
+
+
+# --- gradients by entries stay sparse ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_array", "coo_array"])
+def test_gradients_by_the_entries_of_a_matrix_have_its_structure(kind: str) -> None:
+    """A matrix of numbers is an argument of a function as an array is."""
+    x = np.array([1.0, -2.0, 0.5, 3.0])
+
+    def f(v: Any) -> Any:
+        A = made(sparse, v, kind)
+        gradient = cadiff.grad(lambda B: np.sum((B @ x) ** 2))(A)
+        assert gradient.format == kind[:3]
+        assert gradient.nnz == 8
+        return gradient.toarray()
+
+    A = made(scipy.sparse, np.arange(1.0, 9.0), kind)
+    wanted = 2.0 * np.outer(A @ x, x) * (A.toarray() != 0)
+    np.testing.assert_allclose(cadiff.jvp(f, (np.arange(1.0, 9.0),), (np.ones(8),))[0], wanted)
+
+
+def test_a_gradient_through_spsolve_makes_no_matrix() -> None:
+    """Of 40,000 unknowns, a whole matrix would take 12 GB."""
+    n = 40_000
+    b = np.ones(n)
+
+    def f(d: Any) -> Any:
+        A = sparse.diags_array([d, -np.ones(n - 1)], offsets=[0, -1], format="csc")
+        return np.sum(linalg.spsolve(A, b))
+
+    gradient = cadiff.grad(f)(np.full(n, 4.0))
+    x = scipy.sparse.linalg.spsolve(
+        scipy.sparse.diags_array(
+            [np.full(n, 4.0), -np.ones(n - 1)], offsets=[0, -1], format="csc"
+        ),
+        b,
+    )
+    y = scipy.sparse.linalg.spsolve(
+        scipy.sparse.diags_array([np.full(n, 4.0), -np.ones(n - 1)], offsets=[0, 1], format="csc"),
+        b,
+    )
+    np.testing.assert_allclose(gradient, -x * y, rtol=1e-12)
+
+
+def test_patterns_of_products() -> None:
+    """A sparse Jacobian of A @ x is A's structure."""
+    A = scipy.sparse.random_array((30, 20), density=0.1, rng=np.random.default_rng(0))
+    found = cadiff.sparse_jacobian(lambda x: A @ x)(np.ones(20))
+    assert (abs(found - A)).max() == 0.0
+    assert found.nnz == A.nnz
+    i, j = A.tocoo().coords
+    x = np.arange(1.0, 21.0)
+    found = cadiff.sparse_jacobian(lambda v: sparse.coo_array((v, (i, j)), A.shape) @ x)(A.data)
+    assert found.nnz == A.nnz
+    np.testing.assert_array_equal(found.toarray()[i, np.arange(len(i))], x[j])
+
+
+# --- special points ------------------------------------------------------------------------------
+
+
+def test_exponentials_of_large_and_of_small_norm() -> None:
+    """The integral behind the rule is exact: the dense derivative has another rule."""
+    rng = np.random.default_rng(0)
+    for size in (1e-6, 1.0, 30.0, 200.0):
+        v, b, u = size * rng.normal(size=8) / 4.0, rng.normal(size=4), rng.normal(size=4)
+        A = made(scipy.sparse, v).toarray()
+        u = u * np.exp(-np.max(np.linalg.eigvals(A).real))
+        _, pull = cadiff.vjp(lambda v, b=b: linalg.expm_multiply(made(sparse, v), b), v)
+        wanted = scipy.linalg.expm_frechet(A.T, np.outer(u, b), compute_expm=False)[ROWS, COLUMNS]
+        np.testing.assert_allclose(pull(u), wanted, rtol=0.0, atol=1e-11 * np.max(np.abs(wanted)))
+
+
+def test_eigenvalues_of_a_large_matrix() -> None:
+    """Those of the second difference are known: 2 - 2 cos(pi k / (n + 1))."""
+    n = 200
+    ends = np.arange(1.0, n + 1.0)
+
+    def f(c: Any) -> Any:
+        A = sparse.diags_array(
+            [c * np.full(n, 2.0), -c * np.ones(n - 1), -c * np.ones(n - 1)],
+            offsets=[0, 1, -1],
+            format="csr",
+        )
+        return linalg.eigsh(A, k=3, sigma=0.0, return_eigenvectors=False)
+
+    wanted = 2.0 - 2.0 * np.cos(np.pi * ends[:3] / (n + 1.0))
+    np.testing.assert_allclose(cadiff.jvp(f, (1.0,), (1.0,))[1], wanted, rtol=1e-9)
+
+
+def test_vectors_of_equal_values_have_no_derivative() -> None:
+    start = np.array([0.5, 0.4, 0.3, 0.2])
+
+    def vectors(d: Any) -> Any:
+        return linalg.eigsh(sparse.diags_array(d, format="csr"), k=2, which="SA", v0=start)[1]
+
+    with pytest.warns(RuntimeWarning, match="where values are equal"):
+        found = cadiff.jvp(vectors, (np.array([1.0, 1.0, 3.0, 4.0]),), (np.arange(4.0),))[1]
+    assert np.all(np.isnan(found))
+
+
+def test_singular_matrices_are_scipys() -> None:
+    v = np.zeros(8)
+    with pytest.warns(scipy.sparse.linalg.MatrixRankWarning):
+        x = cadiff.jvp(lambda v: linalg.spsolve(made(sparse, v), np.ones(4)), (v,), (v,))[0]
+    assert np.all(np.isnan(x))
+    with pytest.raises(RuntimeError, match="singular"):
+        cadiff.grad(lambda v: np.sum(linalg.splu(made(sparse, v, "csc_array")).solve(np.ones(4))))(
+            v
+        )
+
+
+def test_what_does_not_converge_is_told() -> None:
+    A = scipy.sparse.diags_array([np.arange(1.0, 51.0), np.ones(49)], offsets=[0, 1], format="csr")
+
+    def f(b: Any) -> Any:
+        x, info = linalg.gmres(A, b, maxiter=1, restart=2)
+        assert info > 0
+        return x
+
+    with pytest.warns(RuntimeWarning, match="did not converge"):
+        cadiff.vjp(f, np.ones(50))[1](np.ones(50))
+
+
+def test_precision_and_order_of_arrays() -> None:
+    A = WIDE.astype(np.float32)
+    x = np.arange(4, dtype=np.float32)
+    found = cadiff.grad(lambda x: np.sum((A @ x) ** 2))(x)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, 2.0 * (WIDE.T @ (WIDE @ x)), rtol=1e-5)
+    X = np.arange(24.0).reshape(2, 12)[:, ::3]
+    np.testing.assert_allclose(
+        cadiff.grad(lambda X: np.sum((WIDE @ X.T) ** 2))(X), 2.0 * (WIDE.T @ (WIDE @ X.T)).T
+    )
+    ints = scipy.sparse.csr_array((np.arange(8), (ROWS, COLUMNS)))
+    np.testing.assert_array_equal(
+        cadiff.jacobian(lambda x: ints @ x)(np.ones(4)), ints.toarray().astype(float)
+    )
+
+
+def test_empty_matrices() -> None:
+    nothing = scipy.sparse.csr_array((3, 4))
+    np.testing.assert_array_equal(
+        cadiff.jacobian(lambda x: nothing @ x)(np.ones(4)), np.zeros((3, 4))
+    )
+    none = np.zeros(0, dtype=int)
+
+    def f(v: Any) -> Any:
+        return (
+            sparse.csr_array((v, (none, none)), shape=(2, 2)).toarray()
+            + (WIDE[:0] @ np.ones(4)).sum()
+        )
+
+    assert cadiff.jacobian(f)(np.zeros(0)).shape == (2, 2, 0)
+
+
+def test_numbers_in_lists() -> None:
+    found = cadiff.grad(
+        lambda x: sparse.csr_array(([x, 2.0, x * x], ([0, 1, 1], [0, 0, 1]))).sum()
+    )
+    assert found(3.0) == 7.0
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+REFUSED = {
+    "max": (lambda A: A.max(), MissingRuleError, r"A\.data"),
+    "a comparison": (lambda A: A > 0.0, MissingRuleError, "not compared"),
+    "equality": (lambda A: A == A, MissingRuleError, "not compared"),
+    "an assignment": (lambda A: A.__setitem__((0, 0), 1.0), MissingRuleError, "nor assigned"),
+    "a shape": (lambda A: A @ np.ones(3), ValueError, "dimension mismatch"),
+    "a shape of two": (lambda A: A @ A[:2], ValueError, "dimension mismatch"),
+    "a sum with a number": (lambda A: A + 1.0, NotImplementedError, r"toarray\(\) \+ x"),
+    "a function of NumPy's": (np.cos, MissingRuleError, "numpy.cos"),
+    "a function without rules": (
+        lambda A: linalg.lsqr(A, np.ones(4)), MissingRuleError, "scipy.sparse.linalg.lsqr",
+    ),
+    "another module's": (
+        lambda A: linalg.spsolve(A[:3], np.ones(3)), ValueError, "must be square",
+    ),
+    "L of splu": (lambda A: linalg.splu(A).L, MissingRuleError, "derivatives of L and U"),
+    "spilu": (linalg.spilu, MissingRuleError, "what it drops"),
+    "times": (
+        lambda A: linalg.expm_multiply(A, np.ones(4), start=0.0, stop=1.0, num=3),
+        TypeError,
+        "for t in times",
+    ),
+    "two matrices": (lambda A: linalg.eigsh(A, k=1, M=WIDE), TypeError, "not with M"),
+    "a first guess": (lambda A: linalg.cg(A, np.ones(4), x0=A.data), MissingRuleError, "value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_says_what_to_write_instead(name: str) -> None:
+    call, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        cadiff.grad(lambda v: call(made(sparse, v + 5.0 * np.equal(ROWS, COLUMNS))))(np.ones(8))
+
+
+def test_operators_wait_for_the_library() -> None:
+    """Whoever imports first: SciPy's matrices answer numbers, and no SciPy is imported before."""
+    script = (
+        "import sys, cadiff; assert 'scipy' not in sys.modules\n"
+        "import numpy as np, scipy.sparse\n"
+        "A = scipy.sparse.eye_array(3, format='csr')\n"
+        "assert cadiff.grad(lambda x: (A @ x).sum())(np.ones(3)).tolist() == [1.0] * 3\n"
+        "assert cadiff.grad(lambda x: (x @ A).sum())(np.ones(3)).tolist() == [1.0] * 3\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -9,6 +9,7 @@ for a number x that carries a derivative.
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -115,7 +116,7 @@ spmatrix = scipy.sparse.spmatrix
 
 
 def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
-    """Have SciPy's function move numbers about: those of its first argument, a list of matrices."""
+    """Have SciPy's function move numbers about: those of the matrices in its first argument."""
     takes_dtype = "dtype" in inspect.signature(original).parameters
 
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:
@@ -127,7 +128,7 @@ def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
         found, values = counted(flat)
         if is_table:
             ends = np.cumsum([0, *map(len, rows)])
-            nested: Any = [found[i:j] for i, j in zip(ends, ends[1:], strict=False)]
+            nested: Any = [found[i:j] for i, j in itertools.pairwise(ends)]
         else:
             nested = found if is_list else found[0]
         return SparseNumbers(original(nested, *args, **kwargs), values)

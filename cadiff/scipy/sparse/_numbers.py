@@ -82,7 +82,7 @@ class SparseNumbers:
 
     @property
     def format(self) -> str:
-        """The format of SciPy: "csr", "csc" …"""
+        """The name of the format, such as "csr"."""
         return str(self.numbers.format)
 
     @property
@@ -381,8 +381,8 @@ class SparseNumbers:
                 reflected = "r" if inputs[0] is not self else ""
                 return getattr(self, f"__{reflected}{name[ufunc]}__")(inputs[bool(not reflected)])
         raise MissingRuleError(
-            f"numpy.{ufunc.__name__} does not support sparse matrices of numbers with derivatives: "
-            f"{INSTEAD}"
+            f"numpy.{ufunc.__name__} does not support sparse matrices of numbers with "
+            f"derivatives: {INSTEAD}"
         )
 
 
@@ -415,7 +415,9 @@ def as_dense(x: Any) -> Any:
     return x.toarray() if is_sparse(x) else x
 
 
-def in_both(function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers) -> SparseNumbers:
+def in_both(
+    function: Callable[[Any, Any], Any], a: SparseNumbers, b: SparseNumbers
+) -> SparseNumbers:
     """A product of entries, each of one of a and one of b, that SciPy puts where it puts it."""
     first = function(a.numbers, _ones(b.numbers).astype(int))
     second = function(_ones(a.numbers).astype(int), b.numbers)

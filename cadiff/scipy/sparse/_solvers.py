@@ -1,8 +1,8 @@
 """Linear systems with sparse matrices, and the eigenvalues and exponentials of these.
 
-A solution x of A @ x = b has one rule whatever finds it: what solves the system is asked once more,
-with the adjoint matrix, for cotangents, and with the matrix itself for tangents. Entries have
-derivatives where they stand; a product of vectors is never made a whole matrix.
+A solution x of A @ x = b has one rule whatever finds it: what solves the system is asked once
+more, with the adjoint matrix, for cotangents, and with the matrix itself for tangents. Entries
+have derivatives where they stand; a product of vectors is never made a whole matrix.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from scipy.sparse.linalg import LinearOperator
 
 from ...binding import is_deriving
 from ...binding import strip as value
-from ...numpy._factorizations import warn_nan
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
 from ...operations.arrays import concatenate, stack
 from ...operations.arrays import sum as total_of
+from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
 from ._numbers import SparseNumbers, assembled
@@ -172,15 +172,15 @@ class _Further(Iterative):
         columns = [self.run(matrix, column, options) for column in np.reshape(b, (len(b), -1)).T]
         if any(info for _, info in columns):
             warnings.warn(
-                f"{self.name} did not converge for the derivative of its solution, which is as far "
-                "from it as the iteration got: give it a larger maxiter, or a preconditioner M",
+                f"{self.name} did not converge for the derivative of its solution, which is as "
+                "far from it as the iteration got: give a larger maxiter or a preconditioner M",
                 RuntimeWarning,
                 stacklevel=2,
             )
         return np.reshape([x for x, _ in columns], b.shape[::-1]).T, 0.0
 
     @property
-    def further(self) -> Solver:  # type: ignore[override]
+    def further(self) -> Solver:
         return self
 
 
@@ -349,11 +349,8 @@ class Options:
         return tuple(function(matrix, **start, **self.given))
 
 
-def _splu(matrix: Any) -> Any:
-    return scipy.sparse.linalg.splu(matrix)
-
-
-BY_FACTORS = Direct(_splu, scipy.sparse.linalg.spsolve)
+BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
+_QUIETLY = Direct(scipy.sparse.linalg.splu, lambda matrix, b: np.full_like(b, np.nan))
 
 
 def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
@@ -369,7 +366,7 @@ def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
         *(shifted, column, column.H),
     ).parts()
     right = concatenate([right, np.zeros(1)])
-    y = solved(data, right, structure=structure, solver=BY_FACTORS)[0][:n]
+    y = solved(data, right, structure=structure, solver=_QUIETLY)[0][:n]
     sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y, right)]
     if not sizes[0] * np.abs(held(w)) * n * EPSILON <= sizes[1]:
         warn_nan("the derivative of vectors does not exist where values are equal: nan")

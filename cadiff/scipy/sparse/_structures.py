@@ -1,8 +1,8 @@
 """Where the entries of a sparse matrix stand, and products with the numbers that stand there.
 
-A structure is a matrix of SciPy whose entries are their own numbers, from 1 on: all that SciPy does
-to matrices without computing, it does to this one, and the entries of the result say which number
-stands where. Products are linear in the entries and in what they are multiplied by.
+A structure is a matrix of SciPy whose entries are their own numbers, from 1 on: all that SciPy
+does to matrices without computing, it does to this one, and the entries of the result say which
+number stands where. Products are linear in the entries and in what they are multiplied by.
 """
 
 from __future__ import annotations

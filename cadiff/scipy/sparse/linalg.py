@@ -42,9 +42,26 @@ from ._solvers import (
 from ._structures import Structure, total
 
 __all__ = [
-    "bicg", "bicgstab", "cg", "cgs", "eigsh", "expm_multiply", "factorized", "gcrotmk", "gmres",
-    "inv", "lgmres", "minres", "norm", "qmr", "splu", "spilu", "spsolve", "spsolve_triangular",
-    "svds", "tfqmr",
+    "bicg",
+    "bicgstab",
+    "cg",
+    "cgs",
+    "eigsh",
+    "expm_multiply",
+    "factorized",
+    "gcrotmk",
+    "gmres",
+    "inv",
+    "lgmres",
+    "minres",
+    "norm",
+    "qmr",
+    "spilu",
+    "splu",
+    "spsolve",
+    "spsolve_triangular",
+    "svds",
+    "tfqmr",
 ]  # fmt: skip
 
 INSTEAD_OF_OPERATOR = (
@@ -69,7 +86,7 @@ def __dir__() -> list[str]:
 
 
 def _parts(A: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
-    """The data and the structure of a matrix, in one of some formats; else in the first of them."""
+    """The data and the structure of a matrix, in one of some formats, the first unless it is."""
     if isinstance(A, LinearOperator) or not (is_sparse(A) or carries(A)):
         return np.zeros(0), Whole(A)
     found = SparseNumbers.of(A)
@@ -127,14 +144,14 @@ class Factors:
 
     @cached_property
     def _lu(self) -> Any:
-        """SciPy's own: made late if the data are numbers with derivatives, since it reads these."""
+        """SciPy's own: made late if the data have derivatives, since it reads these."""
         return self._solver.factor(self._structure.filled(value(self._data)))
 
     def __getattr__(self, name: str) -> Any:
         if name in ("L", "U") and carries(self._data):
             raise MissingRuleError(
-                "splu does not support derivatives of L and U: cadiff.scipy.linalg.lu(A.toarray()) "
-                "does"
+                "splu does not support derivatives of L and U: "
+                "cadiff.scipy.linalg.lu(A.toarray()) does"
             )
         return getattr(self._lu, name)
 
@@ -221,7 +238,7 @@ bicg, bicgstab, cg, cgs, gcrotmk, gmres, lgmres, minres, qmr, tfqmr = map(
 
 
 @implements_all(scipy.sparse.linalg.inv)
-def inv(A: Any) -> SparseNumbers:
+def inv(A: Any) -> Any:
     """The inverse of a square matrix, with entries at all places."""
     found = SparseNumbers.of(A)
     return spsolve(found, scipy.sparse.eye_array(found.shape[0], format="csc"))
@@ -246,7 +263,19 @@ def expm_multiply(A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any
 
 
 # Options of eigsh and svds that say what is found, and not of which matrix.
-CHOICES = {"k", "which", "v0", "ncv", "maxiter", "tol", "rng", "random_state", "sigma", "mode", "solver"}
+CHOICES = {
+    "k",
+    "which",
+    "v0",
+    "ncv",
+    "maxiter",
+    "tol",
+    "rng",
+    "random_state",
+    "sigma",
+    "mode",
+    "solver",
+}
 
 
 def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
