@@ -83,9 +83,11 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_by_fourier", "_differences", "_exponentials", "_signatures", "_stacks", "_ufuncs"},
-            {"_formulas", "_matrix_functions"},
-            {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
+            {"_by_fourier", "_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
+            {"_structures"},
+            {"_matrix_functions", "_solutions"},
+            {"_bands", "_equations"},
+            {"_families", "fft", "linalg"},
             {"_tails"},
             {"special"},
             {"stats"},
@@ -94,7 +96,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     ),
     (
         "scipy.sparse",
-        [{"_structures"}, {"_numbers"}, {"_solvers"}, {"linalg"}, {"__init__"}],
+        [{"_numbers"}, {"_solvers"}, {"linalg"}, {"__init__"}],
     ),
     (
         "transforms",

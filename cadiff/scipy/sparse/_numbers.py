@@ -18,7 +18,7 @@ from ...binding import MissingRuleError, carries, register_class
 from ...binding import strip as value
 from ...numpy.linalg import number
 from ...operations.arrays import broadcast_to, concatenate, reshape, sum
-from ._structures import FORMATS, Structure, numbers_at, pairs, product, summed, taken, total
+from .._structures import FORMATS, Structure, numbers_at, pairs, product, summed, taken, total
 
 INSTEAD = "compute with A.data, whose entries stand where A.tocoo().coords says, or A.toarray()"
 

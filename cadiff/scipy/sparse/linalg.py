@@ -26,6 +26,8 @@ from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
 from .._signatures import called_as
+from .._solutions import Whole, solved
+from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
 from ._solvers import (
     BY_FACTORS,
@@ -33,13 +35,10 @@ from ._solvers import (
     Iterative,
     Options,
     Triangular,
-    Whole,
     acted,
     eigh,
-    solved,
     svd,
 )
-from ._structures import Structure, total
 
 __all__ = [
     "bicg",

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ...numpy._matrices import conjugate, on_matrices
-from ...operations.arrays import broadcast_to, reshape, sum
-from ...operations.table import where
+from ..numpy._matrices import conjugate, on_matrices
+from ..operations.arrays import broadcast_to, reshape, sum
+from ..operations.table import where
 
 Places = NDArray[np.intp]
 
