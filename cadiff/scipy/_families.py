@@ -14,6 +14,8 @@ from typing import Any
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import ufunc_of
 
+TINY = 1e-100
+
 
 def _kernel(name: str, parameters: str, partials: dict[str, str], names: dict[str, Any]) -> Any:
     """A primitive of a ufunc in C.
@@ -160,6 +162,17 @@ log_ratio(x, y)
 hypot_ratio(x, y)
     x: divide(square(hypot_ratio(y, x)), hypot(x, y))
     y: -ans * divide(hypot_ratio(y, x), hypot(x, y))
+
+# How far derivatives by shapes look (see `_differences`): about as far as the logarithm of a
+# probability changes by ½. In the tails that is by logarithms of ratios, and between them by the
+# width of the distribution.
+_gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
+_beta_step(a, b, x) =
+    0.5 / (2.0 / (a + b) + np.sqrt(b / (1.0 + a) / (1.0 + a + b))
+    + np.abs(np.log((np.abs(x) + TINY) * (1.0 + a + b) / (1.0 + a))))
+_f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
+    + 0.5 * np.abs(np.log((m * x + n) / ((1.0 + m + n) * (x + TINY)))))
+_student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
 """
 
 globals().update(kernels_of(KERNELS, globals()))

@@ -103,9 +103,9 @@ class Tabulated(primitive):
     """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
-    derivative is one by differences over a width, a formula, too, if there is one for it; "above
-    low" or "between low and high" behind it say where the domain begins and ends. Else it is what
-    `otherwise` makes of the parameter's name, or 0.
+    derivative is one by differences over a width, a formula, too, if there is one for it, or "over
+    width" stands for the partial; "above low" or "between low and high" behind it say where the
+    domain begins and ends. Else it is what `otherwise` makes of the parameter's name, or 0.
     """
 
     def __init__(
@@ -126,12 +126,13 @@ class Tabulated(primitive):
         )
         super().__init__(function)
         self.loop = ufunc
-        self._parameters, self._widths, self._formula = names, widths, formula
+        over = {k: text[5:] for k, text in partials.items() if text.startswith("over ")}
+        self._parameters, self._widths, self._formula = names, {**widths, **over}, formula
         rules: dict[str, Any] = {
-            each: functools.partial(self._by_differences, each) for each in widths
+            each: functools.partial(self._by_differences, each) for each in self._widths
         }
-        for each, text in partials.items():
-            rules[each] = formula(f"ans, {parameters}", text)
+        for each in partials.keys() - over.keys():
+            rules[each] = formula(f"ans, {parameters}", partials[each])
         self._rules = [rules.get(each) or otherwise(each) for each in names]
         self.defpartials(*self._rules)
 

@@ -381,37 +381,41 @@ class Twin:
     """
 
     def __init__(self, original: Any, mirror: Any) -> None:
-        self._original, self._mirror = original, mirror
+        self.original, self.mirror = original, mirror
         self.__doc__ = getattr(original, "__doc__", None)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_original", "_mirror"):  # as copies are asked for
+        if name.startswith("__") or name in ("original", "mirror"):  # as copies are asked for
             raise AttributeError(name)
-        found, mirror = getattr(self._original, name), getattr(self._mirror, name)
+        found, mirror = getattr(self.original, name), getattr(self.mirror, name)
         if not callable(found):
-            return found if not carries(mirror) else mirror
+            return mirror if carries(mirror) else found
 
         @functools.wraps(found)
         def method(*args: Any, **kwargs: Any) -> Any:
-            if found is mirror or carries(args) or carries(kwargs):
-                return mirror(*args, **kwargs)
+            if self.original is self.mirror or carries(args) or carries(kwargs):
+                return self.mirrored(name, args, kwargs)
             return found(*args, **kwargs)
 
         return method
 
+    def mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a method of the mirror returns."""
+        return getattr(self.mirror, name)(*args, **kwargs)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mirror = self._mirror(*args, **kwargs)
+        mirror = self.mirror(*args, **kwargs)
         is_plain = not (carries(args) or carries(kwargs))
-        return Twin(self._original(*args, **kwargs) if is_plain else mirror, mirror)
+        return Twin(self.original(*args, **kwargs) if is_plain else mirror, mirror)
 
     def __repr__(self) -> str:
-        return repr(self._original)
+        return repr(self.original)
 
 
-def twin_of(original: Any) -> Any:
+def twin_of(original: Any, kind: type[Twin] = Twin) -> Any:
     """An object of a module of SciPy's that has it under a name, and its mirror."""
     module = type(original).__module__
     if not _is_python(module):
         return original
     names = [name for name, x in vars(sys.modules[module]).items() if x is original]
-    return Twin(original, getattr(mirrored(module), names[0])) if names else original
+    return kind(original, getattr(mirrored(module), names[0])) if names else original

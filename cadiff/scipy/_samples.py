@@ -19,7 +19,7 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import stack
 from ..operations.arrays import sum as sum_
-from ..operations.table import exp, log, sqrt, square
+from ..operations.table import exp, log, log1p, sqrt, square
 from ._mirror import kernels, read_values
 from .special import kve, logsumexp  # type: ignore[attr-defined]
 
@@ -100,6 +100,12 @@ def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
 @kernels("scipy.stats._stats")
 def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
     return exp(genhyperbolic_logpdf(x, p, a, b))
+
+
+@kernels("scipy.stats._continuous_distns")
+def _log_diff(log_p: Any, log_q: Any) -> Number:
+    """The logarithm of a difference of probabilities."""
+    return log_p + log1p(-exp(as_number(log_q) - log_p))
 
 
 # --- slopes --------------------------------------------------------------------------------------

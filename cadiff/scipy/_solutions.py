@@ -1,133 +1,173 @@
-"""Solutions of linear systems whose matrices have a structure, with one rule for all of them.
+"""Numbers that solve equations, as functions of what the equations read.
 
-What solves a system, of sparse or of banded matrices, by factors or by iteration, is asked once
-more for its derivatives: with the adjoint matrix for cotangents, with the matrix itself for
-tangents. Entries have derivatives where they stand; a product of vectors is never made a whole
-matrix. Which solvers there are is not known here.
+Where F(z, theta) = 0, dz/dtheta = -(dF/dz)^-1 dF/dtheta, by the implicit function theorem; how z
+was found does not matter. A solver of SciPy finds it on plain floats. One rule serves all of them:
+an `Equation` says how to find z, and what F is. For minima z is a point with the multipliers of
+its constraints, and F the Karush-Kuhn-Tucker conditions, of which the active ones are held
+(Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983).
+
+Solvers stop within their tolerances. Derivatives are taken where a few steps of Newton's method
+lead from there, so that they have more digits than the solution; its value stays the solver's.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+import warnings
+from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse.linalg
+from numpy.typing import NDArray
 
-from ..numpy._matrices import on_matrices
-from ._structures import Structure, product, sampled
+from .. import binding
+from ..operations import arrays
+from ..transforms import grad, hessian, jacobian, jvp, vjp
+from ._closed import rule_of_a_solver
 
+FloatArray = NDArray[np.float64]
 
-class Whole(Structure):
-    """What stands for the structure of a constant operator, or array, that has no data."""
-
-    def __init__(self, operator: Any) -> None:
-        self.operator = operator
-        self.shape = operator.shape
-        self.form = (0,)
-        self.kept = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Whole) and self.operator is other.operator
-
-    def __hash__(self) -> int:
-        return id(self.operator)
-
-    def __reduce__(self) -> Any:
-        return Whole, (self.operator,)
-
-    def filled(self, data: Any) -> Any:
-        return self.operator
-
-    @functools.cached_property
-    def coordinates(self) -> Any:
-        return (np.zeros(0, dtype=np.intp),) * 3
-
-    def adjoint(self, data: Any) -> Any:
-        return Whole(scipy.sparse.linalg.aslinearoperator(self.operator).H), data
+MOST_STEPS = 5  # of Newton's method
+SMALL = 1e-13  # steps that are rounding errors, relative to the solution
+NEAR = 0.01  # of the solution: a solver that stopped farther from it has not found it
+FLOOR = 1e-6  # solutions smaller than this count as this long
 
 
-class Solver:
-    """What solves A @ x = b, or H(A) @ x = b: one of SciPy's functions with its options."""
+class Equation(Protocol):
+    """What a solution solves; numbers may carry derivatives."""
 
-    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
-        """The solution, and 0.0 if it is one; for plain numbers."""
+    name: str
+    n: int  # so many of the unknowns are the solution, the others belong to it
+
+    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        """All unknowns by a solver, and what it says if it failed."""
+
+    def residual(self, z: Any, theta: Any) -> Any:
+        """F, as many numbers as there are unknowns."""
+
+    def slope(self, z: Any, theta: Any) -> Any:
+        """The derivative of F by z, a matrix."""
+
+
+@rule_of_a_solver
+def _solved(theta: FloatArray, *, equation: Equation) -> tuple[FloatArray, FloatArray]:
+    z, complaint = equation.find(theta)
+    return z[: equation.n], _refined(equation, z, theta, complaint)
+
+
+def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: str) -> FloatArray:
+    """The unknowns after some steps of Newton's method; an error if it leads elsewhere."""
+    first, before = z, np.inf
+    for _ in range(MOST_STEPS):
+        try:
+            residual, slope = equation.residual(z, theta), equation.slope(z, theta)
+            step = -np.linalg.solve(*binding.plain_values((slope, residual)))
+        except np.linalg.LinAlgError:
+            raise _singular(equation) from None
+        n = equation.n
+        way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), FLOOR)
+        if not way.max(initial=0.0) <= NEAR * size:
+            said = f" ({complaint})" if complaint else ""
+            raise RuntimeError(
+                f"{equation.name} found no solution{said}: from where it ended, Newton's method "
+                f"would go on by {way.max():.3g}; start nearer to it, or allow more iterations"
+            )
+        length = float(np.max(np.abs(step), initial=0.0))
+        if length >= before:  # rounding errors
+            break
+        z, before = z + step, length
+        if before <= SMALL * np.max(np.abs(z), initial=0.0):
+            break
+    if complaint:
+        warnings.warn(
+            f"{equation.name} says that it failed, though a solution is near: {complaint}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return z
+
+
+def _singular(equation: Equation) -> np.linalg.LinAlgError:
+    return np.linalg.LinAlgError(
+        f"{equation.name}: the derivative of what is solved is singular at the solution, which "
+        "therefore has no derivative: it is no isolated one, or active constraints depend on each "
+        "other"
+    )
+
+
+def _solve(equation: Equation, slope: Any, right: Any) -> Any:
+    try:
+        return np.linalg.solve(slope, right)
+    except np.linalg.LinAlgError:
+        raise _singular(equation) from None
+
+
+def _pull(ans: Any, theta: Any, *, equation: Equation) -> Any:
+    z = ans[1]
+    slope = equation.slope(z, theta)
+    _, back = vjp(lambda theta: equation.residual(z, theta), theta)
+
+    def pull(g: Any) -> Any:
+        n = equation.n
+        of_z = arrays.concatenate([g[0] + g[1][:n], g[1][n:]])
+        return back(-_solve(equation, np.transpose(slope), of_z))
+
+    return pull
+
+
+def _push(g: Any, ans: Any, theta: Any, *, equation: Equation) -> Any:
+    z = ans[1]
+    _, change = jvp(lambda theta: equation.residual(z, theta), (theta,), (g,))
+    tangent = -_solve(equation, equation.slope(z, theta), change)
+    return tangent[: equation.n], tangent
+
+
+_solved.defvjp(_pull)
+_solved.defjvp(_push)
+
+
+@rule_of_a_solver
+def valued(value: Any, by: Any) -> Any:
+    """A number with the value of one and the derivatives of another, taken where they are best."""
+    return value
+
+
+valued.defvjp(None, lambda ans, value, by: lambda g: g)
+valued.defjvp(None, lambda g, ans, value, by: g)
+
+
+def solution(equation: Equation, theta: Any) -> tuple[Any, Any]:
+    """The solution as a vector, shape (n,), that depends on theta; and after some more steps.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver stopped far from any solution. One that says it failed beside a solution
+        gives a RuntimeWarning.
+    numpy.linalg.LinAlgError
+        If the derivative of F by the unknowns is singular there.
+    """
+    x, z = _solved(theta, equation=equation)
+    return x, z[: equation.n]
+
+
+class Stationary:
+    """Equations of the form: a function of the unknowns is stationary."""
+
+    def lagrangian(self, z: Any, theta: Any) -> Any:
+        """The function, a number."""
         raise NotImplementedError
 
-    @property
-    def further(self) -> Solver:
-        """What solves the systems that derivatives lead to."""
-        return self
+    def residual(self, z: Any, theta: Any) -> Any:
+        return grad(lambda z: self.lagrangian(z, theta))(z)
 
-    def read(self, structure: Structure, data: Any) -> Any:
-        """The data of entries that are read, and 0 for others."""
-        return data
+    def slope(self, z: Any, theta: Any) -> Any:
+        return hessian(lambda z: self.lagrangian(z, theta))(z)
 
 
-@functools.partial(on_matrices, real=(False, True))
-def solved(
-    data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
-) -> Any:
-    """The solution of A @ x = b, or of H(A) @ x = b, and what the solver says of it."""
-    return solver(structure, data, b, adjoint)
+def slope_of(residual: Any, z: Any) -> Any:
+    """The matrix of derivatives of a function of a vector."""
+    return jacobian(residual)(z)
 
 
-def _pulls(
-    ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
-) -> Callable[[Any], Any]:
-    def both(g: Any) -> Any:
-        y = _cotangent(g, data, structure, solver, adjoint)
-        found = sampled(ans[0], y, structure) if adjoint else sampled(y, ans[0], structure)
-        return -solver.read(structure, found), y
-
-    return both
-
-
-def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint: bool) -> Any:
-    how: Any = {"structure": structure, "solver": solver.further, "adjoint": not adjoint}
-    return solved(data, g[0], **how)[0]
-
-
-def _push_data(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    by, g = structure, solver.read(structure, g)
-    if adjoint:
-        by, g = structure.adjoint(g)
-    return _push_b(-product(g, ans[0], structure=by), ans, data, b, structure, solver, adjoint)
-
-
-def _push_b(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
-    return x, 0.0
-
-
-solved.called = "spsolve"
-solved.defvjp(
-    lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
-    lambda ans, data, b, structure, solver, adjoint=False: (
-        lambda g: _cotangent(g, data, structure, solver, adjoint)
-    ),
-    unread=(1,),
-)
-solved.defjvp(_push_data, _push_b)
-solved.deftogether(_pulls)
-solved.of_real.defpattern(
-    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",
-    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "ik->jk,",
-)
+def vector_of(out: Any) -> Any:
+    """What a user's function returns, as a vector."""
+    return arrays.reshape(arrays.as_array(out), -1)

@@ -3,7 +3,8 @@
 A row is a function with a formula for each parameter by which it has such derivatives: a distance
 over which its logarithm changes by ½ or so, and behind "above" or "between" where the parameter's
 domain begins and ends. Where a distance is too long it is halved; where it is too short digits are
-lost. The table is read by `special`, whose names its formulas use; this module computes nothing.
+lost. The table is read by `special`, whose names its formulas use, and those of `_families`; this
+module computes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ betaincc(a, b, x)
     b: _beta_step(b, a, 1.0 - x) above 0
 _student_middle(df, t)  df: _student_step(df, t) above 0
 _student_tail(df, t)  df: _student_step(df, t) above 0
-_student_step(df, t) = 0.5 / (3.0 / df + 0.5 * np.log1p(t * t / (df + 1.0)))
 fdtr(dfn, dfd, x)
     dfn: _f_step(dfn, dfd, x) above 0
     dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
@@ -123,12 +123,4 @@ _wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z)
 _bessel_step(v, z) =
     0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
     np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
-
-# Logarithms in the tails, and the widths of the distributions between them.
-_gamma_step(a, x) = 0.5 / (1.0 / np.sqrt(1.0 + a) + np.abs(np.log((x + TINY) / (1.0 + a))))
-_beta_step(a, b, x) =
-    0.5 / (2.0 / (a + b) + np.sqrt(b / (1.0 + a) / (1.0 + a + b))
-    + np.abs(np.log((np.abs(x) + TINY) * (1.0 + a + b) / (1.0 + a))))
-_f_step(m, n, x) = 0.5 / (1.0 / (0.5 + m)
-    + 0.5 * np.abs(np.log((m * x + n) / ((1.0 + m + n) * (x + TINY)))))
 """

@@ -36,7 +36,7 @@ beta_lower(n, a, b, r)
 # --- hazards and logarithms ----------------------------------------------------------------------
 
 # The log of p is by its complement where p is nearly 1, by the hazard where it underflows. By
-# their shapes there are no derivatives in closed form, and distributions refuse to give them.
+# shapes derivatives are differences.
 KERNELS = """
 # The density at x divided by Γ(a, x) / Γ(a), where the integral is taken by parts once; and by the
 # probability below x, where y is 1 - x.
@@ -53,21 +53,28 @@ _is_beta_tail(ans, a, b, r) = (ans < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
 
 # The logarithms of Γ(a, x) / Γ(a) and of γ(a, x) / Γ(a).
 log_gammaincc(a, x)
+    a: over _gamma_step(a, x) above 0
     x: -(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else
         gamma_density(a, x) * exp(-ans))
 log_gammainc(a, x)
+    a: over _gamma_step(a, x) above 0
     x: _gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)
 
 # The logarithms of the regularized incomplete beta function, and of one less that.
 log_betainc(a, b, x)
+    a: over _beta_step(a, b, x) above 0
+    b: over _beta_step(b, a, 1.0 - x) above 0
     x: _beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x))
         else beta_density(a, b, x) * exp(-ans)
 log_betaincc(a, b, x)
+    a: over _beta_step(a, b, x) above 0
+    b: over _beta_step(b, a, 1.0 - x) above 0
     x: -(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x))
         else beta_density(a, b, x) * exp(-ans))
 
 # The logarithm of the distribution function of Student's t.
 log_stdtr(df, t)
+    df: over _student_step(df, t) above 0
     t: (_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t))
         if ans < TAIL else student_density(df, t) * exp(-ans)
 """

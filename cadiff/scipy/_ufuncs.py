@@ -16,13 +16,14 @@ def scipys_ufunc(name: str) -> np.ufunc:
 
     With an underscore in front it is one of those that SciPy keeps to itself.
     """
-    found = getattr(sp._ufuncs if name.startswith("_") else sp, name)
-    return found if isinstance(found, np.ufunc) else getattr(sp._ufuncs, f"_{name}")
+    places = (vars(sp), vars(sp._ufuncs))
+    found = (place[each] for each in (name, f"_{name}") for place in places if each in place)
+    return next(each for each in found if isinstance(each, np.ufunc))
 
 
 def has_ufunc(name: str) -> bool:
-    """Whether this version of SciPy has the ufunc."""
-    return hasattr(sp._ufuncs if name.startswith("_") else sp, name)
+    """Whether this version of SciPy has the ufunc, for all or for itself."""
+    return hasattr(sp, name) or hasattr(sp._ufuncs, name)
 
 
 _ALL_LENT = tuple(map(scipys_ufunc, binding.lent_names()))

@@ -1,11 +1,54 @@
-"""`scipy.integrate` for numbers with derivatives: integrals and differential equations.
+"""`scipy.integrate`, whose integrals and solutions are functions of all that they read.
 
-Names that are not defined here are SciPy's own Python over such numbers, see `_mirror`.
+>>> import cadiff, numpy as np
+>>> from cadiff.scipy.integrate import quad
+>>> cadiff.grad(lambda a: quad(lambda x: a * x**2, 0.0, a)[0])(1.0)
+1.3333333333333333
 """
 
 from __future__ import annotations
 
+import functools
+import sys as _sys
+from collections.abc import Callable
+from typing import Any
+
+from scipy import integrate as _original
+
+from . import _initial
+from ._closed import Call
 from ._mirror import Namespace
+
+
+def _public(original: Any, solve: Callable[[Call], Any], doc: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        closed = Call(original, args, kwargs)
+        return solve(closed) if closed.carries else original(*args, **kwargs)
+
+    functools.update_wrapper(call, original)
+    call.__module__ = __name__
+    call.__doc__ = doc
+    return call
+
+
+solve_ivp = _public(_original.solve_ivp, _initial.solve_ivp, "")
+odeint = _public(_original.odeint, _initial.odeint, "")
+__all__ = [*_original.__all__]
+
+
+def __getattr__(name: str) -> Any:
+    if hasattr(_original, name) and not name.startswith("__"):
+        return getattr(_original, name)
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}, nor has scipy.integrate",
+        name=name,
+        obj=_sys.modules[__name__],
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_original.__all__})
+
 
 _namespace = Namespace("scipy.integrate", globals())
 __getattr__, __dir__ = _namespace.get, _namespace.names

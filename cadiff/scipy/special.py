@@ -124,7 +124,13 @@ class _Elementwise(Tabulated):
         args = tuple(map(gathered, args))
         if any(isinstance(x, Complex) for x in args):
             return analytic(self.function.__name__, args)
-        return super().__call__(*args, **kwargs)
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError:
+            found = binding.plain_constants((args, kwargs))
+            if found is None:
+                raise
+        return self.function(*found[0], **found[1])
 
 
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:

@@ -12,17 +12,17 @@ closed form, such as the shape of a gamma distribution in its `cdf`, must be a p
 
 from __future__ import annotations
 
-import copy
 import math
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values, shape
-from ..numpy._refusals import INSTEAD, refusing, relayed
+from ..numpy._common import as_number
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
@@ -43,7 +43,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, valued
-from ._mirror import Namespace, twin_of
+from ._mirror import Namespace, Twin, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -125,24 +125,6 @@ _differentiable_but_by.over_lanes = _as_it_is
 _differentiable_but_by.defpattern("...->...", argnums=0)
 
 
-def _method(original: Any, name: str) -> Any:
-    """An attribute of a distribution of SciPy's, which says so if it takes plain numbers alone."""
-    found = getattr(original, name)
-    called = type(original).__name__.removesuffix("_gen")
-    return relayed(found, f"scipy.stats.{called}.{name}", INSTEAD) if callable(found) else found
-
-
-def _of_scipy(original: Any) -> Any:
-    """A distribution of SciPy's that is not redefined, with methods that are `_method`s."""
-    found = copy.copy(original)
-    for name in dir(type(original)):
-        if name[0] != "_" and callable(getattr(original, name)):
-            setattr(found, name, _method(original, name))
-    if hasattr(original, "freeze"):
-        found.freeze = refusing(original.freeze, f"scipy.stats.{original.name}", INSTEAD)
-    return found
-
-
 def _public(name: str, what: str) -> Function:
     """A method of distributions."""
 
@@ -166,7 +148,7 @@ class Distribution:
     valid : formula of the shape parameters
         Whether they are in their domain; if it is left out they all have to be positive.
     fixed : names
-        Shape parameters by which the distribution function has no derivative.
+        Shape parameters by which nothing has a derivative: whole numbers.
     is_even : bool
         Whether the standard distribution is the same on both sides of 0.
     formulas : formulas of `variables` and the shape parameters
@@ -203,7 +185,7 @@ class Distribution:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked for by copy and pickle, before there is an original
             raise AttributeError(name)
-        return _method(self.original, name)
+        return getattr(mirrored_distribution(self.original), name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
@@ -422,14 +404,8 @@ class Frozen:
         if name in methods:
             method = getattr(self.distribution, name)
             return lambda x: method(x, *self.args, **self.kwargs)
-        original = self.distribution.original
-        if carries(self.args) or carries(self.kwargs):
-            raise TypeError(
-                f"{type(original).__name__.removesuffix('_gen')}(...).{name} is not supported for "
-                f"parameters with derivatives, only {', '.join(methods)}: make the distribution "
-                "of cadiff.value(parameter) if its derivative is not wanted"
-            )
-        return getattr(original(*self.args, **self.kwargs), name)
+        frozen = mirrored_distribution(self.distribution.original)(*self.args, **self.kwargs)
+        return getattr(frozen, name)
 
 
 # --- continuous ----------------------------------------------------------------------------------
@@ -443,7 +419,6 @@ norm = Continuous(
 )
 t = Continuous(
     st.t,
-    fixed=["df"],
     is_even=True,
     logpdf="student_log_density(df, z)",
     cdf="stdtr(df, z)",
@@ -452,7 +427,6 @@ t = Continuous(
 gamma = Continuous(
     st.gamma,
     ends=(0.0, LARGEST),
-    fixed=["a"],
     pdf="gamma_density(a, z)",
     logpdf="gamma_log_density(a, z)",
     cdf="gammainc(a, z)",
@@ -463,7 +437,6 @@ gamma = Continuous(
 chi2 = Continuous(
     st.chi2,
     ends=(0.0, LARGEST),
-    fixed=["df"],
     pdf="0.5 * gamma_density(0.5 * df, 0.5 * z)",
     logpdf="gamma_log_density(0.5 * df, 0.5 * z) - LOG2",
     cdf="chdtr(df, z)",
@@ -474,7 +447,6 @@ chi2 = Continuous(
 beta = Continuous(
     st.beta,
     ends=(0.0, 1.0),
-    fixed=["a", "b"],
     pdf="beta_density(a, b, z)",
     logpdf="beta_log_density(a, b, z)",
     cdf="betainc(a, b, z)",
@@ -610,7 +582,9 @@ class Multivariate:
         return Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return _method(self.original, name)
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(mirrored_distribution(self.original), name)
 
 
 class MultivariateNormal(Multivariate):
@@ -732,10 +706,50 @@ _namespace = Namespace("scipy.stats", globals())
 __all__ = _namespace.all
 
 
+@cache
+def mirrored_distribution(original: Any) -> Any:
+    """A distribution of SciPy's as its own Python has it, over numbers with derivatives."""
+    return twin_of(original, NextToZero)
+
+
+class NextToZero(Twin):
+    """A distribution and its mirror, where a shape parameter is 0.
+
+    Formulas of many distributions have a limit of their own there, in which the parameter does not
+    occur. Derivatives are those of the mean of both sides, or, where there is one side, of the line
+    through two points of it; the distance is such that neither rounding nor curvature counts.
+    """
+
+    DISTANCE = 1e-5
+    METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+
+    def mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        method = getattr(self.mirror, name)
+        n_shapes = getattr(self.original, "numargs", 0)
+        if name not in self.METHODS or len(args) <= n_shapes:
+            return method(*args, **kwargs)
+        x, shapes, rest = args[0], args[1 : 1 + n_shapes], args[1 + n_shapes :]
+        zeros = [carries(p) and np.equal(plain_values(as_number(p)), 0.0) for p in shapes]
+        if not any(np.any(zero) for zero in zeros):
+            return method(*args, **kwargs)
+
+        def beside(step: float) -> Any:
+            moved = [p + step * zero for p, zero in zip(shapes, zeros, strict=True)]
+            return method(x, *moved, *rest, **kwargs)
+
+        value = method(x, *map(held, shapes), *rest, **kwargs)
+        above, below = beside(self.DISTANCE), beside(-self.DISTANCE)
+        sides = [np.isfinite(plain_values(side)) for side in (above, below)]
+        farther = beside(2.0 * self.DISTANCE)
+        one_sided = 2.0 * above - farther
+        both = where(sides[0] & sides[1], 0.5 * (above + below), one_sided)
+        return valued(both, held(value))
+
+
 def __getattr__(name: str) -> Any:
     found = getattr(st, name, None)
     if hasattr(found, "rvs") and not isinstance(found, type):
-        made = globals()[name] = twin_of(found)
+        made = globals()[name] = mirrored_distribution(found)
         return made
     return _namespace.get(name)
 

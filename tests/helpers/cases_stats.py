@@ -30,9 +30,5 @@ COUNTS = [-1, 0, 1, 2.5, 3, 9, 20]
 
 # Parameters by which the distribution function has no derivative.
 FIXED: dict[str, set[str]] = {
-    "t": {"df"},
-    "gamma": {"a"},
-    "chi2": {"df"},
-    "beta": {"a", "b"},
     "binom": {"n"},
 }

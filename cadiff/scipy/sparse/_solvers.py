@@ -1,6 +1,6 @@
 """Linear systems with sparse matrices, and the eigenvalues and exponentials of these.
 
-What solves a system is told `_solutions`, where the rule is. Entries have derivatives where they
+What solves a system is told `_structured`, where the rule is. Entries have derivatives where they
 stand; a product of vectors is never made a whole matrix.
 """
 
@@ -25,7 +25,7 @@ from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
-from .._solutions import Solver, solved
+from .._structured import Solver, solved
 from .._structures import Structure, product, sampled, total
 from ._numbers import SparseNumbers, assembled
 

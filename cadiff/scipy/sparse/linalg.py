@@ -26,7 +26,7 @@ from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
 from .._signatures import called_as
-from .._solutions import Whole, solved
+from .._structured import Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
 from ._solvers import (

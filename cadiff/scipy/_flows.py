@@ -1,0 +1,302 @@
+"""Solutions of initial value problems as functions of times, starts and parameters.
+
+Where y' = f(t, y, theta), the derivative S of y by theta is the solution of another initial value
+problem, S' = df/dy S + df/dtheta: the forward sensitivities. They are solved beside y by the same
+solver of SciPy's, with the same tolerances. For many parameters there is the adjoint instead,
+which runs back from the times at which a cotangent comes in: a' = -(df/dy)^T a, and the gradient
+collects a^T df/dtheta (Cao, Li, Petzold and Serban, SIAM J. Sci. Comput. 24, 1076, 2003).
+
+A `Flow` is such a problem. Its sensitivities are a `Flow`, too, so derivatives of all orders
+follow from one rule. Right hand sides of sensitivities are compiled programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .. import binding
+from ..binding import carries
+from ..operations import arrays
+from ..programs import Program
+from ..transforms import grad, jacobian
+from ._closed import rule_of_a_solver
+
+FloatArray = NDArray[np.float64]
+RightSide = Callable[[float, FloatArray], Any]
+
+# So many numbers are solved for forwards, y and its sensitivities together; of more the adjoint is
+# taken, whose cost does not grow with the number of parameters, but with that of observations.
+FORWARD = 400
+DENSE = 200  # unknowns; matrices of more are sparse
+
+
+class Flow:
+    """An initial value problem by a vector theta.
+
+    Attributes
+    ----------
+    n : int
+        The number of unknowns.
+    names : object
+        Whatever functions the right hand side calls, so that programs of it find them.
+    """
+
+    n: int
+    names: Any
+
+    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+        """The right hand side f, shape (n,); all may be numbers with derivatives."""
+        raise NotImplementedError
+
+    def start(self, theta: Any) -> tuple[Any, Any]:
+        """The first time and y there."""
+        raise NotImplementedError
+
+    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+        """The solution by a solver, shape (n, m), at m times."""
+        raise NotImplementedError
+
+    def solve(
+        self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
+    ) -> FloatArray:
+        """Another problem of many unknowns, by the same solver, at times in order.
+
+        how : `scale`, shape of the unknowns, that tolerances of the first n are divided by;
+        `jac(t, y)`, their matrix or what is near it.
+        """
+        raise NotImplementedError
+
+    # --- programs of it
+
+    @cached_property
+    def program(self) -> Any:
+        """f(concatenate([[t], y, theta])), compiled."""
+        names, slope, n = self.names, self.slope, self.n
+
+        def f(z: Any) -> Any:
+            names  # noqa: B018 - programs know functions by names in code
+            return slope(z[0], z[1 : 1 + n], z[1 + n :])
+
+        return _quiet(f)
+
+    @cached_property
+    def program_of_adjoint(self) -> Any:
+        """The gradient of a @ f(concatenate([[t], y, theta])), by all of these."""
+        names, slope, n = self.names, self.slope, self.n
+
+        def weighed(z: Any, a: Any) -> Any:
+            names  # noqa: B018
+            return a @ slope(z[0], z[1 : 1 + n], z[1 + n :])
+
+        return _quiet(weighed)
+
+    def compiled(self, theta: FloatArray) -> RightSide:
+        """f(t, y) by the program."""
+        program, n = self.program, self.n
+        z = np.concatenate([np.zeros(1 + n), theta])
+
+        def f(t: float, y: FloatArray) -> Any:
+            z[0], z[1 : 1 + n] = t, y
+            return program(z)
+
+        return f
+
+
+def _quiet(f: Callable[..., Any]) -> Any:
+    program: Program[..., Any] = Program(f)
+    program.be_quiet()
+    return program
+
+
+@rule_of_a_solver
+def _flow(times: FloatArray, theta: FloatArray, *, flow: Flow) -> FloatArray:
+    values = flow.values(np.asarray(times), np.asarray(theta))
+    if not np.isfinite(values).all():
+        raise RuntimeError("the solution of an initial value problem grows without bound")
+    return values
+
+
+def solution_at(times: Any, theta: Any, flow: Flow) -> Any:
+    """Y at some times, shape (n, m)."""
+    return _flow(times, theta, flow=flow)
+
+
+def _pull_times(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    slopes = slopes_at(times, ans, theta, flow)
+    return lambda g: (g * slopes).sum(axis=0)
+
+
+def _pull_theta(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    p = theta.shape[0]
+    if flow.n * (1 + p) <= FORWARD or carries((ans, times, theta)):
+        found = sensitivities(times, theta, np.eye(p), flow)
+        return lambda g: np.tensordot(found, g, axes=((0, 2), (0, 1)))
+    return lambda g: _adjoint(g, times, theta, flow)
+
+
+def _push_times(g: Any, ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    return slopes_at(times, ans, theta, flow) * g
+
+
+def _push_theta(g: Any, ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    return sensitivities(times, theta, arrays.reshape(g, (-1, 1)), flow)[:, 0]
+
+
+_flow.defvjp(_pull_times, _pull_theta)
+_flow.defjvp(_push_times, _push_theta)
+
+
+def slopes_at(times: Any, y: Any, theta: Any, flow: Flow) -> Any:
+    """The right hand side along a solution, (n, m)."""
+    m = y.shape[1]
+    if m == 0:
+        return y
+    return arrays.stack([flow.slope(times[k], y[:, k], theta) for k in range(m)], axis=1)
+
+
+# --- forwards ------------------------------------------------------------------------------------
+
+
+def sensitivities(times: Any, theta: Any, directions: Any, flow: Flow) -> Any:
+    """Derivatives of y along q directions of theta, (p, q): shape (n, q, m)."""
+    q, m = directions.shape[1], times.shape[0]
+    joint = _Sensitivities(flow, theta.shape[0], q)
+    given = arrays.concatenate([theta, arrays.reshape(directions, -1)])
+    found = solution_at(times, given, joint)[flow.n :]
+    return arrays.swapaxes(arrays.reshape(found, (q, flow.n, m)), 0, 1)
+
+
+class _Sensitivities(Flow):
+    """y and its derivatives along some directions, as one problem: first y, then each of them.
+
+    Its theta is that of y, and behind it the directions.
+    """
+
+    def __init__(self, of: Flow, p: int, q: int) -> None:
+        self._of = of
+        self._p, self._q = p, q
+        self.n = of.n * (1 + q)
+        self.names = of.names
+
+    def _parts(self, theta: Any) -> tuple[Any, Any]:
+        return theta[: self._p], arrays.reshape(theta[self._p :], (self._p, self._q))
+
+    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+        n = self._of.n
+        theta, directions = self._parts(theta)
+        along = arrays.reshape(y[n:], (self._q, n))
+        z = arrays.concatenate([y[:n], theta])
+        matrix = jacobian(lambda z: self._of.slope(t, z[:n], z[n:]))(z)
+        pushed = along @ np.transpose(matrix[:, :n]) + np.transpose(matrix[:, n:] @ directions)
+        return arrays.concatenate([self._of.slope(t, z[:n], theta), arrays.reshape(pushed, -1)])
+
+    def start(self, theta: Any) -> tuple[Any, Any]:
+        theta, directions = self._parts(theta)
+        begin, y = self._of.start(theta)
+        moved = jacobian(lambda theta: self._of.start(theta)[1])(theta) @ directions
+        later = jacobian(lambda theta: 0.0 * theta.sum() + self._of.start(theta)[0])(theta)
+        if carries(later) or np.any(binding.plain_values(later)):
+            moved = moved - np.outer(self._of.slope(begin, y, theta), later @ directions)
+        return begin, arrays.concatenate([y, arrays.reshape(np.transpose(moved), -1)])
+
+    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+        n = self._of.n
+        begin, y = binding.plain_values(self.start(theta))
+        plain, directions = self._parts(theta)
+        # The derivative by a parameter counts in units of the parameter.
+        sizes = np.max(np.abs(plain[:, np.newaxis] * (directions != 0.0)), axis=0, initial=0.0)
+        sizes = np.where(sizes > 0.0, sizes, 1.0)
+        scale = np.concatenate([np.ones(n), np.repeat(sizes, n)])
+        z = np.concatenate([np.zeros(1 + n), plain])
+
+        def jac(t: float, y: FloatArray) -> Any:
+            """That of y, for each direction: how these depend on y is left out."""
+            z[0], z[1 : 1 + n] = t, y[:n]
+            block = self._of.program.jacobian(z)[:, 1 : 1 + n]
+            if self.n <= DENSE:
+                return np.kron(np.eye(1 + self._q), block)
+            return sparse.kron(sparse.eye(1 + self._q), block, format="csc")
+
+        return in_order(
+            lambda times: self._of.solve(
+                self.compiled(theta), (float(begin), y), times, scale=scale, jac=jac
+            ),
+            (float(begin), y),
+            times,
+        )
+
+    def solve(
+        self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
+    ) -> FloatArray:
+        return self._of.solve(f, start, times, **how)
+
+
+def in_order(
+    solve: Callable[[FloatArray], FloatArray], start: tuple[float, FloatArray], times: FloatArray
+) -> FloatArray:
+    """The solution at times that may be repeated and are in no order, on one side of the start."""
+    begin, y = start
+    found, places = np.unique(times, return_inverse=True)
+    if found.size == 0 or np.all(found == begin):
+        return np.repeat(np.asarray(y)[:, np.newaxis], times.size, axis=1)
+    if found[0] < begin < found[-1]:
+        raise ValueError("times are on both sides of the start of an initial value problem")
+    if found[0] < begin:
+        return solve(found[::-1])[:, ::-1][:, places]
+    return solve(found)[:, places]
+
+
+# --- backwards -----------------------------------------------------------------------------------
+
+
+def _adjoint(g: Any, times: Any, theta: Any, flow: Flow) -> Any:
+    """The gradient by theta for cotangents g, (n, m), of plain numbers.
+
+    y runs back together with the adjoint, from its value at each time of an observation.
+    """
+    g, times, theta = map(np.asarray, (g, times, theta))
+    n, p = flow.n, theta.size
+    begin, _ = binding.plain_values(flow.start(theta))
+    y = flow.values(times, theta)
+    z, a = np.concatenate([np.zeros(1 + n), theta]), np.zeros(n)
+    value, pulled = flow.program, flow.program_of_adjoint
+
+    def back(t: float, state: FloatArray) -> FloatArray:
+        z[0], z[1 : 1 + n] = t, state[:n]
+        a[:] = state[n : 2 * n]
+        return np.concatenate([value(z), -pulled.grad(z, a)[1:]])
+
+    def jac(t: float, state: FloatArray) -> Any:
+        z[0], z[1 : 1 + n] = t, state[:n]
+        block = value.jacobian(z)
+        whole = np.zeros((2 * n + p, 2 * n + p))
+        whole[:n, :n] = block[:, 1 : 1 + n]
+        whole[n:, n : 2 * n] = -block[:, 1:].T
+        return whole
+
+    state = np.zeros(2 * n + p)
+    scale = np.concatenate([np.ones(n), np.full(n + p, 1.0 / (np.max(np.abs(g)) or 1.0))])
+    order = np.argsort(-np.abs(times - begin), kind="stable")
+    order = [k for k in order if np.any(g[:, k])]
+    for k, following in zip(order, [*order[1:], None], strict=True):
+        state[:n] = y[:, k]
+        state[n : 2 * n] += g[:, k]
+        until = float(begin if following is None else times[following])
+        if until != times[k]:
+            start = (float(times[k]), state)
+            state = flow.solve(back, start, np.array([until]), scale=scale, jac=jac)[:, -1].copy()
+
+    adjoint = state[n : 2 * n]
+
+    def of_start(theta: Any) -> Any:
+        first, y = flow.start(theta)
+        return adjoint @ y - first * (adjoint @ binding.plain_values(slope))
+
+    slope = flow.slope(begin, binding.plain_values(flow.start(theta))[1], theta)
+    return state[2 * n :] + grad(lambda theta: of_start(theta) + 0.0 * theta.sum())(theta)

@@ -1,0 +1,290 @@
+"""Calls of `solve_ivp` and `odeint` as flows, and their results with derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import carries
+from ..operations import arrays
+from ..operations.guards import NoDerivativeError
+from ..transforms import jvp
+from ._closed import Call, as_args, unreached
+from ._flows import FloatArray, Flow, RightSide, solution_at
+from ._solutions import valued, vector_of
+
+IMPLICIT = ("Radau", "BDF", "LSODA")
+_OF_SOLVERS = ("max_step", "first_step", "min_step")  # which sensitivities are solved with, too
+
+
+class _CallFlow(Flow):
+    """The problem that a call states."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.name = call.original.__name__
+        self.plain = binding.plain_values(call.theta)
+        self.names = call.at(self.plain)
+        self.outcome: Any = None
+        given = call.arguments(self.plain)
+        y = np.asarray(given["y0"])
+        if y.dtype.kind not in "iuf":
+            raise NoDerivativeError(
+                f"{self.name} has derivatives of real solutions, not of those of dtype {y.dtype}: "
+                "let y have real and imaginary parts beside each other"
+            )
+        self.n = y.size
+        self.tolerance = np.broadcast_to(self.absolute(given), self.n)
+
+    def absolute(self, given: dict[str, Any]) -> Any:
+        """The absolute tolerance."""
+        return given.get("atol", 1e-6)
+
+    def absolute_for(self, scale: FloatArray) -> FloatArray:
+        """Absolute tolerances of other unknowns."""
+        first = np.resize(self.tolerance, scale.size)
+        return first / scale
+
+    def run(self, theta: FloatArray) -> Any:
+        """SciPy's result for plain numbers."""
+        try:
+            outcome = self.call.run(theta)
+        except (TypeError, ValueError) as error:
+            begin, y = self.start(theta)
+            if carries(self.call.arguments(theta)) or self._reads_elsewhere(begin, y, theta):
+                raise unreached(self.name) from error
+            raise
+        return outcome
+
+    def _reads_elsewhere(self, t: Any, y: Any, theta: FloatArray) -> bool:
+        try:
+            return carries(self.slope(t, y, theta))
+        except Exception:  # SciPy's error says what is wrong with f
+            return False
+
+
+# --- solve_ivp -----------------------------------------------------------------------------------
+
+
+class InitialValues(_CallFlow):
+    """A call of `solve_ivp`."""
+
+    def right_side(self, theta: Any) -> Callable[..., Any]:
+        given = self.call.arguments(theta)
+        args = () if given["args"] is None else tuple(given["args"])
+        return lambda t, y: vector_of(given["fun"](t, y, *args))
+
+    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+        return self.right_side(theta)(t, y)
+
+    def start(self, theta: Any) -> tuple[Any, Any]:
+        given = self.call.arguments(theta)
+        return given["t_span"][0], vector_of(given["y0"])
+
+    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+        outcome = self.outcome
+        if outcome is not None and np.array_equal(theta, self.plain):
+            if np.array_equal(times, outcome.t):
+                return np.asarray(outcome.y)
+            if outcome.sol is not None and times.size:
+                # SciPy rounds otherwise for many times than for one.
+                return np.reshape(outcome.sol(times if times.size > 1 else times[0]), (self.n, -1))
+        given = self.call.arguments(theta)
+        if given["t_eval"] is not None and np.array_equal(times, np.asarray(given["t_eval"])):
+            outcome = self.run(theta)
+            if self.outcome is None:
+                self.outcome = outcome
+        else:
+            given.update(dense_output=True, t_eval=None, events=None)
+            outcome = self.call.original(**given)
+            return (
+                np.asarray(self._checked(outcome).sol(times))
+                if times.size
+                else np.empty((self.n, 0))
+            )
+        return np.asarray(self._checked(outcome).y)
+
+    def _checked(self, outcome: Any) -> Any:
+        if outcome.status < 0:
+            raise RuntimeError(f"{self.name} found no solution: {outcome.message}")
+        return outcome
+
+    def solve(
+        self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
+    ) -> FloatArray:
+        given = self.call.arguments(self.plain)
+        options = {name: given[name] for name in _OF_SOLVERS if given.get(name) is not None}
+        method = given["method"]
+        if (method if isinstance(method, str) else method.__name__) in IMPLICIT:
+            options["jac"] = how["jac"]
+        outcome = self.call.original(
+            f,
+            (start[0], float(times[-1])),
+            start[1],
+            method=method,
+            t_eval=times,
+            rtol=given.get("rtol", 1e-3),
+            atol=self.absolute_for(how["scale"]),
+            **options,
+        )
+        return np.asarray(self._checked(outcome).y)
+
+
+def solve_ivp(call: Call) -> Any:
+    """SciPy's result with derivatives of t, y, t_events, y_events and sol."""
+    flow = InitialValues(call)
+    theta = call.theta
+    given = call.arguments(theta)
+    if given["t_eval"] is not None and given["events"] is None and not given["dense_output"]:
+        times = vector_of(given["t_eval"])
+        y = solution_at(times, theta, flow)
+        outcome = flow.outcome
+        outcome.t = times if carries(times) else outcome.t
+        outcome.y = y
+        return outcome
+    outcome = flow.outcome = flow._checked(flow.run(binding.strip(theta)))
+    plain_times = outcome.t
+    if outcome.t_events is not None:
+        events = given["events"]
+        events = list(events) if isinstance(events, (list, tuple)) else [events]
+        args = () if given["args"] is None else tuple(given["args"])
+        found = [
+            _times_of(event, args, times, theta, flow)
+            for event, times in zip(events, outcome.t_events, strict=True)
+        ]
+        at_events = [solution_at(times, theta, flow) for times in found]
+    times = _times(outcome, given)
+    if outcome.status == 1 and given["t_eval"] is None:  # the last time is that of an event
+        ends = [t for row in found for t in row if binding.plain_values(t) == plain_times[-1]]
+        last = arrays.reshape(ends[0], (1,)) if ends else plain_times[-1:]
+        times = arrays.concatenate([times[:-1], last])
+    y = solution_at(times, theta, flow)
+    if given["dense_output"]:
+        outcome = type(outcome)(outcome)
+        outcome.sol = Dense(flow, theta, flow.outcome.sol)
+    else:
+        outcome = type(outcome)(outcome)
+    outcome.t, outcome.y = times, y
+    if outcome.t_events is not None:
+        outcome.t_events = found
+        outcome.y_events = [
+            np.transpose(y) if y.shape[1] else old
+            for y, old in zip(at_events, outcome.y_events, strict=True)
+        ]
+    return outcome
+
+
+def _times(outcome: Any, given: dict[str, Any]) -> Any:
+    """The times of a result: those asked for, or the solver's own between the ends."""
+    if given["t_eval"] is not None:
+        times = vector_of(given["t_eval"])[: len(outcome.t)]
+        return times if carries(times) else outcome.t
+    first, last = given["t_span"]
+    if not carries((first, last)):
+        return outcome.t
+    parts = [vector_of(first), outcome.t[1:-1]]
+    parts.append(vector_of(last) if outcome.status == 0 else outcome.t[-1:])
+    return arrays.concatenate(parts)
+
+
+def _times_of(event: Any, args: Any, times: FloatArray, theta: Any, flow: InitialValues) -> Any:
+    """The times of an event, g(t, y(t), theta) = 0, by two steps of Newton's method.
+
+    Each doubles the order up to which derivatives are right: two are right up to the third.
+    """
+    if times.size == 0:
+        return times
+    refined: Any = times
+    for _ in range(2):
+        y = solution_at(refined, theta, flow)
+        parts = []
+        for k in range(times.size):
+            t, state = refined[k], y[:, k]
+            along = flow.slope(t, state, theta)
+            t = t if carries(t) else float(t)
+            value, slope = jvp(lambda t, y: event(t, y, *args), (t, state), (1.0, along))
+            if binding.plain_values(slope) == 0.0:
+                raise NoDerivativeError(
+                    f"{flow.name}: at t = {times[k]:.6g} the function of an event touches 0 "
+                    "without crossing it: the time of the event has no derivative"
+                )
+            parts.append(t - vector_of(value)[0] / vector_of(slope)[0])
+        refined = valued(times, arrays.stack(parts))
+    return refined
+
+
+class Dense:
+    """The solution as a function of time, as SciPy's `OdeSolution`, with derivatives."""
+
+    def __init__(self, flow: InitialValues, theta: Any, plain: Any) -> None:
+        self._flow, self._theta = flow, theta
+        self.ts, self.t_min, self.t_max = plain.ts, plain.t_min, plain.t_max
+        self.interpolants = plain.interpolants
+
+    def __call__(self, t: Any) -> Any:
+        """Y at times t: shape (n,) for a number, (n, m) for m of them."""
+        times = arrays.as_array(t)
+        y = solution_at(vector_of(times), self._theta, self._flow)
+        return y[:, 0] if times.ndim == 0 else y
+
+
+# --- odeint --------------------------------------------------------------------------------------
+
+
+class OdeInt(_CallFlow):
+    """A call of `odeint`."""
+
+    def absolute(self, given: dict[str, Any]) -> Any:
+        return 1.49012e-8 if given["atol"] is None else given["atol"]
+
+    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+        given = self.call.arguments(theta)
+        first = (t, y) if given["tfirst"] else (y, t)
+        return vector_of(given["func"](*first, *as_args(given["args"])))
+
+    def start(self, theta: Any) -> tuple[Any, Any]:
+        given = self.call.arguments(theta)
+        return arrays.as_array(given["t"])[0], vector_of(given["y0"])
+
+    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+        outcome = self.run(theta)
+        if self.outcome is None:
+            self.outcome = outcome
+        y = outcome[0] if isinstance(outcome, tuple) else outcome
+        return np.ascontiguousarray(y.T)
+
+    def solve(
+        self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
+    ) -> FloatArray:
+        given = self.call.arguments(self.plain)
+        names = ("rtol", "tcrit", "h0", "hmax", "hmin", "mxstep", "mxhnil", "mxordn", "mxords")
+        jac = how["jac"]
+        y, report = self.call.original(
+            f,
+            start[1],
+            np.concatenate([[start[0]], times]),
+            Dfun=lambda t, y: _dense(jac(t, y)),
+            tfirst=True,
+            full_output=True,
+            atol=self.absolute_for(how["scale"]),
+            **{name: given[name] for name in names},
+        )
+        if "successful" not in report["message"]:
+            raise RuntimeError(f"{self.name} found no sensitivities: {report['message']}")
+        return np.asarray(y[1:].T)
+
+
+def _dense(matrix: Any) -> Any:
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def odeint(call: Call) -> Any:
+    """SciPy's result with derivatives of y."""
+    flow = OdeInt(call)
+    times = arrays.as_array(call.arguments(call.theta)["t"])
+    y = np.transpose(solution_at(times, call.theta, flow))
+    outcome = flow.outcome
+    return (y, *outcome[1:]) if isinstance(outcome, tuple) else y

@@ -1,0 +1,133 @@
+"""Solutions of linear systems whose matrices have a structure, with one rule for all of them.
+
+What solves a system, of sparse or of banded matrices, by factors or by iteration, is asked once
+more for its derivatives: with the adjoint matrix for cotangents, with the matrix itself for
+tangents. Entries have derivatives where they stand; a product of vectors is never made a whole
+matrix. Which solvers there are is not known here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+
+from ..numpy._matrices import on_matrices
+from ._structures import Structure, product, sampled
+
+
+class Whole(Structure):
+    """What stands for the structure of a constant operator, or array, that has no data."""
+
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
+        self.shape = operator.shape
+        self.form = (0,)
+        self.kept = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Whole) and self.operator is other.operator
+
+    def __hash__(self) -> int:
+        return id(self.operator)
+
+    def __reduce__(self) -> Any:
+        return Whole, (self.operator,)
+
+    def filled(self, data: Any) -> Any:
+        return self.operator
+
+    @functools.cached_property
+    def coordinates(self) -> Any:
+        return (np.zeros(0, dtype=np.intp),) * 3
+
+    def adjoint(self, data: Any) -> Any:
+        return Whole(scipy.sparse.linalg.aslinearoperator(self.operator).H), data
+
+
+class Solver:
+    """What solves A @ x = b, or H(A) @ x = b: one of SciPy's functions with its options."""
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        """The solution, and 0.0 if it is one; for plain numbers."""
+        raise NotImplementedError
+
+    @property
+    def further(self) -> Solver:
+        """What solves the systems that derivatives lead to."""
+        return self
+
+    def read(self, structure: Structure, data: Any) -> Any:
+        """The data of entries that are read, and 0 for others."""
+        return data
+
+
+@functools.partial(on_matrices, real=(False, True))
+def solved(
+    data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Any:
+    """The solution of A @ x = b, or of H(A) @ x = b, and what the solver says of it."""
+    return solver(structure, data, b, adjoint)
+
+
+def _pulls(
+    ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
+) -> Callable[[Any], Any]:
+    def both(g: Any) -> Any:
+        y = _cotangent(g, data, structure, solver, adjoint)
+        found = sampled(ans[0], y, structure) if adjoint else sampled(y, ans[0], structure)
+        return -solver.read(structure, found), y
+
+    return both
+
+
+def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint: bool) -> Any:
+    how: Any = {"structure": structure, "solver": solver.further, "adjoint": not adjoint}
+    return solved(data, g[0], **how)[0]
+
+
+def _push_data(
+    g: Any,
+    ans: Any,
+    data: Any,
+    b: Any,
+    structure: Structure,
+    solver: Solver,
+    adjoint: bool = False,
+) -> Any:
+    by, g = structure, solver.read(structure, g)
+    if adjoint:
+        by, g = structure.adjoint(g)
+    return _push_b(-product(g, ans[0], structure=by), ans, data, b, structure, solver, adjoint)
+
+
+def _push_b(
+    g: Any,
+    ans: Any,
+    data: Any,
+    b: Any,
+    structure: Structure,
+    solver: Solver,
+    adjoint: bool = False,
+) -> Any:
+    x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
+    return x, 0.0
+
+
+solved.called = "spsolve"
+solved.defvjp(
+    lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+    lambda ans, data, b, structure, solver, adjoint=False: (
+        lambda g: _cotangent(g, data, structure, solver, adjoint)
+    ),
+    unread=(1,),
+)
+solved.defjvp(_push_data, _push_b)
+solved.deftogether(_pulls)
+solved.of_real.defpattern(
+    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",
+    lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "ik->jk,",
+)
