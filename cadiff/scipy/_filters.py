@@ -20,7 +20,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive
-from ._mirror import KERNELS, kernels, linear_in_parts
+from ._mirror import KERNELS, kernels, linear_in_parts, mirrored
 
 VALID, SAME, FULL = range(3)
 
@@ -86,6 +86,9 @@ def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
 
 def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
     def pull(g: Any) -> Number:
+        of_y, of_after = g
+        if not carries(of_after) and not np.any(of_after):  # the same filter, backwards
+            return _flipped(filtered(b, a, _flipped(of_y), _zeros(of_y, len(b) - 1))[0])
         h = _multipliers(a, g)
         one = np.eye(1, binding.shape(b)[0])[0]
         back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
@@ -128,6 +131,30 @@ def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> An
     y, after = linear_in_parts(lambda x, z: filtered(b, a, x, z), x, state)
     y, after = moveaxis(y, -1, axis), moveaxis(after, -1, axis)
     return y if zi is None else (y, after)
+
+
+@primitive
+def cascaded(x: Any, sos: Any) -> Any:
+    """Sections one after the other along the last axis, without states."""
+    y = np.array(x, order="C").reshape(-1, x.shape[-1])
+    _sosfilt._sosfilt(sos, y, np.zeros((len(y), len(sos), 2)))
+    return y.reshape(x.shape)
+
+
+cascaded.called = "sosfilt"
+cascaded.defvjp(lambda ans, x, sos: lambda g: _flipped(cascaded(_flipped(g), sos)))
+cascaded.defjvp(lambda g, ans, x, sos: cascaded(g, sos))
+
+
+@kernels("scipy.signal._signaltools", within=True)
+def sosfilt(mirror: Any, sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """In one, where only the signal has derivatives and nobody asks for states."""
+    if zi is not None or carries(sos) or not carries(x) or np.ndim(x) == 0:
+        return mirror(sos, x, axis, zi)
+    sos = mirrored("scipy.signal._filter_design")._validate_sos(np.asarray(sos, float))[0]
+    signal = moveaxis(as_number(x), axis, -1)
+    found = linear_in_parts(lambda x: cascaded(x, np.ascontiguousarray(sos)), signal)
+    return moveaxis(found, -1, axis)
 
 
 @kernels("scipy.signal._sosfilt")

@@ -79,11 +79,28 @@ class Window(NamedTuple):
         found: Places = np.pad(numbers, self.widths, mode=PADDING[self.mode])  # type: ignore[call-overload]
         return found
 
+    def widened(self, g: Number) -> Number:
+        """Cotangents with zeros behind them, one for each element of an extended array."""
+        return np.pad(g, [(0, k - 1) for k in self.shape])
+
+    @property
+    def adjoint(self) -> Window:
+        """How turned weights lie over these."""
+        return Window(self.shape, tuple(k - 1 - k // 2 for k in self.shape), CONSTANT, 0.0)
+
     def folded(self, g: Number, shape: tuple[int, ...]) -> Number:
-        """The adjoint of `extended`."""
-        places = self.places(shape)
-        n = math.prod(shape)
-        return reshape(added_at(places.ravel(), reshape(g, -1), n + 1)[:n], shape)
+        """The adjoint of `extended`: along each axis what lies beyond the edges is added up."""
+        for axis, (n, (before, after)) in enumerate(zip(shape, self.widths, strict=True)):
+            if not (before or after):
+                continue
+            rows = moveaxis(g, axis, 0)
+            inner = rows[before : before + n]
+            if self.mode not in CONSTANTS:
+                numbers = np.pad(np.arange(n), (before, after), mode=PADDING[self.mode])  # type: ignore[call-overload]
+                edges = np.r_[:before, before + n : before + n + after]
+                inner = inner + added_at(numbers[edges], rows[edges], n)
+            g = moveaxis(inner, 0, axis)
+        return g
 
 
 def _written(output: Any, result: Number) -> None:
@@ -98,6 +115,7 @@ def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     """The sums of weights times what they cover: along an axis, or along all."""
     out = np.zeros(x.shape)
     if axis is None:
+        w = np.ascontiguousarray(w)
         _nd_image.correlate(x, w, out, window.mode, window.cval, list(window.origins))
     else:
         plain = (window.mode, window.cval, window.origins[axis])
@@ -111,8 +129,8 @@ def _turned(w: Number) -> Number:
 
 def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
     def pull(g: Any) -> Number:
-        around = np.pad(g, [(k - 1, k - 1) for k in window.shape])
-        return window.folded(correlated(around, _turned(w)), binding.shape(x))
+        back, widened = window.adjoint, window.widened(g)
+        return window.folded(weighted(widened, _turned(w), window=back, axis=axis), x.shape)
 
     return pull
 
@@ -165,17 +183,8 @@ def averaged(x: Any, window: Window, axis: int) -> Any:
 
 def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
     def pull(g: Any) -> Number:
-        around = np.pad(g, [(k - 1, k - 1) for k in window.shape])
-        n = window.shape[axis]
-        back = Window(window.shape, (0,) * len(window.shape), CONSTANT, 0.0)
-        means = averaged(around, window=back, axis=axis)
-        # The mean of n elements from place m on is that of the window of place m + n // 2.
-        begin = n // 2
-        length = binding.shape(g)[axis] + n - 1
-        cut = tuple(
-            slice(begin, begin + length) if k == axis else slice(None) for k in range(means.ndim)
-        )
-        return window.folded(means[cut], binding.shape(x))
+        means = averaged(window.widened(g), window=window.adjoint, axis=axis)
+        return window.folded(means, x.shape)
 
     return pull
 
@@ -410,19 +419,25 @@ class Between(NamedTuple):
         return self._replace(orders=orders, cval=0.0)
 
 
-def b_spline(n: int, x: Real, order: int) -> Any:
-    """A derivative of the central B-spline of degree n (Unser, Aldroubi and Eden 1993)."""
-    if order > n:
-        return np.zeros_like(x)
-    if order:
-        return b_spline(n - 1, x + 0.5, order - 1) - b_spline(n - 1, x - 0.5, order - 1)
-    if n == 0:
-        return ((x >= -0.5) & (x < 0.5)) * 1.0
-    # By the recursion of Cox and de Boor, whose terms are not negative.
-    half = 0.5 * (n + 1)
-    return (
-        (half + x) * b_spline(n - 1, x + 0.5, 0) + (half - x) * b_spline(n - 1, x - 0.5, 0)
-    ) / n
+def b_splines(n: int, u: Real, order: int) -> Real:
+    """The n + 1 B-splines of degree n between two knots, (points, n + 1), or a derivative of them.
+
+    By the recursion of Cox and de Boor for knots at whole numbers; u is the distance from the knot
+    before. The last steps, as many as the order, are those of derivatives.
+    """
+    h = [np.ones_like(u)]
+    for j in range(1, n + 1):
+        before, h = h, [np.zeros_like(u) for _ in range(j + 1)]
+        for m in range(1, j + 1):
+            if j <= n - order:
+                w = before[m - 1] / j
+                h[m - 1] = h[m - 1] + w * (m - u)
+                h[m] = w * (u + (j - m))
+            else:
+                h[m - 1] = h[m - 1] - before[m - 1]
+                h[m] = before[m - 1]
+    found = np.stack(h, axis=-1)
+    return np.zeros_like(found) if order > n else found
 
 
 def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
@@ -483,10 +498,10 @@ def _terms(points: Real, how: Between) -> tuple[list[Places], list[Real], NDArra
         there, slope = _led_back(x + how.padding, n, how.mode)
         inside &= ~np.isnan(there)
         there = np.nan_to_num(there)
-        first = np.floor(there if how.order % 2 else there + 0.5).astype(np.intp) - how.order // 2
-        places = first[..., None] + np.arange(how.order + 1)
-        distances = there[..., None] - places
-        counted = b_spline(how.order, distances, order) * slope[..., None] ** order
+        shifted = there if how.order % 2 else there + 0.5
+        first = np.floor(shifted).astype(np.intp)
+        places = (first - how.order // 2)[..., None] + np.arange(how.order + 1)
+        counted = b_splines(how.order, shifted - first, order) * slope[..., None] ** order
         indices.append(_index(places, n, how.mode))
         weights.append(counted)
     return indices, weights, inside
@@ -534,25 +549,56 @@ def spread(g: Any, points: Any, how: Between) -> Any:
     return found[:n].reshape(how.shape)
 
 
-def _slopes(c: Number, points: Number, how: Between) -> list[Number]:
-    return [interpolated(c, points, how=how.derived(k), call=()) for k in range(len(how.shape))]
+@primitive
+def sloped(c: Any, points: Any, how: Between) -> Any:
+    """The derivatives by all coordinates, along a first axis."""
+    found = []
+    flat: Any = None
+    for k in range(len(how.shape)):
+        indices, weights, inside = _terms(points, how.derived(k))
+        if flat is None:
+            flat, _ = _combined(indices, weights, how)
+            taken = np.append(c, 0.0)[flat]
+        terms = taken
+        for weight in reversed(weights):  # one axis of coefficients after the other
+            shape = (*weight.shape[:-1], *(1,) * (terms.ndim - weight.ndim), weight.shape[-1])
+            terms = np.sum(terms * weight.reshape(shape), axis=-1)
+        found.append(np.where(inside, terms, 0.0))
+    return np.stack(found)
+
+
+sloped.called = "map_coordinates"
+sloped.defvjp(
+    lambda ans, c, points, how: (
+        lambda g: sum(spread(g[k], points, how=how.derived(k)) for k in range(len(how.shape)))
+    ),
+    lambda ans, c, points, how: (
+        lambda g: sum(g[k] * sloped(c, points, how=how.derived(k)) for k in range(len(how.shape)))
+    ),
+)
+sloped.defjvp(
+    lambda g, ans, c, points, how: sloped(g, points, how=how),
+    lambda g, ans, c, points, how: stack(
+        [sum_(sloped(c, points, how=how.derived(k)) * g, axis=0) for k in range(len(how.shape))]
+    ),
+)
 
 
 interpolated.called = "map_coordinates"
 interpolated.defvjp(
     lambda ans, c, points, how, call: lambda g: spread(g, points, how=how._replace(cval=0.0)),
-    lambda ans, c, points, how, call: lambda g: stack([g * s for s in _slopes(c, points, how)]),
+    lambda ans, c, points, how, call: lambda g: g * sloped(c, points, how=how),
 )
 interpolated.defjvp(
     lambda g, ans, c, points, how, call: interpolated(
         g, points, how=how._replace(cval=0.0), call=call
     ),
-    lambda g, ans, c, points, how, call: sum_(stack(_slopes(c, points, how)) * g, axis=0),
+    lambda g, ans, c, points, how, call: sum_(sloped(c, points, how=how) * g, axis=0),
 )
 spread.called = "map_coordinates"
 spread.defvjp(
     lambda ans, g, points, how: lambda c: interpolated(c, points, how=how, call=()),
-    lambda ans, g, points, how: lambda c: stack([g * s for s in _slopes(c, points, how)]),
+    lambda ans, g, points, how: lambda c: g * sloped(c, points, how=how),
 )
 spread.defjvp(
     lambda h, ans, g, points, how: spread(h, points, how=how),
@@ -654,6 +700,6 @@ def sepfir2d(x: Any, rows: Any, columns: Any) -> Number:
     for axis, taps in ((1, as_number(rows)), (0, as_number(columns))):
         n = binding.shape(taps)[0]
         shape = (1, n) if axis == 1 else (n, 1)
-        window = Window(shape, (0, 0), MIRROR, 0.0)
+        window = Window(shape, (0, 0), REFLECT, 0.0)
         found = weighted(found, reshape(_turned(taps), shape), window=window, axis=axis)
     return found

@@ -63,6 +63,9 @@ KERNELS: dict[str, dict[str, Any]] = {
 KERNELS["scipy._lib.array_api_extra._lib._at"] = {"at": of_numpy.At}
 KERNELS["scipy._lib.array_api_extra._lib._funcs"] = {"apply_where": of_numpy.apply_where}
 
+# Those that get what they stand for, by modules and names.
+WITHIN: set[tuple[str, str]] = set()
+
 # By packages of SciPy's: the module here that has the kernels below them.
 KERNELS_OF: dict[str, str] = {
     "scipy.interpolate": "_splines",
@@ -86,15 +89,18 @@ _made: dict[str, ModuleType] = {}
 _lock = threading.RLock()
 
 
-def kernels(module: str, names: str = "") -> Callable[[Any], Any]:
+def kernels(module: str, names: str = "", within: bool = False) -> Callable[[Any], Any]:
     """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name.
 
-    Methods of classes, which only mirrors have, are named as `Class.method`.
+    Methods of classes, which only mirrors have, are named as `Class.method`. A function that stands
+    `within` a mirror gets before its arguments what the mirror has by itself.
     """
 
     def decorate(function: Any) -> Any:
         for name in names.split() or [function.__name__]:
             KERNELS.setdefault(module, {})[name] = function
+            if within:
+                WITHIN.add((module, name))
         return function
 
     return decorate
@@ -158,6 +164,8 @@ def _mirror_of(module: ModuleType) -> ModuleType:
         raise
     for place, kernel in KERNELS.get(name, {}).items():
         owner, _, member = place.rpartition(".")
+        if (name, place) in WITHIN:
+            kernel = functools.partial(kernel, getattr(mirror, place))
         setattr(getattr(mirror, owner) if owner else mirror, member, kernel)
     return mirror
 
@@ -253,7 +261,7 @@ def mirror_of(thing: Any) -> Any:
         return _kernel_of(thing)
     for each in _unwrapped(thing):
         kernels = KERNELS.get(str(each.__module__), {})
-        if each.__name__ in kernels:
+        if each.__name__ in kernels and (each.__module__, each.__name__) not in WITHIN:
             return kernels[each.__name__]
         if _is_python(str(each.__module__)):
             found = getattr(mirrored(each.__module__), each.__name__, None)
