@@ -199,19 +199,19 @@ def _complex_along(low: Any, t: Any) -> Any:
     return low @ _halved(solve_triangle(low, H(half), lower=True))
 
 
-def _cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Pull:
+def cholesky_pull(ans: Any, a: Any, upper: bool = False) -> Pull:
     back = _complex_back if is_complex_number(ans) else _cholesky_back
     return lambda g: H(back(H(ans), H(g))) if upper else back(ans, g)
 
 
-def _cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
+def cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
     along = _complex_along if is_complex_number(ans) else _cholesky_along
     return H(along(H(ans), H(g))) if upper else along(ans, g)
 
 
 cholesky.calls_lapack(lambda is_complex, a, upper=False: lapack.cholesky(is_complex, upper))
-cholesky.defvjp(_cholesky_pull, unread=(0,))
-cholesky.defjvp(_cholesky_push)
+cholesky.defvjp(cholesky_pull, unread=(0,))
+cholesky.defjvp(cholesky_push)
 cholesky.defpattern("...ij->...kl")
 
 

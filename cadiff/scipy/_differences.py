@@ -27,10 +27,11 @@ Array: TypeAlias = NDArray[Any]
 
 POINTS = 12
 HALVINGS = 40
-RESOLVED = 1e-13  # how small the last coefficients are to be beside those of the derivative
-NOISE = 4e-16  # how small rounding leaves them beside the largest one
+BLOCK = 1024  # elements at a time, whose numbers stay in a cache
+RESOLVED = 1e-11  # how small the last coefficients are to be beside those of the derivative
+NOISE = 2e-15  # how small rounding leaves them beside the largest one
 DOUBTFUL = 1e-6  # how small they have to be beside it
-LAST = 3
+LAST = 2
 
 _ANGLES = (np.arange(POINTS) + 0.5) * (np.pi / POINTS)
 _NODES = np.cos(_ANGLES)
@@ -137,24 +138,22 @@ class Differences(primitive):
             k = next((k for k, order in enumerate(orders) if order), None)
         if k is None:
             return self.differentiated(*args)
-        rest = (*orders[:k], orders[k] - 1 if exactly else 0, *orders[k + 1 :])
+        fewer = (*orders[:k], orders[k] - 1 if exactly else 0, *orders[k + 1 :])
         spread = np.broadcast_arrays(*args)
         x, others = spread[k].astype(float), [*spread[:k], *spread[k + 1 :]]
 
         def along(x: Any, *others: Any) -> Any:
-            return self._values((*others[:k], x, *others[k:]), rest)
+            return self._values((*others[:k], x, *others[k:]), fewer)
 
         if exactly:
             return slope(lambda x: along(x, *others), x)
         width, *ends = self.widths[k]
         distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
         with np.errstate(all="ignore"):
-            flat = differentiated(
-                along,
-                orders[k],
-                x.ravel(),
-                distances.ravel(),
-                (ends[0], ends[1]),
-                [y.ravel() for y in others],
-            )
-        return flat.reshape(x.shape)[()]
+            flat = [y.ravel() for y in (x, distances, *others)]
+            found = np.empty(x.size)
+            for first in range(0, x.size, BLOCK):
+                part = slice(first, first + BLOCK)
+                at, wide, *rest = (y[part] for y in flat)
+                found[part] = differentiated(along, orders[k], at, wide, (ends[0], ends[1]), rest)
+        return found.reshape(x.shape)[()]

@@ -260,7 +260,7 @@ def _adjoint(g: Any, times: Any, theta: Any, flow: Flow) -> Any:
 
     y runs back together with the adjoint, from its value at each time of an observation.
     """
-    g, times, theta = map(np.asarray, (g, times, theta))
+    g, times, theta = binding.plain_values((g, times, theta))
     n, p = flow.n, theta.size
     begin, _ = binding.plain_values(flow.start(theta))
     y = flow.values(times, theta)

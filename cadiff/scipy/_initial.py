@@ -141,7 +141,7 @@ def solve_ivp(call: Call) -> Any:
     if given["t_eval"] is not None and given["events"] is None and not given["dense_output"]:
         times = vector_of(given["t_eval"])
         y = solution_at(times, theta, flow)
-        outcome = flow.outcome
+        outcome = type(flow.outcome)(flow.outcome)
         outcome.t = times if carries(times) else outcome.t
         outcome.y = y
         return outcome
@@ -162,11 +162,9 @@ def solve_ivp(call: Call) -> Any:
         last = arrays.reshape(ends[0], (1,)) if ends else plain_times[-1:]
         times = arrays.concatenate([times[:-1], last])
     y = solution_at(times, theta, flow)
+    outcome = type(outcome)(outcome)
     if given["dense_output"]:
-        outcome = type(outcome)(outcome)
         outcome.sol = Dense(flow, theta, flow.outcome.sol)
-    else:
-        outcome = type(outcome)(outcome)
     outcome.t, outcome.y = times, y
     if outcome.t_events is not None:
         outcome.t_events = found

@@ -71,7 +71,7 @@ expm.defjvp(lambda g, ans, a: frechet(a, g))
 expm.defpattern("...ij->...kl")
 
 
-def _without_noise(x: Any) -> Any:
+def without_noise(x: Any) -> Any:
     """The real parts of matrices whose imaginary parts are rounding."""
     noise = 1e3 * EPSILON * np.max(np.abs(x), axis=(-2, -1), initial=0.0, keepdims=True)
     if np.any(np.abs(np.imag(x)) > noise):
@@ -88,20 +88,24 @@ def _principal(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda a: function(np.real(a) if not np.any(np.imag(a)) else a)
 
 
-def _logarithm(a: Any) -> Any:
-    """SciPy's, which estimates norms by random numbers of NumPy's.
+def without_draws(function: Callable[..., Any], *args: Any) -> Any:
+    """What a function of SciPy's answers that estimates norms by random numbers of NumPy's.
 
     These stay what they were; else whoever records f would find that it draws some.
     """
     generator = np.random.get_bit_generator()  # type: ignore[attr-defined]
     state = generator.state
     try:
-        return scipy.linalg.logm(a)
+        return function(*args)
     finally:
         generator.state = state
 
 
-@partial(on_matrices, real_results=_without_noise)
+def _logarithm(a: Any) -> Any:
+    return without_draws(scipy.linalg.logm, a)
+
+
+@partial(on_matrices, real_results=without_noise)
 def logm(a: Any) -> Any:
     """The principal logarithm."""
     return each(_principal(_logarithm), a)
@@ -171,7 +175,7 @@ sylvester.defjvp(
 sylvester.defpattern("...ij->...kl", "...ij->...kl", "...ij->...kl")
 
 
-@partial(on_matrices, real_results=_without_noise)
+@partial(on_matrices, real_results=without_noise)
 def sqrtm(a: Any) -> Any:
     """The principal square root."""
     return each(_principal(scipy.linalg.sqrtm), a)

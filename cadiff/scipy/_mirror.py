@@ -43,7 +43,9 @@ REPLACED: dict[str, str] = {
     "numpy.linalg": "cadiff.numpy.linalg",
     "scipy._lib.array_api_compat.numpy": "cadiff.scipy._arrays",
     "scipy.fft": "cadiff.scipy.fft",
+    "scipy.integrate": "cadiff.scipy.integrate",
     "scipy.linalg": "cadiff.scipy.linalg",
+    "scipy.optimize": "cadiff.scipy.optimize",
     "scipy.special": "cadiff.scipy.special",
 }
 
@@ -75,6 +77,8 @@ KERNELS_OF: dict[str, str] = {
     "scipy.cluster": "_samples",
     "scipy.stats": "_samples",
 }
+
+SOLVERS = ("scipy.integrate", "scipy.optimize")
 
 # Modules in Python that are run again, by how their names begin; others are as they are.
 MIRRORED = (
@@ -130,7 +134,8 @@ def mirrored(name: str) -> ModuleType:
     """What a mirror imports under the name of a module."""
     with _lock:
         if name in REPLACED:
-            return importlib.import_module(REPLACED[name])
+            module = importlib.import_module(REPLACED[name])
+            return _Solvers(module) if name in SOLVERS else module
         if name not in _made:
             _made[name] = _mirror_of(importlib.import_module(name))
         return _made[name]
@@ -228,6 +233,18 @@ def taking_constants(function: Function) -> Function:
         return function(*args, **kwargs) if found is None else function(*found[0], **found[1])
 
     return call
+
+
+class _Solvers(ModuleType):
+    """A module of the package whose functions take arrays of constants for what they are."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(module.__name__)
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return taking_constants(found) if isinstance(found, FunctionType) else found
 
 
 class _Facade(ModuleType):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.cluster import _vq
+from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import _stats, _stats_pythran
 
 from .. import binding
@@ -19,9 +20,11 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import stack
 from ..operations.arrays import sum as sum_
-from ..operations.table import exp, log, log1p, sqrt, square
+from ..operations.guards import held
+from ..operations.primitives import primitive
+from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
 from ._mirror import kernels, read_values
-from .special import kve, logsumexp  # type: ignore[attr-defined]
+from .special import ive, kve, logsumexp  # type: ignore[attr-defined]
 
 # --- densities of kernels ------------------------------------------------------------------------
 
@@ -83,7 +86,9 @@ kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
 @kernels("scipy.stats._stats")
 def geninvgauss_logpdf(x: Any, p: Any, b: Any) -> Number:
     """The logarithm of x**(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)), for x > 0."""
-    return (p - 1.0) * log(x) - 0.5 * b * (square(x - 1.0) / x) - math.log(2.0) - log(kve(p, b))
+    return (
+        (p - 1.0) * log(x) - 0.5 * b * divide(square(x - 1.0), x) - math.log(2.0) - log(kve(p, b))
+    )
 
 
 @kernels("scipy.stats._stats")
@@ -106,6 +111,62 @@ def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
 def _log_diff(log_p: Any, log_q: Any) -> Number:
     """The logarithm of a difference of probabilities."""
     return log_p + log1p(-exp(as_number(log_q) - log_p))
+
+
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._cdf geninvgauss_gen._cdf")
+def _integrated(self: Any, x: Any, *shapes: Any) -> Number:
+    """The integral of the density, where SciPy integrates a function in C."""
+    return self._cdfvec(x, *shapes)
+
+
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._sf geninvgauss_gen._sf")
+def _integrated_above(self: Any, x: Any, *shapes: Any) -> Number:
+    return 1.0 - self._cdfvec(x, *shapes)
+
+
+@primitive
+def _von_mises(kappa: Any, x: Any) -> Any:
+    """The distribution function on a circle, between -pi and pi around 0."""
+    return _stats.von_mises_cdf(kappa, x)
+
+
+def _von_mises_density(kappa: Number, x: Number) -> Number:
+    return exp(kappa * (cos(x) - 1.0)) / (2.0 * math.pi * ive(0, kappa))
+
+
+def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
+    """Term by term, of x / 2 pi + sum of I_j(kappa) / I_0(kappa) sin(j x) / (pi j) over j > 0."""
+    total: Number = 0.0
+    below, here = ive(0, kappa), ive(1, kappa)
+    slope_of_first = here / below
+    first, largest = below, float(np.max(held(kappa)))
+    for j in range(1, int(20.0 + 9.0 * math.sqrt(largest))):
+        above = ive(j + 1, kappa)
+        ratio = (0.5 * (below + above) - here * slope_of_first) / first
+        total = total + ratio * sin(j * x) / (math.pi * j)
+        below, here = here, above
+    return total
+
+
+_von_mises.called = "vonmises.cdf"
+_von_mises.defpartials(_von_mises_by_kappa, lambda ans, kappa, x: _von_mises_density(kappa, x))
+
+
+@kernels("scipy.stats._stats")
+def von_mises_cdf(kappa: Any, x: Any) -> Number:
+    return _von_mises(as_number(kappa), as_number(x))
+
+
+@kernels("scipy.stats._multivariate")
+def get_blas_funcs(names: Any, arrays: Any = (), *args: Any) -> Any:
+    """Those of BLAS; of numbers with derivatives, what solves triangular systems."""
+    return _solves_triangular if carries(list(arrays)) else blas_functions(names, arrays, *args)
+
+
+def _solves_triangular(alpha: float, a: Any, b: Any, side: int = 0, lower: bool = False) -> Any:
+    from .linalg import solve_triangular
+
+    return alpha * solve_triangular(a, b, lower=lower)
 
 
 # --- slopes --------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from scipy.interpolate import (
     _dierckx,
     _fitpack_impl,
     _interpnd,
+    _ndbspline,
     _ppoly,
     _rgi_cython,
 )
@@ -358,6 +359,23 @@ class _Fitpack:
         )
         return (last - first)[0, 0], None
 
+    def sproot(self, t: Any, c: Any, mest: int) -> Any:
+        if not carries((t, c)):
+            return _fitpack_impl.dfitpack.sproot(t, c, mest)
+        poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
+        low, high = _inner(t, 3)
+        roots = poly.roots(extrapolate=False)
+        at = read_values(roots)
+        inside = roots[(at >= low) & (at <= high)]
+        return inside, len(at), 0
+
+    def spalde(self, t: Any, c: Any, n: int, x: Any) -> Any:
+        if not (carries((t, c)) or carries(x)):
+            return _fitpack_impl.dfitpack.spalde(t, c, n, x)
+        point = as_number([x])
+        orders = range(n)
+        return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
+
     # --- of one variable, as `UnivariateSpline` keeps it
 
     def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
@@ -507,9 +525,43 @@ def _get_backend(_: Any) -> Any:
     return mirrored("scipy.interpolate._rbfinterp_xp")
 
 
+@primitive
+def gridded(values: Any, points: Any, k: Any) -> Any:
+    """Coefficients of the splines through values on a grid, as SciPy finds them."""
+    return _ndbspline.make_ndbspl(points, values, k).c
+
+
+def gridded_knots(points: Any, k: Any) -> Any:
+    return _ndbspline.make_ndbspl(points, np.zeros([len(x) for x in points]), k).t
+
+
+def _gridded_pull(ans: Any, values: Number, points: Any, k: Any) -> Any:
+    degrees = k if np.ndim(k) else (k,) * len(points)
+    knots = gridded_knots(points, k)
+
+    def pull(g: Any) -> Number:
+        for axis, (x, t, degree) in enumerate(zip(points, knots, degrees, strict=True)):
+            inverse = np.linalg.inv(BSpline.design_matrix(x, t, int(degree)).toarray())
+            g = moveaxis(np.tensordot(inverse.T, g, axes=(1, axis)), 0, axis)
+        return g
+
+    return pull
+
+
+gridded.called = "make_ndbspl"
+gridded.defvjp(_gridded_pull)
+gridded.defjvp(lambda g, ans, values, points, k: gridded(g, points=points, k=k))
+
+
 @kernels("scipy.interpolate._ndbspline")
 def make_ndbspl(points: Any, values: Any, k: Any = 3, *, solver: Any = None, **_: Any) -> Any:
-    """Splines of several variables through a grid: along one axis after the other."""
+    """Splines of several variables through a grid: along one axis after the other.
+
+    SciPy finds them by an iteration to a tolerance, so that values are as good as that.
+    """
+    if not carries(list(points)):
+        knots, c = gridded_knots(points, k), gridded(values, points=tuple(points), k=k)
+        return mirrored("scipy.interpolate._ndbspline").NdBSpline(knots, c, k)
     fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
     degrees = k if np.ndim(k) else (k,) * len(points)
     c, knots = values, []

@@ -119,7 +119,7 @@ _kolmogp(x)           x: 0.2 * x
 # Half the distance to the poles at 0, -1 ...
 _off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
 # Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
-_wave_step(v, z) = 0.8 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
+_wave_step(v, z) = 0.4 / (1.0 + np.log1p(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
 _bessel_step(v, z) =
     0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
     np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))

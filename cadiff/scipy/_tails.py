@@ -51,30 +51,35 @@ _normal_hazard(t) = np.sqrt(2.0 / np.pi) * reciprocal(erfcx_moment(0, t * np.sqr
 # For b < 1 the integrand has a pole, which has to keep away from its width.
 _is_beta_tail(ans, a, b, r) = (ans < TAIL) & ((b >= 1.0) | (r <= 1.0 + a))
 
+# In a tail logarithms of probabilities change as slowly as the distance from the mean does.
+_gamma_log_step(a, x) = np.maximum(_gamma_step(a, x), _apart(a, x))
+_beta_log_step(a, b, x) = np.maximum(_beta_step(a, b, x), _apart(a, b * x / (1.0 - x)))
+_apart(a, mean) = np.minimum(0.15 * np.abs(a - mean), 0.3 * (1.0 + a))
+
 # The logarithms of Γ(a, x) / Γ(a) and of γ(a, x) / Γ(a).
 log_gammaincc(a, x)
-    a: over _gamma_step(a, x) above 0
+    a: over _gamma_log_step(a, x) above 0
     x: -(_gamma_upper_hazard(a, x) if ans < TAIL and x >= 1.0 else
         gamma_density(a, x) * exp(-ans))
 log_gammainc(a, x)
-    a: over _gamma_step(a, x) above 0
+    a: over _gamma_log_step(a, x) above 0
     x: _gamma_lower_hazard(a, x) if ans < TAIL else gamma_density(a, x) * exp(-ans)
 
 # The logarithms of the regularized incomplete beta function, and of one less that.
 log_betainc(a, b, x)
-    a: over _beta_step(a, b, x) above 0
-    b: over _beta_step(b, a, 1.0 - x) above 0
+    a: over _beta_log_step(a, b, x) above 0
+    b: over _beta_log_step(b, a, 1.0 - x) above 0
     x: _beta_lower_hazard(a, b, x, 1.0 - x) if _is_beta_tail(ans, a, b, divide(x, 1.0 - x))
         else beta_density(a, b, x) * exp(-ans)
 log_betaincc(a, b, x)
-    a: over _beta_step(a, b, x) above 0
-    b: over _beta_step(b, a, 1.0 - x) above 0
+    a: over _beta_log_step(a, b, x) above 0
+    b: over _beta_log_step(b, a, 1.0 - x) above 0
     x: -(_beta_lower_hazard(b, a, 1.0 - x, x) if _is_beta_tail(ans, b, a, divide(1.0 - x, x))
         else beta_density(a, b, x) * exp(-ans))
 
 # The logarithm of the distribution function of Student's t.
 log_stdtr(df, t)
-    df: over _student_step(df, t) above 0
+    df: over 0.15 * df above 0
     t: (_normal_hazard(-t) if np.isinf(df) and t < 0.0 else _student_hazard(df, -t))
         if ans < TAIL else student_density(df, t) * exp(-ans)
 """

@@ -9,13 +9,12 @@
 from __future__ import annotations
 
 import functools
-import sys as _sys
 from collections.abc import Callable
 from typing import Any
 
 from scipy import integrate as _original
 
-from . import _initial
+from . import _initial, _integrals
 from ._closed import Call
 from ._mirror import Namespace
 
@@ -33,21 +32,9 @@ def _public(original: Any, solve: Callable[[Call], Any], doc: str) -> Callable[.
 
 solve_ivp = _public(_original.solve_ivp, _initial.solve_ivp, "")
 odeint = _public(_original.odeint, _initial.odeint, "")
+for _name in ("quad", "quad_vec", "nquad", "dblquad", "tplquad", "fixed_quad"):
+    globals()[_name] = _integrals.__dict__[_name]
 __all__ = [*_original.__all__]
-
-
-def __getattr__(name: str) -> Any:
-    if hasattr(_original, name) and not name.startswith("__"):
-        return getattr(_original, name)
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}, nor has scipy.integrate",
-        name=name,
-        obj=_sys.modules[__name__],
-    )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_original.__all__})
 
 
 _namespace = Namespace("scipy.integrate", globals())

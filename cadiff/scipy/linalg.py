@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.linalg import LinAlgError
 
-from ..binding import Loops, is_complex_number, shape
+from ..binding import Loops, carries, is_complex_number, make_complex, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
 from ..numpy import _lapack as lapack
@@ -45,23 +45,34 @@ from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, whole_parts
-from ..operations.dispatch import FUNCTIONS
+from ..operations.dispatch import FUNCTIONS, plain
+from ..operations.guards import NoDerivativeError
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 from ..operations.table import where
+from . import _bands as bands
+from . import _equations as equations
 from . import _matrix_functions as functions
 from ._signatures import called_as
 from ._stacks import lapack_stage, permutation
+from ._structures import taken
 
 __all__ = [
-    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cholesky", "circulant", "det", "eig",
-    "eigh", "eigvals", "eigvalsh", "expm", "expm_frechet", "hankel", "inv", "logm", "lstsq", "lu",
-    "lu_factor", "lu_solve", "norm", "pinv", "qr", "solve", "solve_continuous_lyapunov",
-    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "toeplitz",
+    "LinAlgError", "block_diag", "cho_factor", "cho_solve", "cho_solve_banded", "cholesky",
+    "cholesky_banded", "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det",
+    "diagsvd", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded",
+    "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
+    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq",
+    "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm", "null_space",
+    "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "schur", "signm",
+    "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are", "solve_continuous_lyapunov",
+    "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz",
+    "solve_triangular", "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm",
+    "tanm", "toeplitz",
 ]  # fmt: skip
 
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
-_DIFFERENTIATED = {"fiedler", "khatri_rao", "solve_circulant"}
+_DIFFERENTIATED = {"fiedler", "solve_circulant"}
 
 
 @cache
@@ -74,6 +85,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(scipy.linalg)})
+
+
+plain(scipy.linalg.bandwidth, scipy.linalg.issymmetric, scipy.linalg.ishermitian)
 
 
 # --- arguments -----------------------------------------------------------------------------------
@@ -600,6 +614,406 @@ def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
     return functions.sqrtm(square(A))
 
 
+@implements_all(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
+    """Solve a @ x @ H(a) - x + q = 0."""
+    return equations.discrete_lyapunov(square(a), square(q), method=method)
+
+
+def _riccati(original: Callable[..., Any]) -> Any:
+    """One of Riccati's equations, by all matrices; q and r count by their Hermitian part."""
+    is_discrete = original is scipy.linalg.solve_discrete_are
+
+    def solve_are(
+        a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+    ) -> Any:
+        args = [square(a), matrix(b), square(q), square(r)]
+        given = frozenset(name for name, x in (("e", e), ("s", s)) if x is not None)
+        args.append(np.eye(args[0].shape[0]) if e is None else square(e))
+        args.append(np.zeros(args[1].shape) if s is None else matrix(s))
+        return equations.riccati(*args, discrete=is_discrete, given=given, balanced=balanced)
+
+    solve_are.__doc__ = original.__doc__
+    return implements_all(original)(solve_are)
+
+
+solve_continuous_are = _riccati(scipy.linalg.solve_continuous_are)
+solve_discrete_are = _riccati(scipy.linalg.solve_discrete_are)
+
+
+@implements_all(scipy.linalg.polar)
+def polar(a: Any, side: str = "right") -> Any:
+    """The factors of a = u @ p, or of a = p @ u if the side is "left", for an a of full rank.
+
+    u has orthonormal columns, or rows; p is positive definite.
+    """
+    a = matrix(a)
+    rows, columns = a.shape
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    if (rows < columns) if side == "right" else (rows > columns):
+        other = "left" if side == "right" else "right"
+        raise TypeError(
+            f"polar of shape {a.shape} has derivatives with side={other!r}: with {side!r} its "
+            "second factor is singular"
+        )
+    return equations.polar(a) if side == "right" else equations.left_polar(a)
+
+
+@implements_all(scipy.linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+    """The orthogonal r for which A @ r is nearest to B, and the sum of singular values."""
+    A, B = matrix(A, check_finite), matrix(B, check_finite)
+    if A.shape != B.shape:
+        raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
+    r, p = equations.polar(H(A) @ B)
+    original = scipy.linalg.orthogonal_procrustes
+    return _valued(original, (r, np.sum(np.real(p.diagonal()))), A, B)
+
+
+@called_as(scipy.linalg.schur, a=square)
+def schur(a: Any, output: str, sort: Any) -> Any:
+    """Schur's form t and the unitary z with a = z @ t @ H(z), for eigenvalues that are simple.
+
+    Phases stay still. The real form has derivatives if all eigenvalues are real.
+    """
+    if sort is not None:
+        raise TypeError("schur has derivatives without sort=: a sorted form is another function")
+    kind = {"r": "real", "c": "complex"}.get(output, output)
+    if kind == "complex":
+        a = a + 0j
+    t, z = equations.schur(a, output=kind)
+    if kind == "real" and np.any(_guards.truths(np.diagonal(_guards.held(t), -1))):
+        raise NoDerivativeError(
+            "schur has derivatives of a real form for real eigenvalues, and here are others: "
+            'write output="complex"'
+        )
+    return t, z
+
+
+@called_as(scipy.linalg.rq, a=matrix)
+def rq(a: Any, mode: str) -> Any:
+    """The factors of a = r @ q, with an upper triangle r and orthonormal rows q."""
+    rows, columns = a.shape
+    modes = ("full", "r", "economic") if rows == columns else ("economic",)
+    if mode not in modes or rows > columns:
+        raise TypeError(
+            f"rq of shape {a.shape} with mode={mode!r} has no derivatives: it has for square "
+            'matrices, and for wide ones with mode="economic"'
+        )
+    q, r = of_numpy.qr(H(a)[:, ::-1], "reduced")
+    r, q = H(r)[::-1, ::-1], H(q)[::-1]
+    turn = _plainly(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
+    found = _valued(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
+    return found[0] if mode == "r" else found
+
+
+def _rq(a: Any) -> Any:
+    return scipy.linalg.rq(a, mode="economic")
+
+
+def _phases_of_rq(a: Any, r: Any) -> tuple[Any, Any]:
+    """By what the columns of a triangle are to be multiplied, to be SciPy's."""
+    turn = np.sign(np.diagonal(_rq(a)[0]) / np.diagonal(r))
+    return turn, turn
+
+
+@implements_all(scipy.linalg.matrix_balance)
+def matrix_balance(
+    A: Any,
+    permute: bool = True,
+    scale: bool = True,
+    separate: bool = False,
+    overwrite_a: bool = False,
+) -> tuple[Any, Any]:
+    """The matrix B = inv(T) @ A @ T and T, which has powers of two and is held constant."""
+    supported("matrix_balance", separate=(bool(separate), False))
+    A = square(A)
+    by = _plainly(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
+    plain, turn = by(_guards.held(A), permute=permute, scale=scale)
+    found = systems.inv(turn) @ A @ turn
+    return plain + (found - _guards.held(found)), turn
+
+
+@implements_all(scipy.linalg.signm)
+def signm(A: Any, disp: bool = True) -> Any:
+    """The sign of a matrix, which has 1 and -1 for eigenvalues."""
+    supported("signm", disp=(disp, True))
+    return equations.signm(square(A))
+
+
+@implements_all(scipy.linalg.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """The power of a matrix, whole or not, by the matrix."""
+    if carries(t):
+        raise TypeError(
+            "fractional_matrix_power has derivatives by the matrix; by the exponent write "
+            "expm(t * logm(A))"
+        )
+    return equations.power(square(A), t=t)
+
+
+def _parts_of_expm(A: Any) -> Any:
+    """The cosine and the sine of a matrix, as SciPy computes them."""
+    A = square(A)
+    if is_complex_number(A):
+        plus, minus = functions.expm(1j * A), functions.expm(-1j * A)
+        return 0.5 * (plus + minus), -0.5j * (plus - minus)
+    return whole_parts(functions.expm(1j * A))
+
+
+def _halves_of_expm(A: Any) -> tuple[Any, Any]:
+    """The hyperbolic cosine and sine of a matrix."""
+    A = square(A)
+    plus, minus = functions.expm(A), functions.expm(-A)
+    return 0.5 * (plus + minus), 0.5 * (plus - minus)
+
+
+def _of_expm(name: str, parts: Callable[[Any], tuple[Any, Any]]) -> Any:
+    """A cosine, sine or tangent, by their names."""
+    which = {"cos": 0, "sin": 1, "tan": 2}[name[:3]]
+
+    def function(A: Any) -> Any:
+        cosine, sine = parts(A)
+        return (cosine, sine, sine)[which] if which < 2 else systems.solve(cosine, sine)
+
+    original = getattr(scipy.linalg, name)
+    function.__doc__ = original.__doc__
+    return implements_all(original)(function)
+
+
+cosm, sinm, tanm = (_of_expm(name, _parts_of_expm) for name in ("cosm", "sinm", "tanm"))
+coshm, sinhm, tanhm = (_of_expm(name, _halves_of_expm) for name in ("coshm", "sinhm", "tanhm"))
+
+
+# --- values by SciPy, derivatives by a formula ---------------------------------------------------
+
+
+@cache
+def _plainly(original: Callable[..., Any], several: bool, real: tuple[bool, ...]) -> on_matrices:
+    """A function of SciPy's for which the derivative is found elsewhere."""
+
+    def function(*args: Any, **options: Any) -> Any:
+        found = original(*args, **options)
+        return tuple(found) if several else found
+
+    function.__name__ = original.__name__
+    function.__module__ = __name__
+    made = on_matrices(function, real)
+    made.defvjp(*[None] * 4)
+    made.defjvp(*[None] * 4)
+    return made
+
+
+def _valued(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
+    """SciPy's own results, with the derivatives of what a formula found."""
+    several = isinstance(found, tuple)
+    results = found if several else (found,)
+    real = tuple(not is_complex_number(x) for x in results)
+    values = _plainly(original, several, real)(*map(_guards.held, args), **options)
+    values = values if several else (values,)
+    made = tuple(p + (x - _guards.held(x)) for p, x in zip(values, results, strict=True))
+    return made if several else made[0]
+
+
+@implements_all(scipy.linalg.matmul_toeplitz)
+def matmul_toeplitz(
+    c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None
+) -> Any:
+    """The product of a Toeplitz matrix, given by its first column and row, and x."""
+    c, r, x = *_column_and_row(c_or_cr), finite(x, check_finite)
+    return _valued(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
+
+
+def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
+    return scipy.linalg.matmul_toeplitz((c, r), x, workers=workers)
+
+
+def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
+    if isinstance(c_or_cr, tuple):
+        c, r = (_vector(x, "toeplitz") for x in c_or_cr)
+        return c, r
+    c = _vector(c_or_cr, "toeplitz")
+    return c, conjugate(c)
+
+
+@implements_all(scipy.linalg.subspace_angles)
+def subspace_angles(A: Any, B: Any) -> Any:
+    """The angles between two subspaces, in descending order; at 0 they have no derivative."""
+    A, B = finite(A), finite(B)
+    bases = [factor.qr(x)[0] for x in (A, B)]
+    cosines = H(bases[0]) @ bases[1]
+    rest = bases[1] - bases[0] @ cosines
+    if bases[0].shape[1] < bases[1].shape[1]:
+        rest = bases[0] - bases[1] @ H(cosines)
+    sines, cosines = factor.svdvals(rest), factor.svdvals(cosines)[::-1]
+    n = cosines.shape[0]
+    return _valued(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
+
+
+@implements_all(scipy.linalg.funm)
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """A function of a matrix that has a basis of eigenvectors, by what it does to numbers.
+
+    func: of arrays of complex numbers, and of such numbers with derivatives.
+    """
+    supported("funm", disp=(disp, True))
+    A = square(A)
+    w, v = eig(A)
+    re, im = whole_parts(T(systems.solve(T(v), T(v * func(w + 0j)))))
+    re, im, turns = _valued(_parts_of_funm, (re, im, 0.0), A, func=func)
+    return make_complex(re, im) if _guards.fixed(turns) else re
+
+
+def _parts_of_funm(A: Any, *, func: Callable[[Any], Any]) -> tuple[Any, Any, float]:
+    """Real and imaginary part, and whether the second counts."""
+    found = scipy.linalg.funm(A, func)
+    return np.real(found), np.imag(found), float(np.iscomplexobj(found))
+
+
+# --- bases and pseudo-inverses -------------------------------------------------------------------
+
+
+def _rank(s: Any, shape: tuple[int, ...], rcond: float | None) -> int:
+    cutoff = EPSILON * max(shape) if rcond is None else rcond
+    plain = _guards.held(s)
+    return int(_guards.fixed(np.sum(plain > np.max(plain, initial=0.0) * cutoff)))
+
+
+@implements_all(scipy.linalg.orth)
+def orth(A: Any, rcond: float | None = None) -> Any:
+    """An orthonormal basis of the range of A, as long as its rank does not change."""
+    A = matrix(A)
+    u, s, _ = svd(A, full_matrices=False)
+    return u[:, : _rank(s, A.shape, rcond)]
+
+
+@called_as(scipy.linalg.null_space, A=matrix)
+def null_space(A: Any, rcond: float | None, lapack_driver: str = "gesdd") -> Any:
+    """An orthonormal basis of the null space of A; its derivative turns nothing within it."""
+    _, s, vh = svd(A, full_matrices=True, lapack_driver=lapack_driver)
+    return H(vh[_rank(s, A.shape, rcond) :])
+
+
+@on_matrices
+def _pinvh(a: Any, **options: Any) -> Any:
+    return scipy.linalg.pinvh(a, check_finite=False, **options)
+
+
+_pinvh.defvjp(factor.pinv_pull)
+_pinvh.defjvp(factor.pinv_push)
+_pinvh.defpattern("ij->kl")
+
+
+@called_as(scipy.linalg.pinvh, a=square)
+def pinvh(a: Any, atol: float | None, rtol: float | None, lower: bool, return_rank: bool) -> Any:
+    """The pseudo-inverse of a Hermitian matrix, of which one triangle is read."""
+    result = _pinvh(mirrored(a, bool(lower)), atol=atol, rtol=rtol, lower=bool(lower))
+    if not return_rank:
+        return result
+    return result, scipy.linalg.pinvh(value(a), atol, rtol, lower, return_rank=True)[1]
+
+
+# --- banded matrices and Toeplitz's --------------------------------------------------------------
+
+
+def _columns(solve: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """A solver of columns, for a vector or a matrix of these."""
+    if b.shape[0] != a.shape[-1]:
+        raise ValueError(f"shapes of ab and b are not compatible: {a.shape} and {b.shape}")
+    return solve(a, b)
+
+
+@called_as(scipy.linalg.solve_banded, ab=matrix, b=finite)
+def solve_banded(l_and_u: tuple[int, int], ab: Any, b: Any) -> Any:
+    """Solve a @ x = b for a banded a, given by its diagonals: l below the main one, u above it."""
+    below, above = (int(n) for n in l_and_u)
+    if below + above + 1 != ab.shape[0]:
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: {below} + {above} + 1 "
+            f"does not equal ab.shape[0] ({ab.shape[0]})"
+        )
+    return _columns(lambda ab, b: bands.solve(ab, b, below, above), ab, b)
+
+
+@called_as(scipy.linalg.solveh_banded, ab=matrix, b=finite)
+def solveh_banded(ab: Any, b: Any, lower: bool) -> Any:
+    """Solve a @ x = b for a positive definite banded a, given by the diagonals of one half."""
+    return _columns(lambda ab, b: bands.solve_hermitian(ab, b, bool(lower)), ab, b)
+
+
+@called_as(scipy.linalg.cholesky_banded, ab=matrix)
+def cholesky_banded(ab: Any, lower: bool) -> Any:
+    """The diagonals of the Cholesky factor of a banded matrix; derivatives take n**3 steps."""
+    return bands.cholesky(ab, lower=bool(lower))
+
+
+@called_as(scipy.linalg.cho_solve_banded, b=finite)
+def cho_solve_banded(cb_and_lower: tuple[Any, bool], b: Any, check_finite: bool) -> Any:
+    """Solve a @ x = b, given the diagonals of the Cholesky factor of a."""
+    cb, lower = matrix(cb_and_lower[0], check_finite), bool(cb_and_lower[1])
+    return _columns(lambda cb, b: bands.cho_solve(cb, b, lower=lower), cb, b)
+
+
+@called_as(scipy.linalg.eig_banded, a_band=matrix)
+def eig_banded(a_band: Any, lower: bool, eigvals_only: bool, select: Any) -> Any:
+    """Eigenvalues and eigenvectors of a Hermitian matrix, given by the diagonals of one half."""
+    supported("eig_banded", select=(str(select), "a"))
+    if eigvals_only:
+        return eigvals_banded(a_band, lower)
+    how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
+    return bands.eigh(bands.lower_half(a_band, lower), name="eig_banded", **how)
+
+
+@called_as(scipy.linalg.eigvals_banded, a_band=matrix)
+def eigvals_banded(a_band: Any, lower: bool, select: Any = "a") -> Any:
+    """Eigenvalues of a Hermitian matrix, given by the diagonals of one half."""
+    supported("eigvals_banded", select=(str(select), "a"))
+    how = {"width": a_band.shape[0] - 1, "lower": bool(lower), "options": ()}
+    return bands.eigvalsh(bands.lower_half(a_band, lower), name="eigvals_banded", **how)
+
+
+def _tridiagonal(d: Any, e: Any, select: Any, tol: float, lapack_driver: str) -> dict[str, Any]:
+    supported("eigh_tridiagonal", select=(str(select), "a"))
+    a = bands.of_tridiagonal(_vector(d, "eigh_tridiagonal"), _vector(e, "eigh_tridiagonal"))
+    options = (("tol", tol), ("lapack_driver", lapack_driver))
+    return {"a": a, "width": 1, "lower": True, "options": options}
+
+
+@called_as(scipy.linalg.eigh_tridiagonal)
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: bool, select: Any, tol: float, lapack_driver: str
+) -> Any:
+    """Eigenvalues and eigenvectors of the symmetric matrix with diagonals e, d and e."""
+    if eigvals_only:
+        return eigvalsh_tridiagonal(d, e, select, tol=tol, lapack_driver=lapack_driver)
+    how = _tridiagonal(d, e, select, tol, lapack_driver)
+    return bands.eigh(how.pop("a"), name="eigh_tridiagonal", **how)
+
+
+@called_as(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, select: Any, tol: float, lapack_driver: str) -> Any:
+    """Eigenvalues of the symmetric matrix with diagonals e, d and e."""
+    how = _tridiagonal(d, e, select, tol, lapack_driver)
+    return bands.eigvalsh(how.pop("a"), name="eigvalsh_tridiagonal", **how)
+
+
+@on_matrices
+def _solve_toeplitz(a: Any, b: Any, *, adjoint: bool = False) -> Any:
+    a = H(a) if adjoint else a
+    return scipy.linalg.solve_toeplitz((a[:, 0], a[0]), b, check_finite=False)
+
+
+systems.solves(_solve_toeplitz, _solve_toeplitz)
+
+
+@called_as(scipy.linalg.solve_toeplitz, b=finite)
+def solve_toeplitz(c_or_cr: Any, b: Any) -> Any:
+    """Solve a @ x = b for a Toeplitz matrix a, given by its first column, or that and a row."""
+    c, r = _column_and_row(c_or_cr)
+    return solved(_solve_toeplitz, toeplitz(c, r), b)
+
+
 # --- norms and special matrices ------------------------------------------------------------------
 
 
@@ -661,6 +1075,66 @@ def hankel(c: Any, r: Any = None) -> Any:
 def circulant(c: Any) -> Any:
     """The matrix whose columns are c, shifted around."""
     return _arranged(scipy.linalg.circulant, _vector(c, "circulant"))
+
+
+@implements_all(scipy.linalg.khatri_rao)
+def khatri_rao(a: Any, b: Any) -> Any:
+    """The Kronecker products of the columns of two matrices."""
+    a, b = matrix(a), matrix(b)
+    if a.ndim != 2 or b.ndim != 2:
+        raise TypeError("khatri_rao has derivatives for matrices; write a loop over stacks")
+    if a.shape[1] != b.shape[1]:
+        raise ValueError("The number of columns for both arrays should be equal.")
+    return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
+
+
+@implements_all(scipy.linalg.companion)
+def companion(a: Any) -> Any:
+    """The companion matrix of the polynomial with coefficients a."""
+    a = _vector(a, "companion")
+    n = a.shape[0]
+    if n < 2 or not _guards.truths(a)[0]:
+        return scipy.linalg.companion(value(a))  # which says what is wrong
+    rest = np.eye(n - 2, n - 1)
+    return concatenate([reshape(-a[1:] / (1.0 * a[0]), (1, n - 1)), rest], axis=0)
+
+
+@implements_all(scipy.linalg.fiedler_companion)
+def fiedler_companion(a: Any) -> Any:
+    """The companion matrix of five diagonals of the polynomial with coefficients a."""
+    a = _vector(a, "fiedler_companion")
+    n = a.shape[0]
+    if n < 2 or not _guards.truths(a)[0]:
+        return scipy.linalg.fiedler_companion(value(a))
+    signs = scipy.linalg.fiedler_companion(np.arange(1.0, n + 1.0))  # which are -k but for ones
+    places = np.where(signs < 0.0, -signs - 1.0, 0.0)
+    return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
+
+
+@implements_all(scipy.linalg.diagsvd)
+def diagsvd(s: Any, M: int, N: int) -> Any:
+    """The matrix of M rows and N columns with s on its diagonal."""
+    return _placed(partial(scipy.linalg.diagsvd, M=M, N=N), s)
+
+
+@implements_all(scipy.linalg.convolution_matrix)
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """The matrix by which convolution with a multiplies vectors of n elements."""
+    return _placed(partial(scipy.linalg.convolution_matrix, n=n, mode=mode), a)
+
+
+@implements_all(scipy.linalg.leslie)
+def leslie(f: Any, s: Any) -> Any:
+    """The matrix with f in its first row and s below its diagonal."""
+    return _placed(scipy.linalg.leslie, f, s)
+
+
+def _placed(make: Callable[..., Any], *vectors: Any) -> Any:
+    """The same of a matrix that has zeros elsewhere: numbers count from 1 on."""
+    items = [_vector(x, "a special matrix") for x in vectors]
+    ends = np.cumsum([len(x) for x in items])
+    numbers = np.split(np.arange(1, ends[-1] + 1), ends[:-1])
+    return taken(concatenate(items), make(*numbers))
 
 
 @implements_all(scipy.linalg.block_diag)

@@ -370,20 +370,37 @@ _gamma_width(a, x) =
 _beta_width(a, b, x) =
     exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
 
-# Derivatives by shapes; of the smaller one of two probabilities whose sum is 1.
+# Derivatives by shapes: of the smaller one of two probabilities whose sum is 1. Where it is the
+# other one's turn a formula is at 0 or far out, where the functions cost little. One less betainc
+# is the mirrored betainc, which costs SciPy a tenth of betaincc, unless that loses digits of x.
 _gamma_by_shape(a, x) =
-    -gammaincc.by("a", a, x) if gammaincc(a, x) < 0.5 else gammainc.by("a", a, x)
+    -gammaincc.by("a", a, where(upper, x, 1e300)) if upper else
+    gammainc.by("a", a, _unless(upper, x))
+    where upper = gammaincc(held(a), held(x)) < 0.5
 _beta_by_a(a, b, x) =
-    -betaincc.by("a", a, b, x) if betaincc(a, b, x) < 0.5 else betainc.by("a", a, b, x)
+    -betaincc.by("a", a, b, where(early, x, 1.0)) if early else
+    -betainc.by("b", b, a, where(upper, 1.0 - x, 0.0)) if upper else
+    betainc.by("a", a, b, _unless(upper, x))
+    where upper = betainc(held(a), held(b), held(x)) > 0.5
+    where early = upper & (held(x) < 0.1)
 _beta_by_b(a, b, x) =
-    -betaincc.by("b", a, b, x) if betaincc(a, b, x) < 0.5 else betainc.by("b", a, b, x)
+    -betaincc.by("b", a, b, where(early, x, 1.0)) if early else
+    -betainc.by("a", b, a, where(upper, 1.0 - x, 0.0)) if upper else
+    betainc.by("b", a, b, _unless(upper, x))
+    where upper = betainc(held(a), held(b), held(x)) > 0.5
+    where early = upper & (held(x) < 0.1)
 _student_by_df(df, t) = sign(t) * (
-    _student_middle.by("df", df, absolute(t)) if stdtr(df, -np.abs(t)) > 0.1 else
-    -_student_tail.by("df", df, absolute(t)))
+    _student_middle.by("df", df, _unless(~near, absolute(t))) if near else
+    -_student_tail.by("df", df, _unless(near, absolute(t))))
+    where near = (stdtr(held(df), -np.abs(held(t))) > 0.1) & (np.square(held(t)) < held(df))
 _f_by_dfn(dfn, dfd, x) =
-    -fdtrc.by("dfn", dfn, dfd, x) if fdtrc(dfn, dfd, x) < 0.5 else fdtr.by("dfn", dfn, dfd, x)
+    -fdtrc.by("dfn", dfn, dfd, where(upper, x, 1e300)) if upper else
+    fdtr.by("dfn", dfn, dfd, _unless(upper, x))
+    where upper = fdtrc(held(dfn), held(dfd), held(x)) < 0.5
 _f_by_dfd(dfn, dfd, x) =
-    -fdtrc.by("dfd", dfn, dfd, x) if fdtrc(dfn, dfd, x) < 0.5 else fdtr.by("dfd", dfn, dfd, x)
+    -fdtrc.by("dfd", dfn, dfd, where(upper, x, 1e300)) if upper else
+    fdtr.by("dfd", dfn, dfd, _unless(upper, x))
+    where upper = fdtrc(held(dfn), held(dfd), held(x)) < 0.5
 
 gammainc(a, x)        a: _gamma_by_shape(a, x)
     x: gamma_density(a, x)
@@ -1043,6 +1060,84 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
     Branch 0 is real from -1/e, branch -1 between -1/e and 0; elsewhere it is nan.
     """
     return _lambertw(z, k, tol)
+
+
+# --- functions that SciPy writes in Python -------------------------------------------------------
+
+# These compute with ufuncs alone, of whatever numbers they are given.
+for _name in ("h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
+    globals()[_name] = implements_all(getattr(sp, _name))(getattr(sp, _name))
+
+
+@implements_all(sp.assoc_laguerre)
+def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
+    """As `scipy.special.assoc_laguerre`; differentiable by x and k."""
+    return globals()["eval_genlaguerre"](n, k, x)
+
+
+def _inexact(name: str, exact: bool) -> None:
+    if exact:
+        raise TypeError(
+            f"{name} with exact=True is of whole numbers, which have no derivative: write "
+            "exact=False, or give it cadiff.value of what carries one"
+        )
+
+
+def _counted(N: Any, k: Any, number: Any) -> Any:
+    """A number of choices, which is 0 where there are none."""
+    N, k = held(N), held(k)
+    return where(
+        np.less_equal(k, N) & np.greater_equal(N, 0) & np.greater_equal(k, 0), number, 0.0
+    )
+
+
+@implements(sp.comb)
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """As `scipy.special.comb` with exact=False; differentiable by N and k."""
+    _inexact("comb", exact)
+    N, k = gathered(N), gathered(k)
+    if not repetition:
+        return _counted(N, k, globals()["binom"](N, k))
+    is_nothing = np.equal(held(k), 0) & np.greater_equal(held(N), 0)
+    return where(is_nothing, 1.0, globals()["binom"](N + k - 1, k))
+
+
+@implements(sp.perm)
+def perm(N: Any, k: Any, exact: bool = False) -> Any:
+    """As `scipy.special.perm` with exact=False; differentiable by N and k."""
+    _inexact("perm", exact)
+    N, k = gathered(N), gathered(k)
+    return _counted(N, k, globals()["poch"](N - k + 1, k))
+
+
+@implements(sp.factorial)
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """As `scipy.special.factorial` with exact=False; differentiable by n, 0 below 0."""
+    _inexact("factorial", exact)
+    if extend != "zero":
+        raise TypeError(
+            "factorial of numbers with derivatives has extend='zero' alone: write gamma"
+        )
+    n = gathered(n)
+    return where(np.less(held(n), 0.0), 0.0, _factorial(where(np.less(held(n), 0.0), 0.0, n)))
+
+
+_factorial = _Elementwise(
+    "_factorial", "n", lambda n: sp.factorial(n), {"n": "ans * digamma(n + 1.0)"}
+)
+# sin(nx/2) / (n sin(x/2)) is Chebyshev's polynomial of the second kind at cos(x/2) (DLMF 18.5.2).
+_diric = _Elementwise(
+    "_diric",
+    "x, n",
+    lambda x, n: sp.diric(x, n),
+    {"x": "-0.5 * sin(0.5 * x) * _chebyu_slope(n - 1, cos(0.5 * x)) / n"},
+)
+
+
+@implements(sp.diric)
+def diric(x: Any, n: Any) -> Any:
+    """As `scipy.special.diric`; differentiable by x."""
+    return _diric(x, n)
 
 
 # --- sums of exponentials ------------------------------------------------------------------------

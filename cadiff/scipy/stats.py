@@ -748,7 +748,7 @@ class NextToZero(Twin):
 
 def __getattr__(name: str) -> Any:
     found = getattr(st, name, None)
-    if hasattr(found, "rvs") and not isinstance(found, type):
+    if type(found).__module__.startswith("scipy.stats._"):
         made = globals()[name] = mirrored_distribution(found)
         return made
     return _namespace.get(name)

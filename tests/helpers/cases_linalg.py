@@ -599,8 +599,322 @@ def scipy_matrices() -> Iterator[Case]:
     )
 
 
+def banded(below: int, above: int) -> Callable[..., Any]:
+    """Diagonals of a regular matrix, as SciPy keeps them: the corners are noise."""
+
+    def draw(rng: np.random.Generator, *shape: int) -> Any:
+        ab = rng.uniform(-1.0, 1.0, size=(below + above + 1, shape[-1]))
+        ab[above] += 4.0
+        return ab
+
+    return draw
+
+
+def scipy_bands() -> Iterator[Case]:
+    for below, above in ((1, 1), (2, 0), (0, 1), (1, 2)):
+        for b in ((5,), (5, 2)):
+            yield Case(
+                f"solve_banded {below} {above} {b}",
+                lambda scipy, ab, b, widths=(below, above): scipy.linalg.solve_banded(
+                    widths, ab, b
+                ),
+                with_matrix(banded(below, above), (below + above + 1, 5), b),
+                (0, 1),
+                value_rtol=0.0,
+            )
+    for lower in (False, True):
+        half = banded(2, 0) if lower else banded(0, 2)
+        for b in ((5,), (5, 2)):
+            yield Case(
+                f"solveh_banded {lower} {b}",
+                lambda scipy, ab, b, lower=lower: scipy.linalg.solveh_banded(ab, b, lower=lower),
+                with_matrix(half, (3, 5), b),
+                (0, 1),
+                value_rtol=0.0,
+            )
+            yield Case(
+                f"cho_solve_banded {lower} {b}",
+                lambda scipy, ab, b, lower=lower: scipy.linalg.cho_solve_banded((ab, lower), b),
+                with_matrix(half, (3, 5), b),
+                (0, 1),
+                value_rtol=0.0,
+            )
+        yield Case(
+            f"cholesky_banded {lower}",
+            lambda scipy, ab, lower=lower: scipy.linalg.cholesky_banded(ab, lower=lower),
+            with_matrix(half, (3, 5)),
+            value_rtol=0.0,
+        )
+        spaced = with_matrix(
+            lambda rng, *shape, half=half: 0.2 * half(rng, *shape) + 4.0 * np.arange(5.0), (3, 5)
+        )
+        yield Case(
+            f"eig_banded {lower}",
+            lambda scipy, ab, lower=lower: eigen(*scipy.linalg.eig_banded(ab, lower=lower)),
+            spaced,
+            value_rtol=LOOSE,
+        )
+        yield Case(
+            f"eigvals_banded {lower}",
+            lambda scipy, ab, lower=lower: scipy.linalg.eigvals_banded(ab, lower=lower),
+            spaced,
+            value_rtol=0.0,
+        )
+    two = lambda rng: (rng.normal(size=5) + 3.0 * np.arange(5.0), rng.normal(size=4))  # noqa: E731
+    yield Case(
+        "eigh_tridiagonal",
+        lambda scipy, d, e: eigen(*scipy.linalg.eigh_tridiagonal(d, e)),
+        two,
+        (0, 1),
+        value_rtol=LOOSE,
+    )
+    yield Case(
+        "eigvalsh_tridiagonal",
+        lambda scipy, d, e: scipy.linalg.eigvalsh_tridiagonal(d, e),
+        two,
+        (0, 1),
+        value_rtol=0.0,
+    )
+
+
+def toeplitz_vectors(*b: int) -> Draw:
+    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
+        c, r = rng.normal(size=4), rng.normal(size=4)
+        c[0] = 6.0
+        return c, r, rng.normal(size=b)
+
+    return draw
+
+
+def stable(rng: np.random.Generator, *shape: int) -> Any:
+    """Eigenvalues within the unit circle."""
+    a = rng.normal(size=shape)
+    return 0.7 * a / np.max(np.abs(np.linalg.eigvals(a)))
+
+
+def half(x: Any) -> Any:
+    """The symmetric matrix of a matrix, so that derivatives go along symmetric ones."""
+    return x + x.T
+
+
+def riccati(rng: np.random.Generator) -> tuple[Any, ...]:
+    shapes = (4, 4), (4, 2), (4, 4), (2, 2), (4, 4), (4, 2)
+    a, b, q, r, e, s = (rng.normal(size=shape) for shape in shapes)
+    return a, b, 0.2 * q + 3.0 * np.eye(4), 0.2 * r + np.eye(2), 0.1 * e + np.eye(4), 0.1 * s
+
+
+def scipy_equations() -> Iterator[Case]:
+    for b in ((4,), (4, 2)):
+        yield Case(
+            f"solve_toeplitz {b}",
+            lambda scipy, c, r, b: scipy.linalg.solve_toeplitz((c, r), b),
+            toeplitz_vectors(*b),
+            (0, 1, 2),
+        )
+        yield Case(
+            f"matmul_toeplitz {b}",
+            lambda scipy, c, r, b: scipy.linalg.matmul_toeplitz((c, r), b),
+            toeplitz_vectors(*b),
+            (0, 1, 2),
+        )
+    yield Case(
+        "solve_toeplitz of a column",
+        lambda scipy, c, r, b: scipy.linalg.solve_toeplitz(c, b),
+        toeplitz_vectors(4),
+        (0, 2),
+    )
+    yield Case(
+        "solve_circulant",
+        lambda scipy, c, r, b: scipy.linalg.solve_circulant(c, b),
+        toeplitz_vectors(4),
+        (0, 2),
+    )
+    for method in (None, "direct", "bilinear"):
+        yield Case(
+            f"solve_discrete_lyapunov {method}",
+            lambda scipy, a, q, method=method: scipy.linalg.solve_discrete_lyapunov(a, q, method),
+            with_matrix(stable, (3, 3), (3, 3)),
+            (0, 1),
+            value_rtol=0.0,
+        )
+    for name in ("solve_continuous_are", "solve_discrete_are"):
+        yield Case(
+            name,
+            lambda scipy, a, b, q, r, e, s, name=name: getattr(scipy.linalg, name)(
+                a, b, half(q), half(r)
+            ),
+            riccati,
+            (0, 1, 2, 3),
+            value_rtol=0.0,
+        )
+        yield Case(
+            f"{name} of all",
+            lambda scipy, a, b, q, r, e, s, name=name: getattr(scipy.linalg, name)(
+                a, b, half(q), half(r), e=e, s=s
+            ),
+            riccati,
+            (0, 1, 2, 3, 4, 5),
+            value_rtol=0.0,
+        )
+    for side, shapes in (("right", [(3, 3), (4, 2)]), ("left", [(3, 3), (2, 4)])):
+        yield from each(
+            f"polar {side}",
+            lambda scipy, a, side=side: scipy.linalg.polar(a, side=side),
+            regular,
+            shapes,
+            value_rtol=0.0,
+        )
+    yield Case(
+        "orthogonal_procrustes",
+        lambda scipy, a, b: scipy.linalg.orthogonal_procrustes(a, b),
+        arrays((5, 3), (5, 3)),
+        (0, 1),
+        value_rtol=0.0,
+    )
+    for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm"):
+        yield from each(
+            name,
+            lambda scipy, a, name=name: getattr(scipy.linalg, name)(a),
+            stable,
+            [(3, 3)],
+        )
+    yield from each(
+        "signm", lambda scipy, a: scipy.linalg.signm(a), symmetric, [(4, 4)], value_rtol=0.0
+    )
+    for t in (0.5, -1.3, 2.7, 3, -2):
+        yield from each(
+            f"fractional_matrix_power {t}",
+            lambda scipy, a, t=t: scipy.linalg.fractional_matrix_power(a, t),
+            graded,
+            [(3, 3)],
+            value_rtol=0.0,
+        )
+    yield from each(
+        "funm", lambda scipy, a: scipy.linalg.funm(a, lambda z: z * z * z), graded, [(3, 3)]
+    )
+    yield from each(
+        "orth", lambda scipy, a: projector(scipy.linalg.orth(a)), regular, [(4, 2), (3, 3)]
+    )
+    yield from each(
+        "null_space", lambda scipy, a: projector(scipy.linalg.null_space(a)), regular, [(2, 4)]
+    )
+    for lower in (False, True):
+        yield from each(
+            f"pinvh {lower}",
+            lambda scipy, a, lower=lower: scipy.linalg.pinvh(a, lower=lower),
+            symmetric,
+            [(3, 3)],
+            value_rtol=LOOSE,
+        )
+    for shapes in ([(5, 2), (5, 3)], [(5, 3), (5, 2)], [(4, 2), (4, 2)]):
+        yield Case(
+            f"subspace_angles {shapes}",
+            lambda scipy, a, b: scipy.linalg.subspace_angles(a, b),
+            arrays(*shapes),
+            (0, 1),
+            value_rtol=0.0,
+        )
+    yield from each(
+        "schur",
+        lambda scipy, a: scipy.linalg.schur(a),
+        real_eigenvalues,
+        [(4, 4), (1, 1)],
+        value_rtol=0.0,
+    )
+    yield from each(
+        "schur complex",
+        lambda scipy, a: tuple(abs(x) ** 2 for x in scipy.linalg.schur(a, output="complex")),
+        regular,
+        [(3, 3)],
+    )
+    yield from each(
+        "rq",
+        lambda scipy, a: scipy.linalg.rq(a, mode="economic"),
+        regular,
+        [(3, 3), (2, 4)],
+        value_rtol=0.0,
+    )
+    yield from each(
+        "matrix_balance", lambda scipy, a: scipy.linalg.matrix_balance(a)[0], graded, [(3, 3)]
+    )
+    yield Case(
+        "fiedler_companion", lambda scipy, a: scipy.linalg.fiedler_companion(a), spread((6,))
+    )
+    yield Case("diagsvd", lambda scipy, s: scipy.linalg.diagsvd(s, 3, 5), arrays((3,)))
+    yield Case("companion", lambda scipy, a: scipy.linalg.companion(a), spread((4,)))
+    for mode in ("full", "same", "valid"):
+        yield Case(
+            f"convolution_matrix {mode}",
+            lambda scipy, a, mode=mode: scipy.linalg.convolution_matrix(a, 5, mode),
+            arrays((3,)),
+        )
+    yield Case("leslie", lambda scipy, f, s: scipy.linalg.leslie(f, s), arrays((4,), (3,)), (0, 1))
+    yield Case(
+        "khatri_rao",
+        lambda scipy, a, b: scipy.linalg.khatri_rao(a, b),
+        arrays((2, 3), (4, 3)),
+        (0, 1),
+    )
+
+
+def of_complex() -> Iterator[Case]:
+    """The same functions of complex matrices: squares of absolute values of what they give."""
+    b = np.random.default_rng(1).normal(size=(4, 2)) + 1j
+    eye = np.eye(4)
+    first = np.array([[6.0], [0.0], [0.0]]), np.array([[0.0], [0.0], [6.0]])
+    calls: dict[str, tuple[tuple[int, int], Callable[[Any, Any], Any]]] = {
+        "solve_banded": ((3, 4), lambda la, z: la.solve_banded((2, 0), z + first[0], b)),
+        "solveh_banded": ((3, 4), lambda la, z: la.solveh_banded(z + first[1], b)),
+        "solveh_banded lower": ((3, 4), lambda la, z: la.solveh_banded(z + first[0], b, lower=True)),
+        "cholesky_banded": ((3, 4), lambda la, z: la.cholesky_banded(z + first[1])),
+        "cholesky_banded lower": ((3, 4), lambda la, z: la.cholesky_banded(z + first[0], lower=True)),
+        "cho_solve_banded": ((3, 4), lambda la, z: la.cho_solve_banded((z + first[1], False), b)),
+        "cho_solve_banded lower": (
+            (3, 4), lambda la, z: la.cho_solve_banded((z + first[0], True), b),
+        ),
+        "eigvals_banded": ((3, 4), lambda la, z: la.eigvals_banded(z + np.arange(0.0, 40.0, 10.0))),
+        "eig_banded": ((3, 4), lambda la, z: la.eig_banded(z + np.arange(0.0, 40.0, 10.0))),
+        "solve_toeplitz": (
+            (2, 4), lambda la, z: la.solve_toeplitz((z[0] + 6.0 * eye[0], z[1] + 6.0 * eye[0]), b),
+        ),
+        "matmul_toeplitz": ((2, 4), lambda la, z: la.matmul_toeplitz((z[0], z[1]), b)),
+        "solve_discrete_lyapunov": ((4, 4), lambda la, z: la.solve_discrete_lyapunov(0.1 * z, eye + 0j)),
+        "solve_continuous_are": ((4, 4), lambda la, z: la.solve_continuous_are(0.3 * z - 2.0 * eye, z[:, :2], eye, np.eye(2))),
+        "solve_discrete_are": ((4, 4), lambda la, z: la.solve_discrete_are(z, z[:, :2], eye, np.eye(2))),
+        "polar": ((4, 4), lambda la, z: la.polar(z + 4.0 * eye)),
+        "polar left": ((4, 4), lambda la, z: la.polar(z + 4.0 * eye, side="left")),
+        "cosm": ((4, 4), lambda la, z: la.cosm(z)),
+        "sinm": ((4, 4), lambda la, z: la.sinm(z)),
+        "tanhm": ((4, 4), lambda la, z: la.tanhm(0.1 * z)),
+        "signm": ((4, 4), lambda la, z: la.signm(z + np.diag([5.0, -5.0, 4.0, -4.0]))),
+        "fractional_matrix_power": ((4, 4), lambda la, z: la.fractional_matrix_power(z + 6.0 * eye, 0.3)),
+        "schur": ((4, 4), lambda la, z: la.schur(z + np.diag(np.arange(0.0, 20.0, 5.0)))),
+        "rq": ((4, 4), lambda la, z: la.rq(z + 4.0 * eye)),
+        "pinvh": ((4, 4), lambda la, z: la.pinvh(z + 9.0 * eye)),
+    }  # fmt: skip
+
+    def squares(found: Any) -> Any:
+        return tuple(map(squares, found)) if isinstance(found, tuple) else abs(found) ** 2
+
+    for name, (shape, call) in calls.items():
+        yield Case(
+            f"complex {name}",
+            lambda scipy, x, y, call=call: squares(call(scipy.linalg, x + 1j * y)),
+            arrays(shape, shape),
+            (0, 1),
+            value_rtol=LOOSE,
+        )
+
+
+def projector(basis: Any) -> Any:
+    return basis @ basis.T
+
+
 SCIPY = [
     replace(case, dispatch=False)
-    for case in (*scipy_systems(), *scipy_factorizations(), *scipy_matrices())
-]
+    for case in (
+        *scipy_systems(), *scipy_factorizations(), *scipy_matrices(), *scipy_bands(),
+        *scipy_equations(), *of_complex(),
+    )
+]  # fmt: skip
 NUMPY = [*solves(), *factorizations(), *norms(), *products()]

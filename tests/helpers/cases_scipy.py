@@ -162,7 +162,7 @@ signal.stft                     np.abs(f(x, nperseg=6)[2])
 signal.istft                    f(m.signal.stft(x, nperseg=6)[2] * (1 + 0.1j), nperseg=6)[1]
 signal.ShortTimeFFT             np.abs(f(np.hanning(6), 2, 1.0).stft(x))
 signal.ShortTimeFFT             f(np.hanning(6), 2, 1.0).spectrogram(x)
-signal.czt                      np.abs(f(x));  np.abs(f(u, 5, np.exp(1j * x[0])))
+signal.czt                      np.abs(f(x));  np.abs(f(u, 5, np.exp(1j * x[0]))) ~5
 signal.zoom_fft                 np.abs(f(x, [0.2, 0.5], 5))
 signal.freqz                    np.real(f(x)[1]);  np.abs(f([1, 0.2], np.concatenate([np.ones(1), 0.1 * x]), 8)[1])
 signal.freqz_zpk                np.abs(f([0.3], 0.3 * x[:2], x[2], 8)[1])
@@ -331,7 +331,7 @@ interpolate.splev               f(x, m.interpolate.splrep(t, u));  f([0.3, 4.4],
 interpolate.splint              f(x[0], 5 * x[1], m.interpolate.splrep(t, x))
 interpolate.RegularGridInterpolator  f((np.arange(3.0), np.arange(4.0)), x.reshape(3, 4))([[0.3, 0.7], [1.2, 2.2]])
 interpolate.RegularGridInterpolator  f((np.arange(3.0), np.arange(4.0)), u.reshape(3, 4))(0.9 * x.reshape(6, 2))
-interpolate.RegularGridInterpolator  f((np.arange(4.0), np.arange(5.0)), np.outer(x[:4], u[:5]), method="cubic")([[0.3, 0.7], [1.2, 2.2]]) ~6
+interpolate.RegularGridInterpolator  f((np.arange(4.0), np.arange(5.0)), np.outer(x[:4], u[:5]), method="cubic")([[0.3, 0.7], [1.2, 2.2]]) ~4
 interpolate.interpn             f((np.arange(3.0), np.arange(4.0)), x.reshape(3, 4), [[0.3, 0.7], [1.2, 2.2]])
 interpolate.RBFInterpolator     f(u.reshape(6, 2), x[:6])([[0.3, 0.7]]);  f(u.reshape(6, 2), u[:6], kernel="gaussian", epsilon=1.0)(x.reshape(6, 2))
 interpolate.RBFInterpolator     f(x.reshape(6, 2), u[:6], kernel="multiquadric", epsilon=1.0)([[0.3, 0.7]])
@@ -351,7 +351,6 @@ interpolate.splder              m.interpolate.splev([0.3, 4.4], f(m.interpolate.
 interpolate.splantider          m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
 interpolate.spalde              f(4.4, m.interpolate.splrep(t, x))
 interpolate.sproot              f(m.interpolate.splrep(t, x - 1.2))
-interpolate.insert              f(4.4, m.interpolate.splrep(t, x))[1]
 interpolate.make_splrep         f(t, x, s=0)([0.3, 4.4])
 interpolate.make_splprep        f([x, u], s=0)[0]([0.3])
 interpolate.pade                f(x[:4], 1)[0](0.3)

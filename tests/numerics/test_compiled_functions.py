@@ -46,6 +46,9 @@ PLAIN = ("sqrtm",)
 LOOSE = (
     *("cholesky", "qr", "eigh", "eigvalsh", "eig", "svd", "lu", "lu_factor", "cho_solve"),
     *("solve_triangular", "solve upper", "solve diagonal", "vectors of a pair, with their signs"),
+    *("schur", "schur complex", "rq", "matrix_balance"),
+    # Arrays of diagonals, of which the corners stand for nothing.
+    *("solve_banded", "cholesky_banded", "cho_solve_banded"),
     # Elements in order, whose places are drawn from few orders.
     *("union1d", "intersect1d", "setdiff1d", "setxor1d"),
     *("corrcoef", "pad odd reflect,", "pad odd symmetric,", "angle", "angle(deg)"),
@@ -56,7 +59,13 @@ TRANSFORMS = re.compile(r"(i?[rh]*fft|i?d[cs]t)[2n]?\b")
 # Functions whose replays call Python, by first words of cases: what SciPy makes in Python of Schur
 # decompositions;
 CALL_PYTHON = {
-    *("logm", "sqrtm"),
+    *("logm", "sqrtm", "signm", "fractional_matrix_power", "funm"),
+    # what it composes in Python of kernels for bands, of equations and of decompositions;
+    *("solve_banded", "solveh_banded", "cholesky_banded", "cho_solve_banded"),
+    *("eig_banded", "eigvals_banded", "eigh_tridiagonal", "eigvalsh_tridiagonal"),
+    *("solve_toeplitz", "matmul_toeplitz", "solve_discrete_lyapunov", "solve_continuous_are"),
+    *("solve_discrete_are", "polar", "orthogonal_procrustes", "pinvh", "subspace_angles"),
+    *("schur", "rq", "matrix_balance"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }

@@ -6,6 +6,7 @@ modes. A derivative that is small beside the function's value is held to an erro
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from mpmath import mp
 import cadiff
 from cadiff import Dual
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.scipy import special
+from cadiff.scipy import _tails, special
 from cadiff.scipy._differences import differentiated
 
 from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS
@@ -168,6 +169,87 @@ def test_complex_results_of_real_numbers(name: str, point: Point, part: str) -> 
             assert cadiff.grad(slope)(x) == pytest.approx(by_differences(slope, x), rel=1e-8)
 
 
+PYTHONS: dict[str, tuple[Point, dict[str, Any]]] = {
+    "jvp": ((1.5, 0.7, 2), {}),
+    "yvp": ((1.5, 0.7, 1), {}),
+    "ivp": ((1.5, 0.7, 3), {}),
+    "kvp": ((1.5, 0.7, 1), {}),
+    "assoc_laguerre": ((0.7, 3, 0.5), {}),
+    "comb": ((5.3, 2.4), {}),
+    "comb 2": ((5.3, 2.4), {"repetition": True}),
+    "perm": ((5.3, 2.4), {}),
+    "factorial": ((3.4,), {}),
+    "diric": ((0.7, 5), {}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PYTHONS))
+def test_functions_that_scipy_writes_in_python(name: str) -> None:
+    point, options = PYTHONS[name]
+    called = name.partition(" ")[0]
+    function, values = getattr(special, called), getattr(sp, called)
+    assert cadiff.value(function(*point[:-1], point[-1], **options)) == values(*point, **options)
+    for i, x in enumerate(point):
+        if isinstance(x, float):
+            slope = cadiff.grad(line(lambda *args: function(*args, **options), point, i))
+            plain = line(lambda *args: values(*args, **options), point, i)
+            assert cadiff.vjp(line(lambda *a: function(*a, **options), point, i), x)[0] == plain(x)
+            assert slope(x) == pytest.approx(by_differences(plain, x), rel=1e-8), i
+            assert cadiff.grad(slope)(x) == pytest.approx(by_differences(slope, x), rel=1e-7), i
+
+
+def test_choices_that_there_are_not() -> None:
+    assert cadiff.grad(special.comb)(2.0, 3) == 0.0
+    assert cadiff.grad(special.factorial)(-1.5) == 0.0
+    assert special.comb(cadiff.Var(4.0), [0, 2]).value.tolist() == [1.0, 6.0]
+    assert cadiff.grad(special.diric)(0.0, 5) == 0.0
+    with pytest.raises(TypeError, match="exact=False"):
+        cadiff.grad(lambda n: special.factorial(n, exact=True))(3.0)
+
+
+LOGARITHMS: list[tuple[str, Callable[..., Any], list[Point]]] = [
+    (
+        "log_gammaincc",
+        lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+        [(2.5, 1.0), (2.5, 900.0), (40.0, 3e3), (0.3, 1e-200)],
+    ),
+    (
+        "log_gammainc",
+        lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+        [(2.5, 1.0), (0.3, 1e-200), (50.0, 1e-50)],
+    ),
+    (
+        "log_betainc",
+        lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+        [(2.5, 1.5, 0.3), (300.0, 2.0, 1e-5)],
+    ),
+    (
+        "log_betaincc",
+        lambda a, b, x: mp.betainc(b, a, 0, 1 - x, regularized=True),
+        [(2.5, 1.5, 0.3), (2.5, 400.0, 0.99)],
+    ),
+    (
+        "log_stdtr",
+        lambda df, t: mp.betainc(df / 2, 0.5, 0, df / (df + t * t), regularized=True) / 2,
+        [(2.5, -1.0), (40.0, -1e10), (1e3, -50.0)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "twin", "at"), LOGARITHMS)
+def test_logarithms_by_shapes(name: str, twin: Callable[..., Any], at: list[Point]) -> None:
+    """Far beyond where the probabilities underflow."""
+    function = getattr(_tails, name)
+    with mp.workdps(80):
+        for point in at:
+            for i in range(len(point) - 1):
+                for order in (1, 2):
+                    want = exact(lambda *args: mp.log(twin(*args)), precise(point), i, order)
+                    got = reverse(function, point, i, order)
+                    bound = BESIDE_VALUE[order] * abs(function(*point))
+                    assert got == pytest.approx(float(want), rel=RELATIVE[order], abs=bound)
+
+
 # --- what the differences are of -----------------------------------------------------------------
 
 
@@ -266,3 +348,12 @@ def test_differences_of_what_is_not_smooth_are_nan() -> None:
     assert np.isnan(outside[0])
     inside = differentiated(np.sqrt, 1, 1e-3 * one, one, (0.0, np.inf), ())
     np.testing.assert_allclose(inside, 0.5 / np.sqrt(1e-3), rtol=1e-11)
+
+
+def test_programs_are_pickled() -> None:
+    program = cadiff.compile(lambda a: special.gammainc(a, 1.5) + special.airy(a)[0])
+    want = program.grad(2.0)
+    assert want == cadiff.grad(lambda a: special.gammainc(a, 1.5) + special.airy(a)[0])(2.0)
+    derivative = special.gammainc.differences
+    assert pickle.loads(pickle.dumps(derivative)) is derivative
+    assert pickle.loads(pickle.dumps(special.voigt_profile)) is special.voigt_profile

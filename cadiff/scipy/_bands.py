@@ -1,0 +1,291 @@
+"""Banded matrices, given by their diagonals as LAPACK and SciPy keep them.
+
+Such an array ab has the element (i, j) of the matrix at ab[u + i - j, j], where u is the number of
+diagonals above the main one: that is SciPy's diagonal format of sparse matrices, so systems have
+the rule of these (see `_structured`). Eigenvalues are those of the whole matrix, of which the
+diagonals are a part. How SciPy's functions are called is for `linalg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from ..binding import is_complex_number
+from ..numpy import _factorizations as factor
+from ..numpy._matrices import (
+    H,
+    conjugate,
+    folded,
+    mirrored,
+    on_matrices,
+    outer_product,
+    part,
+    real,
+    triangle,
+)
+from ..operations.arrays import concatenate, reshape, sum
+from ..operations.complexes import where
+from ._structured import Solver, solved
+from ._structures import Structure, product, sampled, taken
+
+
+def structure_of(above: int, shape: tuple[int, int]) -> Structure:
+    """Where the elements of an array of diagonals stand, `above` of them above the main one."""
+    rows, n = shape
+    offsets = above - np.arange(rows)
+    return Structure(scipy.sparse.dia_array((np.zeros(shape), offsets), shape=(n, n)))
+
+
+def places(above: int, shape: tuple[int, int]) -> Any:
+    """The whole matrix, with the numbers of the elements of the array, from 1 on."""
+    return structure_of(above, shape).numbered.toarray()
+
+
+def band_of(a: Any, below: int, above: int) -> Any:
+    """The array of some diagonals of a plain matrix."""
+    n = a.shape[-1]
+    ab = np.zeros((below + above + 1, n), a.dtype)
+    for row in range(below + above + 1):
+        offset = above - row
+        diagonal = np.diagonal(a, offset)
+        ab[row, max(offset, 0) : max(offset, 0) + len(diagonal)] = diagonal
+    return ab
+
+
+def is_above(lower: bool, ab: Any) -> int:
+    """How many diagonals above the main one an array holds, of a Hermitian matrix."""
+    return 0 if lower else int(ab.shape[0]) - 1
+
+
+# --- systems -------------------------------------------------------------------------------------
+
+
+class Banded(Solver):
+    """By elimination within the band."""
+
+    def __init__(self, below: int, above: int) -> None:
+        self.widths = below, above
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        ab, widths = np.reshape(data, structure.form), self.widths
+        if adjoint:
+            ab, widths = adjoint_band(ab, *widths), widths[::-1]
+        return scipy.linalg.solve_banded(widths, ab, b, check_finite=False), 0.0
+
+
+def adjoint_band(ab: Any, below: int, above: int) -> Any:
+    """The diagonals of the adjoint matrix."""
+    found = np.zeros_like(ab)
+    n = ab.shape[1]
+    for row in range(len(ab)):
+        offset = above - row
+        length = max(n - abs(offset), 0)
+        begin, end = max(offset, 0), max(-offset, 0)
+        found[len(ab) - 1 - row, end : end + length] = ab[row, begin : begin + length].conj()
+    return found
+
+
+def solve(ab: Any, b: Any, below: int, above: int) -> Any:
+    """The solution of A @ x = b, for A with so many diagonals below and above the main one."""
+    structure = structure_of(above, ab.shape)
+    return solved(reshape(ab, (-1,)), b, structure=structure, solver=Banded(below, above))[0]
+
+
+class Hermitian(Solver):
+    """By Cholesky factors within the band."""
+
+    def __init__(self, lower: bool) -> None:
+        self.lower = lower
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        whole = np.reshape(data, structure.form)
+        width = len(whole) // 2
+        ab = whole[width:] if self.lower else whole[: width + 1]
+        return scipy.linalg.solveh_banded(ab, b, lower=self.lower, check_finite=False), 0.0
+
+
+def solve_hermitian(ab: Any, b: Any, lower: bool) -> Any:
+    """The solution of A @ x = b, for a positive definite A given by one half of its band."""
+    rows, n = ab.shape
+    if is_complex_number(ab):  # of the diagonal, the real part is read
+        on_diagonal = np.arange(rows)[:, None] == is_above(lower, ab)
+        ab = where(on_diagonal, real(ab) + 0j, ab)
+    half = places(is_above(lower, ab), ab.shape)
+    strict = np.where(np.eye(n, dtype=bool), 0, half.T)
+    numbers = band_of(half + np.where(strict > 0, strict + ab.size, 0), rows - 1, rows - 1)
+    flat = reshape(ab, (-1,))
+    data = taken(concatenate([flat, conjugate(flat)]), numbers.reshape(-1))
+    structure = structure_of(rows - 1, numbers.shape)
+    return solved(data, b, structure=structure, solver=Hermitian(lower))[0]
+
+
+# --- Cholesky factors ----------------------------------------------------------------------------
+
+
+@on_matrices
+def cholesky(ab: Any, *, lower: bool) -> Any:
+    """The diagonals of the Cholesky factor of a matrix, of which one half of the band is given.
+
+    What ab has beyond the ends of diagonals stays.
+    """
+    return scipy.linalg.cholesky_banded(ab, lower=lower, check_finite=False)
+
+
+def _whole(ab: Any, lower: bool) -> Any:
+    return taken(reshape(ab, (-1,)), places(is_above(lower, ab), ab.shape))
+
+
+def _outside(ab: Any, lower: bool) -> Any:
+    """Where an array has nothing of the matrix."""
+    return band_of(np.ones((ab.shape[1],) * 2), *_widths(ab, lower)) == 0.0
+
+
+def _widths(ab: Any, lower: bool) -> tuple[int, int]:
+    above = is_above(lower, ab)
+    return ab.shape[0] - 1 - above, above
+
+
+def _as_band(a: Any, ab: Any, lower: bool) -> Any:
+    """The diagonals of a matrix of numbers with derivatives, as ab has them."""
+    n = ab.shape[1]
+    numbers = band_of(np.arange(1, n * n + 1).reshape(n, n), *_widths(ab, lower))
+    return taken(reshape(a, (-1,)), numbers)
+
+
+def _cholesky_pull(ans: Any, ab: Any, lower: bool) -> Callable[[Any], Any]:
+    """By the rule of whole matrices: the factor has no more diagonals than the matrix."""
+    pull = factor.cholesky_pull(_whole(ans, lower), None, upper=not lower)
+
+    def along(g: Any) -> Any:
+        return _as_band(pull(_whole(g, lower)), ab, lower) + part(g, _outside(ab, lower))
+
+    return along
+
+
+def _cholesky_push(g: Any, ans: Any, ab: Any, lower: bool) -> Any:
+    pushed = factor.cholesky_push(_whole(g, lower), _whole(ans, lower), None, upper=not lower)
+    return _as_band(pushed, ab, lower) + part(g, _outside(ab, lower))
+
+
+cholesky.called = "cholesky_banded"
+cholesky.defvjp(_cholesky_pull)
+cholesky.defjvp(_cholesky_push)
+
+
+@on_matrices
+def cho_solve(cb: Any, b: Any, *, lower: bool) -> Any:
+    """The solution of A @ x = b, by the diagonals of the Cholesky factor of A."""
+    return scipy.linalg.cho_solve_banded((cb, lower), b, check_finite=False)
+
+
+# With A = L H(L), the change of A @ x is dL H(L) x + L H(dL) x; an upper factor is H(L).
+
+
+def _cho_parts(
+    cb: Any, lower: bool
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any], Structure]:
+    """What multiplies by the outer, or by the inner, factor; and where the elements stand."""
+    structure = structure_of(is_above(lower, cb), cb.shape)
+    data = reshape(cb, (-1,))
+    turned, adjoint = structure.adjoint(data)
+    by_factor = partial(product, data, structure=structure)
+    by_adjoint = partial(product, adjoint, structure=turned)
+    return (by_factor, by_adjoint, structure) if lower else (by_adjoint, by_factor, structure)
+
+
+def _cho_pull(ans: Any, cb: Any, b: Any, lower: bool) -> Callable[[Any], Any]:
+    _, inner, structure = _cho_parts(cb, lower)
+
+    def pull(g: Any) -> Any:
+        y = cho_solve(cb, g, lower=lower)
+        half, other = inner(ans), inner(y)
+        pairs = ((y, half), (ans, other)) if lower else ((half, y), (other, ans))
+        found = sampled(*pairs[0], structure) + sampled(*pairs[1], structure)
+        return -reshape(found, cb.shape)
+
+    return pull
+
+
+def _cho_push(g: Any, ans: Any, cb: Any, b: Any, lower: bool) -> Any:
+    outer, inner, _ = _cho_parts(cb, lower)
+    d_outer, d_inner, _ = _cho_parts(g, lower)
+    return -cho_solve(cb, d_outer(inner(ans)) + outer(d_inner(ans)), lower=lower)
+
+
+cho_solve.called = "cho_solve_banded"
+cho_solve.defvjp(_cho_pull, lambda ans, cb, b, lower: lambda g: cho_solve(cb, g, lower=lower))
+cho_solve.defjvp(_cho_push, lambda g, ans, cb, b, lower: cho_solve(cb, g, lower=lower))
+
+
+# --- eigenvalues ---------------------------------------------------------------------------------
+
+
+def _asked(name: str, a: Any, width: int, lower: bool, options: tuple[Any, ...]) -> Any:
+    """One of SciPy's functions, of the diagonals of a Hermitian matrix given by its lower half."""
+    whole = a if lower else H(a)
+    given = {"check_finite": False, **dict(options)}
+    if name.startswith("eig_banded") or name == "eigvals_banded":
+        ab = band_of(whole, *((width, 0) if lower else (0, width)))
+        return getattr(scipy.linalg, name)(ab, lower=lower, **given)
+    return getattr(scipy.linalg, name)(np.diagonal(a), np.diagonal(a, -1), **given)
+
+
+@partial(on_matrices, real=(True, False))
+def eigh(a: Any, *, name: str, **how: Any) -> Any:
+    """Eigenvalues and eigenvectors of a banded matrix, of which the lower half is given."""
+    return _asked(name, a, **how)
+
+
+eigh.called = "eig_banded"
+eigh.defvjp(lambda ans, a, **_: factor.eigh_pull(ans, a))
+eigh.defjvp(lambda g, ans, a, **_: factor.eigh_push(g, ans, a))
+eigh.defpattern("ij->k,lm")
+
+
+@partial(on_matrices, real=(True,))
+def eigvalsh(a: Any, *, name: str, **how: Any) -> Any:
+    """Eigenvalues of a banded matrix, of which the lower half is given."""
+    return _asked(name, a, **how)
+
+
+def _vectors(a: Any, name: str, width: int, lower: bool, options: Any) -> Any:
+    again = {"eigvals_banded": "eig_banded", "eigvalsh_tridiagonal": "eigh_tridiagonal"}[name]
+    return eigh(a, name=again, width=width, lower=lower, options=options)[1]
+
+
+def _values_pull(ans: Any, a: Any, **how: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        v = _vectors(a, **how)
+        return folded(outer_product(v * g[..., None, :], v))
+
+    return pull
+
+
+def _values_push(g: Any, ans: Any, a: Any, **how: Any) -> Any:
+    v = _vectors(a, **how)
+    return real(sum(conjugate(v) * (mirrored(g) @ v), axis=-2))
+
+
+eigvalsh.called = "eigvals_banded"
+eigvalsh.defvjp(_values_pull)
+eigvalsh.defjvp(_values_push)
+eigvalsh.defpattern("ij->k")
+
+
+def lower_half(ab: Any, lower: bool) -> Any:
+    """The lower half of the Hermitian matrix of which one half of the band is given."""
+    whole = _whole(ab, lower)
+    return part(whole if lower else H(whole), triangle(ab.shape[1]))
+
+
+def of_tridiagonal(d: Any, e: Any) -> Any:
+    """The lower half of a symmetric matrix with two diagonals."""
+    n = d.shape[0]
+    numbers = np.diag(np.arange(1, n + 1)) + np.diag(np.arange(n + 1, 2 * n), -1)
+    return taken(concatenate([d, e]), numbers)

@@ -1,0 +1,315 @@
+"""Matrix equations, and factors that solve one: derivatives by the equation at the solution.
+
+A solution's change solves a linear equation of the same kind, and so does its cotangent, with
+adjoint matrices: each rule is that equation once more. Where the linear equations come from:
+
+    Simoncini, "Computational methods for linear matrix equations" (2016): Lyapunov, Sylvester
+    Kao and Hennequin, "Automatic differentiation of Sylvester, Lyapunov, and algebraic Riccati
+        equations" (2020): Riccati, without e and s
+
+How SciPy's functions are called is for `linalg`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ..numpy import _systems as systems
+from ..numpy._matrices import H, T, conjugate, hermitian, on_matrices, part, triangle
+from ..operations.guards import held
+from ..operations.table import where
+from . import _matrix_functions as functions
+from ._stacks import blocks
+from ._structures import taken
+
+# --- Lyapunov's equation in discrete time --------------------------------------------------------
+
+
+@on_matrices
+def discrete_lyapunov(a: Any, q: Any, *, method: str | None = None) -> Any:
+    """The solution x of a @ x @ H(a) - x + q = 0."""
+    return scipy.linalg.solve_discrete_lyapunov(a, q, method=method)
+
+
+def _lyapunov_pull(ans: Any, a: Any, q: Any, method: str | None = None) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        y = discrete_lyapunov(H(a), g, method=method)
+        return y @ a @ H(ans) + H(y) @ a @ ans
+
+    return pull
+
+
+def _lyapunov_push(g: Any, ans: Any, a: Any, q: Any, method: str | None = None) -> Any:
+    right = g @ ans @ H(a) + a @ ans @ H(g)
+    return discrete_lyapunov(a, right, method=method)
+
+
+discrete_lyapunov.called = "solve_discrete_lyapunov"
+discrete_lyapunov.defvjp(
+    _lyapunov_pull,
+    lambda ans, a, q, method=None: lambda g: discrete_lyapunov(H(a), g, method=method),
+)
+discrete_lyapunov.defjvp(
+    _lyapunov_push, lambda g, ans, a, q, method=None: discrete_lyapunov(a, g, method=method)
+)
+discrete_lyapunov.defpattern("ij->kl", "ij->kl")
+
+
+# --- Riccati's equations -------------------------------------------------------------------------
+
+# In continuous time, with k = inv(r) (H(b) x e + H(s)) and c = a - b k,
+#
+#     H(a) x e + H(e) x a - H(k) r k + q = 0,  H(c) dx e + H(e) dx c + change = 0,
+#
+# and in discrete time, with k = inv(r + H(b) x b) (H(b) x a + H(s)),
+#
+#     H(a) x a - H(e) x e - H(k) (r + H(b) x b) k + q = 0,  H(c) dx c - H(e) dx e + change = 0,
+#
+# where change = t + H(t) + H(k) dr k + dq,  t = left (da - db k) + right de - ds k: with left =
+# H(e) x and right = H(c) x in continuous time, and left = H(c) x and right = -H(e) x in discrete
+# time. q and r are Hermitian, and so is x.
+
+
+@on_matrices
+def riccati(
+    a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, *, discrete: bool, given: Any, balanced: bool
+) -> Any:
+    """The stabilising solution of an equation; given: whether e, or s, is: else I, or 0."""
+    solve = scipy.linalg.solve_discrete_are if discrete else scipy.linalg.solve_continuous_are
+    more = {name: x for name, x in (("e", e), ("s", s)) if name in given}
+    return solve(a, b, q, r, balanced=balanced, **more)
+
+
+def _closed(x: Any, args: Any, discrete: bool) -> tuple[Any, Any, Any, Any]:
+    """The gain k, the closed loop c, and the matrices left and right."""
+    a, b, _, r, e, s = args
+    if discrete:
+        k = systems.solve(r + H(b) @ x @ b, H(b) @ x @ a + H(s))
+    else:
+        k = systems.solve(r, H(b) @ x @ e + H(s))
+    c = a - b @ k
+    return (k, c, H(c) @ x, -H(e) @ x) if discrete else (k, c, H(e) @ x, H(c) @ x)
+
+
+def _linear(c: Any, e: Any, right: Any, discrete: bool, adjoint: bool) -> Any:
+    """The y of the equation of changes, or of its adjoint, for a Hermitian right side."""
+    inverse = systems.inv(e)
+    loop = c @ inverse
+    if not adjoint:
+        right, loop = H(inverse) @ right @ inverse, H(loop)
+    if discrete:
+        found = discrete_lyapunov(loop, right)
+    else:
+        found = functions.sylvester(loop, H(loop), -right)
+    return inverse @ found @ H(inverse) if adjoint else found
+
+
+def _pull_of(which: int) -> Callable[..., Any]:
+    def maker(ans: Any, *args: Any, discrete: bool, **_: Any) -> Callable[[Any], Any]:
+        def pull(g: Any) -> Any:
+            k, c, left, right = _closed(ans, args, discrete)
+            p = _linear(c, args[4], hermitian(g), discrete, adjoint=True)
+            found: tuple[Callable[[], Any], ...] = (
+                lambda: 2.0 * H(left) @ p,
+                lambda: -2.0 * H(left) @ p @ H(k),
+                lambda: p,
+                lambda: k @ p @ H(k),
+                lambda: 2.0 * H(right) @ p,
+                lambda: -2.0 * p @ H(k),
+            )
+            return found[which]()
+
+        return pull
+
+    return maker
+
+
+def _push_of(which: int) -> Callable[..., Any]:
+    def rule(g: Any, ans: Any, *args: Any, discrete: bool, **_: Any) -> Any:
+        k, c, left, right = _closed(ans, args, discrete)
+        terms: tuple[Callable[[], Any], ...] = (
+            lambda: left @ g,
+            lambda: -left @ g @ k,
+            lambda: 0.5 * g,
+            lambda: 0.5 * H(k) @ g @ k,
+            lambda: right @ g,
+            lambda: -g @ k,
+        )
+        change = 2.0 * hermitian(terms[which]())
+        return _linear(c, args[4], change, discrete, adjoint=False)
+
+    return rule
+
+
+riccati.called = "solve_continuous_are or solve_discrete_are"
+riccati.defvjp(*map(_pull_of, range(6)))
+riccati.defjvp(*map(_push_of, range(6)))
+riccati.defpattern(*["ij->kl"] * 6)
+
+
+# --- polar factors -------------------------------------------------------------------------------
+
+# Of a = u p, with w = H(u) du:  p w + w p = m - H(m), m = H(u) da;  dp = m - w p;  and what da has
+# outside of the columns of u moves these: du = u w + (da - u m) inv(p).
+
+
+@partial(on_matrices, real=(False, False))
+def polar(a: Any) -> Any:
+    """The factors of a = u p, with orthonormal columns u and a positive p."""
+    return tuple(scipy.linalg.polar(a))
+
+
+def _polar_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    u, p = ans
+
+    def pull(g: Any) -> Any:
+        gu, gp = g
+        z = functions.sylvester(p, p, H(u) @ gu - gp @ p)
+        outside = H(systems.solve(p, H(gu - u @ (H(u) @ gu))))
+        return u @ (gp + z - H(z)) + outside
+
+    return pull
+
+
+def _polar_push(g: Any, ans: Any, a: Any) -> Any:
+    u, p = ans
+    m = H(u) @ g
+    w = functions.sylvester(p, p, m - H(m))
+    return u @ w + H(systems.solve(p, H(g - u @ m))), m - w @ p
+
+
+polar.defvjp(_polar_pull)
+polar.defjvp(_polar_push)
+polar.defpattern("ij->kl,mn")
+
+
+@partial(on_matrices, real=(False, False))
+def left_polar(a: Any) -> Any:
+    """The factors of a = p u, with orthonormal rows u."""
+    return tuple(scipy.linalg.polar(a, side="left"))
+
+
+def _turned(ans: Any) -> tuple[Any, Any]:
+    """The factors of H(a) = H(u) p."""
+    return H(ans[0]), ans[1]
+
+
+def _left_push(g: Any, ans: Any, a: Any) -> Any:
+    du, dp = _polar_push(H(g), _turned(ans), None)
+    return H(du), dp
+
+
+left_polar.called = "polar"
+left_polar.defvjp(lambda ans, a: lambda g: H(_polar_pull(_turned(ans), None)((H(g[0]), g[1]))))
+left_polar.defjvp(_left_push)
+left_polar.defpattern("ij->kl,mn")
+
+
+# --- Schur's form --------------------------------------------------------------------------------
+
+# Of a = z t H(z), with m = H(z) da z and skew-Hermitian x = H(z) dz:  dt = m + t x - x t. Below
+# the diagonal that is 0, and there are as many equations for what x has below its own; the
+# diagonal of x is 0, so that phases stay still.
+
+
+@partial(on_matrices, real=(False, False))
+def schur(a: Any, *, output: str, sort: Any = None) -> Any:
+    """The triangle t and the unitary z with a = z t H(z)."""
+    return tuple(scipy.linalg.schur(a, output=output, sort=sort, check_finite=False)[:2])
+
+
+def _below(t: Any) -> tuple[Any, Any, Any]:
+    """The matrix that takes the lower part of x to that of t x - x t, and its places."""
+    n = t.shape[-1]
+    rows, columns = np.tril_indices(n, -1)
+    same_column = np.equal.outer(columns, columns)
+    same_row = np.equal.outer(rows, rows)
+    left = where(same_column, t[rows[:, None], rows], 0.0)
+    right = where(same_row, t[columns[None, :], columns[:, None]], 0.0)
+    return left - right, rows, columns
+
+
+def _spread(x: Any, rows: Any, columns: Any, n: int) -> Any:
+    """The lower triangle with these elements."""
+    numbers = np.zeros((n, n), dtype=int)
+    numbers[rows, columns] = np.arange(1, len(rows) + 1)
+    return taken(x, numbers)
+
+
+def _upper(x: Any) -> Any:
+    return part(x, triangle(x.shape[-1], lower=False))
+
+
+def _schur_pull(ans: Any, a: Any, **_: Any) -> Callable[[Any], Any]:
+    t, z = ans
+
+    def pull(g: Any) -> Any:
+        gt = _upper(g[0])
+        k, rows, columns = _below(t)
+        x = H(z) @ g[1] + H(t) @ gt - gt @ H(t)
+        right = (x - H(x))[rows, columns][:, None]
+        y = _spread(systems.solve(k, right, True)[:, 0], rows, columns, t.shape[-1])
+        return z @ (gt - y) @ H(z)
+
+    return pull
+
+
+def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
+    t, z = ans
+    m = H(z) @ g @ z
+    k, rows, columns = _below(t)
+    x = -systems.solve(k, m[rows, columns][:, None])[:, 0]
+    x = _spread(x, rows, columns, t.shape[-1])
+    x = x - H(x)
+    return _upper(m + t @ x - x @ t), z @ x
+
+
+schur.defvjp(_schur_pull)
+schur.defjvp(_schur_push)
+
+
+# --- functions of matrices, by blocks ------------------------------------------------------------
+
+# f([[a, e], [0, a]]) has the derivative of f at a along e as its upper right block: see
+# `_matrix_functions`. e is made as large as a first, whatever else f does with sizes.
+
+
+def _along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
+    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (e, a)]
+    size = where(sizes[0] * sizes[1] == 0.0, 1.0, sizes[0] / where(sizes[1] == 0.0, 1.0, sizes[1]))
+    n = a.shape[-1]
+    return size * f(blocks(a, e / size, np.zeros(a.shape), a))[:n, n:]
+
+
+def by_blocks(function: on_matrices) -> on_matrices:
+    """Give an analytic function of one matrix the rules that follow from blocks."""
+    function.defvjp(
+        lambda ans, a, **how: (
+            lambda g: conjugate(_along(partial(function, **how), T(a), conjugate(g)))
+        )
+    )
+    function.defjvp(lambda g, ans, a, **how: _along(partial(function, **how), a, g))
+    function.defpattern("ij->kl")
+    return function
+
+
+@partial(on_matrices, real_results=functions.without_noise)
+def signm(a: Any) -> Any:
+    """The sign of a matrix."""
+    return scipy.linalg.signm(a)
+
+
+@partial(on_matrices, real_results=functions.without_noise)
+def power(a: Any, *, t: float) -> Any:
+    """The power of a matrix, whole or not."""
+    return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
+
+
+by_blocks(signm)
+power.called = "fractional_matrix_power"
+by_blocks(power)

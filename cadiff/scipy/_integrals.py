@@ -1,0 +1,326 @@
+"""Integrals as functions of their limits and of what their integrands read.
+
+By Leibniz's rule the derivative of an integral is the integrand at its limits, and the integral of
+the derivative of the integrand, which SciPy's rules of quadrature take again. Values are SciPy's.
+Integrals over several variables are integrals over the last one of those over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import integrate as _original
+from scipy import special
+
+from .. import binding
+from ..binding import carries
+from ..operations import arrays
+from ..operations.guards import NoDerivativeError
+from ..transforms import jvp, vjp
+from ._closed import Call, as_args, numbers_in, rule_of_a_solver, unreached
+from ._solutions import vector_of
+
+FloatArray = NDArray[np.float64]
+Function = Callable[..., Any]
+
+RELATIVE = 1e-10  # tolerance of integrals of derivatives, or the integral's own if that is less
+SHARPER = 1e-4  # of the absolute tolerance of the integral
+LIMIT = 500  # of intervals
+WEIGHTS: dict[str, Function] = {
+    "cos": lambda x, w: np.cos(w * x),
+    "sin": lambda x, w: np.sin(w * x),
+    "cauchy": lambda x, c: 1.0 / (x - c),
+}
+
+
+class Integral:
+    """A call of a function that integrates, by the numbers with derivatives in it."""
+
+    ranges = ("a", "b")  # arguments that are limits
+    wanted = "func"
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.name = call.original.__name__
+        self.outcome: Any = None
+        given = call.arguments(call.theta)
+        self._of_limits = any(carries(given.get(name)) for name in (*self.ranges, "points"))
+        self._points_move = carries(given.get("points"))
+        inside = {k: v for k, v in given.items() if k not in (*self.ranges, "points")}
+        self._of_integrand = next(numbers_in(inside), None) is not None
+        if carries(given.get("wvar")):
+            raise NoDerivativeError(
+                f"{self.name} has no derivative by wvar=: write the weight into the function"
+            )
+        if given.get("complex_func"):
+            raise NoDerivativeError(
+                f"{self.name} with complex_func=True has no derivatives: integrate the real and "
+                "the imaginary part"
+            )
+        if given.get("weight") in ("alg", "alg-loga", "alg-logb", "alg-log") and self._of_limits:
+            raise NoDerivativeError(
+                f"{self.name} has no derivative by limits at which its weight is singular: "
+                "change variables, so that the limits are constants"
+            )
+
+    def run(self, theta: FloatArray) -> Any:
+        """SciPy's result for plain numbers."""
+        try:
+            outcome = self.call.run(theta)
+        except TypeError as error:
+            if self._reads_elsewhere(theta):
+                raise unreached(self.name) from error
+            raise
+        if self.outcome is None:
+            self.outcome = outcome
+        return outcome[0]
+
+    def _reads_elsewhere(self, theta: FloatArray) -> bool:
+        try:
+            a, b = self.limits(theta)
+            middle = 0.5 * (a + b) if np.isfinite(a + b) else 1.0
+            return carries(self.integrand(theta)(middle))
+        except Exception:  # SciPy's error says what is wrong with f
+            return False
+
+    # --- its parts
+
+    def integrand(self, theta: Any) -> Function:
+        """A function of the number, or of the last of the numbers, that is integrated over."""
+        given = self.call.arguments(theta)
+        args = as_args(given.get("args") or ())
+        return lambda x: _number(given[self.wanted](x, *args))
+
+    def limits(self, theta: Any) -> tuple[Any, Any]:
+        given = self.call.arguments(theta)
+        return tuple(given[name] for name in self.ranges)  # type: ignore[return-value]
+
+    def points(self, theta: Any) -> Any:
+        """Where the integrand may jump."""
+        return self.call.arguments(theta).get("points")
+
+    def edges(self, theta: Any) -> Iterator[tuple[Any, Any]]:
+        """Limits, and points that move, with the slopes of the integral by them."""
+        given = self.call.arguments(theta)
+        f, weight = self.integrand(theta), WEIGHTS.get(given.get("weight"), lambda x, w: 1.0)
+        along = lambda x: f(x) * weight(x, given.get("wvar"))  # noqa: E731
+        for sign, end in zip((-1.0, 1.0), self.limits(theta), strict=True):
+            if np.isfinite(binding.strip(end)):
+                yield end, sign * along(end)
+        for point in self.points(theta) if self._points_move else ():
+            place = float(binding.strip(point))
+            before, after = (point + (np.nextafter(place, s) - place) for s in (-np.inf, np.inf))
+            yield point, along(before) - along(after)
+
+    def over(self, f: Function, theta: Any) -> Any:
+        """The integral of another function, of a vector, over the same range."""
+        a, b = self.limits(theta)
+        given = self.call.arguments(theta)
+        epsrel = min(given.get("epsrel", 1.0), RELATIVE)
+        epsabs = SHARPER * given.get("epsabs", 1.49e-8)
+        points = binding.strip(self.points(theta))
+        weight, wvar = given.get("weight"), given.get("wvar")
+        if weight is None:
+            found = quad_vec(
+                f, a, b, epsabs=epsabs, epsrel=epsrel, limit=LIMIT, points=points, full_output=True
+            )
+            if found[2].success or found[2].status == 2:  # 2: there are but rounding errors left
+                return found[0]
+        n = binding.shape(f(0.5 * (a + b) if np.isfinite(binding.strip(a + b)) else 1.0))[0]
+        options = {
+            "epsrel": epsrel,
+            "epsabs": epsabs,
+            "points": points,
+            "weight": weight,
+            "wvar": wvar,
+            "limit": 200,
+        }
+        each = [quad(lambda x, k: f(x)[k], a, b, args=(k,), **options)[0] for k in range(n)]
+        return arrays.stack(each)
+
+    # --- rules
+
+    def pulled(self, g: Any, theta: Any) -> Any:
+        total: Any = 0.0 * theta
+        if self._of_integrand:
+
+            def inside(x: Any) -> Any:
+                return vjp(lambda theta: self.integrand(theta)(x), theta)[1](g)
+
+            total = total + self.over(inside, theta)
+        if self._of_limits:
+            # The ends as functions of theta, weighed by slopes that count as theirs.
+            slopes = [(g * slope).sum() for _, slope in self.edges(theta)]
+            _, back = vjp(self._ends, theta)
+            total = total + back(arrays.stack(slopes))
+        return total
+
+    def _ends(self, theta: Any) -> Any:
+        ends = [end for end in self.limits(theta) if np.isfinite(binding.plain_values(end))]
+        points = self.points(theta) if self._points_move else ()
+        return arrays.stack([0.0 * theta.sum() + end for end in [*ends, *points]])
+
+    def pushed(self, g: Any, theta: Any) -> Any:
+        total: Any = 0.0
+        if self._of_integrand:
+
+            def inside(x: Any) -> Any:
+                return vector_of(jvp(lambda theta: self.integrand(theta)(x), (theta,), (g,))[1])
+
+            total = self.over(inside, theta)
+        if self._of_limits:
+            slopes = [vector_of(slope) for _, slope in self.edges(theta)]
+            _, moved = jvp(self._ends, (theta,), (g,))
+            total = total + moved @ arrays.stack(slopes)
+        return total
+
+
+def _number(x: Any) -> Any:
+    """What an integrand returns, as a number or an array of them."""
+    return x if isinstance(x, (float, np.ndarray)) else arrays.as_array(x)
+
+
+@rule_of_a_solver
+def _integral(theta: FloatArray, *, integral: Integral) -> Any:
+    return integral.run(theta)
+
+
+def _pull(ans: Any, theta: Any, *, integral: Integral) -> Any:
+    return lambda g: integral.pulled(g, theta)
+
+
+def _push(g: Any, ans: Any, theta: Any, *, integral: Integral) -> Any:
+    return arrays.reshape(integral.pushed(g, theta), ans.shape)
+
+
+_integral.defvjp(_pull)
+_integral.defjvp(_push)
+
+
+def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: Any) -> Any:
+    call = Call(original, args, kwargs)
+    if not call.carries:
+        return original(*args, **kwargs)
+    integral = kind(call)
+    value = _integral(call.theta, integral=integral)
+    return (value, *integral.outcome[1:])
+
+
+class VectorIntegral(Integral):
+    """A call of `quad_vec`."""
+
+    wanted = "f"
+
+
+class NestedIntegral(Integral):
+    """A call of `nquad`: over the last variable, of an integral over the others."""
+
+    ranges = ()
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(call)
+        last = call.arguments(call.theta)["ranges"][-1]
+        self._of_limits = next(numbers_in(last), None) is not None
+
+    def integrand(self, theta: Any) -> Function:
+        given = self.call.arguments(theta)
+        func, ranges = given["func"], given["ranges"]
+        args = () if given["args"] is None else as_args(given["args"])
+        if len(ranges) == 1:
+            return lambda x: _number(func(x, *args))
+        opts = given["opts"]
+        inner = opts[:-1] if isinstance(opts, (list, tuple)) else opts
+
+        def of_last(x: Any) -> Any:
+            def others(*rest: Any) -> Any:
+                return func(*rest, x, *args)
+
+            fixed = [_with(r, x, args) for r in ranges[:-1]]
+            if isinstance(inner, (list, tuple)):
+                options: Any = [_with(o, x, args) for o in inner]
+            else:
+                options = _with(inner, x, args)
+            return nquad(others, fixed, opts=options)[0]
+
+        return of_last
+
+    def limits(self, theta: Any) -> tuple[Any, Any]:
+        given = self.call.arguments(theta)
+        last = given["ranges"][-1]
+        args = () if given["args"] is None else as_args(given["args"])
+        low, high = last(*args) if callable(last) else last
+        return low, high
+
+
+def _with(given: Any, x: Any, args: tuple[Any, ...]) -> Any:
+    """Ranges or options of inner integrals, where those further out are at x."""
+    return (lambda *rest: given(*rest, x, *args)) if callable(given) else given
+
+
+# --- as SciPy's functions ------------------------------------------------------------------------
+
+quad = partial(_integrated, Integral, _original.quad)
+quad_vec = partial(_integrated, VectorIntegral, _original.quad_vec)
+nquad = partial(_integrated, NestedIntegral, _original.nquad)
+
+
+def dblquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """The integral of func(y, x) over x from a to b, and y from gfun(x) to hfun(x)."""
+
+    def inner(x: Any, *args: Any) -> list[Any]:
+        return [_at(gfun, x), _at(hfun, x)]
+
+    opts = {"epsabs": epsabs, "epsrel": epsrel}
+    return nquad(func, [inner, [a, b]], args=args, opts=opts)
+
+
+def tplquad(
+    func: Function,
+    a: Any,
+    b: Any,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: Any = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
+    """The integral of func(z, y, x): gfun(x) <= y <= hfun(x), qfun(x, y) <= z <= rfun(x, y)."""
+
+    def innermost(y: Any, x: Any, *args: Any) -> list[Any]:
+        return [_at(qfun, x, y), _at(rfun, x, y)]
+
+    def inner(x: Any, *args: Any) -> list[Any]:
+        return [_at(gfun, x), _at(hfun, x)]
+
+    opts = {"epsabs": epsabs, "epsrel": epsrel}
+    return nquad(func, [innermost, inner, [a, b]], args=args, opts=opts)
+
+
+def _at(limit: Any, *at: Any) -> Any:
+    return limit(*at) if callable(limit) else limit
+
+
+def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
+    """The integral by n points of Gauss and Legendre, where func takes all of them at once."""
+    if next(numbers_in((func, a, b, args)), None) is None:
+        return _original.fixed_quad(func, a, b, args, n)  # type: ignore[no-any-return]
+    if np.isinf(binding.strip(a)) or np.isinf(binding.strip(b)):
+        raise ValueError("Gaussian quadrature is only available for finite limits.")
+    x, w = special.roots_legendre(n)
+    y = (b - a) * (np.real(x) + 1) / 2.0 + a
+    return (b - a) / 2.0 * np.sum(w * func(y, *as_args(args)), axis=-1), None
