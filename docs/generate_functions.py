@@ -74,12 +74,39 @@ the second derivative, since the kink comes first: write `z.real**2 + z.imag**2`
 
 Programs replay all functions but those below, for which f is run as it is, with a warning. The
 shapes of their results, or what they choose, follow from values in ways that no guard tells:
-`isin`, `linalg.cond` but for the 2-norm, `svd` of a hermitian matrix.
+`isin`, `linalg.cond` but for the 2-norm, `svd` of a hermitian matrix. `scipy.sparse.linalg.svds`
+draws random numbers, and a matrix in the format "dok" is a dict that SciPy changes.
 
-## Products with sparse matrices, and other libraries
+## Sparse matrices, and other libraries
 
-SciPy's sparse matrices, `scipy.ndimage` and filters of `scipy.signal` take no numbers with
-derivatives, and raise. What is linear is a primitive in three lines:
+Matrices of `scipy.sparse` take numbers with derivatives as they stand, in all operators. Matrices
+that are made of such numbers come from `cadiff.scipy.sparse`, and gradients by their entries are
+as sparse as they are:
+
+```python
+import numpy as np
+
+import cadiff
+from cadiff.scipy import sparse
+
+A = sparse.eye_array(4, format="csr")
+assert np.allclose(cadiff.grad(lambda x: np.sum((A @ x) ** 2))(np.ones(4)), 2.0)
+
+
+def energy(k):
+    main, off = k[1:] + k[:-1], -k[1:-1]
+    K = sparse.diags_array([main, off, off], offsets=[0, 1, -1], format="csc")
+    return np.sum(sparse.linalg.spsolve(K, np.ones(4)))
+
+
+assert cadiff.grad(energy)(np.ones(5)).shape == (5,)
+```
+
+Constructors return SciPy's own matrices if no argument carries a derivative. A matrix of numbers
+is a container: as an argument of a differentiated function it has a sparse gradient.
+
+`scipy.ndimage` and filters of `scipy.signal` take no numbers with derivatives, and raise. What is
+linear is a primitive in three lines:
 
 ```python
 import numpy as np

@@ -61,7 +61,7 @@ _INSTEAD = {
     ),
     "scipy.ndimage.": "cadiff.numpy.convolve and cadiff.numpy.pad make filters",
     "scipy.signal.": "cadiff.numpy.convolve and cadiff.scipy.fft make filters",
-    "scipy.sparse.": "multiply with the arrays of its entries, or with a dense matrix",
+    "scipy.sparse.": "cadiff.scipy.sparse makes matrices of such numbers, and solves with them",
     "scipy.spatial.": (
         "distances are cadiff.numpy.linalg.norm(x[:, None] - y[None], axis=-1), say"
     ),

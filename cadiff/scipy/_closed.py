@@ -9,12 +9,13 @@ which a rule can be given: in all modes, and as a step of programs. This module 
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator
-from types import CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,18 @@ from ..binding import Complex, Dual, Var, carries
 from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import replaced
+from ..programs import Program
 from ..transforms._base import Transform
 
 Function = Callable[..., Any]
 
 # Objects of these have numbers in them, though they belong to libraries, whose objects are left as
 # they are.
+LONG_KEY = 4096  # numbers of an array that are compared
+
 _OPENED = (optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint, Transform)
 _LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
+_CONSTANT = (BuiltinFunctionType, np.ufunc, ModuleType, primitive, binding.DispatchedFunction)
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
 
 
@@ -42,6 +47,16 @@ class rule_of_a_solver(primitive):  # noqa: N801 - a decorator
     def __init__(self, function: Function) -> None:
         super().__init__(function)
         self._enters = False
+
+
+class _Slot:
+    """Stands where a number was."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+
+_NUMBERS = (Var, Dual, _Slot)
 
 
 class Closed:
@@ -56,7 +71,9 @@ class Closed:
     def __init__(self, tree: Any) -> None:
         self._tree = replaced(tree)
         self._numbers: list[Any] = []
-        self._changed = _Reach(self._numbers).of(self._tree)
+        reach = _Reach(self._numbers)
+        self._changed = reach.of(self._tree)
+        self._kept = reach.kept
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
@@ -75,6 +92,28 @@ class Closed:
         numbers = [self._part(theta, *place) for place in self._places]
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
         return _Exchange(by_id, self._changed).of(self._tree)
+
+    def detached(self) -> Any:
+        """The same without the numbers, of which nothing is kept then; theta stays where it is."""
+        if any(isinstance(x, Complex) for x in self._kept):
+            return self
+        slots = [_Slot(k) for k in range(len(self._numbers))]
+        by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
+        other = copy.copy(self)
+        other._tree = _Exchange(by_id, self._changed).of(self._tree)
+        other._numbers = slots
+        other._changed = _Reach([]).of(other._tree)
+        other._kept = []
+        del other.theta
+        return other
+
+    @functools.cached_property
+    def key(self) -> Any:
+        """What is equal for calls that differ by theta alone; None where that is not known."""
+        try:
+            return repr(self._places), _Key().of(self._tree)
+        except _UnknownError:
+            return None
 
     @staticmethod
     def _part(theta: Any, place: slice, shape: tuple[int, ...], single: bool) -> Any:
@@ -117,6 +156,28 @@ def _signature_of(original: Function) -> inspect.Signature:
     return inspect.signature(original)
 
 
+# Programs of functions, which calls that differ by their numbers alone have in common.
+_PROGRAMS: dict[Any, Any] = {}
+MOST_PROGRAMS = 64
+
+
+def program_of(purpose: Any, call: Call, f: Function) -> Any:
+    """F, a function that reads nothing but a detached call, as a program."""
+    key = None if call.key is None else (purpose, call.original, call.key)
+    try:
+        found = _PROGRAMS.get(key)
+    except TypeError:  # a key of what has no hash
+        found = key = None
+    if found is None:
+        found = Program(f)
+        found.be_quiet()
+        if key is not None:
+            while len(_PROGRAMS) >= MOST_PROGRAMS:
+                _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
+            _PROGRAMS[key] = found
+    return found
+
+
 def as_args(args: Any) -> tuple[Any, ...]:
     """What is passed on behind x: one that is no tuple stands alone."""
     return args if isinstance(args, tuple) else (args,)
@@ -136,7 +197,7 @@ def unreached(name: str) -> TypeError:
 
 def _children(item: Any) -> list[Any]:
     """What an object consists of, where numbers are looked for."""
-    if isinstance(item, (*_LEAVES, Var, Dual)):
+    if isinstance(item, (*_LEAVES, *_NUMBERS)):
         return []
     if isinstance(item, np.ndarray):
         return list(item.flat) if item.dtype == object else []
@@ -176,7 +237,7 @@ class _Reach:
     def __init__(self, numbers: list[Any]) -> None:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
-        self._keep: list[Any] = []  # so that ids stay theirs
+        self.kept: list[Any] = []  # so that ids stay theirs
 
     def of(self, tree: Any) -> set[int]:
         self._walk(tree)
@@ -194,8 +255,8 @@ class _Reach:
         self._users[id(tree)] = []
         while waiting:
             item = waiting.pop()
-            self._keep.append(item)
-            if isinstance(item, (Var, Dual)):
+            self.kept.append(item)
+            if isinstance(item, _NUMBERS):
                 self._numbers.append(item)
             for child in _children(item) if _may_reach(item) else ():
                 if isinstance(child, _LEAVES):
@@ -236,7 +297,7 @@ class _Exchange:
             made = np.empty(len(children), dtype=object)
             for k, child in enumerate(children):
                 made[k] = child
-            plain = not carries(children)
+            plain = not any(isinstance(child, _NUMBERS) for child in children)
             return (made.astype(float) if plain else made).reshape(item.shape)
         if isinstance(item, Complex):
             if carries(children):
@@ -273,6 +334,44 @@ class _Exchange:
         made = self._made[id(item)] = object.__new__(type(item))
         made.__dict__.update({name: self.of(part) for name, part in vars(item).items()})
         return made
+
+
+class _UnknownError(Exception):
+    """Of objects that nobody can compare."""
+
+
+class _Key:
+    """Makes of a container what can be compared: functions by their code and closure."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+
+    def of(self, item: Any) -> Any:
+        if isinstance(item, _LEAVES):
+            return type(item), item
+        if isinstance(item, _Slot):
+            return _Slot, item.k
+        if isinstance(item, np.ndarray) and item.dtype != object:
+            if item.size > LONG_KEY:
+                raise _UnknownError
+            return item.dtype.str, item.shape, item.tobytes()
+        if id(item) in self._seen:
+            return _Key, self._seen[id(item)]
+        self._seen[id(item)] = len(self._seen)
+        what: Any = type(item)
+        if isinstance(item, FunctionType):
+            what = item.__code__, id(item.__globals__)
+        elif isinstance(item, np.ndarray):
+            what = item.shape
+        elif isinstance(item, _CONSTANT):
+            return _UnknownError, item
+        elif not isinstance(item, (functools.partial, MethodType)):
+            found = binding.opened(item)
+            if found is not None:
+                what = type(item), None if found[0].names is None else tuple(found[0].names)
+            elif not _has_parts(item):
+                raise _UnknownError
+        return what, tuple(self.of(child) for child in _children(item))
 
 
 def numbers_in(tree: Any) -> Iterator[Any]:

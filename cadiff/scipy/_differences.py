@@ -27,6 +27,7 @@ Array: TypeAlias = NDArray[Any]
 
 POINTS = 12
 HALVINGS = 40
+NARROW = 0.01  # a width relative to the parameter, where none was found
 BLOCK = 1024  # elements at a time, whose numbers stay in a cache
 RESOLVED = 1e-11  # how small the last coefficients are to be beside those of the derivative
 NOISE = 2e-15  # how small rounding leaves them beside the largest one
@@ -148,8 +149,10 @@ class Differences(primitive):
         if exactly:
             return slope(lambda x: along(x, *others), x)
         width, *ends = self.widths[k]
-        distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
         with np.errstate(all="ignore"):
+            distances = np.broadcast_to(np.asarray(width(*spread), dtype=float), x.shape)
+            # At infinity, of other arguments, functions are constants, and logarithms infinite.
+            distances = np.where(distances > 0.0, distances, NARROW * np.abs(x))
             flat = [y.ravel() for y in (x, distances, *others)]
             found = np.empty(x.size)
             for first in range(0, x.size, BLOCK):

@@ -44,6 +44,14 @@ _nbinom_skewness(r, p)  r: -0.5 * ans / r
 _nbinom_kurtosis_excess(r, p)  r: -ans / r
     p: p * (2.0 - p) / (r * square(1.0 - p))
 
+# Of whole numbers alone.
+_hypergeom_pmf(k, n, N, M)
+_hypergeom_cdf(k, n, N, M)
+_hypergeom_sf(k, n, N, M)
+_hypergeom_mean(n, N, M)
+_hypergeom_variance(n, N, M)
+_hypergeom_skewness(n, N, M)
+
 # --- noncentral distributions --------------------------------------------------------------------
 
 # By the noncentrality λ those of χ² are differences of degrees of freedom (Johnson, Kotz and
@@ -126,6 +134,8 @@ _skewnorm_by_a(x, loc, scale, a) =
 
 _kolmogc(x)           x: -_kolmogp(x)
 _kolmogci(p)          p: -reciprocal(_kolmogp(ans))
+_smirnovc(n, d)       d: -_smirnovp(n, d)
+_smirnovci(n, p)      p: -reciprocal(_smirnovp(n, ans))
 _gen_harmonic(n, a)
 _normalized_gen_harmonic(j, k, n, a)
 

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
-from ..numpy._matrices import H, T, conjugate, hermitian, on_matrices, part, triangle
+from ..numpy._matrices import EPSILON, H, T, conjugate, hermitian, on_matrices, part, triangle
 from ..operations.guards import held
 from ..operations.table import where
 from . import _matrix_functions as functions
@@ -286,16 +287,15 @@ def _along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
     return size * f(blocks(a, e / size, np.zeros(a.shape), a))[:n, n:]
 
 
-def by_blocks(function: on_matrices) -> on_matrices:
+def by_blocks(function: on_matrices, checked: Callable[[Any], Any] = lambda a: a) -> None:
     """Give an analytic function of one matrix the rules that follow from blocks."""
-    function.defvjp(
-        lambda ans, a, **how: (
-            lambda g: conjugate(_along(partial(function, **how), T(a), conjugate(g)))
-        )
-    )
-    function.defjvp(lambda g, ans, a, **how: _along(partial(function, **how), a, g))
+
+    def along(a: Any, e: Any, how: dict[str, Any]) -> Any:
+        return _along(partial(function, **how), checked(a), e)
+
+    function.defvjp(lambda ans, a, **how: lambda g: conjugate(along(T(a), conjugate(g), how)))
+    function.defjvp(lambda g, ans, a, **how: along(a, g, how))
     function.defpattern("ij->kl")
-    return function
 
 
 @partial(on_matrices, real_results=functions.without_noise)
@@ -310,6 +310,14 @@ def power(a: Any, *, t: float) -> Any:
     return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
 
 
-by_blocks(signm)
+def _regular(a: Any) -> Any:
+    """The matrix, which is to have an inverse: else its sign jumps."""
+    s = factor.svdvals(held(a))
+    if not np.all(s[-1:] > a.shape[-1] * EPSILON * s[:1]):
+        raise np.linalg.LinAlgError("the sign of a singular matrix has no derivative")
+    return a
+
+
+by_blocks(signm, _regular)
 power.called = "fractional_matrix_power"
 by_blocks(power)

@@ -23,9 +23,8 @@ from scipy import sparse
 from .. import binding
 from ..binding import carries
 from ..operations import arrays
-from ..programs import Program
 from ..transforms import grad, jacobian
-from ._closed import rule_of_a_solver
+from ._closed import Call, program_of, rule_of_a_solver
 
 FloatArray = NDArray[np.float64]
 RightSide = Callable[[float, FloatArray], Any]
@@ -43,12 +42,18 @@ class Flow:
     ----------
     n : int
         The number of unknowns.
+    call : Call
+        What the right hand side reads, detached.
     names : object
         Whatever functions the right hand side calls, so that programs of it find them.
+    kind : tuple
+        What tells it from other problems of the same call.
     """
 
     n: int
+    call: Call
     names: Any
+    kind: tuple[Any, ...]
 
     def slope(self, t: Any, y: Any, theta: Any) -> Any:
         """The right hand side f, shape (n,); all may be numbers with derivatives."""
@@ -83,7 +88,7 @@ class Flow:
             names  # noqa: B018 - programs know functions by names in code
             return slope(z[0], z[1 : 1 + n], z[1 + n :])
 
-        return _quiet(f)
+        return program_of(("slope", *self.kind), self.call, f)
 
     @cached_property
     def program_of_adjoint(self) -> Any:
@@ -94,7 +99,7 @@ class Flow:
             names  # noqa: B018
             return a @ slope(z[0], z[1 : 1 + n], z[1 + n :])
 
-        return _quiet(weighed)
+        return program_of(("adjoint", *self.kind), self.call, weighed)
 
     def compiled(self, theta: FloatArray) -> RightSide:
         """f(t, y) by the program."""
@@ -106,12 +111,6 @@ class Flow:
             return program(z)
 
         return f
-
-
-def _quiet(f: Callable[..., Any]) -> Any:
-    program: Program[..., Any] = Program(f)
-    program.be_quiet()
-    return program
 
 
 @rule_of_a_solver
@@ -182,7 +181,8 @@ class _Sensitivities(Flow):
         self._of = of
         self._p, self._q = p, q
         self.n = of.n * (1 + q)
-        self.names = of.names
+        self.call, self.names = of.call, of.names
+        self.kind = (*of.kind, "sensitivities", p, q)
 
     def _parts(self, theta: Any) -> tuple[Any, Any]:
         return theta[: self._p], arrays.reshape(theta[self._p :], (self._p, self._q))

@@ -24,10 +24,11 @@ class _CallFlow(Flow):
     """The problem that a call states."""
 
     def __init__(self, call: Call) -> None:
-        self.call = call
         self.name = call.original.__name__
+        self.kind = (self.name,)
         self.plain = binding.plain_values(call.theta)
         self.names = call.at(self.plain)
+        self.call: Call = call.detached()
         self.outcome: Any = None
         given = call.arguments(self.plain)
         y = np.asarray(given["y0"])
@@ -54,7 +55,7 @@ class _CallFlow(Flow):
             outcome = self.call.run(theta)
         except (TypeError, ValueError) as error:
             begin, y = self.start(theta)
-            if carries(self.call.arguments(theta)) or self._reads_elsewhere(begin, y, theta):
+            if self._reads_elsewhere(begin, y, theta):
                 raise unreached(self.name) from error
             raise
         return outcome

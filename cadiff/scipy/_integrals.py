@@ -7,6 +7,7 @@ Integrals over several variables are integrals over the last one of those over t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -21,14 +22,16 @@ from ..binding import carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jvp, vjp
-from ._closed import Call, as_args, numbers_in, rule_of_a_solver, unreached
+from ._closed import Call, as_args, numbers_in, program_of, rule_of_a_solver, unreached
 from ._solutions import vector_of
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]
 
-RELATIVE = 1e-10  # tolerance of integrals of derivatives, or the integral's own if that is less
-SHARPER = 1e-4  # of the absolute tolerance of the integral
+RELATIVE = 1e-9  # tolerance of integrals of derivatives, or the integral's own if that is less
+POOR = 1e-7  # relative error of a derivative, beyond which there is a warning
+SHARPER = 1e-2  # of the absolute tolerance of the integral
+FEW = 20  # numbers, which are integrated one by one
 LIMIT = 500  # of intervals
 WEIGHTS: dict[str, Function] = {
     "cos": lambda x, w: np.cos(w * x),
@@ -44,7 +47,8 @@ class Integral:
     wanted = "func"
 
     def __init__(self, call: Call) -> None:
-        self.call = call
+        self.call: Call = call.detached()
+        self.names = call.at(binding.plain_values(call.theta))
         self.name = call.original.__name__
         self.outcome: Any = None
         given = call.arguments(call.theta)
@@ -122,9 +126,10 @@ class Integral:
         given = self.call.arguments(theta)
         epsrel = min(given.get("epsrel", 1.0), RELATIVE)
         epsabs = SHARPER * given.get("epsabs", 1.49e-8)
-        points = binding.strip(self.points(theta))
+        points = self.points(theta)
         weight, wvar = given.get("weight"), given.get("wvar")
-        if weight is None:
+        n = binding.shape(f(0.5 * (a + b) if np.isfinite(binding.strip(a + b)) else 1.0))[0]
+        if weight is None and (n > FEW or next(numbers_in(f), None) is not None):
             found = quad_vec(
                 f, a, b, epsabs=epsabs, epsrel=epsrel, limit=LIMIT, points=points, full_output=True
             )
@@ -139,8 +144,18 @@ class Integral:
             "wvar": wvar,
             "limit": 200,
         }
-        each = [quad(lambda x, k: f(x)[k], a, b, args=(k,), **options)[0] for k in range(n)]
-        return arrays.stack(each)
+        each = [
+            quad(lambda x, k: f(x)[k], a, b, args=(k,), full_output=True, **options)
+            for k in range(n)
+        ]
+        for value, error, _, *complaint in each:
+            if complaint and error > max(given.get("epsabs", 0.0), POOR * abs(value)):
+                warnings.warn(
+                    f"{self.name}: of the integral of a derivative quad says: {complaint[0]}",
+                    _original.IntegrationWarning,
+                    stacklevel=2,
+                )
+        return arrays.stack([value for value, *_ in each])
 
     # --- rules
 
@@ -151,13 +166,39 @@ class Integral:
             def inside(x: Any) -> Any:
                 return vjp(lambda theta: self.integrand(theta)(x), theta)[1](g)
 
-            total = total + self.over(inside, theta)
+            plain = not carries((g, theta))
+            total = total + self.over(self._compiled(g, theta) if plain else inside, theta)
         if self._of_limits:
             # The ends as functions of theta, weighed by slopes that count as theirs.
             slopes = [(g * slope).sum() for _, slope in self.edges(theta)]
             _, back = vjp(self._ends, theta)
             total = total + back(arrays.stack(slopes))
         return total
+
+    def _compiled(self, g: Any, theta: Any) -> Function:
+        """The gradient of the integrand as a program, which remembers what it was asked for last.
+
+        Each of its numbers is integrated for itself, at points of which many are the same.
+        """
+        names, integrand = self.names, self.integrand
+
+        def weighed(z: Any, g: Any) -> Any:
+            names  # noqa: B018 - programs know functions by names in code
+            return (g * integrand(z[1:])(z[0])).sum()
+
+        program = program_of("integrand", self.call, weighed)
+        g, theta = binding.plain_values((g, theta))
+        g = np.asarray(g, dtype=float)
+        z = np.concatenate([[0.0], theta])
+        known: dict[float, FloatArray] = {}
+
+        def at(x: float) -> FloatArray:
+            if x not in known:
+                z[0] = x
+                known[x] = program.grad(z, g)[1:]
+            return known[x]
+
+        return at
 
     def _ends(self, theta: Any) -> Any:
         ends = [end for end in self.limits(theta) if np.isfinite(binding.plain_values(end))]

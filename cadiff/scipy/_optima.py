@@ -6,6 +6,7 @@ equation, and where it is told what. How the solution stands in a result follows
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -103,29 +104,32 @@ class Problem:
     def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
         outcome = self.outcome
-        value = self.value(x, theta)
-        if value is not None:
-            value = valued(value, self.value(refined, theta))
+
+        def best(of: Function, found: Any) -> Any:
+            """A value of SciPy's, which programs compute anew, with derivatives."""
+            value = of(x, theta) if binding.is_guarding() else found
+            return valued(value, of(refined, theta))
+
         if isinstance(outcome, dict):
-            outcome["x" if "x" in outcome else "root"] = x
-            if value is not None and "fun" in outcome:
-                outcome["fun"] = value
+            made = type(outcome)(outcome) if "x" in outcome else copy.copy(outcome)
+            made["x" if "x" in outcome else "root"] = x
+            if self.value and "fun" in outcome:
+                made["fun"] = best(self.value, outcome["fun"])
             if "cost" in outcome:
-                costs = self.objective(x, theta), self.objective(refined, theta)
-                outcome["cost"] = valued(*costs)
-            return outcome
+                made["cost"] = best(self.objective, outcome["cost"])
+            return made
         if not isinstance(outcome, tuple):
             return x
         if hasattr(outcome, "_replace"):
             return outcome._replace(root=x)
         parts: list[Any] = [x, *outcome[1:]]
-        if value is not None and self.solver.value is not None:
-            parts[self.solver.value] = value
+        place = self.solver.value
+        if self.value and place is not None:
+            parts[place] = best(self.value, parts[place])
         return tuple(parts)
 
-    def value(self, x: Any, theta: Any) -> Any:
-        """The value of the function at the solution; None where it is 0."""
-        return None
+    # The value of the function at a solution, which a result has; None where it is 0.
+    value: Function | None = None
 
     def objective(self, x: Any, theta: Any) -> Any:
         """What is least, if anything is."""
@@ -181,7 +185,7 @@ class Minimum(Stationary, Problem):
     def objective(self, x: Any, theta: Any) -> Any:
         return vector_of(self.function(theta)(x))[0]
 
-    def value(self, x: Any, theta: Any) -> Any:
+    def value(self, x: Any, theta: Any) -> Any:  # type: ignore[override]
         return self.objective(x, theta)
 
     def conditions(self, x: Any, theta: Any) -> Any:
@@ -271,9 +275,7 @@ class Squares(Minimum):
         return 0.5 * scale**2 * rho.sum()
 
     def value(self, x: Any, theta: Any) -> Any:
-        if isinstance(self.outcome, dict):
-            return self.residuals(x, theta)
-        return None
+        return self.residuals(x, theta)
 
 
 # What least_squares calls rho(z), of squares z.

@@ -61,6 +61,8 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
             residual, slope = equation.residual(z, theta), equation.slope(z, theta)
             step = -np.linalg.solve(*binding.plain_values((slope, residual)))
         except np.linalg.LinAlgError:
+            if complaint:
+                raise RuntimeError(f"{equation.name} found no solution: {complaint}") from None
             raise _singular(equation) from None
         n = equation.n
         way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), FLOOR)

@@ -10,7 +10,7 @@ module computes nothing.
 from __future__ import annotations
 
 STEPS = """
-gammainc(a, x)        a: _gamma_step(a, x) above 0
+_gamma_below(a, x)     a: _gamma_step(a, x) above 0
 gammaincc(a, x)       a: _gamma_step(a, x) above 0
 betainc(a, b, x)
     a: _beta_step(a, b, x) above 0
@@ -113,6 +113,14 @@ _mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
 _mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
 _mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
 _mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modcem1_y(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modcem1_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modsem1_y(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modsem1_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modcem2_y(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modcem2_yp(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modsem2_y(m, q, x)  q: _mathieu_step(m, q)
+_mathieu_modsem2_yp(m, q, x)  q: _mathieu_step(m, q)
 _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
 _kolmogp(x)           x: 0.2 * x
 

@@ -58,7 +58,7 @@ class Structure:
         self.form = matrix.data.shape
         found = (getattr(matrix, name) for name in FORMATS[matrix.format])
         self.indices = tuple(found)
-        self.kept: tuple[bytes, Any] | None = None  # factors, and of which data they are
+        self.kept: tuple[Any, Any] | None = None  # of which data there are factors, and these
 
     @cached_property
     def _key(self) -> Any:
@@ -120,7 +120,7 @@ class Structure:
 @on_matrices
 def product(data: Any, x: Any, *, structure: Structure) -> Any:
     """The product of a matrix and a vector, or a matrix."""
-    return structure.filled(data) @ x
+    return np.reshape(structure.filled(data) @ x, structure.shape[:1] + x.shape[1:])
 
 
 def sampled(g: Any, x: Any, structure: Structure) -> Any:

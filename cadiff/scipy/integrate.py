@@ -1,9 +1,15 @@
 """`scipy.integrate`, whose integrals and solutions are functions of all that they read.
 
->>> import cadiff, numpy as np
->>> from cadiff.scipy.integrate import quad
->>> cadiff.grad(lambda a: quad(lambda x: a * x**2, 0.0, a)[0])(1.0)
-1.3333333333333333
+    >>> import cadiff
+    >>> from cadiff.scipy.integrate import quad
+    >>> cadiff.grad(lambda a: quad(lambda x: a * x, 0.0, 2.0)[0])(1.0)
+    2.0
+
+Values are SciPy's, of plain floats, to the last bit; numbers with derivatives may be arguments, or
+stand in the closures of functions. Derivatives of integrals are integrals, those of solutions of
+differential equations solutions of others, by the same methods and about as exact as the
+tolerances ask for. Where nothing carries a derivative, SciPy's own function is called. Names that
+are not defined here are SciPy's own.
 """
 
 from __future__ import annotations
@@ -14,26 +20,120 @@ from typing import Any
 
 from scipy import integrate as _original
 
-from . import _initial, _integrals
-from ._closed import Call
-from ._mirror import Namespace
+from ..operations.guards import NoDerivativeError
+from . import _boundary, _initial, _integrals
+from ._closed import Call, numbers_in
+
+# SciPy's function, what makes a result with derivatives of a call of it, and what that does.
+_SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
+    (
+        "solve_ivp",
+        _initial.solve_ivp,
+        """`scipy.integrate.solve_ivp`, whose t, y, t_events, y_events and sol have derivatives.
+
+        By y0, args, closures, t_span and t_eval. Derivatives along all n parameters are solved
+        for beside the m unknowns, where these are 400 numbers or fewer, m (n + 1), and in forward
+        mode and higher orders; else the adjoint is solved back from each time with a cotangent.
+        Times at which the solver itself chose to stop between the ends of t_span are constants.
+
+        Raises
+        ------
+        RuntimeError
+            If SciPy's solver fails.
+        NoDerivativeError
+            If y is complex; if the function of an event touches 0 without crossing it.
+        """,
+    ),
+    (
+        "odeint",
+        _initial.odeint,
+        """`scipy.integrate.odeint`, whose y has derivatives: by y0, t, args and closures.
+
+        As `cadiff.scipy.integrate.solve_ivp` says, with LSODA.
+        """,
+    ),
+    (
+        "solve_bvp",
+        _boundary.solve_bvp,
+        """`scipy.integrate.solve_bvp`, whose y, yp, p and sol have derivatives.
+
+        Those of the equations of the collocation on the mesh that SciPy has chosen, which stays.
+        """,
+    ),
+]
+
+# Functions of the signatures of SciPy's.
+_INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
+    "quad": (_integrals.quad, "over x from a to b"),
+    "quad_vec": (_integrals.quad_vec, "of vectors over x from a to b"),
+    "nquad": (_integrals.nquad, "over several variables"),
+    "dblquad": (_integrals.dblquad, "over x and y"),
+    "tplquad": (_integrals.tplquad, "over x, y and z"),
+    "fixed_quad": (_integrals.fixed_quad, "by points of Gauss and Legendre"),
+}
 
 
-def _public(original: Any, solve: Callable[[Call], Any], doc: str) -> Callable[..., Any]:
+def _public(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    functools.update_wrapper(call, getattr(_original, name))
+    call.__module__, call.__doc__ = __name__, doc
+    return call
+
+
+def _solved(name: str, solve: Callable[[Call], Any]) -> Callable[..., Any]:
+    original = getattr(_original, name)
+
     def call(*args: Any, **kwargs: Any) -> Any:
         closed = Call(original, args, kwargs)
         return solve(closed) if closed.carries else original(*args, **kwargs)
 
-    functools.update_wrapper(call, original)
-    call.__module__ = __name__
-    call.__doc__ = doc
     return call
 
 
-solve_ivp = _public(_original.solve_ivp, _initial.solve_ivp, "")
-odeint = _public(_original.odeint, _initial.odeint, "")
-for _name in ("quad", "quad_vec", "nquad", "dblquad", "tplquad", "fixed_quad"):
-    globals()[_name] = _integrals.__dict__[_name]
+class ode(_original.ode):  # type: ignore[misc]  # noqa: N801 - SciPy's name
+    """`scipy.integrate.ode`, which goes on step by step: it has no derivatives, and says so."""
+
+    def __init__(self, f: Any, jac: Any = None) -> None:
+        _refuse("ode", (f, jac))
+        super().__init__(f, jac)
+
+    def set_initial_value(self, y: Any, t: Any = 0.0) -> Any:
+        _refuse("ode", (y, t))
+        return super().set_initial_value(y, t)
+
+    def set_f_params(self, *args: Any) -> Any:
+        _refuse("ode", args)
+        return super().set_f_params(*args)
+
+    def integrate(self, t: Any, step: bool = False, relax: bool = False) -> Any:
+        _refuse("ode", t)
+        return super().integrate(t, step, relax)
+
+
+def _refuse(name: str, given: Any) -> None:
+    if next(numbers_in(given), None) is not None:
+        raise NoDerivativeError(
+            f"{name} goes on step by step and has no derivatives, but was given numbers that "
+            "carry one: solve_ivp(f, (t0, t1), y0, t_eval=times) has them"
+        )
+
+
+globals().update(
+    {
+        **{name: _public(name, _solved(name, solve), doc) for name, solve, doc in _SOLVED},
+        **{
+            name: _public(
+                name,
+                function,
+                f"`scipy.integrate.{name}`: an integral {what}, with derivatives by its limits "
+                "and by what the integrand reads.",
+            )
+            for name, (function, what) in _INTEGRALS.items()
+        },
+    }
+)
 __all__ = [*_original.__all__]
 
 

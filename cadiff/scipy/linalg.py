@@ -45,7 +45,7 @@ from ..numpy.linalg import number, solved
 from ..operations import guards as _guards
 from ..operations.arrays import concatenate, reshape
 from ..operations.complexes import implements_all, whole_parts
-from ..operations.dispatch import FUNCTIONS, plain
+from ..operations.dispatch import FUNCTIONS
 from ..operations.guards import NoDerivativeError
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
@@ -85,9 +85,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(scipy.linalg)})
-
-
-plain(scipy.linalg.bandwidth, scipy.linalg.issymmetric, scipy.linalg.ishermitian)
 
 
 # --- arguments -----------------------------------------------------------------------------------

@@ -201,7 +201,7 @@ SOLVERS = [
     Solver(_original.direct, Minimum, "func", _of_minimize),
     Solver(_original.shgo, Minimum, "func", _of_minimize),
     Solver(_original.least_squares, Squares, _fun, lambda given: by_sides(given["bounds"])),
-    Solver(_original.leastsq, Squares),
+    Solver(_original.leastsq, Squares, value=None),
     Solver(_original.curve_fit, _Curve, _f, lambda given: by_sides(given["bounds"])),
     Solver(_original.linprog, _Linear, "c", _of_linprog),
     Solver(_original.nnls, _LinearSquares, "A", lambda given: [within(0.0, None)]),

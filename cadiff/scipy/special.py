@@ -1,12 +1,14 @@
 """The names of `scipy.special`, for numbers with derivatives as well as floats and ndarrays.
 
 Functions of the table of operations are the package's own. The others take their values from
-SciPy's ufuncs and have one partial for each argument here; an argument without one (an order, a
-shape parameter) must be a plain number. All of them broadcast. At the end of a domain the
-derivative is the one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
+SciPy's ufuncs and have one partial for each argument here; an argument without one (a degree, a
+count) must be a plain number. All of them broadcast. At the end of a domain the derivative is the
+one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
 
 A partial is a formula, written so that neither it nor its own derivatives cancel: see `_formulas`
-and `_families`.
+and `_families`. By an order or a shape parameter there is none as a rule: there derivatives are
+differences of high order of the values, good to eleven digits or so of the function where SciPy's
+values are to fourteen, at the price of some dozens of these: see `_differences`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 import scipy.special as sp
 
 from .. import binding, nn
-from ..binding import Complex, carries, make_complex
+from ..binding import Complex, make_complex
 from ..binding import strip as value
 from ..numpy._reductions import joined_axes
 from ..numpy._refusals import INSTEAD, relayed
@@ -33,6 +35,7 @@ from ..operations.arrays import (
     gathered,
     reduced_axes,
     reshape,
+    stack,
 )
 from ..operations.arrays import sum as sum_
 from ..operations.complexes import ELEMENTWISE, implements_all, implements_complex
@@ -59,7 +62,7 @@ from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
-from . import _analytic, _distribution_ufuncs, _families, _steps
+from . import _analytic, _distribution_ufuncs, _families, _steps, _tails
 from ._formulas import Tabulated, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
@@ -141,7 +144,9 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs) if kwargs else ufunc(*args)
 
-    evaluate.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(partials)}."
+    known = [each for each in arguments.split(", ") if each in {*partials, *WIDTHS.get(name, {})}]
+    by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"
+    evaluate.__doc__ = f"As `scipy.special.{name}`; {by}."
     function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials, ufunc)
     return function
 
@@ -375,7 +380,7 @@ _beta_width(a, b, x) =
 # is the mirrored betainc, which costs SciPy a tenth of betaincc, unless that loses digits of x.
 _gamma_by_shape(a, x) =
     -gammaincc.by("a", a, where(upper, x, 1e300)) if upper else
-    gammainc.by("a", a, _unless(upper, x))
+    _gamma_below.by("a", a, _unless(upper, x))
     where upper = gammaincc(held(a), held(x)) < 0.5
 _beta_by_a(a, b, x) =
     -betaincc.by("a", a, b, where(early, x, 1.0)) if early else
@@ -389,7 +394,8 @@ _beta_by_b(a, b, x) =
     betainc.by("b", a, b, _unless(upper, x))
     where upper = betainc(held(a), held(b), held(x)) > 0.5
     where early = upper & (held(x) < 0.1)
-_student_by_df(df, t) = sign(t) * (
+_student_by_df(df, t) = -sign(t) * _student_far_slope(df, absolute(t)) if df > 200.0 else
+    sign(t) * (
     _student_middle.by("df", df, _unless(~near, absolute(t))) if near else
     -_student_tail.by("df", df, _unless(near, absolute(t))))
     where near = (stdtr(held(df), -np.abs(held(t))) > 0.1) & (np.square(held(t)) < held(df))
@@ -406,9 +412,9 @@ gammainc(a, x)        a: _gamma_by_shape(a, x)
     x: gamma_density(a, x)
 gammaincc(a, x)       a: -_gamma_by_shape(a, x)
     x: -gamma_density(a, x)
-gammaincinv(a, y)     a: -_gamma_by_shape(a, ans) * _gamma_width(a, ans)
+gammaincinv(a, y)     a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
     y: _gamma_width(a, ans)
-gammainccinv(a, y)    a: -_gamma_by_shape(a, ans) * _gamma_width(a, ans)
+gammainccinv(a, y)    a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
     y: -_gamma_width(a, ans)
 betainc(a, b, x)      a: _beta_by_a(a, b, x)
     b: _beta_by_b(a, b, x)
@@ -419,22 +425,27 @@ betaincc(a, b, x)     a: -_beta_by_a(a, b, x)
 
 # Next to 1 the solution is one less that of the mirrored function.
 betaincinv(a, b, y)
-    a: -_beta_by_a(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+    a: -_product(_beta_by_a(a, b, ans), _beta_width(a, b, ans)) if ans <= 0.5 else
         _beta_mirrored_by_a(a, b, betainccinv(b, a, y))
-    b: -_beta_by_b(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+    b: -_product(_beta_by_b(a, b, ans), _beta_width(a, b, ans)) if ans <= 0.5 else
         _beta_mirrored_by_b(a, b, betainccinv(b, a, y))
     y: _beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betainccinv(b, a, y))
 betainccinv(a, b, y)
-    a: -_beta_by_a(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+    a: -_product(_beta_by_a(a, b, ans), _beta_width(a, b, ans)) if ans <= 0.5 else
         _beta_mirrored_by_a(a, b, betaincinv(b, a, y))
-    b: -_beta_by_b(a, b, ans) * _beta_width(a, b, ans) if ans <= 0.5 else
+    b: -_product(_beta_by_b(a, b, ans), _beta_width(a, b, ans)) if ans <= 0.5 else
         _beta_mirrored_by_b(a, b, betaincinv(b, a, y))
     y: -(_beta_width(a, b, ans) if ans <= 0.5 else _beta_width(b, a, betaincinv(b, a, y)))
-_beta_mirrored_by_a(a, b, z) = _beta_by_b(b, a, z) * _beta_width(b, a, z)
-_beta_mirrored_by_b(a, b, z) = _beta_by_a(b, a, z) * _beta_width(b, a, z)
-stdtr(df, t)          df: _student_by_df(df, t)
+_beta_mirrored_by_a(a, b, z) = _product(_beta_by_b(b, a, z), _beta_width(b, a, z))
+_beta_mirrored_by_b(a, b, z) = _product(_beta_by_a(b, a, z), _beta_width(b, a, z))
+# A product of which a zero, at an end of the support, is one; a quotient of what may underflow.
+_product(slope, width) = 0.0 if slope == 0.0 else slope * width
+_over_density(slope, logarithm) =
+    0.0 if slope == 0.0 else slope * exp(-logarithm) if logarithm > -600.0 else
+    sign(slope) * exp(log(absolute(slope)) - logarithm)
+stdtr(df, t)          df: 0.0 if np.isinf(df) else _student_by_df(df, t)
     t: student_density(df, t)
-stdtrit(df, p)        df: -_student_by_df(df, ans) * exp(-student_log_density(df, ans))
+stdtrit(df, p)        df: -_over_density(_student_by_df(df, ans), student_log_density(df, ans))
     p: exp(-student_log_density(df, ans))
 stdtridf(p, t)        p: reciprocal(_student_by_df(ans, t))
     t: -student_density(ans, t) / _student_by_df(ans, t)
@@ -443,7 +454,7 @@ chdtr(v, x)           v: 0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
 chdtrc(v, x)          v: -0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
     x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
 chdtri(v, p)
-    v: -_gamma_by_shape(0.5 * v, 0.5 * ans) * _gamma_width(0.5 * v, 0.5 * ans)
+    v: -_product(_gamma_by_shape(0.5 * v, 0.5 * ans), _gamma_width(0.5 * v, 0.5 * ans))
     p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
 chdtriv(p, x)         p: 2.0 / _gamma_by_shape(0.5 * ans, 0.5 * x)
     x: -gamma_density(0.5 * ans, 0.5 * x) / _gamma_by_shape(0.5 * ans, 0.5 * x)
@@ -770,6 +781,19 @@ _mathieu_cem_yp(m, q, x)
 _mathieu_sem_y(m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
 _mathieu_sem_yp(m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
+# The modified ones, whose x is in radians (DLMF 28.20).
+_mathieu_modcem1_y(m, q, x) x: _mathieu_modcem1_yp(m, q, x)
+_mathieu_modcem1_yp(m, q, x)
+    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem1_y(m, q, x)
+_mathieu_modsem1_y(m, q, x) x: _mathieu_modsem1_yp(m, q, x)
+_mathieu_modsem1_yp(m, q, x)
+    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem1_y(m, q, x)
+_mathieu_modcem2_y(m, q, x) x: _mathieu_modcem2_yp(m, q, x)
+_mathieu_modcem2_yp(m, q, x)
+    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem2_y(m, q, x)
+_mathieu_modsem2_y(m, q, x) x: _mathieu_modsem2_yp(m, q, x)
+_mathieu_modsem2_yp(m, q, x)
+    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem2_y(m, q, x)
 
 # --- more distributions --------------------------------------------------------------------------
 
@@ -784,6 +808,9 @@ _tukey_density(p, lmbda) =
 _boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0.0 else 0.0
 kolmogorov(y)         y: _kolmogp(y)
 _kolmogp(x)
+smirnov(n, d)         d: _smirnovp(n, d)
+smirnovi(n, p)        p: reciprocal(_smirnovp(n, ans))
+_smirnovp(n, d)
 kolmogi(p)            p: reciprocal(_kolmogp(ans))
 # By m Carlson's R_D, whose sum with whole half-turns goes as the complete integrals do
 # (DLMF 19.25.5 and 19.25.9, after a step of integration by parts).
@@ -831,6 +858,10 @@ SEVERAL = {
     "itj0y0": "j y",
     "kelvin": "be_re+be_im ke_re+ke_im bep_re+bep_im kep_re+kep_im",
     "mathieu_cem": "y yp",
+    "mathieu_modcem1": "y yp",
+    "mathieu_modcem2": "y yp",
+    "mathieu_modsem1": "y yp",
+    "mathieu_modsem2": "y yp",
     "mathieu_sem": "y yp",
     "modfresnelm": "f_re+f_im k_re+k_im",
     "modfresnelp": "f_re+f_im k_re+k_im",
@@ -867,6 +898,7 @@ def _several(name: str, groups: list[list[Function]]) -> Function:
         ]
         return tuple(found) if len(found) > 1 else found[0]
 
+    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"As `scipy.special.{name}`, for each of its results."
     made = implements_all(original)(function)
     if isinstance(original, np.ufunc):
@@ -895,6 +927,48 @@ for _name, _parameters, _row in rows_of(_distribution_ufuncs.SOLUTIONS):
     if has_ufunc(_name):
         globals()[_name] = _solution(_name, _parameters, str(_row))
 jn = UFUNCS[sp.jv]
+
+
+# gammainc, whose series SciPy breaks off too early where a is large and x far below.
+_gamma_below = _Elementwise(
+    "_gamma_below", "a, x", lambda a, x: _gamma_below_values(a, x), {"x": "gamma_density(a, x)"}
+)
+
+
+def _gamma_below_values(a: Any, x: Any) -> Any:
+    """The values, from the integral of `_tails` there."""
+    found, a, x = np.broadcast_arrays(sp.gammainc(a, x), a, x)
+    gamma_density, gamma_lower = vars(_families)["gamma_density"], vars(_tails)["gamma_lower"]
+    is_far = (a > 1e5) & (x < a - 4.0 * np.sqrt(np.maximum(a, 0.0))) & (x > 0.0)
+    if np.any(is_far):
+        at, below = a[is_far], x[is_far]
+        found = found.copy()
+        found[is_far] = below * gamma_density(at, below) * gamma_lower(0, at, below)
+    return found[()]
+
+
+# The derivative by df of the probability beyond t > 0. Where df is large the probability hardly
+# depends on it, and differences of values have no digits; the density's derivative has all.
+_student_far_slope = _Elementwise(
+    "_student_far_slope",
+    "df, t",
+    lambda df, t: _student_far_values(df, t),
+    {"t": "-student_density(df, t) * _student_slope(df, t)", "df": "over 0.15 * df above 0"},
+)
+
+
+def _student_far_values(df: Any, t: Any) -> Any:
+    """An integral from t to where nothing is left, or to 0, by Gauss's quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    density = vars(_families)["student_density"]
+    slope = vars(_families)["_student_slope"]
+    df, t = np.broadcast_arrays(np.asarray(df, float), np.minimum(t, 1e100))
+    is_near = t < 1.5
+    width = np.where(is_near, -t, np.minimum(12.0, 45.0 * (t / df + 1.0 / np.maximum(t, 1.5))))
+    total = np.zeros(df.shape)
+    for node, weight in zip(0.5 * (1.0 + nodes), 0.5 * weights, strict=True):
+        total = total + weight * density(df, t + node * width) * slope(df, t + node * width)
+    return (width * total)[()]
 
 
 # The probabilities that Student's t is between 0 and t > 0, and beyond.
@@ -953,6 +1027,8 @@ def _values_of(name: str) -> Function | None:
     """What computes a function of complex numbers, unless this version of SciPy lacks it."""
     if name == "_polygamma_of_complex":
         return _analytic.polygamma_values
+    if name == "lambertw":
+        return lambda k, tol, z: sp.lambertw(z, k, tol)
     if name in _RESULTS:
         return _result_of(*_RESULTS[name])
     return scipys_ufunc(name) if has_ufunc(name) else None
@@ -979,10 +1055,9 @@ for _name, _parameters, _row in rows_of(_analytic.ANALYTIC):
 # --- functions with more to say ------------------------------------------------------------------
 
 
+@implements(sp.multigammaln)
 def multigammaln(a: Any, d: int) -> Any:
     """As `scipy.special.multigammaln`; differentiable by a."""
-    if not carries(a):
-        return sp.multigammaln(a, d)
     a = gathered(a)
     if not np.all(value(a) > 0.5 * (d - 1)):
         raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
@@ -1055,11 +1130,17 @@ for _name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
 
 @implements(sp.lambertw)
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """As `scipy.special.lambertw`, differentiable by z; of a number with derivatives it is real.
+    """As `scipy.special.lambertw`, differentiable by z; by a real number it is real.
 
     Branch 0 is real from -1/e, branch -1 between -1/e and 0; elsewhere it is nan.
     """
     return _lambertw(z, k, tol)
+
+
+@implements_complex(sp.lambertw)
+def _lambertw_of_complex(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
+    """The same where z is complex."""
+    return analytic("lambertw", (k, tol, z))
 
 
 # --- functions that SciPy writes in Python -------------------------------------------------------
@@ -1073,6 +1154,45 @@ for _name in ("h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
 def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
     """As `scipy.special.assoc_laguerre`; differentiable by x and k."""
     return globals()["eval_genlaguerre"](n, k, x)
+
+
+# Legendre's functions with their derivatives, up to the second, as further results.
+MOST_ORDER = 2
+LEGENDRE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "legendre_p": ("n, z", "z", {}),
+    "assoc_legendre_p": ("n, m, z, branch_cut, norm", "z", {"branch_cut": 2, "norm": False}),
+    "sph_legendre_p": ("n, m, theta", "theta", {}),
+}
+
+
+def _legendre(name: str, parameters: str, variable: str, options: dict[str, Any]) -> None:
+    """A function whose results SciPy stacks, each the derivative of the one before it."""
+    original = getattr(sp, name)
+    names = parameters.split(", ")
+
+    def kernel(k: int) -> Function:
+        def evaluate(*args: Any) -> Any:
+            given = dict(zip(options, args[len(names) - len(options) :], strict=True))
+            return original(*args[: len(names) - len(options)], **given, diff_n=k)[k]
+
+        following = {variable: f"_{name}_{k + 1}({parameters})"} if k < MOST_ORDER else {}
+        return _Elementwise(f"_{name}_{k}", parameters, evaluate, following)
+
+    kernels = [kernel(k) for k in range(MOST_ORDER + 1)]
+    globals().update({f"_{name}_{k}": each for k, each in enumerate(kernels)})
+
+    def function(*args: Any, diff_n: int = 0, **given: Any) -> Any:
+        every = (*args, *{**options, **given}.values())
+        return stack([each(*every) for each in kernels[: diff_n + 1]])
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"As `scipy.special.{name}`; differentiable by {variable} if diff_n < 2."
+    globals()[name] = implements(original)(function)
+
+
+for _name, _of in LEGENDRE.items():
+    if hasattr(sp, _name):
+        _legendre(_name, *_of)
 
 
 def _inexact(name: str, exact: bool) -> None:

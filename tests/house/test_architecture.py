@@ -63,7 +63,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"__init__"},
         ],
     ),
-    ("", [{"ops"}, {"nn", "math"}]),
+    ("", [{"ops"}, {"nn", "math", "cmath"}]),
     (
         "numpy",
         [
@@ -71,7 +71,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_own"},
             {"_systems"},
             {"_factorizations"},
-            {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions"},
+            {"_plain", "_creation", "_elementwise", "_choices", "_shapes", "_reductions", "_standard"},
             {"fft", "linalg", "random"},
             {"_padding", "_products"},
             {"_calculus"},
@@ -83,14 +83,16 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_by_fourier", "_exponentials", "_formulas", "_signatures", "_stacks", "_ufuncs"},
-            {"_structures"},
-            {"_matrix_functions", "_solutions"},
+            {"_by_fourier", "_differences", "_exponentials", "_signatures", "_stacks", "_ufuncs"},
+            {"_arrays", "_structures"},
+            {"_formulas", "_matrix_functions", "_mirror", "_structured"},
             {"_bands", "_equations"},
-            {"_families", "fft", "linalg"},
+            {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
             {"_tails"},
             {"special"},
-            {"stats"},
+            {"_distances", "_filters", "_samples", "_splines"},
+            {"_images"},
+            {"cluster", "differentiate", "interpolate", "ndimage", "signal", "spatial", "stats"},
             {"__init__"},
         ],
     ),
@@ -129,6 +131,16 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"rows", "sparse"},
             {"mapping"},
             {"__init__"},
+        ],
+    ),
+    (  # what of SciPy's takes functions, and differentiates and compiles them
+        "scipy",
+        [
+            {"_closed"},
+            {"_solutions"},
+            {"_boundary", "_conditions", "_flows", "_integrals"},
+            {"_initial", "_optima"},
+            {"integrate", "optimize"},
         ],
     ),
     (

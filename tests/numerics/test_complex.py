@@ -61,7 +61,7 @@ def test_second_order(case: ComplexCase) -> None:
 def test_every_function_has_a_case() -> None:
     seen = {name for case in CASES for name in case.name.split()}
     known = {f.__name__ for f in COMPLEX if getattr(numpy, f.__name__, None) is f}
-    known |= {name for name in ELEMENTWISE if name[0] != "_"} - {"conjugate"}
+    known |= {name for name in ELEMENTWISE if hasattr(numpy, name)} - {"conjugate"}
     with_others = {
         "shape",
         "ndim",

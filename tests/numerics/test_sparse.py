@@ -256,6 +256,28 @@ def test_empty_matrices() -> None:
     assert cadiff.jacobian(f)(np.zeros(0)).shape == (2, 2, 0)
 
 
+def test_vectors() -> None:
+    """Sparse arrays of one axis, which rows of a csr_array are."""
+    x = np.arange(1.0, 5.0)
+    calls = {
+        "row": lambda sp, v: made(sp, v)[1].toarray() * x,
+        "row @ x": lambda sp, v: made(sp, v)[2] @ x,
+        "x @ row": lambda sp, v: x @ made(sp, v)[2],
+        "sum": lambda sp, v: made(sp, v)[0].sum(),
+        "plus": lambda sp, v: (made(sp, v)[0] + scipy.sparse.coo_array(x)).toarray(),
+        "times": lambda sp, v: (made(sp, v)[0] * x).toarray(),
+        "twice": lambda sp, v: sp.coo_array((v, (COLUMNS,)), shape=(4,)).toarray(),
+        "one row": lambda sp, v: sp.coo_array(made(sp, v)[[1]]) @ x,
+    }
+    v = np.arange(1.0, 9.0)
+    for name, call in calls.items():
+        value, tangent = cadiff.jvp(lambda v, call=call: call(sparse, v), (v,), (v,))
+        wanted = call(scipy.sparse, v)
+        np.testing.assert_array_equal(value, wanted, err_msg=name)
+        rest = call(scipy.sparse, 0.0 * v)
+        np.testing.assert_allclose(tangent, wanted - rest, rtol=1e-14, err_msg=name)
+
+
 def test_numbers_in_lists() -> None:
     found = cadiff.grad(
         lambda x: sparse.csr_array(([x, 2.0, x * x], ([0, 1, 1], [0, 0, 1]))).sum()
@@ -288,6 +310,7 @@ REFUSED = {
         "for t in times",
     ),
     "two matrices": (lambda A: linalg.eigsh(A, k=1, M=WIDE), TypeError, "not with M"),
+    "SciPy's function": (lambda A: scipy.sparse.vstack([A, A]), TypeError, "cadiff.scipy.sparse"),
     "a first guess": (lambda A: linalg.cg(A, np.ones(4), x0=A.data), MissingRuleError, "value"),
 }  # fmt: skip
 

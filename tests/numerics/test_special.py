@@ -502,8 +502,9 @@ def test_the_namespace_mirrors_scipy() -> None:
 def test_every_primitive_of_the_namespace_has_a_case() -> None:
     from cadiff.operations.primitives import primitive
 
-    others = (name.split()[0] for name in (*cases_parameters.CASES, *cases_parameters.POINTS))
-    tried = {*CASES, *INVERSES, *others} | {"gammasgn", "jn"}
+    tables = (cases_parameters.CASES, cases_parameters.POINTS, cases_parameters.SOLUTIONS)
+    others = (name.split()[0] for table in tables for name in table)
+    tried = {*CASES, *INVERSES, *others} | {"gammasgn", "jn", "smirnov", "smirnovi"}
     defined = {
         name
         for name, thing in vars(special).items()

@@ -21,7 +21,7 @@ from cadiff.operations.guards import NoDerivativeError
 from cadiff.scipy import _tails, special
 from cadiff.scipy._differences import differentiated
 
-from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS
+from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS, SOLUTIONS
 from ..helpers.cases_special import Case, Point
 from .test_special import exact, forward, precise, reverse
 
@@ -93,6 +93,19 @@ def by_differences(f: Callable[[float], float], x: float) -> float:
 def line(f: Callable[..., Any], point: Point, i: int) -> Callable[[Any], Any]:
     """The function of one argument, at a point of the others."""
     return lambda x: f(*point[:i], x, *point[i + 1 :])
+
+
+@pytest.mark.parametrize("name", sorted(SOLUTIONS))
+def test_solutions(name: str) -> None:
+    """With F(x, p) = q, dx/dq is 1 / (dF/dx) and dx/dp is -(dF/dp) / (dF/dx)."""
+    called, k, point = SOLUTIONS[name]
+    function, equation = getattr(special, name), getattr(sp, called)
+    given = (*point[:k], float(equation(*point)), *point[k + 1 :])
+    at = (*point[:k], float(function(*given)), *point[k + 1 :])
+    slopes = [by_differences(line(equation, at, i), x) for i, x in enumerate(at)]
+    for i in range(len(point)):
+        want = (1.0 if i == k else -slopes[i]) / slopes[k]
+        assert reverse(function, given, i, 1) == pytest.approx(want, rel=1e-5), i
 
 
 def part_of(f: Callable[..., Any], part: str) -> Callable[..., Any]:
@@ -179,6 +192,9 @@ PYTHONS: dict[str, tuple[Point, dict[str, Any]]] = {
     "comb 2": ((5.3, 2.4), {"repetition": True}),
     "perm": ((5.3, 2.4), {}),
     "factorial": ((3.4,), {}),
+    "legendre_p": ((3, 0.4), {}),
+    "assoc_legendre_p": ((3, 1, 0.4), {"norm": True}),
+    "sph_legendre_p": ((3, 1, 0.4), {}),
     "diric": ((0.7, 5), {}),
 }
 
@@ -196,6 +212,16 @@ def test_functions_that_scipy_writes_in_python(name: str) -> None:
             assert cadiff.vjp(line(lambda *a: function(*a, **options), point, i), x)[0] == plain(x)
             assert slope(x) == pytest.approx(by_differences(plain, x), rel=1e-8), i
             assert cadiff.grad(slope)(x) == pytest.approx(by_differences(slope, x), rel=1e-7), i
+
+
+def test_legendre_functions_with_their_derivatives() -> None:
+    x = np.array([-0.3, 0.4])
+    value, _ = cadiff.vjp(lambda x: special.assoc_legendre_p(3, 1, x, diff_n=1, norm=True), x)
+    np.testing.assert_array_equal(value, sp.assoc_legendre_p(3, 1, x, diff_n=1, norm=True))
+    slopes = cadiff.elementwise_grad(lambda x: special.legendre_p(3, x, diff_n=1)[1])(x)
+    np.testing.assert_allclose(slopes, 15.0 * x, rtol=1e-14)
+    with pytest.raises(NoDerivativeError, match="'z'"):
+        cadiff.grad(lambda z: special.legendre_p(3, z, diff_n=2)[2])(0.3)
 
 
 def test_choices_that_there_are_not() -> None:
@@ -263,7 +289,7 @@ def test_shapes_over_twelve_orders_of_magnitude() -> None:
     assert np.all(np.isfinite(lower))
     assert np.all(lower <= 0.0)
     with mp.workdps(40):
-        for a, x in ((1e6, 9.956e5), (1e6, 1.005e6), (1e5, 9.8e4), (1e3, 5e2), (30.0, 200.0)):
+        for a, x in ((1e6, 9.95e5), (1e6, 1.005e6), (1e5, 9.8e4), (1e3, 5e2), (30.0, 200.0)):
             got = cadiff.grad(special.gammainc if x < a else special.gammaincc)(a, x)
             twin = (
                 (lambda a, x: mp.gammainc(a, 0, x, regularized=True))
@@ -272,6 +298,25 @@ def test_shapes_over_twelve_orders_of_magnitude() -> None:
             )
             want = mp.diff(twin, (mp.mpf(a), mp.mpf(x)), (1, 0))
             assert abs(got - want) <= 1e-9 * abs(want), (a, x, got, want)
+
+
+def test_student_of_many_degrees_of_freedom() -> None:
+    """The probability hardly depends on them: derivatives are integrals of that of the density."""
+
+    def density(df: Any, t: Any) -> Any:
+        constant = mp.exp(mp.loggamma((df + 1) / 2) - mp.loggamma(df / 2)) / mp.sqrt(mp.pi * df)
+        return constant * mp.exp(-(df + 1) / 2 * mp.log1p(t * t / df))
+
+    with mp.workdps(40):
+        for df, t in ((201.0, 1.4), (1e6, -5.0), (1e9, 2.0)):
+            for order in (1, 2):
+                want = mp.sign(t) * mp.quad(
+                    lambda u, df=df, n=order: mp.diff(lambda d: density(d, u), mp.mpf(df), n),
+                    mp.linspace(0, abs(mp.mpf(t)), 3),
+                )
+                got = forward(special.stdtr, (df, t), 0, order)
+                assert abs(got - want) <= 1e-12 * abs(want), (df, t, order, got, want)
+    assert cadiff.grad(special.stdtr)(1e3, -np.inf) == 0.0
 
 
 def test_mixed_derivatives() -> None:
@@ -348,6 +393,15 @@ def test_differences_of_what_is_not_smooth_are_nan() -> None:
     assert np.isnan(outside[0])
     inside = differentiated(np.sqrt, 1, 1e-3 * one, one, (0.0, np.inf), ())
     np.testing.assert_allclose(inside, 0.5 / np.sqrt(1e-3), rtol=1e-11)
+
+
+def test_smirnov_once() -> None:
+    """It is a polynomial between knots: there are first derivatives alone."""
+    for name in ("smirnov", "smirnovi"):
+        f, plain = line(getattr(special, name), (5, 0.3), 1), line(getattr(sp, name), (5, 0.3), 1)
+        assert cadiff.grad(f)(0.3) == pytest.approx(by_differences(plain, 0.3), rel=1e-6)
+        with pytest.raises(NoDerivativeError, match="'d'"):
+            cadiff.grad(cadiff.grad(f))(0.3)
 
 
 def test_programs_are_pickled() -> None:

@@ -23,6 +23,10 @@ from .._structures import FORMATS, Structure, numbers_at, pairs, product, summed
 INSTEAD = "compute with A.data, whose entries stand where A.tocoo().coords says, or A.toarray()"
 
 
+# What SciPy makes of one row listed by coordinates and a vector, in some versions.
+ROW_GIVES_NUMBER = np.ndim(scipy.sparse.coo_array((1, 1)) @ np.zeros(1)) == 0
+
+
 def listed(matrix: Any) -> Any:
     """A matrix in a format whose data are an array."""
     return matrix if matrix.format in FORMATS else matrix.tocsr()
@@ -154,6 +158,9 @@ class SparseNumbers:
     def one_by_one(self) -> SparseNumbers:
         """The matrix with all entries of one place added up, where SciPy adds up what it moves."""
         found = self.numbers
+        if found.ndim == 1:
+            row: SparseNumbers = self._as_rows(lambda row: row.one_by_one)
+            return row
         if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
             return self
         places = found.tocoo()
@@ -163,6 +170,13 @@ class SparseNumbers:
             return self
         like = type(found)(once)
         return SparseNumbers(*summed(like, rows, columns, taken(self.values, places.data)))
+
+    def _as_rows(self, function: Callable[[SparseNumbers], Any]) -> Any:
+        """A function of a matrix, of a vector: which is taken for one row of it."""
+        found = function(SparseNumbers(self.numbers.reshape((1, -1)), self.values))
+        if not isinstance(found, SparseNumbers):
+            return found
+        return SparseNumbers(found.numbers.reshape(self.shape), found.values)
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
         """What SciPy makes of the matrix: another one, an array, or a number."""
@@ -259,8 +273,7 @@ class SparseNumbers:
         """A function of the entries and of what stands at their places in an array."""
         whole = self.one_by_one
         found = whole.numbers.multiply(np.ones(other.shape, dtype=whole.numbers.dtype)).tocoo()
-        shape = found.shape
-        beside = broadcast_to(other, shape)[found.row, found.col]
+        beside = broadcast_to(other, found.shape)[found.coords]
         made = function(taken(whole.values, found.data), beside)
         return SparseNumbers(Structure(found).numbered, made)
 
@@ -292,6 +305,8 @@ class SparseNumbers:
                     "A.toarray() + x"
                 )
             return self.toarray() + (other if sign > 0 else -other)
+        if self.ndim == 1:
+            return self._as_rows(lambda row: row._plus(other.reshape((1, -1)), sign))
         both = self, SparseNumbers.of(other)
         a, b = (x.numbers.tocoo() for x in both)
         ones = (_ones(x.numbers) for x in both)
@@ -323,6 +338,8 @@ class SparseNumbers:
         return taken(self.values, found.data.reshape(-1)), Structure(found)
 
     def __matmul__(self, other: Any) -> Any:
+        if self.ndim == 1:
+            return self._as_rows(lambda row: as_dense(row.tocsr() @ other))[0]
         if is_sparse(other):
             return self._times_sparse(SparseNumbers.of(other))
         x = number(other)
@@ -332,7 +349,9 @@ class SparseNumbers:
                 f"(k={x.shape[0] if x.ndim else 'none'},...)->(n,...)"
             )
         data, structure = self.parts()
-        return product(data, x, structure=structure)
+        found = product(data, x, structure=structure)
+        is_number = self.format == "coo" and found.shape == (1,) and ROW_GIVES_NUMBER
+        return found[0] if is_number else found
 
     dot = __matmul__
 
@@ -340,6 +359,8 @@ class SparseNumbers:
         if is_sparse(other):
             return SparseNumbers.of(other) @ self
         x = number(other)
+        if self.ndim == 1:
+            return self @ x.T
         found = self.T @ (x.T if x.ndim == 2 else x)
         return found.T if x.ndim == 2 else found
 
@@ -359,6 +380,8 @@ class SparseNumbers:
 
     def sum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
         """The sum of all entries, of each column (axis 0), or of each row (axis 1)."""
+        if self.ndim == 1:
+            return self._as_rows(lambda row: row.sum())
         data, structure = self.parts()
         if axis is not None:
             axis = int(axis) % 2
@@ -370,6 +393,12 @@ class SparseNumbers:
         return self.sum(axis) / n
 
     # --- NumPy
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(
+            "a sparse matrix of numbers with derivatives is no array: write A.toarray(), and call "
+            "functions of cadiff.scipy.sparse, not of scipy.sparse"
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         name = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.matmul: "matmul"}
@@ -468,10 +497,7 @@ def _flatten(matrix: SparseNumbers) -> tuple[list[Any], Structure]:
 
 
 def _unflatten(structure: Structure, children: tuple[Any, ...]) -> Any:
-    (data,) = children
-    if isinstance(data, np.ndarray) and data.shape == (structure.size,):
-        return structure.filled(data)
-    return SparseNumbers(structure.numbered, data)
+    return SparseNumbers(structure.numbered, *children)
 
 
 register_class(SparseNumbers, _flatten, _unflatten)

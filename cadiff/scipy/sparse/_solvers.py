@@ -48,7 +48,7 @@ class Direct(Solver):
         matrix, dtype = structure.filled(data), np.result_type(data, b)
         b = b.astype(dtype, copy=False)
         is_rows = matrix.format == "csr"
-        key = data.tobytes()
+        key = dtype.str, data.tobytes()
         kept = structure.kept
         if kept is None or kept[0] != key:
             whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)

@@ -139,7 +139,7 @@ class Factors:
         self._structure = structure
         self._solver = Direct(factor)
         if not carries(data):
-            structure.kept = data.tobytes(), self._lu
+            structure.kept = (data.dtype.str, data.tobytes()), self._lu
 
     @cached_property
     def _lu(self) -> Any:

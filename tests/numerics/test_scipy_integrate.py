@@ -1,0 +1,463 @@
+"""`cadiff.scipy.integrate`: integrals and solutions against closed forms and differences."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.operations.guards import NoDerivativeError
+from cadiff.scipy import _flows, integrate, linalg, optimize
+
+from ..helpers.solvers import Case, agree, check, differences
+
+TIMES = np.linspace(0.0, 2.0, 6)
+EXACT = {"rtol": 1e-11, "atol": 1e-12}
+
+
+def case(
+    name: str, f: Callable[[Any, Any], Any], at: tuple[float, ...] = (1.5, 0.7), **given: Any
+) -> Any:
+    """A function of a module, `scipy.integrate` or `cadiff.scipy.integrate`, and of a vector."""
+    one = Case(name, lambda a: f(integrate, a), lambda a: f(scipy.integrate, a), at, **given)
+    return pytest.param(one, id=name)
+
+
+def wave(x: Any, a: Any) -> Any:
+    return np.exp(-a[0] * x * x) * np.cos(a[1] * x)
+
+
+def whole_wave(a: Any) -> Any:
+    return np.sqrt(math.pi / a[0]) * np.exp(-a[1] * a[1] / (4.0 * a[0]))
+
+
+def kink(x: Any, a: Any) -> Any:
+    return a[0] * x if x < a[1] else x * x
+
+
+INTEGRALS: list[Any] = [
+    case("quad", lambda m, a: m.quad(wave, 0.0, 2.0, args=(a,))[0]),
+    case("closure", lambda m, a: m.quad(lambda x: wave(x, a), 0.0, 2.0)[0]),
+    case(
+        "limits",
+        lambda m, a: m.quad(lambda x: a[0] * x, a[1], a[0])[0],
+        truth=lambda a: 0.5 * a[0] * (a[0] ** 2 - a[1] ** 2),
+    ),
+    case("infinite", lambda m, a: m.quad(wave, -np.inf, np.inf, (a,))[0], truth=whole_wave),
+    case(
+        "half",
+        lambda m, a: m.quad(lambda x: np.exp(-a[0] * x), a[1], np.inf)[0],
+        truth=lambda a: np.exp(-a[0] * a[1]) / a[0],
+    ),
+    case(
+        "points",
+        lambda m, a: m.quad(kink, 0.0, 2.0, (a,), points=[a[1]])[0],
+        truth=lambda a: 0.5 * a[0] * a[1] ** 2 + (8.0 - a[1] ** 3) / 3.0,
+    ),
+    case(
+        "singular",
+        lambda m, a: m.quad(lambda x: x ** (a[1] - 1.0), 0.0, 1.0)[0],
+        truth=lambda a: 1.0 / a[1],
+    ),
+    case(
+        "cos",
+        lambda m, a: m.quad(lambda x: np.exp(-a[0] * x), 0.0, a[1], weight="cos", wvar=3.0)[0],
+    ),
+    case(
+        "cauchy",
+        lambda m, a: m.quad(lambda x: a[0] + x * a[1], -1.0, 2.0, weight="cauchy", wvar=0.5)[0],
+        truth=lambda a: (a[0] + 0.5 * a[1]) * 0.0 + 3.0 * a[1],
+    ),
+    case(
+        "alg",
+        lambda m, a: m.quad(
+            lambda x: np.exp(-a[0] * x * a[1]), -1.0, 1.0, weight="alg", wvar=(0.5, -0.5)
+        )[0],
+    ),
+    case("full_output", lambda m, a: m.quad(wave, 0.0, 2.0, (a,), full_output=1)[0]),
+    case(
+        "quad_vec",
+        lambda m, a: m.quad_vec(lambda x: np.array([1.0, 2.0]) * wave(x, a), 0.0, a[0])[0].sum(),
+    ),
+    case(
+        "dblquad",
+        lambda m, a: m.dblquad(lambda y, x: a[0] * x * y, 0.0, a[0], 0.0, lambda x: a[1] * x)[0],
+        truth=lambda a: a[0] ** 5 * a[1] ** 2 / 8.0,
+        tolerance=1e-7,
+    ),
+    case(
+        "nquad",
+        lambda m, a: m.nquad(
+            lambda y, x, p: p * y, [lambda x, p: (0.0, x), (0.0, a[1])], args=(a[0],)
+        )[0],
+        truth=lambda a: a[0] * a[1] ** 3 / 6.0,
+        tolerance=1e-7,
+    ),
+    case("fixed_quad", lambda m, a: m.fixed_quad(lambda x: wave(x, a), 0.0, a[0], n=7)[0]),
+]
+
+
+def growth(t: Any, y: Any, r: Any, k: Any) -> Any:
+    return r * y * (1.0 - y / k)
+
+
+def grown(t: Any, y: Any, r: Any, k: Any) -> Any:
+    return k / (1.0 + (k / y - 1.0) * np.exp(-r * t))
+
+
+def pair(t: Any, y: Any, a: Any) -> Any:
+    return [y[1], -a[0] * y[0]]
+
+
+START = (1.2, 3.0, 0.5)
+
+
+def solved(method: str, **tolerances: float) -> Any:
+    def sum_of(m: Any, a: Any) -> Any:
+        r = m.solve_ivp(growth, (0.0, 2.0), a[2:], method, TIMES, args=(a[0], a[1]), **tolerances)
+        return r.y.sum()
+
+    return sum_of
+
+
+def logistic(a: Any) -> Any:
+    return grown(TIMES, a[2], a[0], a[1]).sum()
+
+
+def thrown(m: Any, a: Any) -> Any:
+    """When and how fast what is thrown up with the speed a1 comes down, pulled by a0."""
+
+    def fall(t: Any, y: Any) -> Any:
+        return [y[1], -a[0]]
+
+    def down(t: Any, y: Any) -> Any:
+        return y[0]
+
+    down.terminal, down.direction = True, -1.0  # type: ignore[attr-defined]
+    r = m.solve_ivp(fall, (0.0, 9.0), [1e-300, a[1]], events=[down], **EXACT)
+    return r.t_events[0][0] * r.y_events[0][0, 1] + r.t[-1] + r.y[1, -1]
+
+
+SOLUTIONS: list[Any] = [
+    *(case(name, solved(name, **EXACT), START, truth=logistic) for name in ("RK45", "DOP853")),
+    *(
+        case(name, solved(name, rtol=1e-8, atol=1e-10), START, truth=logistic, tolerance=1e-5)
+        for name in ("RK23", "Radau", "BDF", "LSODA")
+    ),
+    case(
+        "closures",
+        lambda m, a: m.solve_ivp(
+            lambda t, y: growth(t, y, a[0], a[1]),
+            (0.0, 2.0),
+            [a[2]],
+            t_eval=TIMES,
+            max_step=0.1,
+            **EXACT,
+        ).y.sum(),
+        START,
+        truth=logistic,
+    ),
+    case(
+        "times",
+        lambda m, a: m.solve_ivp(
+            growth, (0.0, 2.0), [0.5], t_eval=0.5 * a[:2], args=(1.2, 3.0), **EXACT
+        ).y.sum(),
+        START,
+        truth=lambda a: grown(0.5 * a[:2], 0.5, 1.2, 3.0).sum(),
+    ),
+    case(
+        "span",
+        lambda m, a: (lambda r: r.y[0, -1] * r.t[-1] + r.t[0])(
+            m.solve_ivp(growth, (a[2], a[0]), [0.5], args=(1.2, a[1]), **EXACT)
+        ),
+        START,
+        truth=lambda a: grown(a[0] - a[2], 0.5, 1.2, a[1]) * a[0] + a[2],
+        eager=True,
+    ),
+    case(
+        "dense",
+        lambda m, a: (lambda s: s(a[0])[0] + s(np.array([0.1, 0.2])).sum())(
+            m.solve_ivp(
+                growth, (0.0, 2.0), a[2:], dense_output=True, args=(a[0], a[1]), **EXACT
+            ).sol
+        ),
+        START,
+        truth=lambda a: (
+            grown(np.array([0.1, 0.2]), a[2], a[0], a[1]).sum() + grown(a[0], a[2], a[0], a[1])
+        ),
+        tolerance=1e-7,
+        value_tolerance=1e-15,
+        eager=True,
+    ),
+    case(
+        "events",
+        thrown,
+        (9.81, 4.0),
+        truth=lambda a: -2.0 * a[1] ** 2 / a[0] + 2.0 * a[1] / a[0] - a[1],
+        eager=True,
+    ),
+    case(
+        "backwards",
+        lambda m, a: m.solve_ivp(
+            growth, (0.0, -1.0), a[2:], args=(a[0], a[1]), t_eval=[0.0, -1.0], **EXACT
+        ).y[0, 1],
+        START,
+        truth=lambda a: grown(-1.0, a[2], a[0], a[1]),
+    ),
+    case(
+        "odeint",
+        lambda m, a: m.odeint(lambda y, t: growth(t, y, a[0], a[1]), a[2], TIMES, **EXACT).sum(),
+        START,
+        truth=logistic,
+    ),
+    case(
+        "tfirst",
+        lambda m, a: m.odeint(
+            growth, a[2], [0.0, 0.5, a[0]], (a[0], a[1]), tfirst=True, full_output=True, **EXACT
+        )[0][-1, 0],
+        START,
+        truth=lambda a: grown(a[0], a[2], a[0], a[1]),
+    ),
+    case(
+        "solve_bvp",
+        lambda m, a: (lambda r: r.sol(0.3)[0] + r.y[1, 0])(
+            m.solve_bvp(
+                lambda x, y: np.vstack([y[1], -a[0] * y[0]]),
+                lambda l, r: np.array([l[0], r[0] - a[1]]),
+                np.linspace(0.0, 1.0, 9),
+                np.zeros((2, 9)),
+                tol=1e-9,
+            )
+        ),
+        truth=lambda a: (
+            a[1] * (np.sin(0.3 * np.sqrt(a[0])) + np.sqrt(a[0])) / np.sin(np.sqrt(a[0]))
+        ),
+        eager=True,
+    ),
+    case(
+        "eigenvalue",
+        lambda m, a: m.solve_bvp(
+            lambda x, y, p: np.vstack([y[1], -p[0] * a[0] * y[0]]),
+            lambda l, r, p: np.array([l[0], r[0], l[1] - 1.0]),
+            np.linspace(0.0, 1.0, 11),
+            np.sin(3.0 * np.linspace(0.0, 1.0, 11)) * np.ones((2, 1)),
+            p=[8.0],
+            tol=1e-9,
+        ).p[0],
+        (1.5,),
+        truth=lambda a: math.pi**2 / a[0],
+        eager=True,
+    ),
+]
+
+
+@pytest.mark.parametrize("one", [*INTEGRALS, *SOLUTIONS])
+def test_integrals_and_solutions(one: Case) -> None:
+    check(one)
+
+
+def test_the_adjoint_gives_what_sensitivities_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(a: Any) -> Any:
+        y = integrate.solve_ivp(
+            pair, (0.1 * a[1], 2.0), a[1:], args=(a,), t_eval=[0.5, 1.0, 2.0], **EXACT
+        ).y
+        return (y * y).sum()
+
+    a = np.array([2.0, 1.0, 0.3])
+    forwards = cadiff.grad(f)(a)
+    curvature = cadiff.hessian(f)(a)
+    monkeypatch.setattr(_flows, "FORWARD", 0)
+    agree(cadiff.grad(f)(a), forwards, 1e-8)
+    agree(cadiff.hessian(f)(a), curvature, 1e-8)
+
+
+def test_many_parameters_take_the_adjoint() -> None:
+    """A linear chain of 30 tanks and 30 rates, against the exponential of its matrix."""
+    n = 30
+    rates = np.linspace(0.5, 1.5, n)
+
+    def last(k: Any) -> Any:
+        def flow(t: Any, y: Any) -> Any:
+            out = k * y
+            return cnp.concatenate([-out[:1], out[:-1] - out[1:]])
+
+        return integrate.solve_ivp(flow, (0.0, 5.0), np.eye(n)[0], t_eval=[5.0], **EXACT).y[5, 0]
+
+    def exact(k: Any) -> Any:
+        matrix = cnp.diag(-k) + cnp.diag(k[:-1], -1)
+        return linalg.expm(5.0 * matrix)[5, 0]
+
+    agree(cadiff.grad(last)(rates), cadiff.grad(exact)(rates), 1e-8)
+
+
+def test_lotka_volterra_is_fitted() -> None:
+    """The parameters that made the data are found by gradients through the solver."""
+    true = np.array([1.0, 0.5, 0.8, 0.3])
+    times = np.linspace(0.0, 8.0, 15)
+
+    def rates(t: Any, y: Any, p: Any) -> Any:
+        return [p[0] * y[0] - p[1] * y[0] * y[1], -p[2] * y[1] + p[3] * y[0] * y[1]]
+
+    def model(p: Any) -> Any:
+        return integrate.solve_ivp(
+            rates, (0.0, 8.0), [2.0, 1.0], args=(p,), t_eval=times, rtol=1e-8, atol=1e-8
+        ).y
+
+    data = model(true)
+
+    def loss(p: Any) -> Any:
+        return ((model(p) - data) ** 2).sum()
+
+    found = scipy.optimize.minimize(
+        cadiff.value_and_grad(loss), 1.1 * true, jac=True, method="BFGS"
+    )
+    agree(found.x, true, 1e-4)
+
+
+def test_pharmacokinetics() -> None:
+    """Two compartments through odeint: how the area under the curve depends on what is given."""
+    times = np.linspace(0.0, 24.0, 49)
+
+    def area(p: Any) -> Any:
+        dose, absorbed, cleared, volume = p
+
+        def rates(y: Any, t: Any) -> Any:
+            return [-absorbed * y[0], absorbed * y[0] - cleared / volume * y[1]]
+
+        y = integrate.odeint(rates, [dose, 0.0], times, rtol=1e-10, atol=1e-12)
+        return np.trapezoid(y[:, 1] / volume, times)
+
+    def exact(p: Any) -> Any:
+        dose, absorbed, cleared, volume = p
+        k = cleared / volume
+        y = dose * absorbed / (absorbed - k) * (np.exp(-k * times) - np.exp(-absorbed * times))
+        return np.trapezoid(y / volume, times)
+
+    p = np.array([100.0, 1.1, 5.0, 20.0])
+    agree(cadiff.grad(area)(p), cadiff.grad(exact)(p), 1e-7)
+
+
+def heston(strike: float, p: Any, module: Any) -> Any:
+    """A call option on 100, in a year, without interest (Heston 1993, in the form of Albrecher)."""
+    v, kappa, theta, sigma, rho = p
+
+    def characteristic(u: Any) -> Any:
+        d = np.sqrt((rho * sigma * 1j * u - kappa) ** 2 + sigma * sigma * (1j * u + u * u))
+        g = (kappa - rho * sigma * 1j * u - d) / (kappa - rho * sigma * 1j * u + d)
+        e = np.exp(-d)
+        first = kappa - rho * sigma * 1j * u - d
+        c = kappa * theta / (sigma * sigma) * (first - 2.0 * np.log((1.0 - g * e) / (1.0 - g)))
+        return np.exp(c + v / (sigma * sigma) * first * (1.0 - e) / (1.0 - g * e))
+
+    def integrand(u: Any) -> Any:
+        k = math.log(strike / 100.0)
+        return (np.exp(-1j * u * k) * characteristic(u - 0.5j)).real / (u * u + 0.25)
+
+    integral = module.quad(integrand, 0.0, np.inf)[0]
+    return 100.0 - math.sqrt(100.0 * strike) / math.pi * integral
+
+
+def test_a_call_option_under_heston() -> None:
+    p = np.array([0.04, 1.5, 0.05, 0.4, -0.6])
+    value, gradient = cadiff.value_and_grad(lambda p: heston(105.0, p, integrate))(p)
+    assert value == heston(105.0, p, scipy.integrate)
+    truth = differences(lambda p: heston(105.0, p, scipy.integrate), p, 2e-3)
+    agree(gradient, truth, 1e-6)
+
+
+def test_a_time_to_reach_a_level_by_a_root_of_a_solution() -> None:
+    """A solver in a solver: when growth reaches 2."""
+
+    def when(a: Any) -> Any:
+        def level(t: Any) -> Any:
+            r = integrate.solve_ivp(
+                growth, (0.0, t), [0.5], args=(a[0], a[1]), t_eval=[t], **EXACT
+            )
+            return r.y[0, 0] - 2.0
+
+        return optimize.brentq(level, 0.5, 4.0)
+
+    def exact(a: Any) -> Any:
+        return np.log((a[1] / 0.5 - 1.0) / (a[1] / 2.0 - 1.0)) / a[0]
+
+    a = np.array([1.2, 3.0])
+    agree(cadiff.grad(when)(a), cadiff.grad(exact)(a), 1e-8)
+
+
+SEEN: dict[str, Any] = {}
+
+
+def blows_up(t: Any, y: Any, a: Any) -> Any:
+    return a * y * y
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "f"),
+    [
+        (
+            TypeError,
+            "pass it by args=",
+            lambda a: integrate.quad(lambda x: x * SEEN["a"], 0.0, a)[0],
+        ),
+        (
+            TypeError,
+            "pass it by args=",
+            lambda a: integrate.solve_ivp(lambda t, y: y * SEEN["a"], (0.0, a), [1.0]).y[0, -1],
+        ),
+        (
+            NoDerivativeError,
+            "wvar",
+            lambda a: integrate.quad(lambda x: x, 0.0, 1.0, weight="cos", wvar=a),
+        ),
+        (
+            NoDerivativeError,
+            "limits",
+            lambda a: integrate.quad(lambda x: x, 0.0, a, weight="alg", wvar=(0.0, 0.0)),
+        ),
+        (
+            NoDerivativeError,
+            "imaginary",
+            lambda a: integrate.quad(lambda x: a * x, 0.0, 1.0, complex_func=True),
+        ),
+        (
+            NoDerivativeError,
+            "real solutions",
+            lambda a: integrate.solve_ivp(lambda t, y: a * y, (0.0, 1.0), [1j]),
+        ),
+        (
+            NoDerivativeError,
+            "mesh",
+            lambda a: integrate.solve_bvp(
+                lambda x, y: y, lambda l, r: l, np.linspace(0.0, a, 3), np.zeros((1, 3))
+            ),
+        ),
+        (NoDerivativeError, "solve_ivp", lambda a: integrate.ode(lambda t, y: a * y)),
+        (
+            RuntimeError,
+            "found no solution",
+            lambda a: integrate.solve_ivp(blows_up, (0.0, 3.0), [1.0], args=(a,), t_eval=[3.0]).y[
+                0, 0
+            ],
+        ),
+    ],
+)
+def test_what_has_no_derivative_is_refused(
+    error: type[Exception], words: str, f: Callable[[Any], Any]
+) -> None:
+    def function(a: Any) -> Any:
+        SEEN["a"] = a
+        return f(a)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(error, match=words):
+            cadiff.grad(function)(1.0)
+    SEEN.clear()
