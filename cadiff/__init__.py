@@ -48,9 +48,10 @@ def _know_ufuncs_of_scipy() -> None:
 
 
 _WHEN_IMPORTED["numpy"] = _know_functions_of_numpy
+_WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 
 
-def _product_with_sparse(name: str, matrix: object, other: object) -> object:
+def _answer_for_sparse(name: str, matrix: object, other: object) -> object:
     from .scipy import sparse
 
     return sparse.answer(name, matrix, other)
@@ -59,11 +60,12 @@ def _product_with_sparse(name: str, matrix: object, other: object) -> object:
 def _know_sparse_matrices(module: _typing.Any) -> None:
     formats = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
     named = [getattr(module, f"{a}_{b}") for a in formats for b in ("array", "matrix")]
-    classes = {base for kind in named for base in kind.__mro__ if base.__module__ != "builtins"}
-    _foreign.lend_operators(classes, _foreign.OPERATORS, _product_with_sparse)
+    classes = {
+        base for kind in named for base in kind.__mro__ if base.__module__[:12] == "scipy.sparse"
+    }
+    _foreign.lend_methods(classes, _foreign.METHODS, _answer_for_sparse)
 
 
-_WHEN_IMPORTED["scipy.special"] = _know_ufuncs_of_scipy
 _foreign.when_imported("scipy.sparse", _know_sparse_matrices)
 
 

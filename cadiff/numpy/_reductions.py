@@ -78,6 +78,11 @@ def _masked(x: Number, where: Any, neutral: float) -> Number:
     return _table.where(value(where), x, neutral)
 
 
+def _given(**named: Any) -> dict[str, Any]:
+    """What is not missing: to NumPy, which plain arrays go to, None is a value."""
+    return {name: x for name, x in named.items() if x is not NoValue}
+
+
 def _count(x: Number, axis: Axis, where: Any, keepdims: bool) -> Any:
     """How many elements take part in a reduction: an int or an array of ints."""
     if where is None or where is True:
@@ -144,7 +149,7 @@ def _averaged(name: str, remark: str, *, skip_nan: bool = False) -> Callable[...
         refuse(name, out=out, dtype=dtype)
         x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
-        total = sum(x, axis, None, None, keepdims, where=where)
+        total = sum(x, axis, None, None, keepdims, **_given(where=where))
         return _quotient(total, _count(x, axis, where, keepdims))
 
     return _registered(mean, remark, name)
@@ -185,8 +190,8 @@ def _spreading(
         refuse(name, out=out, dtype=dtype)
         x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
-        centre = _mean(x, axis, keepdims=True, where=where) if mean is None else mean
-        squares = sum(_table.square(x - centre), axis, keepdims=keepdims, where=where)
+        centre = _mean(x, axis, keepdims=True, **_given(where=where)) if mean is None else mean
+        squares = sum(_table.square(x - centre), axis, keepdims=keepdims, **_given(where=where))
         freedom = _count(x, axis, where, keepdims) - _lost(ddof, correction)
         found = _quotient(squares, np.maximum(freedom, 0))
         if skip_nan and not np.all(freedom > 0):

@@ -1,4 +1,4 @@
-"""Operators of other libraries' objects, where the other operand carries a derivative.
+"""Methods of other libraries' objects, operators above all, given a number with a derivative.
 
 Python asks the left operand first, and a library that knows nothing of numbers with derivatives
 answers for them. So the methods of its classes are put behind ones that look at the other operand.
@@ -22,9 +22,10 @@ from ..binding import carries
 
 Answer = Callable[..., Any]
 
-OPERATORS = frozenset(
+# What computes with another operand, and what is made of one.
+METHODS = frozenset(
     [f"__{r}{name}__" for name in ("add", "sub", "mul", "matmul", "truediv") for r in ("", "r")]
-    + ["dot", "multiply"]
+    + ["dot", "multiply", "__init__"]
 )
 
 
@@ -60,8 +61,8 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
         sys.meta_path.insert(0, _Finder(name, then))
 
 
-def lend_operators(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:
-    """Have `answer(name, self, other)` answer operators if the other operand carries a derivative.
+def lend_methods(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:
+    """Have `answer(name, self, other)` answer methods if the first argument carries a derivative.
 
     classes: of which the methods `names` are, as far as each defines them itself.
     """

@@ -85,7 +85,7 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> Any:
 
 
 class At:
-    """`array_api_extra.at`: a copy of an array of which some elements are other ones."""
+    """`array_api_extra.at`: an array of which some elements become other ones."""
 
     def __init__(self, x: Any, key: Any = ..., /) -> None:
         self._x, self._key = x, key
@@ -93,39 +93,43 @@ class At:
     def __getitem__(self, key: Any) -> At:
         return At(self._x, key)
 
-    def _changed(self, compute: _Callable[[Any, Any], Any], y: Any) -> Any:
-        if not (_carries(self._x) or _carries(y)):
-            copy = _np.array(self._x)
-        elif _np.ndim(self._x) == 0:
-            copy = asarray(self._x + 0.0)
-        else:
-            copy = _numpy.array(self._x, copy=True)
-        copy[self._key] = compute(copy[self._key], y)
-        return copy[()]
+    def _changed(
+        self, compute: _Callable[[Any, Any], Any], y: Any, copy: bool | None = None, **_: Any
+    ) -> Any:
+        """In place, unless a copy is asked for, or the array cannot hold the numbers."""
+        x = self._x
+        if copy or _np.ndim(x) == 0 or (isinstance(x, _np.ndarray) and _carries(y)):
+            x = _np.array(x) if not (_carries(x) or _carries(y)) else _writable(x)
+        x[self._key] = compute(x[self._key], y)
+        return x if _np.ndim(x) else x[()]
 
-    def set(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(lambda _, y: y, y)
+    def set(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(lambda _, y: y, y, **how)
 
-    def add(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_operator.add, y)
+    def add(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_operator.add, y, **how)
 
-    def subtract(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_operator.sub, y)
+    def subtract(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_operator.sub, y, **how)
 
-    def multiply(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_operator.mul, y)
+    def multiply(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_operator.mul, y, **how)
 
-    def divide(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_operator.truediv, y)
+    def divide(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_operator.truediv, y, **how)
 
-    def power(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_operator.pow, y)
+    def power(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_operator.pow, y, **how)
 
-    def min(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_np.minimum, y)
+    def min(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_np.minimum, y, **how)
 
-    def max(self, y: Any, /, **_: Any) -> Any:
-        return self._changed(_np.maximum, y)
+    def max(self, y: Any, /, **how: Any) -> Any:
+        return self._changed(_np.maximum, y, **how)
+
+
+def _writable(x: Any) -> Any:
+    return _numpy.array(x, copy=True) if _np.ndim(x) else asarray(x + 0.0)
 
 
 def apply_where(

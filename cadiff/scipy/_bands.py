@@ -112,13 +112,16 @@ class Hermitian(Solver):
 
 def solve_hermitian(ab: Any, b: Any, lower: bool) -> Any:
     """The solution of A @ x = b, for a positive definite A given by one half of its band."""
-    rows, n = ab.shape
+    rows = ab.shape[0]
     if is_complex_number(ab):  # of the diagonal, the real part is read
         on_diagonal = np.arange(rows)[:, None] == is_above(lower, ab)
         ab = where(on_diagonal, real(ab) + 0j, ab)
-    half = places(is_above(lower, ab), ab.shape)
-    strict = np.where(np.eye(n, dtype=bool), 0, half.T)
-    numbers = band_of(half + np.where(strict > 0, strict + ab.size, 0), rows - 1, rows - 1)
+    half = np.arange(1, ab.size + 1).reshape(ab.shape)
+    widths = _widths(ab, lower)
+    other = adjoint_band(half, *widths)  # of which the diagonal is there already
+    half = adjoint_band(other, *widths[::-1])  # without what is outside of the matrix
+    other = np.where(other > 0, other + ab.size, 0)
+    numbers = np.concatenate([other[:-1], half] if lower else [half, other[1:]])
     flat = reshape(ab, (-1,))
     data = taken(concatenate([flat, conjugate(flat)]), numbers.reshape(-1))
     structure = structure_of(rows - 1, numbers.shape)

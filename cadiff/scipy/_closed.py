@@ -130,30 +130,29 @@ class Call(Closed):
 
     def __init__(self, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.original = original
-        self._signature = _signature_of(original)
-        super().__init__((args, kwargs))
+        names, self._defaults = _parameters_of(original)
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or given.keys() & kwargs.keys():
+            original(*args, **kwargs)  # which says what is wrong
+        super().__init__(given | kwargs)
 
     def run(self, theta: Any) -> Any:
         """What SciPy's function returns for plain numbers."""
-        args, kwargs = self.at(theta)
+        given = self.at(theta)
         with binding.OutsideDifferentiation():
-            return self.original(*args, **kwargs)
+            return self.original(**given)
 
     def arguments(self, theta: Any) -> dict[str, Any]:
         """All arguments by name, defaults included."""
-        args, kwargs = self.at(theta)
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        given = dict(bound.arguments)
-        for name, parameter in self._signature.parameters.items():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                given.update(given.pop(name))
-        return given
+        return {**self._defaults, **self.at(theta)}
 
 
 @functools.cache
-def _signature_of(original: Function) -> inspect.Signature:
-    return inspect.signature(original)
+def _parameters_of(original: Function) -> tuple[list[str], dict[str, Any]]:
+    """The names of what is taken by position, and the defaults."""
+    parameters = inspect.signature(original).parameters.values()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return names, {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 # Programs of functions, which calls that differ by their numbers alone have in common.

@@ -21,8 +21,22 @@ import scipy.linalg
 
 from ..numpy import _factorizations as factor
 from ..numpy import _systems as systems
-from ..numpy._matrices import EPSILON, H, T, conjugate, hermitian, on_matrices, part, triangle
-from ..operations.guards import held
+from ..numpy._matrices import (
+    EPSILON,
+    H,
+    T,
+    conjugate,
+    diagonal,
+    folded,
+    hermitian,
+    mirrored,
+    on_diagonal,
+    on_matrices,
+    part,
+    triangle,
+)
+from ..numpy._systems import solve_triangle
+from ..operations.guards import fixed, held
 from ..operations.table import where
 from . import _matrix_functions as functions
 from ._stacks import blocks
@@ -272,6 +286,51 @@ def _schur_push(g: Any, ans: Any, a: Any, **_: Any) -> Any:
 
 schur.defvjp(_schur_pull)
 schur.defjvp(_schur_push)
+
+
+# --- triangular factors of Hermitian matrices ----------------------------------------------------
+
+# With rows and columns in order, a = l d H(l) with a unit triangle l and a diagonal d. With n =
+# inv(l) da inv(H(l)), d changes by the diagonal of n, and l by l w, where w is the part of n
+# beside the diagonal on the side of l, each column over its d.
+
+
+@partial(on_matrices, real=(False, False, True))
+def ldl(a: Any, *, lower: bool) -> Any:
+    """The triangle, with its rows as those of a; the matrix d; and the order, as floats."""
+    packed, d, order = scipy.linalg.ldl(a, lower=lower, check_finite=False)
+    return packed, d, order.astype(float)
+
+
+def _ordered(ans: Any, lower: bool) -> tuple[Any, Any, Any, Any]:
+    """The triangle, the diagonal, the order of rows, and where the triangle is."""
+    order = fixed(ans[2]).astype(int)
+    return ans[0][order], diagonal(ans[1]), order, triangle(len(order), lower, strict=True)
+
+
+def _ldl_pull(ans: Any, a: Any, lower: bool) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        outer, d, order, beside = _ordered(ans, lower)
+        n = part(H(outer) @ g[0][order], beside) / conjugate(d)
+        n = n + on_diagonal(diagonal(g[1]))
+        half = solve_triangle(outer, hermitian(n), lower=lower, unit=True, adjoint=True)
+        whole = H(solve_triangle(outer, H(half), lower=lower, unit=True, adjoint=True))
+        back = np.argsort(order)
+        return folded(whole[back][:, back], lower)
+
+    return pull
+
+
+def _ldl_push(g: Any, ans: Any, a: Any, lower: bool) -> Any:
+    outer, d, order, beside = _ordered(ans, lower)
+    half = solve_triangle(outer, mirrored(g, lower)[order][:, order], lower=lower, unit=True)
+    n = H(solve_triangle(outer, H(half), lower=lower, unit=True))
+    moved = outer @ part(n / d, beside)
+    return moved[np.argsort(order)], on_diagonal(diagonal(n)), np.zeros(len(order))
+
+
+ldl.defvjp(_ldl_pull)
+ldl.defjvp(_ldl_push)
 
 
 # --- functions of matrices, by blocks ------------------------------------------------------------

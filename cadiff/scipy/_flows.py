@@ -282,8 +282,8 @@ def _adjoint(g: Any, times: Any, theta: Any, flow: Flow) -> Any:
 
     state = np.zeros(2 * n + p)
     scale = np.concatenate([np.ones(n), np.full(n + p, 1.0 / (np.max(np.abs(g)) or 1.0))])
-    order = np.argsort(-np.abs(times - begin), kind="stable")
-    order = [k for k in order if np.any(g[:, k])]
+    latest_first = np.argsort(-np.abs(times - begin), kind="stable")
+    order = [k for k in latest_first.tolist() if np.any(g[:, k])]
     for k, following in zip(order, [*order[1:], None], strict=True):
         state[:n] = y[:, k]
         state[n : 2 * n] += g[:, k]

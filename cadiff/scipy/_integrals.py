@@ -32,7 +32,7 @@ RELATIVE = 1e-9  # tolerance of integrals of derivatives, or the integral's own 
 POOR = 1e-7  # relative error of a derivative, beyond which there is a warning
 SHARPER = 1e-2  # of the absolute tolerance of the integral
 FEW = 20  # numbers, which are integrated one by one
-LIMIT = 500  # of intervals
+LIMIT = 200  # of intervals
 WEIGHTS: dict[str, Function] = {
     "cos": lambda x, w: np.cos(w * x),
     "sin": lambda x, w: np.sin(w * x),
@@ -43,8 +43,9 @@ WEIGHTS: dict[str, Function] = {
 class Integral:
     """A call of a function that integrates, by the numbers with derivatives in it."""
 
-    ranges = ("a", "b")  # arguments that are limits
+    ranges: tuple[str, ...] = ("a", "b")  # arguments that are limits
     wanted = "func"
+    is_compiled = True  # whether programs of integrands pay
 
     def __init__(self, call: Call) -> None:
         self.call: Call = call.detached()
@@ -86,8 +87,7 @@ class Integral:
     def _reads_elsewhere(self, theta: FloatArray) -> bool:
         try:
             a, b = self.limits(theta)
-            middle = 0.5 * (a + b) if np.isfinite(a + b) else 1.0
-            return carries(self.integrand(theta)(middle))
+            return carries(self.integrand(theta)(_between(a, b)))
         except Exception:  # SciPy's error says what is wrong with f
             return False
 
@@ -101,7 +101,7 @@ class Integral:
 
     def limits(self, theta: Any) -> tuple[Any, Any]:
         given = self.call.arguments(theta)
-        return tuple(given[name] for name in self.ranges)  # type: ignore[return-value]
+        return tuple(given[name] for name in self.ranges)
 
     def points(self, theta: Any) -> Any:
         """Where the integrand may jump."""
@@ -110,8 +110,11 @@ class Integral:
     def edges(self, theta: Any) -> Iterator[tuple[Any, Any]]:
         """Limits, and points that move, with the slopes of the integral by them."""
         given = self.call.arguments(theta)
-        f, weight = self.integrand(theta), WEIGHTS.get(given.get("weight"), lambda x, w: 1.0)
-        along = lambda x: f(x) * weight(x, given.get("wvar"))  # noqa: E731
+        f, weight = self.integrand(theta), WEIGHTS.get(str(given.get("weight")))
+
+        def along(x: Any) -> Any:
+            return f(x) if weight is None else f(x) * weight(x, given["wvar"])
+
         for sign, end in zip((-1.0, 1.0), self.limits(theta), strict=True):
             if np.isfinite(binding.strip(end)):
                 yield end, sign * along(end)
@@ -121,33 +124,31 @@ class Integral:
             yield point, along(before) - along(after)
 
     def over(self, f: Function, theta: Any) -> Any:
-        """The integral of another function, of a vector, over the same range."""
+        """The integral of another function, of a vector, over the same range.
+
+        Numbers of a few are integrated one by one, by `quad`, which extrapolates at singularities.
+        """
         a, b = self.limits(theta)
         given = self.call.arguments(theta)
-        epsrel = min(given.get("epsrel", 1.0), RELATIVE)
-        epsabs = SHARPER * given.get("epsabs", 1.49e-8)
-        points = self.points(theta)
-        weight, wvar = given.get("weight"), given.get("wvar")
-        n = binding.shape(f(0.5 * (a + b) if np.isfinite(binding.strip(a + b)) else 1.0))[0]
-        if weight is None and (n > FEW or next(numbers_in(f), None) is not None):
-            found = quad_vec(
-                f, a, b, epsabs=epsabs, epsrel=epsrel, limit=LIMIT, points=points, full_output=True
-            )
-            if found[2].success or found[2].status == 2:  # 2: there are but rounding errors left
-                return found[0]
-        n = binding.shape(f(0.5 * (a + b) if np.isfinite(binding.strip(a + b)) else 1.0))[0]
-        options = {
-            "epsrel": epsrel,
-            "epsabs": epsabs,
-            "points": points,
-            "weight": weight,
-            "wvar": wvar,
-            "limit": 200,
+        options: dict[str, Any] = {
+            "epsabs": SHARPER * given.get("epsabs", 1.49e-8),
+            "epsrel": min(given.get("epsrel", 1.0), RELATIVE),
+            "limit": LIMIT,
+            "points": self.points(theta),
+            "full_output": True,
         }
-        each = [
-            quad(lambda x, k: f(x)[k], a, b, args=(k,), full_output=True, **options)
-            for k in range(n)
-        ]
+        weight = given.get("weight")
+        is_plain = not carries((a, b, options)) and next(numbers_in(f), None) is None
+        n = binding.shape(f(_between(*binding.strip((a, b)))))[0]
+        if weight is None and (n > FEW or not is_plain):
+            value, _, report = quad_vec(f, a, b, **options)
+            if report.success or report.status == 2:  # 2: there are but rounding errors left
+                return value
+        integrate = quad
+        if is_plain:
+            integrate, (a, b) = _original.quad, binding.plain_values((a, b))
+        options |= {"weight": weight, "wvar": given.get("wvar")}
+        each = [integrate(lambda x, k: f(x)[k], a, b, args=(k,), **options) for k in range(n)]
         for value, error, _, *complaint in each:
             if complaint and error > max(given.get("epsabs", 0.0), POOR * abs(value)):
                 warnings.warn(
@@ -166,7 +167,7 @@ class Integral:
             def inside(x: Any) -> Any:
                 return vjp(lambda theta: self.integrand(theta)(x), theta)[1](g)
 
-            plain = not carries((g, theta))
+            plain = self.is_compiled and not carries((g, theta))
             total = total + self.over(self._compiled(g, theta) if plain else inside, theta)
         if self._of_limits:
             # The ends as functions of theta, weighed by slopes that count as theirs.
@@ -205,19 +206,32 @@ class Integral:
         points = self.points(theta) if self._points_move else ()
         return arrays.stack([0.0 * theta.sum() + end for end in [*ends, *points]])
 
-    def pushed(self, g: Any, theta: Any) -> Any:
+    def pushed(self, g: Any, ans: Any, theta: Any) -> Any:
         total: Any = 0.0
         if self._of_integrand:
 
             def inside(x: Any) -> Any:
                 return vector_of(jvp(lambda theta: self.integrand(theta)(x), (theta,), (g,))[1])
 
-            total = self.over(inside, theta)
+            if ans.shape == () and self.is_compiled and not carries((g, theta)):
+                gradient = self._compiled(1.0, theta)
+                along = binding.plain_values(g)
+                total = self.over(lambda x: gradient(x) @ along[:, np.newaxis], theta)
+            else:
+                total = self.over(inside, theta)
         if self._of_limits:
             slopes = [vector_of(slope) for _, slope in self.edges(theta)]
             _, moved = jvp(self._ends, (theta,), (g,))
             total = total + moved @ arrays.stack(slopes)
         return total
+
+
+def _between(a: float, b: float) -> float:
+    """A point within limits, infinite ones too."""
+    if np.isfinite(a + b):
+        return 0.5 * (a + b)
+    low, high = min(a, b), max(a, b)
+    return float(low + 1.0 if np.isfinite(low) else high - 1.0 if np.isfinite(high) else 0.0)
 
 
 def _number(x: Any) -> Any:
@@ -235,7 +249,7 @@ def _pull(ans: Any, theta: Any, *, integral: Integral) -> Any:
 
 
 def _push(g: Any, ans: Any, theta: Any, *, integral: Integral) -> Any:
-    return arrays.reshape(integral.pushed(g, theta), ans.shape)
+    return arrays.reshape(integral.pushed(g, ans, theta), ans.shape)
 
 
 _integral.defvjp(_pull)
@@ -264,7 +278,9 @@ class NestedIntegral(Integral):
 
     def __init__(self, call: Call) -> None:
         super().__init__(call)
-        last = call.arguments(call.theta)["ranges"][-1]
+        ranges = call.arguments(call.theta)["ranges"]
+        self.is_compiled = len(ranges) <= 2  # programs of more take long to make
+        last = ranges[-1]
         self._of_limits = next(numbers_in(last), None) is not None
 
     def integrand(self, theta: Any) -> Function:
@@ -360,7 +376,7 @@ def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> tu
     """The integral by n points of Gauss and Legendre, where func takes all of them at once."""
     if next(numbers_in((func, a, b, args)), None) is None:
         return _original.fixed_quad(func, a, b, args, n)  # type: ignore[no-any-return]
-    if np.isinf(binding.strip(a)) or np.isinf(binding.strip(b)):
+    if np.isinf(a) or np.isinf(b):
         raise ValueError("Gaussian quadrature is only available for finite limits.")
     x, w = special.roots_legendre(n)
     y = (b - a) * (np.real(x) + 1) / 2.0 + a

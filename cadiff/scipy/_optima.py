@@ -24,7 +24,7 @@ from ._solutions import FloatArray, Stationary, slope_of, solution, valued, vect
 Function = Callable[..., Any]
 Arguments = dict[str, Any]
 
-BESIDE = 1e-4  # of a bound: there a constraint may be active, whatever the solver's tolerance
+BESIDE = 1e-3  # of a bound: there a constraint may be active, whatever the solver's tolerance
 VANISHING = 1e-9  # multipliers so small, by the curvature, hold nothing
 
 
@@ -58,6 +58,15 @@ class Problem:
         self.name = solver.original.__name__
         self.outcome: Any = None  # what SciPy's function returned
         self.shape: tuple[int, ...] = ()  # of x in it
+
+    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        raise NotImplementedError
+
+    def residual(self, z: Any, theta: Any) -> Any:
+        raise NotImplementedError
+
+    def slope(self, z: Any, theta: Any) -> Any:
+        raise NotImplementedError
 
     # --- the solver's result
 
@@ -140,7 +149,8 @@ class Problem:
     def function(self, theta: Any) -> Function:
         """The function of x alone."""
         given = self.call.arguments(theta)
-        f, rest = given[self.solver.function], as_args(given.get("args", ()))
+        local = given.get("minimizer_kwargs") or {}
+        f, rest = given[self.solver.function], as_args(given.get("args", local.get("args", ())))
         keywords = given.get("kwargs") or {} if "kwargs" in given else {}
         pair = given.get(self.solver.gives_pair) is True
 
@@ -185,7 +195,7 @@ class Minimum(Stationary, Problem):
     def objective(self, x: Any, theta: Any) -> Any:
         return vector_of(self.function(theta)(x))[0]
 
-    def value(self, x: Any, theta: Any) -> Any:  # type: ignore[override]
+    def value(self, x: Any, theta: Any) -> Any:
         return self.objective(x, theta)
 
     def conditions(self, x: Any, theta: Any) -> Any:
@@ -251,7 +261,9 @@ class Minimum(Stationary, Problem):
         scale = max(np.max(np.abs(curvature)) * size, np.max(np.abs(gradient)))
         push = np.abs(multipliers) * np.linalg.norm(matrix, axis=1)
         met = np.minimum(np.abs(values - lower), np.abs(values - upper)) <= VANISHING * size
-        weak = ~equal & met & (push <= VANISHING * scale)
+        weak = ~equal & (push <= VANISHING * scale)
+        multipliers[weak] = 0.0
+        weak &= met
         if weak.any():
             raise NoDerivativeError(
                 f"{self.name}: at the solution {int(weak.sum())} of the bounds and constraints "

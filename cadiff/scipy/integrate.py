@@ -23,6 +23,7 @@ from scipy import integrate as _original
 from ..operations.guards import NoDerivativeError
 from . import _boundary, _initial, _integrals
 from ._closed import Call, numbers_in
+from ._mirror import Namespace
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.
 _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [

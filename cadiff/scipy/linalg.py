@@ -62,13 +62,13 @@ __all__ = [
     "cholesky_banded", "circulant", "companion", "convolution_matrix", "coshm", "cosm", "det",
     "diagsvd", "eig", "eig_banded", "eigh", "eigh_tridiagonal", "eigvals", "eigvals_banded",
     "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
-    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "leslie", "logm", "lstsq",
-    "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm", "null_space",
-    "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "schur", "signm",
-    "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are", "solve_continuous_lyapunov",
-    "solve_discrete_are", "solve_discrete_lyapunov", "solve_sylvester", "solve_toeplitz",
-    "solve_triangular", "solveh_banded", "sqrtm", "subspace_angles", "svd", "svdvals", "tanhm",
-    "tanm", "toeplitz",
+    "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
+    "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
+    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "schur",
+    "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
+    "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
+    "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
+    "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
 
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
@@ -686,6 +686,23 @@ def schur(a: Any, output: str, sort: Any) -> Any:
             'write output="complex"'
         )
     return t, z
+
+
+@called_as(scipy.linalg.ldl, A=square)
+def ldl(A: Any, lower: bool, hermitian: bool) -> tuple[Any, Any, Any]:
+    """The factors of A = l @ d @ H(l) for which d is diagonal; see SciPy's for the order of rows.
+
+    One triangle of A is read.
+    """
+    if not hermitian and is_complex_number(A):
+        raise TypeError("ldl has derivatives of real symmetric and of Hermitian matrices")
+    packed, d, order = equations.ldl(A, lower=bool(lower))
+    if np.any(_guards.truths(np.diagonal(_guards.held(d), -1))):
+        raise NoDerivativeError(
+            "ldl has derivatives where d is diagonal, and here it has a block of two rows: "
+            "lu_factor has some for all matrices"
+        )
+    return packed, d, _guards.fixed(order).astype(int)
 
 
 @called_as(scipy.linalg.rq, a=matrix)

@@ -19,7 +19,6 @@ the same with derivatives and without; there, exact derivatives make the search 
 from __future__ import annotations
 
 import functools
-import sys as _sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -43,6 +42,7 @@ from ._conditions import (
 )
 from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
 from ._solutions import valued, vector_of
+from ._mirror import Namespace
 
 # --- conditions ----------------------------------------------------------------------------------
 
@@ -285,15 +285,5 @@ globals().update(_functions())
 __all__ = [*_original.__all__]
 
 
-def __getattr__(name: str) -> Any:
-    if hasattr(_original, name) and not name.startswith("__"):
-        return getattr(_original, name)
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}, nor has scipy.optimize",
-        name=name,
-        obj=_sys.modules[__name__],
-    )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_original.__all__})
+_namespace = Namespace("scipy.optimize", globals())
+__getattr__, __dir__ = _namespace.get, _namespace.names

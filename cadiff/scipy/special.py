@@ -886,6 +886,12 @@ def _result_of(name: str, k: int | None, part: str) -> Function:
     return evaluate
 
 
+def _spherical_values(name: str) -> Function:
+    """A spherical Bessel function, or its derivative; SciPy reflects its ufuncs at 0."""
+    original, derivative = getattr(sp, name.strip("_").removesuffix("_d")), name.endswith("_d")
+    return lambda n, z: original(n, z, derivative)
+
+
 def _several(name: str, groups: list[list[Function]]) -> Function:
     """The function of several results, some of which may be complex."""
     original = getattr(sp, name)
@@ -918,6 +924,8 @@ for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
     elif _name in _RESULTS:
         _function = _result_of(*_RESULTS[_name])
         globals()[_name] = _Elementwise(_name, _parameters, _function, _row)
+    elif _name.startswith("_spherical"):
+        globals()[_name] = _Elementwise(_name, _parameters, _spherical_values(_name), _row)
     elif has_ufunc(_name):
         globals()[_name] = _ufunc(_name, _parameters, _row)
 for _name, _results in SEVERAL.items():
@@ -1112,7 +1120,7 @@ def _real_branch(w: Any) -> Any:
 
 
 def _spherical(name: str) -> None:
-    """A spherical Bessel function, or its derivative."""
+    """A spherical Bessel function of SciPy's, and its derivative."""
     original = getattr(sp, name)
     function, slope = globals()[f"_{name}"], globals()[f"_{name}_d"]
 

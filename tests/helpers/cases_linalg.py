@@ -834,6 +834,14 @@ def scipy_equations() -> Iterator[Case]:
         [(3, 3), (2, 4)],
         value_rtol=0.0,
     )
+    for lower in (False, True):
+        yield from each(
+            f"ldl {lower}",
+            lambda scipy, a, lower=lower: scipy.linalg.ldl(a, lower=lower)[:2],
+            positive,
+            [(4, 4)],
+            value_rtol=0.0,
+        )
     yield from each(
         "matrix_balance", lambda scipy, a: scipy.linalg.matrix_balance(a)[0], graded, [(3, 3)]
     )
@@ -889,6 +897,7 @@ def of_complex() -> Iterator[Case]:
         "signm": ((4, 4), lambda la, z: la.signm(z + np.diag([5.0, -5.0, 4.0, -4.0]))),
         "fractional_matrix_power": ((4, 4), lambda la, z: la.fractional_matrix_power(z + 6.0 * eye, 0.3)),
         "schur": ((4, 4), lambda la, z: la.schur(z + np.diag(np.arange(0.0, 20.0, 5.0)))),
+        "ldl": ((4, 4), lambda la, z: la.ldl(z + z.conj().T + 16.0 * eye)[:2]),
         "rq": ((4, 4), lambda la, z: la.rq(z + 4.0 * eye)),
         "pinvh": ((4, 4), lambda la, z: la.pinvh(z + 9.0 * eye)),
     }  # fmt: skip

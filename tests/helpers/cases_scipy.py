@@ -195,6 +195,15 @@ signal.firwin2                  f(15, [0, 0.3, 0.6, 1], x[:4])
 signal.minimum_phase            f(np.array([0.1, 0.3, 1.0, 0.3, 0.1]) * x[0])
 signal.lp2bp                    f(x[:2], x[2:5], x[5], x[6])[1]
 signal.lp2bs                    f(x[:2], x[2:5], x[5], x[6])[1]
+signal.cheb1ap                  np.real(f(3, x[0])[1])
+signal.cheb2ap                  np.real(f(3, 20 * x[0])[1])
+signal.ellipap                  np.real(f(3, x[0], 30 * x[1])[1])
+signal.sosfreqz                 np.abs(f(m.signal.butter(2, 0.2 * x[0], output="sos"), 8)[1])
+signal.ss2zpk                   np.real(f(np.diag(-x[:2]), x[2:4, None], x[None, 4:6], x[6:7, None])[1])
+signal.residuez                 np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0])
+signal.invres                   f(x[:2], np.array([-1.0, -2.0]), x[2:3])[0]
+signal.invresz                  f(x[:2], np.array([-0.1, -0.2]), x[2:3])[0]
+signal.iircomb                  f(0.25, 30 * x[0])[0]
 signal.lp2lp_zpk                f(-x[:1], -x[1:3], x[3], x[4])[2]
 signal.lp2hp_zpk                f(-x[:1], -x[1:3], x[3], x[4])[1]
 signal.lp2bp_zpk                np.real(f(-x[:1], -x[1:3], x[3], x[4], x[5])[1])
@@ -362,6 +371,12 @@ interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
 
 # --- derivatives by differences ------------------------------------------------------------------
 differentiate.derivative        f(lambda s: np.exp(-s * x[0]), 0.3).df ~5
+
+differentiate.jacobian          f(lambda s: np.exp(-s * x[0]), np.array([0.3, 0.4])).df ~5
+optimize.rosen                  f(x)
+optimize.rosen_der              f(x)
+optimize.rosen_hess             f(x)
+optimize.rosen_hess_prod        f(x, np.ones(12))
 
 # --- integrals of samples ------------------------------------------------------------------------
 integrate.trapezoid             f(x);  f(x, dx=0.1);  f(u, np.cumsum(x))

@@ -46,7 +46,7 @@ PLAIN = ("sqrtm",)
 LOOSE = (
     *("cholesky", "qr", "eigh", "eigvalsh", "eig", "svd", "lu", "lu_factor", "cho_solve"),
     *("solve_triangular", "solve upper", "solve diagonal", "vectors of a pair, with their signs"),
-    *("schur", "schur complex", "rq", "matrix_balance", "complex"),
+    *("ldl", "schur", "schur complex", "rq", "matrix_balance", "complex"),
     # Arrays of diagonals, of which the corners stand for nothing.
     *("solve_banded", "cholesky_banded", "cho_solve_banded"),
     # Elements in order, whose places are drawn from few orders.
@@ -65,7 +65,7 @@ CALL_PYTHON = {
     *("eig_banded", "eigvals_banded", "eigh_tridiagonal", "eigvalsh_tridiagonal"),
     *("solve_toeplitz", "matmul_toeplitz", "solve_discrete_lyapunov", "solve_continuous_are"),
     *("solve_discrete_are", "polar", "orthogonal_procrustes", "pinvh", "subspace_angles"),
-    *("schur", "rq", "matrix_balance", "complex"),
+    *("ldl", "schur", "rq", "matrix_balance", "complex"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }

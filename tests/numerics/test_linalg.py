@@ -90,7 +90,7 @@ WITHOUT: dict[str, tuple[Callable[[Any, Any], Any], Any, type[Exception], str]] 
     "balance": (
         lambda la, a: la.matrix_balance(a, separate=True), np.eye(2), TypeError, "separate",
     ),
-    "ldl": (lambda la, a: la.ldl(a), np.eye(2), MissingRuleError, "scipy.linalg.ldl"),
+    "ldl": (lambda la, a: la.ldl(a)[0], abs(TURNING), MissingRuleError, "block of two rows"),
     "widths": (
         lambda la, ab: la.solve_banded((1, 1), ab, np.ones(3)),
         np.ones((2, 3)), ValueError, "diagonals",

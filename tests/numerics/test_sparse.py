@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import Any
@@ -37,19 +38,20 @@ def test_modes(case: Case) -> None:
     derivatives.check_modes(case, scipy, cadiff.scipy)
 
 
-@each
+# Rules know of formats by their structure alone, so what rests on rules is tested of one.
+OF_ONE_FORMAT = [case for case in CASES if not re.search("(csc|coo|bsr|dia|lil|dok)_", case.name)]
+DRAWING = "svds"  # SciPy's draws random numbers even if a start is given, so programs run f
+
+of_one_format = pytest.mark.parametrize("case", OF_ONE_FORMAT, ids=lambda case: case.name)
+
+
+@of_one_format
 def test_second_order(case: Case) -> None:
     derivatives.check_second_order(case, scipy, cadiff.scipy)
 
 
-def runs_as_it_is(case: Case) -> bool:
-    """Whether programs run f: dok matrices are dicts, and SciPy's svds draws where v0 is given."""
-    return "dok" in case.name or case.name == "svds"
-
-
-@pytest.mark.parametrize(
-    "case", [c for c in CASES if not runs_as_it_is(c)], ids=lambda case: case.name
-)
+@of_one_format
+@pytest.mark.filterwarnings("ignore:.*draws random numbers:RuntimeWarning")
 def test_programs(case: Case) -> None:
     """A program has the same values and gradients, at other points than that of its recording."""
     drawn = case.draw()
@@ -68,8 +70,9 @@ def test_programs(case: Case) -> None:
         got, wanted = program.grad(*point, argnums=nums), cadiff.grad(f, nums)(*point)
         for x, y in zip(got, wanted, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
-    assert not program.stats()["obstacles"], program.stats()["obstacles"]
-    assert program.stats()["eager"] <= 1
+    if case.name != DRAWING:
+        assert not program.stats()["obstacles"], program.stats()["obstacles"]
+        assert program.stats()["eager"] <= 1
 
 
 # --- what plain arguments give -------------------------------------------------------------------
@@ -311,6 +314,11 @@ REFUSED = {
     ),
     "two matrices": (lambda A: linalg.eigsh(A, k=1, M=WIDE), TypeError, "not with M"),
     "SciPy's function": (lambda A: scipy.sparse.vstack([A, A]), TypeError, "cadiff.scipy.sparse"),
+    "SciPy's class": (
+        lambda A: scipy.sparse.csr_array((A.data, (ROWS, COLUMNS))),
+        TypeError,
+        "cadiff.scipy.sparse.csr_array makes",
+    ),
     "a first guess": (lambda A: linalg.cg(A, np.ones(4), x0=A.data), MissingRuleError, "value"),
 }  # fmt: skip
 

@@ -224,6 +224,15 @@ def test_legendre_functions_with_their_derivatives() -> None:
         cadiff.grad(lambda z: special.legendre_p(3, z, diff_n=2)[2])(0.3)
 
 
+def test_derivatives_of_spherical_functions_as_values() -> None:
+    for name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
+        for z in (-0.7, 0.7):
+            plain = line(getattr(sp, name), (2, z, True), 1)
+            f = line(getattr(special, name), (2, z, True), 1)
+            assert cadiff.vjp(f, z)[0] == plain(z)
+            assert cadiff.grad(f)(z) == pytest.approx(by_differences(plain, z), rel=1e-8)
+
+
 def test_choices_that_there_are_not() -> None:
     assert cadiff.grad(special.comb)(2.0, 3) == 0.0
     assert cadiff.grad(special.factorial)(-1.5) == 0.0

@@ -181,4 +181,10 @@ def find(A: Any) -> tuple[Any, Any, Any]:
 
 def answer(name: str, matrix: Any, other: Any) -> Any:
     """What a method of a constant matrix answers, given what carries a derivative."""
+    if name == "__init__":
+        kind = type(matrix).__name__
+        raise TypeError(
+            f"scipy.sparse.{kind} holds plain numbers: cadiff.scipy.sparse.{kind} makes matrices "
+            "of numbers with derivatives"
+        )
     return getattr(SparseNumbers.of(matrix), name)(other)

@@ -146,26 +146,25 @@ def _adjoint_of(operator: Any) -> Any:
 # --- the exponential -----------------------------------------------------------------------------
 
 # The derivative of expm(A) b, along E and seen from g, is the integral over s from 0 to 1 of
-# H(g) expm(s A) E expm((1 - s) A) b: as cotangent of E that of products of two vectors. On panels
-# on which s A changes by a norm of PANEL, Gauss's rule of NODES points is exact to rounding: its
-# error is below (PANEL e / (4 NODES)) ** (2 NODES), by Davis and Rabinowitz, Methods of Numerical
-# Integration (1984), section 2.7, for functions of exponential type 2 PANEL.
-PANEL = 4.0
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
+# H(g) expm(s A) E expm((1 - s) A) b: as cotangent of E that of products of two vectors. Gauss's
+# rule of n points has an error below (n!)**4 / ((2 n + 1) (2 n)!**3) (2 a)**(2 n), by Davis and
+# Rabinowitz, Methods of Numerical Integration (1984), section 2.7, if a is the norm of A: that is
+# rounding for the n below, up to the norm of one panel.
+PANEL = 40.0
+
+
+def gauss(a: float) -> tuple[Any, Any]:
+    """Points between 0 and 1, in order, and their weights, for a matrix of norm a."""
+    panels = max(int(np.ceil(a / PANEL)), 1)
+    x, w = np.polynomial.legendre.leggauss(int(np.ceil(0.8 * a / panels)) + 10)
+    s = (np.arange(panels)[:, None] + 0.5 * (1.0 + x)) / panels
+    return s.reshape(-1), np.tile(0.5 * w / panels, panels)
 
 
 @on_matrices
 def acted(data: Any, b: Any, *, structure: Structure) -> Any:
     """The product of the exponential of a matrix and b."""
     return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
-
-
-def _rule(data: Any, structure: Structure) -> tuple[Any, Any]:
-    """Points between 0 and 1, in order, and their weights."""
-    columns = total(abs(held(data)), structure=structure, axis=0)
-    n = max(int(fixed(np.ceil(np.max(columns, initial=0.0) / PANEL))), 1)
-    s = (np.arange(n)[:, None] + 0.5 * (1.0 + NODES)) / n
-    return s.reshape(-1), np.tile(0.5 * WEIGHTS / n, n)
 
 
 def _course(data: Any, b: Any, structure: Structure, times: Any) -> list[Any]:
@@ -179,7 +178,8 @@ def _course(data: Any, b: Any, structure: Structure, times: Any) -> list[Any]:
 
 def _acted_pull(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
     def pull(g: Any) -> Any:
-        times, weights = _rule(data, structure)
+        columns = total(abs(held(data)), structure=structure, axis=0)
+        times, weights = gauss(float(fixed(np.ceil(np.max(columns, initial=0.0)))))
         turned, adjoint = structure.adjoint(data)
         back = _course(adjoint, g, turned, times)
         there = _course(data, b, structure, 1.0 - times[::-1])[::-1]
@@ -235,7 +235,13 @@ class Options:
 
 
 BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
-_QUIETLY = Direct(scipy.sparse.linalg.splu, lambda matrix, b: np.full_like(b, np.nan))
+
+
+def _nothing(matrix: Any, b: Any) -> Any:
+    return np.full_like(b, np.nan)
+
+
+_QUIETLY = Direct(scipy.sparse.linalg.splu, _nothing)
 
 
 def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
