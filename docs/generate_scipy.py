@@ -1,9 +1,9 @@
-"""Write `docs/scipy.md`: which names of SciPy's have derivatives, and why others have none.
+"""Write the lists of `docs/scipy.md`: which names have derivatives, and why others have none.
 
     python docs/generate_scipy.py
 
-A name is supported if a test calls it: a line of `tests/helpers/cases_scipy.py`, or an entry of the
-registry, which other tests go through. Of the others the table below says why; what stands in
+A name is supported if a test calls it: a line of `tests/helpers/cases_scipy.py`, or an entry of
+the registry, which other tests go through. Of the others the table below says why; what stands in
 neither is not done yet.
 """
 
@@ -22,7 +22,7 @@ from cadiff.operations.dispatch import FUNCTIONS, PLAIN
 from tests.helpers.cases_scipy import CALLS
 
 PAGE = Path(__file__).with_name("scipy.md")
-EXAMPLES = Path(__file__).with_name("scipy_examples.md")
+MARK = "## Which names have derivatives\n"
 
 MODULES = (
     *("cluster.hierarchy", "cluster.vq", "differentiate", "fft", "integrate", "interpolate"),
@@ -55,7 +55,8 @@ it is a table of numbers, for whole numbers or none
     hermitenorm jacobi laguerre legendre sh_.* lmbda lqmn lqn riccati_.* .*cv assoc_legendre_p_all
     legendre_p_all
 it is of whole numbers, bools or ranks, and constant between jumps
-    square dice hamming jaccard rogerstanimoto russellrao sokalsneath yule .*rank.* spearman.* kendall.*
+    square dice hamming jaccard rogerstanimoto russellrao sokalsneath yule .*rank.* spearman.*
+    kendall.*
     mannwhitneyu wilcoxon friedmanchisquare kruskal mood ansari ks.* .*exact brunnermunzel somersd
     weightedtau median_test quantile_test bws_test fligner chatterjeexi page_trend_test binomtest
     boschloo_.* barnard_.* poisson_means_test false_discovery_control distance_transform_.*
@@ -108,12 +109,19 @@ def status(module: str, name: str, thing: Any, known: set[str]) -> str:
     return "not yet"
 
 
+LISTS = """
+This list is generated from the tests, by `python docs/generate_scipy.py`.
+
+{summary}
+"""
+
 OWN = ("integrate", "linalg", "optimize", "sparse", "sparse.linalg", "special", "fft")
 
 
 def page() -> str:
     """The text of the page."""
-    parts, known = [EXAMPLES.read_text(encoding="utf-8")], tried()
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    parts, known = [head, MARK, LISTS], tried()
     counts = {"": 0, "not yet": 0}
     for module in MODULES:
         real = importlib.import_module(f"scipy.{module}")
@@ -127,9 +135,11 @@ def page() -> str:
         for name in sorted(names, key=str.lower):
             groups.setdefault(status(module, name, getattr(real, name), known), []).append(name)
         parts.append(f"\n### `scipy.{module}`\n\n")
-        for reason in sorted(groups, key=lambda reason: (reason != "", reason == "not yet", reason)):
+        for reason in sorted(
+            groups, key=lambda reason: (reason != "", reason == "not yet", reason)
+        ):
             listed = ", ".join(f"`{name}`" for name in groups[reason])
-            head = "has derivatives" if not reason else reason
+            head = reason or "has derivatives"
             parts.append(f"* {head}: {listed}\n")
             if reason in counts:
                 counts[reason] += len(groups[reason])

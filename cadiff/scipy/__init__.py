@@ -1,4 +1,4 @@
-"""Namespaces that mirror SciPy's: `cadiff.scipy.special`, `.stats`, `.linalg`, `.fft`.
+"""Namespaces that mirror SciPy's: `special`, `stats`, `linalg`, `fft`, `optimize`, `integrate`.
 
 Their functions take numbers with derivatives, floats and ndarrays; what they do not define is
 SciPy's own.

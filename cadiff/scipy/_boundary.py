@@ -58,6 +58,9 @@ class _Collocation:
     def slope(self, z: Any, theta: Any) -> Any:
         return slope_of(lambda z: self.residual(z, theta), z)
 
+    def check(self, z: FloatArray, theta: FloatArray) -> None:
+        pass
+
 
 class Spline:
     """The solution as a cubic spline of x, whose coefficients have derivatives."""

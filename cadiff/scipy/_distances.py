@@ -214,7 +214,7 @@ def directed_hausdorff(u: Any, v: Any, rng: Any) -> tuple[Any, int, int]:
     """The distance of the two points that have it, and which these are."""
     found = _hausdorff.directed_hausdorff(read_values(u), read_values(v), rng)
     if not (carries(u) or carries(v)):
-        return found
+        return found  # type: ignore[no-any-return]
     _, i, j = found
     return euclidean(as_number(u)[i], as_number(v)[j]), i, j
 

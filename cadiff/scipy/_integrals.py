@@ -7,7 +7,6 @@ Integrals over several variables are integrals over the last one of those over t
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -21,6 +20,7 @@ from .. import binding
 from ..binding import carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
+from ..programs.traces import warn_caller
 from ..transforms import jvp, vjp
 from ._closed import Call, as_args, numbers_in, program_of, rule_of_a_solver, unreached
 from ._solutions import vector_of
@@ -151,10 +151,9 @@ class Integral:
         each = [integrate(lambda x, k: f(x)[k], a, b, args=(k,), **options) for k in range(n)]
         for value, error, _, *complaint in each:
             if complaint and error > max(given.get("epsabs", 0.0), POOR * abs(value)):
-                warnings.warn(
+                warn_caller(
                     f"{self.name}: of the integral of a derivative quad says: {complaint[0]}",
                     _original.IntegrationWarning,
-                    stacklevel=2,
                 )
         return arrays.stack([value for value, *_ in each])
 

@@ -96,8 +96,8 @@ _lock = threading.RLock()
 def kernels(module: str, names: str = "", within: bool = False) -> Callable[[Any], Any]:
     """Have a function stand for some of a module of SciPy's, in all mirrors; for its own name.
 
-    Methods of classes, which only mirrors have, are named as `Class.method`. A function that stands
-    `within` a mirror gets before its arguments what the mirror has by itself.
+    Methods of classes, which only mirrors have, are named as `Class.method`. A function that
+    stands `within` a mirror gets before its arguments what the mirror has by itself.
     """
 
     def decorate(function: Any) -> Any:

@@ -25,6 +25,7 @@ Function = Callable[..., Any]
 Arguments = dict[str, Any]
 
 BESIDE = 1e-3  # of a bound: there a constraint may be active, whatever the solver's tolerance
+ROUNDED = 1e-9  # violations so small are rounding errors
 VANISHING = 1e-9  # multipliers so small, by the curvature, hold nothing
 
 
@@ -67,6 +68,9 @@ class Problem:
 
     def slope(self, z: Any, theta: Any) -> Any:
         raise NotImplementedError
+
+    def check(self, z: FloatArray, theta: FloatArray) -> None:
+        """All that solves the equation is a solution."""
 
     # --- the solver's result
 
@@ -231,6 +235,26 @@ class Minimum(Stationary, Problem):
             return x, complaint
         return np.concatenate([x, self._multipliers(x, theta, found)]), complaint
 
+    def check(self, z: FloatArray, theta: FloatArray) -> None:
+        found = self.conditions(vector_of(self.point(z)), theta)
+        if found is None:
+            return
+        values, lower, upper = map(np.asarray, found)
+        rounding = ROUNDED * (1.0 + np.abs(values))
+        inside = np.minimum(values - lower, upper - values)
+        if np.any(inside < -rounding):
+            raise RuntimeError(
+                f"{self.name} found no solution: from where it ended, Newton's method leads "
+                "across a bound or a constraint; let it come nearer, by smaller tolerances"
+            )
+        weak = (lower != upper) & (inside <= rounding) & (z[self.n :] == 0.0)
+        if weak.any():  # to one side of it x would move freely
+            raise NoDerivativeError(
+                f"{self.name}: at the solution {int(weak.sum())} of the bounds and constraints "
+                "are met without being needed (their multipliers are 0), so the solution has "
+                "different derivatives to both sides: leave them out, or move them"
+            )
+
     def _multipliers(self, x: FloatArray, theta: FloatArray, found: Any) -> FloatArray:
         """Those of the conditions that are active; 0 for all others."""
         values, lower, upper = map(np.asarray, found)
@@ -256,20 +280,11 @@ class Minimum(Stationary, Problem):
             if not wrong.any():
                 break
             held[np.argmax(np.where(wrong, np.abs(multipliers), -1.0))] = False
-        # A condition that is met and pushes nowhere: to one side of it x would move freely.
+        # Those that push nowhere hold nothing.
         size = max(np.max(np.abs(x), initial=0.0), BESIDE)
         scale = max(np.max(np.abs(curvature)) * size, np.max(np.abs(gradient)))
         push = np.abs(multipliers) * np.linalg.norm(matrix, axis=1)
-        met = np.minimum(np.abs(values - lower), np.abs(values - upper)) <= VANISHING * size
-        weak = ~equal & (push <= VANISHING * scale)
-        multipliers[weak] = 0.0
-        weak &= met
-        if weak.any():
-            raise NoDerivativeError(
-                f"{self.name}: at the solution {int(weak.sum())} of the bounds and constraints "
-                "are met without being needed (their multipliers are 0), so the solution has "
-                "different derivatives to both sides: leave them out, or move them"
-            )
+        multipliers[~equal & (push <= VANISHING * scale)] = 0.0
         return multipliers
 
 

@@ -12,7 +12,6 @@ lead from there, so that they have more digits than the solution; its value stay
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..operations import arrays
+from ..programs.traces import warn_caller
 from ..transforms import grad, hessian, jacobian, jvp, vjp
 from ._closed import rule_of_a_solver
 
@@ -46,11 +46,16 @@ class Equation(Protocol):
     def slope(self, z: Any, theta: Any) -> Any:
         """The derivative of F by z, a matrix."""
 
+    def check(self, z: FloatArray, theta: FloatArray) -> None:
+        """Raise RuntimeError if what solves the equation is no solution of the problem."""
+
 
 @rule_of_a_solver
 def _solved(theta: FloatArray, *, equation: Equation) -> tuple[FloatArray, FloatArray]:
     z, complaint = equation.find(theta)
-    return z[: equation.n], _refined(equation, z, theta, complaint)
+    refined = _refined(equation, z, theta, complaint)
+    equation.check(refined, theta)
+    return z[: equation.n], refined
 
 
 def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: str) -> FloatArray:
@@ -79,11 +84,7 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
         if before <= SMALL * np.max(np.abs(z), initial=0.0):
             break
     if complaint:
-        warnings.warn(
-            f"{equation.name} says that it failed, though a solution is near: {complaint}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        warn_caller(f"{equation.name} says that it failed, though a solution is near: {complaint}")
     return z
 
 

@@ -37,6 +37,9 @@ _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
         mode and higher orders; else the adjoint is solved back from each time with a cotangent.
         Times at which the solver itself chose to stop between the ends of t_span are constants.
 
+        fun has to be continuous in y: where it jumps as y reaches some value, the derivative lacks
+        what the moment of the jump depends on. Stop there by a terminal event, and start again.
+
         Raises
         ------
         RuntimeError

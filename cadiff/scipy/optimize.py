@@ -9,8 +9,13 @@ SciPy's solvers search, on plain floats, and what they find keeps its value. Its
 are those of the equation that it solves, by all that this reads: arguments, closures, bounds and
 constraints, of which the active ones are held. The same holds at a minimum, which is a zero of the
 gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; its other fields are those
-of the search, and plain. Where nothing carries a derivative, SciPy's own function is called. Names
+of the search, and plain; in compiled programs, which search anew each time, they are those of the
+search that was recorded. Where nothing carries a derivative, SciPy's own function is called. Names
 that are not defined here are SciPy's own.
+
+A search that did not converge raises RuntimeError, or warns if a solution is near; a solution at
+which the equation is singular raises LinAlgError, and one that has different derivatives to both
+sides, since a bound is met without being needed, NoDerivativeError.
 
 Searches differ from those of `cadiff.optimize`: these are SciPy's unchanged, so that a solution is
 the same with derivatives and without; there, exact derivatives make the search better.
@@ -40,9 +45,9 @@ from ._conditions import (
     of_functions,
     within,
 )
+from ._mirror import Namespace
 from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
 from ._solutions import valued, vector_of
-from ._mirror import Namespace
 
 # --- conditions ----------------------------------------------------------------------------------
 

@@ -716,8 +716,8 @@ class NextToZero(Twin):
     """A distribution and its mirror, where a shape parameter is 0.
 
     Formulas of many distributions have a limit of their own there, in which the parameter does not
-    occur. Derivatives are those of the mean of both sides, or, where there is one side, of the line
-    through two points of it; the distance is such that neither rounding nor curvature counts.
+    occur. Derivatives are those of the mean of both sides, or, where there is one side, of the
+    line through two points of it; the distance is such that neither rounding nor curvature counts.
     """
 
     DISTANCE = 1e-5

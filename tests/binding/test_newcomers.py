@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg, spatial
+from scipy import linalg
 
 import cadiff
 from cadiff import optimize
@@ -455,11 +455,6 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
         lambda x: linalg.polar(x)[0].sum(),
         np.eye(2),
         "`import cadiff.scipy.linalg`",
-    ),
-    "a distance": (
-        lambda x: spatial.distance.pdist(x).sum(),
-        np.eye(2),
-        r"linalg\.norm\(x\[:, None",
     ),
 }
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate, linalg, optimize, sparse, spatial, stats
+from scipy import integrate, linalg, optimize, spatial, stats
 
 import cadiff
 
@@ -46,7 +46,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "drawn": (lambda x: np.random.normal(x), [r"loc \+ scale \* rng\.standard_normal\(\)"]),
     "odeint": (
         lambda x: integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 1.0]),
-        [r"scipy\.integrate\.odeint computes", "its steps"],
+        [r"scipy\.integrate\.odeint computes", r"write cadiff\.scipy\.integrate\.odeint"],
     ),
     "expm": (
         lambda x: linalg.expm(np.array([[x, 0.0], [0.0, x]])),
@@ -54,7 +54,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     ),
     "behind a wrapper": (
         lambda x: linalg.schur(np.array([[x, 0.0], [0.0, x]])),
-        [r"scipy\.linalg\.schur computes", r"cadiff\.scipy\.linalg has"],
+        [r"scipy\.linalg\.schur computes", r"write cadiff\.scipy\.linalg\.schur"],
     ),
     "mirrored": (
         lambda x: np.linspace(0.0, 1.0, x),
@@ -66,7 +66,7 @@ WANTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     ),
     "brentq": (
         lambda x: optimize.brentq(lambda t: t * t - x, 0, 10),
-        [r"scipy\.optimize\.brentq computes", r"cadiff\.root\(f, x0\)"],
+        [r"scipy\.optimize\.brentq computes", r"write cadiff\.scipy\.optimize\.brentq"],
     ),
 }
 if sys.version_info < (3, 14):  # from which on it asks floats and ints alone
@@ -103,10 +103,9 @@ NOTED: dict[str, tuple[Callable[[Any], Any], list[str]]] = {
     "key": (lambda x: {x: 1.0}, [r"has keys: .* cadiff\.value\(v\) is"]),
     "member": (lambda x: {x}, ["has keys"]),
     "looked up": (lambda x: KEYS[x], ["looks up a key"]),
-    "sparse": (lambda x: sparse.eye(2).tocsr() @ np.array([x, x]), ["of its entries"]),
     "distances": (
         lambda x: spatial.distance.cdist(np.array([[x]]), [[0.0]]),
-        [r"scipy\.spatial\.distance\.cdist computes", "primitive"],
+        [r"scipy\.spatial\.distance\.cdist computes", r"write cadiff\.scipy\.spatial"],
     ),
     "distribution": (
         lambda x: stats.norm.pdf(x),

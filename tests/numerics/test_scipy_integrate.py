@@ -465,3 +465,88 @@ def test_what_has_no_derivative_is_refused(
         with pytest.raises(error, match=words):
             cadiff.grad(function)(1.0)
     SEEN.clear()
+
+
+RATE = {"of": 1.0}
+
+
+def by_rate(t: Any, y: Any, a: Any) -> Any:
+    return -a * RATE["of"] * y
+
+
+def test_what_functions_read_is_read_again() -> None:
+    """Programs of right hand sides are kept, but not what changes between the calls."""
+
+    def f(a: Any) -> Any:
+        r = integrate.solve_ivp(by_rate, (0.0, 1.0), [1.0], t_eval=[1.0], args=(a,), **EXACT)
+        return r.y[0, 0]
+
+    def g(a: Any) -> Any:
+        return integrate.quad(lambda x: a * RATE["of"] * x, 0.0, 1.0)[0]
+
+    for rate in (1.0, 2.0):
+        RATE["of"] = rate
+        agree(cadiff.grad(f)(1.0), -rate * math.exp(-rate), 1e-8)
+        agree(cadiff.grad(g)(1.0), 0.5 * rate, 1e-12)
+
+
+def test_robertson() -> None:
+    """A stiff problem, whose rates are eight orders of magnitude apart: BDF against Radau."""
+
+    def rates(t: Any, y: Any, a: Any) -> Any:
+        slow, back, fast = a[0] * y[0], a[1] * y[1] * y[2], a[2] * y[1] ** 2
+        return [back - slow, slow - back - fast, fast]
+
+    def product(a: Any, method: str) -> Any:
+        how: Any = {"method": method, "rtol": 1e-7, "atol": 1e-11, "t_eval": [40.0], "args": (a,)}
+        return integrate.solve_ivp(rates, (0.0, 40.0), [1.0, 0.0, 0.0], **how).y[2, 0]
+
+    a = np.array([0.04, 1e4, 3e7])
+    left, right = (a * cadiff.grad(product)(a, method) for method in ("BDF", "Radau"))
+    agree(left, right, 1e-4)
+    agree(left.sum(), 40.0 * rates(0.0, _robertson(a, rates), a)[2], 1e-4)
+
+
+def _robertson(a: Any, rates: Any) -> Any:
+    """The state at 40: times and all rates scale alike, which tells the sum of sensitivities."""
+    how: Any = {"method": "Radau", "rtol": 1e-8, "atol": 1e-12, "args": (a,)}
+    return scipy.integrate.solve_ivp(rates, (0.0, 40.0), [1.0, 0.0, 0.0], **how).y[:, -1]
+
+
+def test_results_without_what_was_asked_for() -> None:
+    def f(a: Any) -> Any:
+        events: Any = [lambda t, y, a: y[0] + 1.0, lambda t, y, a: y[0] - 0.5]
+        r = integrate.solve_ivp(by_rate, (0.0, 1.0), [1.0], args=(a,), events=events, **EXACT)
+        assert r.t_events[0].size == 0
+        return r.t_events[1][0]
+
+    RATE["of"] = 1.0
+    agree(cadiff.grad(f)(1.0), -math.log(2.0), 1e-8)
+    agree(cadiff.hessian(f)(1.0), 2.0 * math.log(2.0), 1e-7)
+    empty = cadiff.grad(
+        lambda a: integrate.solve_ivp(by_rate, (0.0, 1.0), [a], t_eval=[], args=(1.0,)).y.sum()
+    )
+    assert empty(1.0) == 0.0
+
+
+def test_numbers_of_float32() -> None:
+    def f(a: Any) -> Any:
+        return integrate.quad(lambda x: a * x, 0.0, 1.0)[0]
+
+    slope = cadiff.grad(f)(np.float32(2.0))
+    assert slope == 0.5
+    assert np.asarray(slope).dtype == np.float32
+
+
+def test_trajectories_and_integrals_in_three_orders() -> None:
+    def f(a: Any) -> Any:
+        how: Any = {"t_eval": [1.0], "args": (a,), **EXACT}
+        return integrate.solve_ivp(by_rate, (0.0, 1.0), [1.0], **how).y[0, 0]
+
+    def g(a: Any) -> Any:
+        return integrate.quad(lambda x: np.exp(a * x), 0.0, 1.0)[0]
+
+    RATE["of"] = 1.0
+    third = lambda f: cadiff.grad(cadiff.grad(cadiff.grad(f)))(1.0)  # noqa: E731
+    agree(third(f), -math.exp(-1.0), 1e-8)
+    agree(third(g), 6.0 - 2.0 * math.e, 1e-10)
