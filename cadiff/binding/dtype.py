@@ -32,7 +32,7 @@ class FloatType:
         """The class that `isinstance` is told."""
         return type(self.dtype)
 
-    __class__ = property(_kind)  # type: ignore[assignment]
+    __class__ = property(_kind)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dtype, name)
