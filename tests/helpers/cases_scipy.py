@@ -3,7 +3,8 @@
 A line names a function of SciPy's and says what is called: `f` is the function, `x` twelve positive
 numbers by which it is differentiated, `t` the places 0, 1, ..., 11 of these, `u` other constants
 of as many elements, and `m` a module that has all names of SciPy's. `np` is NumPy. What follows a
-`~` is for how many digits differences of values can be trusted, where that is not 7.
+`~` is for how many digits differences of values can be trusted, where that is not 7; with an `!`
+there are places nearby where the second derivative jumps.
 """
 
 from __future__ import annotations
@@ -289,7 +290,7 @@ ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, 
 ndimage.map_coordinates         f(u.reshape(3, 4), 3 * x[:6].reshape(2, 3) - 4, order=3, mode="grid-constant")
 ndimage.map_coordinates         f(u.reshape(3, 4), 2 * x[:6].reshape(2, 3), order=1, mode="constant", cval=2.0)
 ndimage.affine_transform        f(x.reshape(3, 4), [[0.8, 0.1], [0.0, 0.9]], 0.2);  f(u.reshape(3, 4), 0.7 * x[:2], x[2:4], mode="nearest")
-ndimage.affine_transform        f(u.reshape(3, 4), 0.4 * x[:4].reshape(2, 2), 0.13, mode="mirror") ~5
+ndimage.affine_transform        f(u.reshape(3, 4), 0.4 * x[:4].reshape(2, 2), 0.13, mode="mirror") ~5!
 ndimage.geometric_transform     f(u.reshape(3, 4), lambda p: (p[0] * 0.7 + 0.1 * x[0], p[1] * 0.8 + 0.05), mode="nearest")
 ndimage.rotate                  f(x.reshape(3, 4), 20.0, reshape=False);  f(u.reshape(3, 4), 20 * x[0], reshape=False, mode="nearest")
 ndimage.shift                   f(x, 0.3);  f(u, x[0], mode="mirror")
@@ -318,7 +319,7 @@ ndimage.center_of_mass          f(x.reshape(3, 4))
 # --- interpolants --------------------------------------------------------------------------------
 interpolate.CubicSpline         f(t, x)([0.3, 4.4, 12.0]);  f(t, u)(4 * x + 0.3);  f(t, x, bc_type="natural")([0.3, 4.4], 1)
 interpolate.CubicSpline         f(np.cumsum(x), u)([2.0, 3.3, 7.0]);  f(t, x, bc_type="clamped").integrate(0.3, 7.7)
-interpolate.CubicSpline         f(t, u).antiderivative()(x);  f(t, u).derivative()(x);  f(t, x - 1.2).roots()
+interpolate.CubicSpline         f(t, u).antiderivative()(x);  f(t, u).derivative()(x);  f(t, x - 1.25).roots()
 interpolate.CubicSpline         f(t, np.append(x[:11], x[0]), bc_type="periodic")([0.3, 4.4])
 interpolate.CubicHermiteSpline  f(t, x, u)([0.3, 4.4])
 interpolate.PchipInterpolator   f(t, x)([0.3, 4.4]);  f(t, u)(4 * x + 0.3);  f(np.cumsum(x), u)([2.0, 3.3])
@@ -330,7 +331,7 @@ interpolate.make_interp_spline  f(t, x, bc_type="natural").derivative()([0.3, 4.
 interpolate.make_interp_spline  f(t, np.append(x[:11], x[0]), bc_type="periodic")([0.3, 4.4])
 interpolate.make_lsq_spline     f(t, x, np.array([0, 0, 0, 0, 5.5, 11, 11, 11, 11.0]))([0.3, 4.4])
 interpolate.make_smoothing_spline  f(t, x, lam=0.5)([0.3, 4.4])
-interpolate.BSpline             f(np.arange(16.0), x, 3)([3.3, 9.4]);  f(np.arange(16.0), u, 3)(3 + 4 * x)
+interpolate.BSpline             f(np.arange(16.0), x, 3)([3.3, 9.4]);  f(np.arange(16.0), u, 3)(3.3 + 4 * x)
 interpolate.BSpline             f(np.cumsum(np.concatenate([x, x[:4]])), u, 3)([5.0, 9.4], 1);  f(np.arange(16.0), x, 3).antiderivative()([4.4])
 interpolate.PPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(2 * x + 0.3, 1)
 interpolate.PPoly               f(u.reshape(3, 4), np.cumsum(x[:5])).integrate(1.0, x[4] + 2)
@@ -359,7 +360,7 @@ interpolate.Rbf                 f(t[:5], x[:5])(0.3)
 interpolate.splder              m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
 interpolate.splantider          m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
 interpolate.spalde              f(4.4, m.interpolate.splrep(t, x))
-interpolate.sproot              f(m.interpolate.splrep(t, x - 1.2))
+interpolate.sproot              f(m.interpolate.splrep(t, x - 1.25))
 interpolate.make_splrep         f(t, x, s=0)([0.3, 4.4])
 interpolate.make_splprep        f([x, u], s=0)[0]([0.3])
 interpolate.pade                f(x[:4], 1)[0](0.3)
@@ -447,11 +448,14 @@ class Call(NamedTuple):
         What is called.
     digits : int
         Of differences of values.
+    is_smooth : bool
+        Whether differences of gradients can be trusted.
     """
 
     name: str
     text: str
     digits: int
+    is_smooth: bool
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -476,8 +480,10 @@ def calls() -> list[Call]:
         if line and not line.startswith("#"):
             name, rest = line.split(None, 1)
             text, _, digits = rest.partition("~")
+            is_smooth = not digits.endswith("!")
             found += [
-                Call(name, each.strip(), int(digits or 7)) for each in re.split(r";\s+", text)
+                Call(name, each.strip(), int(digits.strip("! ") or 7), is_smooth)
+                for each in re.split(r";\s+", text)
             ]
     return found
 

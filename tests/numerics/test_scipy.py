@@ -1,12 +1,14 @@
-"""Functions of SciPy's, by their import line: values to the last bit, derivatives by differences.
+"""Functions of SciPy's, by their import line: values, and derivatives by differences of these.
 
-The differences are of SciPy's own functions, of the sixth order; the modes agree with each other
-to rounding.
+The differences are of SciPy's own functions, of the sixth order; modes and programs agree with
+each other to rounding. Values are SciPy's to the last bit but where its compiled loops add
+otherwise.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,7 @@ import cadiff.numpy as cnp
 
 from ..helpers.cases_scipy import CALLS, POINT, Call
 
-MODULES = sorted({call.name.rpartition(".")[0] for call in CALLS})
-for _module in MODULES:
+for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
     importlib.import_module(f"scipy.{_module}")
     importlib.import_module(f"cadiff.scipy.{_module}")
 
@@ -34,46 +35,101 @@ def parts_of(found: Any) -> list[Any]:
     return [found]
 
 
-def weighted(found: Any, np: Any) -> Any:
+def weighted(found: Any, module: Any) -> Any:
     """The sum of all that is found, times weights."""
     total = 0.0
     for part in parts_of(found):
-        n = int(numpy_size(part))
-        weights = 1.0 + 0.3 * numpy_cos(n)
-        total = total + np.sum(np.reshape(np.asarray(part), -1) * weights)
+        weights = 1.0 + 0.3 * np.cos(np.arange(int(np.prod(np.shape(part)))))
+        total = total + module.sum(module.reshape(module.asarray(part), -1) * weights)
     return total
 
 
-def numpy_size(x: Any) -> int:
-    return int(np.prod(np.shape(x)))
+def slope(f: Callable[[Any], Any], x: Any, e: Any, step: float = STEP) -> Any:
+    """The derivative along a direction, by differences."""
+    return sum(w * (f(x + k * step * e) - f(x - k * step * e)) for k, w in WEIGHTS) / step
 
 
-def numpy_cos(n: int) -> Any:
-    return np.cos(np.arange(n))
+def total(call: Call) -> Callable[[Any], Any]:
+    ours = call.function(cadiff.scipy, cnp)
+    return lambda x: weighted(ours(x), cnp)
 
 
-def slope(f: Any, x: Any, e: Any) -> float:
-    return sum(w * (f(x + k * STEP * e) - f(x - k * STEP * e)) for k, w in WEIGHTS) / STEP
+DIRECTION = np.cos(1.0 + np.arange(12.0)) / np.sqrt(6.0)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.filterwarnings("ignore")
-def test_calls(call: Call) -> None:
-    plain = call.function(scipy, np)
-    ours = call.function(cadiff.scipy, cnp)
-    expected, x = plain(POINT), POINT
-
-    def total(x: Any) -> Any:
-        return weighted(ours(x), cnp)
-
-    value, gradient = cadiff.value_and_grad(total)(x)
-    assert_allclose(value, weighted(expected, np), rtol=1e-2 if call.digits < 5 else 1e-12)
-
-    rng = np.random.default_rng(1)
-    for e in (rng.standard_normal(12), *np.eye(12)[[0, 5]]):
-        e = e / np.linalg.norm(e)
-        true = slope(lambda x: weighted(plain(x), np), x, e)
+def test_values_and_both_modes(call: Call) -> None:
+    plain, f = call.function(scipy, np), total(call)
+    value, gradient = cadiff.value_and_grad(f)(POINT)
+    expected = weighted(plain(POINT), np)
+    assert_allclose(value, expected, rtol=1e-2 if call.digits < 5 else 1e-12)
+    for e in (DIRECTION, *np.eye(12)[[0, 5]]):
+        true = slope(lambda x: weighted(plain(x), np), POINT, e)
         precise = 10.0**-call.digits
         assert_allclose(gradient @ e, true, rtol=precise, atol=precise * (1.0 + abs(value)) * 0.1)
-        _, along = cadiff.jvp(total, (x,), (e,))
+        _, along = cadiff.jvp(f, (POINT,), (e,))
         assert_allclose(along, gradient @ e, rtol=1e-10, atol=1e-11 * np.linalg.norm(gradient))
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_second_order_and_programs(call: Call) -> None:
+    f = total(call)
+    gradient = cadiff.grad(f)
+    size = 1.0 + np.linalg.norm(gradient(POINT))
+    if call.is_smooth:
+        product = cadiff.hvp(f)(POINT, DIRECTION)
+        true = slope(gradient, POINT, DIRECTION, 0.001)
+        assert_allclose(product, true, rtol=1e-5, atol=1e-6 * size)
+    program = cadiff.compile(f)
+    for x in (POINT, 1.01 * POINT, POINT):
+        value, found = program.value_and_grad(x)
+        expected, slopes = cadiff.value_and_grad(f)(x)
+        assert_allclose(value, expected, rtol=1e-11, atol=1e-12 * size)
+        assert_allclose(found, slopes, rtol=1e-9, atol=1e-10 * size)
+
+
+@pytest.mark.parametrize("call", CALLS[::5], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_repeated_calls(call: Call) -> None:
+    """Functions that are carried out by programs from some call on give the same numbers."""
+    f = cadiff.value_and_grad(total(call))
+    first = f(POINT)
+    for _ in range(9):
+        last = f(POINT)
+    assert_allclose(last[0], first[0], rtol=1e-14)
+    assert_allclose(last[1], first[1], rtol=1e-12, atol=1e-13 * (1.0 + abs(first[0])))
+
+
+def test_plain_numbers_go_to_scipy() -> None:
+    signal, own = scipy.signal, cadiff.scipy.signal
+    coefficients = [1.0], [1.0, 0.5]
+    found = own.lfilter(*coefficients, POINT)
+    assert np.array_equal(found, signal.lfilter(*coefficients, POINT))
+    assert set(signal.__all__) <= set(dir(own))
+    with pytest.raises(AttributeError, match=r"'cadiff\.scipy\.signal' has no attribute 'filter'"):
+        own.filter
+
+
+def test_wrong_calls_say_what_scipy_says() -> None:
+    for module in (scipy, cadiff.scipy):
+        with pytest.raises(ValueError, match="padtype"):
+            cadiff.grad(lambda x, m=module: m.signal.filtfilt([1.0], [1.0], x, padtype="no")[0])(
+                POINT
+            ) if module is cadiff.scipy else module.signal.filtfilt([1], [1], POINT, padtype="no")
+
+
+def test_functions_that_read_numbers() -> None:
+    """What a callable reads has derivatives, too, where nothing else carries one."""
+
+    def f(a: Any) -> Any:
+        grid = np.arange(12.0).reshape(3, 4)
+        return cnp.sum(
+            cadiff.scipy.ndimage.geometric_transform(
+                grid, lambda p: (p[0] * 0.7 + 0.1 * a, p[1] * 0.8), mode="nearest"
+            )
+        )
+
+    true = slope(f, 1.0, 1.0)
+    assert_allclose(cadiff.grad(f)(1.0), true, rtol=1e-8)
