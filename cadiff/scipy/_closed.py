@@ -31,12 +31,13 @@ from ..transforms._base import Transform
 
 Function = Callable[..., Any]
 
-# Objects of these have numbers in them, though they belong to libraries, whose objects are left as
-# they are.
 LONG_KEY = 4096  # numbers of an array that are compared
 
+# Objects of these have numbers in them, though they belong to libraries, whose objects are left as
+# they are otherwise.
 _OPENED = (optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint, Transform)
 _LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
+# Functions and modules that are what they are; and what has no parts at all.
 _CONSTANT = (BuiltinFunctionType, np.ufunc, ModuleType, primitive, binding.DispatchedFunction)
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
 
@@ -175,6 +176,12 @@ def program_of(purpose: Any, call: Call, f: Function) -> Any:
                 _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
             _PROGRAMS[key] = found
     return found
+
+
+def plainly(original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What SciPy's function returns where nothing carries a derivative."""
+    with binding.OutsideDifferentiation():
+        return original(*args, **kwargs)
 
 
 def as_args(args: Any) -> tuple[Any, ...]:

@@ -22,7 +22,7 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..programs.traces import warn_caller
 from ..transforms import jvp, vjp
-from ._closed import Call, as_args, numbers_in, program_of, rule_of_a_solver, unreached
+from ._closed import Call, as_args, numbers_in, plainly, program_of, rule_of_a_solver, unreached
 from ._solutions import vector_of
 
 FloatArray = NDArray[np.float64]
@@ -258,7 +258,7 @@ _integral.defjvp(_push)
 def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: Any) -> Any:
     call = Call(original, args, kwargs)
     if not call.carries:
-        return original(*args, **kwargs)
+        return plainly(original, args, kwargs)
     integral = kind(call)
     value = _integral(call.theta, integral=integral)
     return (value, *integral.outcome[1:])

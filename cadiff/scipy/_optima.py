@@ -17,7 +17,7 @@ from .. import binding
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import hessian, jacobian
-from ._closed import Call, as_args, unreached
+from ._closed import Call, as_args, plainly, unreached
 from ._conditions import Condition
 from ._solutions import FloatArray, Stationary, slope_of, solution, valued, vector_of
 
@@ -43,7 +43,7 @@ class Solver:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = Call(self.original, args, kwargs)
         if not call.carries:
-            return self.original(*args, **kwargs)
+            return plainly(self.original, args, kwargs)
         problem = self.kind(self, call)
         x, refined = map(problem.point, solution(problem, call.theta))
         return problem.outcome_by(x, refined, call.theta)
@@ -55,7 +55,7 @@ class Problem:
     n = 0
 
     def __init__(self, solver: Solver, call: Call) -> None:
-        self.solver, self.call = solver, call
+        self.solver, self.call = solver, call.detached()
         self.name = solver.original.__name__
         self.outcome: Any = None  # what SciPy's function returned
         self.shape: tuple[int, ...] = ()  # of x in it
@@ -176,7 +176,13 @@ class Root(Problem):
         return self.solver_finds(theta)
 
     def residual(self, z: Any, theta: Any) -> Any:
-        return vector_of(self.function(theta)(self.point(z)))
+        found = vector_of(self.function(theta)(self.point(z)))
+        if found.shape != (self.n,):
+            raise NoDerivativeError(
+                f"{self.name} has derivatives where there are as many equations as unknowns, not "
+                f"where {found.shape[0]} are solved for {self.n}: least_squares has those"
+            )
+        return found
 
     def slope(self, z: Any, theta: Any) -> Any:
         return slope_of(lambda z: self.residual(z, theta), z)

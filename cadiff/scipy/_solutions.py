@@ -28,7 +28,8 @@ FloatArray = NDArray[np.float64]
 MOST_STEPS = 5  # of Newton's method
 SMALL = 1e-13  # steps that are rounding errors, relative to the solution
 NEAR = 0.01  # of the solution: a solver that stopped farther from it has not found it
-FLOOR = 1e-6  # solutions smaller than this count as this long
+FLOOR = 1e-2  # solutions smaller than this count as this long, ...
+FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
 
 
 class Equation(Protocol):
@@ -70,7 +71,8 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
                 raise RuntimeError(f"{equation.name} found no solution: {complaint}") from None
             raise _singular(equation) from None
         n = equation.n
-        way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), FLOOR)
+        floor = FAILED_FLOOR if complaint else FLOOR
+        way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), floor)
         if not way.max(initial=0.0) <= NEAR * size:
             said = f" ({complaint})" if complaint else ""
             raise RuntimeError(

@@ -22,7 +22,7 @@ from scipy import integrate as _original
 
 from ..operations.guards import NoDerivativeError
 from . import _boundary, _initial, _integrals
-from ._closed import Call, numbers_in
+from ._closed import Call, numbers_in, plainly
 from ._mirror import Namespace
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.
@@ -91,7 +91,7 @@ def _solved(name: str, solve: Callable[[Call], Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         closed = Call(original, args, kwargs)
-        return solve(closed) if closed.carries else original(*args, **kwargs)
+        return solve(closed) if closed.carries else plainly(original, args, kwargs)
 
     return call
 
@@ -132,7 +132,8 @@ globals().update(
                 name,
                 function,
                 f"`scipy.integrate.{name}`: an integral {what}, with derivatives by its limits "
-                "and by what the integrand reads.",
+                "and by what the integrand reads.\n\nIt has to be continuous, but for jumps at "
+                "places that stay; quad and quad_vec are told of others by points=.",
             )
             for name, (function, what) in _INTEGRALS.items()
         },

@@ -462,3 +462,24 @@ def test_a_bilevel_problem() -> None:
 
     agree(cadiff.grad(outer)(0.7), cadiff.grad(closed)(0.7), 1e-5)
     agree(cadiff.hessian(outer)(0.7), cadiff.hessian(closed)(0.7), 1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1.0, 1e6, 1e12])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda a, s: optimize.brentq(lambda x: x * x - a * a, 0.0, 10.0 * s, xtol=1e-14 * s),
+        lambda a, s: optimize.newton(lambda x: x * x - a * a, 1.5 * s, tol=1e-14 * s),
+        lambda a, s: optimize.minimize_scalar(lambda x: (x / a - 1.0) ** 2, (0.0, 0.5 * s)).x,
+    ],
+)
+def test_units_do_not_matter(solve: Callable[[Any, float], Any], scale: float) -> None:
+    agree(cadiff.grad(solve)(scale, scale), 1.0, 1e-12)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "Nelder-Mead", "Powell", "L-BFGS-B", "COBYLA"])
+def test_solutions_at_zero(method: str) -> None:
+    def f(a: Any) -> Any:
+        return optimize.minimize(lambda x: ((x - a) ** 2).sum(), [1.0, 1.0], method=method).x[0]
+
+    agree(cadiff.grad(f)(0.0), 1.0, 1e-12)
