@@ -1,8 +1,8 @@
 """``python -m benchmarks.scipy_contests``: what derivatives through SciPy's functions cost.
 
 Value and gradient of a sum of squares of what a function of SciPy's gives, eagerly and by a
-program, beside SciPy's own value of it; times are the least of calls that take turns. Gradients are
-compared with central differences before anything is timed.
+program, beside SciPy's own value of it; times are the least of calls that take turns. Gradients
+are compared with central differences before anything is timed.
 """
 
 from __future__ import annotations

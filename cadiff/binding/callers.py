@@ -45,27 +45,8 @@ _WRITERS = (
     *(_NAMELESS + "fractions", _NAMELESS + "json"),
 )
 
-_SOLVERS = {
-    *("bisect", "brenth", "brentq", "fixed_point", "fsolve", "newton", "ridder", "root"),
-    *("root_scalar", "toms748"),
-}
 # What to write in the place of what is in a library, by how its names begin.
 _INSTEAD = {
-    "scipy.integrate.": "write its steps, or the sum over its nodes, in Python",
-    "scipy.interpolate.": (
-        "cadiff.numpy.interp is linear; of splines evaluate the polynomials in Python"
-    ),
-    "scipy.linalg.": (
-        "cadiff.scipy.linalg has solve, eigh, svd, expm and others, after "
-        "`import cadiff.scipy.linalg`"
-    ),
-    "scipy.ndimage.": "cadiff.numpy.convolve and cadiff.numpy.pad make filters",
-    "scipy.signal.": "cadiff.numpy.convolve and cadiff.scipy.fft make filters",
-    "scipy.sparse.": "cadiff.scipy.sparse makes matrices of such numbers, and solves with them",
-    "scipy.spatial.": (
-        "distances are cadiff.numpy.linalg.norm(x[:, None] - y[None], axis=-1), say"
-    ),
-    "scipy.stats.": "cadiff.numpy has mean, std, corrcoef and others for arrays",
     "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
@@ -345,15 +326,11 @@ def _of_library(frames: list[FrameType]) -> str:
         return ""  # it was called by NumPy's protocols
     if name.startswith(_WRITERS):
         return f"{name} takes plain numbers: give it {_VALUE}"
-    last = name.split(".")[-1]
     ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
-    if "scipy.optimize." in f"{name}.":
-        instead = (
-            "cadiff.root(f, x0) solves equations, with the derivative of the solution"
-            if last in _SOLVERS
-            else "give it cadiff.value(v), and derivatives of its function as jac=cadiff.grad(f)"
-        )
-    elif _is_own(_attribute(f"cadiff.{name}")):
+    of_scipy = re.match(r"scipy\.[a-z]+", name)
+    if of_scipy and not ways and importlib.util.find_spec(f"cadiff.{of_scipy[0]}"):
+        ways = f"cadiff.{of_scipy[0]} takes such numbers, after `import cadiff.{of_scipy[0]}`"
+    if _is_own(_attribute(f"cadiff.{name}")):
         parts = name.split(".")
         modules = [".".join(parts[:k]) for k in range(1, len(parts))]
         module = next(one for one in reversed(modules) if one in sys.modules)
