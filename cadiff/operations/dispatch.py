@@ -128,7 +128,7 @@ def _named_as(
     module = getattr(original, "__module__", "numpy")  # NumPy's ufuncs say so from 2.2 on
     public = itertools.takewhile(lambda part: part[0] != "_", module.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])
-    dispatch.__name__ = dispatch.__qualname__ = original.__name__
+    dispatch.__name__ = dispatch.__qualname__ = getattr(original, "__name__", function.__name__)
     dispatch.__doc__ = function.__doc__ or original.__doc__
     return dispatch
 

@@ -236,11 +236,25 @@ def basis(t: Number, k: int, x: Number, at: Places, order: int) -> list[Number]:
 
 
 @kernels("scipy.interpolate._dierckx")
-def evaluate_spline(t: Any, c: Any, k: int, x: Any, order: int, extrapolate: bool) -> Any:
-    """Splines with coefficients c, of the shape (splines, n), at points."""
+def evaluate_spline(
+    t: Any, c: Any, k: int, x: Any, order: int, extrapolate: bool, *out: Any
+) -> Any:
+    """Splines with coefficients c, of the shape (splines, n), at points.
+
+    Older versions of SciPy have them written to an array.
+    """
     if not carries((t, c, x)):
-        return _dierckx.evaluate_spline(t, c, k, x, order, extrapolate)
-    t, c, x = as_number(t), as_number(c), as_number(x)
+        plain = [np.zeros(np.shape(array)) for array in out]
+        found = _dierckx.evaluate_spline(t, c, k, x, order, extrapolate, *plain)
+        found = plain[0] if out else found
+    else:
+        found = _splines_at(as_number(t), as_number(c), k, as_number(x), order, extrapolate)
+    if out:
+        out[0][...] = found
+    return found
+
+
+def _splines_at(t: Number, c: Number, k: int, x: Number, order: int, extrapolate: bool) -> Number:
     if not x.size:
         return np.zeros((0, c.shape[1]))
     if order > k:
