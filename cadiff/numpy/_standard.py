@@ -6,6 +6,7 @@ derivatives answer as NumPy's arrays of their shape do. The standard is that of 
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -14,6 +15,9 @@ import numpy as np
 from .. import binding
 from ..binding import Complex, Dual, Var
 from ..operations import complexes
+from ..operations.arrays import as_array as _as_array
+from ..operations.dispatch import FUNCTIONS
+from . import _choices, _plain  # noqa: F401 - which register them
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
@@ -161,6 +165,25 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return bool(np.isdtype(np.dtype(dtype), kind))
 
 
+def descending(function: Any) -> Any:
+    """NumPy's `sort` or `argsort`, in descending order, too: equal elements stay as they stand."""
+
+    @functools.wraps(function)
+    def ordered(
+        a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+        descending: bool = False,
+    ) -> Any:  # fmt: skip
+        if not descending:
+            return function(a, axis, kind, order, stable=stable)
+        x = a if hasattr(a, "ndim") else _as_array(a)
+        axis = axis if axis is not None else -1
+        turned = np.flip(x, axis)
+        found = np.flip(function(turned, axis, None, order, stable=True), axis)
+        return found if function.__name__ == "sort" else x.shape[axis] - 1 - found
+
+    return ordered
+
+
 OFFERED: dict[str, Any] = {
     function.__name__: function for function in (isdtype, isscalar, ndarray)
-}
+} | {name: descending(FUNCTIONS[getattr(np, name)]) for name in ("sort", "argsort")}

@@ -12,13 +12,14 @@ from .. import binding
 
 
 def scipys_ufunc(name: str) -> np.ufunc:
-    """SciPy's ufunc of a name, also where a function in Python stands before it.
+    """SciPy's ufunc of a name, also where a function in Python stands before it or around it.
 
     With an underscore in front it is one of those that SciPy keeps to itself.
     """
     places = (vars(sp), vars(sp._ufuncs))
-    found = (place[each] for each in (name, f"_{name}") for place in places if each in place)
-    return next(each for each in found if isinstance(each, np.ufunc))
+    found = [place[each] for each in (name, f"_{name}") for place in places if each in place]
+    wrapped = [getattr(each, "__wrapped__", None) for each in found]
+    return next(each for each in [*found, *wrapped] if isinstance(each, np.ufunc))
 
 
 def has_ufunc(name: str) -> bool:

@@ -66,6 +66,9 @@ static double stirling_far(double a) {
  * less the one at a + 1 is atanh(r) / r - 1, r = 1 / (2a + 1). */
 static double stirling(double a) {
     double total = 0.0;
+    if (a < 0.0) {
+        return NAN;
+    }
     for (int k = 0; a < 9.0; k++, a += 1.0) {
         if (a < 2.0) {
             total += (a + 0.5) * log1p(1.0 / a) - 1.0;
