@@ -112,7 +112,7 @@ _absorbing(x, y) = 0.0 * x if x == 0.0 else divide(x, y + 0.0)
 # By the densities of lower parameters, unless they cancel; 1 / B(a, b) has a zero where one is 0.
 _beta_density_slope(ans, a, b, x) =
     (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x))
-    if (a + b > 1.5 and ~_near_mode(a, b, x) or x == 0.0 or x == 1.0)
+    if (a + b > 1.5 and not _near_mode(a, b, x) or x == 0.0 or x == 1.0)
     and _keeps_digits(a) and _keeps_digits(b) and a != 0.0 and b != 0.0 else
     0.0 if a == 0.0 or b == 0.0 else ans * _beta_score(a, b, x)
 _beta_density_by_a(ans, a, b, x) =

@@ -33,6 +33,11 @@ def choose(condition: Any, special: Any, usual: Any) -> Any:
     return where(condition, special(), usual())
 
 
+def negated(condition: Any) -> Any:
+    """The opposite of a condition, which is a Python bool where a program asks one number."""
+    return not condition if isinstance(condition, bool) else ~condition
+
+
 def valued(result: Any, value: Any) -> Any:
     """The result with all its derivatives, but of a value that was found otherwise."""
     return result - held(result) + value
@@ -181,6 +186,11 @@ class _Choices(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         sign = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
         return _folded(sign, map(self.visit, node.values))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        is_opposite = isinstance(node.op, (ast.Not, ast.Invert))
+        operand = self.visit(node.operand)
+        return _call("negated", operand) if is_opposite else ast.UnaryOp(node.op, operand)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         items = [self.visit(item) for item in (node.left, *node.comparators)]

@@ -396,7 +396,7 @@ _beta_by_b(a, b, x) =
     where early = upper & (held(x) < 0.1)
 _student_by_df(df, t) = -sign(t) * _student_far_slope(df, absolute(t)) if df > 200.0 else
     sign(t) * (
-    _student_middle.by("df", df, _unless(~near, absolute(t))) if near else
+    _student_middle.by("df", df, _unless(not near, absolute(t))) if near else
     -_student_tail.by("df", df, _unless(near, absolute(t))))
     where near = (stdtr(held(df), -np.abs(held(t))) > 0.1) & (np.square(held(t)) < held(df))
 _f_by_dfn(dfn, dfd, x) =

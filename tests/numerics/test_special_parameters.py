@@ -95,6 +95,21 @@ def line(f: Callable[..., Any], point: Point, i: int) -> Callable[[Any], Any]:
     return lambda x: f(*point[:i], x, *point[i + 1 :])
 
 
+@pytest.mark.parametrize("name", sorted({**CASES, "stdtrit": None}))
+def test_programs_of_single_numbers(name: str) -> None:
+    """Programs choose between formulas by the number that they are given, as eager code does."""
+    function = function_of(name)
+    points = CASES[name].points[:4] if name in CASES else [(3.4, 0.3), (3.4, 0.999), (300.0, 0.3)]
+    for point in points:
+        for i in CASES[name].wrt if name in CASES else (0, 1):
+
+            def f(x: Any, i: int = i, point: Point = point) -> Any:
+                return function(*point[:i], x, *point[i + 1 :])
+
+            found = cadiff.compile(f).value_and_grad(float(point[i]))
+            np.testing.assert_allclose(found, cadiff.value_and_grad(f)(float(point[i])), rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", sorted(SOLUTIONS))
 def test_solutions(name: str) -> None:
     """With F(x, p) = q, dx/dq is 1 / (dF/dx) and dx/dp is -(dF/dp) / (dF/dx)."""
@@ -411,6 +426,14 @@ def test_smirnov_once() -> None:
         assert cadiff.grad(f)(0.3) == pytest.approx(by_differences(plain, 0.3), rel=1e-6)
         with pytest.raises(NoDerivativeError, match="'d'"):
             cadiff.grad(cadiff.grad(f))(0.3)
+
+
+def test_arguments_far_outside_come_to_an_end() -> None:
+    """Recurrences upwards never end where adding 1 changes nothing."""
+    assert cadiff.derivative(special.stdtridf, 1, (0.3, 1.7)) != 0.0
+    for argument in (-1e300, -1e10, 1e300):
+        cadiff.derivative(special.stdtr, 0, (argument, 1.7))
+        cadiff.derivative(special.stdtridf, 0, (argument, 1.7))
 
 
 def test_programs_are_pickled() -> None:
