@@ -28,6 +28,7 @@ cdef extern from "sweeps/sweeps.h" nogil:
                                size_t order, double *coefficients)
     ctypedef struct CadLaneBuffer:
         double *data
+        size_t capacity
 
     void cad_array_prepare(CadTape *tape, const CadAlong *along, int64_t low, int64_t high)
     CadStatus cad_lanes_take(CadTape *tape, size_t numbers, CadLaneBuffer *buffer)

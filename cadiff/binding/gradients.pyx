@@ -555,7 +555,8 @@ cdef int pull_plain(Recording recording, list outputs, list seeds) except -1:
     """Leave the cotangents of all inputs in the adjoints; seeds are plain."""
     cdef size_t end
     if recording.n > 0:
-        end = recording.clear(outputs)
+        end = recording.end(outputs)
+        recording.clear(end)
         for output, seed in zip(outputs, seeds):
             if on_tape(output, recording.tape, recording.base()):
                 cad_var_seed(CAD_VAR(output), seed)
@@ -596,9 +597,11 @@ cdef object plain_gradient(Recording recording, object number):
     of large arrays straight into the results."""
     cdef CadSlot slot, base = CAD_VAR(recording.block).slot
     cdef Node node
-    cdef size_t end = recording.clear([number]) if recording.n > 0 else 0
+    cdef size_t end
     try:
         if recording.n > 0:
+            end = recording.end([number])
+            recording.clear(end)
             for node in recording.nodes:
                 node.lend(recording.tape, base)
             if on_tape(number, recording.tape, base):

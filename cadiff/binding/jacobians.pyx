@@ -327,7 +327,8 @@ cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     base = recording.base()
     for i in range(cnp.PyArray_SIZE(slots)):
         if place[i] >= 0:
-            end = recording.clear(outputs)
+            end = recording.end(outputs)
+            recording.clear(end)
             cad_tape_prepare_adjoints(recording.tape, place[i], place[i])
             recording.tape.adjoints[place[i]] = 1.0
             recording.sweep(end)
@@ -378,9 +379,10 @@ cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, P
         return matrix
     base = recording.base()
     end = recording.end(outputs)
-    check(cad_lanes_take(recording.tape, recording.slots(end) * lanes, &tangents))
+    tangents = CadLaneBuffer(NULL, 0)
     try:
         for first in range(0, recording.n, lanes):
+            have_lanes(recording, &tangents, recording.slots(end) * lanes)
             push_identity(recording, tangents.data, first, lanes, end)
             for i in range(m):
                 if place[i] >= 0:
@@ -450,17 +452,19 @@ cdef int push(Recording recording, double *tangents, Py_ssize_t lanes, size_t en
     return 0
 
 
-cdef int second(Recording recording, object number, double *tangents, Py_ssize_t lanes,
-                double *results) except -1:
-    """Hessian times directions: results[i * lanes + k], i over the inputs at first, then over
-    all slots."""
+cdef int second(Recording recording, object number, size_t end, size_t n_slots, double *tangents,
+                Py_ssize_t lanes, double *results) except -1:
+    """Hessian times directions, of the slots up to `end` that have tangents: rules that pushed them
+    may have recorded constants behind. results[i * lanes + k], i over the inputs at first, then
+    over all slots."""
     cdef CadSlot base = recording.base()
-    cdef size_t begin = recording.begin(), end = recording.clear([number])
+    cdef size_t begin = recording.begin()
     cdef CadLanes all_lanes = CadLanes(results, base, lanes)
+    recording.clear(end)
     if on_tape(number, recording.tape, base):
         cad_var_seed(CAD_VAR(number), 1.0)
     memset(results, 0, recording.n * lanes * sizeof(double))
-    cad_lanes_clear_adjoints(recording.tape, all_lanes, base + recording.n, base + recording.slots(end))
+    cad_lanes_clear_adjoints(recording.tape, all_lanes, base + recording.n, base + n_slots)
     check(cad_sweep_second(recording.tape, begin, end, begin + recording.n_inputs(), base, lanes,
                            tangents, results))
     return 0
@@ -472,16 +476,19 @@ def hessian_of(Recording recording, object number):
     cdef cnp.ndarray matrix = np.zeros((recording.n, recording.n))
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef CadLaneBuffer tangents, results
-    cdef size_t end
+    cdef size_t end, n_slots
     if recording.n == 0:
         return matrix
     end = recording.end([number])
-    take_lanes(recording, &tangents, &results, recording.slots(end) * LANES)
+    tangents = results = CadLaneBuffer(NULL, 0)
     try:
         for first in range(0, recording.n, LANES):
             lanes = min(LANES, recording.n - first)
+            n_slots = recording.slots(end)
+            have_lanes(recording, &tangents, n_slots * LANES)
+            have_lanes(recording, &results, n_slots * LANES)
             push_identity(recording, tangents.data, first, lanes, end)
-            second(recording, number, tangents.data, lanes, results.data)
+            second(recording, number, end, n_slots, tangents.data, lanes, results.data)
             for i in range(recording.n):
                 for k in range(lanes):
                     data[i * recording.n + first + k] = results.data[i * lanes + k]
@@ -501,13 +508,12 @@ def hessian_by_rows(Recording recording, object number):
         recording.kept = kept  # the matrix is plain
 
 
-cdef int take_lanes(Recording recording, CadLaneBuffer *tangents, CadLaneBuffer *results,
-                    size_t numbers) except -1:
-    check(cad_lanes_take(recording.tape, numbers, tangents))
-    status = cad_lanes_take(recording.tape, numbers, results)
-    if status != CAD_OK:
-        cad_lanes_give_back(recording.tape, tangents[0])
-        check(status)
+cdef int have_lanes(Recording recording, CadLaneBuffer *buffer, size_t numbers) except -1:
+    """Have memory for so many numbers; what was in it is lost if it was less."""
+    if buffer.capacity < numbers:
+        cad_lanes_give_back(recording.tape, buffer[0])
+        buffer[0] = CadLaneBuffer(NULL, 0)
+        check(cad_lanes_take(recording.tape, numbers, buffer))
     return 0
 
 
@@ -516,12 +522,15 @@ def hessian_product(Recording recording, object number, list direction):
     cdef CadLaneBuffer tangents, results
     cdef cnp.npy_intp n = recording.n
     cdef Py_ssize_t offset
-    cdef size_t end
+    cdef size_t end, n_slots
     if recording.n == 0:
         return recording.cut(np.empty(0))
     end = recording.end([number])
-    take_lanes(recording, &tangents, &results, recording.slots(end))
+    n_slots = recording.slots(end)
+    tangents = results = CadLaneBuffer(NULL, 0)
     try:
+        have_lanes(recording, &tangents, n_slots)
+        have_lanes(recording, &results, n_slots)
         flat = cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, tangents.data)
         offset = 0
         for atom in direction:
@@ -532,7 +541,7 @@ def hessian_product(Recording recording, object number, list direction):
                 flat[offset : offset + atom.size] = atom.ravel()
                 offset += atom.size
         push(recording, tangents.data, 1, end)
-        second(recording, number, tangents.data, 1, results.data)
+        second(recording, number, end, n_slots, tangents.data, 1, results.data)
         return recording.cut(cnp.PyArray_SimpleNewFromData(1, &n, cnp.NPY_DOUBLE, results.data))
     finally:
         cad_lanes_give_back(recording.tape, tangents)

@@ -42,7 +42,7 @@ cdef class Recording:
     cdef size_t slots(self, size_t end)
     cdef int close(self) except -1
     cdef bint is_compared_with_captures(self)
-    cdef size_t clear(self, list outputs) except? 0
+    cdef int clear(self, size_t end) except -1
     cdef int sweep(self, size_t end) except -1
     cdef list cut(self, cnp.ndarray flat)
     cdef size_t first_plan(self)

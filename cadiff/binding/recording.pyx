@@ -377,12 +377,11 @@ cdef class Recording:
 
     # --- sweeps
 
-    cdef size_t clear(self, list outputs) except? 0:
-        """Clear the adjoints for a pass over what outputs depend on; answers where it begins."""
+    cdef int clear(self, size_t end) except -1:
+        """Clear the adjoints for a pass back from `end`."""
         cdef CadSlot base = self.base()
-        cdef size_t end = self.end(outputs)
         check(cad_tape_clear_adjoints(self.tape, base, base + self.slots(end)))
-        return end
+        return 0
 
     cdef int sweep(self, size_t end) except -1:
         """Sweep back from `end`; the adjoints of the inputs are those that count."""
@@ -748,7 +747,8 @@ def snapshot(Recording recording, list outputs):
     cdef cnp.ndarray values = np.empty(n_slots)
     cdef cnp.ndarray adjoints = np.empty(n_slots)
     cdef uint32_t *numbers = <uint32_t *>cnp.PyArray_DATA(shape_numbers)
-    cdef size_t end = recording.clear(outputs)
+    cdef size_t end = recording.end(outputs)
+    recording.clear(end)
     cdef Hook hook = hook_of(tape)
     cdef RuleCall call
     for output in outputs:

@@ -550,3 +550,14 @@ def test_trajectories_and_integrals_in_three_orders() -> None:
     third = lambda f: cadiff.grad(cadiff.grad(cadiff.grad(f)))(1.0)  # noqa: E731
     agree(third(f), -math.exp(-1.0), 1e-8)
     agree(third(g), 6.0 - 2.0 * math.e, 1e-10)
+
+
+def test_hessian_products_of_integrals_of_arrays() -> None:
+    """Rules that are pushed may record more behind what is differentiated."""
+
+    def f(p: Any) -> Any:
+        return integrate.quad_vec(lambda x: cnp.stack([x * p[0], x]), 0, p[1])[0][0]
+
+    x, v = np.array([0.9, 1.1]), np.array([0.6, -0.4])
+    for _ in range(10):
+        assert_allclose(cadiff.hvp(f)(x, v), [1.1 * -0.4, 1.1 * 0.6 + 0.9 * -0.4], rtol=1e-9)
