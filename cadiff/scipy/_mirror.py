@@ -74,6 +74,7 @@ KERNELS_OF: dict[str, str] = {
     "scipy.ndimage": "_images",
     "scipy.signal": "_images",
     "scipy.spatial": "_distances",
+    "scipy.spatial.transform": "_rotations",
     "scipy.cluster": "_samples",
     "scipy.stats": "_samples",
 }

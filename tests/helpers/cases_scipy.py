@@ -426,6 +426,12 @@ spatial.transform.Rotation      f.from_matrix(m.spatial.transform.Rotation.from_
 spatial.transform.Rotation      (f.from_rotvec(x[:3]) * f.from_rotvec(u[:3])).as_euler("zyx");  f.from_rotvec(x[:3]).inv().as_mrp()
 spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude()
 spatial.transform.Rotation      f.align_vectors(x[:6].reshape(2, 3), u[:6].reshape(2, 3))[0].as_rotvec() ~5
+spatial.transform.Rotation      f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).as_quat();  f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).apply(u[:3])
+spatial.transform.Rotation      f.from_mrp(x[:3] - [0.9, 1.7, 0.6]).as_rotvec(degrees=True);  (f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]) ** 0.4).as_matrix()
+spatial.transform.RigidTransform  f.from_exp_coords(x[:6] - [0.9, 1.7, 0.6, 0, 0, 0]).as_matrix();  f.from_components(x[3:6], m.spatial.transform.Rotation.from_rotvec(x[:3] - [0.9, 1.7, 0.6])).as_exp_coords()
+spatial.transform.Slerp         f([0, 1], m.spatial.transform.Rotation.from_rotvec(np.stack([x[:3], 2 * x[:3]])))([0.3]).as_matrix()
+spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(np.stack([x[:3], x[:3], x[:3] + x[3:6] - [1.2, 2.1, 0.8]])))([0.3], 1)
+spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(np.stack([x[:3], x[:3], x[:3] + x[3:6] - [1.2, 2.1, 0.8]])))([0.3], 2)
 spatial.transform.Slerp         f([0, 1], m.spatial.transform.Rotation.from_rotvec(x[:6].reshape(2, 3)))([0.3]).as_rotvec()
 spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(x[:9].reshape(3, 3)))([0.3]).as_rotvec()
 

@@ -1,0 +1,168 @@
+"""Rotations near the identity: functions of the length of a vector that are smooth where it is 0.
+
+SciPy computes them of the length, which has no derivative there, and by series of its square
+where it is short. The square, of which all of them are analytic functions, is smooth: here they
+are functions of it, so that derivatives of any order are those of the series.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import bernoulli
+
+from ..binding import shape
+from ..numpy._common import Number, as_number
+from ..operations.arrays import concatenate
+from ..operations.arrays import sum as sum_
+from ..operations.guards import held
+from ..operations.table import arctan2, cos, sin, sqrt, square, tan, where
+from ._mirror import kernels, mirrored
+
+ROTATIONS = "scipy.spatial.transform._rotation_xp"
+RIGID = "scipy.spatial.transform._rigid_transform_xp"
+SPLINE = "scipy.spatial.transform._rotation_spline"
+
+SHORT = 0.1  # so long are vectors at most for which series are taken, ...
+TERMS = 9  # ... of as many terms: what they leave out is less than rounding
+
+
+def _alternating(coefficient: Callable[[int], float]) -> list[float]:
+    return [(-1) ** k * coefficient(k) for k in range(TERMS)]
+
+
+def _series(coefficients: Sequence[float], s: Number) -> Number:
+    total: Number = coefficients[-1]
+    for c in coefficients[-2::-1]:
+        total = total * s + c
+    return total
+
+
+def _of_square(
+    coefficients: Sequence[float], formula: Callable[[Number], Number]
+) -> Callable[[Number], Number]:
+    """A function of a square: by its series where that is small, else by a formula of the root."""
+
+    def function(s: Number) -> Number:
+        is_small = held(s) <= SHORT**2
+        long = formula(sqrt(where(is_small, 1.0, s)))
+        return where(is_small, _series(coefficients, where(is_small, s, 0.0)), long)
+
+    return function
+
+
+def _factorial_series(above: Callable[[int], float], n: int) -> list[float]:
+    return _alternating(lambda k: above(k) / math.factorial(2 * k + n))
+
+
+half_sine = _of_square(  # sin(a / 2) / a
+    _alternating(lambda k: 0.5 ** (2 * k + 1) / math.factorial(2 * k + 1)),
+    lambda a: sin(a / 2.0) / a,
+)
+half_cosine = _of_square(  # cos(a / 2)
+    _alternating(lambda k: 0.25**k / math.factorial(2 * k)), lambda a: cos(a / 2.0)
+)
+versine = _of_square(  # (1 - cos a) / a²
+    _factorial_series(lambda _: 1.0, 2), lambda a: (1.0 - cos(a)) / a**2
+)
+missing_sine = _of_square(  # (a - sin a) / a³
+    _factorial_series(lambda _: 1.0, 3), lambda a: (a - sin(a)) / a**3
+)
+missing_cotangent = _of_square(  # (1 - a/2 cot(a/2)) / a², by Bernoulli's numbers
+    [abs(b) / math.factorial(2 * k + 2) for k, b in enumerate(bernoulli(2 * TERMS)[2::2])],
+    lambda a: (1.0 - 0.5 * a / tan(0.5 * a)) / a**2,
+)
+_rate_of_versine = _of_square(  # (2 - 2 cos a - a sin a) / a⁴
+    _factorial_series(lambda k: 2.0 * k + 2.0, 4),
+    lambda a: (2.0 * (1.0 - cos(a)) - a * sin(a)) / a**4,
+)
+_rate_of_missing_sine = _of_square(  # (3 sin a - 2 a - a cos a) / a⁵
+    _factorial_series(lambda k: -2.0 * k - 2.0, 5),
+    lambda a: (3.0 * sin(a) - 2.0 * a - a * cos(a)) / a**5,
+)
+
+ARCTANGENT = _alternating(lambda k: 1.0 / (2 * k + 1))  # of atan(r) / r, by r²
+
+
+def _square(v: Number) -> Number:
+    return sum_(square(v), axis=-1, keepdims=True)
+
+
+def _checked(rotvec: Any, degrees: bool = False) -> Number:
+    v = as_number(rotvec)
+    if shape(v)[-1] != 3:
+        raise ValueError(f"Expected `rot_vec` to have shape (..., 3), got {shape(v)}")
+    return v * (math.pi / 180.0) if degrees else v
+
+
+@kernels(ROTATIONS)
+def from_rotvec(rotvec: Any, degrees: bool = False) -> Number:
+    """The quaternion (v sin(a / 2) / a, cos(a / 2)) of a vector v of the length a."""
+    v = _checked(rotvec, degrees)
+    s = _square(v)
+    return concatenate([v * half_sine(s), half_cosine(s)], axis=-1)
+
+
+@kernels(ROTATIONS)
+def as_rotvec(quat: Any, degrees: bool = False) -> Number:
+    """The vector of a quaternion: its vector times a / sin(a / 2), where tan(a / 2) = |v| / w."""
+    q = as_number(mirrored(ROTATIONS)._quat_canonical(quat))
+    v, w = q[..., :3], q[..., 3:]
+    s = _square(v)
+    is_small = held(s) <= SHORT**2 * held(w) ** 2
+    ratio = where(is_small, s, 0.0) / square(where(is_small, w, 1.0))
+    short = 2.0 * _series(ARCTANGENT, ratio) * sqrt(1.0 + ratio)
+    length = sqrt(where(is_small, 1.0, s))
+    half = arctan2(length, w)
+    scale = where(is_small, short, 2.0 * half / sin(half))
+    return (scale * (180.0 / math.pi) if degrees else scale) * v
+
+
+# --- motions, which move along what they turn ----------------------------------------------------
+
+
+def _polynomial(rotvec: Any, by_once: Any, by_twice: Any, skew: Callable[[Any], Any]) -> Number:
+    """1 + a S + b S² of the matrices S of cross products with vectors."""
+    matrix = skew(rotvec)
+    return np.eye(3) + by_once * matrix + by_twice * (matrix @ matrix)
+
+
+@kernels(RIGID)
+def _compute_se3_exp_translation_transform(rot_vec: Any) -> Number:
+    s = _square(rot_vec)[..., None]
+    return _polynomial(rot_vec, versine(s), missing_sine(s), mirrored(RIGID)._create_skew_matrix)
+
+
+@kernels(RIGID)
+def _compute_se3_log_translation_transform(rot_vec: Any) -> Number:
+    s = _square(rot_vec)[..., None]
+    return _polynomial(rot_vec, -0.5, missing_cotangent(s), mirrored(RIGID)._create_skew_matrix)
+
+
+# --- splines of rotations ------------------------------------------------------------------------
+
+
+@kernels(SPLINE)
+def _angular_rate_to_rotvec_dot_matrix(rotvecs: Any) -> Number:
+    s = _square(rotvecs)[..., None]
+    return _polynomial(rotvecs, 0.5, missing_cotangent(s), mirrored(SPLINE)._create_skew_matrix)
+
+
+@kernels(SPLINE)
+def _rotvec_dot_to_angular_rate_matrix(rotvecs: Any) -> Number:
+    s = _square(rotvecs)[..., None]
+    skew = mirrored(SPLINE)._create_skew_matrix
+    return _polynomial(rotvecs, -versine(s), missing_sine(s), skew)
+
+
+@kernels(SPLINE)
+def _angular_acceleration_nonlinear_term(rotvecs: Any, rotvecs_dot: Any) -> Number:
+    """What accelerations have of the squares of rates."""
+    s, along = _square(rotvecs), sum_(rotvecs * rotvecs_dot, axis=-1, keepdims=True)
+    across = np.cross(rotvecs, rotvecs_dot)
+    twice, of_rates = np.cross(rotvecs, across), np.cross(rotvecs_dot, across)
+    change = _rate_of_versine(s) * across + _rate_of_missing_sine(s) * twice
+    return along * change + missing_sine(s) * of_rates
