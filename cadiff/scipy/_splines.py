@@ -245,6 +245,7 @@ def evaluate_spline(
     """
     if not carries((t, c, x)):
         plain = [np.zeros(np.shape(array)) for array in out]
+        t, c, x = (np.ascontiguousarray(array, float) for array in (t, c, x))
         found = _dierckx.evaluate_spline(t, c, k, x, order, extrapolate, *plain)
         found = plain[0] if out else found
     else:
@@ -322,6 +323,7 @@ def _solves_banded(
 # --- FITPACK -------------------------------------------------------------------------------------
 
 EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
+INVALID = 10  # what it says of arguments that are none
 
 
 def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[Any, int]:
@@ -356,22 +358,8 @@ class _Fitpack:
     def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
         if not (carries((t, c)) or carries((a, b))):
             return _fitpack_impl.dfitpack.splint(t, c, k, a, b)
-        t, n = as_number(t), len(_plain(t)) - k - 1
-        c = as_number(c)[:n]
-        low, high = _inner(t, k)
-        ends = [
-            as_number(x if low <= read_values(x) <= high else np.clip(read_values(x), low, high))
-            for x in (a, b)
-        ]
-        # The antiderivative has the sums of the integrals of the splines for coefficients.
-        sums = np.cumsum(c * (t[k + 1 :] - t[: -k - 1]) / (k + 1.0))
-        raised = concatenate([np.zeros(1), sums])
-        knots = concatenate([t[:1], t, t[-1:]])
-        first, last = (
-            evaluate_spline(knots, reshape(raised, (n + 1, 1)), k + 1, reshape(x, (1,)), 0, True)
-            for x in ends
-        )
-        return (last - first)[0, 0], None
+        c = as_number(c)[: len(_plain(t)) - k - 1]
+        return _integrated(t, _column(c), k, a, b)[0], None
 
     def sproot(self, t: Any, c: Any, mest: int) -> Any:
         if not carries((t, c)):
@@ -440,6 +428,8 @@ class _Fitpack:
             if dx or dy:
                 return _fitpack_impl.dfitpack.parder(*plain, dx, dy, x, y)
             return _fitpack_impl.dfitpack.bispev(*plain, x, y)
+        if max(binding.ndim(x), binding.ndim(y)) > 1:
+            return None, INVALID
         matrix = _in_shape(tx, ty, c, kx, ky)
         inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
         found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
@@ -461,6 +451,52 @@ class _Fitpack:
         values = basis(as_number(ty), ky, y, at, dy)
         return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
 
+    def pardtc(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
+        """The coefficients of a partial derivative."""
+        if not carries((tx, ty, c)):
+            return _fitpack_impl.dfitpack.pardtc(tx, ty, c, kx, ky, dx, dy)
+        rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
+        columns = _differentiated(ty, np.transpose(rows), ky, dy)
+        return reshape(np.transpose(columns), -1), 0
+
+    def dblint(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
+    ) -> Any:
+        if not (carries((tx, ty, c)) or carries((xb, xe, yb, ye))):
+            return _fitpack_impl.dfitpack.dblint(tx, ty, c, kx, ky, xb, xe, yb, ye)
+        inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
+        return _integrated(ty, _column(inner), ky, yb, ye)[0]
+
+
+def _vector(x: Any) -> Number:
+    """Points as FITPACK has them: a number is one point."""
+    return reshape(as_number(x), -1)
+
+
+def _integrated(t: Any, c: Number, k: int, a: Any, b: Any) -> Number:
+    """The integrals from a to b of splines with coefficients c, of the shape (n, splines).
+
+    Beyond their ends splines are 0. Of many numbers for an end, FITPACK takes the first.
+    """
+    t, width = as_number(t), binding.shape(c)[1]
+    # The antiderivative has the sums of the integrals of the splines for coefficients.
+    sums = np.cumsum(c * _column(t[k + 1 :] - t[: -k - 1]) / (k + 1.0), axis=0)
+    raised = concatenate([np.zeros((1, width)), sums])
+    knots = concatenate([t[:1], t, t[-1:]])
+    ends = concatenate([_within(t, k, _vector(x)[:1]) for x in (a, b)])
+    first, last = evaluate_spline(knots, raised, k + 1, ends, 0, True)
+    return last - first
+
+
+def _differentiated(t: Any, c: Number, k: int, order: int) -> Number:
+    """The coefficients of a derivative of splines with coefficients c along the first axis."""
+    t = as_number(t)
+    for _ in range(order):
+        t = t[1:-1]
+        c = float(k) * (c[1:] - c[:-1]) / _column(t[k:] - t[:-k])
+        k -= 1
+    return c
+
 
 def _in_shape(tx: Any, ty: Any, c: Any, kx: int, ky: int) -> Number:
     """Coefficients of two variables as a matrix."""
@@ -470,7 +506,7 @@ def _in_shape(tx: Any, ty: Any, c: Any, kx: int, ky: int) -> Number:
 
 def _within(t: Any, k: int, x: Any) -> Number:
     """Points between the ends, where those of two variables are moved to."""
-    x = as_number(x)
+    x = _vector(x)
     low, high = _inner(t, k)
     return where((x < low) | (x > high), np.clip(_plain(x), low, high), x)
 

@@ -356,6 +356,8 @@ interpolate.InterpolatedUnivariateSpline  f(t, x)([0.3, 4.4])
 interpolate.UnivariateSpline    f(t, x, s=0)([0.3, 4.4]);  f(t, u)(4 * x + 0.3)
 interpolate.LSQUnivariateSpline  f(t, x, [5.5])([0.3, 4.4])
 interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5]))(0.3, 0.4);  f(t[:4], t[:5], np.outer(u[:4], u[:5])).ev(x[0], x[1])
+interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(u[:4], x[:5]))(x[0], 0.7)[0, 0];  f(t[:4], t[:5], np.outer(u[:4], u[:5]))(1, x[:1], dx=1)[0, 0]
+interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5])).integral(0.1, x[5], -1, x[6]);  f(t[:4], t[:5], np.outer(u[:4], x[:5])).partial_derivative(1, 2)(x[0], 0.7)[0, 0]
 interpolate.Rbf                 f(t[:5], x[:5])(0.3)
 interpolate.splder              m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
 interpolate.splantider          m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))

@@ -98,7 +98,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_analytic", "_distribution_ufuncs", "_families", "_steps", "fft", "linalg"},
             {"_tails"},
             {"special"},
-            {"_distances", "_filters", "_samples", "_splines"},
+            {"_distances", "_filters", "_rotations", "_samples", "_splines"},
             {"_images"},
             {"cluster", "differentiate", "interpolate", "ndimage", "signal", "spatial", "stats"},
             {"__init__"},
