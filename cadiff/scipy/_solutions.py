@@ -61,7 +61,7 @@ def _solved(theta: FloatArray, *, equation: Equation) -> tuple[FloatArray, Float
 
 def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: str) -> FloatArray:
     """The unknowns after some steps of Newton's method; an error if it leads elsewhere."""
-    first, before = z, np.inf
+    first, before, last = z, np.inf, z
     for _ in range(MOST_STEPS):
         try:
             residual, slope = equation.residual(z, theta), equation.slope(z, theta)
@@ -70,6 +70,8 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
             if complaint:
                 raise RuntimeError(f"{equation.name} found no solution: {complaint}") from None
             raise _singular(equation) from None
+        if last is not z and not np.isfinite(step).all():  # as on a bound, where it may be 0 / 0
+            return last
         n = equation.n
         floor = FAILED_FLOOR if complaint else FLOOR
         way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), floor)
@@ -82,7 +84,7 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
         length = float(np.max(np.abs(step), initial=0.0))
         if length >= before:  # rounding errors
             break
-        z, before = z + step, length
+        last, z, before = z, z + step, length
         if before <= SMALL * np.max(np.abs(z), initial=0.0):
             break
     if complaint:

@@ -133,3 +133,17 @@ def test_functions_that_read_numbers() -> None:
 
     true = slope(f, 1.0, 1.0)
     assert_allclose(cadiff.grad(f)(1.0), true, rtol=1e-8)
+
+
+def test_smoothing_chosen_at_its_bound() -> None:
+    """Cross-validation asks for none, where SciPy's criterion would be 0 / 0; that stays so."""
+    x = np.linspace(0.0, 4.0, 9)
+    y = x + [0.74, 0.32, -0.18, -0.34, -0.18, -0.37, -0.34, -0.06, 0.31]
+
+    def f(y: Any, lam: Any = None) -> Any:
+        return cnp.sum(cadiff.scipy.interpolate.make_smoothing_spline(x, y, lam=lam)([0.3, 1.7]))
+
+    value, gradient = cadiff.value_and_grad(f)(y)
+    assert_allclose(value, f(y), rtol=1e-12)
+    assert_allclose(gradient, cadiff.grad(lambda y: f(y, 0.0))(y), atol=2e-3)
+    assert_allclose(cadiff.jvp(f, (y,), (x,))[1], gradient @ x, rtol=1e-9)
