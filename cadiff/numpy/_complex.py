@@ -103,6 +103,7 @@ for _name in (
 ):  # fmt: skip
     for _original in existing(_name):
         by_parts(_original, 0, names=("a", "x"))
+by_parts(np.lib.stride_tricks.sliding_window_view, 0, names=("x",))
 by_parts(np.ediff1d, 0, 1, 2, names=("ary", "to_begin", "to_end"))
 by_parts(np.sum, 0, 5, names=("a", "initial"))
 by_parts(np.linspace, 0, 1, names=("start", "stop"))

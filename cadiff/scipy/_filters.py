@@ -20,6 +20,7 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive
+from . import _arrays
 from ._mirror import KERNELS, kernels, linear_in_parts, mirrored
 
 VALID, SAME, FULL = range(3)
@@ -115,6 +116,50 @@ def _push_state(g: Any, ans: Any, b: Number, a: Number, x: Number, state: Number
 filtered.defjvp(_push_x, _push_state, argnums=(2, 3))
 
 
+def any_filtered(b: Number, a: Number, x: Number, state: Number) -> tuple[Number, Number]:
+    """The same of real or complex numbers.
+
+    A complex filter is b ā / (a ā), where ā has the conjugate coefficients: a ā is real.
+    """
+    if not _is_complex(a, b):
+        return linear_in_parts(lambda x, z: filtered(b, a, x, z), x, state)  # type: ignore[no-any-return]
+    above, below, begin = b, a, state
+    if _is_complex(a):
+        conjugate = np.conj(a)
+        above, below, begin = (_convolved(c, conjugate) for c in (b, a, state))
+    n = max(binding.shape(c)[0] for c in (above, below))
+    below, above = (_lengthened(np.real(below), n), _lengthened(above, n))
+    begin = _lengthened(begin, n - 1)
+    y, _ = linear_in_parts(lambda x, z: filtered(np.real(above), below, x, z), x, begin)
+    turned, _ = linear_in_parts(
+        lambda x, z: filtered(np.imag(above), below, x, z), x, _zeros(x, n - 1)
+    )
+    y = y + 1j * turned
+    return y, _left_behind(b, a, x, state, y)
+
+
+def _left_behind(b: Number, a: Number, x: Number, state: Number, y: Number) -> Number:
+    """The state after a filter: what b ⋆ x + z has beyond the last element, and a ⋆ y has not."""
+    n, length = binding.shape(state)[-1], binding.shape(x)[-1]
+    begin = max(length - n, 0)
+    x, y = x[..., begin:], y[..., begin:]
+    rest = _convolved(x, b) - _convolved(y, a)
+    return rest[..., binding.shape(x)[-1] :] + _lengthened(state[..., length:], n)
+
+
+def _convolved(x: Number, w: Number) -> Number:
+    """The convolution of few numbers w with the last axis of x."""
+    n, length = binding.shape(w)[0], binding.shape(x)[-1]
+    found: Number = _zeros(x, length + n - 1)
+    for k in range(n):
+        found = found + concatenate([_zeros(x, k), x * w[k], _zeros(x, n - 1 - k)], axis=-1)
+    return found
+
+
+def _lengthened(x: Number, n: int) -> Number:
+    return concatenate([x, _zeros(x, n - binding.shape(x)[-1])], axis=-1)
+
+
 @kernels("scipy.signal._sigtools")
 def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """`scipy.signal.lfilter` of arguments that it has checked."""
@@ -125,12 +170,28 @@ def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> An
     a_0 = a[0]
     b, a = b / a_0, a / a_0
     n = max(binding.shape(a)[0], binding.shape(b)[0])
-    b, a = (concatenate([c, np.zeros(n - binding.shape(c)[0])]) for c in (b, a))
+    b, a = (_lengthened(c, n) for c in (b, a))
     x = moveaxis(x, axis, -1)
     state = _zeros(x, n - 1) if zi is None else moveaxis(as_number(zi), axis, -1)
-    y, after = linear_in_parts(lambda x, z: filtered(b, a, x, z), x, state)
+    y, after = any_filtered(b, a, x, state)
     y, after = moveaxis(y, -1, axis), moveaxis(after, -1, axis)
     return y if zi is None else (y, after)
+
+
+@kernels("scipy.signal._signaltools", within=True)
+def lfilter(mirror: Any, b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """SciPy's, which has another way for filters without a recursion: not so for complex ones."""
+    if not any(map(carries, (b, a, x, zi))):
+        return mirror(b, a, x, axis, zi)
+    b, a, x = (_arrays.asarray(given) for given in (b, a, x))
+    zi = None if zi is None else _arrays.asarray(zi)
+    if binding.shape(a) != (1,) or not _is_complex(b, a, x, zi):
+        return mirror(b, a, x, axis, zi)
+    if zi is not None:
+        shape = list(binding.shape(x))
+        shape[axis] = binding.shape(b)[0] - 1
+        zi = np.broadcast_to(zi, shape)
+    return _linear_filter(b, a, x, axis, zi)
 
 
 @primitive
@@ -166,7 +227,7 @@ def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
     y = x[...]
     for k in range(binding.shape(sos)[0]):
         b, a = sos[k, :3], sos[k, 3:]
-        y, zi[:, k] = linear_in_parts(lambda x, z, b=b, a=a: filtered(b, a, x, z), y, zi[:, k])
+        y, zi[:, k] = any_filtered(b, a, y, zi[:, k])
     x[...] = y
 
 
@@ -281,7 +342,5 @@ def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, c
     needed = (n - 1) * down + 1
     spread = concatenate([spread, _zeros(spread, max(needed - length * up, 0))], axis=-1)
     one = np.eye(1, len(taps))[0]
-    result, _ = linear_in_parts(
-        lambda x, z: filtered(taps, one, x, z), spread[..., :needed], _zeros(spread, len(taps) - 1)
-    )
+    result, _ = any_filtered(taps, one, spread[..., :needed], _zeros(spread, len(taps) - 1))
     out[...] = moveaxis(result[..., ::down], -1, axis)

@@ -108,6 +108,7 @@ LINEAR = {
     "sum": lambda np, z: np.sum(z, axis=(0, 1), keepdims=True),
     "swapaxes": lambda np, z: np.swapaxes(z, 0, 1),
     "take": lambda np, z: np.take(z, [2, 0], axis=0),
+    "sliding_window_view": lambda np, z: np.lib.stride_tricks.sliding_window_view(z, 2, 1),
     "take_along_axis": lambda np, z: np.take_along_axis(z, np.array([[1], [0], [2]]), 1),
     "tile": lambda np, z: np.tile(z, 2),
     "trace": lambda np, z: np.trace(z),
@@ -208,7 +209,7 @@ PRODUCTS = {
 def has(name: str) -> bool:
     """Whether this version of NumPy has the function."""
     name = name.split()[0]
-    return hasattr(np, name) or hasattr(np.linalg, name)
+    return any(hasattr(module, name) for module in (np, np.linalg, np.lib.stride_tricks))
 
 
 def _assigned(np: Any, z: Any) -> Any:

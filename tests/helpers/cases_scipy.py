@@ -117,6 +117,9 @@ signal.lfilter                  f([1, 0.2], [2, 0.3, 0.1], x.reshape(3, 4), axis
 signal.lfilter                  f([1, 0.2], x[:3], u, zi=x[3:5])[0];  f([1, 0.2], x[:3], u, zi=x[3:5])[1]
 signal.lfilter                  f([1.0], [1, 0.5], x);  f([1, 2, 3.0], [1.0], x);  f([0.5], [1.0], x)
 signal.lfilter                  np.real(f([1, 0.2], [1, 0.3], x + 1j * u) * (1 + 2j))
+signal.lfilter                  np.real(f(np.array([1, 0.2j]) * x[0], np.array([1, 0.3j]) * x[1] + np.array([0, 0.2]), u) * (1 + 2j))
+signal.lfilter                  np.real(f([1, 0.2j, 0.3], np.array([1, 0.3j]) * x[1] + 0.1, u[:1], zi=x[2:4] * 1j)[1] * (1 + 2j));  np.real(f(x[:3] * (1 + 2j), [1.0], u) * (1 + 2j))
+signal.lfilter                  np.imag(f(x[:2] * (1 + 2j), [2.0], u.reshape(3, 4), axis=0, zi=x[2:6].reshape(1, 4))[0] * (1 + 2j))
 signal.lfilter_zi               f(x[:2], np.array([1, 0.3]))
 signal.lfiltic                  f([1, 0.2], [1, 0.3], x[:1], x[1:2])
 signal.filtfilt                 f([1, 0.2], [1, 0.3], x);  f(x[:2], [1, 0.3], u, method="gust")
@@ -130,6 +133,7 @@ signal.detrend                  f(x);  f(x, type="constant");  f(x, bp=[5])
 signal.resample                 f(x, 20);  f(x, 7)
 signal.resample_poly            f(x, 3, 2);  f(x, 2, 3)
 signal.upfirdn                  f([1, 0.2, 0.3], x, 2, 1);  f(x[:3], u, 2, 3);  f([1, 2.0], x.reshape(3, 4), 3, 2)
+signal.upfirdn                  np.real(f(x[:3] * 1j, u + 1j * x, 2, 3))
 signal.decimate                 f(np.concatenate([x, u, x]), 2);  f(np.concatenate([x, u, x]), 2, ftype="fir")
 signal.hilbert                  np.imag(f(x))
 signal.hilbert2                 np.imag(f(x.reshape(3, 4)))
@@ -160,6 +164,7 @@ signal.coherence                f(x, u, nperseg=6)[1]
 signal.spectrogram              f(x, nperseg=6)[2]
 signal.lombscargle              f(t, x, np.array([0.5, 1.1]))
 signal.stft                     np.abs(f(x, nperseg=6)[2])
+signal.stft                     np.abs(f(x + 1j * u, nperseg=6, return_onesided=False)[2])
 signal.istft                    f(m.signal.stft(x, nperseg=6)[2] * (1 + 0.1j), nperseg=6)[1]
 signal.ShortTimeFFT             np.abs(f(np.hanning(6), 2, 1.0).stft(x))
 signal.ShortTimeFFT             f(np.hanning(6), 2, 1.0).spectrogram(x)
