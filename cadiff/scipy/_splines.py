@@ -585,22 +585,24 @@ def gridded_knots(points: Any, k: Any) -> Any:
     return _ndbspline.make_ndbspl(points, np.zeros([len(x) for x in points]), k).t
 
 
-def _gridded_pull(ans: Any, values: Number, points: Any, k: Any) -> Any:
+def _solved_along(g: Any, points: Any, k: Any, transposed: bool) -> Any:
+    """The same by a direct solution along each axis, or by that of the transposed equations.
+
+    SciPy's iteration ends at a tolerance by the length of the whole, which leaves small
+    derivatives with few digits.
+    """
     degrees = k if np.ndim(k) else (k,) * len(points)
     knots = gridded_knots(points, k)
-
-    def pull(g: Any) -> Number:
-        for axis, (x, t, degree) in enumerate(zip(points, knots, degrees, strict=True)):
-            inverse = np.linalg.inv(BSpline.design_matrix(x, t, int(degree)).toarray())
-            g = moveaxis(np.tensordot(inverse.T, g, axes=(1, axis)), 0, axis)
-        return g
-
-    return pull
+    for axis, (x, t, degree) in enumerate(zip(points, knots, degrees, strict=True)):
+        inverse = np.linalg.inv(BSpline.design_matrix(x, t, int(degree)).toarray())
+        inverse = inverse.T if transposed else inverse
+        g = moveaxis(np.tensordot(inverse, g, axes=(1, axis)), 0, axis)
+    return g
 
 
 gridded.called = "make_ndbspl"
-gridded.defvjp(_gridded_pull)
-gridded.defjvp(lambda g, ans, values, points, k: gridded(g, points=points, k=k))
+gridded.defvjp(lambda ans, values, points, k: lambda g: _solved_along(g, points, k, True))
+gridded.defjvp(lambda g, ans, values, points, k: _solved_along(g, points, k, False))
 
 
 @kernels("scipy.interpolate._ndbspline")
