@@ -29,7 +29,7 @@ from scipy.linalg import get_lapack_funcs as lapack_functions
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import concatenate, moveaxis, reshape, stack
+from ..operations.arrays import blank, concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
 from ..operations.primitives import primitive
@@ -712,16 +712,43 @@ def _lsq_solve_qr(x: Any, y: Any, t: Any, k: int, w: Any, periodic: bool = False
     if not carries(given) or found is not None:
         x, y, t, w = found[0] if carries(given) else given
         return _bsplines._lsq_solve_qr(x, y, t, k, w, periodic)
-    if periodic or carries(x) or carries(t) or carries(w):
-        plain = binding.plain_constants(((x, t, w), {})) if not periodic else None
-        if plain is None:
-            raise binding.MissingRuleError(
-                "splines of least squares have derivatives by values alone: give them "
-                "cadiff.value(...) of points, knots and weights"
-            )
-        x, t, w = plain[0]
-    c = fitted(as_number(y), x, t, k, w)
-    return None, None, c, None, None
+    plain = None if periodic else binding.plain_constants(((x, t, w), {}))
+    if not periodic and (plain is not None or not carries((x, t, w))):
+        x, t, w = (x, t, w) if plain is None else plain[0]
+        return None, None, fitted(as_number(y), x, t, k, w), None, None
+    if periodic:
+        raise binding.MissingRuleError(
+            "periodic splines of least squares do not support numbers with derivatives"
+        )
+    x, t, w = as_number(x), as_number(t), as_number(w)
+    matrix = _column(w) * _design(x, t, k)
+    return None, None, np.linalg.lstsq(matrix, _column(w) * y, rcond=None)[0], None, None
+
+
+def _design(x: Number, t: Number, k: int) -> Number:
+    """The splines at points, as a matrix."""
+    at = _spans(t, k, x)
+    rows = np.arange(len(at))
+    values = basis(t, k, x, at, 0)
+    matrix = blank((len(at), binding.shape(t)[0] - k - 1), values[0])
+    for n, value in enumerate(values):
+        matrix[rows, at + n - k] = value
+    return matrix
+
+
+@kernels("scipy.interpolate._interpolate")
+def lagrange(x: Any, w: Any) -> Any:
+    """The polynomial through points, by products of its factors; SciPy divides polynomials."""
+    x, w = as_number(x), as_number(w)
+    total: Number = 0.0
+    for j in range(binding.shape(x)[0]):
+        term = w[j : j + 1]
+        for k in range(binding.shape(x)[0]):
+            if k != j:
+                factor = stack([as_number(1.0), -x[k]])
+                term = np.convolve(term, factor / (x[j] - x[k]))
+        total = total + term
+    return mirrored("numpy").poly1d(total)
 
 
 @kernels("scipy.interpolate._polyint", "BarycentricInterpolator._evaluate")
