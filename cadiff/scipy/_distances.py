@@ -18,7 +18,7 @@ import scipy.spatial
 from scipy.spatial import _hausdorff
 from scipy.spatial import distance as _distance
 
-from ..binding import carries
+from ..binding import MissingRuleError, carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate
 from ..operations.arrays import sum as sum_
@@ -253,7 +253,7 @@ class _Qhull:
 
     def _refuse(self, name: str) -> None:
         if carries(self.points):
-            raise AttributeError(
+            raise MissingRuleError(  # no AttributeError, after which __getattr__ would be asked
                 f"{type(self).__name__}.{name} of points with derivatives has none: "
                 f"give it cadiff.value(points)"
             )

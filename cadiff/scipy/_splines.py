@@ -535,6 +535,17 @@ def splrep(
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
 
 
+@kernels("scipy.interpolate._fitpack_repro", "make_splrep make_splprep", within=True)
+def _make_through_all(mirror: Any, *args: Any, s: Any = 0, **kwargs: Any) -> Any:
+    """SciPy's, whose search for knots ends with values and has no derivative."""
+    if np.any(_plain(s)) and any(map(carries, (*args, *kwargs.values()))):
+        raise binding.MissingRuleError(
+            "make_splrep and make_splprep of numbers with derivatives make splines through all "
+            "points: give them s=0, or take make_smoothing_spline"
+        )
+    return mirror(*args, s=s, **kwargs)
+
+
 # --- grids ---------------------------------------------------------------------------------------
 
 

@@ -147,3 +147,16 @@ def test_smoothing_chosen_at_its_bound() -> None:
     assert_allclose(value, f(y), rtol=1e-12)
     assert_allclose(gradient, cadiff.grad(lambda y: f(y, 0.0))(y), atol=2e-3)
     assert_allclose(cadiff.jvp(f, (y,), (x,))[1], gradient @ x, rtol=1e-9)
+
+
+def test_what_has_no_derivative_says_so() -> None:
+    interpolate, spatial = cadiff.scipy.interpolate, cadiff.scipy.spatial
+    x = np.arange(12.0)
+    for refused, match in (
+        (lambda y: interpolate.make_splrep(x, y, s=0.1)(0.3), "s=0"),
+        (lambda y: interpolate.make_splprep([x, y], s=0.1)[0](0.3), "s=0"),
+        (lambda y: spatial.ConvexHull(cnp.stack([x, y], axis=-1)).equations, "equations"),
+        (lambda y: spatial.Delaunay(cnp.stack([x, y], axis=-1)).transform, "transform"),
+    ):
+        with pytest.raises(cadiff.MissingRuleError, match=match):
+            cadiff.grad(lambda y, refused=refused: cnp.sum(refused(y)))(POINT)
