@@ -245,6 +245,18 @@ def unique_counts(x: Any, /) -> Any:
     return form(*unique(x, return_counts=True, equal_nan=False))
 
 
+@implements(*existing("unique_inverse"))
+def unique_inverse(x: Any, /) -> Any:
+    values = unique_values(x)  # a replay has to find the same order
+    return np.unique_inverse(plain_values(x))._replace(values=values)
+
+
+@implements(*existing("unique_all"))
+def unique_all(x: Any, /) -> Any:
+    values = unique_values(x)
+    return np.unique_all(plain_values(x))._replace(values=values)
+
+
 # --- by order ------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ Functions of the table, arrays and the moving about of their elements, operation
 their own (`primitive`), NumPy's protocols, and what a function being compiled may not read.
 """
 
-from . import masks, searches  # noqa: F401 - make themselves known to what is below them
+from . import attributes, masks, searches  # noqa: F401 - make themselves known to the others
 from .primitives import custom, primitive
 
 __all__ = ["custom", "primitive"]

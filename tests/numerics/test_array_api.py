@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import cadiff
 import cadiff.numpy as cnp
@@ -148,7 +148,7 @@ def test_calls(text: str) -> None:
         found = called(text, x.__array_namespace__(), x)
         assert np.shape(found) == np.shape(expected)
         assert np.dtype(found.dtype) == np.asarray(expected).dtype
-        assert_array_equal(cadiff.value(found), expected)
+        assert_allclose(cadiff.value(found), expected, rtol=1e-14)
         return cnp.sum(x)
 
     assert_array_equal(cadiff.grad(f)(X), np.ones((3, 4)))
@@ -186,10 +186,10 @@ os.environ["SCIPY_ARRAY_API"] = "1"
 import numpy as np
 import scipy.stats
 import cadiff
-x = np.array([0.9, 1.7, 0.6, 1.2])
+x = np.array([0.9, 1.7, 0.6, 1.2, 2.3, 0.4])
 for name in ("skew", "kurtosis", "gmean", "hmean", "sem", "circmean", "differential_entropy"):
     f = getattr(scipy.stats, name)
-    step = 1e-6 * np.cos(np.arange(4.0))
+    step = 1e-6 * np.cos(np.arange(6.0))
     true = (f(x + step) - f(x - step)) / 2.0
     assert np.isclose(cadiff.grad(f)(x) @ step, true, rtol=1e-6), name
 """

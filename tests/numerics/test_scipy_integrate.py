@@ -560,4 +560,6 @@ def test_hessian_products_of_integrals_of_arrays() -> None:
 
     x, v = np.array([0.9, 1.1]), np.array([0.6, -0.4])
     for _ in range(10):
-        assert_allclose(cadiff.hvp(f)(x, v), [1.1 * -0.4, 1.1 * 0.6 + 0.9 * -0.4], rtol=1e-9)
+        np.testing.assert_allclose(
+            cadiff.hvp(f)(x, v), [1.1 * -0.4, 1.1 * 0.6 + 0.9 * -0.4], rtol=1e-9
+        )
