@@ -21,6 +21,7 @@ from ..binding import (
     compare,
     depends,
     is_complex_number,
+    plain_constants,
     plain_values,
 )
 from ..binding import strip as value
@@ -479,11 +480,16 @@ def apply_along_axis(
     return arrays.moveaxis(joined, tuple(new), range(axis, axis + len(inner)))
 
 
+def _plain_constant(x: Any) -> Any:
+    """Plain values of numbers that are constants; nobody can assign to what reads them."""
+    found = plain_constants(((x,), {})) if carries(x) else None
+    return x if found is None else found[0][0]
+
+
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """A function of scalars applied element by element, as `numpy.vectorize`.
 
-    Given numbers with derivatives it is a loop; `signature` and several results are then not
-    supported.
+    Given numbers with derivatives it is a loop; `signature` is then not supported.
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -492,7 +498,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if self.signature is not None:
             unsupported("vectorize", "signature=", "loop over the arrays and stack the results")
         fixed = {k for k in range(len(args)) if k in (self.excluded or ())}
-        numbers = {k: as_number(x) for k, x in enumerate(args) if k not in fixed}
+        numbers = {k: as_number(_plain_constant(x)) for k, x in enumerate(args) if k not in fixed}
         shape = np.broadcast_shapes(*(x.shape for x in numbers.values()))
         spread = {k: arrays.broadcast_to(x, shape) for k, x in numbers.items()}
         results = [
@@ -502,5 +508,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
             for index in np.ndindex(shape)
         ]
         if results and isinstance(results[0], tuple):
-            unsupported("vectorize", "several results", "make one vectorised function for each")
+            return tuple(
+                arrays.array(list(column)).reshape(shape) for column in zip(*results, strict=True)
+            )
         return arrays.array(results).reshape(shape) if results else arrays.zeros(shape)

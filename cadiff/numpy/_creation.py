@@ -24,10 +24,12 @@ from ..binding import (
     holds_complex,
     is_differentiating,
     is_forward,
+    plain_constants,
 )
 from ..operations import arrays
 from ..operations.complexes import implements_all, joined
 from ..operations.dispatch import FUNCTIONS, implements
+from ..operations.guards import NoDerivativeError
 from ._common import (
     Number,
     as_number,
@@ -82,7 +84,7 @@ def _open_lists(original: Callable[..., Any]) -> Callable[..., Any]:
 MADE: dict[str, Any] = {
     name: _open(getattr(np, name))
     for name in (
-        "arange", "bartlett", "blackman", "eye", "fromfunction", "hamming", "hanning", "identity",
+        "bartlett", "blackman", "eye", "fromfunction", "hamming", "hanning", "identity",
         "indices", "kaiser", "ones", "tri", "vander", "zeros",
     )
 }  # fmt: skip
@@ -101,6 +103,26 @@ def _filled(shape: Any, numbers: Any, dtype: Any = complex) -> Any:
         return made + numbers
     made[...] = numbers
     return made
+
+
+_arange = _open(np.arange)
+
+
+@_made
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """As `numpy.arange`; what it counts by has no derivative.
+
+    Numbers with derivatives can be assigned to its elements, if it is of floats.
+    """
+    if carries(args) or carries(kwargs):
+        found = plain_constants((args, kwargs))
+        if found is None:
+            raise NoDerivativeError(
+                "numpy.arange counts, and has no derivative by its arguments: write "
+                "start + step * np.arange(n), where n is an int"
+            )
+        args, kwargs = found  # NumPy would have the number itself for the first element
+    return _arange(*args, **kwargs)
 
 
 _fromiter = _open(np.fromiter)

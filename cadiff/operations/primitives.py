@@ -10,6 +10,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -486,6 +487,10 @@ class primitive:  # noqa: N801 - a decorator
             primals[k] = primal
         ans = self(*primals, **kwargs)
         lanes = binding.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
+        moving = [
+            k not in self.refusals or _moves(t) for k, (_, t) in zip(which, pairs, strict=True)
+        ]
+        which, pairs = list(compress(which, moving)), list(compress(pairs, moving))
 
         results = self._results(ans)
         answer, inputs = binding.ruled(ans), [binding.ruled(x) for x in primals]
@@ -575,6 +580,12 @@ class primitive:  # noqa: N801 - a decorator
             call.note_point([values[k] for k in which], results, [k not in active for k in which])
         outs = binding.record_rule(call, [args[k] for k in which], results)
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
+
+
+def _moves(tangent: Any) -> bool:
+    """Whether a tangent is any other than that of a constant."""
+    parts = tangent if isinstance(tangent, tuple) else (tangent,)
+    return any(carries(part) or bool(np.any(part)) for part in parts)
 
 
 def _are_long(args: Sequence[Any]) -> bool:

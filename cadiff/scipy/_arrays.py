@@ -143,9 +143,9 @@ def apply_where(
     shape = _np.broadcast_shapes(*map(_np.shape, (cond, *numbers, *others)))
     mask = _np.broadcast_to(_np.asarray(cond, bool), shape)
     if not shape:
-        if mask:
-            return f1(*numbers, **names)
-        return f2(*numbers, **names) if f2 is not None else fill_value
+        f = f1 if mask else f2
+        found = fill_value if f is None else f(*numbers, **names)
+        return found if hasattr(found, "ndim") else _np.asarray(found)[()]
     numbers = [_numpy.broadcast_to(x, shape) for x in numbers]
     parts = []
     for where, f in ((mask, f1), (~mask, f2)):

@@ -17,10 +17,11 @@ import builtins
 import functools
 import importlib
 import importlib.util
+import inspect
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from ..binding import MissingRuleError, carries
 from ..numpy._refusals import INSTEAD, missing
 from ..operations.complexes import implements_all
 from ..operations.dispatch import FUNCTIONS
+from ..operations.guards import NoDerivativeError
 from . import _arrays as of_numpy
 
 Function = Callable[..., Any]
@@ -276,7 +278,8 @@ def mirror_of(thing: Any) -> Any:
     if isinstance(thing, ModuleType):
         return mirrored(thing.__name__)
     if not isinstance(thing, (FunctionType, type)):
-        return _kernel_of(thing)
+        found = _object_of(thing)
+        return _kernel_of(thing) if found is None else found
     for each in _unwrapped(thing):
         kernels = KERNELS.get(str(each.__module__), {})
         if each.__name__ in kernels and (each.__module__, each.__name__) not in WITHIN:
@@ -286,6 +289,20 @@ def mirror_of(thing: Any) -> Any:
             if found is not None:
                 return found
     return thing
+
+
+def _name_within(thing: Any) -> str:
+    """Under which name the module of its class has an object; "" if it has none."""
+    names = vars(sys.modules[type(thing).__module__])
+    return next((name for name, found in names.items() if found is thing), "")
+
+
+def _object_of(thing: Any) -> Any:
+    """What stands in mirrors for an object, such as a distribution; None if there is nothing."""
+    module = type(thing).__module__
+    if not _is_python(module) or not (name := _name_within(thing)):
+        return None
+    return getattr(mirrored(module), name, None)
 
 
 def _kernel_of(thing: Any) -> Any:
@@ -403,11 +420,30 @@ def offered(original: Function, name: str) -> Function:
 class Twin:
     """An object of SciPy's and its mirror: a method is the mirror's for numbers with derivatives.
 
-    What a call of it returns, such as a distribution with its parameters, is again both.
+    What a call of it returns, such as a distribution with its parameters, is again both. Where
+    the mirror fails, what it was asked for has no derivative by the arguments that the caller
+    gave, whatever it was that failed within.
+
+    Parameters
+    ----------
+    original, mirror : object
+        The same object, if there is no mirror.
+    called : str
+        What users call it.
+    parameters : dict
+        With which it was made, by their names.
     """
 
-    def __init__(self, original: Any, mirror: Any) -> None:
+    def __init__(
+        self,
+        original: Any,
+        mirror: Any,
+        called: str,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.original, self.mirror = original, mirror
+        self.called, self.parameters = called, parameters
+        self.is_plain = not carries(dict(parameters))
         self.__doc__ = getattr(original, "__doc__", None)
 
     def __getattr__(self, name: str) -> Any:
@@ -419,29 +455,87 @@ class Twin:
 
         @functools.wraps(found)
         def method(*args: Any, **kwargs: Any) -> Any:
-            if self.original is self.mirror or carries(args) or carries(kwargs):
-                return self.mirrored(name, args, kwargs)
-            return found(*args, **kwargs)
+            if self.is_plain and not (carries(args) or carries(kwargs)):
+                return found(*args, **kwargs)
+            try:
+                return self._mirrored(name, args, kwargs)
+            except Exception as error:
+                if any(map(callable, (*args, *kwargs.values()))):
+                    raise
+                found(*binding.strip(args), **binding.strip(kwargs))  # raises what the caller did
+                raise self._refusal(name, args, kwargs) from error
 
         return method
 
-    def mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a method of the mirror returns."""
+        if self.mirror is self.original:
+            raise missing(f"{self.called}.{name}", INSTEAD)
         return getattr(self.mirror, name)(*args, **kwargs)
 
+    def _refusal(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> MissingRuleError:
+        """The error that names the method, and the arguments by which it has no derivative."""
+        given = self._by_names(name, args) | kwargs
+        plain = {k: binding.strip(x) for k, x in given.items()}
+        found = _having_derivatives(given)
+
+        def fails(names: list[str]) -> bool:
+            return self._fails(name, len(args), plain | {k: given[k] for k in names})
+
+        blamed = [k for k in found if fails([k])]
+        if not blamed:
+            blamed = found
+            for k in found:  # which fail together alone
+                without = [other for other in blamed if other != k]
+                blamed = without if fails(without) else blamed
+        blamed = blamed or _having_derivatives(self.parameters)
+        which = " and ".join(map(repr, blamed))
+        values = " and ".join(f"cadiff.value({k})" for k in blamed)
+        return NoDerivativeError(
+            f"{self.called}.{name} has no known derivative by {which}: write {values} if "
+            f"{'these are constants' if len(blamed) > 1 else 'it is a constant'}"
+        )
+
+    def _by_names(self, method: str, args: tuple[Any, ...]) -> dict[str, Any]:
+        """Positional arguments of a method by what SciPy's documentation calls them."""
+        parameters = inspect.signature(getattr(self.original, method)).parameters.values()
+        names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        shapes = getattr(self.original, "shapes", None)
+        names += [*(shapes.split(", ") if shapes else ()), "loc", "scale"]
+        return dict(zip(names, args, strict=False))
+
+    def _fails(self, name: str, n_args: int, given: dict[str, Any]) -> bool:
+        values = list(given.values())
+        kwargs = dict(list(given.items())[n_args:])
+        try:
+            self._mirrored(name, tuple(values[:n_args]), kwargs)
+        except Exception:
+            return True
+        return False
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        mirror = self.mirror(*args, **kwargs)
-        is_plain = not (carries(args) or carries(kwargs))
-        return Twin(self.original(*args, **kwargs) if is_plain else mirror, mirror)
+        original = self.original(*binding.strip(args), **binding.strip(kwargs))
+        mirror = original if self.mirror is self.original else self.mirror(*args, **kwargs)
+        parameters = self._by_names("__call__", args) | kwargs
+        return Twin(original, mirror, self.called, parameters)
 
     def __repr__(self) -> str:
         return repr(self.original)
 
 
+def _having_derivatives(named: Mapping[str, Any]) -> list[str]:
+    """The names of what carries a derivative and is no constant."""
+    carrying = [name for name, x in named.items() if carries(x)]
+    return [name for name in carrying if binding.plain_constants(((named[name],), {})) is None]
+
+
 def twin_of(original: Any, kind: type[Twin] = Twin) -> Any:
     """An object of a module of SciPy's that has it under a name, and its mirror."""
-    module = type(original).__module__
-    if not _is_python(module):
+    module, name = type(original).__module__, _name_within(original)
+    if not name:
         return original
-    names = [name for name, x in vars(sys.modules[module]).items() if x is original]
-    return kind(original, getattr(mirrored(module), names[0])) if names else original
+    called = f"{module.partition('._')[0]}.{name}"
+    mirror = _object_of(original)
+    return kind(original, original if mirror is None else mirror, called)

@@ -6,6 +6,7 @@ values which elements belong together.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,18 +14,18 @@ from typing import Any
 import numpy as np
 from scipy.cluster import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
-from scipy.stats import _stats, _stats_pythran
+from scipy.stats import _ksstats, _stats, _stats_pythran
 
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import stack
 from ..operations.arrays import sum as sum_
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
 from ._mirror import kernels, read_values
-from .special import ive, kve, logsumexp  # type: ignore[attr-defined]
+from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
 # --- densities of kernels ------------------------------------------------------------------------
 
@@ -167,6 +168,144 @@ def _solves_triangular(alpha: float, a: Any, b: Any, side: int = 0, lower: bool 
     from .linalg import solve_triangular
 
     return alpha * solve_triangular(a, b, lower=lower)
+
+
+# --- discrete distributions ----------------------------------------------------------------------
+
+
+@kernels("scipy.stats._distn_infrastructure", within=True)
+def argsreduce(original: Callable[..., Any], condition: Any, *args: Any) -> Any:
+    """Elements where a condition holds, which may be the int that 1 & (x > 0.0) is of a number."""
+    return original(np.asarray(condition), *args)
+
+
+def _places_are_plain(cls: Any) -> None:
+    """Have quantiles of a class be what they are, whole numbers, constant between jumps.
+
+    SciPy begins sums at the median, and these do not depend on where they begin.
+    """
+    for name in ("_ppf", "_isf"):
+        setattr(cls, name, _of_values(getattr(cls, name)))
+
+
+def _of_values(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def places(self: Any, *args: Any) -> Any:
+        return method(self, *(read_values(x) if carries(x) else x for x in args))
+
+    return places
+
+
+kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
+    classmethod(_places_are_plain)
+)
+
+# --- distributions of several numbers ------------------------------------------------------------
+
+
+@primitive
+def _both_greater(h: Any, k: Any, r: Any) -> Any:
+    """The probability that x > h and y > k, of normal numbers with the correlation r."""
+    return _stats_pythran._bvnu(float(h), float(k), float(r))
+
+
+def _both_greater_by_place(h: Number, k: Number, r: Number) -> Number:
+    h, k = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR)
+    return -exp(-0.5 * square(h)) / ROOT_2PI * ndtr((r * h - k) / sqrt(1.0 - square(r)))
+
+
+def _both_greater_by_correlation(h: Number, k: Number, r: Number) -> Number:
+    """The density of both."""
+    h, k, rest = np.clip(h, -FAR, FAR), np.clip(k, -FAR, FAR), 1.0 - square(r)
+    squares = (square(h - r * k) + rest * square(k)) / rest
+    return exp(-0.5 * squares) / (2.0 * math.pi * sqrt(rest))
+
+
+FAR = 50.0  # where no density is left
+ROOT_2PI = math.sqrt(2.0 * math.pi)
+
+_both_greater.defpartials(
+    lambda ans, h, k, r: _both_greater_by_place(h, k, r),
+    lambda ans, h, k, r: _both_greater_by_place(k, h, r),
+    lambda ans, h, k, r: _both_greater_by_correlation(h, k, r),
+)
+
+
+@kernels("scipy.stats._stats_pythran")
+def _bvnu(h: Any, k: Any, r: Any) -> Number:
+    return _both_greater(*map(as_number, (h, k, r)))
+
+
+@kernels("scipy.stats._qmvnt", within=True)
+def _qauto(original: Callable[..., Any], sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
+    """A probability of normal numbers: of two by a formula, of more by random points."""
+    if len(cov) > 2 and carries((cov, args)):
+        found = binding.plain_constants(((cov, *args), {}))
+        if found is None:
+            raise NoDerivativeError(
+                "a probability of three or more normal numbers together is computed by random "
+                "points, and has no derivative: give it cadiff.value(v)"
+            )
+        cov, *args = found[0]
+    return original(sample, cov, *args, **how)
+
+
+# --- statistics of Kolmogorov and Smirnov --------------------------------------------------------
+
+
+def _of_elements(function: Callable[..., Any], n: Any, x: Any, *which: bool) -> Any:
+    """What a function gives that takes no arrays without elements."""
+    shape = np.broadcast_shapes(np.shape(n), np.shape(x))
+    return function(n, x, *which)[()] if 0 not in shape else np.zeros(shape)
+
+
+@primitive
+def _kolmogorov_density(x: Any, n: Any) -> Any:
+    return _of_elements(_ksstats.kolmognp, n, x)
+
+
+@primitive
+def _kolmogorov(x: Any, n: Any, cdf: bool) -> Any:
+    return _of_elements(_ksstats.kolmogn, n, x, cdf)
+
+
+@primitive
+def _kolmogorov_place(q: Any, n: Any, cdf: bool) -> Any:
+    return _of_elements(_ksstats.kolmogni, n, q, cdf)
+
+
+_kolmogorov_density.defpartials(refusal("kolmognp", "x"))
+_kolmogorov.defpartials(
+    lambda ans, x, n, cdf: _kolmogorov_density(x, n=n) * (1.0 if cdf else -1.0)
+)
+_kolmogorov_place.defpartials(
+    lambda ans, q, n, cdf: (1.0 if cdf else -1.0) / _kolmogorov_density(ans, n=n)
+)
+
+
+@kernels("scipy.stats._ksstats")
+def kolmogn(n: Any, x: Any, cdf: bool = True) -> Number:
+    return _kolmogorov(as_number(x), n=held_count(n), cdf=cdf)
+
+
+@kernels("scipy.stats._ksstats")
+def kolmogni(n: Any, q: Any, cdf: bool = True) -> Number:
+    return _kolmogorov_place(as_number(q), n=held_count(n), cdf=cdf)
+
+
+@kernels("scipy.stats._ksstats")
+def kolmognp(n: Any, x: Any) -> Number:
+    return _kolmogorov_density(as_number(x), n=held_count(n))
+
+
+def held_count(n: Any) -> Any:
+    """A number of samples, by which there is no derivative."""
+    if not carries(n):
+        return n
+    found = binding.plain_constants(((n,), {}))
+    if found is None:
+        refusal("kolmogn", "n")()
+    return found[0][0]
 
 
 # --- slopes --------------------------------------------------------------------------------------

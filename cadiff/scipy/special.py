@@ -95,7 +95,7 @@ formula = formulas_of(globals(), _families)
 # --- ufuncs --------------------------------------------------------------------------------------
 
 
-def _refusal(name: str, argument: str) -> Function:
+def refusal(name: str, argument: str) -> Function:
     """A rule for an argument by which there is no derivative."""
 
     def refuse(*_: Any, **__: Any) -> NoReturn:
@@ -120,7 +120,7 @@ class _Elementwise(Tabulated):
         ufunc: np.ufunc | None = None,
     ) -> None:
         self.called = name.lstrip("_")
-        refuse, widths = functools.partial(_refusal, self.called), WIDTHS.get(name, {})
+        refuse, widths = functools.partial(refusal, self.called), WIDTHS.get(name, {})
         super().__init__(name, parameters, function, partials, formula, refuse, ufunc, widths)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

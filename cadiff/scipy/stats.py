@@ -723,7 +723,9 @@ class NextToZero(Twin):
     DISTANCE = 1e-5
     METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 
-    def mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.mirror is self.original:
+            return super()._mirrored(name, args, kwargs)
         method = getattr(self.mirror, name)
         n_shapes = getattr(self.original, "numargs", 0)
         if name not in self.METHODS or len(args) <= n_shapes:

@@ -270,6 +270,134 @@ def test_a_shape_of_zero_has_the_derivative_of_both_sides(name: str) -> None:
     assert slope == pytest.approx((8.0 * near - far) / (12.0 * h), rel=1e-7)
 
 
+ENTROPIES = {
+    "bernoulli": (0.3,), "betabinom": (5, 2.3, 0.6), "betanbinom": (5.0, 9.3, 1.2),
+    "binom": (5, 0.3), "boltzmann": (1.4, 19), "dgamma": (2.3,), "geom": (0.3,),
+    "logser": (0.6,), "nbinom": (5.0, 0.4), "nhypergeom": (20.0, 7, 12.0), "poisson": (0.6,),
+    "skellam": (15.0, 8.0), "yulesimon": (11.0,), "zipf": (6.6,), "zipfian": (1.2, 10),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENTROPIES)
+def test_entropies_do_not_depend_on_where_their_sums_begin(name: str) -> None:
+    shapes = ENTROPIES[name]
+    original, entropy = getattr(st, name).entropy, getattr(stats, name).entropy
+    for i, at in enumerate(shapes):
+        if isinstance(at, int):
+            with pytest.raises(
+                cadiff.MissingRuleError, match=rf"{name}\.entropy has no .* by '[nN]'"
+            ):
+                cadiff.grad(lambda p, i=i: entropy(*shapes[:i], p, *shapes[i + 1 :]))(float(at))
+            continue
+        point = (*shapes[:i], at, *shapes[i + 1 :])
+        value, slope = cadiff.value_and_grad(entropy, i)(*point)
+        assert value == pytest.approx(original(*point), rel=1e-14)
+        want = quotient(lambda h: original(*shapes[:i], at + h, *shapes[i + 1 :]))  # noqa: B023
+        if not math.isnan(want):  # which it is where SciPy wants a whole number
+            assert slope == pytest.approx(want, rel=1e-8)
+        tangents = cadiff.jacfwd(entropy, i)(*point)
+        assert tangents == pytest.approx(slope, rel=1e-12)
+
+
+def test_places_of_discrete_distributions_are_constant_between_jumps() -> None:
+    for name, shapes in {"poisson": (3.0,), "nbinom": (5.0, 0.4), "skellam": (3.0, 2.0)}.items():
+        for method in ("ppf", "isf"):
+            value, slope = cadiff.value_and_grad(getattr(getattr(stats, name), method))(
+                0.3, *shapes
+            )
+            assert (value, slope) == (getattr(getattr(st, name), method)(0.3, *shapes), 0.0)
+    assert cadiff.grad(lambda loc: stats.poisson.ppf(0.3, 3.0, loc=loc))(1.0) == 1.0
+
+
+SCALARS = {
+    "norm": (), "expon": (), "gamma": (2.3,), "truncnorm": (-0.7, 1.3), "burr": (4.0, 3.0),
+    "gumbel_r": (), "genpareto": (0.2,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "method", ["ppf", "isf", "sf", "logcdf", "pdf", "entropy", "std", "median"]
+)
+@pytest.mark.parametrize("name", SCALARS)
+def test_numbers_without_axes(name: str, method: str) -> None:
+    """All of them carry derivatives."""
+    shapes = SCALARS[name]
+    first = () if method in ("entropy", "std", "median") else (0.35,)
+    if name == "gamma" and method in ("sf", "logcdf", "pdf"):
+        first = (1.7,)
+    elif first and method not in ("ppf", "isf"):
+        first = (0.9,)
+    point = np.array([*first, *shapes, 0.2, 1.3])
+
+    def of(module: Any, p: Any) -> Any:
+        *args, loc, scale = p
+        return getattr(getattr(module, name), method)(*args, loc=loc, scale=scale)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value, gradient = cadiff.value_and_grad(lambda p: of(stats, p))(point)
+        forward = cadiff.jacfwd(lambda p: of(stats, p))(point)
+    assert value == pytest.approx(of(st, point), rel=1e-12)
+    for k, unit in enumerate(np.eye(len(point))):
+        want = quotient(lambda h: of(st, point + h * unit))  # noqa: B023
+        assert gradient[k] == pytest.approx(want, rel=1e-6, abs=1e-8)
+    np.testing.assert_allclose(forward, gradient, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "at", "shapes"),
+    [
+        ("kstwo", "cdf", 0.23, (10,)),
+        ("kstwo", "sf", 0.23, (10,)),
+        ("kstwo", "ppf", 0.4, (10,)),
+        ("kstwo", "isf", 0.4, (10,)),
+        ("ksone", "ppf", 0.4, (10,)),
+        ("irwinhall", "logpdf", 1.3, (4,)),
+        ("irwinhall", "cdf", 1.3, (4,)),
+        ("irwinhall", "ppf", 0.3, (4,)),
+    ],
+)
+def test_distributions_of_a_count(
+    name: str, method: str, at: float, shapes: tuple[int, ...]
+) -> None:
+    f, original = getattr(getattr(stats, name), method), getattr(getattr(st, name), method)
+    value, slope = cadiff.value_and_grad(lambda x: f(x, *shapes))(at)
+    assert value == pytest.approx(original(at, *shapes), rel=1e-12)
+    want = quotient(lambda h: original(at + h, *shapes))
+    assert slope == pytest.approx(want, rel=1e-6)
+    assert cadiff.jacfwd(lambda x: f(x, *shapes))(at) == pytest.approx(slope, rel=1e-12)
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], float, str]] = {
+    "a derivative of densities": (lambda x: stats.kstwo.logpdf(x, 10), 0.2, "kstwo.logpdf .* 'x'"),
+    "a count": (lambda n: stats.irwinhall.pdf(0.5, n), 4.0, "irwinhall.pdf .* by 'n'"),
+    "of a frozen one": (lambda n: stats.irwinhall(n).pdf(0.5), 4.0, "irwinhall.pdf .* by 'n'"),
+    "what is compiled": (
+        lambda odds: stats.nchypergeom_wallenius.mean(20.0, 8.0, 9.0, odds), 0.5,
+        "nchypergeom_wallenius.mean .* by 'odds'",
+    ),
+    "what has no mirror": (
+        lambda x: stats.levy_stable.logpdf(x, 1.7, 0.3), 0.2, "levy_stable.logpdf .* by 'x'",
+    ),
+    "random points": (
+        lambda x: stats.multivariate_normal.cdf([x, 0.1, 0.2], np.zeros(3)), 0.2,
+        "multivariate_normal.cdf .* by 'x'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_refusals_name_what_the_caller_gave(kind: str) -> None:
+    f, at, words = REFUSED[kind]
+    for differentiate in (cadiff.grad, cadiff.jacfwd):
+        with pytest.raises(cadiff.MissingRuleError, match=rf"scipy\.stats\.{words}") as info:
+            differentiate(f)(at)
+        error: BaseException | None = info.value
+        while error is not None:
+            assert "mirrored" not in str(error)
+            error = error.__cause__
+
+
 def test_lists_for_numbers() -> None:
     ls, p = [0.5, 1.0, 2.0], [0.2, 0.3, 0.5]
     v = Var(p)
@@ -326,6 +454,28 @@ def check_gradient(f: Callable[..., Any], original: Callable[..., Any], *args: A
         assert np.sum(gradient * t) == pytest.approx(want, rel=1e-7, abs=1e-9)
         _, tangent = cadiff.jvp(lambda y, i=i: np.sum(f(*args[:i], y, *args[i + 1 :])), (x,), (t,))
         assert tangent == pytest.approx(np.sum(gradient * t), rel=1e-12)
+
+
+def test_probabilities_of_two_normal_numbers() -> None:
+    mean, cov, x = np.array([0.1, -0.2]), np.array([[1.2, -0.5], [-0.5, 0.8]]), [0.7, 0.3]
+    check_gradient(
+        stats.multivariate_normal.cdf, st.multivariate_normal.cdf, np.array(x), mean, cov
+    )
+    check_gradient(
+        lambda y: stats.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
+        lambda y: st.gaussian_kde(y).integrate_box([-0.5, -np.inf], [0.3, 1.0]),
+        np.random.default_rng(1).standard_normal((2, 6)),
+    )
+
+    def of_mean(m: Any) -> Any:
+        return stats.multivariate_normal.cdf(x, m, cov)
+
+    t, gradient = np.array([0.3, -1.1]), cadiff.grad(of_mean)
+    np.testing.assert_allclose(
+        cadiff.hessian(of_mean)(mean) @ t,
+        (gradient(mean + 1e-5 * t) - gradient(mean - 1e-5 * t)) / 2e-5,
+        rtol=1e-7,
+    )
 
 
 MEAN = np.array([0.3, -1.0, 2.0])
