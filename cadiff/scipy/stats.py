@@ -721,31 +721,52 @@ class NextToZero(Twin):
     """
 
     DISTANCE = 1e-5
-    METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    METHODS = (
+        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"),
+        *("mean", "median", "var", "std", "entropy"),
+    )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        frozen = super().__call__(*args, **kwargs)
+        return _FrozenNextToZero(self, frozen) if hasattr(self.original, "numargs") else frozen
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self.mirror is self.original:
+        given = self._by_names(name, args) | kwargs
+        zeros = self._zeros(given) if name in self.METHODS else {}
+        if not zeros or len(given) < len(args) + len(kwargs):
             return super()._mirrored(name, args, kwargs)
         method = getattr(self.mirror, name)
-        n_shapes = getattr(self.original, "numargs", 0)
-        if name not in self.METHODS or len(args) <= n_shapes:
-            return method(*args, **kwargs)
-        x, shapes, rest = args[0], args[1 : 1 + n_shapes], args[1 + n_shapes :]
-        zeros = [carries(p) and np.equal(plain_values(as_number(p)), 0.0) for p in shapes]
-        if not any(np.any(zero) for zero in zeros):
-            return method(*args, **kwargs)
 
         def beside(step: float) -> Any:
-            moved = [p + step * zero for p, zero in zip(shapes, zeros, strict=True)]
-            return method(x, *moved, *rest, **kwargs)
+            return method(**given | {k: as_number(given[k]) + step * z for k, z in zeros.items()})
 
-        value = method(x, *map(held, shapes), *rest, **kwargs)
+        value = method(**given | {k: held(given[k]) for k in zeros})
         above, below = beside(self.DISTANCE), beside(-self.DISTANCE)
         sides = [np.isfinite(plain_values(side)) for side in (above, below)]
         farther = beside(2.0 * self.DISTANCE)
         one_sided = 2.0 * above - farther
         both = where(sides[0] & sides[1], 0.5 * (above + below), one_sided)
         return valued(both, held(value))
+
+    def _zeros(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Where shape parameters that carry derivatives are 0."""
+        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
+        numbers = {k: as_number(given[k]) for k in shapes if k in given and carries(given[k])}
+        zeros = {k: np.equal(plain_values(x), 0.0) for k, x in numbers.items()}
+        return {k: zero for k, zero in zeros.items() if np.any(zero)}
+
+
+class _FrozenNextToZero(Twin):
+    """One whose parameters are fixed: they are given again to the methods of the other."""
+
+    def __init__(self, distribution: NextToZero, frozen: Twin) -> None:
+        super().__init__(frozen.original, frozen.mirror, frozen.called, frozen.parameters)
+        self.distribution = distribution
+
+    def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in NextToZero.METHODS:
+            return self.distribution._mirrored(name, args, {**self.parameters, **kwargs})
+        return super()._mirrored(name, args, kwargs)
 
 
 def __getattr__(name: str) -> Any:

@@ -270,6 +270,26 @@ def test_a_shape_of_zero_has_the_derivative_of_both_sides(name: str) -> None:
     assert slope == pytest.approx((8.0 * near - far) / (12.0 * h), rel=1e-7)
 
 
+@pytest.mark.parametrize("of", ["pdf by name", "frozen", "frozen mean", "median", "entropy"])
+def test_a_shape_of_zero_in_all_calls(of: str) -> None:
+    def call(module: Any, k: Any) -> Any:
+        kappa, pareto = module.kappa4, module.genpareto
+        if of == "pdf by name":
+            return pareto.pdf(0.4, c=k)
+        if of == "frozen":
+            return kappa(0.3, k, scale=2.0).logpdf(0.4)
+        if of == "frozen mean":
+            return module.genextreme(k).mean()
+        return kappa.median(k, 0.2) if of == "median" else pareto.entropy(k)
+
+    value, slope = cadiff.value_and_grad(lambda k: call(stats, k))(0.0)
+    assert value == pytest.approx(call(st, 0.0), rel=1e-12)
+    h = 1e-3
+    far, near = (call(st, k * h) - call(st, -k * h) for k in (2, 1))
+    assert slope == pytest.approx((8.0 * near - far) / (12.0 * h), rel=1e-5)
+    assert cadiff.jacfwd(lambda k: call(stats, k))(0.0) == pytest.approx(slope, rel=1e-9)
+
+
 ENTROPIES = {
     "bernoulli": (0.3,), "betabinom": (5, 2.3, 0.6), "betanbinom": (5.0, 9.3, 1.2),
     "binom": (5, 0.3), "boltzmann": (1.4, 19), "dgamma": (2.3,), "geom": (0.3,),
