@@ -65,6 +65,7 @@ it is of whole numbers, bools or ranks, and constant between jumps
     invpascal dft fiedler.* leslie
 it draws random numbers, or repeats a computation with such
     bootstrap permutation_test monte_carlo_test power goodness_of_fit sobol_indices dunnett qmc.*
+    ortho_group special_ortho_group unitary_group uniform_direction
     multiscale_graphcorr random.* rand clarkson_woodruff_transform .*annealing basinhopping
 it draws a picture
     .*plot.* .*_plot_2d
@@ -73,6 +74,7 @@ it takes systems as objects: give `lsim` and the others their matrices
     freqresp dfreqresp place_poles abcd_normalize
 it is computed without derivatives, by values that are looked up or optimised
     shapiro remez kaiserord firls2 ppcc_max .*normmax fit ecdf logrank chi2_contingency
+    levy_stable nchypergeom_.*
     SphericalVoronoi Voronoi HalfspaceIntersection KDTree cKDTree lebedev_rule
 """
 
@@ -101,7 +103,8 @@ def status(module: str, name: str, thing: Any, known: set[str]) -> str:
     """What is said of a name: "" if it has derivatives."""
     ours = getattr(importlib.import_module(f"cadiff.scipy.{module}"), name, None)
     is_own = str(getattr(ours, "__module__", "")).startswith("cadiff") and ours is not thing
-    if f"{module}.{name}" in known or hasattr(thing, "rvs") or (is_own and module in OWN):
+    is_distribution = hasattr(thing, "rvs") and name not in PLAIN_DISTRIBUTIONS
+    if f"{module}.{name}" in known or is_distribution or (is_own and module in OWN):
         return ""
     for reason, names in reasons():
         if names.fullmatch(name):
@@ -114,6 +117,13 @@ This list is generated from the tests, by `python docs/generate_scipy.py`.
 
 {summary}
 """
+
+# Distributions that only draw, or that SciPy has in C.
+PLAIN_DISTRIBUTIONS = (
+    *("levy_stable", "nchypergeom_fisher", "nchypergeom_wallenius", "ortho_group"),
+    *("random_correlation", "random_table", "special_ortho_group", "uniform_direction"),
+    "unitary_group",
+)
 
 OWN = ("integrate", "linalg", "optimize", "sparse", "sparse.linalg", "special", "fft")
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.stats as st
 from scipy.cluster import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import _ksstats, _stats, _stats_pythran
@@ -306,6 +307,36 @@ def held_count(n: Any) -> Any:
     if found is None:
         refusal("kolmogn", "n")()
     return found[0][0]
+
+
+# --- studentized ranges --------------------------------------------------------------------------
+
+
+@primitive
+def _range_density(x: Any, k: Any, df: Any) -> Any:
+    return st.studentized_range._pdf(x, k, df)
+
+
+@primitive
+def _range(x: Any, k: Any, df: Any) -> Any:
+    return st.studentized_range._cdf(x, k, df)
+
+
+_range_density.defpartials(*(refusal("studentized_range.pdf", name) for name in ["x", "k", "df"]))
+_range.defpartials(
+    lambda ans, x, k, df: _range_density(x, k, df),
+    *(refusal("studentized_range.cdf", name) for name in ("k", "df")),
+)
+
+
+@kernels("scipy.stats._continuous_distns", "studentized_range_gen._pdf")
+def _studentized_pdf(self: Any, x: Any, k: Any, df: Any) -> Number:
+    return _range_density(*map(as_number, (x, k, df)))
+
+
+@kernels("scipy.stats._continuous_distns", "studentized_range_gen._cdf")
+def _studentized_cdf(self: Any, x: Any, k: Any, df: Any) -> Number:
+    return _range(*map(as_number, (x, k, df)))
 
 
 # --- slopes --------------------------------------------------------------------------------------
