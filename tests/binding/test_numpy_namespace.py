@@ -435,8 +435,34 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     (lambda v: np.fft.fft(v, out=numpy.empty(3, complex)), "numpy.fft.fft .*out="),
     (lambda v: np.fft.rfft(v * 1j), "numpy.fft.rfft .*z.real"),
     (lambda v: np.quantile([1.0, 2.0], 0.5, weights=v[:2]), "numpy.quantile .*weights"),
-    (lambda v: np.vectorize(lambda a: (a, a))(v), "vectorize"),
+    (lambda v: np.vectorize(lambda a: a, signature="(n)->(n)")(v), "vectorize .*signature="),
 ]
+
+
+@pytest.mark.parametrize("differentiate", [cadiff.jacobian, cadiff.jacfwd])
+def test_vectorize_with_several_results(differentiate: Callable[..., Any]) -> None:
+    def f(v: Any) -> Any:
+        squares, products = np.vectorize(lambda a, b: (a * a, a * b))(v, [1.0, 2.0, 3.0])
+        return squares + 10.0 * products
+
+    x = numpy.array([0.5, 1.5, 2.5])
+    want = numpy.diag(2.0 * x + 10.0 * numpy.array([1.0, 2.0, 3.0]))
+    numpy.testing.assert_allclose(differentiate(f)(x), want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("differentiate", [cadiff.grad, cadiff.jacfwd])
+def test_arange_takes_values_of_constants_and_no_others(
+    differentiate: Callable[..., Any],
+) -> None:
+    def counted(x: Any) -> Any:
+        place = np.copy(2.0)
+        places = np.arange(place, place + 3.0)
+        place += 7.0  # which is no element
+        return x * np.sum(places)
+
+    assert differentiate(counted)(1.5) == 9.0
+    with pytest.raises(cadiff.MissingRuleError, match="arange counts"):
+        differentiate(lambda x: np.sum(np.arange(x, x + 3.0)))(1.5)
 
 
 @pytest.mark.parametrize("name", ["var", "std", "nanvar", "nanstd"])
