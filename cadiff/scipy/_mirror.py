@@ -21,7 +21,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -439,11 +439,11 @@ class Twin:
         original: Any,
         mirror: Any,
         called: str,
-        parameters: Mapping[str, Any] = MappingProxyType({}),
+        parameters: dict[str, Any] | None = None,
     ) -> None:
         self.original, self.mirror = original, mirror
-        self.called, self.parameters = called, parameters
-        self.is_plain = not carries(dict(parameters))
+        self.called, self.parameters = called, parameters or {}
+        self.is_plain = not carries(self.parameters)
         self.__doc__ = getattr(original, "__doc__", None)
 
     def __getattr__(self, name: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -418,6 +420,13 @@ def test_refusals_name_what_the_caller_gave(kind: str) -> None:
         while error is not None:
             assert "mirrored" not in str(error)
             error = error.__cause__
+
+
+def test_frozen_distributions_are_copied_and_pickled() -> None:
+    for frozen in (stats.kappa4(0.3, 0.2), stats.skellam(15.0, 8.0)):
+        for same in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
+            assert same.mean() == frozen.mean()
+            assert cadiff.grad(same.cdf)(0.3) == cadiff.grad(frozen.cdf)(0.3)
 
 
 def test_lists_for_numbers() -> None:
