@@ -141,7 +141,7 @@ def _von_mises_by_kappa(ans: Any, kappa: Number, x: Number) -> Number:
     total: Number = 0.0
     below, here = ive(0, kappa), ive(1, kappa)
     slope_of_first = here / below
-    first, largest = below, float(np.max(held(kappa)))
+    first, largest = below, float(np.max(held(kappa), initial=0.0))
     for j in range(1, int(20.0 + 9.0 * math.sqrt(largest))):
         above = ive(j + 1, kappa)
         ratio = (0.5 * (below + above) - here * slope_of_first) / first

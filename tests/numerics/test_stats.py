@@ -374,6 +374,8 @@ def test_numbers_without_axes(name: str, method: str) -> None:
         ("kstwo", "ppf", 0.4, (10,)),
         ("kstwo", "isf", 0.4, (10,)),
         ("ksone", "ppf", 0.4, (10,)),
+        ("kstwo", "logcdf", 0.23, (10,)),
+        ("vonmises", "logcdf", 0.4, (2,)),
         ("studentized_range", "cdf", 2.3, (3, 10)),
         ("studentized_range", "sf", 2.3, (3, 10)),
         ("irwinhall", "logpdf", 1.3, (4,)),
