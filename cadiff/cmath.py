@@ -4,8 +4,8 @@ On plain numbers every function is cmath's own, with its errors. On numbers with
 or complex, results are complex and values follow NumPy, as everywhere in this package.
 
 >>> import cadiff, cadiff.cmath as cmath
->>> cadiff.grad(lambda t: abs(cmath.exp(1j * t) + 1.0))(0.5)
--0.247403959254523
+>>> cadiff.grad(lambda t: abs(cmath.sqrt(1j * t)))(4.0)
+0.25
 """
 
 from __future__ import annotations

@@ -44,9 +44,8 @@ cdef inline bint is_complex(x):
 
 cdef cnp.ndarray floats(x, bint of_parts=False):
     """A stack of matrices whose rows stand one behind the other, or two: real and imaginary
-    parts."""
-    if of_parts:
-        return pair_of_array(x)
+    parts; in double precision."""
+    x = pair_of_array(x) if of_parts else x
     return cnp.PyArray_FROMANY(x, cnp.NPY_DOUBLE, 2, 0, cnp.NPY_ARRAY_CARRAY_RO)
 
 

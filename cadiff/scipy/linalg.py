@@ -90,6 +90,11 @@ def __dir__() -> list[str]:
 # --- arguments -----------------------------------------------------------------------------------
 
 
+def double(x: Any) -> Any:
+    """A number in double precision, in which SciPy computes some functions of all others."""
+    return x.astype(complex if is_complex_number(x) else float)
+
+
 def finite(x: Any, check_finite: bool = True) -> Any:
     """An argument as an array of numbers; ValueError if some are to be finite and are not."""
     x = number(x)
@@ -614,7 +619,7 @@ def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
 @implements_all(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """Solve a @ x @ H(a) - x + q = 0."""
-    return equations.discrete_lyapunov(square(a), square(q), method=method)
+    return equations.discrete_lyapunov(double(square(a)), double(square(q)), method=method)
 
 
 def _riccati(original: Callable[..., Any]) -> Any:
@@ -624,7 +629,7 @@ def _riccati(original: Callable[..., Any]) -> Any:
     def solve_are(
         a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
     ) -> Any:
-        args = [square(a), matrix(b), square(q), square(r)]
+        args = [*map(double, (square(a), matrix(b), square(q), square(r)))]
         given = frozenset(name for name, x in (("e", e), ("s", s)) if x is not None)
         args.append(np.eye(args[0].shape[0]) if e is None else square(e))
         args.append(np.zeros(args[1].shape) if s is None else matrix(s))
@@ -745,6 +750,7 @@ def matrix_balance(
     A = square(A)
     by = _plainly(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
+    turn = turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
     return plain + (found - _guards.held(found)), turn
 
@@ -764,7 +770,8 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
             "fractional_matrix_power has derivatives by the matrix; by the exponent write "
             "expm(t * logm(A))"
         )
-    return equations.power(square(A), t=t)
+    A = square(A)
+    return equations.power(A if float(t).is_integer() else double(A), t=t)
 
 
 def _parts_of_expm(A: Any) -> Any:
@@ -845,9 +852,9 @@ def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
 
 def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
     if isinstance(c_or_cr, tuple):
-        c, r = (_vector(x, "toeplitz") for x in c_or_cr)
+        c, r = (double(_vector(x, "toeplitz")) for x in c_or_cr)
         return c, r
-    c = _vector(c_or_cr, "toeplitz")
+    c = double(_vector(c_or_cr, "toeplitz"))
     return c, conjugate(c)
 
 
@@ -1109,7 +1116,7 @@ def companion(a: Any) -> Any:
     n = a.shape[0]
     if n < 2 or not _guards.truths(a)[0]:
         return scipy.linalg.companion(value(a))  # which says what is wrong
-    rest = np.eye(n - 2, n - 1)
+    rest = np.eye(n - 2, n - 1, dtype=a.dtype)
     return concatenate([reshape(-a[1:] / (1.0 * a[0]), (1, n - 1)), rest], axis=0)
 
 

@@ -287,6 +287,8 @@ def _functions() -> Iterable[tuple[str, Callable[..., Any]]]:
 
 
 globals().update(_functions())
+# Classes are SciPy's own, which its solvers take and return.
+globals().update({name: each for name, each in vars(_original).items() if isinstance(each, type)})
 __all__ = [*_original.__all__]
 
 

@@ -73,6 +73,7 @@ def test_every_function_has_a_case() -> None:
         "asfortranarray",
         "copyto",
         "flatiter",
+        "astype",
     }
     also = {"amax": "max", "amin": "min"}
     missing = {also.get(name, name) for name in known} - seen - with_others

@@ -45,6 +45,9 @@ ROUNDED = (
 # Where NumPy's own functions, which are run as they stand, make float64 of float32.
 WIDE = ("geomspace", "vander of no columns")
 
+# LAPACK chooses signs by rounding errors, and programs call it in double precision.
+PHASES = ("scipy schur",)
+
 # Where SciPy makes float64 of float32, and the package does not.
 WIDE_IN_SCIPY = ("det", "expm_frechet", "logm", "norm 1", "norm inf")
 
@@ -157,7 +160,7 @@ def test_values_and_derivatives(call: Call) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("call", CALLS[::4])
+@pytest.mark.parametrize("call", [c for c in CALLS[::4] if not c.id.startswith(PHASES)])
 def test_programs(call: Call) -> None:
     wanted = call.original(*call.args)
     program = cadiff.compile(call)
