@@ -152,14 +152,19 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
 
 
 def _solution(name: str, parameters: str, equation: str) -> Function:
-    """The primitive of a ufunc whose value `ans` solves an equation F(arguments) = argument."""
+    """The primitive of a ufunc whose value `ans` solves an equation F(arguments) = argument.
+
+    Where nothing solves it the value is the end of what SciPy searches, which does not move.
+    """
     function, _, arguments = equation.strip().rstrip(")").partition("(")
     places, names = arguments.split(", "), parameters.split(", ")
     by_ans = f"{function}.slope({places.index('ans')}, {arguments})"
+    (given,) = set(names) - set(places)
+    unless = f"0.0 if np.abs({function}({arguments}) - {given}) > 1e-4 else"
     partials = {
-        each: f"-{function}.slope({places.index(each)}, {arguments}) / {by_ans}"
+        each: f"{unless} -{function}.slope({places.index(each)}, {arguments}) / {by_ans}"
         if each in places
-        else f"reciprocal({by_ans})"
+        else f"{unless} reciprocal({by_ans})"
         for each in names
     }
     return _ufunc(name, parameters, partials)
@@ -499,8 +504,9 @@ fdtridfd(dfn, p, x)   dfn: -_f_by_dfn(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
 pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
 pdtrc(k, m)           m: gamma_density(np.floor(k) + 1.0, m)
 pdtri(k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
-pdtrik(p, m)          p: -reciprocal(_gamma_by_shape(ans + 1.0, m))
-    m: -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
+pdtrik(p, m)          p: 0.0 if ans == 0.0 else -reciprocal(_gamma_by_shape(ans + 1.0, m))
+    m: 0.0 if ans == 0.0 else
+    -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
 bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
 bdtrc(k, n, p)        p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
 bdtri(k, n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
