@@ -113,6 +113,13 @@ def matrix(x: Any, check_finite: bool = True) -> Any:
     return of_numpy.matrix(finite(x, check_finite))
 
 
+def alone(x: Any, name: str) -> Any:
+    """A matrix that may be no stack of them."""
+    if x.ndim != 2:
+        raise TypeError(f"{name} has derivatives for one matrix; write a loop over a stack")
+    return x
+
+
 def are_complex(*args: Any) -> bool:
     """Whether one of some arguments is complex."""
     return any(map(is_complex_number, args))
@@ -681,6 +688,7 @@ def schur(a: Any, output: str, sort: Any) -> Any:
     """
     if sort is not None:
         raise TypeError("schur has derivatives without sort=: a sorted form is another function")
+    alone(a, "schur")
     kind = {"r": "real", "c": "complex"}.get(output, output)
     if kind == "complex":
         a = a + 0j
@@ -699,6 +707,7 @@ def ldl(A: Any, lower: bool, hermitian: bool) -> tuple[Any, Any, Any]:
 
     One triangle of A is read.
     """
+    alone(A, "ldl")
     if not hermitian and is_complex_number(A):
         raise TypeError("ldl has derivatives of real symmetric and of Hermitian matrices")
     packed, d, order = equations.ldl(A, lower=bool(lower))
@@ -747,10 +756,10 @@ def matrix_balance(
 ) -> tuple[Any, Any]:
     """The matrix B = inv(T) @ A @ T and T, which has powers of two and is held constant."""
     supported("matrix_balance", separate=(bool(separate), False))
-    A = square(A)
+    A = alone(square(A), "matrix_balance")
     by = _plainly(scipy.linalg.matrix_balance, True, (not is_complex_number(A), True))
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
-    turn = turn.astype(plain.dtype)
+    turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
     return plain + (found - _guards.held(found)), turn
 
@@ -794,11 +803,13 @@ def _of_expm(name: str, parts: Callable[[Any], tuple[Any, Any]]) -> Any:
     """A cosine, sine or tangent, by their names."""
     which = {"cos": 0, "sin": 1, "tan": 2}[name[:3]]
 
+    original = getattr(scipy.linalg, name)
+
     def function(A: Any) -> Any:
         cosine, sine = parts(A)
-        return (cosine, sine, sine)[which] if which < 2 else systems.solve(cosine, sine)
+        found = (cosine, sine)[which] if which < 2 else systems.solve(cosine, sine)
+        return _valued(original, found, square(A))
 
-    original = getattr(scipy.linalg, name)
     function.__doc__ = original.__doc__
     return implements_all(original)(function)
 
@@ -905,14 +916,14 @@ def _rank(s: Any, shape: tuple[int, ...], rcond: float | None) -> int:
 def orth(A: Any, rcond: float | None = None) -> Any:
     """An orthonormal basis of the range of A, as long as its rank does not change."""
     A = matrix(A)
-    u, s, _ = svd(A, full_matrices=False)
+    u, s, _ = svd(alone(A, "orth"), full_matrices=False)
     return u[:, : _rank(s, A.shape, rcond)]
 
 
 @called_as(scipy.linalg.null_space, A=matrix)
 def null_space(A: Any, rcond: float | None, lapack_driver: str = "gesdd") -> Any:
     """An orthonormal basis of the null space of A; its derivative turns nothing within it."""
-    _, s, vh = svd(A, full_matrices=True, lapack_driver=lapack_driver)
+    _, s, vh = svd(alone(A, "null_space"), full_matrices=True, lapack_driver=lapack_driver)
     return H(vh[_rank(s, A.shape, rcond) :])
 
 

@@ -644,6 +644,8 @@ case("unique", lambda np, x: np.unique(x), distinct((2, 3)))
 if hasattr(np, "unique_values"):
     case("unique_values", lambda np, x: np.sort(np.unique_values(x)), distinct((2, 3)))
     case("unique_counts", lambda np, x: np.sort(np.unique_counts(x).values), distinct((2, 3)))
+    case("unique_inverse", lambda np, x: np.unique_inverse(x).values, distinct((2, 3)))
+    case("unique_all", lambda np, x: np.unique_all(x).values, distinct((2, 3)))
 for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
     case(
         name,
