@@ -43,6 +43,11 @@ class Problem(NamedTuple):
     at: Any
 
 
+def density_of(name: str, x: Any, others: tuple[float, ...]) -> Callable[[Any, Any], Any]:
+    """The logarithm of a distribution's density, of its first shape."""
+    return lambda s, p: getattr(s.stats, name).logpdf(x, p, *others)
+
+
 def problems() -> Iterator[Problem]:
     rng = np.random.default_rng(0)
     signal = rng.standard_normal(10_000)
@@ -70,7 +75,7 @@ def problems() -> Iterator[Problem]:
         x = getattr(scipy.stats, name).rvs(*shapes, size=1000, random_state=1)
         yield Problem(
             f"{name}.logpdf by its first shape, 1,000",
-            lambda s, p, n=name, x=x, q=shapes[1:]: getattr(s.stats, n).logpdf(x, p, *q),
+            density_of(name, x, shapes[1:]),
             shapes[0],
         )
     z = rng.standard_normal(20_000)
