@@ -487,10 +487,11 @@ class primitive:  # noqa: N801 - a decorator
             primals[k] = primal
         ans = self(*primals, **kwargs)
         lanes = binding.lanes_of([p for p, _ in pairs], [t for _, t in pairs])
-        moving = [
-            k not in self.refusals or _moves(t) for k, (_, t) in zip(which, pairs, strict=True)
-        ]
-        which, pairs = list(compress(which, moving)), list(compress(pairs, moving))
+        if self.refusals:
+            moving = [
+                k not in self.refusals or _moves(t) for k, (_, t) in zip(which, pairs, strict=True)
+            ]
+            which, pairs = list(compress(which, moving)), list(compress(pairs, moving))
 
         results = self._results(ans)
         answer, inputs = binding.ruled(ans), [binding.ruled(x) for x in primals]

@@ -436,6 +436,14 @@ def test_arguments_far_outside_come_to_an_end() -> None:
         cadiff.derivative(special.stdtridf, 0, (argument, 1.7))
 
 
+@pytest.mark.parametrize(
+    ("name", "at"), [("pdtrik", (0.3, 0.45)), ("chndtrinc", (0.3, 1.7, 0.55))]
+)
+def test_where_a_search_ends_without_a_solution_nothing_moves(name: str, at: Any) -> None:
+    function = getattr(special, name)
+    assert [cadiff.derivative(function, k, at) for k in range(len(at))] == [0.0] * len(at)
+
+
 def test_programs_are_pickled() -> None:
     program = cadiff.compile(lambda a: special.gammainc(a, 1.5) + special.airy(a)[0])
     want = program.grad(2.0)
