@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as st
-from scipy.cluster import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import _ksstats, _stats, _stats_pythran
 
@@ -27,6 +26,11 @@ from ..operations.primitives import primitive
 from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
 from ._mirror import kernels, read_values
 from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
+
+try:
+    from scipy.cluster import _vq
+except ImportError:
+    from scipy.cluster.vq import _vq  # which is a package since SciPy 1.18
 
 # --- densities of kernels ------------------------------------------------------------------------
 
@@ -361,7 +365,7 @@ def siegelslopes(y: Any, x: Any, method: str) -> Any:
 # --- codes ---------------------------------------------------------------------------------------
 
 
-@kernels("scipy.cluster._vq")
+@kernels(_vq.__name__)
 def vq(obs: Any, book: Any) -> tuple[Any, Any]:
     """The nearest code of each observation, and its distance."""
     plain = [np.ascontiguousarray(read_values(as_number(x)), float) for x in (obs, book)]
@@ -371,7 +375,7 @@ def vq(obs: Any, book: Any) -> tuple[Any, Any]:
     return codes, np.linalg.norm(as_number(obs) - as_number(book)[codes], axis=-1)
 
 
-@kernels("scipy.cluster._vq")
+@kernels(_vq.__name__)
 def update_cluster_means(obs: Any, codes: Any, n: int) -> tuple[Any, Any]:
     """The means of observations by their codes, and which codes have any."""
     if not carries(obs):

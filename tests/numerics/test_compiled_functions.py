@@ -66,6 +66,7 @@ CALL_PYTHON = {
     *("solve_toeplitz", "matmul_toeplitz", "solve_discrete_lyapunov", "solve_continuous_are"),
     *("solve_discrete_are", "polar", "orthogonal_procrustes", "pinvh", "subspace_angles"),
     *("ldl", "schur", "rq", "matrix_balance", "complex"),
+    *("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm"),
     # and order that is undefined, but NumPy's: where it may be another, f is recorded again.
     *("partition", "x.partition"),
 }
