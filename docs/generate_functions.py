@@ -222,7 +222,8 @@ def page() -> str:
     import_modules()
     modules: dict[str, list[Any]] = {}
     for original in FUNCTIONS:
-        if original not in PLAIN and original.__name__ not in FORMER_NAMES:
+        name = getattr(original, "__name__", "")  # some of older versions of SciPy have none
+        if name and original not in PLAIN and name not in FORMER_NAMES:
             modules.setdefault(home(original), []).append(original)
     parts = [HEAD, "\n", CONVENTIONS, "\n", LIMITS, "\n"]
     for module in sorted(modules):
