@@ -161,6 +161,11 @@ scale (but `cauchy`) |
 FORMER_NAMES = {"trapz", "row_stack", "in1d"}
 
 
+def name_of(original: Any) -> str:
+    """What a function is called; some of older versions of SciPy have no name."""
+    return getattr(original, "__name__", "")
+
+
 def import_modules() -> None:
     """Import every module in which functions are registered."""
     for module in pkgutil.walk_packages(cadiff.__path__, "cadiff."):
@@ -212,7 +217,8 @@ def complex_functions() -> Iterator[str]:
     yield f"* Element by element: {', '.join(elementwise)}\n"
     modules: dict[str, set[str]] = {}
     for original in COMPLEX:
-        modules.setdefault(home(original), set()).add(f"`{original.__name__}`")
+        if name_of(original):
+            modules.setdefault(home(original), set()).add(f"`{name_of(original)}`")
     for module, names in sorted(modules.items()):
         yield f"* `{module}`: {', '.join(sorted(names))}\n"
 
@@ -222,14 +228,13 @@ def page() -> str:
     import_modules()
     modules: dict[str, list[Any]] = {}
     for original in FUNCTIONS:
-        name = getattr(original, "__name__", "")  # some of older versions of SciPy have none
-        if name and original not in PLAIN and name not in FORMER_NAMES:
+        if original not in PLAIN and name_of(original) not in FORMER_NAMES | {""}:
             modules.setdefault(home(original), []).append(original)
     parts = [HEAD, "\n", CONVENTIONS, "\n", LIMITS, "\n"]
     for module in sorted(modules):
         parts += lines_of(module, modules[module])
     parts += distributions()
-    plain = sorted({f"`{f.__name__}`" for f in PLAIN})
+    plain = sorted({f"`{name_of(f)}`" for f in PLAIN if name_of(f)})
     parts += ["## Answered from values\n\nThe results of these have no derivatives.\n\n"]
     parts += [", ".join(plain), ".\n"]
     made = {*_creation.MADE, *(original.__name__ for original in _creation.OPENED)}

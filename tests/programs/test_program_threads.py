@@ -95,7 +95,7 @@ variable = contextvars.ContextVar("variable", default=0.5)
 own = threading.local()
 # What another thread than the main one answers otherwise.
 OF_THREADS: dict[str, Callable[[], Any]] = {
-    "its number": lambda: threading.get_ident() % 1000,
+    "its number": lambda: threading.get_ident() % 999_983,
     "its number for the system": threading.get_native_id,
     "its name": lambda: len(threading.current_thread().name),
     "whether it is the main one": lambda: threading.current_thread() is threading.main_thread(),
