@@ -82,18 +82,9 @@ ONE_STEP = frozenset(
         *("clip", "conj", "conjugate", "copy", "cumsum", "diagonal", "dot", "dsplit"),
         *("empty_like", "expand_dims", "fix", "flip", "fliplr", "flipud", "full_like", "hsplit"),
         *("imag", "matmul", "matrix_transpose", "matvec", "moveaxis", "ones_like"),
-        *(
-            "zeros_like",
-            "permute_dims",
-            "ravel",
-            "real",
-            "real_if_close",
-            "reshape",
-            "rollaxis",
-            "rot90",
-        ),
+        *("permute_dims", "ravel", "real", "real_if_close", "reshape", "rollaxis", "rot90"),
         *("round", "split", "squeeze", "sum", "swapaxes", "transpose", "unstack", "vdot"),
-        *("vecmat", "vsplit", "where"),
+        *("vecmat", "vsplit", "where", "zeros_like"),
         *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
     )
 )

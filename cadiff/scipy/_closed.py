@@ -28,6 +28,7 @@ from ..operations.primitives import primitive
 from ..operations.replayed import replaced
 from ..programs import Program
 from ..transforms._base import Transform
+from ..transforms._checkpoints import is_set
 
 Function = Callable[..., Any]
 
@@ -214,7 +215,7 @@ def _children(item: Any) -> list[Any]:
     if isinstance(item, MethodType):
         return [item.__func__, item.__self__]
     if isinstance(item, FunctionType):
-        cells = [cell.cell_contents for cell in item.__closure__ or () if _is_set(cell)]
+        cells = [cell.cell_contents for cell in item.__closure__ or () if is_set(cell)]
         return [*cells, item.__defaults__, item.__kwdefaults__]
     found = binding.opened(item)
     if found is not None:
@@ -227,14 +228,6 @@ def _has_parts(item: Any) -> bool:
     if not isinstance(getattr(item, "__dict__", None), dict):
         return False
     return isinstance(item, _OPENED) or str(type(item).__module__).split(".")[0] not in _LIBRARIES
-
-
-def _is_set(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - it raises where nothing was assigned yet
-    except ValueError:
-        return False
-    return True
 
 
 class _Reach:
@@ -332,7 +325,7 @@ class _Exchange:
         made.__defaults__ = self.of(item.__defaults__)
         made.__kwdefaults__ = self.of(item.__kwdefaults__)
         for old, new in zip(cells, made.__closure__ or (), strict=True):
-            if _is_set(old):
+            if is_set(old):
                 new.cell_contents = self.of(old.cell_contents)
         return made
 

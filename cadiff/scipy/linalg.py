@@ -53,6 +53,7 @@ from ..operations.table import where
 from . import _bands as bands
 from . import _equations as equations
 from . import _matrix_functions as functions
+from ._formulas import valued
 from ._signatures import called_as
 from ._stacks import lapack_stage, permutation
 from ._structures import taken
@@ -761,7 +762,7 @@ def matrix_balance(
     plain, turn = by(_guards.held(A), permute=permute, scale=scale)
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
-    return plain + (found - _guards.held(found)), turn
+    return valued(found, plain), turn
 
 
 @implements_all(scipy.linalg.signm)
@@ -844,7 +845,7 @@ def _valued(original: Callable[..., Any], found: Any, *args: Any, **options: Any
     real = tuple(not is_complex_number(x) for x in results)
     values = _plainly(original, several, real)(*map(_guards.held, args), **options)
     values = values if several else (values,)
-    made = tuple(p + (x - _guards.held(x)) for p, x in zip(values, results, strict=True))
+    made = tuple(map(valued, results, values))
     return made if several else made[0]
 
 

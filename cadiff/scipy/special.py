@@ -160,7 +160,7 @@ def _solution(name: str, parameters: str, equation: str) -> Function:
     places, names = arguments.split(", "), parameters.split(", ")
     by_ans = f"{function}.slope({places.index('ans')}, {arguments})"
     (given,) = set(names) - set(places)
-    unless = f"0.0 if np.abs({function}({arguments}) - {given}) > 1e-4 else"
+    unless = f"0.0 if np.abs({function}({arguments}) - {given}) > 1e-3 * {given} else"
     partials = {
         each: f"{unless} -{function}.slope({places.index(each)}, {arguments}) / {by_ans}"
         if each in places

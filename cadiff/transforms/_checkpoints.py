@@ -150,12 +150,13 @@ def as_it_is_now(f: Any, copies: dict[int, Any] | None = None) -> Any:
     now.__kwdefaults__, now.__qualname__ = f.__kwdefaults__, f.__qualname__
     copies[id(f)] = now
     for key, cell in new_cells.items():
-        if _is_set(cell):
+        if is_set(cell):
             copies[key].cell_contents = as_it_is_now(cell.cell_contents, copies)
     return now
 
 
-def _is_set(cell: CellType) -> bool:
+def is_set(cell: CellType) -> bool:
+    """Whether something was assigned to the variable of a closure."""
     try:
         cell.cell_contents  # noqa: B018 - it raises where nothing was assigned yet
     except ValueError:
@@ -240,7 +241,7 @@ def _reached_by(f: Any) -> Iterator[Any]:
     yield binding.own_attribute(f, "__self__")
     yield from binding.own_attribute(f, "__defaults__") or ()
     yield from (binding.own_attribute(f, "__kwdefaults__") or {}).values()
-    for cell in filter(_is_set, binding.own_attribute(f, "__closure__") or ()):
+    for cell in filter(is_set, binding.own_attribute(f, "__closure__") or ()):
         yield cell.cell_contents
 
 
