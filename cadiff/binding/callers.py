@@ -14,6 +14,7 @@ import re
 import struct
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
@@ -35,6 +36,7 @@ def _places_of(package: str) -> list[str]:
 _KNOWN = tuple(place for name in ("numpy", "pandas", "scipy") for place in _places_of(name))
 _LIBRARIES = (*{os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)}, *_KNOWN)
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
+_NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
 _MOST_TEXT = 60
 _NAMELESS = "a function of "
 _DEPTH = 4  # functions of a library, of which the first may be a wrapper
@@ -506,3 +508,13 @@ def _text_at(frame: FrameType, at: int) -> str | None:
     text = linecache.getline(code.co_filename, line, frame.f_globals)
     found = text.encode()[begin:end].decode(errors="replace").strip()
     return found if 0 < len(found) <= _MOST_TEXT else None
+
+
+def warn_caller(message: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Warn of the line that called, outside of this package and of SciPy's optimisers."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _NO_CALLERS:
+            break
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -105,8 +105,10 @@ NAMES: dict[str, str] = {
             "Opti": "minimize", "nlpsol": "minimize", "qpsol": "minimize",
         }.items()
     },
-    "integrator": "write its steps in Python",
-    "odeint": "write its steps in Python",
+    **dict.fromkeys(
+        ("integrator", "odeint", "diffeqsolve"),
+        "write cadiff.scipy.integrate.solve_ivp, after `import cadiff.scipy.integrate`",
+    ),
     "vertcat": "write cadiff.stack or cadiff.concatenate",
     "horzcat": "write cadiff.numpy.hstack or cadiff.numpy.column_stack",
     "sumsqr": "write x @ x",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..binding import NonFiniteError, callers
-from ..programs.traces import warn_caller
+from ..binding.callers import warn_caller
 from ._vectors import FloatArray
 
 EPS = float(np.finfo(np.float64).eps)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..binding import NonFiniteError, carries, newcomers, readable_values
+from ..binding.callers import warn_caller
 from ..inspection.texts import counted
 from ..programs import Program
 from ..programs.fallbacks import AsItIs
-from ..programs.traces import warn_caller
 from ._differences import Differences
 from ._progress import Progress
 from ._vectors import ArgumentError, FloatArray, Parameters, check_plain

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from ..programs.traces import warn_caller
+from ..binding.callers import warn_caller
 from ._boxes import sides_of
 from ._vectors import FloatArray, Parameters
 

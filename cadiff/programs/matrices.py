@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Call, CallError, MatrixPlan, ObstacleError, Pattern, PointError
+from ..binding.callers import warn_caller
 from ..operations.patterns import entries_of
 from ..transforms import flatten, hessian, jacobian
 from ..transforms._base import checked_argnums
 from ..transforms._outputs import check_real
 from .recorded import FloatArray, MissedError, Recorded, met
 from .recordings import carries_derivatives, record
-from .traces import Traces, warn_caller
+from .traces import Traces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
@@ -29,6 +27,7 @@ from ..binding import (
     Watch,
     ways_to_take,
 )
+from ..binding.callers import warn_caller
 from ..transforms._base import Function
 from .kinds import n_followed
 from .observations import AGAIN
@@ -45,8 +44,6 @@ MOST_BYTES = 1 << 30  # in all recordings but one
 MOST_UNSETTLED = 2  # recordings that fill what was empty, as where results are kept
 
 OnBranchChange = Literal["retrace", "raise", "warn"]
-
-_NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
 
 
 class Traces:
@@ -612,13 +609,3 @@ def _have_fresh_locks() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_have_fresh_locks)
-
-
-def warn_caller(message: str, category: type[Warning] = RuntimeWarning) -> None:
-    """Warn of the line that called, outside of this package and of SciPy's optimisers."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _NO_CALLERS:
-            break
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)

@@ -15,11 +15,11 @@ from .. import binding
 from ..binding import carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
-from ._closed import Call
-from ._solutions import FloatArray, slope_of, solution, vector_of
+from ..transforms._solutions import Equation, FloatArray, solution, vector_of
+from ._calls import Call
 
 
-class _Collocation:
+class _Collocation(Equation):
     """The equations of the values at all nodes, and of the parameters behind them."""
 
     name = "solve_bvp"
@@ -54,12 +54,6 @@ class _Collocation:
         inner = y[:, 1:] - y[:, :-1] - h / 6.0 * (f[:, :-1] + f[:, 1:] + 4.0 * f_middle)
         ends = vector_of(self.call.arguments(theta)["bc"](y[:, 0], y[:, -1], *p))
         return arrays.concatenate([arrays.reshape(inner, -1), ends])
-
-    def slope(self, z: Any, theta: Any) -> Any:
-        return slope_of(lambda z: self.residual(z, theta), z)
-
-    def check(self, z: FloatArray, theta: FloatArray) -> None:
-        pass
 
 
 class Spline:
@@ -105,7 +99,7 @@ def solve_bvp(call: Call) -> Any:
             "and imaginary parts beside each other"
         )
     equation = _Collocation(call, outcome)
-    z, _ = solution(equation, theta)
+    z, *_ = solution(equation, theta)
     y, p = equation.split(z)
     made = type(outcome)(outcome)
     made.y, made.yp = y, equation.right_side(theta, outcome.x, y, p)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..operations import arrays
-from ._closed import as_args
-from ._solutions import vector_of
+from ..transforms._solutions import vector_of
+from ._calls import as_args
 
 Function = Callable[..., Any]
 

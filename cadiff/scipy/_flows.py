@@ -24,7 +24,8 @@ from .. import binding
 from ..binding import carries
 from ..operations import arrays
 from ..transforms import grad, jacobian
-from ._closed import Call, program_of, rule_of_a_solver
+from ..transforms._closed import Witness, rule_of_a_solver
+from ._calls import Call, program_of
 
 FloatArray = NDArray[np.float64]
 RightSide = Callable[[float, FloatArray], Any]
@@ -40,6 +41,8 @@ class Flow:
 
     Attributes
     ----------
+    name : str
+        What the user has called.
     n : int
         The number of unknowns.
     call : Call
@@ -50,10 +53,12 @@ class Flow:
         What tells it from other problems of the same call.
     """
 
+    name: str
     n: int
     call: Call
     names: Any
     kind: tuple[Any, ...]
+    witness: Witness
 
     def slope(self, t: Any, y: Any, theta: Any) -> Any:
         """The right hand side f, shape (n,); all may be numbers with derivatives."""
@@ -118,6 +123,9 @@ def _flow(times: FloatArray, theta: FloatArray, *, flow: Flow) -> FloatArray:
     values = flow.values(np.asarray(times), np.asarray(theta))
     if not np.isfinite(values).all():
         raise RuntimeError("the solution of an initial value problem grows without bound")
+    if times.size:
+        last, y = float(times[-1]), values[:, -1].copy()
+        flow.witness = Witness(flow.name, lambda: flow.slope(last, y, theta))
     return values
 
 
@@ -127,11 +135,15 @@ def solution_at(times: Any, theta: Any, flow: Flow) -> Any:
 
 
 def _pull_times(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    if times.size:
+        flow.witness.check()
     slopes = slopes_at(times, ans, theta, flow)
     return lambda g: (g * slopes).sum(axis=0)
 
 
 def _pull_theta(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
+    if times.size:
+        flow.witness.check()
     p = theta.shape[0]
     if flow.n * (1 + p) <= FORWARD or carries((ans, times, theta)):
         found = sensitivities(times, theta, np.eye(p), flow)
@@ -181,7 +193,7 @@ class _Sensitivities(Flow):
         self._of = of
         self._p, self._q = p, q
         self.n = of.n * (1 + q)
-        self.call, self.names = of.call, of.names
+        self.name, self.call, self.names = of.name, of.call, of.names
         self.kind = (*of.kind, "sensitivities", p, q)
 
     def _parts(self, theta: Any) -> tuple[Any, Any]:

@@ -40,7 +40,8 @@ def negated(condition: Any) -> Any:
 
 def valued(result: Any, value: Any) -> Any:
     """The result with all its derivatives, but of a value that was found otherwise."""
-    return result - held(result) + value
+    plain = held(result)
+    return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
 
 
 class Formula:

@@ -12,9 +12,10 @@ from ..binding import carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jvp
-from ._closed import Call, as_args, unreached
+from ..transforms._solutions import vector_of
+from ._calls import Call, as_args
 from ._flows import FloatArray, Flow, RightSide, solution_at
-from ._solutions import valued, vector_of
+from ._formulas import valued
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 _OF_SOLVERS = ("max_step", "first_step", "min_step")  # which sensitivities are solved with, too
@@ -51,20 +52,7 @@ class _CallFlow(Flow):
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        try:
-            outcome = self.call.run(theta)
-        except (TypeError, ValueError) as error:
-            begin, y = self.start(theta)
-            if self._reads_elsewhere(begin, y, theta):
-                raise unreached(self.name) from error
-            raise
-        return outcome
-
-    def _reads_elsewhere(self, t: Any, y: Any, theta: FloatArray) -> bool:
-        try:
-            return carries(self.slope(t, y, theta))
-        except Exception:  # SciPy's error says what is wrong with f
-            return False
+        return self.call.run(theta)
 
 
 # --- solve_ivp -----------------------------------------------------------------------------------
@@ -211,7 +199,7 @@ def _times_of(event: Any, args: Any, times: FloatArray, theta: Any, flow: Initia
                     "without crossing it: the time of the event has no derivative"
                 )
             parts.append(t - vector_of(value)[0] / vector_of(slope)[0])
-        refined = valued(times, arrays.stack(parts))
+        refined = valued(arrays.stack(parts), times)
     return refined
 
 

@@ -18,12 +18,13 @@ from scipy import special
 
 from .. import binding
 from ..binding import carries
+from ..binding.callers import warn_caller
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
-from ..programs.traces import warn_caller
 from ..transforms import jvp, vjp
-from ._closed import Call, as_args, numbers_in, plainly, program_of, rule_of_a_solver, unreached
-from ._solutions import vector_of
+from ..transforms._closed import Witness, numbers_in, rule_of_a_solver
+from ..transforms._solutions import vector_of
+from ._calls import Call, as_args, plainly, program_of
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -46,6 +47,7 @@ class Integral:
     ranges: tuple[str, ...] = ("a", "b")  # arguments that are limits
     wanted = "func"
     is_compiled = True  # whether programs of integrands pay
+    witness: Witness
 
     def __init__(self, call: Call) -> None:
         self.call: Call = call.detached()
@@ -74,22 +76,10 @@ class Integral:
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        try:
-            outcome = self.call.run(theta)
-        except TypeError as error:
-            if self._reads_elsewhere(theta):
-                raise unreached(self.name) from error
-            raise
+        outcome = self.call.run(theta)
         if self.outcome is None:
             self.outcome = outcome
         return outcome[0]
-
-    def _reads_elsewhere(self, theta: FloatArray) -> bool:
-        try:
-            a, b = self.limits(theta)
-            return carries(self.integrand(theta)(_between(a, b)))
-        except Exception:  # SciPy's error says what is wrong with f
-            return False
 
     # --- its parts
 
@@ -240,10 +230,14 @@ def _number(x: Any) -> Any:
 
 @rule_of_a_solver
 def _integral(theta: FloatArray, *, integral: Integral) -> Any:
-    return integral.run(theta)
+    value = integral.run(theta)
+    inside = _between(*integral.limits(theta))
+    integral.witness = Witness(integral.name, lambda: integral.integrand(theta)(inside))
+    return value
 
 
 def _pull(ans: Any, theta: Any, *, integral: Integral) -> Any:
+    integral.witness.check()
     return lambda g: integral.pulled(g, theta)
 
 

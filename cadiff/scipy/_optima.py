@@ -7,7 +7,8 @@ equation, and where it is told what. How the solution stands in a result follows
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,10 @@ from .. import binding
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import hessian, jacobian
-from ._closed import Call, as_args, plainly, unreached
+from ..transforms._solutions import Equation, FloatArray, Stationary, solution, vector_of
+from ._calls import Call, as_args, plainly
 from ._conditions import Condition
-from ._solutions import FloatArray, Stationary, slope_of, solution, valued, vector_of
+from ._formulas import valued
 
 Function = Callable[..., Any]
 Arguments = dict[str, Any]
@@ -45,11 +47,11 @@ class Solver:
         if not call.carries:
             return plainly(self.original, args, kwargs)
         problem = self.kind(self, call)
-        x, refined = map(problem.point, solution(problem, call.theta))
-        return problem.outcome_by(x, refined, call.theta)
+        x, refined, others = solution(problem, call.theta)
+        return problem.outcome_by(problem.point(x), problem.point(refined), others, call.theta)
 
 
-class Problem:
+class Problem(Equation):
     """An equation that a call of a solver solves; kinds of them say which."""
 
     n = 0
@@ -59,35 +61,19 @@ class Problem:
         self.name = solver.original.__name__
         self.outcome: Any = None  # what SciPy's function returned
         self.shape: tuple[int, ...] = ()  # of x in it
-
-    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
-        raise NotImplementedError
-
-    def residual(self, z: Any, theta: Any) -> Any:
-        raise NotImplementedError
-
-    def slope(self, z: Any, theta: Any) -> Any:
-        raise NotImplementedError
-
-    def check(self, z: FloatArray, theta: FloatArray) -> None:
-        """All that solves the equation is a solution."""
+        self._others: dict[str, Any] | None = None
 
     # --- the solver's result
 
     def solver_finds(self, theta: FloatArray) -> tuple[FloatArray, str]:
         """The solution as a vector, and what the solver says if it failed."""
-        try:
-            outcome = self.outcome = self.call.run(theta)
-        except (TypeError, ValueError) as error:
-            if self.reads_elsewhere(theta):
-                raise unreached(self.name) from error
-            raise
+        outcome = self.outcome = self.call.run(theta)
         report = outcome[1] if isinstance(outcome, tuple) and len(outcome) == 2 else outcome
         failed, said = False, ""
         if isinstance(report, dict):
             failed = not report.get("success", report.get("converged", True))
             said = str(report.get("message", report.get("flag", "no convergence")))
-        x = self.in_outcome(outcome)
+        x = _part(outcome, _place_of_x(outcome))
         if x is None:
             raise RuntimeError(f"{self.name} found no solution: {said}")
         x = np.asarray(x)
@@ -99,47 +85,39 @@ class Problem:
         self.shape, self.n = x.shape, x.size
         return np.array(x, dtype=np.float64).reshape(-1), said if failed else ""
 
-    @staticmethod
-    def in_outcome(outcome: Any) -> Any:
-        if isinstance(outcome, dict):
-            return outcome["x"] if "x" in outcome else outcome["root"]
-        return outcome[0] if isinstance(outcome, tuple) else outcome
+    def others(self) -> dict[str, Any]:
+        """Those that the first result has; nan where a later one has none of the same shape."""
+        outcome = self.outcome
+        known = (_place_of_x(outcome), *self._values())
+        found = {str(k): part for k, part in _floats(outcome) if k not in known}
+        if self._others is None:
+            self._others = found
+        shapes = {name: np.shape(part) for name, part in found.items()}
+        return {
+            name: found[name] if shapes.get(name) == np.shape(first) else np.nan * first
+            for name, first in self._others.items()
+        }
 
-    def reads_elsewhere(self, theta: FloatArray) -> bool:
-        """Whether f, given what a search begins with, returns a number with a derivative."""
-        given = self.call.arguments(theta)
-        first = next((given[k] for k in ("x0", "a", "xin", "x1") if given.get(k) is not None), 1.0)
-        try:
-            return binding.carries(self.function(theta)(first))
-        except Exception:  # whatever is wrong with f, SciPy's error says it
-            return False
-
-    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
+    def outcome_by(self, x: Any, refined: Any, others: dict[str, Any], theta: Any) -> Any:
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
         outcome = self.outcome
+        made = {place: others[str(place)] for place, _ in _floats(outcome) if str(place) in others}
+        for place, of in self._values().items():
+            # Programs compute anew what SciPy's value was.
+            value = of(x, theta) if binding.is_guarding() else _part(outcome, place)
+            made[place] = valued(of(refined, theta), value)
+        return _exchanged(outcome, {**made, _place_of_x(outcome): x})
 
-        def best(of: Function, found: Any) -> Any:
-            """A value of SciPy's, which programs compute anew, with derivatives."""
-            value = of(x, theta) if binding.is_guarding() else found
-            return valued(value, of(refined, theta))
-
+    def _values(self) -> dict[Place, Function]:
+        """Where a result has values at the solution, and the functions that give them."""
+        outcome = self.outcome
         if isinstance(outcome, dict):
-            made = type(outcome)(outcome) if "x" in outcome else copy.copy(outcome)
-            made["x" if "x" in outcome else "root"] = x
-            if self.value and "fun" in outcome:
-                made["fun"] = best(self.value, outcome["fun"])
-            if "cost" in outcome:
-                made["cost"] = best(self.objective, outcome["cost"])
-            return made
-        if not isinstance(outcome, tuple):
-            return x
-        if hasattr(outcome, "_replace"):
-            return outcome._replace(root=x)
-        parts: list[Any] = [x, *outcome[1:]]
+            functions = {("fun",): self.value, ("cost",): self.objective}
+            return {k: f for k, f in functions.items() if f is not None and k[0] in outcome}
         place = self.solver.value
-        if self.value and place is not None:
-            parts[place] = best(self.value, parts[place])
-        return tuple(parts)
+        if isinstance(outcome, tuple) and self.value is not None and place is not None:
+            return {(place,): self.value}
+        return {}
 
     # The value of the function at a solution, which a result has; None where it is 0.
     value: Function | None = None
@@ -183,9 +161,6 @@ class Root(Problem):
                 f"where {found.shape[0]} are solved for {self.n}: least_squares has those"
             )
         return found
-
-    def slope(self, z: Any, theta: Any) -> Any:
-        return slope_of(lambda z: self.residual(z, theta), z)
 
 
 class FixedPoint(Root):
@@ -309,6 +284,49 @@ class Squares(Minimum):
 
     def value(self, x: Any, theta: Any) -> Any:
         return self.residuals(x, theta)
+
+
+# --- parts of results ----------------------------------------------------------------------------
+
+Place = tuple[Any, ...]  # keys that lead to a part
+
+
+def _place_of_x(outcome: Any) -> Place:
+    if isinstance(outcome, dict):
+        return ("x" if "x" in outcome else "root",)
+    return (0,) if isinstance(outcome, tuple) else ()
+
+
+def _part(outcome: Any, place: Place) -> Any:
+    return functools.reduce(lambda part, key: part[key], place, outcome)
+
+
+def _items(tree: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(tree, dict):
+        return tree.items()
+    return enumerate(tree) if isinstance(tree, (tuple, list)) else ()
+
+
+def _floats(tree: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """All floats, and arrays of floats, and where they stand."""
+    if isinstance(tree, float) or (isinstance(tree, np.ndarray) and tree.dtype.kind == "f"):
+        yield place, tree
+    for key, part in _items(tree):
+        yield from _floats(part, (*place, key))
+
+
+def _exchanged(tree: Any, parts: dict[Place, Any], place: Place = ()) -> Any:
+    """The same with other parts at some places."""
+    if place in parts:
+        return parts[place]
+    made = {key: _exchanged(part, parts, (*place, key)) for key, part in _items(tree)}
+    if isinstance(tree, dict):
+        other = copy.copy(tree)
+        other.update(made)
+        return other
+    if isinstance(tree, (tuple, list)):
+        return getattr(tree, "_make", type(tree))(made.values())
+    return tree
 
 
 # What least_squares calls rho(z), of squares z.

@@ -21,8 +21,9 @@ from typing import Any
 from scipy import integrate as _original
 
 from ..operations.guards import NoDerivativeError
+from ..transforms._closed import numbers_in
 from . import _boundary, _initial, _integrals
-from ._closed import Call, numbers_in, plainly
+from ._calls import Call, plainly
 from ._mirror import Namespace
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.

@@ -6,11 +6,11 @@
     (2.0, 0.25)
 
 SciPy's solvers search, on plain floats, and what they find keeps its value. Its derivatives
-are those of the equation that it solves, by all that this reads: arguments, closures, bounds and
-constraints, of which the active ones are held. The same holds at a minimum, which is a zero of the
-gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; its other fields are those
-of the search, and plain; in compiled programs, which search anew each time, they are those of the
-search that was recorded. Where nothing carries a derivative, SciPy's own function is called. Names
+are those of the equation that it solves, by all that this reads: arguments, closures, global
+variables, bounds and constraints, of which the active ones are held. The same holds at a minimum,
+which is a zero of the gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; other
+numbers in it are what the search has left, which has none, and says so when it is differentiated.
+Compiled programs search anew each time; counts and messages stay those of the first search. Where nothing carries a derivative, SciPy's own function is called. Names
 that are not defined here are SciPy's own.
 
 A search that did not converge raises RuntimeError, or warns if a solution is near; a solution at
@@ -34,7 +34,9 @@ from .. import binding
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jacobian
-from ._closed import Call, numbers_in
+from ..transforms._closed import numbers_in
+from ..transforms._solutions import vector_of
+from ._calls import Call
 from ._conditions import (
     Condition,
     by_pairs,
@@ -45,9 +47,9 @@ from ._conditions import (
     of_functions,
     within,
 )
+from ._formulas import valued
 from ._mirror import Namespace
 from ._optima import Arguments, FixedPoint, Minimum, Root, Solver, Squares
-from ._solutions import valued, vector_of
 
 # --- conditions ----------------------------------------------------------------------------------
 
@@ -147,20 +149,21 @@ class _Curve(Squares):
             return residuals / sigma
         return np.linalg.solve(np.linalg.cholesky(sigma), residuals)
 
-    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
+    def outcome_by(self, x: Any, refined: Any, others: dict[str, Any], theta: Any) -> Any:
         """(popt, pcov, ...), the covariance by the slopes of the residuals."""
-        outcome = self.outcome
-        covariance = outcome[1]
-        if np.isfinite(covariance).all():
-            slope = jacobian(lambda x: self.residuals(x, theta))(refined)
-            made = np.linalg.inv(np.transpose(slope) @ slope)
-            given = self.call.arguments(theta)
-            if not given["absolute_sigma"]:
-                m, n = slope.shape
-                made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
-            # The values are SciPy's, from differences of f; in programs they are computed anew.
-            covariance = made if binding.is_guarding() else valued(covariance, made)
-        return (x, covariance, *outcome[2:])
+        outcome = super().outcome_by(x, refined, others, theta)
+        covariance = self.outcome[1]
+        if not np.isfinite(covariance).all():
+            return outcome
+        slope = jacobian(lambda x: self.residuals(x, theta))(refined)
+        made = np.linalg.inv(np.transpose(slope) @ slope)
+        given = self.call.arguments(theta)
+        if not given["absolute_sigma"]:
+            m, n = slope.shape
+            made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
+        # The values are SciPy's, from differences of f; in programs they are computed anew.
+        made = made if binding.is_guarding() else valued(made, covariance)
+        return (x, made, *outcome[2:])
 
 
 # --- the table -----------------------------------------------------------------------------------
@@ -207,7 +210,7 @@ SOLVERS = [
     Solver(_original.shgo, Minimum, "func", _of_minimize),
     Solver(_original.least_squares, Squares, _fun, lambda given: by_sides(given["bounds"])),
     Solver(_original.leastsq, Squares, value=None),
-    Solver(_original.curve_fit, _Curve, _f, lambda given: by_sides(given["bounds"])),
+    Solver(_original.curve_fit, _Curve, _f, lambda given: by_sides(given["bounds"]), value=None),
     Solver(_original.linprog, _Linear, "c", _of_linprog),
     Solver(_original.nnls, _LinearSquares, "A", lambda given: [within(0.0, None)]),
     Solver(_original.lsq_linear, _LinearSquares, "A", lambda given: by_sides(given["bounds"])),

@@ -209,7 +209,7 @@ owens_t(h, a)
 # is much; near v = 0 it is nothing, and the derivative of this form would cancel.
 _tail_ratio(v, y) =
     math.inf if y == 0.0 else
-    valued(exp(square(v)), held(erfcx(v) / y)) if y < TINY else erfcx(v) / y
+    valued(exp(square(v)), erfcx(v) / y) if y < TINY else erfcx(v) / y
 _normal_density(x) = exp(-0.5 * square(x)) / ROOT_2PI
 
 # --- elementary ----------------------------------------------------------------------------------

@@ -746,7 +746,7 @@ class NextToZero(Twin):
         farther = beside(2.0 * self.DISTANCE)
         one_sided = 2.0 * above - farther
         both = where(sides[0] & sides[1], 0.5 * (above + below), one_sided)
-        return valued(both, held(value))
+        return valued(both, value)
 
     def _zeros(self, given: dict[str, Any]) -> dict[str, Any]:
         """Where shape parameters that carry derivatives are 0."""

@@ -1,7 +1,7 @@
 """Numbers defined by an equation: roots and fixed points, differentiated by the equation alone.
 
-Where f(x, a) = 0, dx/da = -(df/dx)^-1 df/da, by the implicit function theorem; how x was found
-does not matter. The derivative is taken by whatever f reads: arguments and closure alike.
+How x was found does not matter. The derivative is taken by whatever f reads: arguments, closure
+and global variables alike.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Dual, Recording, Var
+from ..binding import Recording
 from ..operations.arrays import concatenate, reshape
 from ._base import Function, check_function
-from ._checkpoints import as_it_is_now
+from ._closed import Closed, unreached
 from ._flat import flatten
-from ._jacobians import jacobian
 from ._outputs import Output
+from ._solutions import Equation, solution
 
 FloatArray = NDArray[np.float64]
 Solver = Callable[[Callable[[FloatArray], FloatArray], FloatArray], Any]
@@ -66,7 +66,7 @@ def root(f: Function, x0: Any, *args: Any, solver: Solver | None = None) -> Any:
     """
     check_function("root", f)
     try:
-        return _solved("root", lambda x: f(x, *args), x0, solver or _newton, None)
+        return _solved(_Root("root", f, x0, args, solver or _newton))
     except Exception as error:
         raise binding.callers.shortened(error)  # noqa: B904
 
@@ -86,70 +86,87 @@ def fixed_point(f: Function, x0: Any, *args: Any, solver: Solver | None = None) 
     """
     check_function("fixed_point", f)
     try:
-        return _solved("fixed_point", lambda x: f(x, *args), x0, solver or _iterate, -1.0)
+        return _solved(_FixedPoint("fixed_point", f, x0, args, solver or _iterate))
     except Exception as error:
         raise binding.callers.shortened(error)  # noqa: B904
 
 
-class _Equation:
-    """residual(x) = 0, for x as a vector."""
+class _Root(Equation):
+    """f(x, *args) = 0, for x as a vector."""
 
     def __init__(
-        self, name: str, f: Function, unflatten: Function, diagonal: float | None
+        self, name: str, f: Function, x0: Any, args: tuple[Any, ...], solver: Function
     ) -> None:
         self.name = name
-        self._f = f
-        self._unflatten = unflatten
-        self._diagonal = diagonal
-        self._forward = binding.running_forward()
+        guess, self.unflatten = flatten(binding.plain_values(x0))
+        self.n = guess.size
+        given = Closed((f, x0, args, solver))
+        self.theta, self._given = given.theta, given.detached()
 
-    def residual(self, x: Any) -> Any:
-        """f(x), or f(x) - x, as one vector of numbers of any kind."""
-        with binding.ForwardThen(self._forward):
-            atoms = Output(self._f(self._unflatten(x))).atoms
-        vector = concatenate([np.empty(0), *(reshape(atom, -1) for atom in atoms)])
-        n = binding.shape(x)[0]
-        if binding.shape(vector) != (n,):
+    def residual(self, z: Any, theta: Any) -> Any:
+        f, _, args, _ = self._given.at(theta)
+        return self.of_vector(f, args, z)
+
+    def of_vector(self, f: Function, args: tuple[Any, ...], z: Any) -> Any:
+        """The residual of a function, as a vector."""
+        parts = [reshape(atom, -1) for atom in Output(f(self.unflatten(z), *args)).atoms]
+        vector = parts[0] if len(parts) == 1 else concatenate([np.empty(0), *parts])
+        if binding.shape(vector) != (self.n,):
             raise ValueError(
-                f"{self.name} wants as many numbers from f as x has: {n}, not "
+                f"{self.name} wants as many numbers from f as x has: {self.n}, not "
                 f"{binding.shape(vector)[0]}"
             )
-        return vector if self._diagonal is None else vector + self._diagonal * x
+        return vector
 
-    def innermost(self, x: Any) -> Any:
-        """The residual without tangents: a Var, or plain."""
-        return _without_tags(self.residual(x), 1)
+    def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
+        f, x0, args, solver = self._given.at(theta)
+        equation = _AtNumbers(self.name, lambda z: self.of_vector(f, args, z))
+        guess, _ = flatten(x0)
+        with binding.OutsideDifferentiation():
+            self.is_exact = solver in (_newton, _iterate)
+            if self.is_exact:
+                return solver(equation, guess), ""
+            x = _checked_solution(self.name, solver(equation.values, guess), guess)
+            _check_residual(equation, x, guess)
+            return x, ""
+
+
+class _FixedPoint(_Root):
+    """f(x, *args) = x."""
+
+    def of_vector(self, f: Function, args: tuple[Any, ...], z: Any) -> Any:
+        return super().of_vector(f, args, z) - z
+
+
+class _AtNumbers:
+    """An equation whose numbers are plain ones."""
+
+    def __init__(self, name: str, residual: Function) -> None:
+        self.name = name
+        self._residual = residual
 
     def values(self, x: FloatArray) -> FloatArray:
-        """The residual at a plain point; what it records is forgotten."""
-        with Recording((), ()):
-            values: FloatArray = np.array(binding.strip(self.residual(x)))
-        return values
+        """The residual at a plain point."""
+        residual = self._residual(x)
+        if binding.carries(residual):
+            raise unreached(self.name)
+        return np.array(residual, dtype=np.float64)
 
     def linearised(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Residual and Jacobian at a plain point."""
         with Recording((x,), (0,)) as recording:
-            residual = self.innermost(recording.lifted[0])
+            residual = self._residual(recording.lifted[0])
             pair = np.array(binding.strip(residual)), binding.slope_of(recording, residual)
             residual = None
         return pair
 
 
-def _solved(
-    name: str, f: Function, x0: Any, solver: Callable[..., Any], diagonal: float | None
-) -> Any:
-    """Find x, then give it its derivatives."""
-    guess, unflatten = flatten(binding.strip(x0))
-    lasting = _Equation(name, as_it_is_now(f), unflatten, diagonal)
-    equation = _Equation(name, f, unflatten, diagonal)
-    if solver in (_newton, _iterate):
-        x = solver(equation, guess)
+def _solved(equation: _Root) -> Any:
+    if equation.n == 0 or not binding.carries(equation.theta):
+        x, _ = equation.find(equation.theta)
     else:
-        x = _checked_solution(name, solver(equation.values, guess), guess)
-        _check_residual(equation, x, guess)
-    if x.size == 0:
-        return unflatten(x)
-    return unflatten(_with_derivatives(lasting, x))
+        x, *_ = solution(equation, equation.theta)
+    return equation.unflatten(x)
 
 
 def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
@@ -168,7 +185,7 @@ def _checked_solution(name: str, found: Any, guess: FloatArray) -> FloatArray:
     return x.astype(np.float64, copy=False)
 
 
-def _check_residual(equation: _Equation, x: FloatArray, guess: FloatArray) -> None:
+def _check_residual(equation: _AtNumbers, x: FloatArray, guess: FloatArray) -> None:
     """Raise RuntimeError where Newton's method would still go far: a solver may fail quietly."""
     residual, slope = equation.linearised(x)
     if not residual.any():
@@ -186,7 +203,7 @@ def _check_residual(equation: _Equation, x: FloatArray, guess: FloatArray) -> No
 # --- finding it ----------------------------------------------------------------------------------
 
 
-def _newton(equation: _Equation, x: FloatArray) -> FloatArray:
+def _newton(equation: _AtNumbers, x: FloatArray) -> FloatArray:
     """Newton's method; steps are halved until they reduce the residual."""
     if x.size == 0:
         return x
@@ -228,7 +245,7 @@ def _step(slope: FloatArray, residual: FloatArray) -> FloatArray:
         return np.asarray(np.linalg.lstsq(slope, residual)[0], dtype=np.float64)
 
 
-def _iterate(equation: _Equation, x: FloatArray) -> FloatArray:
+def _iterate(equation: _AtNumbers, x: FloatArray) -> FloatArray:
     """Apply f until rounding errors are all that changes."""
     before = np.inf
     for _ in range(MOST_ITERATIONS):
@@ -243,116 +260,9 @@ def _iterate(equation: _Equation, x: FloatArray) -> FloatArray:
     raise _no_solution(equation, x)
 
 
-def _no_solution(equation: _Equation, x: FloatArray) -> RuntimeError:
+def _no_solution(equation: _AtNumbers, x: FloatArray) -> RuntimeError:
     size = np.max(np.abs(equation.values(x)))
     return RuntimeError(
         f"{equation.name} found no solution: where the search ended, the residual is {size:.3g}; "
         "give an x0 nearer to it, or a solver"
     )
-
-
-# --- its derivatives -----------------------------------------------------------------------------
-
-
-def _with_derivatives(equation: _Equation, x: FloatArray) -> Any:
-    """The solution as a number that depends on what the equation reads."""
-    with Recording((x,), (0,)) as recording:
-        residual = equation.residual(recording.lifted[0])
-        tags = sorted(_tags_in(residual))
-        residual = _without_tags(residual, 1)
-        captures, values = binding.captures_of(recording, [residual]), binding.strip(residual)
-        residual = None
-    solution: Any = x
-    if captures:
-        solution = binding.record_rule(_Implicit(equation, values), captures, [x])[0]
-    for tag in tags:  # inner differentiations first
-        solution = _with_tangent(equation, solution, tag)
-    return solution
-
-
-def _with_tangent(equation: _Equation, x: Any, tag: int) -> Any:
-    """The solution with its tangent of one tag, given those of lower ones."""
-    residual = _without_tags(equation.residual(x), tag + 1)
-    slope = jacobian(lambda x: _without_tags(equation.residual(x), tag))(x)
-    _, tangent = binding.split_dual(residual, tag)
-    return binding.make_dual(x, -_solve(equation, slope, tangent), tag)
-
-
-def _tags_in(x: Any) -> set[int]:
-    """The tags of a Dual, and of those that it consists of."""
-    if not isinstance(x, Dual):
-        return set()
-    primal, tangent = binding.dual_components(x)
-    return {binding.tag_of(x)} | _tags_in(primal) | _tags_in(tangent)
-
-
-def _without_tags(x: Any, tag: int) -> Any:
-    """The number without its tangents of a tag, and of higher ones."""
-    while binding.tag_of(x) >= tag:
-        x = binding.dual_components(x)[0]
-    return x
-
-
-def _solve(equation: _Equation, slope: Any, right: Any) -> Any:
-    try:
-        return np.linalg.solve(slope, right)
-    except np.linalg.LinAlgError:
-        raise np.linalg.LinAlgError(
-            f"{equation.name}: the derivative of f by x is singular at the solution, which "
-            "therefore has no derivative"
-        ) from None
-
-
-class _Implicit:
-    """The rule of a solution: cotangents of what the equation reads."""
-
-    runs_again = True
-    is_linear = False
-
-    def __init__(self, equation: _Equation, residual: FloatArray) -> None:
-        self._equation = equation
-        self._name = equation.name
-        self._residual = residual
-
-    def _run(self, recording: Recording, operands: list[Var]) -> Any:
-        """The residual, as it was when the solution was found."""
-        residual = self._equation.innermost(recording.lifted[0])
-        same = np.array_equal(binding.strip(residual), self._residual, equal_nan=True)
-        if not same or not binding.are_within(
-            binding.captures_of(recording, [residual]), operands
-        ):
-            raise RuntimeError(
-                f"the function given to {self._equation.name} was another one when it was run "
-                "again for the derivative: lists and NumPy arrays that it reads are not to be "
-                "changed meanwhile, nor may it draw random numbers"
-            )
-        return residual
-
-    def pull_again(
-        self, operands: list[Var], results: list[Any], cotangents: list[Any]
-    ) -> list[Any]:
-        """Plain cotangents of the operands."""
-        with Recording((binding.strip(results[0]),), (0,)) as recording:
-            residual = self._run(recording, operands)
-            slope = binding.slope_of(recording, residual)
-            weights = -_solve(self._equation, slope.T, cotangents[0])
-            pulled = binding.pull_captures(recording, [residual], [weights], operands)
-            residual = None
-        return pulled
-
-    def record_again(
-        self, operands: list[Var], results: list[Any], cotangents: list[Any], linear: bool
-    ) -> list[Any]:
-        """Cotangents that can be differentiated again: by the solution as well."""
-        x = binding.strip(results[0]) if linear else results[0]
-        equation = self._equation
-        slope = equation.linearised(x)[1] if linear else jacobian(equation.innermost)(x)
-        weights = -_solve(equation, np.transpose(slope), cotangents[0])
-        with Recording((x,), (0,)) as recording:  # of the equation alone
-            given = operands if linear else [*operands, x]
-            residual = self._run(recording, given)
-            pulled = binding.record_pull_of_captures(
-                recording, [residual], [weights], operands, linear
-            )
-            recording.keep()
-        return pulled

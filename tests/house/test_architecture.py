@@ -115,6 +115,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_blocks", "_flat", "_forward", "_mapped", "_reverse"},
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linearize"},
+            {"_closed"},
+            {"_solutions"},
             {"_implicit"},
             {"__init__"},
         ],
@@ -143,8 +145,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (  # what of SciPy's takes functions, and differentiates and compiles them
         "scipy",
         [
-            {"_closed"},
-            {"_solutions"},
+            {"_calls"},
             {"_boundary", "_conditions", "_flows", "_integrals"},
             {"_initial", "_optima"},
             {"integrate", "optimize"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -396,9 +397,6 @@ def test_a_time_to_reach_a_level_by_a_root_of_a_solution() -> None:
     agree(cadiff.grad(when)(a), cadiff.grad(exact)(a), 1e-8)
 
 
-SEEN: dict[str, Any] = {}
-
-
 def blows_up(t: Any, y: Any, a: Any) -> Any:
     return a * y * y
 
@@ -408,13 +406,15 @@ def blows_up(t: Any, y: Any, a: Any) -> Any:
     [
         (
             TypeError,
-            "pass it by args=",
-            lambda a: integrate.quad(lambda x: x * SEEN["a"], 0.0, a)[0],
+            "pass it as an argument",
+            lambda a: integrate.quad(lambda x, b: x * next(b), 0.0, a, (itertools.repeat(a),))[0],
         ),
         (
             TypeError,
-            "pass it by args=",
-            lambda a: integrate.solve_ivp(lambda t, y: y * SEEN["a"], (0.0, a), [1.0]).y[0, -1],
+            "pass it as an argument",
+            lambda a: integrate.solve_ivp(
+                lambda t, y, b: y * next(b), (0.0, a), [1.0], args=(itertools.repeat(a),)
+            ).y[0, -1],
         ),
         (
             NoDerivativeError,
@@ -456,15 +456,31 @@ def blows_up(t: Any, y: Any, a: Any) -> Any:
 def test_what_has_no_derivative_is_refused(
     error: type[Exception], words: str, f: Callable[[Any], Any]
 ) -> None:
-    def function(a: Any) -> Any:
-        SEEN["a"] = a
-        return f(a)
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(error, match=words):
-            cadiff.grad(function)(1.0)
-    SEEN.clear()
+            cadiff.grad(f)(1.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, c: integrate.quad(lambda x: x * a * c[0], 0.0, 1.0)[0],
+        lambda a, c: integrate.solve_ivp(lambda t, y: -y * a * c[0], (0.0, 1.0), [1.0]).y[0, -1],
+        lambda a, c: optimize.brentq(lambda x: x * a - c[0], 0.0, 9.0),
+        lambda a, c: optimize.minimize(lambda x: ((x * a - c[0]) ** 2).sum(), [1.0]).x[0],
+    ],
+)
+def test_what_changed_behind_its_back_is_found_out(f: Callable[[Any, Any], Any]) -> None:
+    def changed(a: Any) -> Any:
+        c = np.ones(1)
+        found = f(a, c)
+        c[0] = 2.0
+        return found
+
+    with pytest.raises(RuntimeError, match="was another one"):
+        cadiff.grad(changed)(1.0)
+    agree(cadiff.derivative(changed, 1.0), cadiff.grad(lambda a: f(a, np.ones(1)))(1.0), 1e-6)
 
 
 RATE = {"of": 1.0}

@@ -387,13 +387,54 @@ def test_numbers_of_float32() -> None:
 SEEN: dict[str, Any] = {}
 
 
+def seen_force(x: Any) -> Any:
+    return SEEN["stiffness"] * x - 2.0
+
+
+def test_numbers_are_found_in_global_variables() -> None:
+    def solve(a: Any) -> Any:
+        SEEN["stiffness"] = a
+        return optimize.brentq(lambda x: seen_force(x), 0.0, 9.0)
+
+    agree(cadiff.grad(solve)(4.0), -2.0 / 16.0, 1e-12)
+    agree(cadiff.hessian(solve)(4.0), 4.0 / 64.0, 1e-11)
+    stiffness = SEEN["stiffness"] = cadiff.Var(4.0)
+    optimize.brentq(seen_force, 0.0, 9.0).backward()
+    agree(stiffness.grad, -2.0 / 16.0, 1e-12)
+    assert SEEN["stiffness"] is stiffness
+    SEEN.clear()
+
+
+def test_what_a_search_has_left_has_no_derivative() -> None:
+    """The inverse Hessian that BFGS ended with, above all, is no constant."""
+
+    def left(a: Any) -> Any:
+        return optimize.minimize(bowl, [1.0, 1.0], (a,)).hess_inv[0, 0]
+
+    a = np.array([2.0, 3.0])
+    plain = scipy.optimize.minimize(bowl, [1.0, 1.0], (a,)).hess_inv[0, 0]
+    with pytest.raises(NoDerivativeError, match="hess_inv"):
+        cadiff.grad(left)(a)
+    value, tangent = cadiff.jvp(left, (a,), (a,))
+    assert value == plain
+    assert np.isnan(tangent)
+    program = cadiff.compile(left)
+    program(a)
+    agree(
+        program(2.0 * a), scipy.optimize.minimize(bowl, [1.0, 1.0], (2.0 * a,)).hess_inv[0, 0], 0
+    )
+    assert cadiff.grad(lambda a: cadiff.value(left(a)) * a[0])(a)[0] == plain
+
+
 @pytest.mark.parametrize(
     ("error", "words", "solve"),
     [
         (
             TypeError,
-            "pass it by args=",
-            lambda a: optimize.brentq(lambda x: x - SEEN["a"] + 0.0 * a, 0.0, 9.0),
+            "pass it as an argument",
+            lambda a: optimize.brentq(
+                lambda x, hidden: x - hidden.of, 0.0, 9.0, (type("", (), {"of": a}),)
+            ),
         ),
         (
             RuntimeError,
@@ -433,15 +474,10 @@ SEEN: dict[str, Any] = {}
 def test_what_has_no_derivative_is_refused(
     error: type[Exception], words: str, solve: Callable[[Any], Any]
 ) -> None:
-    def function(a: Any) -> Any:
-        SEEN["a"] = a
-        return solve(a)
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(error, match=words):
-            cadiff.grad(function)(1.0)
-    SEEN.clear()
+            cadiff.grad(solve)(1.0)
 
 
 def test_a_bilevel_problem() -> None:

@@ -513,7 +513,6 @@ OBSTACLES: dict[str, tuple[Function, Any, str]] = {
     "signbit": (lambda x: cnp.signbit(x), TWO, "numpy.signbit reads values"),
     "frexp": (cmath.frexp, 3.0, "reads values"),
     "fsum": (lambda x: cmath.fsum([x, x]), 3.0, "reads values"),
-    "root": (lambda x: cadiff.root(lambda y: y * y - x, 1.0), 2.0, "cadiff.root reads values"),
 }
 
 

@@ -150,7 +150,6 @@ def test_nan_check_looks_into_programs() -> None:
 OBSTACLES: dict[str, Function] = {
     "isin": lambda x: cnp.sum(cnp.isin(x, [1.0, 2.0]) * x**3),
     "signbit": lambda x: cnp.sum(cnp.where(cnp.signbit(x), x, x**3)),
-    "root": lambda x: x[1] * cadiff.root(lambda y: y**3 + y - x[0] ** 2, 1.0),
     "value": lambda x: x[0] * float(cadiff.value(x[1])),
     "value of an array": lambda x: x[0] * cadiff.value(x).tolist()[1],
     "attribute": lambda x: x[0] * getattr(x[1], "value", x[1]),

@@ -1,8 +1,8 @@
 """Numbers that solve equations, as functions of what the equations read.
 
 Where F(z, theta) = 0, dz/dtheta = -(dF/dz)^-1 dF/dtheta, by the implicit function theorem; how z
-was found does not matter. A solver of SciPy finds it on plain floats. One rule serves all of them:
-an `Equation` says how to find z, and what F is. For minima z is a point with the multipliers of
+was found does not matter. A solver finds it on plain floats. One rule serves all of them: an
+`Equation` says how to find z, and what F is. For minima z is a point with the multipliers of
 its constraints, and F the Karush-Kuhn-Tucker conditions, of which the active ones are held
 (Fiacco, Introduction to Sensitivity and Stability Analysis in Nonlinear Programming, 1983).
 
@@ -12,16 +12,20 @@ lead from there, so that they have more digits than the solution; its value stay
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
+from ..binding.callers import warn_caller
 from ..operations import arrays
-from ..programs.traces import warn_caller
-from ..transforms import grad, hessian, jacobian, jvp, vjp
-from ._closed import rule_of_a_solver
+from ..operations.guards import NoDerivativeError
+from ._closed import Witness, rule_of_a_solver
+from ._forward import jvp
+from ._jacobians import jacobian
+from ._reverse import grad, vjp
+from ._second import hessian
 
 FloatArray = NDArray[np.float64]
 
@@ -32,31 +36,72 @@ FLOOR = 1e-2  # solutions smaller than this count as this long, ...
 FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
 
 
-class Equation(Protocol):
+class Equation:
     """What a solution solves; numbers may carry derivatives."""
 
     name: str
     n: int  # so many of the unknowns are the solution, the others belong to it
+    witness: Witness
+    is_exact = False  # whether Newton's method has found it already
 
     def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
         """All unknowns by a solver, and what it says if it failed."""
+        raise NotImplementedError
 
     def residual(self, z: Any, theta: Any) -> Any:
         """F, as many numbers as there are unknowns."""
+        raise NotImplementedError
 
     def slope(self, z: Any, theta: Any) -> Any:
         """The derivative of F by z, a matrix."""
+        return jacobian(lambda z: self.residual(z, theta))(z)
 
     def check(self, z: FloatArray, theta: FloatArray) -> None:
         """Raise RuntimeError if what solves the equation is no solution of the problem."""
 
+    def others(self) -> dict[str, Any]:
+        """What the solver has found beside the solution, by names: it has no derivative."""
+        return {}
+
+
+class Stationary(Equation):
+    """Equations of the form: a function of the unknowns is stationary."""
+
+    def lagrangian(self, z: Any, theta: Any) -> Any:
+        """The function, a number."""
+        raise NotImplementedError
+
+    def residual(self, z: Any, theta: Any) -> Any:
+        return grad(lambda z: self.lagrangian(z, theta))(z)
+
+    def slope(self, z: Any, theta: Any) -> Any:
+        return hessian(lambda z: self.lagrangian(z, theta))(z)
+
+
+def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """The solution as a vector, shape (n,), that depends on theta; after some more steps; others.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver stopped far from any solution. One that says it failed beside a solution
+        gives a RuntimeWarning.
+    numpy.linalg.LinAlgError
+        If the derivative of F by the unknowns is singular there.
+    """
+    x, z, *others = _solved(theta, equation=equation)
+    names = equation.others()
+    left = (_left(x, theta, what=(equation.name, k)) for k, x in zip(names, others, strict=True))
+    return x, z[: equation.n], dict(zip(names, left, strict=True))
+
 
 @rule_of_a_solver
-def _solved(theta: FloatArray, *, equation: Equation) -> tuple[FloatArray, FloatArray]:
+def _solved(theta: FloatArray, *, equation: Equation) -> tuple[Any, ...]:
     z, complaint = equation.find(theta)
-    refined = _refined(equation, z, theta, complaint)
+    refined = z if equation.is_exact else _refined(equation, z, theta, complaint)
     equation.check(refined, theta)
-    return z[: equation.n], refined
+    equation.witness = Witness(equation.name, lambda: equation.residual(refined, theta))
+    return z[: equation.n], refined, *equation.others().values()
 
 
 def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: str) -> FloatArray:
@@ -109,6 +154,7 @@ def _solve(equation: Equation, slope: Any, right: Any) -> Any:
 
 def _pull(ans: Any, theta: Any, *, equation: Equation) -> Any:
     z = ans[1]
+    equation.witness.check()
     slope = equation.slope(z, theta)
     _, back = vjp(lambda theta: equation.residual(z, theta), theta)
 
@@ -121,10 +167,11 @@ def _pull(ans: Any, theta: Any, *, equation: Equation) -> Any:
 
 
 def _push(g: Any, ans: Any, theta: Any, *, equation: Equation) -> Any:
-    z = ans[1]
+    _, z, *others = ans
     _, change = jvp(lambda theta: equation.residual(z, theta), (theta,), (g,))
     tangent = -_solve(equation, equation.slope(z, theta), change)
-    return tangent[: equation.n], tangent
+    still = (np.zeros(binding.shape(x)) for x in others)
+    return tangent[: equation.n], tangent, *still
 
 
 _solved.defvjp(_pull)
@@ -132,47 +179,24 @@ _solved.defjvp(_push)
 
 
 @rule_of_a_solver
-def valued(value: Any, by: Any) -> Any:
-    """A number with the value of one and the derivatives of another, taken where they are best."""
+def _left(value: Any, theta: FloatArray, *, what: tuple[str, str]) -> Any:
+    """What a search has left beside a solution: it depends on theta, nobody knows how."""
     return value
 
 
-valued.defvjp(None, lambda ans, value, by: lambda g: g)
-valued.defjvp(None, lambda g, ans, value, by: g)
+def _unknown(ans: Any, value: Any, theta: Any, *, what: tuple[str, str]) -> Any:
+    def pull(g: Any) -> Any:
+        name, part = what
+        raise NoDerivativeError(
+            f"{name}: {part} of the result is what the search has left, which has no derivative: "
+            "compute it from x, or pass cadiff.value of it"
+        )
+
+    return pull
 
 
-def solution(equation: Equation, theta: Any) -> tuple[Any, Any]:
-    """The solution as a vector, shape (n,), that depends on theta; and after some more steps.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver stopped far from any solution. One that says it failed beside a solution
-        gives a RuntimeWarning.
-    numpy.linalg.LinAlgError
-        If the derivative of F by the unknowns is singular there.
-    """
-    x, z = _solved(theta, equation=equation)
-    return x, z[: equation.n]
-
-
-class Stationary:
-    """Equations of the form: a function of the unknowns is stationary."""
-
-    def lagrangian(self, z: Any, theta: Any) -> Any:
-        """The function, a number."""
-        raise NotImplementedError
-
-    def residual(self, z: Any, theta: Any) -> Any:
-        return grad(lambda z: self.lagrangian(z, theta))(z)
-
-    def slope(self, z: Any, theta: Any) -> Any:
-        return hessian(lambda z: self.lagrangian(z, theta))(z)
-
-
-def slope_of(residual: Any, z: Any) -> Any:
-    """The matrix of derivatives of a function of a vector."""
-    return jacobian(residual)(z)
+_left.defvjp(None, _unknown)
+_left.defjvp(None, lambda g, ans, value, theta, what: np.full(binding.shape(ans), np.nan))
 
 
 def vector_of(out: Any) -> Any:

@@ -1,34 +1,31 @@
-"""Calls of solvers as functions of the numbers with derivatives that stand anywhere in them.
+"""Functions, and what they are called with, by the numbers with derivatives that they reach.
 
-A solver gets functions, and these read numbers from arguments, closures, bounds and objects. Here
-a call is taken apart: all numbers with derivatives that it reaches become one vector, theta, and
-for any other theta, plain or not, there is the call again, with functions that read its numbers
-instead. So SciPy's solver runs on plain floats, and what it finds is a function of one vector, to
-which a rule can be given: in all modes, and as a step of programs. This module knows no solver.
+A solver gets functions, and these read numbers from arguments, closures, global variables, bounds
+and objects. Here that is taken apart: all numbers with derivatives become one vector, theta, and
+for any other theta, plain or not, there is the same again, with functions that read its numbers
+instead. So a solver runs on plain floats, and what it finds is a function of one vector, to which
+a rule can be given: in all modes, and as a step of programs. This module knows no solver.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
-import inspect
 import math
 import sys
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
-from scipy import optimize
 
 from .. import binding
-from ..binding import Complex, Dual, Var, carries
+from ..binding import Complex, Dual, Var, callers, carries
 from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import replaced
-from ..programs import Program
-from ..transforms._base import Transform
-from ..transforms._checkpoints import is_set
+from ._base import Transform
+from ._checkpoints import is_set
 
 Function = Callable[..., Any]
 
@@ -36,10 +33,13 @@ LONG_KEY = 4096  # numbers of an array that are compared
 
 # Objects of these have numbers in them, though they belong to libraries, whose objects are left as
 # they are otherwise.
-_OPENED = (optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint, Transform)
+OPENED: list[type] = [Transform]
 _LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
 # Functions and modules that are what they are; and what has no parts at all.
 _CONSTANT = (BuiltinFunctionType, np.ufunc, ModuleType, primitive, binding.DispatchedFunction)
+# What no variable is called: in global variables, which of them lead to other numbers than usual,
+# and the usual ones.
+_OTHERS = "of others"
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
 
 
@@ -112,6 +112,10 @@ class Closed:
     @functools.cached_property
     def key(self) -> Any:
         """What is equal for calls that differ by theta alone; None where that is not known."""
+        return self.key_now()
+
+    def key_now(self) -> Any:
+        """The same of what lists and arrays hold now."""
         try:
             return repr(self._places), _Key().of(self._tree)
         except _UnknownError:
@@ -127,76 +131,35 @@ class Closed:
         return binding.narrowed(part) if single else part
 
 
-class Call(Closed):
-    """A call of a function of SciPy's, by its arguments' names."""
-
-    def __init__(self, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.original = original
-        names, self._defaults = _parameters_of(original)
-        given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or given.keys() & kwargs.keys():
-            original(*args, **kwargs)  # which says what is wrong
-        super().__init__(given | kwargs)
-
-    def run(self, theta: Any) -> Any:
-        """What SciPy's function returns for plain numbers."""
-        given = self.at(theta)
-        with binding.OutsideDifferentiation():
-            return self.original(**given)
-
-    def arguments(self, theta: Any) -> dict[str, Any]:
-        """All arguments by name, defaults included."""
-        return {**self._defaults, **self.at(theta)}
-
-
-@functools.cache
-def _parameters_of(original: Function) -> tuple[list[str], dict[str, Any]]:
-    """The names of what is taken by position, and the defaults."""
-    parameters = inspect.signature(original).parameters.values()
-    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    return names, {p.name: p.default for p in parameters if p.default is not p.empty}
-
-
-# Programs of functions, which calls that differ by their numbers alone have in common.
-_PROGRAMS: dict[Any, Any] = {}
-MOST_PROGRAMS = 64
-
-
-def program_of(purpose: Any, call: Call, f: Function) -> Any:
-    """F, a function that reads nothing but a detached call, as a program."""
-    key = None if call.key is None else (purpose, call.original, call.key)
-    try:
-        found = _PROGRAMS.get(key)
-    except TypeError:  # a key of what has no hash
-        found = key = None
-    if found is None:
-        found = Program(f)
-        found.be_quiet()
-        if key is not None:
-            while len(_PROGRAMS) >= MOST_PROGRAMS:
-                _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
-            _PROGRAMS[key] = found
-    return found
-
-
-def plainly(original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What SciPy's function returns where nothing carries a derivative."""
-    with binding.OutsideDifferentiation():
-        return original(*args, **kwargs)
-
-
-def as_args(args: Any) -> tuple[Any, ...]:
-    """What is passed on behind x: one that is no tuple stands alone."""
-    return args if isinstance(args, tuple) else (args,)
-
-
 def unreached(name: str) -> TypeError:
     """Of functions that read numbers from where nobody looks for them."""
     return TypeError(
         f"{name}: its function reads a number with a derivative that stands neither in its "
-        "arguments nor in its closure, such as a global variable: pass it by args=, or make the "
-        "function where the number is"
+        "arguments, nor in its closure, nor in a global variable: pass it as an argument"
     )
+
+
+class Witness:
+    """What a function gave where a solver had ended: for derivatives it has to give it again."""
+
+    def __init__(self, name: str, ask: Callable[[], Any]) -> None:
+        self._name, self._ask = name, ask
+        self._before = self._answer()
+
+    def _answer(self) -> Any:
+        with binding.OutsideDifferentiation():
+            return np.array(binding.plain_values(self._ask()))
+
+    def check(self) -> None:
+        """Raise RuntimeError if it gives something else now."""
+        if binding.is_guarding():  # a program has for good what the function reads
+            return
+        if not np.array_equal(self._answer(), self._before, equal_nan=True):
+            raise RuntimeError(
+                f"the function given to {self._name} was another one when it was run again for "
+                "the derivative: lists and NumPy arrays that it reads are not to be changed "
+                "meanwhile, nor may it draw random numbers"
+            )
 
 
 # --- walks ---------------------------------------------------------------------------------------
@@ -215,8 +178,7 @@ def _children(item: Any) -> list[Any]:
     if isinstance(item, MethodType):
         return [item.__func__, item.__self__]
     if isinstance(item, FunctionType):
-        cells = [cell.cell_contents for cell in item.__closure__ or () if is_set(cell)]
-        return [*cells, item.__defaults__, item.__kwdefaults__]
+        return [*_own_parts(item), *_globals_of(item).values()]
     found = binding.opened(item)
     if found is not None:
         return list(found[1])
@@ -227,7 +189,31 @@ def _has_parts(item: Any) -> bool:
     """Whether an object has attributes of its own, and belongs to the user."""
     if not isinstance(getattr(item, "__dict__", None), dict):
         return False
-    return isinstance(item, _OPENED) or str(type(item).__module__).split(".")[0] not in _LIBRARIES
+    return (
+        isinstance(item, tuple(OPENED))
+        or str(type(item).__module__).split(".")[0] not in _LIBRARIES
+    )
+
+
+def _own_parts(function: FunctionType) -> list[Any]:
+    """What a function has of its own: its closure, and defaults."""
+    cells = [cell.cell_contents for cell in function.__closure__ or () if is_set(cell)]
+    return [*cells, function.__defaults__, function.__kwdefaults__]
+
+
+def _globals_of(function: FunctionType) -> dict[str, Any]:
+    """The global variables that a function of the user's may read, by their names."""
+    there = function.__globals__
+    return {name: there[name] for name in _names_in(function.__code__) if name in there}
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_in(code: CodeType) -> tuple[str, ...]:
+    """Those of global variables in code of the user's, and in the functions that it makes."""
+    if callers.is_of_library(code.co_filename):
+        return ()
+    inner = (names for c in code.co_consts if isinstance(c, CodeType) for names in _names_in(c))
+    return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
 class _Reach:
@@ -312,14 +298,15 @@ class _Exchange:
 
     def _function(self, item: FunctionType) -> FunctionType:
         cells = item.__closure__ or ()
-        made = FunctionType(
-            item.__code__,
-            item.__globals__,
-            item.__name__,
-            None,
-            tuple(CellType() for _ in cells),
-        )
+        read = _globals_of(item)
+        changed = [name for name, value in read.items() if id(value) in self._changed]
+        there = item.__globals__.copy() if changed else item.__globals__
+        closure = tuple(CellType() for _ in cells)
+        made = FunctionType(item.__code__, there, item.__name__, None, closure)
         self._made[id(item)] = made
+        there.update({name: self.of(read[name]) for name in changed})
+        if changed:
+            there[_OTHERS] = changed, there.get(_OTHERS, (changed, item.__globals__))[1]
         made.__dict__.update(item.__dict__)
         made.__qualname__ = item.__qualname__
         made.__defaults__ = self.of(item.__defaults__)
@@ -358,8 +345,11 @@ class _Key:
             return _Key, self._seen[id(item)]
         self._seen[id(item)] = len(self._seen)
         what: Any = type(item)
+        children = None
         if isinstance(item, FunctionType):
-            what = item.__code__, id(item.__globals__)
+            names, there = item.__globals__.get(_OTHERS, ((), item.__globals__))
+            what = item.__code__, id(there), *names
+            children = [*_own_parts(item), *map(item.__globals__.__getitem__, names)]
         elif isinstance(item, np.ndarray):
             what = item.shape
         elif isinstance(item, _CONSTANT):
@@ -370,7 +360,9 @@ class _Key:
                 what = type(item), None if found[0].names is None else tuple(found[0].names)
             elif not _has_parts(item):
                 raise _UnknownError
-        return what, tuple(self.of(child) for child in _children(item))
+        if children is None:
+            children = _children(item)
+        return what, tuple(map(self.of, children))
 
 
 def numbers_in(tree: Any) -> Iterator[Any]:

@@ -1,0 +1,87 @@
+"""Calls of SciPy's solvers, by the numbers with derivatives that they reach, and as programs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from scipy import optimize
+
+from .. import binding
+from ..binding import callers
+from ..programs import Program
+from ..transforms._closed import OPENED, Closed, unreached
+
+Function = Callable[..., Any]
+
+OPENED += [optimize.Bounds, optimize.LinearConstraint, optimize.NonlinearConstraint]
+
+
+class Call(Closed):
+    """A call of a function of SciPy's, by its arguments' names."""
+
+    def __init__(self, original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.original = original
+        names, self._defaults = _parameters_of(original)
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or given.keys() & kwargs.keys():
+            original(*args, **kwargs)  # which says what is wrong
+        super().__init__(given | kwargs)
+
+    def run(self, theta: Any) -> Any:
+        """What SciPy's function returns for plain numbers."""
+        return plainly(self.original, (), self.at(theta))
+
+    def arguments(self, theta: Any) -> dict[str, Any]:
+        """All arguments by name, defaults included."""
+        return {**self._defaults, **self.at(theta)}
+
+
+@functools.cache
+def _parameters_of(original: Function) -> tuple[list[str], dict[str, Any]]:
+    """The names of what is taken by position, and the defaults."""
+    parameters = inspect.signature(original).parameters.values()
+    names = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    return names, {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+# Programs of functions, which calls that differ by their numbers alone have in common; and the
+# call whose lists and arrays they read.
+_PROGRAMS: dict[Any, tuple[Any, Call]] = {}
+MOST_PROGRAMS = 64
+
+
+def program_of(purpose: Any, call: Call, f: Function) -> Any:
+    """F, a function that reads nothing but a detached call, as a program."""
+    key = None if call.key is None else (purpose, call.original, call.key)
+    try:
+        found, owner = _PROGRAMS.get(key, (None, call))
+    except TypeError:  # a key of what has no hash
+        found = key = None
+    if found is None or owner.key_now() != owner.key:
+        found = Program(f)
+        found.be_quiet()
+        if key is not None:
+            while len(_PROGRAMS) >= MOST_PROGRAMS:
+                _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
+            _PROGRAMS[key] = found, call
+    return found
+
+
+def plainly(original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What SciPy's function returns where nothing carries a derivative."""
+    before = callers.n_refused
+    try:
+        with binding.OutsideDifferentiation():
+            return original(*args, **kwargs)
+    except (TypeError, ValueError, SystemError) as error:
+        if callers.n_refused != before:
+            raise unreached(original.__name__) from error
+        raise
+
+
+def as_args(args: Any) -> tuple[Any, ...]:
+    """What is passed on behind x: one that is no tuple stands alone."""
+    return args if isinstance(args, tuple) else (args,)
