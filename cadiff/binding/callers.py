@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import warnings
 from collections.abc import Callable, Iterator
-from types import FrameType, ModuleType, TracebackType
+from types import FrameType, FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bytecode import Kind, kind_at
@@ -151,6 +151,11 @@ def _public(frame: FrameType) -> str:
             break
     module = ".".join(public)
     owner = frame.f_locals.get("self")
+    kind = type(owner).__name__
+    if name.startswith("_") and hasattr(
+        sys.modules.get(module), kind
+    ):  # of a class that it extends
+        name = kind
     for known, thing in vars(sys.modules.get(module, ast)).items():
         if owner is not None and thing is owner:  # it has methods, as scipy.stats.norm
             name = f"{known}.{code.co_name}"
@@ -179,9 +184,7 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
         not isinstance(error, _FOREIGN)
         or not hasattr(error, "add_note")
         or any("cadiff." in note for note in getattr(error, "__notes__", ()))
-        or "derivative" in message
-        or "cadiff." in _OWN_NAMES.sub("", message)
-        or not (_OF_TYPES.search(message) or answer)
+        or "computes with plain numbers" in message
     ):
         return
     frames = list(_frames_of(error))
@@ -193,6 +196,11 @@ def explain(error: BaseException, carries: Callable[[Any], bool]) -> None:
     if not users:
         return
     (user, at), inner = frames[users[-1]], [frame for frame, _ in frames[users[-1] + 1 :]]
+    says_enough = "derivative" in message or "cadiff." in _OWN_NAMES.sub("", message)
+    is_of_types = not says_enough and (_OF_TYPES.search(message) or answer)
+    # Whatever SciPy says that has a namesake here, the number with a derivative is to blame.
+    if not is_of_types and not any(map(_is_scipys, inner[:_DEPTH])):
+        return
     if answer:
         text = _text_at(user, at) or ""
         found = answer if in_line in text and _are_met(_named_in(text, user), carries) else ""
@@ -264,8 +272,10 @@ def shortened(error: BaseException) -> BaseException:
 
 
 def _are_met(values: Any, carries: Callable[[Any], bool]) -> bool:
-    """Whether there are numbers with derivatives among some values."""
-    return any(map(carries, list(values)))
+    """Whether there are numbers with derivatives among some values, and in closures of these."""
+    given = list(values)
+    cells = [c for x in given if isinstance(x, FunctionType) for c in x.__closure__ or ()]
+    return any(map(carries, [*given, *(c.cell_contents for c in cells)]))
 
 
 def _named_in(text: str | None, frame: FrameType) -> list[Any]:
@@ -317,7 +327,7 @@ def has_own() -> bool:
 def _is_scipys(frame: FrameType) -> bool:
     """Whether it runs a function of SciPy's that this package has, too."""
     name = _public(frame) if _module_of(frame).startswith("scipy.") else ""
-    return name.startswith("scipy.") and _is_own(_attribute(f"cadiff.{name}"))
+    return name.startswith("scipy.") and _is_own(name)
 
 
 def _of_library(frames: list[FrameType]) -> str:
@@ -328,25 +338,28 @@ def _of_library(frames: list[FrameType]) -> str:
         return ""  # it was called by NumPy's protocols
     if name.startswith(_WRITERS):
         return f"{name} takes plain numbers: give it {_VALUE}"
-    ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
-    of_scipy = re.match(r"scipy\.[a-z]+", name)
-    if of_scipy and not ways and importlib.util.find_spec(f"cadiff.{of_scipy[0]}"):
-        ways = f"cadiff.{of_scipy[0]} takes such numbers, after `import cadiff.{of_scipy[0]}`"
-    if _is_own(_attribute(f"cadiff.{name}")):
+    return f"{name} computes with plain numbers: {_instead_of(name)}"
+
+
+def _instead_of(name: str) -> str:
+    """What to write instead of a function of a library."""
+    if _is_own(name):
         parts = name.split(".")
         modules = [".".join(parts[:k]) for k in range(1, len(parts))]
         module = next(one for one in reversed(modules) if one in sys.modules)
         after = f", after `import cadiff.{module}`," if module.startswith("scipy") else ","
-        instead = (
+        return (
             f"write cadiff.{name}{after} and cadiff.value(v) for an argument that is no number "
             "there"
         )
-    else:
-        instead = (
-            f"{ways or 'write it with functions of cadiff'}; or give it cadiff.value(v), or make "
-            "it an operation with a rule (cadiff.primitive)"
-        )
-    return f"{name} computes with plain numbers: {instead}"
+    ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
+    of_scipy = re.match(r"scipy\.[a-z]+", name)
+    if of_scipy and not ways and importlib.util.find_spec(f"cadiff.{of_scipy[0]}"):
+        ways = f"cadiff.{of_scipy[0]} takes such numbers, after `import cadiff.{of_scipy[0]}`"
+    return (
+        f"{ways or 'write it with functions of cadiff'}; or give it cadiff.value(v), or make "
+        "it an operation with a rule (cadiff.primitive)"
+    )
 
 
 def _attribute(path: str) -> Any:
@@ -364,9 +377,11 @@ def _attribute(path: str) -> Any:
     return found
 
 
-def _is_own(found: Any) -> bool:
-    """Whether it is a function of this package, not one that it passes on."""
-    return callable(found) and f"{getattr(found, '__module__', '')}.".startswith("cadiff.")
+def _is_own(name: str) -> bool:
+    """Whether this package has a function of that name, not one that it passes on."""
+    found, owner = (_attribute(f"cadiff.{n}") for n in (name, name.rpartition(".")[0]))
+    modules = (f"{getattr(one, '__module__', '')}." for one in (found, owner))
+    return callable(found) and any(module.startswith("cadiff.") for module in modules)
 
 
 _QUOTED = re.compile(r"'([\w.]+)'|^(list|tuple)(?= indices)")
@@ -479,10 +494,9 @@ def _of_call(function: Any, name: str, here: str) -> str:
             "write cadiff.array([...]), which holds numbers with derivatives, instead of "
             f"{name}([...])"
         )
-    return (
-        f"{here}computes with plain numbers: write it with functions of cadiff, or give it "
-        "cadiff.value(v)"
-    )
+    public = (m for m in list(sys.modules) if m.startswith("scipy.") and "._" not in m)
+    place = next((m for m in public if own and vars(sys.modules[m]).get(own) is function), "")
+    return f"{here}computes with plain numbers: {_instead_of(f'{place}.{own}')}"
 
 
 def _value_of(node: ast.expr, frame: FrameType) -> Any:

@@ -10,8 +10,9 @@ are those of the equation that it solves, by all that this reads: arguments, clo
 variables, bounds and constraints, of which the active ones are held. The same holds at a minimum,
 which is a zero of the gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; other
 numbers in it are what the search has left, which has none, and says so when it is differentiated.
-Compiled programs search anew each time; counts and messages stay those of the first search. Where nothing carries a derivative, SciPy's own function is called. Names
-that are not defined here are SciPy's own.
+Compiled programs search anew each time; counts and messages stay those of the first search. Where
+nothing carries a derivative, SciPy's own function is called. Names that are not defined here are
+SciPy's own.
 
 A search that did not converge raises RuntimeError, or warns if a solution is near; a solution at
 which the equation is singular raises LinAlgError, and one that has different derivatives to both

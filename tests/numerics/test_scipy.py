@@ -160,3 +160,20 @@ def test_what_has_no_derivative_says_so() -> None:
     ):
         with pytest.raises(cadiff.MissingRuleError, match=match):
             cadiff.grad(lambda y, refused=refused: cnp.sum(refused(y)))(POINT)
+
+
+# What to write instead of these, errors say by a line of source, which there is none of here.
+IN_C = ("signal.sepfir2d", "interpolate.LinearNDInterpolator", "spatial.ConvexHull")
+
+
+@pytest.mark.parametrize("call", [c for c in CALLS[::7] if c.name not in IN_C], ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
+    plain = call.function(scipy, np)
+    try:
+        gradient = cadiff.grad(lambda x: weighted(plain(x), cnp))(POINT)
+    except Exception as error:
+        told = [str(error), *getattr(error, "__notes__", ())]
+        assert any("cadiff.scipy." in text for text in told), told
+    else:
+        assert_allclose(gradient, cadiff.grad(total(call))(POINT), rtol=1e-9)
