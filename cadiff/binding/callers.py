@@ -73,6 +73,15 @@ _ANSWERS = (
     ),
     ("unexpected keyword argument 'dim'", "dim", "write axis="),
     ("unexpected keyword argument 'keepdim'", "keepdim", "write keepdims="),
+    *(
+        (
+            words,
+            "",
+            "a number without axes holds no elements: call f with an array or a list, or write "
+            "cadiff.numpy.atleast_1d(v)",
+        )
+        for words in ("not iterable", "non-iterable", "must be an iterable", "has no len()")
+    ),
     (
         "tuple index out of range",
         ".shape[",

@@ -89,7 +89,7 @@ class Problem(Equation):
         """Those that the first result has; nan where a later one has none of the same shape."""
         outcome = self.outcome
         known = (_place_of_x(outcome), *self._values())
-        found = {str(k): part for k, part in _floats(outcome) if k not in known}
+        found = {_name(k): part for k, part in _floats(outcome) if k not in known}
         if self._others is None:
             self._others = found
         shapes = {name: np.shape(part) for name, part in found.items()}
@@ -101,7 +101,8 @@ class Problem(Equation):
     def outcome_by(self, x: Any, refined: Any, others: dict[str, Any], theta: Any) -> Any:
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
         outcome = self.outcome
-        made = {place: others[str(place)] for place, _ in _floats(outcome) if str(place) in others}
+        places = {_name(place): place for place, _ in _floats(outcome)}
+        made = {places[name]: part for name, part in others.items()}
         for place, of in self._values().items():
             # Programs compute anew what SciPy's value was.
             value = of(x, theta) if binding.is_guarding() else _part(outcome, place)
@@ -295,6 +296,10 @@ def _place_of_x(outcome: Any) -> Place:
     if isinstance(outcome, dict):
         return ("x" if "x" in outcome else "root",)
     return (0,) if isinstance(outcome, tuple) else ()
+
+
+def _name(place: Place) -> str:
+    return ".".join(map(str, place))
 
 
 def _part(outcome: Any, place: Place) -> Any:

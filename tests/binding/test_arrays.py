@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -45,9 +45,21 @@ def test_attributes_are_those_of_the_array(kind: Kind, shape: tuple[int, ...]) -
         assert len(v) == len(x)
         assert len(list(v)) == len(x)
     else:
-        for refused in (len, iter, list, lambda v: v[0], sum):
-            with pytest.raises(TypeError, match="0-d"):
+        with pytest.raises(TypeError, match="0-d"):
+            v[0]
+        for refused in (len, iter, list, sum):
+            with pytest.raises(TypeError, match=r"not iterable|no len"):
                 refused(v)
+
+
+@both
+def test_containers_are_told_by_their_axes(kind: Kind) -> None:
+    """As `hasattr` and the abstract classes of containers ask, of which a float is none."""
+    for about in (Iterable, Sized):
+        assert isinstance(kind.make([1.0, 2.0]), about)
+        assert not isinstance(kind.make(1.0), about)
+    assert not hasattr(kind.make(1.0), "__len__")
+    assert not hasattr(kind.make(1.0), "__iter__")
 
 
 @both

@@ -55,7 +55,7 @@ int cad_array_write(CadVar *target, PyObject *value);
 /* --- indexing (index.c) --- */
 
 PyObject *cad_var_iter(CadVar *var);
-extern PyMappingMethods cad_var_mapping;
+extern PyMappingMethods cad_var_mapping, cad_var_array_mapping;
 extern PySequenceMethods cad_var_sequence;
 
 /* A number without axes at a key of new axes, or at a mask, which makes it an array of one or of

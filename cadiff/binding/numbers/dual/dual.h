@@ -42,7 +42,7 @@ PyObject *cad_dual_values(PyObject *array);
 
 PyObject *cad_dual_iter(CadDual *dual);
 int cad_dual_assign(CadDual *dual, PyObject *key, PyObject *value);
-extern PyMappingMethods cad_dual_mapping;
+extern PyMappingMethods cad_dual_mapping, cad_dual_array_mapping;
 extern PySequenceMethods cad_dual_sequence;
 
 /* --- operators (operators.c) --- */

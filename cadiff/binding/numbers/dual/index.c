@@ -170,6 +170,11 @@ int cad_dual_assign(CadDual *dual, PyObject *key, PyObject *value) {
 /* --- the tables of them --- */
 
 PyMappingMethods cad_dual_mapping = {
+    .mp_subscript = (binaryfunc)dual_subscript,
+    .mp_ass_subscript = (objobjargproc)cad_dual_assign,
+};
+
+PyMappingMethods cad_dual_array_mapping = {
     .mp_length = (lenfunc)dual_length,
     .mp_subscript = (binaryfunc)dual_subscript,
     .mp_ass_subscript = (objobjargproc)cad_dual_assign,

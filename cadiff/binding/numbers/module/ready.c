@@ -77,11 +77,12 @@ static void fill_var_types(void) {
     type->tp_dealloc = (destructor)cad_var_dealloc;
     type->tp_repr = (reprfunc)cad_var_repr;
     type->tp_str = (reprfunc)cad_var_str;
-    type->tp_iter = (getiterfunc)cad_var_iter;
     type->tp_as_number = &cad_var_number;
     type->tp_as_mapping = &cad_var_mapping;
     type->tp_methods = cad_var_methods;
     type->tp_getset = cad_var_attributes;
+    array->tp_iter = (getiterfunc)cad_var_iter;
+    array->tp_as_mapping = &cad_var_array_mapping;
     array->tp_as_sequence = &cad_var_sequence;
     array->tp_methods = cad_array_methods;
     type->tp_richcompare = array->tp_richcompare = cad_richcompare;
@@ -93,11 +94,12 @@ static void fill_dual_types(void) {
     type->tp_dealloc = (destructor)cad_dual_dealloc;
     type->tp_repr = (reprfunc)cad_dual_repr;
     type->tp_str = (reprfunc)cad_dual_str;
-    type->tp_iter = (getiterfunc)cad_dual_iter;
     type->tp_as_number = &cad_dual_number;
     type->tp_as_mapping = &cad_dual_mapping;
     type->tp_methods = cad_dual_methods;
     type->tp_getset = cad_dual_attributes;
+    array->tp_iter = (getiterfunc)cad_dual_iter;
+    array->tp_as_mapping = &cad_dual_array_mapping;
     array->tp_as_sequence = &cad_dual_sequence;
     array->tp_methods = cad_array_methods;
     type->tp_richcompare = array->tp_richcompare = cad_richcompare;
