@@ -167,8 +167,8 @@ static int var_assign(CadVar *var, PyObject *key, PyObject *value) {
     return var->kind == CAD_STALE ? cad_raise_stale() : cad_array_assign(var, key, value);
 }
 
-/* A type of numbers that may have axes has this, and a length; that of single numbers has neither, so
-   that `hasattr` and `collections.abc` tell them apart. */
+/* A type of numbers that may have axes has this, and a length; that of single numbers has neither,
+   so that `hasattr` and `collections.abc` tell them apart. */
 PyObject *cad_var_iter(CadVar *var) {
     return has_axes(var) ? PySeqIter_New((PyObject *)var)
                          : raise_not_array("elements: it cannot be indexed or iterated");
