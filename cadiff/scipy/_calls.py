@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from scipy import optimize
 
@@ -68,6 +70,22 @@ def program_of(purpose: Any, call: Call, f: Function) -> Any:
                 _PROGRAMS.pop(next(iter(_PROGRAMS)), None)
             _PROGRAMS[key] = found, call
     return found
+
+
+# What programs call that is no continuous function, and what Python has decided by numbers.
+_JUMPING = re.compile(
+    r"\b(ceil|copysign|floor\w*|fmod|guard|heaviside|mod|rint|sign|signbit|trunc|where)\b"
+)
+_MAY_JUMP: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def may_jump(program: Any, *args: Any) -> bool:
+    """Whether a function may jump, by its program, which is run for some arguments."""
+    if program not in _MAY_JUMP:
+        program(*args)
+        is_program = program.stats()["recordings"] > 0
+        _MAY_JUMP[program] = not is_program or bool(_JUMPING.search(program.to_text()))
+    return _MAY_JUMP[program]
 
 
 def plainly(original: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

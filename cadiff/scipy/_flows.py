@@ -4,7 +4,8 @@ Where y' = f(t, y, theta), the derivative S of y by theta is the solution of ano
 problem, S' = df/dy S + df/dtheta: the forward sensitivities. They are solved beside y by the same
 solver of SciPy's, with the same tolerances. For many parameters there is the adjoint instead,
 which runs back from the times at which a cotangent comes in: a' = -(df/dy)^T a, and the gradient
-collects a^T df/dtheta (Cao, Li, Petzold and Serban, SIAM J. Sci. Comput. 24, 1076, 2003).
+is the integral of a^T df/dtheta (Cao, Li, Petzold and Serban, SIAM Journal on Scientific Computing
+24, 1076, 2003).
 
 A `Flow` is such a problem. Its sensitivities are a `Flow`, too, so derivatives of all orders
 follow from one rule. Right hand sides of sensitivities are compiled programs.
@@ -34,6 +35,7 @@ RightSide = Callable[[float, FloatArray], Any]
 # taken, whose cost does not grow with the number of parameters, but with that of observations.
 FORWARD = 400
 DENSE = 200  # unknowns; matrices of more are sparse
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(3)  # of integrals over a step
 
 
 class Flow:
@@ -72,14 +74,24 @@ class Flow:
         """The solution by a solver, shape (n, m), at m times."""
         raise NotImplementedError
 
+    def continuous(self, theta: FloatArray, end: float) -> Any:
+        """The solution as a function of time, up to some time, which knows those of its steps."""
+        raise NotImplementedError
+
+    def solution(
+        self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
+    ) -> Any:
+        """That of another problem, of many unknowns, by the same solver.
+
+        how : `scale`, shape of the unknowns, that tolerances of the first n are divided by;
+        `jac(t, y)`, their matrix.
+        """
+        raise NotImplementedError
+
     def solve(
         self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
     ) -> FloatArray:
-        """Another problem of many unknowns, by the same solver, at times in order.
-
-        how : `scale`, shape of the unknowns, that tolerances of the first n are divided by;
-        `jac(t, y)`, their matrix or what is near it.
-        """
+        """The same at times in order."""
         raise NotImplementedError
 
     # --- programs of it
@@ -217,7 +229,8 @@ class _Sensitivities(Flow):
             moved = moved - np.outer(self._of.slope(begin, y, theta), later @ directions)
         return begin, arrays.concatenate([y, arrays.reshape(np.transpose(moved), -1)])
 
-    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+    def _problem(self, theta: FloatArray) -> tuple[Any, Any, dict[str, Any]]:
+        """What the solver is given: the right side, the start, and how to solve."""
         n = self._of.n
         begin, y = binding.plain_values(self.start(theta))
         plain, directions = self._parts(theta)
@@ -225,23 +238,35 @@ class _Sensitivities(Flow):
         sizes = np.max(np.abs(plain[:, np.newaxis] * (directions != 0.0)), axis=0, initial=0.0)
         sizes = np.where(sizes > 0.0, sizes, 1.0)
         scale = np.concatenate([np.ones(n), np.repeat(sizes, n)])
-        z = np.concatenate([np.zeros(1 + n), plain])
+        z = np.concatenate([np.zeros(1 + self.n), theta])
+        units = np.eye(z.size)[1 : 1 + n]
 
         def jac(t: float, y: FloatArray) -> Any:
-            """That of y, for each direction: how these depend on y is left out."""
-            z[0], z[1 : 1 + n] = t, y[:n]
-            block = self._of.program.jacobian(z)[:, 1 : 1 + n]
+            """That of y, for each direction, and how each depends on y."""
+            z[0], z[1 : 1 + self.n] = t, y
+            columns = np.stack([self.program.jvp((z,), (e,))[1] for e in units], axis=1)
             if self.n <= DENSE:
-                return np.kron(np.eye(1 + self._q), block)
-            return sparse.kron(sparse.eye(1 + self._q), block, format="csc")
+                whole = np.kron(np.eye(1 + self._q), columns[:n])
+                whole[n:, :n] = columns[n:]
+                return whole
+            whole = sparse.kron(sparse.eye(1 + self._q), columns[:n], format="lil")
+            whole[n:, :n] = columns[n:]
+            return whole.tocsc()
 
-        return in_order(
-            lambda times: self._of.solve(
-                self.compiled(theta), (float(begin), y), times, scale=scale, jac=jac
-            ),
-            (float(begin), y),
-            times,
-        )
+        return self.compiled(theta), (float(begin), y), {"scale": scale, "jac": jac}
+
+    def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
+        f, start, how = self._problem(theta)
+        return in_order(lambda times: self._of.solve(f, start, times, **how), start, times)
+
+    def continuous(self, theta: FloatArray, end: float) -> Any:
+        f, start, how = self._problem(theta)
+        return self._of.solution(f, start, end, **how)
+
+    def solution(
+        self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
+    ) -> Any:
+        return self._of.solution(f, start, end, **how)
 
     def solve(
         self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
@@ -270,45 +295,51 @@ def in_order(
 def _adjoint(g: Any, times: Any, theta: Any, flow: Flow) -> Any:
     """The gradient by theta for cotangents g, (n, m), of plain numbers.
 
-    y runs back together with the adjoint, from its value at each time of an observation.
+    The adjoint is solved along the solution, which would not be found again by a way back: what
+    decays forwards grows backwards. The integral of a^T df/dtheta is taken over the steps of both.
     """
     g, times, theta = binding.plain_values((g, times, theta))
-    n, p = flow.n, theta.size
-    begin, _ = binding.plain_values(flow.start(theta))
-    y = flow.values(times, theta)
+    n = flow.n
+    begin, first = binding.plain_values(flow.start(theta))
+    latest_first = np.argsort(-np.abs(times - begin), kind="stable")
+    order = [k for k in latest_first.tolist() if np.any(g[:, k])]
+    y = flow.continuous(theta, float(times[latest_first[0]]) if order else float(begin))
     z, a = np.concatenate([np.zeros(1 + n), theta]), np.zeros(n)
     value, pulled = flow.program, flow.program_of_adjoint
 
-    def back(t: float, state: FloatArray) -> FloatArray:
-        z[0], z[1 : 1 + n] = t, state[:n]
-        a[:] = state[n : 2 * n]
-        return np.concatenate([value(z), -pulled.grad(z, a)[1:]])
+    def gradient(t: float, state: FloatArray, y: FloatArray) -> FloatArray:
+        z[0], z[1 : 1 + n], a[:] = t, y, state
+        return pulled.grad(z, a)[1:]
 
-    def jac(t: float, state: FloatArray) -> Any:
-        z[0], z[1 : 1 + n] = t, state[:n]
-        block = value.jacobian(z)
-        whole = np.zeros((2 * n + p, 2 * n + p))
-        whole[:n, :n] = block[:, 1 : 1 + n]
-        whole[n:, n : 2 * n] = -block[:, 1:].T
-        return whole
+    def jac(t: float, state: FloatArray) -> FloatArray:
+        z[0], z[1 : 1 + n] = t, y(t)
+        return -value.jacobian(z)[:, 1 : 1 + n].T
 
-    state = np.zeros(2 * n + p)
-    scale = np.concatenate([np.ones(n), np.full(n + p, 1.0 / (np.max(np.abs(g)) or 1.0))])
-    latest_first = np.argsort(-np.abs(times - begin), kind="stable")
-    order = [k for k in latest_first.tolist() if np.any(g[:, k])]
+    adjoint, total = np.zeros(n), np.zeros(theta.size)
+    scale = np.full(n, 1.0 / (np.max(np.abs(g)) or 1.0))
     for k, following in zip(order, [*order[1:], None], strict=True):
-        state[:n] = y[:, k]
-        state[n : 2 * n] += g[:, k]
-        until = float(begin if following is None else times[following])
-        if until != times[k]:
-            start = (float(times[k]), state)
-            state = flow.solve(back, start, np.array([until]), scale=scale, jac=jac)[:, -1].copy()
-
-    adjoint = state[n : 2 * n]
+        adjoint = adjoint + g[:, k]
+        last, until = float(times[k]), float(begin if following is None else times[following])
+        if until != last:
+            back = flow.solution(
+                lambda t, state: -gradient(t, state, y(t))[:n],
+                (last, adjoint),
+                until,
+                scale=scale,
+                jac=jac,
+            )
+            inside = (y.ts > min(last, until)) & (y.ts < max(last, until))
+            edges = np.unique(np.concatenate([back.ts, y.ts[inside]]))
+            half = 0.5 * np.diff(edges)
+            at = (edges[:-1] + half + np.outer(NODES, half)).ravel()
+            weights = np.copysign(np.outer(WEIGHTS, half).ravel(), last - until)
+            for t, weight, state, there in zip(at, weights, back(at).T, y(at).T, strict=True):
+                total += weight * gradient(t, state, there)[n:]
+            adjoint = back(until)
 
     def of_start(theta: Any) -> Any:
         first, y = flow.start(theta)
         return adjoint @ y - first * (adjoint @ binding.plain_values(slope))
 
-    slope = flow.slope(begin, binding.plain_values(flow.start(theta))[1], theta)
-    return state[2 * n :] + grad(lambda theta: of_start(theta) + 0.0 * theta.sum())(theta)
+    slope = flow.slope(begin, first, theta)
+    return total + grad(lambda theta: of_start(theta) + 0.0 * theta.sum())(theta)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
+from scipy import integrate
 
 from .. import binding
 from ..binding import carries
@@ -13,11 +14,13 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jvp
 from ..transforms._solutions import vector_of
-from ._calls import Call, as_args
+from ._calls import Call, as_args, may_jump, plainly
 from ._flows import FloatArray, Flow, RightSide, solution_at
 from ._formulas import valued
+from ._jumps import Noted, jumps, moved, stays
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
+AT_END = 1e-9  # of the time, from where a solution begins or ends: there it may jump
 _OF_SOLVERS = ("max_step", "first_step", "min_step")  # which sensitivities are solved with, too
 
 
@@ -52,7 +55,64 @@ class _CallFlow(Flow):
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        return self.call.run(theta)
+        begin, y = self.start(theta)
+        if not may_jump(self.program, np.concatenate([[begin], y, theta])):
+            return self.call.run(theta)
+        given = self.call.at(theta)
+        noted = given[self.function] = Noted(given[self.function])
+        outcome = plainly(self.call.original, (), given)
+        if len(noted.calls) > 1 and not given.get("vectorized"):
+            self._check_jumps(noted, theta, self.last(outcome, theta))
+        return outcome
+
+    function: str  # the argument that is the right side
+
+    def right_side(self, theta: Any) -> RightSide:
+        raise NotImplementedError
+
+    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+        return self.right_side(theta)(t, y)
+
+    def last(self, outcome: Any, theta: FloatArray) -> float:
+        """The time at which a result ends."""
+        raise NotImplementedError
+
+    def _check_jumps(self, noted: Noted, theta: FloatArray, end: float) -> None:
+        """Refuse a right side that jumps where y or theta decides when.
+
+        That may be so if it jumps along what the solver has tried.
+        """
+        begin = float(self.start(theta)[0])
+        calls = ((a, f) if self.takes_time_first else (a[::-1], f) for a, f in noted.calls)
+        known = {float(t): (y, f) for (t, y), f in calls}
+        times = sorted(t for t in known if min(begin, end) <= t <= max(begin, end))
+        y, f = (np.stack([known[t][k].ravel() for t in times]) for k in (0, 1))
+        right_side = self.right_side(theta)
+
+        def tried(t: float) -> Any:
+            k = max(bisect_left(times, t), 1)
+            part = (t - times[k - 1]) / (times[k] - times[k - 1])
+            return right_side(t, y[k - 1] + part * (y[k] - y[k - 1]))
+
+        if next(jumps(tried, np.array(times), f), None) is None:
+            return
+        solution = self.continuous(theta, end)
+        steps = np.unique(solution.ts)
+        f = np.stack([right_side(t, solution(t)) for t in steps.tolist()])
+        span, sizes, other = (
+            abs(end - begin),
+            np.max(np.abs(y), axis=0),
+            self.right_side(moved(theta)),
+        )
+        for jump in jumps(lambda t: right_side(t, solution(t)), steps, f):
+            beside = lambda t: other(t, moved(solution(t), sizes))  # noqa: E731
+            is_end = min(abs(jump.above - begin), abs(jump.below - end)) <= AT_END * span
+            if not is_end and not stays(jump, beside, span):
+                raise NoDerivativeError(
+                    f"{self.name}: at t = {jump.above:.6g} the right side jumps, at a time that y "
+                    "or what it is differentiated by decides about. Stop there by a terminal "
+                    "event, and begin again from it"
+                )
 
 
 # --- solve_ivp -----------------------------------------------------------------------------------
@@ -61,13 +121,21 @@ class _CallFlow(Flow):
 class InitialValues(_CallFlow):
     """A call of `solve_ivp`."""
 
-    def right_side(self, theta: Any) -> Callable[..., Any]:
+    function = "fun"
+    takes_time_first = True
+
+    def last(self, outcome: Any, theta: FloatArray) -> float:
+        return float(outcome.t[-1] if len(outcome.t) else self.start(theta)[0])
+
+    def continuous(self, theta: FloatArray, end: float) -> Any:
+        given = self.call.arguments(theta)
+        given.update(dense_output=True, t_eval=None, events=None)
+        return self._checked(self.call.original(**given)).sol
+
+    def right_side(self, theta: Any) -> RightSide:
         given = self.call.arguments(theta)
         args = () if given["args"] is None else tuple(given["args"])
         return lambda t, y: vector_of(given["fun"](t, y, *args))
-
-    def slope(self, t: Any, y: Any, theta: Any) -> Any:
-        return self.right_side(theta)(t, y)
 
     def start(self, theta: Any) -> tuple[Any, Any]:
         given = self.call.arguments(theta)
@@ -87,13 +155,9 @@ class InitialValues(_CallFlow):
             if self.outcome is None:
                 self.outcome = outcome
         else:
-            given.update(dense_output=True, t_eval=None, events=None)
-            outcome = self.call.original(**given)
-            return (
-                np.asarray(self._checked(outcome).sol(times))
-                if times.size
-                else np.empty((self.n, 0))
-            )
+            if not times.size:
+                return np.empty((self.n, 0))
+            return np.asarray(self.continuous(theta, times[-1])(times))
         return np.asarray(self._checked(outcome).y)
 
     def _checked(self, outcome: Any) -> Any:
@@ -101,25 +165,40 @@ class InitialValues(_CallFlow):
             raise RuntimeError(f"{self.name} found no solution: {outcome.message}")
         return outcome
 
+    def solution(
+        self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
+    ) -> Any:
+        return self._other(f, start, end, how, dense_output=True).sol
+
     def solve(
         self, f: RightSide, start: tuple[float, FloatArray], times: FloatArray, **how: Any
     ) -> FloatArray:
+        return np.asarray(self._other(f, start, float(times[-1]), how, t_eval=times).y)
+
+    def _other(
+        self,
+        f: RightSide,
+        start: tuple[float, FloatArray],
+        end: float,
+        how: dict[str, Any],
+        **options: Any,
+    ) -> Any:
+        """SciPy's result for another problem."""
         given = self.call.arguments(self.plain)
-        options = {name: given[name] for name in _OF_SOLVERS if given.get(name) is not None}
+        options |= {name: given[name] for name in _OF_SOLVERS if given.get(name) is not None}
         method = given["method"]
         if (method if isinstance(method, str) else method.__name__) in IMPLICIT:
             options["jac"] = how["jac"]
         outcome = self.call.original(
             f,
-            (start[0], float(times[-1])),
+            (start[0], end),
             start[1],
             method=method,
-            t_eval=times,
             rtol=given.get("rtol", 1e-3),
             atol=self.absolute_for(how["scale"]),
             **options,
         )
-        return np.asarray(self._checked(outcome).y)
+        return self._checked(outcome)
 
 
 def solve_ivp(call: Call) -> Any:
@@ -224,13 +303,47 @@ class Dense:
 class OdeInt(_CallFlow):
     """A call of `odeint`."""
 
+    function = "func"
+
+    @property
+    def takes_time_first(self) -> bool:
+        return bool(self.call.arguments(self.plain)["tfirst"])
+
+    def last(self, outcome: Any, theta: FloatArray) -> float:
+        return float(self.call.arguments(theta)["t"][-1])
+
+    def continuous(self, theta: FloatArray, end: float) -> Any:
+        begin, y = self.start(theta)
+        f = lambda t, y: self.slope(t, y, theta)  # noqa: E731
+        return self.solution(f, (float(begin), y), end, scale=np.ones(self.n))
+
+    def solution(
+        self, f: RightSide, start: tuple[float, FloatArray], end: float, **how: Any
+    ) -> Any:
+        rtol = self.call.arguments(self.plain)["rtol"]
+        outcome = integrate.solve_ivp(
+            f,
+            (start[0], end),
+            start[1],
+            "LSODA",
+            dense_output=True,
+            rtol=1.49012e-8 if rtol is None else rtol,
+            atol=self.absolute_for(how["scale"]),
+            jac=how.get("jac"),
+        )
+        if outcome.status < 0:
+            raise RuntimeError(f"{self.name} found no sensitivities: {outcome.message}")
+        return outcome.sol
+
     def absolute(self, given: dict[str, Any]) -> Any:
         return 1.49012e-8 if given["atol"] is None else given["atol"]
 
-    def slope(self, t: Any, y: Any, theta: Any) -> Any:
+    def right_side(self, theta: Any) -> RightSide:
         given = self.call.arguments(theta)
-        first = (t, y) if given["tfirst"] else (y, t)
-        return vector_of(given["func"](*first, *as_args(given["args"])))
+        args, func = as_args(given["args"]), given["func"]
+        if given["tfirst"]:
+            return lambda t, y: vector_of(func(t, y, *args))
+        return lambda t, y: vector_of(func(y, t, *args))
 
     def start(self, theta: Any) -> tuple[Any, Any]:
         given = self.call.arguments(theta)

@@ -24,7 +24,8 @@ from ..operations.guards import NoDerivativeError
 from ..transforms import jvp, vjp
 from ..transforms._closed import Witness, numbers_in, rule_of_a_solver
 from ..transforms._solutions import vector_of
-from ._calls import Call, as_args, plainly, program_of
+from ._calls import Call, as_args, may_jump, plainly, program_of
+from ._jumps import Noted, jumps, moved, stays
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -76,10 +77,43 @@ class Integral:
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        outcome = self.call.run(theta)
+        given = self.call.at(theta)
+        noted = Noted(given.get(self.wanted))
+        if self._moves_within(theta):
+            given[self.wanted] = noted
+        outcome = plainly(self.call.original, (), given)
+        if noted.calls:
+            self._check_jumps(noted, theta)
         if self.outcome is None:
             self.outcome = outcome
         return outcome[0]
+
+    def _moves_within(self, theta: FloatArray) -> bool:
+        """Whether the integrand may jump at a place that moves with theta."""
+        if not (self._of_integrand and self.ranges) or self._points_move:
+            return False
+        names, integrand = self.names, self.integrand
+
+        def value(z: Any) -> Any:
+            names  # noqa: B018 - programs know functions by names in code
+            return integrand(z[1:])(z[0])
+
+        inside = _between(*self.limits(theta))
+        return may_jump(program_of("value", self.call, value), np.concatenate([[inside], theta]))
+
+    def _check_jumps(self, noted: Noted, theta: FloatArray) -> None:
+        """Refuse places that move with theta, at which the integrand jumps."""
+        answers = {float(x): np.ravel(y) for (x, *_), y in noted.calls}
+        at = np.array(sorted(answers))
+        values = np.array([answers[x] for x in at.tolist()])
+        span = at[-1] - at[0]
+        for jump in jumps(self.integrand(theta), at, values):
+            if not stays(jump, self.integrand(moved(theta)), span):
+                raise NoDerivativeError(
+                    f"{self.name}: at {jump.above:.6g} the integrand jumps, a place that depends "
+                    "on what it is differentiated by. Add the integrals up to there and from "
+                    "there on, or pass the place by points="
+                )
 
     # --- its parts
 

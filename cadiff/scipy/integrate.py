@@ -38,15 +38,16 @@ _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
         mode and higher orders; else the adjoint is solved back from each time with a cotangent.
         Times at which the solver itself chose to stop between the ends of t_span are constants.
 
-        fun has to be continuous in y: where it jumps as y reaches some value, the derivative lacks
-        what the moment of the jump depends on. Stop there by a terminal event, and start again.
+        fun may jump at times that stay. Where it jumps as y or a parameter decides, the time of the
+        jump has a derivative, too: stop there by a terminal event, and begin again from it.
 
         Raises
         ------
         RuntimeError
             If SciPy's solver fails.
         NoDerivativeError
-            If y is complex; if the function of an event touches 0 without crossing it.
+            If y is complex; if the function of an event touches 0 without crossing it; if fun
+            jumps at a time that moves.
         """,
     ),
     (
@@ -133,8 +134,8 @@ globals().update(
                 name,
                 function,
                 f"`scipy.integrate.{name}`: an integral {what}, with derivatives by its limits "
-                "and by what the integrand reads.\n\nIt has to be continuous, but for jumps at "
-                "places that stay; quad and quad_vec are told of others by points=.",
+                "and by what the integrand reads.\n\nIt may jump at places that stay; quad "
+                "and quad_vec are told of others by points=.",
             )
             for name, (function, what) in _INTEGRALS.items()
         },

@@ -90,7 +90,15 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "scipy",
         [
-            {"_by_fourier", "_differences", "_exponentials", "_signatures", "_stacks", "_ufuncs"},
+            {
+                "_by_fourier",
+                "_differences",
+                "_exponentials",
+                "_jumps",
+                "_signatures",
+                "_stacks",
+                "_ufuncs",
+            },
             {"_arrays", "_structures"},
             {"_formulas", "_matrix_functions", "_mirror", "_structured"},
             {"_bands", "_equations"},

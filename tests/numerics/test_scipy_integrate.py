@@ -483,6 +483,78 @@ def test_what_changed_behind_its_back_is_found_out(f: Callable[[Any, Any], Any])
     agree(cadiff.derivative(changed, 1.0), cadiff.grad(lambda a: f(a, np.ones(1)))(1.0), 1e-6)
 
 
+def step(y: Any, a: Any) -> Any:
+    return 0.2 if y < a else 0.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: integrate.quad(lambda x: 1.0 if x < a else 2.0, 0.0, 1.0)[0],
+        lambda a: integrate.quad(lambda x: np.sign(x - a) * x, 0.0, 1.0)[0],
+        lambda a: integrate.quad_vec(lambda x: cnp.where(x < a, [1.0, x], x), 0.0, 1.0)[0].sum(),
+        lambda a: integrate.solve_ivp(lambda t, y: -y + step(y[0], a), (0, 3), [1.0]).y[0, -1],
+        lambda a: integrate.solve_ivp(lambda t, y: -a * y + step(y[0], 0.5), (0, 3), [1.0]).y[
+            0, -1
+        ],
+        lambda a: integrate.solve_ivp(lambda t, y: -y + step(t, a), (0, 3), [1.0]).y[0, -1],
+        lambda a: integrate.odeint(
+            lambda y, t: [y[1], -9.0 * a * y[0] - 0.1 * np.sign(y[1])], [1.0, 0.0], [0.0, 3.0]
+        )[-1, 0],
+    ],
+)
+def test_places_of_jumps_that_move_are_refused(f: Callable[[Any], Any]) -> None:
+    """By the derivatives of the pieces alone the gradient would be wrong."""
+    for differentiate in (
+        cadiff.grad,
+        cadiff.hessian,
+        lambda f: lambda a: cadiff.derivative(f, a),
+    ):
+        with pytest.raises(NoDerivativeError, match="jumps"):
+            differentiate(f)(0.4)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: integrate.quad(lambda x: a * x if x < 0.3 else x * x, 0.0, 1.0)[0],
+        lambda a: integrate.quad(lambda x: a * 0.0 + step(x, a), 0.0, 1.0, points=[a])[0],
+        lambda a: integrate.quad(lambda x: np.maximum(x - a, 0.0) * x, 0.0, 1.0)[0],
+        lambda a: integrate.quad(lambda x: cadiff.tanh((x - a) / 1e-3), 0.0, 1.0, limit=200)[0],
+        lambda a: integrate.quad(lambda x: cadiff.exp(-a * x) / np.sqrt(x), 0.0, 1.0)[0],
+        lambda a: integrate.solve_ivp(
+            lambda t, y: -a * y + step(t, 1.3), (0, 3), [1.0], rtol=1e-11, atol=1e-11
+        ).y[0, -1],
+        lambda a: integrate.solve_ivp(
+            lambda t, y: -a * np.maximum(y, 0.5), (0, 3), [1.0], rtol=1e-10, atol=1e-10
+        ).y[0, -1],
+    ],
+)
+def test_what_jumps_at_fixed_places_or_not_at_all(f: Callable[[Any], Any]) -> None:
+    found = cadiff.grad(f)(0.4)
+    agree(found, (f(0.4 + 1e-4) - f(0.4 - 1e-4)) / 2e-4, 2e-3)
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau", "LSODA"])
+def test_stiff_problems(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Robertson's reactions, of which the solution cannot be found again backwards."""
+
+    def f(k: Any) -> Any:
+        def reactions(t: Any, y: Any) -> Any:
+            slow, fast, faster = k[0] * y[0], k[1] * y[1] * y[2], k[2] * y[1] ** 2
+            return [-slow + fast, slow - fast - faster, faster]
+
+        start, at = [1.0, 0.0, 0.0], [40.0, 100.0]
+        exact = {"method": method, "rtol": 1e-7, "atol": 1e-10}
+        return integrate.solve_ivp(reactions, (0.0, 100.0), start, t_eval=at, **exact).y[0].sum()
+
+    k = np.array([0.04, 1e4, 3e7])
+    true = [-0.3745605, 0.3194263, -0.1597077]  # times k: differences at a tolerance of 1e-12
+    agree(cadiff.grad(f)(k) * k, true, 1e-5)
+    monkeypatch.setattr(_flows, "FORWARD", 0)
+    agree(cadiff.grad(f)(k) * k, true, 1e-5)
+
+
 RATE = {"of": 1.0}
 
 
