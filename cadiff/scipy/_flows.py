@@ -309,11 +309,11 @@ def _adjoint(g: Any, times: Any, theta: Any, flow: Flow) -> Any:
 
     def gradient(t: float, state: FloatArray, y: FloatArray) -> FloatArray:
         z[0], z[1 : 1 + n], a[:] = t, y, state
-        return pulled.grad(z, a)[1:]
+        return np.asarray(pulled.grad(z, a)[1:])
 
     def jac(t: float, state: FloatArray) -> FloatArray:
         z[0], z[1 : 1 + n] = t, y(t)
-        return -value.jacobian(z)[:, 1 : 1 + n].T
+        return np.asarray(-value.jacobian(z)[:, 1 : 1 + n].T)
 
     adjoint, total = np.zeros(n), np.zeros(theta.size)
     scale = np.full(n, 1.0 / (np.max(np.abs(g)) or 1.0))

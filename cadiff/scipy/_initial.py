@@ -61,11 +61,11 @@ class _CallFlow(Flow):
         given = self.call.at(theta)
         noted = given[self.function] = Noted(given[self.function])
         outcome = plainly(self.call.original, (), given)
-        if len(noted.calls) > 1 and not given.get("vectorized"):
-            self._check_jumps(noted, theta, self.last(outcome, theta))
+        self._check_jumps(noted, theta, self.last(outcome, theta))
         return outcome
 
     function: str  # the argument that is the right side
+    takes_time_first: bool
 
     def right_side(self, theta: Any) -> RightSide:
         raise NotImplementedError
@@ -84,8 +84,10 @@ class _CallFlow(Flow):
         """
         begin = float(self.start(theta)[0])
         calls = ((a, f) if self.takes_time_first else (a[::-1], f) for a, f in noted.calls)
-        known = {float(t): (y, f) for (t, y), f in calls}
+        known = {float(t): (y, f) for (t, y), f in calls if y.size == f.size == self.n}
         times = sorted(t for t in known if min(begin, end) <= t <= max(begin, end))
+        if not times:
+            return
         y, f = (np.stack([known[t][k].ravel() for t in times]) for k in (0, 1))
         right_side = self.right_side(theta)
 
@@ -305,9 +307,9 @@ class OdeInt(_CallFlow):
 
     function = "func"
 
-    @property
-    def takes_time_first(self) -> bool:
-        return bool(self.call.arguments(self.plain)["tfirst"])
+    def __init__(self, call: Call) -> None:
+        super().__init__(call)
+        self.takes_time_first = bool(call.arguments(self.plain)["tfirst"])
 
     def last(self, outcome: Any, theta: FloatArray) -> float:
         return float(self.call.arguments(theta)["t"][-1])

@@ -60,7 +60,7 @@ def moved(numbers: FloatArray, sizes: FloatArray | None = None) -> FloatArray:
     """Other numbers beside these, by their sizes."""
     sizes = np.abs(numbers) if sizes is None else sizes
     signs = np.cos(7.0 * np.arange(numbers.size) + 1.0).reshape(numbers.shape)
-    return numbers + MOVED * signs * np.where(sizes == 0.0, 1.0, sizes)
+    return np.asarray(numbers + MOVED * signs * np.where(sizes == 0.0, 1.0, sizes))
 
 
 class Noted:

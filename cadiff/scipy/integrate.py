@@ -38,8 +38,8 @@ _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
         mode and higher orders; else the adjoint is solved back from each time with a cotangent.
         Times at which the solver itself chose to stop between the ends of t_span are constants.
 
-        fun may jump at times that stay. Where it jumps as y or a parameter decides, the time of the
-        jump has a derivative, too: stop there by a terminal event, and begin again from it.
+        fun may jump at times that stay. Where it jumps as y or a parameter decides, the time of
+        the jump has a derivative, too: stop there by a terminal event, and begin again from it.
 
         Raises
         ------
