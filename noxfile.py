@@ -335,7 +335,8 @@ def array_api(session: nox.Session) -> None:
             session.skip(f"{STANDARD} is not to be had here at {STANDARD_COMMIT}")
     install(session, "-e", ".[test]")
     session.install("-r", str(clone / "requirements.txt"))
-    session.run("python", "-m", "tests.array_api.suite", str(clone), *SIDE_BY_SIDE)
+    options = (*SIDE_BY_SIDE, *session.posargs)
+    session.run("python", "-m", "tests.array_api.suite", str(clone), *options)
 
 
 @nox.session(venv_backend="none")
