@@ -324,14 +324,13 @@ def array_api(session: nox.Session) -> None:
     """The array API standard's own tests, of plain arrays and of numbers with derivatives."""
     clone = Path(session.create_tmp(), "suite").resolve()
     shutil.rmtree(clone, ignore_errors=True)
+    silent = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     for command in (
         ("clone", "--quiet", STANDARD, str(clone)),
         ("-C", str(clone), "checkout", "--quiet", STANDARD_COMMIT),
         ("-C", str(clone), "submodule", "--quiet", "update", "--init"),
     ):
-        if subprocess.run(
-            ("git", *command), env={**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-        ).returncode:
+        if subprocess.run(("git", *command), env=silent, capture_output=True).returncode:
             session.skip(f"{STANDARD} is not to be had here at {STANDARD_COMMIT}")
     install(session, "-e", ".[test]")
     session.install("-r", str(clone / "requirements.txt"))
