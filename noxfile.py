@@ -16,6 +16,8 @@ nox -s everything    what takes too long for each change, and must pass before a
 * the C core built for other systems, and its tests run as far as they can be here (`cross`);
 * SciPy's own tests of its optimisers, with those of `cadiff.optimize` in their places
   (`scipy_optimize`), for what users of SciPy's functions rely on;
+* the array API standard's own tests of `cadiff.numpy`, of plain arrays and of numbers that carry
+  derivatives (`array_api`), for libraries that ask arrays for their namespace;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;
 * property tests with new examples at each run, of random programs five times as many (`explore`):
@@ -82,6 +84,10 @@ QUICKLY = "-O0"
 SMALL_BLOCKS = "-UNDEBUG -DCAD_LARGE_BLOCK=2 -DCAD_BORROW=2 -DCAD_TILE=3 -DCAD_NARROW_VECTORS"
 SMALL = {"CADIFF_SMALL_BLOCKS": "1"}  # by which tests know of it
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -O1 -g1"
+
+# The commit has that of its submodule in it, the standard.
+STANDARD = "https://github.com/data-apis/array-api-tests"
+STANDARD_COMMIT = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 
 # uv installs in a twentieth of pip's time; `.ci/run` chooses the other where uv does not work.
 nox.options.default_venv_backend = os.environ.get("NOX_DEFAULT_VENV_BACKEND", "uv|venv")
@@ -313,11 +319,30 @@ def scipy_optimize(session: nox.Session) -> None:
     session.run("python", "-m", "tests.optimize.scipys_own", *SIDE_BY_SIDE)
 
 
+@nox.session
+def array_api(session: nox.Session) -> None:
+    """The array API standard's own tests, of plain arrays and of numbers with derivatives."""
+    clone = Path(session.create_tmp(), "suite").resolve()
+    shutil.rmtree(clone, ignore_errors=True)
+    silent = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    for command in (
+        ("clone", "--quiet", STANDARD, str(clone)),
+        ("-C", str(clone), "checkout", "--quiet", STANDARD_COMMIT),
+        ("-C", str(clone), "submodule", "--quiet", "update", "--init"),
+    ):
+        if subprocess.run(("git", *command), env=silent, capture_output=True).returncode:
+            session.skip(f"{STANDARD} is not to be had here at {STANDARD_COMMIT}")
+    install(session, "-e", ".[test]")
+    session.install("-r", str(clone / "requirements.txt"))
+    options = (*SIDE_BY_SIDE, *session.posargs)
+    session.run("python", "-m", "tests.array_api.suite", str(clone), *options)
+
+
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
-    longer += ["scipy_optimize"]
+    longer += ["scipy_optimize", "array_api"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

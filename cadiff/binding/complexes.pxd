@@ -52,6 +52,7 @@ cdef bint is_complex(object x)
 cdef object complex_of(object re, object im)
 cdef object of_both(object both)
 cpdef tuple parts_of(x)
+cpdef tuple whole_parts_of(x)
 cdef tuple operand_parts(object x)
 cpdef bint holds_complex(tree) except -1
 cdef object complex_function(object original, tuple args, dict kwargs)

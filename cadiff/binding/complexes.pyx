@@ -263,15 +263,17 @@ cpdef tuple parts_of(x):
     return x.astype(np.float32 if x.itemsize < 4 else np.float64), 0.0  # as NumPy promotes it
 
 
-def whole_parts_of(x):
+cpdef tuple whole_parts_of(x):
     """Both parts of any number, to compute with: neither of them is left out."""
     if isinstance(x, Complex):
         return (<Complex>x).whole()
     if cnp.PyArray_Check(x) and cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x)):
         return both_parts(x)
     found = parts_of(x)
-    if found is None or cad_ndim(found[0]) == 0:
-        return found
+    if found is None:
+        return None
+    if cad_ndim(found[0]) == 0:
+        return found[0], cad_narrowed(found[1]) if cad_is_single(found[0]) else found[1]
     return found[0], np.full(shape_of(found[0]), found[1], np.dtype(found[0].dtype))
 
 

@@ -23,7 +23,7 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .c_python cimport class_attribute, plain_attribute, referent
 from .c_numbers cimport *
-from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of
+from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of, whole_parts_of
 
 from .digests import of_contents
 
@@ -230,8 +230,7 @@ cpdef tuple opened_complex(item):
     if cnp.PyArray_Check(item) and cnp.PyArray_NDIM(item) > 0:
         is_small = cnp.PyArray_TYPE(item) == cnp.NPY_CFLOAT
         return A_SMALL_PAIR if is_small else A_PAIR, both_parts(item)
-    re, im = parts_of(item)
-    return A_PAIR, (re, im if not np.shape(re) else np.zeros(np.shape(re)))
+    return A_PAIR, whole_parts_of(item)
 
 
 cdef inline bint is_part(object x) except -1:

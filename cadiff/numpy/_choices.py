@@ -187,7 +187,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
     return rearranged(lambda x: np.compress(value(condition), x, axis), a)
 
 
-@implements(np.unique)
+@implements_all(np.unique)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -199,7 +199,9 @@ def unique(
     """The different elements in order, as `numpy.unique`; derivatives are those of the first."""
     x = as_number(ar)
     is_flat = axis is None or x.ndim == 1
-    if depends(x):
+    if is_complex_number(x):
+        value(x)  # a program runs it as it is
+    elif depends(x):
         is_plain = not (return_index or return_inverse) and kwargs.get("sorted", True)
         if is_flat and is_plain and x.size > 0 and not nans(x).any():
             return _unique_of_sorted(sort(x, None), return_counts)
@@ -207,7 +209,7 @@ def unique(
     options = {"return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
     run: Any = np.unique
     _, first, *others = run(plain_values(x), return_index=True, **options, **kwargs)
-    distinct = take(x, first, axis)
+    distinct = np.take(x, first, axis)
     results = (distinct, *((first,) if return_index else ()), *others)
     return results if len(results) > 1 else distinct
 
@@ -235,26 +237,31 @@ def _note_order(x: Number, axis: int | None) -> None:
     compare(rows, rows, NOT_EQUAL)
 
 
-@implements(*existing("unique_values"))
+@implements_all(*existing("unique_values"))
 def unique_values(x: Any, /) -> Number:
-    return unique(x, equal_nan=False)
+    x = as_number(x)
+    values = unique(x, equal_nan=False)
+    if not is_complex_number(x):
+        return values
+    ranks = np.argsort(np.argsort(np.unique_values(value(x)), kind="stable"))
+    return values[ranks]  # NumPy's order, which goes by hashes
 
 
-@implements(*existing("unique_counts"))
+@implements_all(*existing("unique_counts"))
 def unique_counts(x: Any, /) -> Any:
     form: Any = type(np.unique_counts(()))
     return form(*unique(x, return_counts=True, equal_nan=False))
 
 
-@implements(*existing("unique_inverse"))
+@implements_all(*existing("unique_inverse"))
 def unique_inverse(x: Any, /) -> Any:
-    values = unique_values(x)  # a replay has to find the same order
+    values = unique(x, equal_nan=False)  # a replay has to find the same order
     return np.unique_inverse(plain_values(x))._replace(values=values)
 
 
-@implements(*existing("unique_all"))
+@implements_all(*existing("unique_all"))
 def unique_all(x: Any, /) -> Any:
-    values = unique_values(x)
+    values = unique(x, equal_nan=False)
     return np.unique_all(plain_values(x))._replace(values=values)
 
 

@@ -24,6 +24,7 @@ from ..binding import (
     holds_complex,
     is_differentiating,
     is_forward,
+    make_complex,
     plain_constants,
 )
 from ..operations import arrays
@@ -91,7 +92,8 @@ MADE: dict[str, Any] = {
 
 
 def _made(function: F) -> F:
-    """Have a function in the namespace, under its name."""
+    """Have a function in the namespace, under its name and with the signature of NumPy's."""
+    function.__wrapped__ = getattr(np, function.__name__)  # type: ignore[attr-defined]
     MADE[function.__name__] = function
     return function
 
@@ -177,7 +179,6 @@ OPENED_LISTS = frozenset(existing("asarray", "asanyarray", "ascontiguousarray", 
 
 
 @_made
-@functools.wraps(np.empty)
 def empty(*args: Any, **kwargs: Any) -> Any:
     """As `numpy.zeros`: nothing is left to chance, and numbers can be assigned if of floats."""
     return MADE["zeros"](*args, **kwargs)
@@ -217,11 +218,13 @@ def _like(original: Callable[..., Any], fill: float) -> None:
         *,
         device: Any = None,
     ) -> Any:
-        if isinstance(as_number(a), Complex):
-            return full_like(a, fill, dtype, shape=shape)
-        if dtype is not None and np.dtype(dtype).kind != "f":
-            return plain(np.empty(as_number(a).shape), dtype, shape=shape)
         x = as_number(a)
+        if isinstance(x, Complex):
+            if dtype is not None:
+                return full_like(a, fill, dtype, shape=shape)
+            return make_complex(like(x.real, shape=shape), np.zeros_like(x.imag, shape=shape))
+        if dtype is not None and np.dtype(dtype).kind != "f":
+            return plain(np.empty(x.shape), dtype, shape=shape)
         lengths = x.shape if shape is None else arrays.lengths_of(shape)
         if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
             made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill

@@ -50,6 +50,7 @@ def _dispatched(ufunc: np.ufunc) -> Any:
 
     for attribute in (k for k in dir(ufunc) if not k.startswith("_")):
         setattr(call, attribute, getattr(ufunc, attribute))
+    call.__wrapped__ = ufunc  # type: ignore[attr-defined]  # whose signature it has
     return call
 
 

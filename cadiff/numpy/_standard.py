@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ def descending(function: Any) -> Any:
         found = np.flip(function(turned, axis, None, order, stable=True), axis)
         return found if function.__name__ == "sort" else x.shape[axis] - 1 - found
 
+    signature = inspect.signature(ordered, follow_wrapped=False)
+    ordered.__signature__ = signature  # type: ignore[attr-defined]
     return ordered
 
 

@@ -27,6 +27,7 @@ from ..binding import (
     is_real_array,
     newcomers,
 )
+from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts
 from ..operations.dispatch import plain
@@ -152,7 +153,7 @@ def inv(a: Any) -> Any:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """The pseudo-inverse; derivatives hold as long as the rank does not change."""
     a = mirrored(square(a)) if hermitian else matrix(a)
-    return factor.pinv(a, rcond=rcond, hermitian=hermitian, rtol=rtol)
+    return factor.pinv(a, rcond=value(rcond), hermitian=hermitian, rtol=value(rtol))
 
 
 @implements_all(np.linalg.lstsq, plainly=of_finite(np.linalg.lstsq))

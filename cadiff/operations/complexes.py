@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Complex, Dual, Var, callers, is_nothing, newcomers, parts_of
+from ..binding import Complex, Dual, Var, absorb, callers, is_nothing, newcomers, parts_of
 from ..binding import make_complex as paired
 from . import arrays
 from . import table as _table
@@ -119,27 +119,27 @@ def exp(z: ComplexNumber) -> ComplexNumber:
         return paired(length, im)
     if is_nothing(re):
         return paired(_table.cos(im), _table.sin(im))
-    return paired(length * _table.cos(im), length * _table.sin(im))
+    return paired(length * _table.cos(im), absorb(length, _table.sin(im)))
 
 
 def sin(z: ComplexNumber) -> ComplexNumber:
     a, b = whole_parts(z)
-    return paired(_table.sin(a) * _table.cosh(b), _table.cos(a) * _table.sinh(b))
+    return paired(absorb(_table.sin(a), _table.cosh(b)), absorb(_table.cos(a), _table.sinh(b)))
 
 
 def cos(z: ComplexNumber) -> ComplexNumber:
     a, b = whole_parts(z)
-    return paired(_table.cos(a) * _table.cosh(b), -(_table.sin(a) * _table.sinh(b)))
+    return paired(absorb(_table.cos(a), _table.cosh(b)), -absorb(_table.sin(a), _table.sinh(b)))
 
 
 def sinh(z: ComplexNumber) -> ComplexNumber:
     a, b = whole_parts(z)
-    return paired(_table.sinh(a) * _table.cos(b), _table.cosh(a) * _table.sin(b))
+    return paired(absorb(_table.sinh(a), _table.cos(b)), absorb(_table.cosh(a), _table.sin(b)))
 
 
 def cosh(z: ComplexNumber) -> ComplexNumber:
     a, b = whole_parts(z)
-    return paired(_table.cosh(a) * _table.cos(b), _table.sinh(a) * _table.sin(b))
+    return paired(absorb(_table.cosh(a), _table.cos(b)), absorb(_table.sinh(a), _table.sin(b)))
 
 
 def log(z: ComplexNumber) -> ComplexNumber:
@@ -257,6 +257,8 @@ def power(z: ComplexNumber, w: ComplexNumber) -> ComplexNumber:
     """The principal power, exp(w log(z)); whole powers are products."""
     is_plain = isinstance(w, (int, float, np.integer, np.floating)) and not isinstance(w, bool)
     if is_plain and binding.is_complex_number(z):
+        if isinstance(w, np.generic):  # which has a precision
+            z = arrays.in_precision(joined(z), np.result_type(z.dtype, w.dtype))
         if float(w).is_integer() and abs(w) < MOST_PRODUCTS:
             return _whole_power(z, int(w))
         if w == 0.5:

@@ -49,6 +49,24 @@ def unpaired(both: Any) -> Any:
 
 
 COMPLEX = (False,)  # one result, which is complex
+OF_PYTHON = (complex, float, int, bool)  # which go along with any precision
+
+
+def _of_types(args: Sequence[Any]) -> tuple[Any, ...]:
+    """All of them as pairs: numbers of Python's in the precision of the others."""
+    pairs = tuple(map(pair, args))
+    goes_along = [type(x) in OF_PYTHON for x in args]
+    others = [p for p, goes in zip(pairs, goes_along, strict=True) if not goes]
+    if len(others) == len(pairs) or not others or not all(map(binding.is_single, others)):
+        return pairs
+    zipped = zip(pairs, goes_along, strict=True)
+    return tuple(binding.narrowed(p) if goes else p for p, goes in zipped)
+
+
+def _typed(both: Any) -> Any:
+    """The plain complex array of a pair, or a number of NumPy's, which has a precision."""
+    z = unpaired(both)
+    return np.complex128(z) if type(z) is complex else z
 
 
 class _Call(Rule):
@@ -109,7 +127,7 @@ class on_pairs:  # noqa: N801 - a decorator
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if not carries(args):
             return self.function(*args, **kwargs)
-        parts = tuple(map(pair, args))
+        parts = _of_types(args)
         if len(parts) == 1 and isinstance(parts[0], Var) and not binding.is_guarding():
             return self._record_one(parts, kwargs)
         return self._outward(self.primitive(*parts, **kwargs))
@@ -128,7 +146,7 @@ class on_pairs:  # noqa: N801 - a decorator
     def _apply(self, /, *args: Any, **kwargs: Any) -> Any:
         """The function of pairs."""
         with binding.WarningsOff():
-            return self._inward(self.function(*map(unpaired, args), **kwargs))
+            return self._inward(self.function(*map(_typed, args), **kwargs))
 
     def _outward(self, ans: Any) -> Any:
         if not isinstance(ans, tuple):

@@ -51,7 +51,8 @@ UFUNCS = [
     *("sinh", "cosh", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
 ]
 # What programs run as it is: it chooses by values.
-READS = {"sort", "max", "min", "ptp", "median", "partition", "nanmax", "nanmin"}
+READS = {"sort", "max", "min", "ptp", "median", "partition", "nanmax", "nanmin", "unique"}
+READS |= {"unique_all", "unique_counts", "unique_inverse", "unique_values"}
 READS |= {"roots", "poly", "polydiv"}
 PAIRS = ["add", "subtract", "multiply", "divide", "power", "float_power", "maximum", "minimum"]
 PAIRS += ["fmax", "fmin"]
@@ -151,6 +152,11 @@ LINEAR = {
     "around": lambda np, z: np.around(z, 1) + z,
     "rint": lambda np, z: np.rint(z) + z,
     "ptp": lambda np, z: np.ptp(z, axis=0),
+    "unique": lambda np, z: np.unique(z, axis=1)[:, ::2],
+    "unique_all": lambda np, z: np.unique_all(z).values[1:],
+    "unique_counts": lambda np, z: np.unique_counts(z).values[::2],
+    "unique_inverse": lambda np, z: np.unique_inverse(z).values[::2],
+    "unique_values": lambda np, z: np.sort(np.unique_values(np.concatenate([z, z])))[::2],
     "median": lambda np, z: np.median(z, axis=1) + np.median(z[0, :3]),
     "partition": lambda np, z: np.partition(z[:, :2], 1) * np.array([1.0, 2.0]),
     "nanmax": lambda np, z: np.nanmax(z, axis=0),

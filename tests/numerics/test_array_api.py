@@ -1,11 +1,14 @@
 """`cadiff.numpy` as the array API standard of 2024.12 has it, of plain arrays and of numbers.
 
+The standard's own tests are in `tests/array_api`, for `nox -s array_api`; here is what is quick.
 The names are those of the standard. What NumPy's own functions give for a call is what plain
 arrays get, and the value that numbers with derivatives have.
 """
 
 from __future__ import annotations
 
+import inspect
+import itertools
 import subprocess
 import sys
 from typing import Any
@@ -178,6 +181,62 @@ def test_arrays_tell_their_namespace() -> None:
         cadiff.Var(X).to_device("gpu")
     with pytest.raises(TypeError, match="astype"):
         cadiff.Var(X).view(np.int64)
+
+
+def test_signatures() -> None:
+    for name in ("arange", "empty", "full", "vecdot"):
+        assert inspect.unwrap(getattr(cnp, name)) is getattr(np, name)
+    for name in ("sort", "argsort"):
+        assert inspect.signature(getattr(cnp, name)).parameters["descending"].default is False
+
+
+def test_single_precision_without_an_imaginary_part() -> None:
+    assert cadiff.grad(cnp.abs)(np.complex64(1.0)).dtype == np.complex64
+    assert cadiff.Var(np.complex64(0.0)).dtype == np.complex64
+    for f in (cnp.acos, cnp.expm1, cnp.tan):
+        assert f(cadiff.Var(np.array(0j, np.complex64))).dtype == np.complex64
+
+
+@pytest.mark.parametrize("function", [np.power, np.divide])
+def test_precision_of_two_complex_numbers(function: Any) -> None:
+    numbers = [np.complex64(1.0), np.complex64(2.0j), np.complex128(1j), np.float32(2), 2.0, 3j]
+    for x, y in itertools.product(numbers[:3], [*numbers, np.float64(0.5)]):
+        kind = function(x, y).dtype
+        assert function(cadiff.Var(x), y).dtype == kind
+        if isinstance(y, np.generic):
+            assert function(x, cadiff.Var(y)).dtype == kind
+            assert function(cadiff.Var(x), cadiff.Var(y)).dtype == kind
+
+
+@pytest.mark.parametrize("name", ["exp", "sinh", "cosh", "sin", "cos"])
+def test_an_exact_zero_absorbs_in_complex_functions(name: str) -> None:
+    z = np.array(
+        [complex(np.inf, 0.0), complex(np.nan, 0.0), 1j * np.inf, 1j * np.nan, 1.0 + 2.0j]
+    )
+    f = getattr(cnp, name)
+    with np.errstate(invalid="ignore"):
+        expected = getattr(np, name)(z)
+    for found in (f(cadiff.Var(z)), cadiff.jvp(f, (z,), (z,))[0], cadiff.compile(f)(z)):
+        assert_allclose(cadiff.value(found), expected, rtol=1e-15)
+
+
+def test_likes_of_complex_duals_take_them() -> None:
+    z = cadiff.Dual(np.array([1.0, 2.0j, 3.0]), np.ones(3))
+    y = np.zeros_like(z)
+    y[1:] = z[:2]
+    assert_array_equal(y.primal, [0.0, 1.0, 2.0j])
+    assert_array_equal(cnp.fft.fftshift(z).primal, [3.0, 1.0, 2.0j])
+
+
+def test_cutoffs_may_carry_derivatives() -> None:
+    m = np.diag([3.0, 1e-3])
+
+    def f(m: Any, cutoff: Any) -> Any:
+        return cnp.sum(cnp.linalg.pinv(m, rtol=cutoff))
+
+    by_matrix, by_cutoff = cadiff.grad(f, argnums=(0, 1))(m, 0.01)
+    assert_allclose(by_matrix, cadiff.grad(lambda m: f(m, 0.01))(m))
+    assert by_cutoff == 0.0
 
 
 SCRIPT = """
