@@ -218,6 +218,15 @@ def sosfilt(mirror: Any, sos: Any, x: Any, axis: int = -1, zi: Any = None) -> An
     return moveaxis(found, -1, axis)
 
 
+@kernels("scipy.signal._filter_design", within=True)
+def _validate_sos(mirror: Any, sos: Any, *args: Any) -> Any:
+    """SciPy's check. That ones are ones is watched as an order: no branch rests on equality."""
+    _, n_sections = mirror(np.asarray(binding.plain_values(sos)), *args)
+    sections = _arrays.atleast_2d(sos)
+    bool(_arrays.any((sections[:, 3] < 1.0) | (sections[:, 3] > 1.0)))
+    return sections, n_sections
+
+
 @kernels("scipy.signal._sosfilt")
 def _sosfilt_(sos: Any, x: Any, zi: Any) -> None:
     """One section after the other, of rows; x and zi are written to."""

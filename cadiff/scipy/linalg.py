@@ -72,6 +72,8 @@ __all__ = [
     "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
 
+__path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
+
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
 _DIFFERENTIATED = {"fiedler", "solve_circulant"}
 

@@ -120,6 +120,45 @@ def test_wrong_calls_say_what_scipy_says() -> None:
             ) if module is cadiff.scipy else module.signal.filtfilt([1], [1], POINT, padtype="no")
 
 
+def test_a_check_that_ones_are_ones_is_no_branch() -> None:
+    """It warns of nothing, and a program makes it at each call."""
+
+    def f(a: Any) -> Any:
+        section = cnp.hstack([[1.0, 0.5, 0.2], a])
+        return cnp.sum(cadiff.scipy.signal.sosfilt(cnp.reshape(section, (1, 6)), POINT) ** 2)
+
+    program, at = cadiff.compile(f), np.array([1.0, 0.1, 0.2])
+    assert_allclose(program.grad(at), cadiff.grad(f)(at), rtol=1e-12)
+    for other in (1.1, 0.9, np.nan):
+        with pytest.raises(ValueError, match="should be all ones"):
+            program.grad(np.array([other, 0.1, 0.2]))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("constants.c", "linalg.lapack.dgetrf", "signal.windows.hann", "sparse.csgraph.dijkstra"),
+        *("spatial.transform.Rotation", "stats.distributions.norm", "stats.qmc.Sobol"),
+    ],
+)
+def test_modules_below_have_scipys_names(name: str) -> None:
+    place, _, name = name.rpartition(".")
+    original = importlib.import_module(f"scipy.{place}")
+    module = importlib.import_module(f"cadiff.scipy.{place}")
+    assert {*dir(original)} <= {*dir(module)}
+    assert hasattr(module, name)
+
+
+def test_the_namespace_has_what_scipy_has() -> None:
+    assert cadiff.scipy.__version__ == scipy.__version__
+    assert cadiff.scipy.constants.c == 299_792_458.0
+    assert cadiff.scipy.stats.distributions.norm is cadiff.scipy.stats.norm
+    with pytest.raises(ModuleNotFoundError, match=r"cadiff\.scipy\.nothing"):
+        importlib.import_module("cadiff.scipy.nothing")
+    with pytest.raises(AttributeError, match="nothing"):
+        cadiff.scipy.nothing
+
+
 def test_functions_that_read_numbers() -> None:
     """What a callable reads has derivatives, too, where nothing else carries one."""
 
