@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from . import autograd_names
+
 NUMPY = {"numpy": "cadiff.numpy"}
 SCIPY = {"scipy": "cadiff.scipy", "math": "cadiff.math", "cmath": "cadiff.cmath"}
 
-NAMES = "tests.real_programs.autograd_names"
+NAMES = autograd_names.__name__
 OTHERS = ("builtins", "differential_operators", "extend", "misc", "numpy.numpy_boxes")
 AUTOGRAD = {
     "autograd": NAMES,

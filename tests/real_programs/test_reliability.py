@@ -124,7 +124,7 @@ def test_a_fit_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     errors = {key.removesuffix("_SE"): theirs[key] for key in theirs if key.endswith("_SE")}
     assert errors
     for key, error in errors.items():
-        assert abs(ours[key] - theirs[key]) <= 0.01 * error
+        assert abs(ours[key] - theirs[key]) <= 0.03 * error
         assert_allclose(ours[f"{key}_SE"], error, rtol=0.1)
     assert asked
     for (f, transform), (x, *args) in asked.items():
