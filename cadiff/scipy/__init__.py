@@ -28,10 +28,6 @@ def __getattr__(name: str) -> _Any:
     return _importlib.import_module(f"{__name__}.{name}") if is_module else found
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_scipy)})
-
-
 def _furnish(module: _ModuleType, name: str) -> None:
     """Names of a module of SciPy's that has no file here, such as `scipy.signal.windows`."""
     from ._mirror import Namespace

@@ -133,6 +133,17 @@ def test_a_fit_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
+@pytest.mark.parametrize("name", [f"Fit_{kind}_2P" for kind in kinds if kind != "Exponential"])
+@pytest.mark.parametrize("way", [("time", {"CI_y": [0.2, 0.9]}), ("reliability", {"CI_x": [1e5]})])
+def test_intervals_of_a_distribution(name: str, way: tuple[str, dict[str, Any]]) -> None:
+    """They are made of Jacobians of quantiles and of survival."""
+    ours, theirs = (
+        fitted(modules, name).distribution.CDF(show_plot=False, CI_type=way[0], **way[1])
+        for modules in (OURS, THEIRS)
+    )
+    assert_allclose(ours, theirs, rtol=1e-4 if name.startswith(BY_DIFFERENCES) else 1e-6)
+
+
 def check_derivatives(f: Any, transform: Any, x: Any, args: Any, by_differences: bool) -> None:
     """They are autograd's; where these are differences, they are those of higher order, too."""
     place = THEIRS[f.__module__.rpartition(".")[2]]
