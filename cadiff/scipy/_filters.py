@@ -21,6 +21,7 @@ from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive
 from . import _arrays
+from ._formulas import beside
 from ._mirror import KERNELS, kernels, linear_in_parts, mirrored
 
 VALID, SAME, FULL = range(3)
@@ -201,6 +202,9 @@ def _states(mirror: Any, b: Any, a: Any, *others: Any, **named: Any) -> Any:
     if carries(a) and binding.ndim(a) == 1 and a[0] == 1.0:
         b, a = _arrays.asarray(b) / a[0], a / a[0]
     return mirror(b, a, *others, **named)
+
+
+kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0"))
 
 
 @kernels("scipy.signal._filter_design", within=True)
