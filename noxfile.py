@@ -18,6 +18,8 @@ nox -s everything    what takes too long for each change, and must pass before a
   (`scipy_optimize`), for what users of SciPy's functions rely on;
 * the array API standard's own tests of `cadiff.numpy`, of plain arrays and of numbers that carry
   derivatives (`array_api`), for libraries that ask arrays for their namespace;
+* fitters of lifelines and reliability, likelihoods of statsmodels, whose import lines alone are
+  changed (`real_programs`), for what no test of ours would have thought of;
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;
 * property tests with new examples at each run, of random programs five times as many (`explore`):
@@ -60,6 +62,7 @@ WITHOUT_NUMERICS = "--ignore=tests/numerics"
 WITHOUT_RANDOM_PROGRAMS = "--ignore=tests/random_programs"
 WITHOUT_TRANSFORMS = "--ignore=tests/transforms"
 WITHOUT_MACHINES = "--ignore=tests/machines"  # the session of the examples has what they need
+WITHOUT_PROGRAMS = "--ignore=tests/real_programs"  # Python, too, of the newest SciPy
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
@@ -190,6 +193,7 @@ def binding(session: nox.Session) -> None:
     """The tests of all but numbers, on the oldest Python with the oldest NumPy and SciPy."""
     install(session, ".[test]", *OLDEST.get(session.python, ()), cflags=QUICKLY)
     without = (*OTHER_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_MACHINES)
+    without = (*without, WITHOUT_PROGRAMS)
     options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
@@ -198,7 +202,7 @@ def binding(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
     without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_TRANSFORMS)
-    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES)
+    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES, WITHOUT_PROGRAMS)
     run_sanitized(session, SMALL_BLOCKS, *without, *BRIEFLY)
 
 
@@ -338,11 +342,18 @@ def array_api(session: nox.Session) -> None:
     session.run("python", "-m", "tests.array_api.suite", str(clone), *options)
 
 
+@nox.session
+def real_programs(session: nox.Session) -> None:
+    """Programs and packages that others wrote, moved to cadiff by their import lines alone."""
+    install(session, ".[real-programs]")
+    session.run("pytest", "tests/real_programs", *SIDE_BY_SIDE, *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
-    longer += ["scipy_optimize", "array_api"]
+    longer += ["scipy_optimize", "array_api", "real_programs"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

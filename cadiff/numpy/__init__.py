@@ -17,10 +17,13 @@ array([8., 6.])
 
 from __future__ import annotations
 
+import importlib as _importlib
+from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 import numpy as _np
 
+from ..operations import foreign as _foreign
 from ..operations.dispatch import FUNCTIONS as _FUNCTIONS
 from . import (
     _calculus,
@@ -86,3 +89,12 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *dir(_np)})
+
+
+def _furnish(module: _ModuleType, name: str) -> None:
+    """Names of a module of NumPy's that has no other ones here, such as `numpy.testing`."""
+    original = _importlib.import_module(name)
+    vars(module).update(__getattr__=original.__getattribute__, __dir__=original.__dir__)
+
+
+_foreign.have_below(__name__, "numpy", _furnish)

@@ -31,7 +31,7 @@ from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
 from ..operations.complexes import conjugate, implements_all, joined, whole_parts
 from ..operations.dispatch import plain
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
 from ..operations.primitives import after_lanes, primitive
 from ..operations.table import power, sign, sqrt, where
@@ -410,6 +410,10 @@ _p_norm.defpattern(lambda ans, x, p, axis, keepdims: over_axes(axis, x.ndim, kee
 @implements_all(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices, of every order; where it is 0, its derivatives are 0."""
+    if carries(ord):
+        raise NoDerivativeError(
+            "norm has no derivative by ord: write np.sum(np.abs(x) ** ord) ** (1 / ord)"
+        )
     x = number(x)
     axes = tuple(range(x.ndim)) if axis is None else axis
     axes = axes if isinstance(axes, tuple) else (int(axes),)

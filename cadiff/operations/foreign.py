@@ -4,6 +4,8 @@ Python asks the left operand first, and a library that knows nothing of numbers 
 answers for them. So the methods of its classes are put behind ones that look at the other operand.
 That is done when the library is imported, by anybody, and takes nothing of it; which library it
 is, and what computes, is not known here.
+
+Nor is what stands for a library's modules, of which there are as many as it has.
 """
 
 from __future__ import annotations
@@ -59,6 +61,33 @@ def when_imported(name: str, then: Callable[[ModuleType], None]) -> None:
         then(sys.modules[name])
     else:
         sys.meta_path.insert(0, _Finder(name, then))
+
+
+class _Below:
+    """What the import system asks last, for modules below one that stands for a library's."""
+
+    def __init__(self, own: str, library: str, furnish: Callable[[ModuleType, str], None]) -> None:
+        self.own, self.library, self.furnish = own, library, furnish
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        below = name.removeprefix(self.own)
+        is_below = below != name and importlib.util.find_spec(self.library + below) is not None
+        loader: Any = self
+        return ModuleSpec(name, loader, is_package=True) if is_below else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """The import system makes it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.furnish(module, self.library + module.__name__.removeprefix(self.own))
+
+
+def have_below(own: str, library: str, furnish: Callable[[ModuleType, str], None]) -> None:
+    """Have modules below one of the package's wherever a library has them, as it has `testing`.
+
+    `furnish(module, name)` is to give a module the names of the library's module.
+    """
+    sys.meta_path.append(_Below(f"{own}.", f"{library}.", furnish))
 
 
 def lend_methods(classes: Iterable[type], names: Iterable[str], answer: Answer) -> None:

@@ -21,6 +21,7 @@ from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive
 from . import _arrays
+from ._formulas import beside
 from ._mirror import KERNELS, kernels, linear_in_parts, mirrored
 
 VALID, SAME, FULL = range(3)
@@ -194,6 +195,31 @@ def lfilter(mirror: Any, b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None)
     return _linear_filter(b, a, x, axis, zi)
 
 
+@kernels("scipy.signal._signaltools", "lfilter_zi lfiltic", within=True)
+def _states(mirror: Any, b: Any, a: Any, *others: Any, **named: Any) -> Any:
+    """SciPy's, which does not divide by a[0] where that is 1, and so would lose it."""
+    a = _arrays.atleast_1d(a)
+    if carries(a) and binding.ndim(a) == 1 and a[0] == 1.0:
+        b, a = _arrays.asarray(b) / a[0], a / a[0]
+    return mirror(b, a, *others, **named)
+
+
+kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0"))
+
+
+@kernels("scipy.signal._filter_design", within=True)
+def lp2hp(mirror: Any, b: Any, a: Any, wo: Any = 1.0) -> Any:
+    """SciPy's, with powers of wo taken before, which it leaves out where wo is 1."""
+    if carries(wo):
+        wo = reshape(as_number(wo), -1)[0]
+        b, a = (
+            x * wo ** np.arange(binding.shape(x)[0] - 1.0, -1.0, -1.0)
+            for x in map(_arrays.atleast_1d, (b, a))
+        )
+        wo = 1.0
+    return mirror(b, a, wo)
+
+
 @primitive
 def cascaded(x: Any, sos: Any) -> Any:
     """Sections one after the other along the last axis, without states."""
@@ -216,6 +242,15 @@ def sosfilt(mirror: Any, sos: Any, x: Any, axis: int = -1, zi: Any = None) -> An
     signal = moveaxis(as_number(x), axis, -1)
     found = linear_in_parts(lambda x: cascaded(x, np.ascontiguousarray(sos)), signal)
     return moveaxis(found, -1, axis)
+
+
+@kernels("scipy.signal._filter_design", within=True)
+def _validate_sos(mirror: Any, sos: Any, *args: Any) -> Any:
+    """SciPy's check. That ones are ones is watched as an order: no branch rests on equality."""
+    _, n_sections = mirror(np.asarray(binding.plain_values(sos)), *args)
+    sections = _arrays.atleast_2d(sos)
+    bool(_arrays.any((sections[:, 3] < 1.0) | (sections[:, 3] > 1.0)))
+    return sections, n_sections
 
 
 @kernels("scipy.signal._sosfilt")

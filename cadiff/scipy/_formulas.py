@@ -11,12 +11,13 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..binding import carries, plain_values, shape
 from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
@@ -42,6 +43,41 @@ def valued(result: Any, value: Any) -> Any:
     """The result with all its derivatives, but of a value that was found otherwise."""
     plain = held(result)
     return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
+
+
+def beside(parameter: str, *special: float | str) -> Any:
+    """A kernel for a function that has formulas of its own where a parameter is special.
+
+    The parameter does not occur in them. Derivatives are those of the mean of both sides.
+
+    Parameters
+    ----------
+    parameter : str
+        Its name.
+    *special : float or str
+        Its values there; or names of other parameters, that it is equal to there.
+    """
+
+    def kernel(mirror: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        given = signature(mirror).bind(*args, **kwargs).arguments
+        x: Any = given.get(parameter)
+        values = (given[value] if isinstance(value, str) else value for value in special)
+        if not carries(x) or shape(x) or all(x != value for value in values):
+            return mirror(*args, **kwargs)
+        step = 1e-3 * max(1.0, abs(float(plain_values(x))))
+        points = [held(x), *(x + step * k for k in (1, -1, 2, -2))]
+        found = [mirror(**{**given, parameter: point}) for point in points]
+        if isinstance(found[0], tuple):
+            return type(found[0])(*map(_middle, *found))
+        return _middle(*found)
+
+    return kernel
+
+
+def _middle(value: Any, *sides: Any) -> Any:
+    """What lies between values on both sides, of the fourth order in their distance."""
+    near, far = sides[0] + sides[1], sides[2] + sides[3]
+    return valued((4.0 * near - far) / 6.0, held(value))
 
 
 class Formula:

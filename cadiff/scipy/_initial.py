@@ -43,15 +43,22 @@ class _CallFlow(Flow):
             )
         self.n = y.size
         self.tolerance = np.broadcast_to(self.absolute(given), self.n)
+        rtol = given.get("rtol")
+        size = np.max(np.abs(y), initial=0.0)
+        self.least = np.max(1e-8 if rtol is None else rtol) * size
 
     def absolute(self, given: dict[str, Any]) -> Any:
         """The absolute tolerance."""
         return given.get("atol", 1e-6)
 
     def absolute_for(self, scale: FloatArray) -> FloatArray:
-        """Absolute tolerances of other unknowns."""
-        first = np.resize(self.tolerance, scale.size)
-        return first / scale
+        """Absolute tolerances of the unknowns, and of others, which may begin at 0.
+
+        There no step would pass without one.
+        """
+        tolerance = np.resize(self.tolerance, scale.size)
+        is_other = np.arange(scale.size) >= self.n
+        return np.where(is_other & (tolerance == 0.0), self.least, tolerance) / scale
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""

@@ -337,21 +337,14 @@ class Namespace:
         Of SciPy's.
     own : dict
         Names of the module that is to have the namespace: what it defines itself.
-    *within : str
-        The names of modules within it.
     """
 
-    def __init__(self, module: str, own: dict[str, Any], *within: str) -> None:
+    def __init__(self, module: str, own: dict[str, Any]) -> None:
         self.module = module
         self._real = importlib.import_module(module)
         self._own = own
         self.all = own["__all__"] = list(getattr(self._real, "__all__", ()))
-        own["__path__"] = []  # of modules within it, such as `scipy.signal.windows`
-        for name in within:
-            inner = ModuleType(f"{own['__name__']}.{name}", f"As `{module}.{name}`.")
-            names = Namespace(f"{module}.{name}", vars(inner))
-            vars(inner).update(__getattr__=names.get, __dir__=names.names)
-            sys.modules[inner.__name__] = own[name] = inner
+        own["__path__"] = []  # of modules below it, such as `scipy.signal.windows`
 
     def get(self, name: str) -> Any:
         """What stands in the namespace for a name; it is kept there."""
@@ -369,8 +362,11 @@ class Namespace:
 
     def _offered(self, found: Any, name: str) -> Any:
         if isinstance(found, ModuleType):
-            within = f"cadiff.{found.__name__}"
-            return importlib.import_module(within) if importlib.util.find_spec(within) else found
+            below = f"cadiff.{found.__name__}"
+            return importlib.import_module(below) if importlib.util.find_spec(below) else found
+        above = self.module.rpartition(".")[0]  # which may have its own, as `scipy.stats` has
+        if above != "scipy" and getattr(sys.modules[above], name, None) is found:
+            return getattr(sys.modules[f"cadiff.{above}"], name)
         if isinstance(found, type):
             return found if issubclass(found, BaseException) else _class_of(found, self.module)
         _load_kernels(self.module)

@@ -24,6 +24,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
+from ._formulas import beside
 from ._mirror import kernels, read_values
 from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
@@ -31,6 +32,17 @@ try:
     from scipy.cluster import _vq
 except ImportError:
     from scipy.cluster.vq import _vq  # which is a package since SciPy 1.18
+
+# --- transformations of samples ------------------------------------------------------------------
+
+for _name, _parameter, _special in (
+    ("_morestats boxcox_llf", "lmb", (0.0,)),
+    ("_morestats yeojohnson", "lmbda", (0.0, 2.0)),
+    ("_morestats yeojohnson_llf", "lmb", (0.0, 2.0)),
+    ("_stats_py power_divergence", "lambda_", (-1.0, 0.0, 1.0)),
+):
+    _place, _function = _name.split()
+    kernels(f"scipy.stats.{_place}", _function, within=True)(beside(_parameter, *_special))
 
 # --- densities of kernels ------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ import scipy.spatial
 from numpy.typing import NDArray
 from scipy.interpolate import (
     BSpline,
+    _bary_rational,
     _bsplines,
     _dierckx,
     _fitpack_impl,
@@ -34,6 +35,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
 from ..operations.primitives import primitive
 from ..operations.table import where
+from ._formulas import valued
 from ._mirror import kernels, mirrored, read_values
 
 Places = NDArray[np.intp]
@@ -785,6 +787,25 @@ def _evaluate_barycentric(self: Any, x: Any) -> Any:
     place[hits] = np.arange(len(hits))
     hit = np.broadcast_to(is_node.any(axis=1)[:, None], binding.shape(found))
     return where(hit, at_nodes[place], found)
+
+
+@kernels("scipy.interpolate._bary_rational", "_BarycentricRational.__call__")
+def _evaluate_rational(self: Any, z: Any) -> Any:
+    """By the barycentric formula; at a support point its sums are those times what is 0 there."""
+    if not any(map(carries, (z, self._support_points, self._support_values, self.weights))):
+        return _bary_rational._BarycentricRational.__call__(self, z)
+    z, values = as_number(z), as_number(self._support_values)
+    values = reshape(values, (binding.shape(values)[0], -1))
+    weights = as_number(self.weights)[:, None]
+    gaps = reshape(z, (-1,))[:, None] - self._support_points
+    is_node = read_values(gaps) == 0.0
+    hit = is_node.any(axis=1)[:, None]
+    gap = where(hit, sum_(where(is_node, gaps, 0.0), axis=1)[:, None], 1.0)
+    factors = where(is_node, 1.0, gap / where(is_node, 1.0, gaps))
+    found = (factors @ (weights * values)) / (factors @ weights)
+    found = where(hit, valued(found, held(values[is_node.argmax(axis=1)])), found)
+    found = reshape(found, (*binding.shape(z), *self._shape))
+    return np.moveaxis(found, 0, getattr(self, "_axis", 0)) if binding.ndim(z) else found
 
 
 # --- triangles -----------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ __all__ = [
     "subspace_angles", "svd", "svdvals", "tanhm", "tanm", "toeplitz",
 ]  # fmt: skip
 
+__path__: list[str] = []  # of modules below it, such as `scipy.linalg.lapack`
+
 # Functions that SciPy writes with NumPy's functions only, which differentiate.
 _DIFFERENTIATED = {"fiedler", "solve_circulant"}
 
@@ -1068,7 +1070,7 @@ _euclidean.defpattern(lambda ans, x, p, axis, keepdims: over_axes(None, x.ndim, 
 def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     """The norm of vectors or matrices; see `cadiff.numpy.linalg.norm`."""
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
-    if axis is None and ord in orders.get(a.ndim, ()) and not are_complex(a):
+    if axis is None and not carries(ord) and ord in orders.get(a.ndim, ()) and not are_complex(a):
         return _euclidean(a, 2, None, keepdims)
     return of_numpy.norm(a, ord, axis, keepdims)
 

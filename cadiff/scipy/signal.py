@@ -7,5 +7,5 @@ from __future__ import annotations
 
 from ._mirror import Namespace
 
-_namespace = Namespace("scipy.signal", globals(), "windows")
+_namespace = Namespace("scipy.signal", globals())
 __getattr__, __dir__ = _namespace.get, _namespace.names

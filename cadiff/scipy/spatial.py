@@ -9,5 +9,5 @@ from ._distances import ConvexHull as ConvexHull
 from ._distances import Delaunay as Delaunay
 from ._mirror import Namespace
 
-_namespace = Namespace("scipy.spatial", globals(), "distance", "transform")
+_namespace = Namespace("scipy.spatial", globals())
 __getattr__, __dir__ = _namespace.get, _namespace.names

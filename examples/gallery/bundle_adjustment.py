@@ -7,9 +7,8 @@ on an arc around it, with noise of half a pixel; each picture lacks a twentieth 
 import sys
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+from cadiff.scipy.spatial.transform import Rotation
 
-import cadiff.numpy as cnp
 from cadiff.optimize import least_squares
 
 FOCAL, NOISE = 800.0, 0.5  # in pixels
@@ -17,19 +16,10 @@ CAMERAS, POINTS = 12, 240
 rng = np.random.default_rng(0)
 
 
-def rotate(v, points):
-    """Rodrigues' formula: points turned around the axes v by the angles |v|."""
-    angle = cnp.sqrt(cnp.sum(v**2, axis=1))[:, None]
-    axis = v / angle
-    along = cnp.sum(axis * points, axis=1)[:, None]
-    cos, sin = cnp.cos(angle), cnp.sin(angle)
-    return cos * points + sin * cnp.cross(axis, points) + (1.0 - cos) * along * axis
-
-
 def project(scene, camera, point):
     """Pixels of points in pictures; a camera is a rotation and a translation."""
     poses = scene["poses"][camera]
-    seen = rotate(poses[:, :3], scene["points"][point]) + poses[:, 3:]
+    seen = Rotation.from_rotvec(poses[:, :3]).apply(scene["points"][point]) + poses[:, 3:]
     return FOCAL * seen[:, :2] / seen[:, 2:]
 
 

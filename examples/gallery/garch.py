@@ -5,11 +5,11 @@ import sys
 import numpy as np
 from matplotlib.cbook import get_sample_data
 from scipy.optimize import minimize as scipy_minimize
-from scipy.signal import lfilter
 
 import cadiff
 import cadiff.numpy as cnp
 from cadiff.optimize import minimize
+from cadiff.scipy.signal import lfilter
 
 # Google's share from August 2004 to October 2008, of which matplotlib ships the daily prices.
 data = get_sample_data("goog.npz")["price_data"]
@@ -38,8 +38,8 @@ for name, value, error in zip(["omega", "alpha", "beta"], fit.x, errors, strict=
 
 # The recursion is a linear filter too, and Nelder's and Mead's method needs no derivatives.
 def variances(p):
-    inputs = np.append(shocks.var(), p[0] + p[1] * shocks[:-1] ** 2)
-    return lfilter([1.0], [1.0, -p[2]], inputs)
+    inputs = cnp.append(shocks.var(), p[0] + p[1] * shocks[:-1] ** 2)
+    return lfilter([1.0], cnp.array([1.0, -p[2]]), inputs)
 
 
 def by_filter(p):
@@ -48,6 +48,7 @@ def by_filter(p):
 
 
 assert np.isclose(by_filter(fit.x), fit.fun, rtol=1e-12)
+assert np.allclose(cadiff.hessian(by_filter)(fit.x), surprise.hessian(fit.x), rtol=1e-8)
 options = {"xatol": 1e-7, "fatol": 1e-10}
 again = scipy_minimize(
     by_filter, [0.5, 0.1, 0.8], bounds=bounds, method="Nelder-Mead", options=options

@@ -764,3 +764,16 @@ def test_copies_that_are_asked_for_are_copies() -> None:
         return np.sum(x * y)
 
     numpy.testing.assert_array_equal(cadiff.grad(f)(numpy.arange(3.0)), [5.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["lib.stride_tricks", "polynomial", "polynomial.chebyshev", "testing"]
+)
+def test_modules_below_are_numpys(name: str) -> None:
+    original = importlib.import_module(f"numpy.{name}")
+    module = importlib.import_module(f"cadiff.numpy.{name}")
+    public = [each for each in dir(original) if not each.startswith("_")]
+    assert all(getattr(module, each) is getattr(original, each) for each in public)
+    assert {*public} <= {*dir(module)}
+    with pytest.raises(ModuleNotFoundError, match=r"cadiff\.numpy\.nothing"):
+        importlib.import_module("cadiff.numpy.nothing")

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff.operations.guards import NoDerivativeError
 
 from ..helpers.cases_scipy import CALLS, POINT, Call
 
@@ -118,6 +119,104 @@ def test_wrong_calls_say_what_scipy_says() -> None:
             cadiff.grad(lambda x, m=module: m.signal.filtfilt([1.0], [1.0], x, padtype="no")[0])(
                 POINT
             ) if module is cadiff.scipy else module.signal.filtfilt([1], [1], POINT, padtype="no")
+
+
+@pytest.mark.parametrize("method", ["logarithmic", "hyperbolic"])
+def test_a_chirp_of_one_frequency(method: str) -> None:
+    """SciPy has a formula for it in which the other frequency does not occur."""
+
+    def f(module: Any, np: Any, f1: Any) -> Any:
+        return weighted(module.signal.chirp(POINT, 1.0, 2.0, f1, method), np)
+
+    expected = slope(lambda f1: f(scipy, np, f1), 1.0, 1.0)
+    assert_allclose(cadiff.grad(lambda f1: f(cadiff.scipy, cnp, f1))(1.0), expected, rtol=1e-7)
+
+
+SPECIAL: list[tuple[Callable[[Any, Any], Any], tuple[float, ...]]] = [
+    (lambda m, p: m.stats.yeojohnson(POINT - 0.5, p), (0.0, 2.0)),
+    (lambda m, p: m.stats.yeojohnson_llf(p, POINT - 0.5), (0.0, 2.0)),
+    (lambda m, p: m.stats.boxcox_llf(p, np.abs(POINT)), (0.0,)),
+    (
+        lambda m, p: tuple(m.stats.power_divergence(np.abs(POINT) * p * p, lambda_=p)),
+        (-1.0, 1.0),
+    ),
+    (lambda m, p: m.signal.lp2hp([1.0, 0.3], [1.0, 0.5, 0.2], p), (1.0,)),
+    (lambda m, p: m.signal.lfilter_zi([1.0, 0.3], p * np.array([1.0, 0.4])), (1.0,)),
+    (lambda m, p: m.signal.filtfilt([1.0, 0.3], p * np.array([1.0, 0.4]), POINT), (1.0,)),
+]
+
+
+@pytest.mark.parametrize("f", [f for f, _ in SPECIAL])
+def test_parameters_where_scipy_has_other_formulas(f: Callable[[Any, Any], Any]) -> None:
+    """Such as a logarithm for a power of 0: the parameter does not occur in them."""
+    values = next(values for other, values in SPECIAL if other is f)
+    for p in values:
+        value, gradient = cadiff.value_and_grad(lambda p: weighted(f(cadiff.scipy, p), cnp))(p)
+        assert_allclose(value, weighted(f(scipy, p), np), rtol=1e-13)
+        expected = slope(lambda p: weighted(f(scipy, p), np), p, 1.0, 0.002)
+        assert_allclose(gradient, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_rational_interpolant_at_its_nodes() -> None:
+    nodes = np.arange(12.0)
+
+    def f(module: Any, np: Any, x: Any) -> Any:
+        curve = module.interpolate.FloaterHormannInterpolator(nodes, POINT * x[2])
+        return np.sum(curve(x[:2]) ** 2)
+
+    x = np.array([2.0, 3.3, 1.2])
+    value, gradient = cadiff.value_and_grad(lambda x: f(cadiff.scipy, cnp, x))(x)
+    assert value == f(scipy, np, x)
+    expected = [slope(lambda x: f(scipy, np, x), x, e) for e in np.eye(3)]
+    assert_allclose(gradient, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0, np.inf])
+def test_orders_of_norms_have_no_derivative(order: float) -> None:
+    for norm in (cnp.linalg.norm, cadiff.scipy.linalg.norm):
+        with pytest.raises(NoDerivativeError, match="norm has no derivative by ord: write"):
+            cadiff.grad(lambda p, norm=norm: norm(POINT, p))(order)
+    with pytest.raises(NoDerivativeError, match="norm has no derivative by ord: write"):
+        cadiff.grad(lambda p: cadiff.scipy.spatial.distance.minkowski(POINT, -POINT, p))(order)
+
+
+def test_a_check_that_ones_are_ones_is_no_branch() -> None:
+    """It warns of nothing, and a program makes it at each call."""
+
+    def f(a: Any) -> Any:
+        section = cnp.hstack([[1.0, 0.5, 0.2], a])
+        return cnp.sum(cadiff.scipy.signal.sosfilt(cnp.reshape(section, (1, 6)), POINT) ** 2)
+
+    program, at = cadiff.compile(f), np.array([1.0, 0.1, 0.2])
+    assert_allclose(program.grad(at), cadiff.grad(f)(at), rtol=1e-12)
+    for other in (1.1, 0.9, np.nan):
+        with pytest.raises(ValueError, match="should be all ones"):
+            program.grad(np.array([other, 0.1, 0.2]))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("constants.c", "linalg.lapack.dgetrf", "signal.windows.hann", "sparse.csgraph.dijkstra"),
+        *("spatial.transform.Rotation", "stats.distributions.norm", "stats.qmc.Sobol"),
+    ],
+)
+def test_modules_below_have_scipys_names(name: str) -> None:
+    place, _, name = name.rpartition(".")
+    original = importlib.import_module(f"scipy.{place}")
+    module = importlib.import_module(f"cadiff.scipy.{place}")
+    assert {*dir(original)} <= {*dir(module)}
+    assert hasattr(module, name)
+
+
+def test_the_namespace_has_what_scipy_has() -> None:
+    assert cadiff.scipy.__version__ == scipy.__version__
+    assert cadiff.scipy.constants.c == 299_792_458.0
+    assert cadiff.scipy.stats.distributions.norm is cadiff.scipy.stats.norm
+    with pytest.raises(ModuleNotFoundError, match=r"cadiff\.scipy\.nothing"):
+        importlib.import_module("cadiff.scipy.nothing")
+    with pytest.raises(AttributeError, match="nothing"):
+        cadiff.scipy.nothing
 
 
 def test_functions_that_read_numbers() -> None:

@@ -284,6 +284,25 @@ def test_the_adjoint_gives_what_sensitivities_give(monkeypatch: pytest.MonkeyPat
     agree(cadiff.hessian(f)(a), curvature, 1e-8)
 
 
+@pytest.mark.parametrize("forward", [_flows.FORWARD, 0], ids=["forwards", "adjoint"])
+@pytest.mark.parametrize("solver", ["solve_ivp", "odeint"])
+def test_a_relative_tolerance_alone(
+    solver: str, forward: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sensitivities and adjoints begin at 0, where no step would pass."""
+    monkeypatch.setattr(_flows, "FORWARD", forward)
+
+    def left(a: Any) -> Any:
+        how: dict[str, Any] = {"args": (a[0],), "rtol": 1e-9, "atol": 0.0}
+        if solver == "odeint":
+            return integrate.odeint(lambda y, t, k: -k * y, a[1:], [0.0, 2.0], **how)[-1, 0]
+        return integrate.solve_ivp(lambda t, y, k: -k * y, (0.0, 2.0), a[1:], **how).y[0, -1]
+
+    decay = np.exp(-2.0 * 0.7)
+    gradient = cadiff.grad(left)(np.array([0.7, 3.0]))
+    np.testing.assert_allclose(gradient, [-6.0 * decay, decay], rtol=1e-6)
+
+
 def test_many_parameters_take_the_adjoint() -> None:
     """A linear chain of 30 tanks and 30 rates, against the exponential of its matrix."""
     n = 30
