@@ -5,7 +5,7 @@ whose names their formulas use; this module computes nothing.
 
 With F the distribution function and f the density, F' = f by the variable, and the solution x of
 F(x; p) = q has the derivatives 1/f by q and -(∂F/∂p)/f by a parameter (implicit function theorem).
-Values of inverses of discrete distributions are whole numbers: they have no derivatives.
+Values of inverses of discrete distributions are whole numbers, constant between jumps.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ _binom_cdf(k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
 _binom_sf(k, n, p)    n: _beta_by_b(k + 1.0, n - k, p)
     p: beta_density(k + 1.0, n - k, p)
-_binom_ppf(q, n, p)
-_binom_isf(q, n, p)
+_binom_ppf(q, n, p)  q: 0.0
+    n: 0.0
+    p: 0.0
+_binom_isf(q, n, p)  q: 0.0
+    n: 0.0
+    p: 0.0
 _nbinom_pmf(k, r, p)
     r: ans * (log(p) + digamma_gap(0, r, k))
     p: ans * (r / p - _absorbing(k, 1.0 - p))
@@ -33,8 +37,12 @@ _nbinom_cdf(k, r, p)  r: _beta_by_a(r, k + 1.0, p)
     p: beta_density(r, k + 1.0, p)
 _nbinom_sf(k, r, p)   r: -_beta_by_a(r, k + 1.0, p)
     p: -beta_density(r, k + 1.0, p)
-_nbinom_ppf(q, r, p)
-_nbinom_isf(q, r, p)
+_nbinom_ppf(q, r, p)  q: 0.0
+    r: 0.0
+    p: 0.0
+_nbinom_isf(q, r, p)  q: 0.0
+    r: 0.0
+    p: 0.0
 _nbinom_mean(r, p)    r: ans / r
     p: -r / square(p)
 _nbinom_variance(r, p)  r: ans / r

@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, wraps
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values, shape
 from ..numpy._common import as_number
+from ..operations import table
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
@@ -30,11 +32,9 @@ from ..operations.primitives import primitive
 from ..operations.table import (
     absolute,
     divide,
-    exp,
     exp2,
     floor,
     gammaln,
-    log,
     log2,
     power,
     rint,
@@ -43,7 +43,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, valued
-from ._mirror import Namespace, Twin, twin_of
+from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -94,7 +94,7 @@ def _by_density(value: Any, deviation: Any, scale: Any, *shapes: Any, of: str) -
 def _rate(deviation: Any, scale: Any, shapes: Sequence[Any], of: str) -> Any:
     """The derivative of a probability, or of the logarithm of one next to 1, by the deviation."""
     name, method = of.split()
-    density = exp(globals()[name].logpdf(deviation, *shapes, scale=scale))
+    density = table.exp(globals()[name].logpdf(deviation, *shapes, scale=scale))
     return density if method.endswith("cdf") else -density
 
 
@@ -260,8 +260,8 @@ class Distribution:
         if name in self.formulas:
             return self.formulas[name](z, *shapes)
         if name in LOGARITHMS:
-            return log(self.formulas[LOGARITHMS[name]](z, *shapes))
-        return exp(self.formulas["log" + name](z, *shapes))
+            return table.log(self.formulas[LOGARITHMS[name]](z, *shapes))
+        return table.exp(self.formulas["log" + name](z, *shapes))
 
     def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
         return self.ends(*shapes) if callable(self.ends) else self.ends
@@ -295,7 +295,7 @@ class Continuous(Distribution):
         if name == "pdf":
             result = self._scaled_density(result, z, shapes, scale, unit)
         elif name == "logpdf":
-            result = result - valued(log(scale), log(width))
+            result = result - valued(table.log(scale), table.log(width))
         elif np.any(is_small):
             result = self._of_small_scale(name, result, shapes, *small, is_small)
         return self._masked(name, result, z, shapes, scale)
@@ -312,8 +312,8 @@ class Continuous(Distribution):
         is_faint = (held(density) < 1e-280) & (held(scale) < unit) & np.isfinite(plain)
 
         def by_logarithms() -> Any:
-            logarithm = self._standard("logpdf", z, shapes) - log(scale) + log(unit)
-            return valued(exp(logarithm), plain)
+            logarithm = self._standard("logpdf", z, shapes) - table.log(scale) + table.log(unit)
+            return valued(table.exp(logarithm), plain)
 
         return choose(is_faint, by_logarithms, lambda: result)
 
@@ -624,7 +624,7 @@ class MultivariateNormal(Multivariate):
         """The density at x, shape (..., dimensions)."""
         if not (carries(x) or carries(mean) or carries(cov)):
             return self.original.pdf(x, mean, cov, allow_singular)
-        return exp(self.logpdf(x, mean, cov, allow_singular))
+        return table.exp(self.logpdf(x, mean, cov, allow_singular))
 
 
 def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
@@ -661,12 +661,12 @@ class Dirichlet(Multivariate):
 
         def product() -> Any:
             """At an entry of 0 the logarithm has no derivatives; each factor has them."""
-            return np.prod(power(x, exponents) * exp(normaliser / -len(exponents)), axis=0)
+            return np.prod(power(x, exponents) * table.exp(normaliser / -len(exponents)), axis=0)
 
         return choose(
             np.any(held(x) == 0.0, axis=0),
             product,
-            lambda: exp(sum_(xlogy(exponents, x), 0) - normaliser),
+            lambda: table.exp(sum_(xlogy(exponents, x), 0) - normaliser),
         )
 
     @staticmethod
@@ -769,8 +769,28 @@ class _FrozenNextToZero(Twin):
         return super()._mirrored(name, args, kwargs)
 
 
+@cache
+def _of_objects(original: Function) -> Function:
+    """A function of distributions that are objects, which are those of mirrors."""
+    mirror = mirror_of(original)
+
+    def own(thing: Any) -> Any:
+        is_shown = isinstance(thing, (Distribution, Twin))
+        return mirrored_distribution(thing.original).mirror if is_shown else thing
+
+    @wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return mirror(*map(own, args), **kwargs)
+
+    return function
+
+
 def __getattr__(name: str) -> Any:
     found = getattr(st, name, None)
+    if isinstance(found, FunctionType) and found.__module__.endswith(
+        "_distribution_infrastructure"
+    ):
+        return _of_objects(found)  # none of the module's own names, which formulas use
     if type(found).__module__.startswith("scipy.stats._"):
         made = globals()[name] = mirrored_distribution(found)
         return made
