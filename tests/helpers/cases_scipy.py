@@ -110,6 +110,15 @@ stats.dirichlet_multinomial     f.logpmf(np.array([1, 2, 1]), x[:3], 4)
 stats.vonmises_fisher           f.logpdf(np.array([0.6, 0.8]), np.array([1.0, 0.0]), x[0])
 stats.Normal                    f(mu=x[0], sigma=x[1]).logpdf(u);  f(mu=x[0], sigma=x[1]).cdf(x[2])
 stats.Logistic                  (x[0] * f() + x[1]).pdf(u)
+stats.Uniform                   f(a=-x[0], b=x[1]).logpdf(0.3);  f(a=-x[0], b=x[1]).ilogcdf(-x[2])
+stats.Binomial                  f(n=12, p=x / 3).logpmf(t);  f(n=12, p=x / 3).logcdf(t)
+stats.exp                       f(m.stats.Normal(mu=x[0], sigma=x[1])).logpdf(u**2 + 0.1)
+stats.log                       f(m.stats.Uniform(a=x[0], b=3.0)).icdf(x[1] / 3)
+stats.abs                       f(m.stats.Normal(mu=x[0], sigma=x[1])).cdf(x[2:])
+stats.order_statistic           f(m.stats.Normal(mu=x[0], sigma=x[1]), r=2, n=4).pdf(u)
+stats.truncate                  f(m.stats.Normal(mu=x[0]), lb=-x[1], ub=x[2]).logpdf(0.1)
+stats.normal_inverse_gamma      f.logpdf(x[0], x[1], *x[2:6]);  f.mean(x[0], x[1], x[2] + 1, x[3])[1];  f.var(x[0], x[1], x[2] + 3, x[3])[1]
+stats.tukey_hsd                 f(x[:4], x[4:8], x[8:]).statistic;  f(x[:6], x[6:]).pvalue[0, 1]~5!
 
 # --- filters -------------------------------------------------------------------------------------
 signal.lfilter                  f([1, 0.2], [1, 0.3], x);  f(x[:3], [1, 0.3], u);  f([1, 0.2], x[:3], u)

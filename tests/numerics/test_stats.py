@@ -413,18 +413,8 @@ SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
     "pearson3": (lambda m, x: m.pearson3.entropy(x), 0.8),
     "kappa4": (lambda m, x: m.kappa4.entropy(x, 0.0), 0.001),
     "inverse Wishart": (lambda m, x: m.invwishart.entropy(4, np.eye(2) * x), 1.3),
-    "normal inverse gamma": (
-        lambda m, x: m.normal_inverse_gamma.logpdf(x, 1.2, x, 1.3, 2.0, x), 0.7,
-    ),
-    "Tukey": (lambda m, x: m.tukey_hsd([1.0, 2.0, x], [2.0, 3.0, 3.5]).pvalue[0, 1], 0.7),
     "Normal": (lambda m, x: m.Normal(mu=0.2, sigma=x).icdf(x), 0.7),
-    "Uniform": (lambda m, x: m.Uniform(a=x - 1.0, b=2.3).ilogcdf(-x), 0.7),
-    "Binomial": (lambda m, x: m.Binomial(n=10, p=x).logcdf(6.0), 0.7),
-    "exp": (lambda m, x: m.exp(m.Normal(mu=x, sigma=x)).logpdf(x), 0.7),
-    "log": (lambda m, x: m.log(m.Uniform(a=x, b=2.3)).icdf(x), 0.7),
     "abs": (lambda m, x: m.abs(m.Normal(mu=x, sigma=1.3)).median(), 0.7),
-    "order": (lambda m, x: m.order_statistic(m.Normal(mu=x, sigma=x), r=2, n=4).mean(), 0.7),
-    "truncated": (lambda m, x: m.truncate(m.Normal(mu=x), lb=x - 1.0, ub=x).logpdf(0.5), 0.7),
     "truncated to the left": (lambda m, x: m.truncate(m.Normal(), ub=-x - 1.0).logcdf(-3.0), 0.7),
     "made": (lambda m, x: m.make_distribution(m.gamma)(a=x).logpdf(1.3), 0.7),
     "mixture": (
