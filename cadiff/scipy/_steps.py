@@ -34,14 +34,6 @@ iv(v, z)              v: _bessel_step(v, z)
 ive(v, z)             v: _bessel_step(v, z)
 kv(v, z)              v: _bessel_step(v, z)
 kve(v, z)             v: _bessel_step(v, z)
-_hankel1_re(v, z)     v: _wave_step(v, z)
-_hankel1_im(v, z)     v: _wave_step(v, z)
-_hankel1e_re(v, z)    v: _wave_step(v, z)
-_hankel1e_im(v, z)    v: _wave_step(v, z)
-_hankel2_re(v, z)     v: _wave_step(v, z)
-_hankel2_im(v, z)     v: _wave_step(v, z)
-_hankel2e_re(v, z)    v: _wave_step(v, z)
-_hankel2e_im(v, z)    v: _wave_step(v, z)
 struve(v, x)          v: _wave_step(v, x)
 modstruve(v, x)       v: _wave_step(v, x)
 besselpoly(a, lmb, nu)
@@ -109,20 +101,10 @@ _pbwa_w(a, x)         a: 0.3
 _pbwa_wp(a, x)        a: 0.3
 mathieu_a(m, q)       q: _mathieu_step(m, q)
 mathieu_b(m, q)       q: _mathieu_step(m, q)
-_mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem1_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem1_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem1_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem1_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem2_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem2_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem2_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem2_yp(m, q, x)  q: _mathieu_step(m, q)
 _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
 _kolmogp(x)           x: 0.2 * x
+pro_cv(m, n, c)       c: 0.3
+obl_cv(m, n, c)       c: 0.3
 
 # Half the distance to the poles at 0, -1 ...
 _off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
@@ -132,3 +114,22 @@ _bessel_step(v, z) =
     0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
     np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
 """
+
+# Rows that many functions have, and these.
+REPEATED = {
+    "{0}(v, z)  v: _wave_step(v, z)": [
+        f"_hankel{kind}_{part}" for kind in ("1", "1e", "2", "2e") for part in ("re", "im")
+    ],
+    "{0}(m, q, x)  q: _mathieu_step(m, q)": [
+        f"_mathieu_{kind}_{part}"
+        for kind in ("cem", "sem", "modcem1", "modsem1", "modcem2", "modsem2")
+        for part in ("y", "yp")
+    ],
+    "{0}(m, n, c, x)  c: 0.3": [
+        f"_{kind}_{of}_{part}"
+        for kind in ("pro", "obl")
+        for of in ("ang1", "rad1", "rad2")
+        for part in ("s", "sp")
+    ],
+}
+STEPS += "".join(row.format(name) + "\n" for row, names in REPEATED.items() for name in names)

@@ -14,6 +14,7 @@ values are to fourteen, at the price of some dozens of these: see `_differences`
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from types import FunctionType
@@ -746,8 +747,9 @@ _sph_harm_y_im(n, m, theta, phi)
     theta: sin(m * phi) * _polar_slope(n, m, theta)
     phi: m * _sph_harm_y_re(n, m, theta, phi)
 _polar_slope(n, m, theta) = 0.5 * (
-    np.sqrt((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
-    - np.sqrt((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
+    _root((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
+    - _root((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
+_root(x) = np.sqrt(np.maximum(x, 0.0))
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
@@ -787,19 +789,12 @@ _mathieu_cem_yp(m, q, x)
 _mathieu_sem_y(m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
 _mathieu_sem_yp(m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
-# The modified ones, whose x is in radians (DLMF 28.20).
-_mathieu_modcem1_y(m, q, x) x: _mathieu_modcem1_yp(m, q, x)
-_mathieu_modcem1_yp(m, q, x)
-    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem1_y(m, q, x)
-_mathieu_modsem1_y(m, q, x) x: _mathieu_modsem1_yp(m, q, x)
-_mathieu_modsem1_yp(m, q, x)
-    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem1_y(m, q, x)
-_mathieu_modcem2_y(m, q, x) x: _mathieu_modcem2_yp(m, q, x)
-_mathieu_modcem2_yp(m, q, x)
-    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem2_y(m, q, x)
-_mathieu_modsem2_y(m, q, x) x: _mathieu_modsem2_yp(m, q, x)
-_mathieu_modsem2_yp(m, q, x)
-    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem2_y(m, q, x)
+# Spheroidal functions (DLMF 30.2 and 30.11). With u = x² - 1 or, of radial oblate ones, x² + 1,
+# (u w')' = (λ - (cx)² ± m²/u) w, where c is imaginary for oblate angular ones.
+pro_cv(m, n, c)
+obl_cv(m, n, c)
+_spheroidal(f, slope, m, n, c, x, u, factor) =
+    ((factor + np.square(m) * (square(x) - u) / u) * f(m, n, c, x) - 2.0 * x * slope) / u
 
 # --- more distributions --------------------------------------------------------------------------
 
@@ -838,6 +833,25 @@ _ellipe_slope(m) = ellipe.slope(0, m)
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
 """
 
+# Rows that many functions have, and what differs in them. Mathieu's modified functions, whose x is
+# in radians (DLMF 28.20), and spheroidal ones.
+REPEATED = {
+    """
+_mathieu_mod{0}_y(m, q, x)  x: _mathieu_mod{0}_yp(m, q, x)
+_mathieu_mod{0}_yp(m, q, x)
+    x: (mathieu_{1}(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_mod{0}_y(m, q, x)
+""": ("cem1 a", "cem2 a", "sem1 b", "sem2 b"),
+    """
+_{0}_{1}_s(m, n, c, x)  x: _{0}_{1}_sp(m, n, c, x)
+_{0}_{1}_sp(m, n, c, x)
+    x: _spheroidal(_{0}_{1}_s, ans, m, n, c, x, square(x) {2} 1.0,
+        {0}_cv(m, n, c) {3} square(c * x))
+""": (
+        *("pro ang1 - -", "pro rad1 - -", "pro rad2 - -"),
+        *("obl ang1 - +", "obl rad1 + -", "obl rad2 + -"),
+    ),
+}
+TABLE += "".join(row.format(*each.split()) for row, of in REPEATED.items() for each in of)
 
 # How far derivatives by differences look.
 WIDTHS: dict[str, dict[str, str]] = {}
@@ -871,6 +885,9 @@ SEVERAL = {
     "mathieu_sem": "y yp",
     "modfresnelm": "f_re+f_im k_re+k_im",
     "modfresnelp": "f_re+f_im k_re+k_im",
+    **dict.fromkeys(
+        ("obl_ang1", "obl_rad1", "obl_rad2", "pro_ang1", "pro_rad1", "pro_rad2"), "s sp"
+    ),
     "pbdv": "d dp",
     "pbvv": "v vp",
     "pbwa": "w wp",
@@ -1207,6 +1224,57 @@ def _legendre(name: str, parameters: str, variable: str, options: dict[str, Any]
 for _name, _of in LEGENDRE.items():
     if hasattr(sp, _name):
         _legendre(_name, *_of)
+
+
+def _legendre_all(name: str, counts: int) -> None:
+    """All functions up to a degree and of all orders up to one, in axes of their own."""
+    original, one = getattr(sp, f"{name}_all"), globals()[name]
+
+    def function(*args: Any, **given: Any) -> Any:
+        most, others = [*map(int, args[:counts])], args[counts:]
+        orders = [np.arange(most[0] + 1), *(np.r_[: m + 1, -m:0] for m in most[1:])]
+        inner = np.broadcast_shapes(*map(np.shape, others))
+        at = [each.reshape(*each.shape, *[1] * len(inner)) for each in np.ix_(*orders)]
+        return one(*at, *others, **given)
+
+    function.__name__ = function.__qualname__ = f"{name}_all"
+    function.__doc__ = f"As `scipy.special.{name}_all`; differentiable as `{name}` is."
+    globals()[f"{name}_all"] = implements(original)(function)
+
+
+for _name, _counts in {**dict.fromkeys(LEGENDRE, 2), "legendre_p": 1, "sph_harm_y": 2}.items():
+    if hasattr(sp, f"{_name}_all"):
+        _legendre_all(_name, _counts)
+
+# Ellipsoidal harmonics are smooth but where s² is h² or k²; those are widths of squares.
+ELLIPSOIDAL = {
+    "ellip_harm(h2, k2, n, p, s, signm, signn)": "h2, k2 - h2, abs(s**2 - h2), abs(s**2 - k2)",
+    "ellip_harm_2(h2, k2, n, p, s)": "h2, k2 - h2, s**2 - k2",
+    "ellip_normal(h2, k2, n, p)": "h2, k2 - h2",
+}
+
+
+def _ellipsoidal(name: str, parameters: str, gaps: str) -> None:
+    """A function of SciPy's in Python, whose derivatives are differences."""
+    original = getattr(sp, name)
+    width = f"over 0.2 * functools.reduce(np.minimum, ({gaps}))"
+    widths = {"h2": width, "k2": width, "s": f"{width} / (np.abs(s) + np.sqrt(k2))"}
+    known = {each: width for each, width in widths.items() if each in parameters.split(", ")}
+    kernel = _Elementwise(f"_{name}", parameters, lambda *args: original(*args), known)
+
+    @implements(original)
+    @functools.wraps(original)
+    def function(*args: Any, **given: Any) -> Any:
+        call = inspect.signature(original).bind(*args, **given)
+        call.apply_defaults()
+        return kernel(*call.args)
+
+    function.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(known)}."
+    globals().update({name: function, f"_{name}": kernel})
+
+
+for _text, _gaps in ELLIPSOIDAL.items():
+    _ellipsoidal(*_text.rstrip(")").split("("), _gaps)
 
 
 def _inexact(name: str, exact: bool) -> None:

@@ -97,6 +97,24 @@ stats.probplot                  f(x)[1]
 stats.wasserstein_distance_nd   f(x[:3], u[:3] + 0.05)
 stats.Mixture                   f([m.stats.Normal(mu=x[0], sigma=x[1]), m.stats.Normal()], weights=[0.3, 0.7]).pdf(np.array([0.5, 1.2]))
 
+# --- special functions in several parts -----------------------------------------------------------
+special.sinc                    f(x)
+special.legendre_p_all          f(4, x / 3)
+special.assoc_legendre_p_all    f(3, 2, x / 3)
+special.sph_legendre_p_all      f(3, 2, x)
+special.sph_harm_y_all          np.real(f(3, 2, x, x[::-1]))
+special.ellip_harm              f(2.0 * x[0], 7.0, 3, 2, 2.9 + x[1]);  f(2.0, 7.0, 3, np.arange(1, 8), 1.2 * x[2])
+special.ellip_harm_2            f(2.0, 7.0, 3, 2, 3.0 + x[0])
+special.ellip_normal            f(2.0 * x[0], 5.0 + x[1], 3, 2)
+special.pro_cv                  f(1, 3, x)
+special.obl_cv                  f(1, 3, x)
+special.pro_ang1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.obl_ang1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.pro_rad1                f(1, 3, x, x[::-1] + 1)[0];  f(1, 3, 1.4, x + 1)[1]
+special.pro_rad2                f(1, 3, 1.4, x + 1)[0]~6
+special.obl_rad1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.obl_rad2                f(1, 3, 1.4, x[:4] / 3)[0]~6
+
 # --- distributions of several variables ----------------------------------------------------------
 stats.multivariate_normal       f.logpdf(x[:2], x[2:4], np.diag(x[4:6]));  f.pdf(x[:2], None, 2.0)
 stats.multivariate_t            f.logpdf(x[:2], x[2:4], np.diag(x[4:6]), x[6]);  f.pdf(x[:2], df=3)
