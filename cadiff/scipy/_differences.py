@@ -32,13 +32,32 @@ BLOCK = 1024  # elements at a time, whose numbers stay in a cache
 RESOLVED = 1e-11  # how small the last coefficients are to be beside those of the derivative
 NOISE = 2e-15  # how small rounding leaves them beside the largest one
 DOUBTFUL = 1e-6  # how small they have to be beside it
-LAST = 2
+FIRST, LAST = 2, 2
 
 _ANGLES = (np.arange(POINTS) + 0.5) * (np.pi / POINTS)
 _NODES = np.cos(_ANGLES)
 _COEFFICIENTS = 2.0 / POINTS * np.cos(np.outer(np.arange(POINTS), _ANGLES))
 _COEFFICIENTS[0] *= 0.5
-_COLUMNS = _COEFFICIENTS.T[..., None]
+
+
+def _combined(rows: Array, values: Array) -> Array:
+    """Sums of values times rows of numbers; by no matrix product, whose last digits depend on how
+    many elements there are."""
+    return functools.reduce(np.add, map(np.multiply, rows.T[..., None], values))
+
+
+@functools.cache
+def _rows(order: int) -> Array:
+    """The derivative in the middle, the first coefficients that count in it, and the last ones."""
+    middle = chebyshev.chebval(0.0, chebyshev.chebder(_COEFFICIENTS, order))
+    first = _COEFFICIENTS[order : order + FIRST]
+    return np.vstack([middle, first, _COEFFICIENTS[-LAST:]])
+
+
+def _beside(order: int, at: Array, values: Array) -> Array:
+    """The derivative elsewhere between -1 and 1."""
+    derivative = chebyshev.chebder(_combined(_COEFFICIENTS, values), order)
+    return chebyshev.chebval(at, derivative, tensor=False)
 
 
 def differentiated(
@@ -58,26 +77,30 @@ def differentiated(
     order : int
         Of the derivative, at least 1.
     x, width, others : ndarray, shape (m,)
-        Points, half the length of the intervals to begin with, and further arguments.
+        Points, half the length of the intervals to begin with, and further arguments. Where a
+        length is infinite f does not change.
     ends : (float, float)
         Those of the domain of f: an interval that would go beyond begins or ends there.
     """
     low, high = ends
+    best, least = np.where(width == np.inf, 0.0, np.nan), np.full(x.shape, np.inf)
+    inside = (x >= low) & (x <= high) & np.isfinite(x) & np.isfinite(width) & (width > 0.0)
     width = np.minimum(width, 0.5 * (high - low))
-    best, least = np.full(x.shape, np.nan), np.full(x.shape, np.inf)
-    left = np.flatnonzero((x >= low) & (x <= high) & np.isfinite(x) & (width > 0.0))
+    left = np.flatnonzero(inside)
     for halving in range(HALVINGS):
         if not left.size:
             break
         at, half = x[left], width[left] * 0.5**halving
         centre = np.clip(at, low + half, high - half)
         values = f(centre + _NODES[:, None] * half, *(other[left] for other in others))
-        # By no matrix product, whose last digits depend on how many elements there are.
-        c = functools.reduce(np.add, map(np.multiply, _COLUMNS, values))
-        sizes = np.abs(c)
-        size, tail = np.max(sizes, axis=0), np.max(sizes[-LAST:], axis=0)
-        enough = np.maximum(RESOLVED * np.max(sizes[order:], axis=0), NOISE * size)
-        found = chebyshev.chebval((at - centre) / half, chebyshev.chebder(c, order), tensor=False)
+        found, *parts = _combined(_rows(order), values)
+        apart = np.flatnonzero(at != centre)
+        if apart.size:
+            places = ((at - centre) / half)[apart]
+            found[apart] = _beside(order, places, values[:, apart])
+        sizes = np.abs(parts)
+        size, tail = np.max(np.abs(values), axis=0), np.max(sizes[-LAST:], axis=0)
+        enough = np.maximum(RESOLVED * np.max(sizes[:-LAST], axis=0), NOISE * size)
         error = tail / half**order
         is_better = error < least[left]
         least[left] = np.where(is_better, error, least[left])
@@ -154,9 +177,11 @@ class Differences(primitive):
             # At infinity, of other arguments, functions are constants, and logarithms infinite.
             distances = np.where(distances > 0.0, distances, NARROW * np.abs(x))
             flat = [y.ravel() for y in (x, distances, *others)]
-            found = np.empty(x.size)
-            for first in range(0, x.size, BLOCK):
+            if x.size > 1 and all(y[0] == y[-1] and np.all(y == y[0]) for y in flat):
+                flat = [y[:1] for y in flat]  # the same question, many times
+            found = np.empty(flat[0].size)
+            for first in range(0, found.size, BLOCK):
                 part = slice(first, first + BLOCK)
                 at, wide, *rest = (y[part] for y in flat)
                 found[part] = differentiated(along, orders[k], at, wide, (ends[0], ends[1]), rest)
-        return found.reshape(x.shape)[()]
+        return np.broadcast_to(found, x.size).reshape(x.shape).copy()[()]

@@ -28,6 +28,7 @@ from ..operations.primitives import primitive
 from ..operations.table import cos, digamma, divide, exp, log, log1p, sin, sqrt, square, where
 from ._differences import slope
 from ._formulas import Tabulated, choose, formulas_of, rows_of, valued
+from . import _families, special
 from ._mirror import kernels, read_values
 from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
@@ -115,6 +116,16 @@ def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
 @kernels("scipy.stats._stats")
 def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
     return exp(genhyperbolic_logpdf(x, p, a, b))
+
+
+for _method, _of_numbers in {  # which SciPy calls number by number
+    "geninvgauss_gen._logpdf": geninvgauss_logpdf,
+    "genhyperbolic_gen._logpdf": genhyperbolic_logpdf,
+    "genhyperbolic_gen._pdf": genhyperbolic_pdf,
+}.items():
+    kernels("scipy.stats._continuous_distns", _method)(
+        lambda self, *args, of=_of_numbers: of(*map(as_number, args))
+    )
 
 
 @kernels("scipy.stats._continuous_distns")
@@ -447,6 +458,16 @@ _kolmogorov(x, n)            x: _kolmogorov_density(x, n)
 _kolmogorov_above(x, n)      x: -_kolmogorov_density(x, n)
 _kolmogorov_ppf(q, n)        q: reciprocal(_kolmogorov_density(ans, n))
 _kolmogorov_isf(q, n)        q: -reciprocal(_kolmogorov_density(ans, n))
+# The generalized normal distribution, of which SciPy's formulas do not move in the middle.
+_general(x, beta)
+    x: 0.5 * beta / gamma(1.0 / beta) * exp(-power(absolute(x), beta))
+    beta: 0.5 * sign(x) * _general_by_beta(beta, absolute(x))
+_general_ppf(q, beta)
+    q: reciprocal(_general.slope(0, ans, beta))
+    beta: -_general.slope(1, ans, beta) / _general.slope(0, ans, beta)
+_general_by_beta(beta, x) = 0.0 if x == 0.0 else
+    gamma_density(1.0 / beta, y) * y * log(x) - _gamma_by_shape(1.0 / beta, y) / square(beta)
+    where y = power(x, beta)
 _range_density(x, k, df)
     x: over 0.6 / (1.0 + 1.5 / x + 0.3 * x) above 0
     k: over 0.3 * k above 1
@@ -515,6 +536,8 @@ VALUES: dict[str, Callable[..., Any]] = {
     "_kolmogorov_above": lambda x, n: _of_elements(_ksstats.kolmogn, n, x, False),
     "_kolmogorov_ppf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, True),
     "_kolmogorov_isf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, False),
+    "_general": lambda x, beta: st.gennorm._cdf(x, beta),
+    "_general_ppf": lambda q, beta: st.gennorm._ppf(q, beta),
     "_range_density": lambda x, k, df: st.studentized_range._pdf(x, k, df),
     "_range": lambda x, k, df: st.studentized_range._cdf(x, k, df),
     **_urn("fisher", st.nchypergeom_fisher),
@@ -523,16 +546,14 @@ VALUES: dict[str, Callable[..., Any]] = {
     "_stable": _nolan(_levy_stable._cdf_single_value_piecewise_Z1),
 }
 ROW: dict[str, Callable[..., Any]] = {}
+_formula = formulas_of(globals(), _families, special)
 for _name, _parameters, _row in rows_of(ROWS):
-    assert isinstance(_row, dict)
+    if isinstance(_row, str):
+        globals()[_name] = _formula(_parameters, _row)
+        continue
+    _refuse = functools.partial(refusal, _name.strip("_"))
     ROW[_name] = Tabulated(
-        _name,
-        _parameters,
-        VALUES[_name],
-        _row,
-        formulas_of(globals()),
-        functools.partial(refusal, _name.strip("_")),
-        widths=WIDTHS.get(_name, {}),
+        *(_name, _parameters, VALUES[_name], _row, _formula, _refuse), widths=WIDTHS.get(_name, {})
     )
 globals().update(ROW)
 
@@ -556,6 +577,7 @@ _methods(
         "_isf": "_kolmogorov_isf",
     },
 )
+_methods("_continuous_distns", "gennorm_gen", {"_cdf": "_general", "_ppf": "_general_ppf"})
 _methods(
     "_continuous_distns", "studentized_range_gen", {"_pdf": "_range_density", "_cdf": "_range"}
 )

@@ -1274,7 +1274,8 @@ def _ellipsoidal(name: str, parameters: str, gaps: str) -> None:
 
 
 for _text, _gaps in ELLIPSOIDAL.items():
-    _ellipsoidal(*_text.rstrip(")").split("("), _gaps)
+    _name, _, _parameters = _text.rstrip(")").partition("(")
+    _ellipsoidal(_name, _parameters, _gaps)
 
 
 def _inexact(name: str, exact: bool) -> None:
