@@ -26,9 +26,9 @@ from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import cos, digamma, divide, exp, log, log1p, sin, sqrt, square, where
+from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, choose, formulas_of, rows_of, valued
-from . import _families, special
 from ._mirror import kernels, read_values
 from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
@@ -215,6 +215,16 @@ def _pearson_density(self: Any, x: Any, skew: Any) -> Number:
     found = exp(self._logpdf(np.atleast_1d(x), np.atleast_1d(skew)))
     lengths = np.broadcast_shapes(np.shape(x), np.shape(skew))
     return np.reshape(where(np.isnan(held(found)), 0.0, found), lengths)
+
+
+@kernels("scipy.stats._continuous_distns", "irwinhall_gen._cardbspl", within=True)
+def _cardinal_spline(self: Any, original: Callable[..., Any], n: Any) -> Any:
+    if carries(n) and binding.plain_constants(((n,), {})) is None:
+        raise NoDerivativeError(
+            "scipy.stats.irwinhall is of a whole number and has no derivative by 'n': write "
+            "cadiff.value(n) if it is a constant"
+        )
+    return original(n)
 
 
 @primitive
@@ -479,9 +489,9 @@ _range(x, k, df)
 _fisher_mass(k, M, n, N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
 _fisher_mean(M, n, N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
 _fisher_variance(M, n, N, odds)     odds: over 0.2 * odds above 0
-_wallenius_mass(k, M, n, N, odds)   odds: over 0.2 * odds above 0
-_wallenius_mean(M, n, N, odds)      odds: over 0.2 * odds above 0
-_wallenius_variance(M, n, N, odds)  odds: over 0.2 * odds above 0
+_wallenius_mass(k, M, n, N, odds)   odds: over 0.6 * odds above 0
+_wallenius_mean(M, n, N, odds)      odds: over 0.6 * odds above 0
+_wallenius_variance(M, n, N, odds)  odds: over 0.6 * odds above 0
 # Nolan's integrals, without what SciPy rounds them to where they are hard.
 _stable_density(x, alpha, beta)
     x: over _stable_width(x, alpha, beta)

@@ -10,22 +10,22 @@ module computes nothing.
 from __future__ import annotations
 
 STEPS = """
-_gamma_below(a, x)     a: _gamma_step(a, x) above 0
-gammaincc(a, x)       a: _gamma_step(a, x) above 0
+_gamma_below(a, x)     a: _still(x == 0.0, _gamma_step(a, x)) above 0
+gammaincc(a, x)       a: _still(x >= 1e300, _gamma_step(a, x)) above 0
 betainc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
+    a: _still(x == 0.0, _beta_step(a, b, x)) above 0
+    b: _still(x == 0.0, _beta_step(b, a, 1.0 - x)) above 0
 betaincc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
-_student_middle(df, t)  df: _student_step(df, t) above 0
-_student_tail(df, t)  df: _student_step(df, t) above 0
+    a: _still(x == 1.0, _beta_step(a, b, x)) above 0
+    b: _still(x == 1.0, _beta_step(b, a, 1.0 - x)) above 0
+_student_middle(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
+_student_tail(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
 fdtr(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+    dfn: _still(x == 0.0, _f_step(dfn, dfd, x)) above 0
+    dfd: _still(x == 0.0, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
 fdtrc(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+    dfn: _still(x >= 1e300, _f_step(dfn, dfd, x)) above 0
+    dfd: _still(x >= 1e300, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
 jv(v, z)              v: _wave_step(v, z)
 jve(v, z)             v: _wave_step(v, z)
 yv(v, z)              v: _wave_step(v, z)
@@ -50,7 +50,7 @@ hyp2f1(a, b, c, z)
     c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
 hyperu(a, b, x)
     a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
-    b: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+    b: 1.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
 _zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
 _riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
 zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
@@ -106,6 +106,8 @@ _kolmogp(x)           x: 0.2 * x
 pro_cv(m, n, c)       c: 0.3
 obl_cv(m, n, c)       c: 0.3
 
+# Where a probability is 0, 1 or a half whatever the parameters there is nothing to look for.
+_still(where, width) = np.where(where, np.inf, width)
 # Half the distance to the poles at 0, -1 ...
 _off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
 # Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.

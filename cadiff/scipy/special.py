@@ -64,7 +64,7 @@ from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _analytic, _distribution_ufuncs, _families, _steps, _tails
-from ._formulas import Tabulated, formulas_of, rows_of
+from ._formulas import Tabulated, choose, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
@@ -382,7 +382,7 @@ _beta_width(a, b, x) =
     exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
 
 # Derivatives by shapes: of the smaller one of two probabilities whose sum is 1. Where it is the
-# other one's turn a formula is at 0 or far out, where the functions cost little. One less betainc
+# other one's turn a formula is at 0 or far out, which costs nothing (`_steps`). One less betainc
 # is the mirrored betainc, which costs SciPy a tenth of betaincc, unless that loses digits of x.
 _gamma_by_shape(a, x) =
     -gammaincc.by("a", a, where(upper, x, 1e300)) if upper else
@@ -1012,11 +1012,19 @@ _student_middle = _Elementwise(
 _student_tail = _Elementwise(
     "_student_tail",
     "df, t",
-    lambda df, t: np.where(
-        df < 1e3, 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)), sp.stdtr(df, -t)
-    ),
+    lambda df, t: _student_tail_values(df, t),
     {"t": "-student_density(df, t)"},
 )
+
+
+def _student_tail_values(df: Any, t: Any) -> Any:
+    """By whichever of two functions has the digits."""
+    return choose(
+        np.greater_equal(df, 1e3),
+        lambda: sp.stdtr(df, -t),
+        lambda: 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)),
+    )
+
 
 _sph_legendre = _Elementwise(
     "_sph_legendre",

@@ -16,7 +16,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -716,15 +716,16 @@ class NextToZero(Twin):
     """A distribution and its mirror, where a shape parameter is 0.
 
     Formulas of many distributions have a limit of their own there, in which the parameter does not
-    occur. Derivatives are those of the mean of both sides, or, where there is one side, of the
-    line through two points of it; the distance is such that neither rounding nor curvature counts.
+    occur. Derivatives are those of the cubic through two points on both sides, or, where there is
+    one side, of the parabola through three; the distance is such that rounding does not count.
     """
 
-    DISTANCE = 1e-5
+    DISTANCE = 5e-4
     METHODS = (
-        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"),
-        *("mean", "median", "var", "std", "entropy"),
+        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval"),
+        *("mean", "median", "var", "std", "entropy", "stats", "moment", "nnlf", "expect"),
     )
+    TOGETHER = MappingProxyType({"nnlf": "theta", "expect": "args"})  # what has all parameters
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         frozen = super().__call__(*args, **kwargs)
@@ -732,28 +733,40 @@ class NextToZero(Twin):
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = self._by_names(name, args) | kwargs
-        zeros = self._zeros(given) if name in self.METHODS else {}
+        together = self.TOGETHER.get(name, "")
+        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
+        parts = dict(zip([*shapes, "loc ", "scale "], given.get(together, ()), strict=False))
+        zeros = self._zeros(given | parts, shapes) if name in self.METHODS else {}
         if not zeros or len(given) < len(args) + len(kwargs):
             return super()._mirrored(name, args, kwargs)
-        method = getattr(self.mirror, name)
+
+        def of(zeros: dict[str, Any]) -> Any:
+            inside = {together: tuple((parts | zeros).values())} if parts else zeros
+            return getattr(self.mirror, name)(**given | inside)
 
         def beside(step: float) -> Any:
-            return method(**given | {k: as_number(given[k]) + step * z for k, z in zeros.items()})
+            return of({k: as_number((given | parts)[k]) + step * z for k, z in zeros.items()})
 
-        value = method(**given | {k: held(given[k]) for k in zeros})
-        above, below = beside(self.DISTANCE), beside(-self.DISTANCE)
-        sides = [np.isfinite(plain_values(side)) for side in (above, below)]
-        farther = beside(2.0 * self.DISTANCE)
-        one_sided = 2.0 * above - farther
-        both = where(sides[0] & sides[1], 0.5 * (above + below), one_sided)
-        return valued(both, held(value))
+        value = of({k: held((given | parts)[k]) for k in zeros})
+        at = [beside(k * self.DISTANCE) for k in (-2, -1, 1, 2, 3)]
+        if isinstance(value, tuple):
+            return tuple(map(_from_beside, value, *at))
+        return _from_beside(value, *at)
 
-    def _zeros(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _zeros(self, given: dict[str, Any], shapes: Sequence[str]) -> dict[str, Any]:
         """Where shape parameters that carry derivatives are 0."""
-        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
         numbers = {k: as_number(given[k]) for k in shapes if k in given and carries(given[k])}
         zeros = {k: np.equal(plain_values(x), 0.0) for k, x in numbers.items()}
         return {k: zero for k, zero in zeros.items() if np.any(zero)}
+
+
+def _from_beside(value: Any, *sides: Any) -> Any:
+    """A value with derivatives from what is at -2, -1, 1, 2 and 3 distances."""
+    far_below, below, above, far_above, farthest = sides
+    is_finite = np.all([np.isfinite(plain_values(side)) for side in sides], axis=0)
+    both = (4.0 * (above + below) - (far_above + far_below)) / 6.0
+    one_sided = 3.0 * (above - far_above) + farthest
+    return valued(where(is_finite, both, one_sided), held(value))
 
 
 class _FrozenNextToZero(Twin):
@@ -764,8 +777,14 @@ class _FrozenNextToZero(Twin):
         self.distribution = distribution
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given = self.parameters
+        if name == "stats":  # of which frozen ones take the names of moments first
+            args, kwargs = (), dict(zip(("moments",), args, strict=False)) | kwargs
+        if name == "expect":
+            places = {k: given[k] for k in ("loc", "scale") if k in given}
+            given = {"args": tuple(x for k, x in given.items() if k not in places), **places}
         if name in NextToZero.METHODS:
-            return self.distribution._mirrored(name, args, {**self.parameters, **kwargs})
+            return self.distribution._mirrored(name, args, {**given, **kwargs})
         return super()._mirrored(name, args, kwargs)
 
 
