@@ -36,18 +36,10 @@ TINY = 1e-300
 
 
 class Rule(NamedTuple):
-    """How derivatives of an order follow from values.
+    """How derivatives of an order follow from values at Chebyshev's points, `nodes`.
 
-    Attributes
-    ----------
-    width : float
-        Which part of the width that is asked for serves.
-    nodes : ndarray, shape (n,)
-        Chebyshev's points between -1 and 1.
-    coefficients : ndarray, shape (n, n)
-        Those of the polynomial, in terms of values.
-    rows : ndarray, shape (1 + 2 FEW, n)
-        The derivative in the middle, and the first coefficients that count in it and the last.
+    The rows that values are combined with are the derivative in the middle, the first coefficients
+    that count in it, and the last; `width` is which part serves of the one that is asked for.
     """
 
     width: float

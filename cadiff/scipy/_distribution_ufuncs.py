@@ -22,27 +22,15 @@ _binom_pmf(k, n, p)
     p: ans * (_absorbing(k, p) - _absorbing(n - k, 1.0 - p))
 _binom_cdf(k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
-_binom_sf(k, n, p)    n: _beta_by_b(k + 1.0, n - k, p)
-    p: beta_density(k + 1.0, n - k, p)
-_binom_ppf(q, n, p)  q: 0.0
-    n: 0.0
-    p: 0.0
-_binom_isf(q, n, p)  q: 0.0
-    n: 0.0
-    p: 0.0
+_binom_ppf(q, n, p)
+_binom_isf(q, n, p)
 _nbinom_pmf(k, r, p)
     r: ans * (log(p) + digamma_gap(0, r, k))
     p: ans * (r / p - _absorbing(k, 1.0 - p))
 _nbinom_cdf(k, r, p)  r: _beta_by_a(r, k + 1.0, p)
     p: beta_density(r, k + 1.0, p)
-_nbinom_sf(k, r, p)   r: -_beta_by_a(r, k + 1.0, p)
-    p: -beta_density(r, k + 1.0, p)
-_nbinom_ppf(q, r, p)  q: 0.0
-    r: 0.0
-    p: 0.0
-_nbinom_isf(q, r, p)  q: 0.0
-    r: 0.0
-    p: 0.0
+_nbinom_ppf(q, r, p)
+_nbinom_isf(q, r, p)
 _nbinom_mean(r, p)    r: ans / r
     p: -r / square(p)
 _nbinom_variance(r, p)  r: ans / r
@@ -125,9 +113,6 @@ _landau_pdf(x, loc, scale)
 _landau_cdf(x, loc, scale)  x: _landau_pdf(x, loc, scale)
     loc: -_landau_pdf(x, loc, scale)
     scale: -((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
-_landau_sf(x, loc, scale)  x: -_landau_pdf(x, loc, scale)
-    loc: _landau_pdf(x, loc, scale)
-    scale: ((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
 
 # The skew normal's density is 2 φ(z) Φ(az) / scale.
 _skewnorm_cdf(x, loc, scale, a)

@@ -94,17 +94,22 @@ kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
 # --- densities of distributions ------------------------------------------------------------------
 
 
-@kernels("scipy.stats._stats")
-def geninvgauss_logpdf(x: Any, p: Any, b: Any) -> Number:
+# SciPy calls these number by number.
+
+
+@kernels("scipy.stats._continuous_distns", "geninvgauss_gen._logpdf")
+def _inverse_log_density(self: Any, *args: Any) -> Number:
     """The logarithm of x**(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)), for x > 0."""
+    x, p, b = map(as_number, args)
     return (
         (p - 1.0) * log(x) - 0.5 * b * divide(square(x - 1.0), x) - math.log(2.0) - log(kve(p, b))
     )
 
 
-@kernels("scipy.stats._stats")
-def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._logpdf")
+def _hyperbolic_log_density(self: Any, *args: Any) -> Number:
     """As the documentation of `scipy.stats.genhyperbolic` has the density, delta being 1."""
+    x, p, a, b = map(as_number, args)
     t = sqrt(square(a) - square(b))
     r = sqrt(1.0 + square(x))
     return (
@@ -113,19 +118,9 @@ def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
     )  # fmt: skip
 
 
-@kernels("scipy.stats._stats")
-def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
-    return exp(genhyperbolic_logpdf(x, p, a, b))
-
-
-for _method, _of_numbers in {  # which SciPy calls number by number
-    "geninvgauss_gen._logpdf": geninvgauss_logpdf,
-    "genhyperbolic_gen._logpdf": genhyperbolic_logpdf,
-    "genhyperbolic_gen._pdf": genhyperbolic_pdf,
-}.items():
-    kernels("scipy.stats._continuous_distns", _method)(
-        lambda self, *args, of=_of_numbers: of(*map(as_number, args))
-    )
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._pdf")
+def _hyperbolic_density(self: Any, *args: Any) -> Number:
+    return exp(self._logpdf(*args))
 
 
 @kernels("scipy.stats._continuous_distns")
@@ -568,31 +563,24 @@ for _name, _parameters, _row in rows_of(ROWS):
 globals().update(ROW)
 
 
-def _methods(module: str, owner: str, names: dict[str, str]) -> None:
-    """Have rows stand for methods of a distribution."""
-    for method, name in names.items():
-        kernels(f"scipy.stats.{module}", f"{owner}.{method}")(
-            lambda self, *args, row=ROW[name]: row(*map(as_number, args))
-        )
-
-
-_methods(
-    "_continuous_distns",
-    "kstwo_gen",
-    {
-        "_pdf": "_kolmogorov_density",
-        "_cdf": "_kolmogorov",
-        "_sf": "_kolmogorov_above",
-        "_ppf": "_kolmogorov_ppf",
-        "_isf": "_kolmogorov_isf",
-    },
-)
-_methods("_continuous_distns", "gennorm_gen", {"_cdf": "_general", "_ppf": "_general_ppf"})
-_methods(
-    "_continuous_distns", "studentized_range_gen", {"_pdf": "_range_density", "_cdf": "_range"}
-)
-_methods("_discrete_distns", "nchypergeom_fisher_gen", {"_pmf": "_fisher_mass"})
-_methods("_discrete_distns", "nchypergeom_wallenius_gen", {"_pmf": "_wallenius_mass"})
+# The methods that rows are.
+for _method, _name in {
+    "_continuous_distns.kstwo_gen._pdf": "_kolmogorov_density",
+    "_continuous_distns.kstwo_gen._cdf": "_kolmogorov",
+    "_continuous_distns.kstwo_gen._sf": "_kolmogorov_above",
+    "_continuous_distns.kstwo_gen._ppf": "_kolmogorov_ppf",
+    "_continuous_distns.kstwo_gen._isf": "_kolmogorov_isf",
+    "_continuous_distns.gennorm_gen._cdf": "_general",
+    "_continuous_distns.gennorm_gen._ppf": "_general_ppf",
+    "_continuous_distns.studentized_range_gen._pdf": "_range_density",
+    "_continuous_distns.studentized_range_gen._cdf": "_range",
+    "_discrete_distns.nchypergeom_fisher_gen._pmf": "_fisher_mass",
+    "_discrete_distns.nchypergeom_wallenius_gen._pmf": "_wallenius_mass",
+}.items():
+    _module, _, _place_of = _method.partition(".")
+    kernels(f"scipy.stats.{_module}", _place_of)(
+        lambda self, *args, row=ROW[_name]: row(*map(as_number, args))
+    )
 
 
 @kernels("scipy.stats._discrete_distns", "_nchypergeom_gen._stats")

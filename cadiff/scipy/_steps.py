@@ -103,6 +103,13 @@ mathieu_a(m, q)       q: _mathieu_step(m, q)
 mathieu_b(m, q)       q: _mathieu_step(m, q)
 _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
 _kolmogp(x)           x: 0.2 * x
+# Smooth but where s² is h² or k².
+_ellip_harm(h2, k2, n, p, s, signm, signn)
+    h2: _lame_step(h2, k2, s)
+    k2: _lame_step(h2, k2, s)
+    s: _lame_step(h2, k2, s) / (np.abs(s) + np.sqrt(k2))
+_lame_step(h2, k2, s) = 0.2 * np.minimum(
+    np.minimum(h2, k2 - h2), np.minimum(np.abs(s * s - h2), np.abs(s * s - k2)))
 pro_cv(m, n, c)       c: 0.3
 obl_cv(m, n, c)       c: 0.3
 

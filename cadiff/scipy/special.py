@@ -14,7 +14,6 @@ values are to fourteen, at the price of some dozens of these: see `_differences`
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 from collections.abc import Callable
 from types import FunctionType
@@ -416,8 +415,6 @@ _f_by_dfd(dfn, dfd, x) =
 
 gammainc(a, x)        a: _gamma_by_shape(a, x)
     x: gamma_density(a, x)
-gammaincc(a, x)       a: -_gamma_by_shape(a, x)
-    x: -gamma_density(a, x)
 gammaincinv(a, y)     a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
     y: _gamma_width(a, ans)
 gammainccinv(a, y)    a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
@@ -425,9 +422,6 @@ gammainccinv(a, y)    a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans)
 betainc(a, b, x)      a: _beta_by_a(a, b, x)
     b: _beta_by_b(a, b, x)
     x: beta_density(a, b, x)
-betaincc(a, b, x)     a: -_beta_by_a(a, b, x)
-    b: -_beta_by_b(a, b, x)
-    x: -beta_density(a, b, x)
 
 # Next to 1 the solution is one less that of the mirrored function.
 betaincinv(a, b, y)
@@ -457,8 +451,6 @@ stdtridf(p, t)        p: reciprocal(_student_by_df(ans, t))
     t: -student_density(ans, t) / _student_by_df(ans, t)
 chdtr(v, x)           v: 0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
     x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
-chdtrc(v, x)          v: -0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
-    x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
 chdtri(v, p)
     v: -_product(_gamma_by_shape(0.5 * v, 0.5 * ans), _gamma_width(0.5 * v, 0.5 * ans))
     p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
@@ -468,10 +460,6 @@ gdtr(a, b, x)
     a: x * gamma_density(b, a * x)
     b: _gamma_by_shape(b, a * x)
     x: a * gamma_density(b, a * x)
-gdtrc(a, b, x)
-    a: -x * gamma_density(b, a * x)
-    b: -_gamma_by_shape(b, a * x)
-    x: -a * gamma_density(b, a * x)
 gdtria(p, b, x)
     p: _gamma_width(b, ans * x) / x
     b: -_gamma_by_shape(b, ans * x) * _gamma_width(b, ans * x) / x
@@ -493,9 +481,6 @@ btdtrib(a, p, x)      a: -_beta_by_a(a, ans, x) / _beta_by_b(a, ans, x)
 fdtr(dfn, dfd, x)     dfn: _f_by_dfn(dfn, dfd, x)
     dfd: _f_by_dfd(dfn, dfd, x)
     x: _f_density(dfn, dfd, x)
-fdtrc(dfn, dfd, x)    dfn: -_f_by_dfn(dfn, dfd, x)
-    dfd: -_f_by_dfd(dfn, dfd, x)
-    x: -_f_density(dfn, dfd, x)
 fdtri(dfn, dfd, p)    dfn: -_f_by_dfn(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     dfd: -_f_by_dfd(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     p: reciprocal(_f_density(dfn, dfd, ans))
@@ -503,13 +488,11 @@ fdtridfd(dfn, p, x)   dfn: -_f_by_dfn(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
     p: reciprocal(_f_by_dfd(dfn, ans, x))
     x: -_f_density(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
 pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
-pdtrc(k, m)           m: gamma_density(np.floor(k) + 1.0, m)
 pdtri(k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
 pdtrik(p, m)          p: 0.0 if ans == 0.0 else -reciprocal(_gamma_by_shape(ans + 1.0, m))
     m: 0.0 if ans == 0.0 else
     -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
 bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-bdtrc(k, n, p)        p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
 bdtri(k, n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
 bdtrik(y, n, p)       y: reciprocal(_binomial_by_k(ans, n, p))
     n: _beta_by_b(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
@@ -519,7 +502,6 @@ bdtrin(k, y, p)
     y: -reciprocal(_beta_by_b(k + 1.0, ans - k, p))
     p: -beta_density(k + 1.0, ans - k, p) / _beta_by_b(k + 1.0, ans - k, p)
 nbdtr(k, n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
-nbdtrc(k, n, p)       p: -beta_density(n, np.floor(k) + 1.0, p)
 nbdtri(k, n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
 nbdtrik(y, n, p)      y: reciprocal(_beta_by_b(n, ans + 1.0, p))
     n: -_beta_by_a(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
@@ -796,6 +778,8 @@ obl_cv(m, n, c)
 _spheroidal(f, slope, m, n, c, x, u, factor) =
     ((factor + np.square(m) * (square(x) - u) / u) * f(m, n, c, x) - 2.0 * x * slope) / u
 
+_ellip_harm(h2, k2, n, p, s, signm, signn)
+
 # --- more distributions --------------------------------------------------------------------------
 
 radian(d, m, s)       d: DEGREE
@@ -852,6 +836,11 @@ _{0}_{1}_sp(m, n, c, x)
     ),
 }
 TABLE += "".join(row.format(*each.split()) for row, of in REPEATED.items() for each in of)
+
+# Functions that add up to 1 with those without their last letter, or with distribution functions.
+COMPLEMENTS = """
+gammaincc betaincc chdtrc gdtrc fdtrc pdtrc bdtrc nbdtrc _binom_sf _nbinom_sf _landau_sf
+"""
 
 # How far derivatives by differences look.
 WIDTHS: dict[str, dict[str, str]] = {}
@@ -941,7 +930,17 @@ for _name, _results in SEVERAL.items():
         _is_complex, _which = "+" in _group, _k if " " in _results else None
         for _called, _part in zip(_group.split("+"), ("real", "imag"), strict=False):
             _RESULTS[f"_{_name}_{_called}"] = _name, _which, _part if _is_complex else ""
-for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
+_rows: dict[str, tuple[str, Any]] = {
+    name: (parameters, row)
+    for name, parameters, row in rows_of(TABLE + _distribution_ufuncs.TABLE)
+}
+for _name in COMPLEMENTS.split():
+    _parameters, _row = _rows[_name[:-2] + "cdf" if _name.endswith("sf") else _name[:-1]]
+    _rows[_name] = _parameters, {each: f"-({text})" for each, text in _row.items()}
+for _name in ("_binom_ppf", "_binom_isf", "_nbinom_ppf", "_nbinom_isf"):  # of whole numbers
+    _parameters, _ = _rows[_name]
+    _rows[_name] = _parameters, dict.fromkeys(_parameters.split(", "), "0.0")
+for _name, (_parameters, _row) in _rows.items():
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     elif _name in _RESULTS:
@@ -1036,12 +1035,7 @@ _skewnorm_sf = _Elementwise(
     "_skewnorm_sf",
     "x, loc, scale, a",
     lambda x, loc, scale, a: sp._ufuncs._skewnorm_cdf(-x, -loc, scale, -a),
-    {
-        "x": "-_skewnorm_pdf(x, loc, scale, a)",
-        "loc": "_skewnorm_pdf(x, loc, scale, a)",
-        "scale": "(x - loc) / scale * _skewnorm_pdf(x, loc, scale, a)",
-        "a": "-_skewnorm_by_a(x, loc, scale, a)",
-    },
+    {each: f"-({text})" for each, text in _rows["_skewnorm_cdf"][1].items()},
 )
 
 # --- complex arguments ---------------------------------------------------------------------------
@@ -1185,7 +1179,7 @@ def _lambertw_of_complex(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 # --- functions that SciPy writes in Python -------------------------------------------------------
 
 # These compute with ufuncs alone, of whatever numbers they are given.
-for _name in ("h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
+for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
     globals()[_name] = implements_all(getattr(sp, _name))(getattr(sp, _name))
 
 
@@ -1253,37 +1247,6 @@ def _legendre_all(name: str, counts: int) -> None:
 for _name, _counts in {**dict.fromkeys(LEGENDRE, 2), "legendre_p": 1, "sph_harm_y": 2}.items():
     if hasattr(sp, f"{_name}_all"):
         _legendre_all(_name, _counts)
-
-# Ellipsoidal harmonics are smooth but where s² is h² or k²; those are widths of squares.
-ELLIPSOIDAL = {
-    "ellip_harm(h2, k2, n, p, s, signm, signn)": "h2, k2 - h2, abs(s**2 - h2), abs(s**2 - k2)",
-    "ellip_harm_2(h2, k2, n, p, s)": "h2, k2 - h2, s**2 - k2",
-    "ellip_normal(h2, k2, n, p)": "h2, k2 - h2",
-}
-
-
-def _ellipsoidal(name: str, parameters: str, gaps: str) -> None:
-    """A function of SciPy's in Python, whose derivatives are differences."""
-    original = getattr(sp, name)
-    width = f"over 0.2 * functools.reduce(np.minimum, ({gaps}))"
-    widths = {"h2": width, "k2": width, "s": f"{width} / (np.abs(s) + np.sqrt(k2))"}
-    known = {each: width for each, width in widths.items() if each in parameters.split(", ")}
-    kernel = _Elementwise(f"_{name}", parameters, lambda *args: original(*args), known)
-
-    @implements(original)
-    @functools.wraps(original)
-    def function(*args: Any, **given: Any) -> Any:
-        call = inspect.signature(original).bind(*args, **given)
-        call.apply_defaults()
-        return kernel(*call.args)
-
-    function.__doc__ = f"As `scipy.special.{name}`; differentiable by {', '.join(known)}."
-    globals().update({name: function, f"_{name}": kernel})
-
-
-for _text, _gaps in ELLIPSOIDAL.items():
-    _name, _, _parameters = _text.rstrip(")").partition("(")
-    _ellipsoidal(_name, _parameters, _gaps)
 
 
 def _inexact(name: str, exact: bool) -> None:

@@ -104,8 +104,6 @@ special.assoc_legendre_p_all    f(3, 2, x / 3)
 special.sph_legendre_p_all      f(3, 2, x)
 special.sph_harm_y_all          np.real(f(3, 2, x, x[::-1]))
 special.ellip_harm              f(2.0 * x[0], 7.0, 3, 2, 2.9 + x[1]);  f(2.0, 7.0, 3, np.arange(1, 8), 1.2 * x[2])
-special.ellip_harm_2            f(2.0, 7.0, 3, 2, 3.0 + x[0])
-special.ellip_normal            f(2.0 * x[0], 5.0 + x[1], 3, 2)
 special.pro_cv                  f(1, 3, x)
 special.obl_cv                  f(1, 3, x)
 special.pro_ang1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
