@@ -221,7 +221,7 @@ _nct_skewness(v, l)
 _nct_kurtosis_excess(v, l)
     v: 0.15 * (v - 4.0)
     l: 0.3
-_landau_pdf(x, loc, scale)  x: 0.3 * scale
+_landau_pdf(x, loc, scale)  x: 0.3 * np.maximum(scale, 0.5 * (x - loc))
 _gen_harmonic(n, a)   a: 0.5 / (1.0 + np.log(n))
 _normalized_gen_harmonic(j, k, n, a)  a: 0.5 / (1.0 + np.log(n))
 _scaled_exp1(x)       x: 0.2 * x

@@ -8,7 +8,7 @@ one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
 A partial is a formula, written so that neither it nor its own derivatives cancel: see `_formulas`
 and `_families`. By an order or a shape parameter there is none as a rule: there derivatives are
 differences of high order of the values, good to eleven digits or so of the function where SciPy's
-values are to fourteen, at the price of some dozens of these: see `_differences`.
+values are to fourteen, at the price of a dozen of these: see `_differences`.
 """
 
 from __future__ import annotations

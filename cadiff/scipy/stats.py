@@ -777,12 +777,13 @@ class _FrozenNextToZero(Twin):
         self.distribution = distribution
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = self.parameters
+        given: dict[str, Any] = self.parameters
         if name == "stats":  # of which frozen ones take the names of moments first
             args, kwargs = (), dict(zip(("moments",), args, strict=False)) | kwargs
         if name == "expect":
-            places = {k: given[k] for k in ("loc", "scale") if k in given}
-            given = {"args": tuple(x for k, x in given.items() if k not in places), **places}
+            shapes = (self.distribution.original.shapes or "").split(", ")
+            places: dict[str, Any] = {k: x for k, x in given.items() if k not in shapes}
+            given = {"args": tuple(given[k] for k in shapes if k in given), **places}
         if name in NextToZero.METHODS:
             return self.distribution._mirrored(name, args, {**given, **kwargs})
         return super()._mirrored(name, args, kwargs)
