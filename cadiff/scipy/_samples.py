@@ -25,7 +25,19 @@ from ..operations.arrays import stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
-from ..operations.table import cos, digamma, divide, exp, log, log1p, sin, sqrt, square, where
+from ..operations.table import (
+    cos,
+    digamma,
+    divide,
+    entr,
+    exp,
+    log,
+    log1p,
+    sin,
+    sqrt,
+    square,
+    where,
+)
 from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, choose, formulas_of, rows_of, valued
@@ -202,6 +214,13 @@ def _integrated(self: Any, x: Any, *shapes: Any) -> Number:
 @kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._sf geninvgauss_gen._sf")
 def _integrated_above(self: Any, x: Any, *shapes: Any) -> Number:
     return 1.0 - self._cdfvec(x, *shapes)
+
+
+@kernels("scipy.stats._distn_infrastructure", "entr")
+def _entropy_of(density: Any) -> Any:
+    """As `entr`, but where a density underflows nothing moves."""
+    is_none = np.abs(held(density)) <= 0.0
+    return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
 
 
 @kernels("scipy.stats._continuous_distns", "pearson3_gen._pdf")
@@ -433,21 +452,14 @@ _in_box.defjvp(*(lambda g, ans, *box, of=of, estimate: sum_(g * of(*box)) for of
 
 
 @kernels("scipy.stats._qmvnt", within=True)
-def _qauto(
-    original: Callable[..., Any],
-    sample: Any,
-    cov: Any,
-    low: Any,
-    high: Any,
-    *args: Any,
-    **how: Any,
-) -> Any:
+def _qauto(original: Any, sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
     """A probability of normal numbers: of two by a formula, of more by random points."""
+    low, high, *others = args
     if len(cov) < 3 or not carries((cov, low, high)):
-        return original(sample, cov, low, high, *args, **how)
+        return original(sample, cov, *args, **how)
 
     def estimate(*box: Any) -> Any:
-        return qmvnt._qauto(qmvnt._qmvn, *box, *args, **how)[0]
+        return qmvnt._qauto(qmvnt._qmvn, *box, *others, **how)[0]
 
     return (_in_box(*map(as_number, (low, high, cov)), estimate=estimate),)
 
