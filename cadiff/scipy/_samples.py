@@ -205,15 +205,19 @@ def psi(x: Any, out: Any = None) -> Number:
     return digamma(x)
 
 
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._cdf geninvgauss_gen._cdf")
-def _integrated(self: Any, x: Any, *shapes: Any) -> Number:
+def _integrated(method: str, sign: float) -> None:
     """The integral of the density, where SciPy integrates a function in C."""
-    return self._cdfvec(x, *shapes)
+
+    def integral(self: Any, *args: Any) -> Any:
+        value = getattr(getattr(st, self.name), method)(*map(read_values, args))
+        return valued(sign * self._cdfvec(*args), value) if carries(args) else value
+
+    names = " ".join(f"{owner}.{method}" for owner in ("genhyperbolic_gen", "geninvgauss_gen"))
+    kernels("scipy.stats._continuous_distns", names)(integral)
 
 
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._sf geninvgauss_gen._sf")
-def _integrated_above(self: Any, x: Any, *shapes: Any) -> Number:
-    return 1.0 - self._cdfvec(x, *shapes)
+_integrated("_cdf", 1.0)
+_integrated("_sf", -1.0)
 
 
 @kernels("scipy.stats._distn_infrastructure", "entr")
