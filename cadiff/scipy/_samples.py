@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 from scipy.linalg import get_blas_funcs as blas_functions
-from scipy.stats import _ksstats, _levy_stable, _stats, _stats_pythran
+from scipy.stats import _continuous_distns, _ksstats, _levy_stable, _stats, _stats_pythran
 from scipy.stats import _qmvnt as qmvnt
 
 from .. import binding
@@ -42,7 +42,7 @@ from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
+from .special import ive, kve, log_ndtr, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
 try:
     from scipy.cluster import _vq
@@ -203,6 +203,24 @@ def _mode(self: Any, original: Callable[..., Any], xatol: Any = None, **paramete
 @kernels("scipy.stats._multivariate")
 def psi(x: Any, out: Any = None) -> Number:
     return digamma(x)
+
+
+@kernels("scipy.stats._continuous_distns")
+def _log_gauss_mass(a: Any, b: Any) -> Any:
+    """The logarithm of a normal probability between two limits, which SciPy has as complex."""
+    value = _continuous_distns._log_gauss_mass(read_values(a), read_values(b))
+    if not carries((a, b)):
+        return value
+    a, b = as_number(a), as_number(b)
+
+    def tail(a: Number, b: Number) -> Number:
+        return _log_diff(log_ndtr(b), log_ndtr(a))
+
+    def not_left() -> Number:
+        return choose(held(a) > 0.0, lambda: tail(-b, -a), lambda: log1p(-ndtr(a) - ndtr(-b)))
+
+    mass = choose(held(b) <= 0.0, lambda: tail(a, b), not_left)
+    return valued(mass, value)
 
 
 def _integrated(method: str, sign: float) -> None:
@@ -500,7 +518,8 @@ _range(x, k, df)
 _fisher_mass(k, M, n, N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
 _fisher_mean(M, n, N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
 _fisher_variance(M, n, N, odds)     odds: over 0.2 * odds above 0
-_wallenius_mass(k, M, n, N, odds)   odds: over 0.6 * odds above 0
+_wallenius_mass(k, M, n, N, odds)
+    odds: over 0.6 * odds / (1.0 + 0.1 * np.abs(k - n * N / M)) above 0
 _wallenius_mean(M, n, N, odds)      odds: over 0.6 * odds above 0
 _wallenius_variance(M, n, N, odds)  odds: over 0.6 * odds above 0
 # Nolan's integrals, without what SciPy rounds them to where they are hard.

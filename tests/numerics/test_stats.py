@@ -427,6 +427,7 @@ SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
     "support": (lambda m, x: m.anglit.support(x, x * x)[1] + m.pareto.support(x, x, x)[0], 1.3),
     "expect": (lambda m, x: m.norm.expect(lambda y: 1.0 / (1.0 + y * y), loc=x, scale=x), 1.3),
     "within": (lambda m, x: m.beta.expect(np.cos, (2.3 * x, 0.6)), 1.1),
+    "truncnorm": (lambda m, x: m.truncnorm.nnlf((-x, 3.0, 0.3, x), np.array([0.3, 1.2])), 2.0),
     "powernorm": (lambda m, x: m.powernorm.entropy(x), 4.4),
     "pearson3": (lambda m, x: m.pearson3.entropy(x), 0.8),
     "kappa4": (lambda m, x: m.kappa4.entropy(x, 0.0), 0.001),
