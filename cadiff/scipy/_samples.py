@@ -21,7 +21,7 @@ from scipy.stats import _qmvnt as qmvnt
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import stack
+from ..operations.arrays import opened, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
@@ -243,6 +243,13 @@ def _entropy_of(density: Any) -> Any:
     """As `entr`, but where a density underflows nothing moves."""
     is_none = np.abs(held(density)) <= 0.0
     return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
+
+
+@kernels("scipy.stats._distn_infrastructure", "rv_generic._nnlf", within=True)
+def _negative_likelihood(self: Any, original: Callable[..., Any], x: Any, *shapes: Any) -> Any:
+    """As SciPy has it, of an array that may be added to, as those of the other methods."""
+    is_plain = isinstance(x, np.ndarray) and carries(shapes)
+    return original(self, opened(np.array(x, float)) if is_plain else x, *shapes)
 
 
 @kernels("scipy.stats._continuous_distns", "pearson3_gen._pdf")
