@@ -428,7 +428,7 @@ SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
     "expect": (lambda m, x: m.norm.expect(lambda y: 1.0 / (1.0 + y * y), loc=x, scale=x), 1.3),
     "within": (lambda m, x: m.beta.expect(np.cos, (2.3 * x, 0.6)), 1.1),
     "truncnorm": (lambda m, x: m.truncnorm.nnlf((-x, 3.0, 0.3, x), np.array([0.3, 1.2])), 2.0),
-    "dpareto": (lambda m, x: m.dpareto_lognorm.nnlf((x, 1.2, 1.5, 2.0, 0.3, 1.7), np.ones(1)), 3.0),
+    "dpareto": (lambda m, x: m.dpareto_lognorm.nnlf((x, 1.2, 1.5, 2.0, 0.3, 2.0), [1.0]), 3.0),
     "powernorm": (lambda m, x: m.powernorm.entropy(x), 4.4),
     "pearson3": (lambda m, x: m.pearson3.entropy(x), 0.8),
     "kappa4": (lambda m, x: m.kappa4.entropy(x, 0.0), 0.001),
