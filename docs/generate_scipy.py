@@ -74,7 +74,6 @@ it takes systems as objects: give `lsim` and the others their matrices
     freqresp dfreqresp place_poles abcd_normalize
 it is computed without derivatives, by values that are looked up or optimised
     shapiro remez kaiserord firls2 ppcc_max .*normmax fit ecdf logrank chi2_contingency
-    levy_stable nchypergeom_.*
     SphericalVoronoi Voronoi HalfspaceIntersection KDTree cKDTree lebedev_rule
 """
 
@@ -118,11 +117,10 @@ This list is generated from the tests, by `python docs/generate_scipy.py`.
 {summary}
 """
 
-# Distributions that only draw, or that SciPy has in C.
+# Distributions that only draw.
 PLAIN_DISTRIBUTIONS = (
-    *("levy_stable", "nchypergeom_fisher", "nchypergeom_wallenius", "ortho_group"),
-    *("random_correlation", "random_table", "special_ortho_group", "uniform_direction"),
-    "unitary_group",
+    *("ortho_group", "random_correlation", "random_table", "special_ortho_group"),
+    *("uniform_direction", "unitary_group"),
 )
 
 OWN = ("integrate", "linalg", "optimize", "sparse", "sparse.linalg", "special", "fft")

@@ -81,7 +81,7 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> Any:
     found = _numpy.broadcast_arrays(*args, **kwargs)
     if not _carries(found):
         return found
-    return tuple(x if _carries(x) else _arrays.opened(_np.array(x, float)) for x in found)
+    return tuple(asarray(x) if _carries(x) else _arrays.opened(_np.array(x, float)) for x in found)
 
 
 class At:

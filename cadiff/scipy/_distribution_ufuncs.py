@@ -5,7 +5,7 @@ whose names their formulas use; this module computes nothing.
 
 With F the distribution function and f the density, F' = f by the variable, and the solution x of
 F(x; p) = q has the derivatives 1/f by q and -(∂F/∂p)/f by a parameter (implicit function theorem).
-Values of inverses of discrete distributions are whole numbers: they have no derivatives.
+Values of inverses of discrete distributions are whole numbers, constant between jumps.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ _binom_pmf(k, n, p)
     p: ans * (_absorbing(k, p) - _absorbing(n - k, 1.0 - p))
 _binom_cdf(k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
-_binom_sf(k, n, p)    n: _beta_by_b(k + 1.0, n - k, p)
-    p: beta_density(k + 1.0, n - k, p)
 _binom_ppf(q, n, p)
 _binom_isf(q, n, p)
 _nbinom_pmf(k, r, p)
@@ -31,8 +29,6 @@ _nbinom_pmf(k, r, p)
     p: ans * (r / p - _absorbing(k, 1.0 - p))
 _nbinom_cdf(k, r, p)  r: _beta_by_a(r, k + 1.0, p)
     p: beta_density(r, k + 1.0, p)
-_nbinom_sf(k, r, p)   r: -_beta_by_a(r, k + 1.0, p)
-    p: -beta_density(r, k + 1.0, p)
 _nbinom_ppf(q, r, p)
 _nbinom_isf(q, r, p)
 _nbinom_mean(r, p)    r: ans / r
@@ -117,9 +113,6 @@ _landau_pdf(x, loc, scale)
 _landau_cdf(x, loc, scale)  x: _landau_pdf(x, loc, scale)
     loc: -_landau_pdf(x, loc, scale)
     scale: -((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
-_landau_sf(x, loc, scale)  x: -_landau_pdf(x, loc, scale)
-    loc: _landau_pdf(x, loc, scale)
-    scale: ((x - loc) / scale + 2.0 / math.pi) * _landau_pdf(x, loc, scale)
 
 # The skew normal's density is 2 φ(z) Φ(az) / scale.
 _skewnorm_cdf(x, loc, scale, a)
@@ -228,7 +221,7 @@ _nct_skewness(v, l)
 _nct_kurtosis_excess(v, l)
     v: 0.15 * (v - 4.0)
     l: 0.3
-_landau_pdf(x, loc, scale)  x: 0.3 * scale
+_landau_pdf(x, loc, scale)  x: 0.3 * np.maximum(scale, 0.5 * (x - loc))
 _gen_harmonic(n, a)   a: 0.5 / (1.0 + np.log(n))
 _normalized_gen_harmonic(j, k, n, a)  a: 0.5 / (1.0 + np.log(n))
 _scaled_exp1(x)       x: 0.2 * x

@@ -20,7 +20,7 @@ from .. import binding
 from ..binding import carries
 from ..binding.callers import warn_caller
 from ..operations import arrays
-from ..operations.guards import NoDerivativeError
+from ..operations.guards import NoDerivativeError, held
 from ..transforms import jvp, vjp
 from ..transforms._closed import Witness, numbers_in, rule_of_a_solver
 from ..transforms._solutions import vector_of
@@ -56,8 +56,9 @@ class Integral:
         self.name = call.original.__name__
         self.outcome: Any = None
         given = call.arguments(call.theta)
-        self._of_limits = any(carries(given.get(name)) for name in (*self.ranges, "points"))
         self._points_move = carries(given.get("points"))
+        self._moves = [carries(end) for end in self.limits(call.theta)]
+        self._of_limits = self._points_move or any(self._moves)
         inside = {k: v for k, v in given.items() if k not in (*self.ranges, "points")}
         self._of_integrand = next(numbers_in(inside), None) is not None
         if carries(given.get("wvar")):
@@ -127,6 +128,12 @@ class Integral:
         given = self.call.arguments(theta)
         return tuple(given[name] for name in self.ranges)
 
+    def _moving_limits(self, theta: Any) -> Iterator[tuple[float, Any]]:
+        """Those that depend on theta, with a sign."""
+        for sign, end, moves in zip((-1.0, 1.0), self.limits(theta), self._moves, strict=True):
+            if moves and np.isfinite(binding.strip(end)):
+                yield sign, end
+
     def points(self, theta: Any) -> Any:
         """Where the integrand may jump."""
         return self.call.arguments(theta).get("points")
@@ -139,9 +146,18 @@ class Integral:
         def along(x: Any) -> Any:
             return f(x) if weight is None else f(x) * weight(x, given["wvar"])
 
-        for sign, end in zip((-1.0, 1.0), self.limits(theta), strict=True):
-            if np.isfinite(binding.strip(end)):
-                yield end, sign * along(end)
+        for sign, end in self._moving_limits(theta):
+            slope = along(end)
+            if np.any(
+                np.isnan(binding.strip(slope))
+            ):  # the end of a domain, beyond it by rounding
+                slope = along(end - sign * np.spacing(np.abs(binding.strip(end))))
+            if np.any(np.isinf(binding.strip(slope))):
+                raise NoDerivativeError(
+                    f"{self.name} has no derivative by a limit at which its integrand is "
+                    "infinite: change variables, so that the limit is a constant"
+                )
+            yield end, sign * slope
         for point in self.points(theta) if self._points_move else ():
             place = float(binding.strip(point))
             before, after = (point + (np.nextafter(place, s) - place) for s in (-np.inf, np.inf))
@@ -185,6 +201,7 @@ class Integral:
 
     def pulled(self, g: Any, theta: Any) -> Any:
         total: Any = 0.0 * theta
+        slopes = [(g * slope).sum() for _, slope in self.edges(theta)]
         if self._of_integrand:
 
             def inside(x: Any) -> Any:
@@ -192,9 +209,7 @@ class Integral:
 
             plain = self.is_compiled and not carries((g, theta))
             total = total + self.over(self._compiled(g, theta) if plain else inside, theta)
-        if self._of_limits:
-            # The ends as functions of theta, weighed by slopes that count as theirs.
-            slopes = [(g * slope).sum() for _, slope in self.edges(theta)]
+        if slopes:  # the ends as functions of theta, weighed by slopes that count as theirs
             _, back = vjp(self._ends, theta)
             total = total + back(arrays.stack(slopes))
         return total
@@ -225,12 +240,13 @@ class Integral:
         return at
 
     def _ends(self, theta: Any) -> Any:
-        ends = [end for end in self.limits(theta) if np.isfinite(binding.plain_values(end))]
+        ends = [end for _, end in self._moving_limits(theta)]
         points = self.points(theta) if self._points_move else ()
         return arrays.stack([0.0 * theta.sum() + end for end in [*ends, *points]])
 
     def pushed(self, g: Any, ans: Any, theta: Any) -> Any:
         total: Any = 0.0
+        slopes = [vector_of(slope) for _, slope in self.edges(theta)]
         if self._of_integrand:
 
             def inside(x: Any) -> Any:
@@ -242,8 +258,7 @@ class Integral:
                 total = self.over(lambda x: gradient(x) @ along[:, np.newaxis], theta)
             else:
                 total = self.over(inside, theta)
-        if self._of_limits:
-            slopes = [vector_of(slope) for _, slope in self.edges(theta)]
+        if slopes:
             _, moved = jvp(self._ends, (theta,), (g,))
             total = total + moved @ arrays.stack(slopes)
         return total
@@ -284,12 +299,19 @@ _integral.defjvp(_push)
 
 
 def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: Any) -> Any:
+    args, kwargs = tuple(map(_still, args)), {name: _still(x) for name, x in kwargs.items()}
     call = Call(original, args, kwargs)
     if not call.carries:
         return plainly(original, args, kwargs)
     integral = kind(call)
     value = _integral(call.theta, integral=integral)
     return (value, *integral.outcome[1:])
+
+
+def _still(x: Any) -> Any:
+    """An argument, but of an infinite limit its value: it does not move."""
+    is_number = isinstance(x, (binding.Var, binding.Dual)) and binding.shape(x) == ()
+    return held(x) if is_number and np.isinf(held(x)) else x
 
 
 class VectorIntegral(Integral):
@@ -307,8 +329,6 @@ class NestedIntegral(Integral):
         super().__init__(call)
         ranges = call.arguments(call.theta)["ranges"]
         self.is_compiled = len(ranges) <= 2  # programs of more take long to make
-        last = ranges[-1]
-        self._of_limits = next(numbers_in(last), None) is not None
 
     def integrand(self, theta: Any) -> Function:
         given = self.call.arguments(theta)

@@ -92,6 +92,9 @@ MIRRORED = (
     *("scipy.spatial.", "scipy.stats."),
 )
 
+# Packages that are modules of one file.
+WHOLE = ("scipy.stats._levy_stable",)
+
 _made: dict[str, ModuleType] = {}
 _lock = threading.RLock()
 
@@ -172,9 +175,11 @@ def _mirror_of(module: ModuleType) -> ModuleType:
         raise
     for place, kernel in KERNELS.get(name, {}).items():
         owner, _, member = place.rpartition(".")
+        holder = getattr(mirror, owner) if owner else mirror
         if (name, place) in WITHIN:
-            kernel = functools.partial(kernel, getattr(mirror, place))
-        setattr(getattr(mirror, owner) if owner else mirror, member, kernel)
+            part = functools.partialmethod if owner else functools.partial
+            kernel = part(kernel, getattr(holder, member))
+        setattr(holder, member, kernel)
     return mirror
 
 
@@ -191,7 +196,8 @@ def _is_python(name: str) -> bool:
     if not f"{name}.".startswith(MIRRORED):
         return False
     module = importlib.import_module(name)
-    return (module.__file__ or "").endswith(".py") and not hasattr(module, "__path__")
+    is_package = hasattr(module, "__path__") and name not in WHOLE
+    return (module.__file__ or "").endswith(".py") and not is_package
 
 
 def _name_of(name: str) -> str:

@@ -7,6 +7,7 @@ values which elements belong together.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,19 +15,34 @@ from typing import Any
 import numpy as np
 import scipy.stats as st
 from scipy.linalg import get_blas_funcs as blas_functions
-from scipy.stats import _ksstats, _stats, _stats_pythran
+from scipy.stats import _continuous_distns, _ksstats, _levy_stable, _stats, _stats_pythran
+from scipy.stats import _qmvnt as qmvnt
 
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import stack
+from ..operations.arrays import opened, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
-from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
-from ._formulas import beside
+from ..operations.table import (
+    cos,
+    digamma,
+    divide,
+    entr,
+    exp,
+    log,
+    log1p,
+    sin,
+    sqrt,
+    square,
+    where,
+)
+from . import _families, special
+from ._differences import slope
+from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
+from .special import ive, kve, log_ndtr, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
 
 try:
     from scipy.cluster import _vq
@@ -101,17 +117,22 @@ kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
 # --- densities of distributions ------------------------------------------------------------------
 
 
-@kernels("scipy.stats._stats")
-def geninvgauss_logpdf(x: Any, p: Any, b: Any) -> Number:
+# SciPy calls these number by number.
+
+
+@kernels("scipy.stats._continuous_distns", "geninvgauss_gen._logpdf")
+def _inverse_log_density(self: Any, *args: Any) -> Number:
     """The logarithm of x**(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)), for x > 0."""
+    x, p, b = map(as_number, args)
     return (
         (p - 1.0) * log(x) - 0.5 * b * divide(square(x - 1.0), x) - math.log(2.0) - log(kve(p, b))
     )
 
 
-@kernels("scipy.stats._stats")
-def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._logpdf")
+def _hyperbolic_log_density(self: Any, *args: Any) -> Number:
     """As the documentation of `scipy.stats.genhyperbolic` has the density, delta being 1."""
+    x, p, a, b = map(as_number, args)
     t = sqrt(square(a) - square(b))
     r = sqrt(1.0 + square(x))
     return (
@@ -120,9 +141,9 @@ def genhyperbolic_logpdf(x: Any, p: Any, a: Any, b: Any) -> Number:
     )  # fmt: skip
 
 
-@kernels("scipy.stats._stats")
-def genhyperbolic_pdf(x: Any, p: Any, a: Any, b: Any) -> Number:
-    return exp(genhyperbolic_logpdf(x, p, a, b))
+@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._pdf")
+def _hyperbolic_density(self: Any, *args: Any) -> Number:
+    return exp(self._logpdf(*args))
 
 
 @kernels("scipy.stats._continuous_distns")
@@ -131,15 +152,133 @@ def _log_diff(log_p: Any, log_q: Any) -> Number:
     return log_p + log1p(-exp(as_number(log_q) - log_p))
 
 
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._cdf geninvgauss_gen._cdf")
-def _integrated(self: Any, x: Any, *shapes: Any) -> Number:
+@kernels(
+    "scipy.stats._distribution_infrastructure",
+    "UnivariateDistribution._logcdf2_subtraction",
+    within=True,
+)
+def _log_between(
+    self: Any, original: Callable[..., Any], x: Any, y: Any, **parameters: Any
+) -> Any:
+    """The logarithm of the probability between x and y, which SciPy takes of complex numbers."""
+    if not carries((x, y, parameters)) or np.any(held(x) > held(y)):
+        return original(self, x, y, **parameters)
+    (a, b), (c, d) = (
+        [of(at, **parameters) for at in (x, y)]
+        for of in (self._logcdf_dispatch, self._logccdf_dispatch)
+    )
+    value = original(
+        self, *map(read_values, (x, y)), **{k: read_values(v) for k, v in parameters.items()}
+    )
+    is_left, is_right = held(b) < -1.0, held(c) < -1.0
+    between = choose(
+        is_right,
+        lambda: _log_diff(c, d),
+        lambda: choose(is_left, lambda: _log_diff(b, a), lambda: log1p(-exp(a) - exp(d))),
+    )
+    return valued(between, value)
+
+
+@kernels(
+    "scipy.stats._distribution_infrastructure",
+    "ContinuousDistribution._solve_bounded_continuous",
+    within=True,
+)
+def _place(
+    self: Any, original: Callable[..., Any], f: Any, p: Any, params: Any, xatol: Any = None
+) -> Any:
+    """Where a function has a value: two of Newton's steps have three derivatives."""
+    if not carries((p, params)):
+        return original(self, f, p, params, xatol)
+    plain = {name: read_values(x) for name, x in params.items()}
+    found = place = original(self, f, read_values(p), plain, xatol)
+    for _ in range(2):
+        place = place - (f(place, **params) - p) / slope(lambda x: f(x, **params), place)
+    return valued(place, found)
+
+
+@kernels(
+    "scipy.stats._distribution_infrastructure",
+    "UnivariateDistribution._mode_optimization",
+    within=True,
+)
+def _mode(self: Any, original: Callable[..., Any], xatol: Any = None, **parameters: Any) -> Any:
+    if carries(parameters):
+        raise NoDerivativeError(
+            f"the mode of {type(self).__name__} is found by a search and has no derivative: take "
+            "a minimum of -logpdf by cadiff.optimize"
+        )
+    return original(self, xatol, **parameters)
+
+
+@kernels("scipy.stats._multivariate")
+def psi(x: Any, out: Any = None) -> Number:
+    return digamma(x)
+
+
+@kernels("scipy.stats._continuous_distns")
+def _log_gauss_mass(a: Any, b: Any) -> Any:
+    """The logarithm of a normal probability between two limits, which SciPy has as complex."""
+    value = _continuous_distns._log_gauss_mass(read_values(a), read_values(b))
+    if not carries((a, b)):
+        return value
+    a, b = as_number(a), as_number(b)
+
+    def tail(a: Number, b: Number) -> Number:
+        return _log_diff(log_ndtr(b), log_ndtr(a))
+
+    def not_left() -> Number:
+        return choose(held(a) > 0.0, lambda: tail(-b, -a), lambda: log1p(-ndtr(a) - ndtr(-b)))
+
+    mass = choose(held(b) <= 0.0, lambda: tail(a, b), not_left)
+    return valued(mass, value)
+
+
+def _integrated(method: str, sign: float) -> None:
     """The integral of the density, where SciPy integrates a function in C."""
-    return self._cdfvec(x, *shapes)
+
+    def integral(self: Any, *args: Any) -> Any:
+        value = getattr(getattr(st, self.name), method)(*map(read_values, args))
+        return valued(sign * self._cdfvec(*args), value) if carries(args) else value
+
+    names = " ".join(f"{owner}.{method}" for owner in ("genhyperbolic_gen", "geninvgauss_gen"))
+    kernels("scipy.stats._continuous_distns", names)(integral)
 
 
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._sf geninvgauss_gen._sf")
-def _integrated_above(self: Any, x: Any, *shapes: Any) -> Number:
-    return 1.0 - self._cdfvec(x, *shapes)
+_integrated("_cdf", 1.0)
+_integrated("_sf", -1.0)
+
+
+@kernels("scipy.stats._distn_infrastructure", "entr")
+def _entropy_of(density: Any) -> Any:
+    """As `entr`, but where a density underflows nothing moves."""
+    is_none = np.abs(held(density)) <= 0.0
+    return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
+
+
+@kernels("scipy.stats._distn_infrastructure", "rv_generic._nnlf", within=True)
+def _negative_likelihood(self: Any, original: Callable[..., Any], x: Any, *shapes: Any) -> Any:
+    """As SciPy has it, of an array that may be added to, as those of the other methods."""
+    is_plain = isinstance(x, np.ndarray) and carries(shapes)
+    return original(self, opened(np.array(x, float)) if is_plain else x, *shapes)
+
+
+@kernels("scipy.stats._continuous_distns", "pearson3_gen._pdf")
+def _pearson_density(self: Any, x: Any, skew: Any) -> Number:
+    """Of its logarithm, which SciPy has of arrays alone; 0 where that is nan."""
+    found = exp(self._logpdf(np.atleast_1d(x), np.atleast_1d(skew)))
+    lengths = np.broadcast_shapes(np.shape(x), np.shape(skew))
+    return np.reshape(where(np.isnan(held(found)), 0.0, found), lengths)
+
+
+@kernels("scipy.stats._continuous_distns", "irwinhall_gen._cardbspl", within=True)
+def _cardinal_spline(self: Any, original: Callable[..., Any], n: Any) -> Any:
+    if carries(n) and binding.plain_constants(((n,), {})) is None:
+        raise NoDerivativeError(
+            "scipy.stats.irwinhall is of a whole number and has no derivative by 'n': write "
+            "cadiff.value(n) if it is a constant"
+        )
+    return original(n)
 
 
 @primitive
@@ -217,6 +356,21 @@ kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
     classmethod(_places_are_plain)
 )
 
+
+@kernels("scipy.stats._distn_infrastructure", "rv_generic.support")
+def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Both ends, of which one at infinity does not move."""
+    args, loc, scale = self._parse_args(*args, **kwargs)
+    is_valid = np.asarray(self._argcheck(*args), bool) & (held(scale) > 0)
+
+    def moved(end: Any) -> Any:
+        place = where(np.isinf(held(end)), held(end), end * scale + loc)
+        return place if np.all(is_valid) else where(is_valid, place, self.badvalue)
+
+    low, high = map(moved, self._get_support(*args))
+    return low, high
+
+
 # --- distributions of several numbers ------------------------------------------------------------
 
 
@@ -253,21 +407,179 @@ def _bvnu(h: Any, k: Any, r: Any) -> Number:
     return _both_greater(*map(as_number, (h, k, r)))
 
 
+# Of three and more numbers the derivative by a limit is the density there times a probability of
+# the others, given that one; and that by an element of the covariance one by two limits (Plackett,
+# A reduction formula for normal multivariate integrals, Biometrika 41, 1954).
+
+
+@primitive
+def _in_box(low: Any, high: Any, cov: Any, *, estimate: Callable[..., Any]) -> Any:
+    """The probability of normal numbers, of mean 0, to be between limits."""
+    return float(estimate(cov, low, high))
+
+
+def _probability(low: Number, high: Number, cov: Number) -> Number:
+    """The same, of one or two numbers by a formula."""
+    n = binding.shape(low)[0]
+    if n > 2:
+        return _in_box(low, high, cov, estimate=_by_many_points)
+    widths = sqrt(np.diagonal(cov))
+    low, high = (np.clip(x / widths, -FAR, FAR) for x in (low, high))
+    if n == 1:
+        return ndtr(high[0]) - ndtr(low[0])
+    correlation = cov[0, 1] / (widths[0] * widths[1])
+    return sum(sign * _both_greater(x[0], y[1], correlation) for sign, x, y in _signed(low, high))
+
+
+def _signed(low: Number, high: Number) -> list[tuple[float, Number, Number]]:
+    """All pairs of limits, and the sign with which corners of a box count."""
+    ends = ((-1.0, low), (1.0, high))
+    return [(a * b, x, y) for (a, x), (b, y) in itertools.product(ends, ends)]
+
+
+def _by_many_points(cov: Any, low: Any, high: Any) -> float:
+    """By those of a generator of its own, as a rule is a function."""
+    how = {"rng": np.random.default_rng(1), "error": 1e-7, "limit": 10**6, "n_batches": 10}
+    return float(qmvnt._qauto(qmvnt._qmvn, cov, low, high, **how)[0])
+
+
+def _with_fixed(low: Number, high: Number, cov: Number, places: dict[int, Number]) -> Number:
+    """The density of some numbers at their places, times the probability of the others."""
+    if any(np.isinf(held(place)) for place in places.values()):
+        return 0.0
+    n, fixed, at = binding.shape(low)[0], list(places), stack(list(places.values()))
+    rest = [k for k in range(n) if k not in places]
+    among = cov[np.ix_(fixed, fixed)]
+    to_rest = np.transpose(np.linalg.solve(among, cov[np.ix_(fixed, rest)]))
+    squares = at @ np.linalg.solve(among, at) + np.linalg.slogdet(2.0 * math.pi * among)[1]
+    if not rest:
+        return exp(-0.5 * squares)
+    mean, left = to_rest @ at, cov[np.ix_(rest, rest)] - to_rest @ cov[np.ix_(fixed, rest)]
+    return exp(-0.5 * squares) * _probability(low[rest] - mean, high[rest] - mean, left)
+
+
+def _by_limits(limit: str, low: Number, high: Number, cov: Number) -> Number:
+    sign, places = (-1.0, low) if limit == "low" else (1.0, high)
+    n = binding.shape(low)[0]
+    return stack([sign * _with_fixed(low, high, cov, {i: places[i]}) for i in range(n)])
+
+
+def _by_covariance(low: Number, high: Number, cov: Number) -> Number:
+    """By each element; those of the diagonal follow, as all may be scaled together."""
+    n = binding.shape(low)[0]
+    slopes = [[0.0 * cov[0, 0]] * n for _ in range(n)]
+    for i, j in itertools.combinations(range(n), 2):
+        slopes[i][j] = slopes[j][i] = 0.5 * sum(
+            sign * _with_fixed(low, high, cov, {i: x[i], j: y[j]})
+            for sign, x, y in _signed(low, high)
+        )
+    moved = sum(
+        where(np.isinf(held(x)), 0.0, x) * _by_limits(name, low, high, cov)
+        for name, x in (("low", low), ("high", high))
+    )
+    for i in range(n):
+        mixed = sum(slopes[i][j] * cov[i, j] for j in range(n))
+        slopes[i][i] = -(0.5 * moved[i] + mixed) / cov[i, i]
+    return stack([stack(row) for row in slopes])
+
+
+_SLOPES = (
+    lambda *box: _by_limits("low", *box), lambda *box: _by_limits("high", *box), _by_covariance,
+)  # fmt: skip
+_in_box.called = "multivariate_normal.cdf"
+_in_box.defvjp(*(lambda ans, *box, of=of, estimate: lambda g: g * of(*box) for of in _SLOPES))
+_in_box.defjvp(*(lambda g, ans, *box, of=of, estimate: sum_(g * of(*box)) for of in _SLOPES))
+
+
 @kernels("scipy.stats._qmvnt", within=True)
-def _qauto(original: Callable[..., Any], sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
+def _qauto(original: Any, sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
     """A probability of normal numbers: of two by a formula, of more by random points."""
-    if len(cov) > 2 and carries((cov, args)):
-        found = binding.plain_constants(((cov, *args), {}))
-        if found is None:
-            raise NoDerivativeError(
-                "a probability of three or more normal numbers together is computed by random "
-                "points, and has no derivative: give it cadiff.value(v)"
-            )
-        cov, *args = found[0]
-    return original(sample, cov, *args, **how)
+    low, high, *others = args
+    if len(cov) < 3 or not carries((cov, low, high)):
+        return original(sample, cov, *args, **how)
+
+    def estimate(*box: Any) -> Any:
+        return qmvnt._qauto(qmvnt._qmvn, *box, *others, **how)[0]
+
+    return (_in_box(*map(as_number, (low, high, cov)), estimate=estimate),)
 
 
-# --- statistics of Kolmogorov and Smirnov --------------------------------------------------------
+# --- distributions that SciPy integrates or counts ----------------------------------------------
+
+# Rows as in `special`. Kolmogorov's statistic has a density of pieces that meet at multiples of
+# 1/n, and that SciPy has by differences. Fisher's probabilities are those of a family that is
+# exponential in the logarithm of the odds.
+ROWS = """
+_kolmogorov_density(x, n)    x: over 0.25 / (n + 4.0)
+_kolmogorov(x, n)            x: _kolmogorov_density(x, n)
+_kolmogorov_above(x, n)      x: -_kolmogorov_density(x, n)
+_kolmogorov_ppf(q, n)        q: reciprocal(_kolmogorov_density(ans, n))
+_kolmogorov_isf(q, n)        q: -reciprocal(_kolmogorov_density(ans, n))
+# The generalized normal distribution, of which SciPy's formulas do not move in the middle.
+_general(x, beta)
+    x: 0.5 * beta / gamma(1.0 / beta) * exp(-power(absolute(x), beta))
+    beta: 0.5 * sign(x) * _general_by_beta(beta, absolute(x))
+_general_ppf(q, beta)
+    q: reciprocal(_general.slope(0, ans, beta))
+    beta: -_general.slope(1, ans, beta) / _general.slope(0, ans, beta)
+_general_by_beta(beta, x) = 0.0 if x == 0.0 else
+    gamma_density(1.0 / beta, y) * y * log(x) - _gamma_by_shape(1.0 / beta, y) / square(beta)
+    where y = power(x, beta)
+_range_density(x, k, df)
+    x: over 0.6 / (1.0 + 1.5 / x + 0.3 * x) above 0
+    k: over 0.3 * k above 1
+    df: over 0.2 * df above 0
+_range(x, k, df)
+    x: _range_density(x, k, df)
+    k: over 0.3 * k above 1
+    df: over 0.2 * df above 0
+_fisher_mass(k, M, n, N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
+_fisher_mean(M, n, N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
+_fisher_variance(M, n, N, odds)     odds: over 0.2 * odds above 0
+_wallenius_mass(k, M, n, N, odds)
+    odds: over 0.6 * odds / (1.0 + 0.1 * np.abs(k - n * N / M)) above 0
+_wallenius_mean(M, n, N, odds)      odds: over 0.6 * odds above 0
+_wallenius_variance(M, n, N, odds)  odds: over 0.6 * odds above 0
+# Nolan's integrals, without what SciPy rounds them to where they are hard.
+_stable_density(x, alpha, beta)
+    x: over _stable_width(x, alpha, beta)
+    alpha: math.nan if alpha == 1.0 and beta != 0.0 else
+        _stable_density.by("alpha", x, alpha, beta)
+    beta: over 0.2 between -1 and 1
+_stable(x, alpha, beta)
+    x: _stable_density(x, alpha, beta)
+    alpha: math.nan if alpha == 1.0 and beta != 0.0 else _stable.by("alpha", x, alpha, beta)
+    beta: over 0.2 between -1 and 1
+"""
+# Where they jump at alpha = 1 that is how far one may look.
+_STABLE = "np.where(beta == 0.0, 0.1, 0.2 * np.abs(alpha - 1.0)) between 0 and 2"
+WIDTHS = {name: {"alpha": _STABLE} for name in ("_stable_density", "_stable")}
+
+
+def _stable_width(x: Any, alpha: Any, beta: Any) -> Any:
+    middle = np.where(alpha == 1.0, 0.0, beta * np.tan(0.5 * np.pi * alpha))
+    return 0.3 * (0.5 + np.abs(x - middle))
+
+
+def _nolan(integral: Callable[..., float]) -> Callable[..., Any]:
+    """The integral of arrays; nan where a search within it finds nothing."""
+
+    def one(*args: float) -> float:
+        try:
+            return integral(*args, piecewise_x_tol_near_zeta=0.0, piecewise_alpha_tol_near_one=0.0)
+        except ValueError:
+            return math.nan
+
+    return lambda *args: np.vectorize(one, otypes=[float])(*args)[()]
+
+
+def _urn(name: str, original: Any) -> dict[str, Callable[..., Any]]:
+    """Probabilities and moments of draws that depend on the odds."""
+    return {
+        f"_{name}_mass": lambda *args: original._pmf(*args),
+        f"_{name}_mean": lambda *shapes: original._stats(*shapes)[0],
+        f"_{name}_variance": lambda *shapes: original._stats(*shapes)[1],
+    }
 
 
 def _of_elements(function: Callable[..., Any], n: Any, x: Any, *which: bool) -> Any:
@@ -276,83 +588,76 @@ def _of_elements(function: Callable[..., Any], n: Any, x: Any, *which: bool) -> 
     return function(n, x, *which)[()] if 0 not in shape else np.zeros(shape)
 
 
-@primitive
-def _kolmogorov_density(x: Any, n: Any) -> Any:
-    return _of_elements(_ksstats.kolmognp, n, x)
+VALUES: dict[str, Callable[..., Any]] = {
+    "_kolmogorov_density": lambda x, n: _of_elements(_ksstats.kolmognp, n, x),
+    "_kolmogorov": lambda x, n: _of_elements(_ksstats.kolmogn, n, x, True),
+    "_kolmogorov_above": lambda x, n: _of_elements(_ksstats.kolmogn, n, x, False),
+    "_kolmogorov_ppf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, True),
+    "_kolmogorov_isf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, False),
+    "_general": lambda x, beta: st.gennorm._cdf(x, beta),
+    "_general_ppf": lambda q, beta: st.gennorm._ppf(q, beta),
+    "_range_density": lambda x, k, df: st.studentized_range._pdf(x, k, df),
+    "_range": lambda x, k, df: st.studentized_range._cdf(x, k, df),
+    **_urn("fisher", st.nchypergeom_fisher),
+    **_urn("wallenius", st.nchypergeom_wallenius),
+    "_stable_density": _nolan(_levy_stable._pdf_single_value_piecewise_Z1),
+    "_stable": _nolan(_levy_stable._cdf_single_value_piecewise_Z1),
+}
+ROW: dict[str, Callable[..., Any]] = {}
+_formula = formulas_of(globals(), _families, special)
+for _name, _parameters, _row in rows_of(ROWS):
+    if isinstance(_row, str):
+        globals()[_name] = _formula(_parameters, _row)
+        continue
+    _refuse = functools.partial(refusal, _name.strip("_"))
+    ROW[_name] = Tabulated(
+        *(_name, _parameters, VALUES[_name], _row, _formula, _refuse), widths=WIDTHS.get(_name, {})
+    )
+globals().update(ROW)
 
 
-@primitive
-def _kolmogorov(x: Any, n: Any, cdf: bool) -> Any:
-    return _of_elements(_ksstats.kolmogn, n, x, cdf)
+# The methods that rows are.
+for _method, _name in {
+    "_continuous_distns.kstwo_gen._pdf": "_kolmogorov_density",
+    "_continuous_distns.kstwo_gen._cdf": "_kolmogorov",
+    "_continuous_distns.kstwo_gen._sf": "_kolmogorov_above",
+    "_continuous_distns.kstwo_gen._ppf": "_kolmogorov_ppf",
+    "_continuous_distns.kstwo_gen._isf": "_kolmogorov_isf",
+    "_continuous_distns.gennorm_gen._cdf": "_general",
+    "_continuous_distns.gennorm_gen._ppf": "_general_ppf",
+    "_continuous_distns.studentized_range_gen._pdf": "_range_density",
+    "_continuous_distns.studentized_range_gen._cdf": "_range",
+    "_discrete_distns.nchypergeom_fisher_gen._pmf": "_fisher_mass",
+    "_discrete_distns.nchypergeom_wallenius_gen._pmf": "_wallenius_mass",
+}.items():
+    _module, _, _place_of = _method.partition(".")
+    kernels(f"scipy.stats.{_module}", _place_of)(
+        lambda self, *args, row=ROW[_name]: row(*map(as_number, args))
+    )
 
 
-@primitive
-def _kolmogorov_place(q: Any, n: Any, cdf: bool) -> Any:
-    return _of_elements(_ksstats.kolmogni, n, q, cdf)
+@kernels("scipy.stats._discrete_distns", "_nchypergeom_gen._stats")
+def _urn_moments(self: Any, *shapes: Any, moments: str = "mv") -> tuple[Any, Any, None, None]:
+    kind = self.rvs_name.removeprefix("rvs_")
+    mean, variance = (ROW[f"_{kind}_{moment}"](*shapes) for moment in ("mean", "variance"))
+    return mean, variance, None, None
 
 
-_kolmogorov_density.defpartials(refusal("kolmognp", "x"))
-_kolmogorov.defpartials(
-    lambda ans, x, n, cdf: _kolmogorov_density(x, n=n) * (1.0 if cdf else -1.0)
-)
-_kolmogorov_place.defpartials(
-    lambda ans, q, n, cdf: (1.0 if cdf else -1.0) / _kolmogorov_density(ans, n=n)
-)
+def _stable_method(name: str, row: Callable[..., Any]) -> None:
+    def method(self: Any, *args: Any) -> Number:
+        if st.levy_stable.parameterization != "S1":
+            raise NoDerivativeError(
+                "levy_stable has derivatives in the parameterization S1 alone: leave "
+                "scipy.stats.levy_stable.parameterization as it is"
+            )
+        value = getattr(st.levy_stable, name)(*map(read_values, args))
+        return valued(row(*map(as_number, args)), value)
+
+    kernels("scipy.stats._levy_stable", f"levy_stable_gen.{name}")(method)
 
 
-@kernels("scipy.stats._ksstats")
-def kolmogn(n: Any, x: Any, cdf: bool = True) -> Number:
-    return _kolmogorov(as_number(x), n=held_count(n), cdf=cdf)
-
-
-@kernels("scipy.stats._ksstats")
-def kolmogni(n: Any, q: Any, cdf: bool = True) -> Number:
-    return _kolmogorov_place(as_number(q), n=held_count(n), cdf=cdf)
-
-
-@kernels("scipy.stats._ksstats")
-def kolmognp(n: Any, x: Any) -> Number:
-    return _kolmogorov_density(as_number(x), n=held_count(n))
-
-
-def held_count(n: Any) -> Any:
-    """A number of samples, by which there is no derivative."""
-    if not carries(n):
-        return n
-    found = binding.plain_constants(((n,), {}))
-    if found is None:
-        refusal("kolmogn", "n")()
-    return found[0][0]
-
-
-# --- studentized ranges --------------------------------------------------------------------------
-
-
-@primitive
-def _range_density(x: Any, k: Any, df: Any) -> Any:
-    return st.studentized_range._pdf(x, k, df)
-
-
-@primitive
-def _range(x: Any, k: Any, df: Any) -> Any:
-    return st.studentized_range._cdf(x, k, df)
-
-
-_range_density.defpartials(*(refusal("studentized_range.pdf", name) for name in ["x", "k", "df"]))
-_range.defpartials(
-    lambda ans, x, k, df: _range_density(x, k, df),
-    *(refusal("studentized_range.cdf", name) for name in ("k", "df")),
-)
-
-
-@kernels("scipy.stats._continuous_distns", "studentized_range_gen._pdf")
-def _studentized_pdf(self: Any, x: Any, k: Any, df: Any) -> Number:
-    return _range_density(*map(as_number, (x, k, df)))
-
-
-@kernels("scipy.stats._continuous_distns", "studentized_range_gen._cdf")
-def _studentized_cdf(self: Any, x: Any, k: Any, df: Any) -> Number:
-    return _range(*map(as_number, (x, k, df)))
+_stable_method("_pdf", ROW["_stable_density"])
+_stable_method("_cdf", ROW["_stable"])
 
 
 # --- slopes --------------------------------------------------------------------------------------

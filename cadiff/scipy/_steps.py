@@ -10,22 +10,22 @@ module computes nothing.
 from __future__ import annotations
 
 STEPS = """
-_gamma_below(a, x)     a: _gamma_step(a, x) above 0
-gammaincc(a, x)       a: _gamma_step(a, x) above 0
+_gamma_below(a, x)     a: _still(x == 0.0, _gamma_step(a, x)) above 0
+gammaincc(a, x)       a: _still(x >= 1e300, _gamma_step(a, x)) above 0
 betainc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
+    a: _still(x == 0.0, _beta_step(a, b, x)) above 0
+    b: _still(x == 0.0, _beta_step(b, a, 1.0 - x)) above 0
 betaincc(a, b, x)
-    a: _beta_step(a, b, x) above 0
-    b: _beta_step(b, a, 1.0 - x) above 0
-_student_middle(df, t)  df: _student_step(df, t) above 0
-_student_tail(df, t)  df: _student_step(df, t) above 0
+    a: _still(x == 1.0, _beta_step(a, b, x)) above 0
+    b: _still(x == 1.0, _beta_step(b, a, 1.0 - x)) above 0
+_student_middle(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
+_student_tail(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
 fdtr(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+    dfn: _still(x == 0.0, _f_step(dfn, dfd, x)) above 0
+    dfd: _still(x == 0.0, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
 fdtrc(dfn, dfd, x)
-    dfn: _f_step(dfn, dfd, x) above 0
-    dfd: _f_step(dfd, dfn, 1.0 / (x + TINY)) above 0
+    dfn: _still(x >= 1e300, _f_step(dfn, dfd, x)) above 0
+    dfd: _still(x >= 1e300, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
 jv(v, z)              v: _wave_step(v, z)
 jve(v, z)             v: _wave_step(v, z)
 yv(v, z)              v: _wave_step(v, z)
@@ -34,14 +34,6 @@ iv(v, z)              v: _bessel_step(v, z)
 ive(v, z)             v: _bessel_step(v, z)
 kv(v, z)              v: _bessel_step(v, z)
 kve(v, z)             v: _bessel_step(v, z)
-_hankel1_re(v, z)     v: _wave_step(v, z)
-_hankel1_im(v, z)     v: _wave_step(v, z)
-_hankel1e_re(v, z)    v: _wave_step(v, z)
-_hankel1e_im(v, z)    v: _wave_step(v, z)
-_hankel2_re(v, z)     v: _wave_step(v, z)
-_hankel2_im(v, z)     v: _wave_step(v, z)
-_hankel2e_re(v, z)    v: _wave_step(v, z)
-_hankel2e_im(v, z)    v: _wave_step(v, z)
 struve(v, x)          v: _wave_step(v, x)
 modstruve(v, x)       v: _wave_step(v, x)
 besselpoly(a, lmb, nu)
@@ -58,7 +50,7 @@ hyp2f1(a, b, c, z)
     c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
 hyperu(a, b, x)
     a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
-    b: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
+    b: 1.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
 _zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
 _riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
 zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
@@ -109,21 +101,20 @@ _pbwa_w(a, x)         a: 0.3
 _pbwa_wp(a, x)        a: 0.3
 mathieu_a(m, q)       q: _mathieu_step(m, q)
 mathieu_b(m, q)       q: _mathieu_step(m, q)
-_mathieu_cem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_cem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_sem_y(m, q, x)   q: _mathieu_step(m, q)
-_mathieu_sem_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem1_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem1_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem1_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem1_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem2_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modcem2_yp(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem2_y(m, q, x)  q: _mathieu_step(m, q)
-_mathieu_modsem2_yp(m, q, x)  q: _mathieu_step(m, q)
 _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
 _kolmogp(x)           x: 0.2 * x
+# Smooth but where s² is h² or k².
+_ellip_harm(h2, k2, n, p, s, signm, signn)
+    h2: _lame_step(h2, k2, s)
+    k2: _lame_step(h2, k2, s)
+    s: _lame_step(h2, k2, s) / (np.abs(s) + np.sqrt(k2))
+_lame_step(h2, k2, s) = 0.2 * np.minimum(
+    np.minimum(h2, k2 - h2), np.minimum(np.abs(s * s - h2), np.abs(s * s - k2)))
+pro_cv(m, n, c)       c: 0.3
+obl_cv(m, n, c)       c: 0.3
 
+# Where a probability is 0, 1 or a half whatever the parameters there is nothing to look for.
+_still(where, width) = np.where(where, np.inf, width)
 # Half the distance to the poles at 0, -1 ...
 _off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
 # Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
@@ -132,3 +123,22 @@ _bessel_step(v, z) =
     0.5 / (1.0 / (1.0 + np.sqrt(np.abs(z))) +
     np.arcsinh(np.maximum(1.0, np.abs(v)) / (np.abs(z) + TINY)))
 """
+
+# Rows that many functions have, and these.
+REPEATED = {
+    "{0}(v, z)  v: _wave_step(v, z)": [
+        f"_hankel{kind}_{part}" for kind in ("1", "1e", "2", "2e") for part in ("re", "im")
+    ],
+    "{0}(m, q, x)  q: _mathieu_step(m, q)": [
+        f"_mathieu_{kind}_{part}"
+        for kind in ("cem", "sem", "modcem1", "modsem1", "modcem2", "modsem2")
+        for part in ("y", "yp")
+    ],
+    "{0}(m, n, c, x)  c: 0.3": [
+        f"_{kind}_{of}_{part}"
+        for kind in ("pro", "obl")
+        for of in ("ang1", "rad1", "rad2")
+        for part in ("s", "sp")
+    ],
+}
+STEPS += "".join(row.format(name) + "\n" for row, names in REPEATED.items() for name in names)

@@ -8,7 +8,7 @@ one-sided limit, outside it is nan. Names that are not defined here are SciPy's.
 A partial is a formula, written so that neither it nor its own derivatives cancel: see `_formulas`
 and `_families`. By an order or a shape parameter there is none as a rule: there derivatives are
 differences of high order of the values, good to eleven digits or so of the function where SciPy's
-values are to fourteen, at the price of some dozens of these: see `_differences`.
+values are to fourteen, at the price of a dozen of these: see `_differences`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _analytic, _distribution_ufuncs, _families, _steps, _tails
-from ._formulas import Tabulated, formulas_of, rows_of
+from ._formulas import Tabulated, choose, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
@@ -381,7 +381,7 @@ _beta_width(a, b, x) =
     exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
 
 # Derivatives by shapes: of the smaller one of two probabilities whose sum is 1. Where it is the
-# other one's turn a formula is at 0 or far out, where the functions cost little. One less betainc
+# other one's turn a formula is at 0 or far out, which costs nothing (`_steps`). One less betainc
 # is the mirrored betainc, which costs SciPy a tenth of betaincc, unless that loses digits of x.
 _gamma_by_shape(a, x) =
     -gammaincc.by("a", a, where(upper, x, 1e300)) if upper else
@@ -415,8 +415,6 @@ _f_by_dfd(dfn, dfd, x) =
 
 gammainc(a, x)        a: _gamma_by_shape(a, x)
     x: gamma_density(a, x)
-gammaincc(a, x)       a: -_gamma_by_shape(a, x)
-    x: -gamma_density(a, x)
 gammaincinv(a, y)     a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
     y: _gamma_width(a, ans)
 gammainccinv(a, y)    a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
@@ -424,9 +422,6 @@ gammainccinv(a, y)    a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans)
 betainc(a, b, x)      a: _beta_by_a(a, b, x)
     b: _beta_by_b(a, b, x)
     x: beta_density(a, b, x)
-betaincc(a, b, x)     a: -_beta_by_a(a, b, x)
-    b: -_beta_by_b(a, b, x)
-    x: -beta_density(a, b, x)
 
 # Next to 1 the solution is one less that of the mirrored function.
 betaincinv(a, b, y)
@@ -456,8 +451,6 @@ stdtridf(p, t)        p: reciprocal(_student_by_df(ans, t))
     t: -student_density(ans, t) / _student_by_df(ans, t)
 chdtr(v, x)           v: 0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
     x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
-chdtrc(v, x)          v: -0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
-    x: -0.5 * gamma_density(0.5 * v, 0.5 * x)
 chdtri(v, p)
     v: -_product(_gamma_by_shape(0.5 * v, 0.5 * ans), _gamma_width(0.5 * v, 0.5 * ans))
     p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
@@ -467,10 +460,6 @@ gdtr(a, b, x)
     a: x * gamma_density(b, a * x)
     b: _gamma_by_shape(b, a * x)
     x: a * gamma_density(b, a * x)
-gdtrc(a, b, x)
-    a: -x * gamma_density(b, a * x)
-    b: -_gamma_by_shape(b, a * x)
-    x: -a * gamma_density(b, a * x)
 gdtria(p, b, x)
     p: _gamma_width(b, ans * x) / x
     b: -_gamma_by_shape(b, ans * x) * _gamma_width(b, ans * x) / x
@@ -492,9 +481,6 @@ btdtrib(a, p, x)      a: -_beta_by_a(a, ans, x) / _beta_by_b(a, ans, x)
 fdtr(dfn, dfd, x)     dfn: _f_by_dfn(dfn, dfd, x)
     dfd: _f_by_dfd(dfn, dfd, x)
     x: _f_density(dfn, dfd, x)
-fdtrc(dfn, dfd, x)    dfn: -_f_by_dfn(dfn, dfd, x)
-    dfd: -_f_by_dfd(dfn, dfd, x)
-    x: -_f_density(dfn, dfd, x)
 fdtri(dfn, dfd, p)    dfn: -_f_by_dfn(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     dfd: -_f_by_dfd(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     p: reciprocal(_f_density(dfn, dfd, ans))
@@ -502,13 +488,11 @@ fdtridfd(dfn, p, x)   dfn: -_f_by_dfn(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
     p: reciprocal(_f_by_dfd(dfn, ans, x))
     x: -_f_density(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
 pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
-pdtrc(k, m)           m: gamma_density(np.floor(k) + 1.0, m)
 pdtri(k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
 pdtrik(p, m)          p: 0.0 if ans == 0.0 else -reciprocal(_gamma_by_shape(ans + 1.0, m))
     m: 0.0 if ans == 0.0 else
     -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
 bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-bdtrc(k, n, p)        p: beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
 bdtri(k, n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
 bdtrik(y, n, p)       y: reciprocal(_binomial_by_k(ans, n, p))
     n: _beta_by_b(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
@@ -518,7 +502,6 @@ bdtrin(k, y, p)
     y: -reciprocal(_beta_by_b(k + 1.0, ans - k, p))
     p: -beta_density(k + 1.0, ans - k, p) / _beta_by_b(k + 1.0, ans - k, p)
 nbdtr(k, n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
-nbdtrc(k, n, p)       p: -beta_density(n, np.floor(k) + 1.0, p)
 nbdtri(k, n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
 nbdtrik(y, n, p)      y: reciprocal(_beta_by_b(n, ans + 1.0, p))
     n: -_beta_by_a(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
@@ -746,8 +729,9 @@ _sph_harm_y_im(n, m, theta, phi)
     theta: sin(m * phi) * _polar_slope(n, m, theta)
     phi: m * _sph_harm_y_re(n, m, theta, phi)
 _polar_slope(n, m, theta) = 0.5 * (
-    np.sqrt((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
-    - np.sqrt((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
+    _root((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
+    - _root((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
+_root(x) = np.sqrt(np.maximum(x, 0.0))
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
@@ -787,19 +771,14 @@ _mathieu_cem_yp(m, q, x)
 _mathieu_sem_y(m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
 _mathieu_sem_yp(m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
-# The modified ones, whose x is in radians (DLMF 28.20).
-_mathieu_modcem1_y(m, q, x) x: _mathieu_modcem1_yp(m, q, x)
-_mathieu_modcem1_yp(m, q, x)
-    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem1_y(m, q, x)
-_mathieu_modsem1_y(m, q, x) x: _mathieu_modsem1_yp(m, q, x)
-_mathieu_modsem1_yp(m, q, x)
-    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem1_y(m, q, x)
-_mathieu_modcem2_y(m, q, x) x: _mathieu_modcem2_yp(m, q, x)
-_mathieu_modcem2_yp(m, q, x)
-    x: (mathieu_a(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modcem2_y(m, q, x)
-_mathieu_modsem2_y(m, q, x) x: _mathieu_modsem2_yp(m, q, x)
-_mathieu_modsem2_yp(m, q, x)
-    x: (mathieu_b(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_modsem2_y(m, q, x)
+# Spheroidal functions (DLMF 30.2 and 30.11). With u = x² - 1 or, of radial oblate ones, x² + 1,
+# (u w')' = (λ - (cx)² ± m²/u) w, where c is imaginary for oblate angular ones.
+pro_cv(m, n, c)
+obl_cv(m, n, c)
+_spheroidal(f, slope, m, n, c, x, u, factor) =
+    ((factor + np.square(m) * (square(x) - u) / u) * f(m, n, c, x) - 2.0 * x * slope) / u
+
+_ellip_harm(h2, k2, n, p, s, signm, signn)
 
 # --- more distributions --------------------------------------------------------------------------
 
@@ -838,6 +817,30 @@ _ellipe_slope(m) = ellipe.slope(0, m)
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
 """
 
+# Rows that many functions have, and what differs in them. Mathieu's modified functions, whose x is
+# in radians (DLMF 28.20), and spheroidal ones.
+REPEATED = {
+    """
+_mathieu_mod{0}_y(m, q, x)  x: _mathieu_mod{0}_yp(m, q, x)
+_mathieu_mod{0}_yp(m, q, x)
+    x: (mathieu_{1}(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_mod{0}_y(m, q, x)
+""": ("cem1 a", "cem2 a", "sem1 b", "sem2 b"),
+    """
+_{0}_{1}_s(m, n, c, x)  x: _{0}_{1}_sp(m, n, c, x)
+_{0}_{1}_sp(m, n, c, x)
+    x: _spheroidal(_{0}_{1}_s, ans, m, n, c, x, square(x) {2} 1.0,
+        {0}_cv(m, n, c) {3} square(c * x))
+""": (
+        *("pro ang1 - -", "pro rad1 - -", "pro rad2 - -"),
+        *("obl ang1 - +", "obl rad1 + -", "obl rad2 + -"),
+    ),
+}
+TABLE += "".join(row.format(*each.split()) for row, of in REPEATED.items() for each in of)
+
+# Functions that add up to 1 with those without their last letter, or with distribution functions.
+COMPLEMENTS = """
+gammaincc betaincc chdtrc gdtrc fdtrc pdtrc bdtrc nbdtrc _binom_sf _nbinom_sf _landau_sf
+"""
 
 # How far derivatives by differences look.
 WIDTHS: dict[str, dict[str, str]] = {}
@@ -871,6 +874,9 @@ SEVERAL = {
     "mathieu_sem": "y yp",
     "modfresnelm": "f_re+f_im k_re+k_im",
     "modfresnelp": "f_re+f_im k_re+k_im",
+    **dict.fromkeys(
+        ("obl_ang1", "obl_rad1", "obl_rad2", "pro_ang1", "pro_rad1", "pro_rad2"), "s sp"
+    ),
     "pbdv": "d dp",
     "pbvv": "v vp",
     "pbwa": "w wp",
@@ -924,7 +930,17 @@ for _name, _results in SEVERAL.items():
         _is_complex, _which = "+" in _group, _k if " " in _results else None
         for _called, _part in zip(_group.split("+"), ("real", "imag"), strict=False):
             _RESULTS[f"_{_name}_{_called}"] = _name, _which, _part if _is_complex else ""
-for _name, _parameters, _row in rows_of(TABLE + _distribution_ufuncs.TABLE):
+_rows: dict[str, tuple[str, Any]] = {
+    name: (parameters, row)
+    for name, parameters, row in rows_of(TABLE + _distribution_ufuncs.TABLE)
+}
+for _name in COMPLEMENTS.split():
+    _parameters, _row = _rows[_name[:-2] + "cdf" if _name.endswith("sf") else _name[:-1]]
+    _rows[_name] = _parameters, {each: f"-({text})" for each, text in _row.items()}
+for _name in ("_binom_ppf", "_binom_isf", "_nbinom_ppf", "_nbinom_isf"):  # of whole numbers
+    _parameters, _ = _rows[_name]
+    _rows[_name] = _parameters, dict.fromkeys(_parameters.split(", "), "0.0")
+for _name, (_parameters, _row) in _rows.items():
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     elif _name in _RESULTS:
@@ -995,11 +1011,19 @@ _student_middle = _Elementwise(
 _student_tail = _Elementwise(
     "_student_tail",
     "df, t",
-    lambda df, t: np.where(
-        df < 1e3, 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)), sp.stdtr(df, -t)
-    ),
+    lambda df, t: _student_tail_values(df, t),
     {"t": "-student_density(df, t)"},
 )
+
+
+def _student_tail_values(df: Any, t: Any) -> Any:
+    """By whichever of two functions has the digits."""
+    return choose(
+        np.greater_equal(df, 1e3),
+        lambda: sp.stdtr(df, -t),
+        lambda: 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)),
+    )
+
 
 _sph_legendre = _Elementwise(
     "_sph_legendre",
@@ -1011,12 +1035,7 @@ _skewnorm_sf = _Elementwise(
     "_skewnorm_sf",
     "x, loc, scale, a",
     lambda x, loc, scale, a: sp._ufuncs._skewnorm_cdf(-x, -loc, scale, -a),
-    {
-        "x": "-_skewnorm_pdf(x, loc, scale, a)",
-        "loc": "_skewnorm_pdf(x, loc, scale, a)",
-        "scale": "(x - loc) / scale * _skewnorm_pdf(x, loc, scale, a)",
-        "a": "-_skewnorm_by_a(x, loc, scale, a)",
-    },
+    {each: f"-({text})" for each, text in _rows["_skewnorm_cdf"][1].items()},
 )
 
 # --- complex arguments ---------------------------------------------------------------------------
@@ -1160,7 +1179,7 @@ def _lambertw_of_complex(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 # --- functions that SciPy writes in Python -------------------------------------------------------
 
 # These compute with ufuncs alone, of whatever numbers they are given.
-for _name in ("h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
+for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
     globals()[_name] = implements_all(getattr(sp, _name))(getattr(sp, _name))
 
 
@@ -1207,6 +1226,27 @@ def _legendre(name: str, parameters: str, variable: str, options: dict[str, Any]
 for _name, _of in LEGENDRE.items():
     if hasattr(sp, _name):
         _legendre(_name, *_of)
+
+
+def _legendre_all(name: str, counts: int) -> None:
+    """All functions up to a degree and of all orders up to one, in axes of their own."""
+    original, one = getattr(sp, f"{name}_all"), globals()[name]
+
+    def function(*args: Any, **given: Any) -> Any:
+        most, others = [*map(int, args[:counts])], args[counts:]
+        orders = [np.arange(most[0] + 1), *(np.r_[: m + 1, -m:0] for m in most[1:])]
+        inner = np.broadcast_shapes(*map(np.shape, others))
+        at = [each.reshape(*each.shape, *[1] * len(inner)) for each in np.ix_(*orders)]
+        return one(*at, *others, **given)
+
+    function.__name__ = function.__qualname__ = f"{name}_all"
+    function.__doc__ = f"As `scipy.special.{name}_all`; differentiable as `{name}` is."
+    globals()[f"{name}_all"] = implements(original)(function)
+
+
+for _name, _counts in {**dict.fromkeys(LEGENDRE, 2), "legendre_p": 1, "sph_harm_y": 2}.items():
+    if hasattr(sp, f"{_name}_all"):
+        _legendre_all(_name, _counts)
 
 
 def _inexact(name: str, exact: bool) -> None:

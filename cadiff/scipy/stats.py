@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, wraps
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values, shape
 from ..numpy._common import as_number
+from ..operations import table
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
@@ -30,11 +32,9 @@ from ..operations.primitives import primitive
 from ..operations.table import (
     absolute,
     divide,
-    exp,
     exp2,
     floor,
     gammaln,
-    log,
     log2,
     power,
     rint,
@@ -43,7 +43,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, valued
-from ._mirror import Namespace, Twin, twin_of
+from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -94,7 +94,7 @@ def _by_density(value: Any, deviation: Any, scale: Any, *shapes: Any, of: str) -
 def _rate(deviation: Any, scale: Any, shapes: Sequence[Any], of: str) -> Any:
     """The derivative of a probability, or of the logarithm of one next to 1, by the deviation."""
     name, method = of.split()
-    density = exp(globals()[name].logpdf(deviation, *shapes, scale=scale))
+    density = table.exp(globals()[name].logpdf(deviation, *shapes, scale=scale))
     return density if method.endswith("cdf") else -density
 
 
@@ -260,8 +260,8 @@ class Distribution:
         if name in self.formulas:
             return self.formulas[name](z, *shapes)
         if name in LOGARITHMS:
-            return log(self.formulas[LOGARITHMS[name]](z, *shapes))
-        return exp(self.formulas["log" + name](z, *shapes))
+            return table.log(self.formulas[LOGARITHMS[name]](z, *shapes))
+        return table.exp(self.formulas["log" + name](z, *shapes))
 
     def _ends(self, name: str, shapes: list[Any]) -> tuple[Any, Any]:
         return self.ends(*shapes) if callable(self.ends) else self.ends
@@ -295,7 +295,7 @@ class Continuous(Distribution):
         if name == "pdf":
             result = self._scaled_density(result, z, shapes, scale, unit)
         elif name == "logpdf":
-            result = result - valued(log(scale), log(width))
+            result = result - valued(table.log(scale), table.log(width))
         elif np.any(is_small):
             result = self._of_small_scale(name, result, shapes, *small, is_small)
         return self._masked(name, result, z, shapes, scale)
@@ -312,8 +312,8 @@ class Continuous(Distribution):
         is_faint = (held(density) < 1e-280) & (held(scale) < unit) & np.isfinite(plain)
 
         def by_logarithms() -> Any:
-            logarithm = self._standard("logpdf", z, shapes) - log(scale) + log(unit)
-            return valued(exp(logarithm), plain)
+            logarithm = self._standard("logpdf", z, shapes) - table.log(scale) + table.log(unit)
+            return valued(table.exp(logarithm), plain)
 
         return choose(is_faint, by_logarithms, lambda: result)
 
@@ -624,7 +624,7 @@ class MultivariateNormal(Multivariate):
         """The density at x, shape (..., dimensions)."""
         if not (carries(x) or carries(mean) or carries(cov)):
             return self.original.pdf(x, mean, cov, allow_singular)
-        return exp(self.logpdf(x, mean, cov, allow_singular))
+        return table.exp(self.logpdf(x, mean, cov, allow_singular))
 
 
 def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
@@ -661,12 +661,12 @@ class Dirichlet(Multivariate):
 
         def product() -> Any:
             """At an entry of 0 the logarithm has no derivatives; each factor has them."""
-            return np.prod(power(x, exponents) * exp(normaliser / -len(exponents)), axis=0)
+            return np.prod(power(x, exponents) * table.exp(normaliser / -len(exponents)), axis=0)
 
         return choose(
             np.any(held(x) == 0.0, axis=0),
             product,
-            lambda: exp(sum_(xlogy(exponents, x), 0) - normaliser),
+            lambda: table.exp(sum_(xlogy(exponents, x), 0) - normaliser),
         )
 
     @staticmethod
@@ -716,15 +716,16 @@ class NextToZero(Twin):
     """A distribution and its mirror, where a shape parameter is 0.
 
     Formulas of many distributions have a limit of their own there, in which the parameter does not
-    occur. Derivatives are those of the mean of both sides, or, where there is one side, of the
-    line through two points of it; the distance is such that neither rounding nor curvature counts.
+    occur. Derivatives are those of the cubic through two points on both sides, or, where there is
+    one side, of the parabola through three; the distance is such that rounding does not count.
     """
 
-    DISTANCE = 1e-5
+    DISTANCE = 5e-4
     METHODS = (
-        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"),
-        *("mean", "median", "var", "std", "entropy"),
+        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval"),
+        *("mean", "median", "var", "std", "entropy", "stats", "moment", "nnlf", "expect"),
     )
+    TOGETHER = MappingProxyType({"nnlf": "theta", "expect": "args"})  # what has all parameters
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         frozen = super().__call__(*args, **kwargs)
@@ -732,28 +733,40 @@ class NextToZero(Twin):
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = self._by_names(name, args) | kwargs
-        zeros = self._zeros(given) if name in self.METHODS else {}
+        together = self.TOGETHER.get(name, "")
+        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
+        parts = dict(zip([*shapes, "loc ", "scale "], given.get(together, ()), strict=False))
+        zeros = self._zeros(given | parts, shapes) if name in self.METHODS else {}
         if not zeros or len(given) < len(args) + len(kwargs):
             return super()._mirrored(name, args, kwargs)
-        method = getattr(self.mirror, name)
+
+        def of(zeros: dict[str, Any]) -> Any:
+            inside = {together: tuple((parts | zeros).values())} if parts else zeros
+            return getattr(self.mirror, name)(**given | inside)
 
         def beside(step: float) -> Any:
-            return method(**given | {k: as_number(given[k]) + step * z for k, z in zeros.items()})
+            return of({k: as_number((given | parts)[k]) + step * z for k, z in zeros.items()})
 
-        value = method(**given | {k: held(given[k]) for k in zeros})
-        above, below = beside(self.DISTANCE), beside(-self.DISTANCE)
-        sides = [np.isfinite(plain_values(side)) for side in (above, below)]
-        farther = beside(2.0 * self.DISTANCE)
-        one_sided = 2.0 * above - farther
-        both = where(sides[0] & sides[1], 0.5 * (above + below), one_sided)
-        return valued(both, value)
+        value = of({k: held((given | parts)[k]) for k in zeros})
+        at = [beside(k * self.DISTANCE) for k in (-2, -1, 1, 2, 3)]
+        if isinstance(value, tuple):
+            return tuple(map(_from_beside, value, *at))
+        return _from_beside(value, *at)
 
-    def _zeros(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _zeros(self, given: dict[str, Any], shapes: Sequence[str]) -> dict[str, Any]:
         """Where shape parameters that carry derivatives are 0."""
-        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
         numbers = {k: as_number(given[k]) for k in shapes if k in given and carries(given[k])}
         zeros = {k: np.equal(plain_values(x), 0.0) for k, x in numbers.items()}
         return {k: zero for k, zero in zeros.items() if np.any(zero)}
+
+
+def _from_beside(value: Any, *sides: Any) -> Any:
+    """A value with derivatives from what is at -2, -1, 1, 2 and 3 distances."""
+    far_below, below, above, far_above, farthest = sides
+    is_finite = np.all([np.isfinite(plain_values(side)) for side in sides], axis=0)
+    both = (4.0 * (above + below) - (far_above + far_below)) / 6.0
+    one_sided = 3.0 * (above - far_above) + farthest
+    return valued(where(is_finite, both, one_sided), value)
 
 
 class _FrozenNextToZero(Twin):
@@ -764,13 +777,40 @@ class _FrozenNextToZero(Twin):
         self.distribution = distribution
 
     def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        given: dict[str, Any] = self.parameters
+        if name == "stats":  # of which frozen ones take the names of moments first
+            args, kwargs = (), dict(zip(("moments",), args, strict=False)) | kwargs
+        if name == "expect":
+            shapes = (self.distribution.original.shapes or "").split(", ")
+            places: dict[str, Any] = {k: x for k, x in given.items() if k not in shapes}
+            given = {"args": tuple(given[k] for k in shapes if k in given), **places}
         if name in NextToZero.METHODS:
-            return self.distribution._mirrored(name, args, {**self.parameters, **kwargs})
+            return self.distribution._mirrored(name, args, {**given, **kwargs})
         return super()._mirrored(name, args, kwargs)
+
+
+@cache
+def _of_objects(original: Function) -> Function:
+    """A function of distributions that are objects, which are those of mirrors."""
+    mirror = mirror_of(original)
+
+    def own(thing: Any) -> Any:
+        is_shown = isinstance(thing, (Distribution, Twin))
+        return mirrored_distribution(thing.original).mirror if is_shown else thing
+
+    @wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return mirror(*map(own, args), **kwargs)
+
+    return function
 
 
 def __getattr__(name: str) -> Any:
     found = getattr(st, name, None)
+    if isinstance(found, FunctionType) and found.__module__.endswith(
+        "_distribution_infrastructure"
+    ):
+        return _of_objects(found)  # none of the module's own names, which formulas use
     if type(found).__module__.startswith("scipy.stats._"):
         made = globals()[name] = mirrored_distribution(found)
         return made

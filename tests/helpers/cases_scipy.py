@@ -97,6 +97,22 @@ stats.probplot                  f(x)[1]
 stats.wasserstein_distance_nd   f(x[:3], u[:3] + 0.05)
 stats.Mixture                   f([m.stats.Normal(mu=x[0], sigma=x[1]), m.stats.Normal()], weights=[0.3, 0.7]).pdf(np.array([0.5, 1.2]))
 
+# --- special functions in several parts -----------------------------------------------------------
+special.sinc                    f(x)
+special.legendre_p_all          f(4, x / 3)
+special.assoc_legendre_p_all    f(3, 2, x / 3)
+special.sph_legendre_p_all      f(3, 2, x)
+special.sph_harm_y_all          np.real(f(3, 2, x, x[::-1]))
+special.ellip_harm              f(2.0 * x[0], 7.0, 3, 2, 2.9 + x[1]);  f(2.0, 7.0, 3, np.arange(1, 8), 1.2 * x[2])
+special.pro_cv                  f(1, 3, x)
+special.obl_cv                  f(1, 3, x)
+special.pro_ang1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.obl_ang1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.pro_rad1                f(1, 3, x, x[::-1] + 1)[0];  f(1, 3, 1.4, x + 1)[1]
+special.pro_rad2                f(1, 3, 1.4, x + 1)[0]~6
+special.obl_rad1                f(1, 3, x, x[::-1] / 3)[0];  f(1, 3, 1.4, x / 3)[1]
+special.obl_rad2                f(1, 3, 1.4, x[:4] / 3)[0]~6
+
 # --- distributions of several variables ----------------------------------------------------------
 stats.multivariate_normal       f.logpdf(x[:2], x[2:4], np.diag(x[4:6]));  f.pdf(x[:2], None, 2.0)
 stats.multivariate_t            f.logpdf(x[:2], x[2:4], np.diag(x[4:6]), x[6]);  f.pdf(x[:2], df=3)
@@ -110,6 +126,15 @@ stats.dirichlet_multinomial     f.logpmf(np.array([1, 2, 1]), x[:3], 4)
 stats.vonmises_fisher           f.logpdf(np.array([0.6, 0.8]), np.array([1.0, 0.0]), x[0])
 stats.Normal                    f(mu=x[0], sigma=x[1]).logpdf(u);  f(mu=x[0], sigma=x[1]).cdf(x[2])
 stats.Logistic                  (x[0] * f() + x[1]).pdf(u)
+stats.Uniform                   f(a=-x[0], b=x[1]).logpdf(0.3);  f(a=-x[0], b=x[1]).ilogcdf(-x[2])
+stats.Binomial                  f(n=12, p=x / 3).logpmf(t);  f(n=12, p=x / 3).logcdf(t)
+stats.exp                       f(m.stats.Normal(mu=x[0], sigma=x[1])).logpdf(u**2 + 0.1)
+stats.log                       f(m.stats.Uniform(a=x[0], b=3.0)).icdf(x[1] / 3)
+stats.abs                       f(m.stats.Normal(mu=x[0], sigma=x[1])).cdf(x[2:])
+stats.order_statistic           f(m.stats.Normal(mu=x[0], sigma=x[1]), r=2, n=4).pdf(u)
+stats.truncate                  f(m.stats.Normal(mu=x[0]), lb=-x[1], ub=x[2]).logpdf(0.1)
+stats.normal_inverse_gamma      f.logpdf(x[0], x[1], *x[2:6]);  f.mean(x[0], x[1], x[2] + 1, x[3])[1];  f.var(x[0], x[1], x[2] + 3, x[3])[1]
+stats.tukey_hsd                 f(x[:4], x[4:8], x[8:]).statistic;  f(x[:6], x[6:]).pvalue[0, 1]~5!
 
 # --- filters -------------------------------------------------------------------------------------
 signal.lfilter                  f([1, 0.2], [1, 0.3], x);  f(x[:3], [1, 0.3], u);  f([1, 0.2], x[:3], u)

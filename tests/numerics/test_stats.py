@@ -269,12 +269,26 @@ def test_a_shape_of_zero_has_the_derivative_of_both_sides(name: str) -> None:
     assert value == logpdf(st, *shapes)
     h = 1e-3
     far, near = (logpdf(st, k * h, *shapes[1:]) - logpdf(st, -k * h, *shapes[1:]) for k in (2, 1))
-    assert slope == pytest.approx((8.0 * near - far) / (12.0 * h), rel=1e-7)
+    assert slope == pytest.approx((8.0 * near - far) / (12.0 * h), rel=1e-8)
 
 
-@pytest.mark.parametrize("of", ["pdf by name", "frozen", "frozen mean", "median", "entropy"])
+OF_ZERO: dict[str, Callable[[Any, Any], Any]] = {
+    "nnlf": lambda m, k: m.kappa4.nnlf((k, 0.1, 0.2, 1.5), np.array([0.3, 1.2])),
+    "expect": lambda m, k: m.genpareto.expect(lambda y: 1.0 / (1.0 + y * y), (k,), loc=0.1),
+    "interval": lambda m, k: m.genpareto.interval(0.5, k)[1],
+    "moment": lambda m, k: m.genextreme.moment(1, k),
+    "frozen expect": lambda m, k: m.genpareto(k).expect(lambda y: 1.0 / (1.0 + y * y)),
+    "frozen stats": lambda m, k: m.genextreme(k).stats("mv")[1],
+}
+
+
+@pytest.mark.parametrize(
+    "of", ["pdf by name", "frozen", "frozen mean", "median", "entropy", *OF_ZERO]
+)
 def test_a_shape_of_zero_in_all_calls(of: str) -> None:
     def call(module: Any, k: Any) -> Any:
+        if of in OF_ZERO:
+            return OF_ZERO[of](module, k)
         kappa, pareto = module.kappa4, module.genpareto
         if of == "pdf by name":
             return pareto.pdf(0.4, c=k)
@@ -394,20 +408,70 @@ def test_distributions_of_a_count(
     assert cadiff.jacfwd(lambda x: f(x, *shapes))(at) == pytest.approx(slope, rel=1e-12)
 
 
+# What SciPy integrates, counts or searches for: a function of a module and a number, and a place.
+SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    "kstwo": (lambda m, x: m.kstwo.pdf(x, 10), 0.43),
+    "range pdf": (lambda m, x: m.studentized_range.pdf(x, 2.0 + x, 9.0 * x), 1.5),
+    "range cdf": (lambda m, x: m.studentized_range.cdf(x, 2.0 + x, 9.0 * x), 1.5),
+    "fisher": (lambda m, x: m.nchypergeom_fisher.logpmf([25, 30], 140, 80, 60, x).sum(), 0.5),
+    "fisher var": (lambda m, x: m.nchypergeom_fisher.var(140, 80, 60, x), 0.5),
+    "wallenius": (lambda m, x: m.nchypergeom_wallenius.cdf(25, 140, 80, 60, x), 0.5),
+    "wallenius mean": (lambda m, x: m.nchypergeom_wallenius.mean(140, 80, 60, x), 0.5),
+    "gennorm": (lambda m, x: m.gennorm.cdf(x, 4.0) + m.gennorm.ppf(0.5 + x, 4.0), 0.0),
+    "gennorm shape": (lambda m, x: m.gennorm.logsf([0.0, x, -x], x).sum(), 1.7),
+    "genhyperbolic": (lambda m, x: m.genhyperbolic.pdf([0.3, x], x, 1.5, 0.4 * x).sum(), 0.7),
+    "stable pdf": (lambda m, x: m.levy_stable.pdf(0.4, 1.4 * x, 0.3 * x, x, x), 0.9),
+    "stable cdf": (lambda m, x: m.levy_stable.logcdf([0.4, x], 0.8 * x, -0.6).sum(), 0.9),
+    "stable at 1": (lambda m, x: m.levy_stable.pdf([0.4, -3.0], 1.0, 0.3, x, x).sum(), 1.3),
+    "stable ppf": (lambda m, x: m.levy_stable.ppf(0.3, 1.4, 0.3, x, 1.0 / x), 0.9),
+    "support": (lambda m, x: m.anglit.support(x, x * x)[1] + m.pareto.support(x, x, x)[0], 1.3),
+    "expect": (lambda m, x: m.norm.expect(lambda y: 1.0 / (1.0 + y * y), loc=x, scale=x), 1.3),
+    "within": (lambda m, x: m.beta.expect(np.cos, (2.3 * x, 0.6)), 1.1),
+    "truncnorm": (lambda m, x: m.truncnorm.nnlf((-x, 3.0, 0.3, x), np.array([0.3, 1.2])), 2.0),
+    "dpareto": (lambda m, x: m.dpareto_lognorm.nnlf((x, 1.2, 1.5, 2.0, 0.3, 2.0), [1.0]), 3.0),
+    "powernorm": (lambda m, x: m.powernorm.entropy(x), 4.4),
+    "pearson3": (lambda m, x: m.pearson3.entropy(x), 0.8),
+    "kappa4": (lambda m, x: m.kappa4.entropy(x, 0.0), 0.001),
+    "inverse Wishart": (lambda m, x: m.invwishart.entropy(4, np.eye(2) * x), 1.3),
+    "Normal": (lambda m, x: m.Normal(mu=0.2, sigma=x).icdf(x), 0.7),
+    "abs": (lambda m, x: m.abs(m.Normal(mu=x, sigma=1.3)).median(), 0.7),
+    "truncated to the left": (lambda m, x: m.truncate(m.Normal(), ub=-x - 1.0).logcdf(-3.0), 0.7),
+    "made": (lambda m, x: m.make_distribution(m.gamma)(a=x).logpdf(1.3), 0.7),
+    "mixture": (
+        lambda m, x: m.Mixture([m.Normal(mu=x), m.Normal()], weights=[0.4, 0.6]).icdf(0.3), 0.7,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SEARCHED)
+@pytest.mark.filterwarnings("ignore")
+def test_what_scipy_integrates_counts_or_searches_for(kind: str) -> None:
+    f, at = SEARCHED[kind]
+    value, slope = cadiff.value_and_grad(lambda x: f(stats, x))(at)
+    assert value == pytest.approx(f(st, at), rel=1e-13)
+    assert slope == pytest.approx(quotient(lambda h: f(st, at + h)), rel=3e-7)
+    assert cadiff.jacfwd(lambda x: f(stats, x))(at) == pytest.approx(slope, rel=1e-9)
+
+
+def test_searches_without_a_derivative() -> None:
+    with pytest.raises(cadiff.MissingRuleError, match="mode of MonotonicTransformedDistribution"):
+        cadiff.grad(lambda x: stats.exp(stats.Normal(mu=x)).mode())(0.3)
+    with pytest.raises(cadiff.MissingRuleError, match="limit at which its integrand is infinite"):
+        cadiff.grad(lambda loc: stats.arcsine.expect(np.cos, loc=loc))(0.3)
+    assert math.isnan(cadiff.grad(lambda a: stats.levy_stable.pdf(-0.3, a, -0.6))(1.0))
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], float, str]] = {
-    "a derivative of densities": (lambda x: stats.kstwo.logpdf(x, 10), 0.2, "kstwo.logpdf .* 'x'"),
     "a count": (lambda n: stats.irwinhall.pdf(0.5, n), 4.0, "irwinhall.pdf .* by 'n'"),
     "of a frozen one": (lambda n: stats.irwinhall(n).pdf(0.5), 4.0, "irwinhall.pdf .* by 'n'"),
-    "what is compiled": (
-        lambda odds: stats.nchypergeom_wallenius.mean(20.0, 8.0, 9.0, odds), 0.5,
-        "nchypergeom_wallenius.mean .* by 'odds'",
-    ),
-    "what has no mirror": (
-        lambda x: stats.levy_stable.logpdf(x, 1.7, 0.3), 0.2, "levy_stable.logpdf .* by 'x'",
+    "a count of the inverse": (lambda n: stats.irwinhall.ppf(0.3, n), 4.0, "irwinhall.* by 'n'"),
+    "a number of balls": (
+        lambda n: stats.nchypergeom_wallenius.mean(20.0, n, 9.0, 0.5), 8.0,
+        "nchypergeom_wallenius.mean .* by 'n'",
     ),
     "random points": (
-        lambda x: stats.multivariate_normal.cdf([x, 0.1, 0.2], np.zeros(3)), 0.2,
-        "multivariate_normal.cdf .* by 'x'",
+        lambda x: stats.multivariate_t.cdf([x, 0.1, 0.2], np.zeros(3)), 0.2,
+        "multivariate_t.cdf .* by 'x'",
     ),
 }  # fmt: skip
 
@@ -509,6 +573,32 @@ def test_probabilities_of_two_normal_numbers() -> None:
         (gradient(mean + 1e-5 * t) - gradient(mean - 1e-5 * t)) / 2e-5,
         rtol=1e-7,
     )
+
+
+@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("is_box", [False, True])
+def test_probabilities_of_more_normal_numbers(n: int, is_box: bool) -> None:
+    """SciPy's points are random: differences are of more of them, and of fewer digits."""
+    rng = np.random.default_rng(n)
+    mean, x, a = rng.standard_normal(n), rng.standard_normal(n) + 1.0, rng.standard_normal((n, n))
+    cov, low = a @ a.T + np.eye(n), x - 3.0 if is_box else None
+    how = {"lower_limit": low, "rng": 3}
+    directions = rng.standard_normal(n), rng.standard_normal(n), a + a.T
+
+    def precise(h: float) -> Any:
+        at = [y + h * t for y, t in zip((x, mean, cov), directions, strict=True)]
+        return st.multivariate_normal.cdf(*at, **how, abseps=1e-8, maxpts=200_000)
+
+    value, gradient = cadiff.value_and_grad(
+        lambda *args: stats.multivariate_normal.cdf(*args, **how), (0, 1, 2)
+    )(x, mean, cov)
+    assert value == st.multivariate_normal.cdf(x, mean, cov, **how)
+    slope = sum(np.sum(g * t) for g, t in zip(gradient, directions, strict=True))
+    assert slope == pytest.approx(quotient(precise, 0.03), abs=1e-5)
+    _, along = cadiff.jvp(
+        lambda *args: stats.multivariate_normal.cdf(*args, **how), (x, mean, cov), directions
+    )
+    assert along == pytest.approx(slope, rel=1e-12)
 
 
 MEAN = np.array([0.3, -1.0, 2.0])
