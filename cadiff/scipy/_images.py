@@ -83,6 +83,25 @@ class Window(NamedTuple):
         """Cotangents with zeros behind them, one for each element of an extended array."""
         return np.pad(g, [(0, k - 1) for k in self.shape])
 
+    def is_own_adjoint(self, w: Any) -> bool:
+        """Whether the adjoint slides turned weights over arrays that are extended likewise.
+
+        So it is where arrays are periodic or have zeros around them, or if they are reflected and
+        the weights are symmetric along each axis.
+        """
+        if self.mode in (WRAP, GRID_WRAP, *CONSTANTS):
+            return True
+        is_centred = not any(self.origins) and all(k % 2 for k in self.shape)
+        if self.mode != REFLECT or not is_centred or carries(w):
+            return False
+        return all(np.array_equal(w, np.flip(w, axis)) for axis in range(w.ndim))
+
+    @property
+    def turned(self) -> Window:
+        """How turned weights lie where the adjoint has the same edges."""
+        origins = (k - 1 - 2 * (k // 2) - o for k, o in zip(self.shape, self.origins, strict=True))
+        return self._replace(origins=tuple(origins), cval=0.0)
+
     @property
     def adjoint(self) -> Window:
         """How turned weights lie over these."""
@@ -129,6 +148,8 @@ def _turned(w: Number) -> Number:
 
 def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
     def pull(g: Any) -> Number:
+        if window.is_own_adjoint(w):
+            return weighted(g, _turned(w), window=window.turned, axis=axis)
         back, widened = window.adjoint, window.widened(g)
         return window.folded(weighted(widened, _turned(w), window=back, axis=axis), x.shape)
 
@@ -183,6 +204,8 @@ def averaged(x: Any, window: Window, axis: int) -> Any:
 
 def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
     def pull(g: Any) -> Number:
+        if window.is_own_adjoint(np.ones(window.shape)):
+            return averaged(g, window=window.turned, axis=axis)
         means = averaged(window.widened(g), window=window.adjoint, axis=axis)
         return window.folded(means, x.shape)
 
