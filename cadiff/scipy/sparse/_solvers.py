@@ -26,7 +26,7 @@ from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
 from .._structured import Solver, solved
-from .._structures import Structure, product, sampled, total
+from .._structures import Structure, multiplier, product, sampled, total
 from ._numbers import SparseNumbers, assembled
 
 # --- systems -------------------------------------------------------------------------------------
@@ -145,20 +145,10 @@ def _adjoint_of(operator: Any) -> Any:
 
 # --- the exponential -----------------------------------------------------------------------------
 
-# The derivative of expm(A) b, along E and seen from g, is the integral over s from 0 to 1 of
-# H(g) expm(s A) E expm((1 - s) A) b: as cotangent of E that of products of two vectors. Gauss's
-# rule of n points has an error below (n!)**4 / ((2 n + 1) (2 n)!**3) (2 a)**(2 n), by Davis and
-# Rabinowitz, Methods of Numerical Integration (1984), section 2.7, if a is the norm of A: that is
-# rounding for the n below, up to the norm of one panel.
-PANEL = 40.0
-
-
-def gauss(a: float) -> tuple[Any, Any]:
-    """Points between 0 and 1, in order, and their weights, for a matrix of norm a."""
-    panels = max(int(np.ceil(a / PANEL)), 1)
-    x, w = np.polynomial.legendre.leggauss(int(np.ceil(0.8 * a / panels)) + 10)
-    s = (np.arange(panels)[:, None] + 0.5 * (1.0 + x)) / panels
-    return s.reshape(-1), np.tile(0.5 * w / panels, panels)
+# The cotangent of A in expm(A) b is that of its Taylor polynomial, step by step of time 1 / n, as
+# far as terms count: if the norm of A / n is at most STEP, these are no larger than exp(STEP).
+STEP = 2.0
+N_TERMS = 26  # STEP**27 / 27! is below rounding
 
 
 @on_matrices
@@ -167,26 +157,39 @@ def acted(data: Any, b: Any, *, structure: Structure) -> Any:
     return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
 
 
-def _course(data: Any, b: Any, structure: Structure, times: Any) -> list[Any]:
-    """expm(t A) b at some times, in order: each from the one before."""
-    found = []
-    for step in np.diff(times, prepend=0.0):
-        b = acted(step * data, b, structure=structure)
-        found.append(b)
-    return found
-
-
 def _acted_pull(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
+    columns = total(abs(held(data)), structure=structure, axis=0)
+    norm = float(fixed(np.ceil(np.max(columns, initial=0.0))))
+    n_steps = max(int(np.ceil(norm / STEP)), 1)
+    turned, adjoint = structure.adjoint(data / n_steps)
+    there, back = multiplier(data / n_steps, structure), multiplier(adjoint, turned)
+
+    def terms(b: Any) -> list[Any]:
+        found = [b]
+        for k in range(1, N_TERMS + 1):
+            found.append(there(found[-1]) / k)
+        return found
+
     def pull(g: Any) -> Any:
-        columns = total(abs(held(data)), structure=structure, axis=0)
-        times, weights = gauss(float(fixed(np.ceil(np.max(columns, initial=0.0)))))
-        turned, adjoint = structure.adjoint(data)
-        back = _course(adjoint, g, turned, times)
-        there = _course(data, b, structure, 1.0 - times[::-1])[::-1]
-        terms = zip(weights, back, there, strict=True)
-        return sum((sampled(w * y, x, structure) for w, y, x in terms), np.zeros(structure.size))
+        starts = [b]
+        for _ in range(n_steps - 1):
+            starts.append(sum(terms(starts[-1])[::-1]))
+        found = np.zeros(structure.size)
+        for start in reversed(starts):
+            forth, cotangent, cotangents = terms(start)[:-1], g, []
+            for k in range(N_TERMS, 0, -1):
+                cotangents.append(cotangent / k)
+                cotangent = g + back(cotangents[-1])
+            columns = (_side_by_side(x) for x in (cotangents, forth[::-1]))
+            found = found + sampled(*columns, structure)
+            g = cotangent
+        return found / n_steps
 
     return pull
+
+
+def _side_by_side(vectors: list[Any]) -> Any:
+    return stack(vectors, axis=1) if vectors[0].ndim == 1 else concatenate(vectors, axis=1)
 
 
 def _acted_pull_b(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
