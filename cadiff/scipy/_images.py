@@ -546,9 +546,9 @@ class Located:
         return np.where(self.inside, found.reshape(self.inside.shape), 0.0)
 
 
-def _contracted(weights: list[Real], terms: Real) -> Real:
+def _contracted(weights: list[Real], terms: Real) -> Any:
     """The sum over the first axis of terms with weights, which are those of points."""
-    return sum(w * term for w, term in zip(weights, terms, strict=True))  # type: ignore[return-value]
+    return sum(w * term for w, term in zip(weights, terms, strict=True))
 
 
 @primitive
@@ -583,7 +583,7 @@ def spread(g: Any, points: Any, how: Between) -> Any:
 def sloped(c: Any, points: Any, how: Between) -> Any:
     """The derivatives by all coordinates, along a first axis."""
     at = Located(points, how)
-    terms, slopes = np.ravel(c)[at.flat], []
+    terms, slopes = np.ravel(c)[at.flat], list[Real]()
     for axis in range(len(how.shape)):
         weights = at.weights(axis)
         slopes = [_contracted(weights, slope) for slope in slopes]

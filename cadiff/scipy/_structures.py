@@ -135,7 +135,7 @@ def multiplier(data: Any, structure: Structure) -> Callable[[Any], Any]:
 
     def times(x: Any) -> Any:
         is_plain = matrix is not None and not carries(x)
-        return matrix @ x if is_plain else product(data, x, structure=structure)  # type: ignore[operator]
+        return matrix @ x if is_plain else product(data, x, structure=structure)
 
     return times
 

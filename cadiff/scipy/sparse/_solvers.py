@@ -180,8 +180,8 @@ def _acted_pull(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
             for k in range(N_TERMS, 0, -1):
                 cotangents.append(cotangent / k)
                 cotangent = g + back(cotangents[-1])
-            columns = (_side_by_side(x) for x in (cotangents, forth[::-1]))
-            found = found + sampled(*columns, structure)
+            left, right = _side_by_side(cotangents), _side_by_side(forth[::-1])
+            found = found + sampled(left, right, structure)
             g = cotangent
         return found / n_steps
 
