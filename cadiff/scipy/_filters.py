@@ -20,7 +20,7 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.primitives import primitive
+from ..operations.primitives import primitive, transposes
 from . import _arrays
 from ._mirror import KERNELS, kernels, linear_in_parts
 
@@ -217,10 +217,7 @@ def transposed(g: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: 
 
 
 applied.called = transposed.called = "filter"
-applied.defvjp(lambda ans, x, **how: lambda g: transposed(g, **how))
-applied.defjvp(lambda g, ans, x, **how: applied(g, **how))
-transposed.defvjp(lambda ans, g, **how: lambda x: applied(x, **how))
-transposed.defjvp(lambda x, ans, g, **how: transposed(x, **how))
+transposes(applied, transposed)
 
 
 def _is_signal(x: Any, *others: Any) -> bool:

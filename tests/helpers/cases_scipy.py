@@ -448,6 +448,17 @@ spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from
 cluster.vq.whiten               f(x.reshape(6, 2))
 cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
 cluster.vq.kmeans2              f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]), minit="matrix")[0]
+cluster.hierarchy.linkage       f(x.reshape(4, 3), "average")[:, 2];  f(x.reshape(4, 3), "centroid")[:, 2];  f(x.reshape(4, 3), "ward")
+cluster.hierarchy.linkage       f(x[:10], "weighted")[:, 2];  f(x[:10], "complete")[:, 2];  f(x.reshape(4, 3), "single", "cityblock")
+cluster.hierarchy.single        f(x[:10])
+cluster.hierarchy.complete      f(x[:10])
+cluster.hierarchy.average       f(x[:10])
+cluster.hierarchy.weighted      f(x[:10])
+cluster.hierarchy.centroid      f(x.reshape(4, 3))
+cluster.hierarchy.median        f(x.reshape(4, 3))
+cluster.hierarchy.ward          f(x.reshape(4, 3))
+cluster.hierarchy.cophenet      f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "average"));  f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "ward"), x[:6])[0]
+cluster.hierarchy.to_mlab_linkage  f(m.cluster.hierarchy.linkage(x[:10], "average"))
 cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
 """
 
