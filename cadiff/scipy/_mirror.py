@@ -371,9 +371,9 @@ class Namespace:
         if isinstance(found, ModuleType):
             within = f"cadiff.{found.__name__}"
             return importlib.import_module(within) if importlib.util.find_spec(within) else found
+        _load_kernels(self.module)
         if isinstance(found, type):
             return found if issubclass(found, BaseException) else _class_of(found, self.module)
-        _load_kernels(self.module)
         is_function = isinstance(found, FunctionType) or mirror_of(found) is not found
         return offered(found, f"{self.module}.{name}") if is_function else found
 

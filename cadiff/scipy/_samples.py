@@ -389,8 +389,8 @@ def update_cluster_means(obs: Any, codes: Any, n: int) -> tuple[Any, Any]:
 
 # --- hierarchies ---------------------------------------------------------------------------------
 
-# By Lance and Williams, clusters that are merged have the distance a d(i, k) + b d(j, k) + c d(i, j)
-# from others; here a, b and c, by how many elements i, j and k have. Some methods are of squares.
+# By Lance and Williams, two merged clusters are a d(i, k) + b d(j, k) + c d(i, j) from another
+# one; here a, b and c, by how many elements i, j and k have. Some methods are of squares.
 MERGING: dict[str, Callable[[Any, Any, Any, Any], tuple[Any, Any, Any]]] = {
     "single": lambda i, j, k, closer: (closer, 1.0 - closer, 0.0),
     "complete": lambda i, j, k, closer: (1.0 - closer, closer, 0.0),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import scipy.spatial
 from numpy.typing import NDArray
 from scipy.interpolate import (
@@ -32,9 +33,13 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
+from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
+from ._formulas import valued
 from ._mirror import kernels, mirrored, read_values
+from ._structured import BY_FACTORS, solved
+from ._structures import Structure, summed
 
 Places = NDArray[np.intp]
 
@@ -812,30 +817,129 @@ class LinearNDInterpolator:
             self.tri, self.points = points, as_number(points.points)
         else:
             self.points = as_number(_as_points(points))
-            plain = read_values(self.points)
             if rescale:
-                self._offset = np.mean(plain, axis=0)
-                scale = np.ptp(plain, axis=0)
-                self._scale = np.where(scale > 0, scale, 1.0)
-            self.tri = scipy.spatial.Delaunay((plain - self._offset) / self._scale)
+                self._offset = np.mean(self.points, axis=0)
+                scale = np.ptp(self.points, axis=0)
+                self._scale = where(scale > 0, scale, 1.0)
+            self.tri = scipy.spatial.Delaunay(read_values(self._scaled(self.points)))
         self.values = as_number(values)
+
+    def _scaled(self, x: Number) -> Number:
+        return (x - self._offset) / self._scale
 
     def __call__(self, *args: Any) -> Any:
         x = as_number(_as_points(args[0] if len(args) == 1 else args))
         shape = binding.shape(x)[:-1]
         x = reshape(x, (-1, binding.shape(x)[-1]))
-        found = self.tri.find_simplex((read_values(x) - self._offset) / self._scale)
+        found = self.tri.find_simplex(read_values(self._scaled(x)))
         corners = self.tri.simplices[found]
-        last = self.points[corners[:, -1]]
-        edges = self.points[corners[:, :-1]] - last[:, None, :]
-        inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
-        weights = concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
-        rest = binding.shape(self.values)[1:]
-        columns = reshape(self.values, (binding.shape(self.values)[0], -1))
-        result = np.sum(weights[..., None] * columns[corners], axis=1)
-        outside = np.broadcast_to((found < 0)[:, None], binding.shape(result))
+        weights = _weights(self.points[corners], x)
+        result = np.sum(weights[..., None] * self._columns()[corners], axis=1)
+        return self._shaped(result, found < 0, shape)
+
+    def _columns(self) -> Number:
+        return reshape(self.values, (binding.shape(self.values)[0], -1))
+
+    def _shaped(self, result: Number, outside: Any, shape: tuple[int, ...]) -> Number:
+        outside = np.broadcast_to(outside[:, None], binding.shape(result))
         result = where(outside, self.fill_value, result)
-        return reshape(result, (*shape, *rest))
+        return reshape(result, (*shape, *binding.shape(self.values)[1:]))
+
+
+def _weights(corners: Number, x: Number) -> Number:
+    """Barycentric coordinates of points in simplices, (points, corners, coordinates)."""
+    last = corners[:, -1]
+    edges = corners[:, :-1] - last[:, None, :]
+    inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
+    return concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
+
+
+@kernels("scipy.interpolate._interpnd")
+class CloughTocher2DInterpolator(LinearNDInterpolator):
+    """`scipy.interpolate.CloughTocher2DInterpolator`, by points, values, and where it is asked.
+
+    The formulas are those of Alfeld, "A trivariate Clough-Tocher scheme for tetrahedral data"
+    (1984), and, for gradients at points, of Nielson, "A method for interpolating scattered data
+    based upon a minimum norm network" (1983), whose equations SciPy solves to a tolerance.
+    """
+
+    def __init__(
+        self, points: Any, values: Any, fill_value: float = math.nan, tol: float = 1e-6,
+        maxiter: int = 400, rescale: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(points, values, fill_value, rescale)
+        plain = points if points is self.tri else read_values(self.points)
+        self._original = _interpnd.CloughTocher2DInterpolator(
+            plain, read_values(self.values), fill_value, tol, maxiter, rescale
+        )
+        self.points = self._scaled(self.points)
+        self._gradients = self._found_gradients()
+
+    def _found_gradients(self) -> Number:
+        """Of what has the least squares of second derivatives along all edges; (points, 2, n)."""
+        starts, to = self.tri.vertex_neighbor_vertices
+        at = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        edges = self.points[to] - self.points[at]
+        weighted = edges / sum_(edges**2, axis=1, keepdims=True) ** 1.5
+        blocks = weighted[:, :, None] * edges[:, None, :]
+        n = len(starts) - 1
+        x, y = np.indices((2, 2))
+        rows = 2 * np.tile(at, 2)[:, None, None] + x
+        columns = 2 * np.concatenate([at, to])[:, None, None] + y
+        places = rows.ravel(), columns.ravel()
+        like = scipy.sparse.coo_array((np.ones(rows.size), places), shape=(2 * n, 2 * n)).tocsc()
+        numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
+        values = self._columns()
+        slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
+        right = reshape(added_at(at, slopes, n), (2 * n, -1))
+        found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
+        return reshape(found, (n, 2, -1))
+
+    def __call__(self, *args: Any) -> Any:
+        given = as_number(_as_points(args[0] if len(args) == 1 else args))
+        shape = binding.shape(given)[:-1]
+        x = self._scaled(reshape(given, (-1, 2)))
+        found = self.tri.find_simplex(read_values(x))
+        corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
+        # The farthest corner comes last: the point lies between the others and the middle.
+        plain = read_values(_weights(self.points[corners], x))
+        order = (np.argmin(plain, axis=1)[:, None] + np.arange(1, 4)) % 3
+        corners, beside = (np.take_along_axis(k, order, axis=1) for k in (corners, beside))
+        v = [self.points[corners[:, k]] for k in range(3)]
+        middle = (v[0] + v[1] + v[2]) / 3.0
+        values = self._columns()
+        f = [values[corners[:, k]] for k in range(3)]
+        slopes = [self._gradients[corners[:, k]] for k in range(3)]
+
+        def toward(k: int, end: Number) -> Number:
+            return f[k] + sum_((end - v[k])[:, :, None] * slopes[k], axis=1) / 3.0
+
+        inward = [toward(k, middle) for k in range(3)]
+        along, across = {}, {}
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            along[i, j], along[j, i] = toward(i, v[j]), toward(j, v[i])
+            # Across an edge the derivative is linear, towards the middle of the next triangle.
+            is_edge = (beside[:, k] < 0)[:, None]
+            other = np.mean(self.points[self.tri.simplices[beside[:, k]]], axis=1)
+            other = where(is_edge, 0.5 * (v[i] + v[j]), other)
+            beyond = _weights(stack([v[i], v[j], middle], axis=1), other)
+            a, b, c = (_column(beyond[:, m] - float(m == 2)) for m in range(3))
+            ends = a * f[i] + b * along[i, j] + c * inward[i]
+            ends = ends + a * along[j, i] + b * f[j] + c * inward[j]
+            across[k] = (0.5 * ends - a * along[i, j] - b * along[j, i]) / c
+        near = [(inward[k] + across[(k + 1) % 3] + across[(k + 2) % 3]) / 3.0 for k in range(3)]
+        centre = (near[0] + near[1] + near[2]) / 3.0
+        inner = _weights(stack([v[0], v[1], middle], axis=1), x)
+        s, t, u = (_column(inner[:, m]) for m in range(3))
+        result = (
+            s**3 * f[0] + t**3 * f[1] + u**3 * centre
+            + 3.0 * s * s * (t * along[0, 1] + u * inward[0])
+            + 3.0 * t * t * (s * along[1, 0] + u * inward[1])
+            + 3.0 * u * u * (s * near[0] + t * near[1])
+            + 6.0 * s * t * u * across[2]
+        )  # fmt: skip
+        result = self._shaped(result, found < 0, shape)
+        return valued(result, self._original(read_values(given)))
 
 
 def _as_points(points: Any) -> Any:

@@ -3,7 +3,7 @@
 What solves a system, of sparse or of banded matrices, by factors or by iteration, is asked once
 more for its derivatives: with the adjoint matrix for cotangents, with the matrix itself for
 tangents. Entries have derivatives where they stand; a product of vectors is never made a whole
-matrix. Which solvers there are is not known here.
+matrix. Of solvers, that by LU factors is known here alone.
 """
 
 from __future__ import annotations
@@ -63,6 +63,40 @@ class Solver:
     def read(self, structure: Structure, data: Any) -> Any:
         """The data of entries that are read, and 0 for others."""
         return data
+
+
+class Direct(Solver):
+    """By the LU factors, which are kept with the structure as long as the data are the same.
+
+    SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
+    """
+
+    def __init__(
+        self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any] | None = None
+    ) -> None:
+        self.factor = factor
+        self.otherwise = otherwise  # of a singular matrix; None: what factors it raises
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        matrix, dtype = structure.filled(data), np.result_type(data, b)
+        b = b.astype(dtype, copy=False)
+        is_rows = matrix.format == "csr"
+        key = dtype.str, data.tobytes()
+        kept = structure.kept
+        if kept is None or kept[0] != key:
+            whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)
+            try:
+                kept = structure.kept = key, self.factor(whole)
+            except RuntimeError:
+                if self.otherwise is None:
+                    raise
+                return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
+        if adjoint and is_rows:
+            return kept[1].solve(b.conj()).conj(), 0.0
+        return kept[1].solve(b, "T" if is_rows else "H" if adjoint else "N"), 0.0
+
+
+BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
 
 
 @functools.partial(on_matrices, real=(False, True))

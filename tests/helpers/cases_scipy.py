@@ -375,8 +375,11 @@ interpolate.make_splprep        f([x, u], s=0)[0]([0.3])
 interpolate.pade                f(x[:4], 1)[0](0.3)
 interpolate.approximate_taylor_polynomial  f(lambda s: np.exp(x[0] * s), 0.0, 2, 0.1)(0.3) ~5
 interpolate.lagrange            f(t[:4], x[:4])(0.3);  f(np.cumsum(x[:4]), u[:4])([0.3, 0.9])
+interpolate.griddata            f(u.reshape(6, 2), u[:6], (0.3 * x[:1], 0.2), "cubic")[0]
 interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1]]);  f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], "nearest")
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
+interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), x[:6], tol=1e-15, maxiter=9999)([[0.3, 0.2], [9, 9]])[:1];  f(x.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)([[1.2, 1.1]])
+interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)(np.stack([0.05 + 0.2 * x[:2], 0.1 * x[2:4]], axis=1));  f(x.reshape(6, 2), u.reshape(6, 2), tol=1e-15, maxiter=9999, rescale=True)(1.25, 1.18)
 interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
 
 # --- derivatives by differences ------------------------------------------------------------------

@@ -25,42 +25,11 @@ from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
-from .._structured import Solver, solved
+from .._structured import Direct, Solver, solved
 from .._structures import Structure, multiplier, product, sampled, total
 from ._numbers import SparseNumbers, assembled
 
 # --- systems -------------------------------------------------------------------------------------
-
-
-class Direct(Solver):
-    """By the LU factors, which are kept with the structure as long as the data are the same.
-
-    SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
-    """
-
-    def __init__(
-        self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any] | None = None
-    ) -> None:
-        self.factor = factor
-        self.otherwise = otherwise  # of a singular matrix; None: what factors it raises
-
-    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
-        matrix, dtype = structure.filled(data), np.result_type(data, b)
-        b = b.astype(dtype, copy=False)
-        is_rows = matrix.format == "csr"
-        key = dtype.str, data.tobytes()
-        kept = structure.kept
-        if kept is None or kept[0] != key:
-            whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)
-            try:
-                kept = structure.kept = key, self.factor(whole)
-            except RuntimeError:
-                if self.otherwise is None:
-                    raise
-                return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
-        if adjoint and is_rows:
-            return kept[1].solve(b.conj()).conj(), 0.0
-        return kept[1].solve(b, "T" if is_rows else "H" if adjoint else "N"), 0.0
 
 
 class Triangular(Solver):
@@ -235,9 +204,6 @@ class Options:
         """What SciPy's function answers."""
         start = {"rng": np.random.default_rng(0)} if self.is_drawn else {}
         return tuple(function(matrix, **start, **self.given))
-
-
-BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
 
 
 def _nothing(matrix: Any, b: Any) -> Any:

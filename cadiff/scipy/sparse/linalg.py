@@ -26,12 +26,10 @@ from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
 from .._signatures import called_as
-from .._structured import Whole, solved
+from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
 from ._solvers import (
-    BY_FACTORS,
-    Direct,
     Iterative,
     Options,
     Triangular,
