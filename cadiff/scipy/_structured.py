@@ -151,16 +151,21 @@ def _push_b(
     return x, 0.0
 
 
+def answers(asked: Any) -> None:
+    """State the rules of what returns a solution, and something that has no derivative."""
+    asked.defvjp(
+        lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+        lambda ans, data, b, structure, solver, adjoint=False: (
+            lambda g: _cotangent(g, data, structure, solver, adjoint)
+        ),
+        unread=(1,),
+    )
+    asked.defjvp(_push_data, _push_b)
+    asked.deftogether(_pulls)
+
+
 solved.called = "spsolve"
-solved.defvjp(
-    lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
-    lambda ans, data, b, structure, solver, adjoint=False: (
-        lambda g: _cotangent(g, data, structure, solver, adjoint)
-    ),
-    unread=(1,),
-)
-solved.defjvp(_push_data, _push_b)
-solved.deftogether(_pulls)
+answers(solved)
 solved.of_real.defpattern(
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "ik->jk,",

@@ -17,7 +17,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from ...binding import is_deriving
+from ...binding import carries, is_deriving
 from ...binding import strip as value
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
 from ...operations.arrays import concatenate, stack
@@ -25,7 +25,8 @@ from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
-from .._structured import Direct, Solver, solved
+from .. import linalg as dense
+from .._structured import BY_FACTORS, Direct, Solver, answers, solved
 from .._structures import Structure, multiplier, product, sampled, total
 from ._numbers import SparseNumbers, assembled
 
@@ -112,6 +113,70 @@ def _adjoint_of(operator: Any) -> Any:
     return operator.H if isinstance(operator, LinearOperator) else operator.conj().T
 
 
+# --- least squares ---------------------------------------------------------------------------------
+
+# What is nearest to b, and its residual r, solve r + A x = b and H(A) r - d x = 0, for the square d
+# of a damping; what is shortest, x + H(A) y = 0 and A x = b.
+
+
+class LeastSquares(Solver):
+    """By `lsqr` or `lsmr`, for the matrix that a system has as a block beside ones.
+
+    Derivatives are those of the system, by its LU factors.
+    """
+
+    def __init__(self, name: str, n_ones: int, is_nearest: bool, options: dict[str, Any]) -> None:
+        self.name, self.n_ones, self.is_nearest = name, n_ones, is_nearest
+        self.options = options
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        """The solution of the system, and all that SciPy says beside it."""
+        system, k = structure.filled(data).tocsr(), self.n_ones
+        damp = float(np.sqrt(np.max(-system.diagonal()[k:], initial=0.0)))
+        matrix, right = (system[:k, k:], b[:k]) if self.is_nearest else (system[k:, :k], b[k:])
+        found = getattr(scipy.sparse.linalg, self.name)(matrix, right, damp, **self.options)
+        x, others = found[0], np.array(found[1:9], dtype=float)
+        if self.is_nearest:
+            return np.concatenate([right - matrix @ x, x]), others
+        multipliers = BY_FACTORS(structure, data, b, False)[0][k:]
+        return np.concatenate([x, multipliers]), others
+
+    @property
+    def further(self) -> Solver:
+        return BY_FACTORS
+
+
+@functools.partial(on_matrices, real=(False, True))
+def nearest(data: Any, b: Any, *, structure: Structure, solver: Solver) -> Any:
+    """The solution of the system of least squares, and what else SciPy finds."""
+    return solver(structure, data, b, False)
+
+
+nearest.called = "lsqr"
+answers(nearest)
+nearest.of_real.defpattern(*["i->j,k"] * 2)
+
+
+def least_squares(
+    a: SparseNumbers, b: Any, name: str, damp: Any, x0: Any, options: dict[str, Any]
+) -> Any:
+    """The x nearest to A @ x = b, or of many the one next to x0; its residual; and the rest."""
+    m, n = a.shape
+    is_nearest = m >= n or carries(damp) or damp != 0.0
+    k, first, second = (m, a, a.H) if is_nearest else (n, a.H, a)
+    corner = scipy.sparse.eye_array(m + n - k, format="csr") * (-damp * damp)
+    blocks = (scipy.sparse.eye_array(k, format="csr"), first, second, corner)
+    data, structure = assembled(
+        lambda *x: scipy.sparse.block_array([x[:2], x[2:]], format="csc"),
+        *map(SparseNumbers.of, blocks),
+    ).parts()
+    start = np.zeros(n) if x0 is None else np.asarray(x0)
+    solver = LeastSquares(name, k, is_nearest, {"x0": x0, **options})
+    right = concatenate([b, -damp * damp * start] if is_nearest else [start, b])
+    found, others = nearest(data, right, structure=structure, solver=solver)
+    return (found[k:], found[:k], others) if is_nearest else (found[:k], 0.0 * b, others)
+
+
 # --- the exponential -----------------------------------------------------------------------------
 
 # The cotangent of A in expm(A) b is that of its Taylor polynomial, step by step of time 1 / n, as
@@ -183,6 +248,37 @@ acted.of_real.defpattern(
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "i->jk",
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "ik->jk",
 )
+
+
+def _whole(data: Any, structure: Structure) -> Any:
+    return product(data, np.eye(structure.shape[1]), structure=structure)
+
+
+@on_matrices
+def exponential(data: Any, *, structure: Structure) -> Any:
+    """The exponential of a matrix, as an array."""
+    return scipy.sparse.linalg.expm(structure.filled(data).tocsc()).toarray()
+
+
+def _exponential_pull(ans: Any, data: Any, structure: Structure) -> Any:
+    _, rows, columns = structure.coordinates
+    turned = H(_whole(data, structure))
+
+    def pull(g: Any) -> Any:
+        found = dense.expm_frechet(turned, g, compute_expm=False)
+        return structure.at_entries(found[rows, columns])
+
+    return pull
+
+
+exponential.called = "expm"
+exponential.defvjp(_exponential_pull)
+exponential.defjvp(
+    lambda g, ans, data, structure: dense.expm_frechet(
+        _whole(data, structure), _whole(g, structure), compute_expm=False
+    )
+)
+exponential.of_real.defpattern("i->jk")
 
 
 # --- eigenvalues and singular values -------------------------------------------------------------

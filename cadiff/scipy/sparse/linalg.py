@@ -21,10 +21,12 @@ from ...binding import strip as value
 from ...numpy._matrices import conjugate
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
+from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all
 from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
+from .._formulas import valued
 from .._signatures import called_as
 from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
@@ -35,6 +37,8 @@ from ._solvers import (
     Triangular,
     acted,
     eigh,
+    exponential,
+    least_squares,
     svd,
 )
 
@@ -44,12 +48,16 @@ __all__ = [
     "cg",
     "cgs",
     "eigsh",
+    "expm",
     "expm_multiply",
     "factorized",
     "gcrotmk",
     "gmres",
     "inv",
     "lgmres",
+    "lsmr",
+    "lsqr",
+    "matrix_power",
     "minres",
     "norm",
     "qmr",
@@ -232,6 +240,56 @@ bicg, bicgstab, cg, cgs, gcrotmk, gmres, lgmres, minres, qmr, tfqmr = map(
     _iterative,
     ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr"),
 )
+
+
+def _least_squares(name: str, **norms: int) -> Any:
+    """`lsqr` or `lsmr`; what SciPy returns beside x, and where norms stand among it."""
+    original = getattr(scipy.sparse.linalg, name)
+
+    def solve(A: Any, b: Any, damp: Any = 0.0, x0: Any = None, **options: Any) -> tuple[Any, ...]:
+        """The x that is nearest to A @ x = b, or of many the shortest, as SciPy's iteration.
+
+        Derivatives, by A, b and damp, are those of a solution for independent columns or, of many
+        solutions, rows. Beside x, norms of x and of the residual have some.
+        """
+        if carries((x0, options)) or options.get("calc_var"):
+            raise MissingRuleError(
+                f"{name} has derivatives by A, b and damp, not by a first guess, nor of "
+                "variances: pass cadiff.value(x0), and calc_var=False"
+            )
+        if isinstance(A, LinearOperator):
+            raise TypeError(f"{name} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
+        b = number(b).reshape(-1)
+        matrix = SparseNumbers.of(A).tocsr().one_by_one
+        x, r, others = least_squares(matrix, b, name, damp, x0, options)
+        moved = x if x0 is None else x - x0
+        lengths = {"x": x, "moved": moved, "r1": r, "r2": concatenate([r, damp * moved])}
+        found = [others[k] for k in range(others.shape[0])]
+        for key, k in norms.items():
+            found[k] = valued(dense.norm(lengths[key]), found[k])
+        found[:2] = (int(fixed(k)) for k in found[:2])
+        return x, *found
+
+    return implements_all(original)(solve)
+
+
+lsqr = _least_squares("lsqr", r1=2, r2=3, moved=7)
+lsmr = _least_squares("lsmr", r2=2, x=6)
+
+
+@implements_all(scipy.sparse.linalg.matrix_power)
+def matrix_power(A: Any, power: Any) -> Any:
+    """The product of a square matrix with itself, power times."""
+    return scipy.sparse.linalg.matrix_power(SparseNumbers.of(A), power)
+
+
+@implements_all(scipy.sparse.linalg.expm)
+def expm(A: Any) -> Any:
+    """The exponential of a square matrix, with entries at all places."""
+    if not is_sparse(A):
+        return dense.expm(A)
+    data, structure = SparseNumbers.of(A).one_by_one.parts()
+    return SparseNumbers.of(exponential(data, structure=structure)).tocsc()
 
 
 @implements_all(scipy.sparse.linalg.inv)
