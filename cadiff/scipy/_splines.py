@@ -540,6 +540,30 @@ def splrep(
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
 
 
+@kernels("scipy.interpolate._fitpack_impl")
+def splprep(
+    x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
+    task: int = 0, s: Any = None, t: Any = None, full_output: int = 0, nest: Any = None,
+    per: int = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.splprep`, which has derivatives where curves go through all points."""
+    if not (carries(list(x)) or carries((w, u))):
+        plain = (x, w, u, ub, ue, k, task, s, t, full_output, nest, per, quiet)
+        return _fitpack_impl.splprep(*plain)
+    has_ends = u is not None and (ub, ue) != (None, None)
+    if task or s is None or np.any(_plain(s)) or full_output or per or has_ends:
+        raise binding.MissingRuleError(
+            "splprep of numbers with derivatives makes curves through all points: give it s=0 "
+            "and none of task, ub, ue, per and full_output, or take make_splprep"
+        )
+    points = stack([as_number(row) for row in x], axis=1)
+    if u is None:  # by the lengths of chords
+        u = np.cumsum(np.sqrt(sum_((points[1:] - points[:-1]) ** 2, axis=1)))
+        u = concatenate([np.zeros(1), u / u[-1]])
+    spline = mirrored("scipy.interpolate._bsplines").make_interp_spline(u, points, k)
+    return [spline.t, list(np.transpose(spline.c)), k], u
+
+
 @kernels("scipy.interpolate._fitpack_repro", "make_splrep make_splprep", within=True)
 def _make_through_all(mirror: Any, *args: Any, s: Any = 0, **kwargs: Any) -> Any:
     """SciPy's, whose search for knots ends with values and has no derivative."""

@@ -65,7 +65,8 @@ __all__ = [
     "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
     "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
     "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
-    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "schur",
+    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr",
+    "qr_multiply", "rq", "schur",
     "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
     "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
@@ -406,6 +407,14 @@ def qr(a: Any, mode: str, pivoting: bool) -> Any:
         a = a[:, order[0]]
     q, r = of_numpy.qr(a, modes[mode])
     return ((r,) if mode == "r" else (q, r)) + order
+
+
+@called_as(scipy.linalg.qr_multiply)
+def qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> Any:
+    """The product of q of a = q @ r and c, as c @ q or, of the mode "left", as q @ c; and r."""
+    q, *others = qr(a, mode="economic", pivoting=pivoting)
+    q, c = np.conj(q) if conjugate else q, number(c)
+    return (q @ c if mode == "left" else c @ q, *others)
 
 
 @partial(on_matrices, real=(False, False), real_results=factor.only_real)

@@ -342,6 +342,8 @@ interpolate.BSpline             f(np.cumsum(np.concatenate([x, x[:4]])), u, 3)([
 interpolate.PPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(2 * x + 0.3, 1)
 interpolate.PPoly               f(u.reshape(3, 4), np.cumsum(x[:5])).integrate(1.0, x[4] + 2)
 interpolate.BPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(x + 0.05, 1)
+interpolate.splprep             f([x, u], s=0)[0][0];  f([x[:6], u[:6]], s=0)[1];  m.interpolate.splev(np.array([0.3, 0.7]), f([x[:6], x[6:]], s=0, k=2)[0])[1]
+interpolate.bisplev             f(x[:2] / 4, x[2:4] / 4, [np.array([0, 0, 0, 1, 1, 1.0]), np.array([0, 0, 1, 1.0]), u[:6], 2, 1]);  f(0.3, [0.2, 0.4], [np.array([0, 0, 0, 1, 1, 1.0]), np.array([0, 0, 1, 1.0]), x[:6], 2, 1], dx=1)
 interpolate.splrep              f(t, x)[1]
 interpolate.splev               f(x, m.interpolate.splrep(t, u));  f([0.3, 4.4], m.interpolate.splrep(t, x), 1)
 interpolate.splint              f(x[0], 5 * x[1], m.interpolate.splrep(t, x))
@@ -446,6 +448,9 @@ spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from
 spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(np.stack([x[:3], x[:3], x[:3] + x[3:6] - [1.2, 2.1, 0.8]])))([0.3], 2)
 spatial.transform.Slerp         f([0, 1], m.spatial.transform.Rotation.from_rotvec(x[:6].reshape(2, 3)))([0.3]).as_rotvec()
 spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(x[:9].reshape(3, 3)))([0.3]).as_rotvec()
+
+# --- matrices ------------------------------------------------------------------------------------
+linalg.solve_circulant          f(x[:4] + np.array([5.0, 0, 0, 0]), u[:4]);  f(u[:4] + np.array([5.0, 0, 0, 0]), x.reshape(4, 3))
 
 # --- clusters ------------------------------------------------------------------------------------
 cluster.vq.whiten               f(x.reshape(6, 2))

@@ -377,6 +377,13 @@ def solvers() -> Iterator[Case]:
         lambda sp, v: sp.linalg.expm(made(sp, v, "csc_array")).toarray(),
         entries(),
     )
+    for name, how in (("swapaxes", (0, 1)), ("permute_dims", ((1, 0),))):
+        if hasattr(scipy.sparse, name):
+            yield case(
+                name,
+                lambda sp, v, name=name, how=how: getattr(sp, name)(made(sp, v), *how).toarray(),
+                entries(),
+            )
     for power in (1, 2, 5):
         yield case(
             f"matrix_power {power}",

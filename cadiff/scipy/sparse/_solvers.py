@@ -113,10 +113,10 @@ def _adjoint_of(operator: Any) -> Any:
     return operator.H if isinstance(operator, LinearOperator) else operator.conj().T
 
 
-# --- least squares ---------------------------------------------------------------------------------
+# --- least squares -------------------------------------------------------------------------------
 
-# What is nearest to b, and its residual r, solve r + A x = b and H(A) r - d x = 0, for the square d
-# of a damping; what is shortest, x + H(A) y = 0 and A x = b.
+# What is nearest to b, and its residual r, solve r + A x = b and H(A) r - d x = 0, where d is the
+# square of a damping; what is shortest, x + H(A) y = 0 and A x = b.
 
 
 class LeastSquares(Solver):
