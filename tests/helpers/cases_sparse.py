@@ -234,7 +234,7 @@ def operations() -> Iterator[Case]:
                 lambda sp, v, kind=kind, call=call: call(
                     getattr(sp, kind)(made(sp, v)) if kind[0] in "bd" else made(sp, v, kind)
                 ),
-                entries(shift=1.0),
+                entries(),
                 value_rtol=4e-15,
             )
     yield case(
@@ -421,6 +421,36 @@ def solvers() -> Iterator[Case]:
             symmetric(sp, v), k=1, v0=start, which="SA", return_eigenvectors=False
         ),
         entries(),
+        value_rtol=LOOSE,
+    )
+    yield case(
+        "eigsh smallest",
+        lambda sp, v: sp.linalg.eigsh(
+            symmetric(sp, v), k=2, v0=start, which="SA", return_eigenvectors=False
+        ),
+        entries(),
+        value_rtol=LOOSE,
+    )
+    yield case(
+        "eigs",
+        lambda sp, v: [abs(x) ** 2 for x in sp.linalg.eigs(made(sp, v), k=2, v0=start)],
+        entries(shift=4.0),
+        value_rtol=LOOSE,
+    )
+    for which in ("LM", "SR"):
+        yield case(
+            f"eigs values {which}",
+            lambda sp, v, which=which: abs(
+                sp.linalg.eigs(made(sp, v), k=2, v0=start, which=which, return_eigenvectors=False)
+                + 1j
+            ),
+            entries(),
+            value_rtol=LOOSE,
+        )
+    yield case(
+        "eigs complex",
+        lambda sp, v: abs(sp.linalg.eigs(made(sp, v * (1.0 + 0.5j)), k=1, v0=start)[0] + 1j),
+        entries(shift=4.0),
         value_rtol=LOOSE,
     )
     yield case(

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import LinearOperator
 from ...binding import carries, is_deriving
 from ...binding import strip as value
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
-from ...operations.arrays import concatenate, stack
+from ...operations.arrays import concatenate, reshape, stack
 from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
@@ -291,15 +291,35 @@ class Options:
     that a function has one value.
     """
 
-    def __init__(self, function: Callable[..., Any], **given: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], has_vectors: bool = True, **given: Any
+    ) -> None:
         self.given = given
+        self.has_vectors = has_vectors
         self.is_drawn = given.keys().isdisjoint(("rng", "random_state"))
         self.is_drawn &= "rng" in inspect.signature(function).parameters
 
-    def call(self, function: Callable[..., Any], matrix: Any) -> tuple[Any, ...]:
+    def call(self, function: Callable[..., Any], matrix: Any, **more: Any) -> Any:
         """What SciPy's function answers."""
         start = {"rng": np.random.default_rng(0)} if self.is_drawn else {}
-        return tuple(function(matrix, **start, **self.given))
+        return function(matrix, **start, **self.given, **more)
+
+    def pairs(self, function: Callable[..., Any], matrix: Any) -> tuple[Any, Any]:
+        """Eigenvalues and vectors; in the order of the former if these are what is asked for.
+
+        SciPy has another order then, and other ones of conjugate pairs.
+        """
+        w, v = self.call(function, matrix)
+        if self.has_vectors:
+            return w, v
+        wanted = self.call(function, matrix, return_eigenvectors=False)
+        if np.iscomplexobj(w):
+            w, v = np.concatenate([w, w.conj()]), np.concatenate([v, v.conj()], axis=1)
+        places, gaps = [], np.abs(w - wanted[:, None])
+        for gap in gaps:
+            places.append(int(np.argmin(gap)))
+            gaps[:, places[-1]] = np.inf
+        return wanted, v[:, places]
 
 
 def _nothing(matrix: Any, b: Any) -> Any:
@@ -309,10 +329,12 @@ def _nothing(matrix: Any, b: Any) -> Any:
 _QUIETLY = Direct(scipy.sparse.linalg.splu, _nothing)
 
 
-def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
-    """The y with (a - w) y = right but for its part along the eigenvector v, and H(v) y = 0.
+def _bordered(
+    a: SparseNumbers, w: Any, v: Any, right: Any, last: Any = 0.0, adjoint: bool = False
+) -> tuple[Any, Any]:
+    """The y and s with (a - w) y + s v = right and H(v) y = last, for an eigenvector v.
 
-    The system with v as a further row and column is regular if the eigenvalue w is simple.
+    The system is regular if the eigenvalue w is simple; the adjoint one has H(a - w).
     """
     n = a.shape[0]
     shifted = a - scipy.sparse.eye_array(n, format="csr") * w
@@ -321,13 +343,13 @@ def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
         lambda a, v, row: scipy.sparse.block_array([[a, v], [row, None]], format="csc"),
         *(shifted, column, column.H),
     ).parts()
-    right = concatenate([right, np.zeros(1)])
-    y = solved(data, right, structure=structure, solver=_QUIETLY)[0][:n]
-    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y, right)]
+    right = concatenate([right, reshape(last + 0.0 * w, (1,))])
+    y, _ = solved(data, right, structure=structure, solver=_QUIETLY, adjoint=adjoint)
+    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y[:n], right)]
     if not sizes[0] * np.abs(held(w)) * n * EPSILON <= sizes[1]:
         warn_nan("the derivative of vectors does not exist where values are equal: nan")
-        return y * np.nan
-    return y
+        y = y * np.nan
+    return y[:n], y[n]
 
 
 def _columns(solve: Callable[[int], Any], n: int) -> Any:
@@ -342,7 +364,7 @@ def _matters(*cotangents: Any) -> bool:
 @functools.partial(on_matrices, real=(True, False))
 def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
-    return options.call(scipy.sparse.linalg.eigsh, structure.filled(data))
+    return options.pairs(scipy.sparse.linalg.eigsh, structure.filled(data))
 
 
 def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -353,7 +375,7 @@ def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> A
         found = sampled(v * g[0], v, structure)
         if not _matters(g[1]):
             return found
-        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k]), w.shape[0])
+        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
         return found - sampled(y, v, structure)
 
     return pull
@@ -363,7 +385,7 @@ def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Optio
     w, v = ans
     a = SparseNumbers(structure.numbered, data)
     moved = product(g, v, structure=structure)
-    y = _columns(lambda k: _bordered(a, w[k], v[:, k], moved[:, k]), w.shape[0])
+    y = _columns(lambda k: _bordered(a, w[k], v[:, k], moved[:, k])[0], w.shape[0])
     return real(total_of(conjugate(v) * moved, axis=0)), -y
 
 
@@ -373,13 +395,46 @@ eigh.defjvp(_eigh_push)
 eigh.defpattern("i->j,kl")
 
 
+@functools.partial(on_matrices, real=(False, False))
+def eig(data: Any, *, structure: Structure, options: Options) -> Any:
+    """Some eigenvalues of a matrix, whose data are complex, and eigenvectors as columns."""
+    plain = data if np.any(np.imag(data)) else np.real(data)
+    return options.pairs(scipy.sparse.linalg.eigs, structure.filled(plain))
+
+
+# With vectors of length 1, (a - w) dv - dw v = -da v and H(v) dv = 0.
+
+
+def _eig_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a = SparseNumbers(structure.numbered, data)
+
+    def solve(g: Any, k: int) -> Any:
+        return _bordered(a, w[k], v[:, k], g[1][:, k], -g[0][k], adjoint=True)[0]
+
+    return lambda g: -sampled(_columns(lambda k: solve(g, k), w.shape[0]), v, structure)
+
+
+def _eig_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a, moved = SparseNumbers(structure.numbered, data), product(g, v, structure=structure)
+    n = w.shape[0]
+    found = [_bordered(a, w[k], v[:, k], -moved[:, k]) for k in range(n)]
+    return stack([-s for _, s in found]), _columns(lambda k: found[k][0], n)
+
+
+eig.called = "eigs"
+eig.defvjp(_eig_pull)
+eig.defjvp(_eig_push)
+
+
 # Singular vectors are the halves of an eigenvector of [[0, A], [H(A), 0]], by the value itself.
 
 
 @functools.partial(on_matrices, real=(False, True, False))
 def svd(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows."""
-    return options.call(scipy.sparse.linalg.svds, structure.filled(data))
+    return tuple(options.call(scipy.sparse.linalg.svds, structure.filled(data)))
 
 
 def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., Any]:
@@ -393,7 +448,7 @@ def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., A
 
     def solve(s: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
         right = concatenate([top, bottom])
-        y = _columns(lambda k: _bordered(both, s[k], z[:, k], right[:, k]), s.shape[0])
+        y = _columns(lambda k: _bordered(both, s[k], z[:, k], right[:, k])[0], s.shape[0])
         return y[:m], y[m:]
 
     return solve

@@ -16,13 +16,13 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from ...binding import MissingRuleError, carries, is_complex_number
+from ...binding import MissingRuleError, carries, is_complex_number, make_complex
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
 from ...operations.arrays import concatenate
-from ...operations.complexes import implements_all
+from ...operations.complexes import implements_all, whole_parts
 from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
@@ -36,6 +36,7 @@ from ._solvers import (
     Options,
     Triangular,
     acted,
+    eig,
     eigh,
     exponential,
     least_squares,
@@ -47,6 +48,7 @@ __all__ = [
     "bicgstab",
     "cg",
     "cgs",
+    "eigs",
     "eigsh",
     "expm",
     "expm_multiply",
@@ -333,7 +335,7 @@ CHOICES = {
 }
 
 
-def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
+def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> dict[str, Any]:
     """The matrix and what is asked of it, as `eigh` and `svd` take them."""
     others = {key for key, x in options.items() if key not in CHOICES and x is not None}
     if others or carries(options):
@@ -345,7 +347,11 @@ def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
         raise TypeError(f"{original.__name__} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
     found = SparseNumbers.of(A)
     data, structure = (found if is_sparse(A) else found.tocsr()).one_by_one.parts()
-    return {"data": data, "structure": structure, "options": Options(original, **options)}
+    return {
+        "data": data,
+        "structure": structure,
+        "options": Options(original, has_vectors, **options),
+    }
 
 
 @implements_all(scipy.sparse.linalg.eigsh)
@@ -355,8 +361,19 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
-    found = _chosen(scipy.sparse.linalg.eigsh, A, k=k, **options)
+    found = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
     w, v = eigh(found.pop("data"), **found)
+    return (w, v) if return_eigenvectors else w
+
+
+@implements_all(scipy.sparse.linalg.eigs)
+def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
+    """Some eigenvalues of a matrix, and eigenvectors as columns, which are complex always.
+
+    Derivatives are those of simple eigenvalues; those of vectors do not turn their phase.
+    """
+    found = _chosen(scipy.sparse.linalg.eigs, A, bool(return_eigenvectors), k=k, **options)
+    w, v = eig(make_complex(*whole_parts(found.pop("data"))), **found)
     return (w, v) if return_eigenvectors else w
 
 
