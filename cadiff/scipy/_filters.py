@@ -88,9 +88,6 @@ def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
 
 def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
     def pull(g: Any) -> Number:
-        of_y, of_after = g
-        if not carries(of_after) and not np.any(of_after):  # the same filter, backwards
-            return _flipped(filtered(b, a, _flipped(of_y), _zeros(of_y, len(b) - 1))[0])
         h = _multipliers(a, g)
         one = np.eye(1, binding.shape(b)[0])[0]
         back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))

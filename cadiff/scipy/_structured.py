@@ -107,60 +107,40 @@ def solved(
     return solver(structure, data, b, adjoint)
 
 
-def _pulls(
-    ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
-) -> Callable[[Any], Any]:
+def _again(
+    data: Any, b: Any, turns: bool, structure: Any, solver: Any, adjoint: bool = False
+) -> Any:
+    """The solution of a further system: the same, or the adjoint one."""
+    how: Any = {"structure": structure, "solver": solver.further, "adjoint": adjoint != turns}
+    return solved(data, b, **how)[0]
+
+
+def _pulls(ans: Any, data: Any, b: Any, **how: Any) -> Callable[[Any], Any]:
+    structure, solver = how["structure"], how["solver"]
+
     def both(g: Any) -> Any:
-        y = _cotangent(g, data, structure, solver, adjoint)
-        found = sampled(ans[0], y, structure) if adjoint else sampled(y, ans[0], structure)
-        return -solver.read(structure, found), y
+        y = _again(data, g[0], True, **how)
+        pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
+        return -solver.read(structure, sampled(*pair, structure)), y
 
     return both
 
 
-def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint: bool) -> Any:
-    how: Any = {"structure": structure, "solver": solver.further, "adjoint": not adjoint}
-    return solved(data, g[0], **how)[0]
-
-
-def _push_data(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    by, g = structure, solver.read(structure, g)
-    if adjoint:
-        by, g = structure.adjoint(g)
-    return _push_b(-product(g, ans[0], structure=by), ans, data, b, structure, solver, adjoint)
-
-
-def _push_b(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
-    return x, 0.0
+def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
+    by, g = how["structure"], how["solver"].read(how["structure"], g)
+    if how.get("adjoint"):
+        by, g = by.adjoint(g)
+    return _again(data, -product(g, ans[0], structure=by), False, **how), 0.0
 
 
 def answers(asked: Any) -> None:
     """State the rules of what returns a solution, and something that has no derivative."""
     asked.defvjp(
         lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
-        lambda ans, data, b, structure, solver, adjoint=False: (
-            lambda g: _cotangent(g, data, structure, solver, adjoint)
-        ),
+        lambda ans, data, b, **how: lambda g: _again(data, g[0], True, **how),
         unread=(1,),
     )
-    asked.defjvp(_push_data, _push_b)
+    asked.defjvp(_push_data, lambda g, ans, data, b, **how: (_again(data, g, False, **how), 0.0))
     asked.deftogether(_pulls)
 
 

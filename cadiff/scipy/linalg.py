@@ -687,7 +687,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     r, p = equations.polar(H(A) @ B)
     original = scipy.linalg.orthogonal_procrustes
-    return _valued(original, (r, np.sum(np.real(p.diagonal()))), A, B)
+    return with_values(original, (r, np.sum(np.real(p.diagonal()))), A, B)
 
 
 @called_as(scipy.linalg.schur, a=square)
@@ -742,7 +742,7 @@ def rq(a: Any, mode: str) -> Any:
     q, r = of_numpy.qr(H(a)[:, ::-1], "reduced")
     r, q = H(r)[::-1, ::-1], H(q)[::-1]
     turn = _plainly(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
-    found = _valued(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
+    found = with_values(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
     return found[0] if mode == "r" else found
 
 
@@ -818,7 +818,7 @@ def _of_expm(name: str, parts: Callable[[Any], tuple[Any, Any]]) -> Any:
     def function(A: Any) -> Any:
         cosine, sine = parts(A)
         found = (cosine, sine)[which] if which < 2 else systems.solve(cosine, sine)
-        return _valued(original, found, square(A))
+        return with_values(original, found, square(A))
 
     function.__doc__ = original.__doc__
     return implements_all(original)(function)
@@ -847,7 +847,7 @@ def _plainly(original: Callable[..., Any], several: bool, real: tuple[bool, ...]
     return made
 
 
-def _valued(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
+def with_values(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
     """SciPy's own results, with the derivatives of what a formula found."""
     several = isinstance(found, tuple)
     results = found if several else (found,)
@@ -864,7 +864,7 @@ def matmul_toeplitz(
 ) -> Any:
     """The product of a Toeplitz matrix, given by its first column and row, and x."""
     c, r, x = *_column_and_row(c_or_cr), finite(x, check_finite)
-    return _valued(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
+    return with_values(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
 
 
 def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
@@ -890,7 +890,7 @@ def subspace_angles(A: Any, B: Any) -> Any:
         rest = bases[0] - bases[1] @ H(cosines)
     sines, cosines = factor.svdvals(rest), factor.svdvals(cosines)[::-1]
     n = cosines.shape[0]
-    return _valued(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
+    return with_values(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
 
 
 @implements_all(scipy.linalg.funm)
@@ -903,7 +903,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     A = square(A)
     w, v = eig(A)
     re, im = whole_parts(T(systems.solve(T(v), T(v * func(w + 0j)))))
-    re, im, turns = _valued(_parts_of_funm, (re, im, 0.0), A, func=func)
+    re, im, turns = with_values(_parts_of_funm, (re, im, 0.0), A, func=func)
     return make_complex(re, im) if _guards.fixed(turns) else re
 
 

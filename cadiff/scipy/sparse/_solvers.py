@@ -25,7 +25,6 @@ from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
-from .. import linalg as dense
 from .._structured import BY_FACTORS, Direct, Solver, answers, solved
 from .._structures import Structure, multiplier, product, sampled, total
 from ._numbers import SparseNumbers, assembled
@@ -248,37 +247,6 @@ acted.of_real.defpattern(
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "i->jk",
     lambda ans, data, b, structure: "i->j" if b.ndim == 1 else "ik->jk",
 )
-
-
-def _whole(data: Any, structure: Structure) -> Any:
-    return product(data, np.eye(structure.shape[1]), structure=structure)
-
-
-@on_matrices
-def exponential(data: Any, *, structure: Structure) -> Any:
-    """The exponential of a matrix, as an array."""
-    return scipy.sparse.linalg.expm(structure.filled(data).tocsc()).toarray()
-
-
-def _exponential_pull(ans: Any, data: Any, structure: Structure) -> Any:
-    _, rows, columns = structure.coordinates
-    turned = H(_whole(data, structure))
-
-    def pull(g: Any) -> Any:
-        found = dense.expm_frechet(turned, g, compute_expm=False)
-        return structure.at_entries(found[rows, columns])
-
-    return pull
-
-
-exponential.called = "expm"
-exponential.defvjp(_exponential_pull)
-exponential.defjvp(
-    lambda g, ans, data, structure: dense.expm_frechet(
-        _whole(data, structure), _whole(g, structure), compute_expm=False
-    )
-)
-exponential.of_real.defpattern("i->jk")
 
 
 # --- eigenvalues and singular values -------------------------------------------------------------
