@@ -344,31 +344,20 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     return (where(beyond, 0.0, found) if outside == ZERO else found), 0
 
 
-class _Fitpack:
-    """`scipy.interpolate`'s module of FITPACK, whose splines have derivatives."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_fitpack_impl.dfitpack, name)
+class _OfNumbers:
+    """What stands for functions of FITPACK's where numbers have derivatives."""
 
     def splev(self, t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
-        if not carries((t, c, x)):
-            return _fitpack_impl.dfitpack.splev(t, c, k, x, outside)
         return _fitted(t, c, k, x, 0, outside)
 
     def splder(self, t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> Any:
-        if not carries((t, c, x)):
-            return _fitpack_impl.dfitpack.splder(t, c, k, x, order, outside)
         return _fitted(t, c, k, x, order, outside)
 
     def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
-        if not (carries((t, c)) or carries((a, b))):
-            return _fitpack_impl.dfitpack.splint(t, c, k, a, b)
         c = as_number(c)[: len(_plain(t)) - k - 1]
         return _integrated(t, _column(c), k, a, b)[0], None
 
     def sproot(self, t: Any, c: Any, mest: int) -> Any:
-        if not carries((t, c)):
-            return _fitpack_impl.dfitpack.sproot(t, c, mest)
         poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
         low, high = _inner(t, 3)
         roots = poly.roots(extrapolate=False)
@@ -377,8 +366,6 @@ class _Fitpack:
         return inside, len(at), 0
 
     def spalde(self, t: Any, c: Any, n: int, x: Any) -> Any:
-        if not (carries((t, c)) or carries(x)):
-            return _fitpack_impl.dfitpack.spalde(t, c, n, x)
         point = as_number([x])
         orders = range(n)
         return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
@@ -386,14 +373,10 @@ class _Fitpack:
     # --- of one variable, as `UnivariateSpline` keeps it
 
     def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
-        if not (carries((x, y)) or carries(w)):
-            return _fitpack_impl.dfitpack.fpcurf0(x, y, k, w=w, xb=xb, xe=xe, s=s)
         knots, c, _ = splrep(x, y, w, xb, xe, k, s=s)
         return x, y, w, xb, xe, k, 0.0, len(knots), knots, c, 0.0, None, None, -1
 
     def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any) -> Any:
-        if not (carries((x, y, t)) or carries(w)):
-            return _fitpack_impl.dfitpack.fpcurfm1(x, y, k, t, w=w, xb=xb, xe=xe)
         weights = np.ones(len(_plain(x))) if w is None else w
         c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
         c = concatenate([c, np.zeros(k + 1)])
@@ -405,9 +388,6 @@ class _Fitpack:
         self, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
         s: float, maxit: int = 20,
     ) -> Any:  # fmt: skip
-        if not carries((x, y, z)):
-            of_plain = _fitpack_impl.dfitpack.regrid_smth
-            return of_plain(x, y, z, xb, xe, yb, ye, kx, ky, s, maxit)
         if s:
             raise binding.MissingRuleError(
                 "splines of two variables have derivatives where they go through all points: s=0"
@@ -428,11 +408,6 @@ class _Fitpack:
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
     ) -> Any:
         """On the grid of all x and y."""
-        if not carries((tx, ty, c, x, y)):
-            plain = (tx, ty, c, kx, ky)
-            if dx or dy:
-                return _fitpack_impl.dfitpack.parder(*plain, dx, dy, x, y)
-            return _fitpack_impl.dfitpack.bispev(*plain, x, y)
         if max(binding.ndim(x), binding.ndim(y)) > 1:
             return None, INVALID
         matrix = _in_shape(tx, ty, c, kx, ky)
@@ -444,11 +419,6 @@ class _Fitpack:
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
     ) -> Any:
         """At pairs of x and y."""
-        if not carries((tx, ty, c, x, y)):
-            plain = (tx, ty, c, kx, ky)
-            if dx or dy:
-                return _fitpack_impl.dfitpack.pardeu(*plain, dx, dy, x, y)
-            return _fitpack_impl.dfitpack.bispeu(*plain, x, y)
         terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
         y = _within(ty, ky, y)
         at = _spans(ty, ky, y)
@@ -458,8 +428,6 @@ class _Fitpack:
 
     def pardtc(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
         """The coefficients of a partial derivative."""
-        if not carries((tx, ty, c)):
-            return _fitpack_impl.dfitpack.pardtc(tx, ty, c, kx, ky, dx, dy)
         rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
         columns = _differentiated(ty, np.transpose(rows), ky, dy)
         return reshape(np.transpose(columns), -1), 0
@@ -467,8 +435,6 @@ class _Fitpack:
     def dblint(
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
     ) -> Any:
-        if not (carries((tx, ty, c)) or carries((xb, xe, yb, ye))):
-            return _fitpack_impl.dfitpack.dblint(tx, ty, c, kx, ky, xb, xe, yb, ye)
         inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
         return _integrated(ty, _column(inner), ky, yb, ye)[0]
 
@@ -516,7 +482,17 @@ def _within(t: Any, k: int, x: Any) -> Number:
     return where((x < low) | (x > high), np.clip(_plain(x), low, high), x)
 
 
-FITPACK = _Fitpack()
+class _Fitpack:
+    """`scipy.interpolate`'s module of FITPACK."""
+
+    def __getattr__(self, name: str) -> Any:
+        original = getattr(_fitpack_impl.dfitpack, name)
+        if (own := getattr(OF_NUMBERS, name, None)) is None:
+            return original
+        return lambda *args, **named: (own if carries((args, named)) else original)(*args, **named)
+
+
+OF_NUMBERS, FITPACK = _OfNumbers(), _Fitpack()
 for _module in ("_fitpack_impl", "_fitpack2"):
     kernels(f"scipy.interpolate.{_module}", "dfitpack")(FITPACK)
 
