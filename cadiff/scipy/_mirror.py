@@ -30,7 +30,7 @@ from .. import binding
 from ..binding import MissingRuleError, carries
 from ..numpy._refusals import INSTEAD, missing
 from ..operations.complexes import implements_all
-from ..operations.dispatch import FUNCTIONS
+from ..operations.dispatch import FUNCTIONS, ONE_STEP
 from ..operations.guards import NoDerivativeError
 from . import _arrays as of_numpy
 
@@ -414,6 +414,8 @@ def offered(original: Function, name: str) -> Function:
         return mirror_of(original)(*args, **kwargs) if is_function else found
 
     plainly.__wrapped__ = original  # type: ignore[attr-defined]
+    if any((each.__module__, each.__name__) in WITHIN for each in _unwrapped(original)):
+        ONE_STEP.update((original, plainly))  # or few, in Python
     return implements_all(original, plainly=plainly)(function)
 
 

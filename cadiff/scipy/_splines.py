@@ -37,7 +37,7 @@ from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
 from ._formulas import valued
-from ._mirror import kernels, mirrored, read_values
+from ._mirror import kernels, linear_in_parts, mirrored, read_values
 from ._structured import BY_FACTORS, solved
 from ._structures import Structure, summed
 
@@ -891,7 +891,7 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
         numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
         values = self._columns()
         slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
-        right = reshape(added_at(at, slopes, n), (2 * n, -1))
+        right = linear_in_parts(lambda x: reshape(added_at(at, x, n), (2 * n, -1)), slopes)
         found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
         return reshape(found, (n, 2, -1))
 

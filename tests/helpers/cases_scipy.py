@@ -122,9 +122,12 @@ signal.lfilter                  np.real(f([1, 0.2j, 0.3], np.array([1, 0.3j]) * 
 signal.lfilter                  np.imag(f(x[:2] * (1 + 2j), [2.0], u.reshape(3, 4), axis=0, zi=x[2:6].reshape(1, 4))[0] * (1 + 2j))
 signal.lfilter_zi               f(x[:2], np.array([1, 0.3]))
 signal.lfiltic                  f([1, 0.2], [1, 0.3], x[:1], x[1:2])
+signal.filtfilt                 f([1, 0.2], [1, 0.3], x.reshape(12, 1), axis=0, padtype="even");  f([1, 0.2], [1, 0.3], x, padtype="constant", padlen=3);  f([1, 0.2], [1, 0.3], x, padtype=None)
+signal.filtfilt                 np.real(f([1, 0.2], [2, 0.3], x + 1j * u) * (1 + 2j));  f([1, 0.2], [1, 0.3], x[:1] * u)
 signal.filtfilt                 f([1, 0.2], [1, 0.3], x);  f(x[:2], [1, 0.3], u, method="gust")
 signal.sosfilt                  f(m.signal.butter(4, 0.2, output="sos"), x)
 signal.sosfilt                  f(np.stack([np.concatenate([x[:3], np.array([1.0]), 0.1 * x[3:5]])]), u)
+signal.sosfiltfilt              f(m.signal.butter(3, 0.3, output="sos"), np.stack([np.concatenate([x, u]), np.concatenate([u, x])]), padtype="constant")
 signal.sosfiltfilt              f(m.signal.butter(2, 0.3, output="sos"), np.concatenate([x, u]))
 signal.sosfilt_zi               f(m.signal.butter(2, 0.2 + 0.1 * x[0], output="sos"))
 signal.savgol_filter            f(x, 5, 2);  f(x, 5, 2, mode="nearest");  f(x, 5, 2, deriv=1)
@@ -382,6 +385,7 @@ interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), x[:6], tol=1e-15, maxiter=9999)([[0.3, 0.2], [9, 9]])[:1];  f(x.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)(np.stack([0.05 + 0.2 * x[:2], 0.1 * x[2:4]], axis=1));  f(x.reshape(6, 2), u.reshape(6, 2), tol=1e-15, maxiter=9999, rescale=True)(1.25, 1.18)
+interpolate.CloughTocher2DInterpolator  np.real(f(u.reshape(6, 2), x[:6] + 1j * x[6:], tol=1e-15, maxiter=9999)([[0.3, 0.2]]) * (1 + 2j))
 interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
 
 # --- derivatives by differences ------------------------------------------------------------------
