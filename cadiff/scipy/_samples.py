@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import scipy.stats as st
-from scipy.cluster import _hierarchy
+from scipy.cluster.hierarchy import _hierarchy
+from scipy.cluster.vq import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
 from scipy.stats import _ksstats, _stats, _stats_pythran
 
@@ -28,11 +29,6 @@ from ..operations.table import cos, divide, exp, log, log1p, sin, sqrt, square
 from ._formulas import valued
 from ._mirror import kernels, read_values
 from .special import ive, kve, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
-
-try:
-    from scipy.cluster import _vq
-except ImportError:
-    from scipy.cluster.vq import _vq  # which is a package since SciPy 1.18
 
 # --- densities of kernels ------------------------------------------------------------------------
 
@@ -480,10 +476,10 @@ def _linkage(name: str, y: Any, n: int, code: int | None = None) -> Any:
 
 
 for _name in ("mst_single_linkage", "nn_chain", "fast_linkage"):
-    kernels("scipy.cluster._hierarchy", _name)(functools.partial(_linkage, _name))
+    kernels(_hierarchy.__name__, _name)(functools.partial(_linkage, _name))
 
 
-@kernels("scipy.cluster._hierarchy")
+@kernels(_hierarchy.__name__)
 def cophenetic_distances(tree: Any, out: Any, n: int) -> None:
     """The height at which each pair comes together."""
     plain, places = np.array(read_values(tree), float), np.zeros(np.shape(out))
