@@ -73,8 +73,8 @@ def plain(*originals: Any) -> None:
 
 
 # Functions of one operation or none, which would cost more as entries of the tape (entered.py);
-# those that make what is assigned to; and those that write to an argument.
-ONE_STEP = frozenset(
+# those that make what is assigned to; and those that write to an argument. Others are added.
+ONE_STEP = {
     vars(np).get(name)
     for name in (
         *("angle", "around", "array", "array_split", "asanyarray", "asarray", "astype"),
@@ -87,7 +87,7 @@ ONE_STEP = frozenset(
         *("vecmat", "vsplit", "where", "zeros_like"),
         *("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
     )
-)
+}
 
 
 def _on_values(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -583,6 +583,13 @@ class primitive:  # noqa: N801 - a decorator
         return tuple(outs) if isinstance(ans, tuple) else outs[0]
 
 
+def transposes(f: primitive, other: primitive) -> None:
+    """State the rules of two linear functions of one argument, each the adjoint of the other."""
+    for here, there in ((f, other), (other, f)):
+        here.defvjp(lambda ans, x, there=there, **how: lambda g: there(g, **how))
+        here.defjvp(lambda g, ans, x, here=here, **how: here(g, **how))
+
+
 def _moves(tangent: Any) -> bool:
     """Whether a tangent is any other than that of a constant."""
     parts = tangent if isinstance(tangent, tuple) else (tangent,)

@@ -8,8 +8,9 @@ diagonals are a part. How SciPy's functions are called is for `linalg`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from ._structured import Solver, solved
 from ._structures import Structure, product, sampled, taken
 
 
+@lru_cache(maxsize=64)
 def structure_of(above: int, shape: tuple[int, int]) -> Structure:
     """Where the elements of an array of diagonals stand, `above` of them above the main one."""
     rows, n = shape
@@ -110,18 +112,24 @@ class Hermitian(Solver):
         return scipy.linalg.solveh_banded(ab, b, lower=self.lower, check_finite=False), 0.0
 
 
+@lru_cache(maxsize=64)
+def _both_halves(shape: tuple[int, int], lower: bool) -> Any:
+    """All diagonals as numbers of the given ones, and of their conjugates, which follow these."""
+    half = np.arange(1, math.prod(shape) + 1).reshape(shape)
+    widths = _widths(half, lower)
+    other = adjoint_band(half, *widths)  # of which the diagonal is there already
+    half = adjoint_band(other, *widths[::-1])  # without what is outside of the matrix
+    other = np.where(other > 0, other + half.size, 0)
+    return np.concatenate([other[:-1], half] if lower else [half, other[1:]])
+
+
 def solve_hermitian(ab: Any, b: Any, lower: bool) -> Any:
     """The solution of A @ x = b, for a positive definite A given by one half of its band."""
     rows = ab.shape[0]
     if is_complex_number(ab):  # of the diagonal, the real part is read
         on_diagonal = np.arange(rows)[:, None] == is_above(lower, ab)
         ab = where(on_diagonal, real(ab) + 0j, ab)
-    half = np.arange(1, ab.size + 1).reshape(ab.shape)
-    widths = _widths(ab, lower)
-    other = adjoint_band(half, *widths)  # of which the diagonal is there already
-    half = adjoint_band(other, *widths[::-1])  # without what is outside of the matrix
-    other = np.where(other > 0, other + ab.size, 0)
-    numbers = np.concatenate([other[:-1], half] if lower else [half, other[1:]])
+    numbers = _both_halves(ab.shape, lower)
     flat = reshape(ab, (-1,))
     data = taken(concatenate([flat, conjugate(flat)]), numbers.reshape(-1))
     structure = structure_of(rows - 1, numbers.shape)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.signal
 from scipy.signal import _sigtools, _sosfilt, _upfirdn_apply
 
 from .. import binding
@@ -19,10 +20,10 @@ from ..binding import carries
 from ..numpy._common import Number, as_number
 from ..operations.arrays import concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
-from ..operations.primitives import primitive
+from ..operations.primitives import primitive, transposes
 from . import _arrays
 from ._formulas import beside
-from ._mirror import KERNELS, kernels, linear_in_parts, mirrored
+from ._mirror import KERNELS, kernels, linear_in_parts
 
 VALID, SAME, FULL = range(3)
 
@@ -88,9 +89,6 @@ def _by_a(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
 
 def _by_x(ans: Any, b: Number, a: Number, x: Number, state: Number) -> Pull:
     def pull(g: Any) -> Number:
-        of_y, of_after = g
-        if not carries(of_after) and not np.any(of_after):  # the same filter, backwards
-            return _flipped(filtered(b, a, _flipped(of_y), _zeros(of_y, len(b) - 1))[0])
         h = _multipliers(a, g)
         one = np.eye(1, binding.shape(b)[0])[0]
         back, _ = filtered(b, one, _flipped(h), _zeros(h, len(one) - 1))
@@ -179,9 +177,62 @@ def _linear_filter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> An
     return y if zi is None else (y, after)
 
 
+# --- filters of constant coefficients ------------------------------------------------------------
+
+
+@primitive
+def applied(x: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any) -> Any:
+    """One of SciPy's filters along an axis, without states that are given."""
+    return getattr(scipy.signal, name)(*taps, x, axis, *padding)
+
+
+# What elements beyond an edge are to that at the edge, and to those that they mirror.
+EXTENSIONS = {"odd": (2.0, -1.0), "even": (0.0, 1.0), "constant": (1.0, 0.0), None: (0.0, 0.0)}
+
+
+@primitive
+def transposed(g: Any, *, name: str, taps: tuple[Any, ...], axis: int, padding: Any) -> Any:
+    """The adjoint: the filter run backwards; or both ways, if it is, with the adjoint edges."""
+    once = scipy.signal.sosfilt if name.startswith("sos") else scipy.signal.lfilter
+    g = np.moveaxis(g, axis, -1)
+    if not padding:
+        return np.moveaxis(_flipped(once(*taps, _flipped(g))), -1, axis)
+    (kind, edge), end = padding, padding[1] + g.shape[-1]
+    g, given = _zeros(g, end + edge), g
+    g[..., edge:end] = given
+    # Each time the filter begins in the state that its first element, for ever, would lead to.
+    state = getattr(scipy.signal, f"{once.__name__}_zi")(*taps)
+    response, _ = once(*taps, np.zeros(g.shape[-1]), zi=state)
+    for _ in range(2):
+        first = g @ _flipped(response)
+        g = _flipped(once(*taps, g))
+        g[..., 0] += first
+    inner, (at_edge, within) = g[..., edge:end], EXTENSIONS[kind]
+    for x, beyond in ((inner, _flipped(g[..., :edge])), (_flipped(inner), g[..., end:])):
+        x[..., 0] += at_edge * np.sum(beyond, axis=-1)
+        x[..., 1 : edge + 1] += within * beyond
+    return np.moveaxis(inner, -1, axis)
+
+
+applied.called = transposed.called = "filter"
+transposes(applied, transposed)
+
+
+def _is_signal(x: Any, *others: Any) -> bool:
+    """Whether a signal has derivatives, and nothing else, which is real."""
+    return carries(x) and not (carries(others) or _is_complex(*others))
+
+
+def _along(name: str, taps: tuple[Any, ...], x: Any, axis: int, *padding: Any) -> Number:
+    how: Any = {"name": name, "taps": tuple(map(np.array, taps)), "axis": axis, "padding": padding}
+    return linear_in_parts(lambda x: applied(x, **how), as_number(x))
+
+
 @kernels("scipy.signal._signaltools", within=True)
 def lfilter(mirror: Any, b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """SciPy's, which has another way for filters without a recursion: not so for complex ones."""
+    if zi is None and _is_signal(x, b, a):
+        return _along("lfilter", (b, a), x, axis)
     if not any(map(carries, (b, a, x, zi))):
         return mirror(b, a, x, axis, zi)
     b, a, x = (_arrays.asarray(given) for given in (b, a, x))
@@ -220,28 +271,42 @@ def lp2hp(mirror: Any, b: Any, a: Any, wo: Any = 1.0) -> Any:
     return mirror(b, a, wo)
 
 
-@primitive
-def cascaded(x: Any, sos: Any) -> Any:
-    """Sections one after the other along the last axis, without states."""
-    y = np.array(x, order="C").reshape(-1, x.shape[-1])
-    _sosfilt._sosfilt(sos, y, np.zeros((len(y), len(sos), 2)))
-    return y.reshape(x.shape)
+@kernels("scipy.signal._signaltools", within=True)
+def filtfilt(
+    mirror: Any, b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None,
+    method: str = "pad", irlen: Any = None,
+) -> Any:  # fmt: skip
+    if method != "pad" or not _is_signal(x, b, a):
+        return mirror(b, a, x, axis, padtype, padlen, method, irlen)
+    return _both_ways("filtfilt", (b, a), max(np.size(a), np.size(b)), x, axis, padtype, padlen)
 
 
-cascaded.called = "sosfilt"
-cascaded.defvjp(lambda ans, x, sos: lambda g: _flipped(cascaded(_flipped(g), sos)))
-cascaded.defjvp(lambda g, ans, x, sos: cascaded(g, sos))
+@kernels("scipy.signal._signaltools", within=True)
+def sosfiltfilt(
+    mirror: Any, sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None
+) -> Any:
+    if not _is_signal(x, sos):
+        return mirror(sos, x, axis, padtype, padlen)
+    sections = scipy.signal._filter_design._validate_sos(sos)[0]
+    shorter = min(np.sum(sections[:, [2, 5]] == 0, axis=0))
+    n_taps = 2 * len(sections) + 1 - shorter
+    return _both_ways("sosfiltfilt", (sos,), n_taps, x, axis, padtype, padlen)
+
+
+def _both_ways(
+    name: str, taps: Any, n_taps: int, x: Any, axis: int, padtype: Any, padlen: Any
+) -> Number:
+    """A filter run forwards and backwards over a signal that is extended at its edges."""
+    edge = 3 * n_taps if padlen is None else padlen
+    return _along(name, taps, x, axis, padtype, int(edge) if padtype else 0)
 
 
 @kernels("scipy.signal._signaltools", within=True)
 def sosfilt(mirror: Any, sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """In one, where only the signal has derivatives and nobody asks for states."""
-    if zi is not None or carries(sos) or not carries(x) or np.ndim(x) == 0:
+    if zi is not None or not _is_signal(x, sos):
         return mirror(sos, x, axis, zi)
-    sos = mirrored("scipy.signal._filter_design")._validate_sos(np.asarray(sos, float))[0]
-    signal = moveaxis(as_number(x), axis, -1)
-    found = linear_in_parts(lambda x: cascaded(x, np.ascontiguousarray(sos)), signal)
-    return moveaxis(found, -1, axis)
+    return _along("sosfilt", (sos,), x, axis)
 
 
 @kernels("scipy.signal._filter_design", within=True)

@@ -83,6 +83,25 @@ class Window(NamedTuple):
         """Cotangents with zeros behind them, one for each element of an extended array."""
         return np.pad(g, [(0, k - 1) for k in self.shape])
 
+    def is_own_adjoint(self, w: Any) -> bool:
+        """Whether the adjoint slides turned weights over arrays that are extended likewise.
+
+        So it is where arrays are periodic or have zeros around them, or if they are reflected and
+        the weights are symmetric along each axis.
+        """
+        if self.mode in (WRAP, GRID_WRAP, *CONSTANTS):
+            return True
+        is_centred = not any(self.origins) and all(k % 2 for k in self.shape)
+        if self.mode != REFLECT or not is_centred or carries(w):
+            return False
+        return all(np.array_equal(w, np.flip(w, axis)) for axis in range(w.ndim))
+
+    @property
+    def turned(self) -> Window:
+        """How turned weights lie where the adjoint has the same edges."""
+        origins = (k - 1 - 2 * (k // 2) - o for k, o in zip(self.shape, self.origins, strict=True))
+        return self._replace(origins=tuple(origins), cval=0.0)
+
     @property
     def adjoint(self) -> Window:
         """How turned weights lie over these."""
@@ -129,6 +148,8 @@ def _turned(w: Number) -> Number:
 
 def _weighted_pull(ans: Any, x: Number, w: Number, window: Window, axis: Any) -> Any:
     def pull(g: Any) -> Number:
+        if window.is_own_adjoint(w):
+            return weighted(g, _turned(w), window=window.turned, axis=axis)
         back, widened = window.adjoint, window.widened(g)
         return window.folded(weighted(widened, _turned(w), window=back, axis=axis), x.shape)
 
@@ -183,6 +204,8 @@ def averaged(x: Any, window: Window, axis: int) -> Any:
 
 def _averaged_pull(ans: Any, x: Number, window: Window, axis: int) -> Any:
     def pull(g: Any) -> Number:
+        if window.is_own_adjoint(np.ones(window.shape)):
+            return averaged(g, window=window.turned, axis=axis)
         means = averaged(window.widened(g), window=window.adjoint, axis=axis)
         return window.folded(means, x.shape)
 
@@ -419,8 +442,8 @@ class Between(NamedTuple):
         return self._replace(orders=orders, cval=0.0)
 
 
-def b_splines(n: int, u: Real, order: int) -> Real:
-    """The n + 1 B-splines of degree n between two knots, (points, n + 1), or a derivative of them.
+def b_splines(n: int, u: Real, order: int) -> list[Real]:
+    """The n + 1 B-splines of degree n between two knots, or a derivative of them.
 
     By the recursion of Cox and de Boor for knots at whole numbers; u is the distance from the knot
     before. The last steps, as many as the order, are those of derivatives.
@@ -428,16 +451,15 @@ def b_splines(n: int, u: Real, order: int) -> Real:
     h = [np.ones_like(u)]
     for j in range(1, n + 1):
         before, h = h, [np.zeros_like(u) for _ in range(j + 1)]
-        for m in range(1, j + 1):
+        for m, w in enumerate(before, start=1):
             if j <= n - order:
-                w = before[m - 1] / j
-                h[m - 1] = h[m - 1] + w * (m - u)
-                h[m] = w * (u + (j - m))
+                w = w / j
+                h[m - 1] += w * (m - u)
+                h[m] += w * (u + (j - m))
             else:
-                h[m - 1] = h[m - 1] - before[m - 1]
-                h[m] = before[m - 1]
-    found = np.stack(h, axis=-1)
-    return np.zeros_like(found) if order > n else found
+                h[m - 1] -= w
+                h[m] += w
+    return [0.0 * w for w in h] if order > n else h
 
 
 def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
@@ -470,56 +492,63 @@ def _led_back(x: Real, n: int, mode: int) -> tuple[Real, Real]:
 
 
 def _index(i: Places, n: int, mode: int) -> Places:
-    """Which coefficient stands at a place near the edge; n for none."""
-    inside = (i >= 0) & (i < n)
-    if mode == GRID_CONSTANT:
-        return np.where(inside, i, n)
-    if mode == NEAREST:
+    """Which coefficient stands at a place near the edge."""
+    if mode in (NEAREST, GRID_CONSTANT):
         return np.clip(i, 0, n - 1)
     if mode == GRID_WRAP:
         return np.mod(i, n)
     if n == 1:
         return np.zeros_like(i)
-    if mode == REFLECT:
-        within = np.mod(i, 2 * n)
-        return np.where(within < n, within, 2 * n - 1 - within)
-    within = np.mod(i, 2 * (n - 1))
-    return np.where(within < n, within, 2 * (n - 1) - within)
+    turn, start = (2 * n, 2 * n - 1) if mode == REFLECT else (2 * (n - 1), 2 * (n - 1))
+    within = np.mod(i, turn)
+    return np.where(within < n, within, start - within)
 
 
-def _terms(points: Real, how: Between) -> tuple[list[Places], list[Real], NDArray[np.bool_]]:
-    """Along each axis: which coefficients count at points, (points, order + 1), and how much.
+class Located:
+    """Which coefficients count at points, which have the shape of what is asked.
 
-    And which points have values of the array.
+    Attributes
+    ----------
+    flat : ndarray of int
+        Their places in the flat array, (order + 1, ..., order + 1, points).
+    inside : ndarray of bool
+        Which points have values of the array.
     """
-    indices, weights = [], []
-    inside = np.ones(points.shape[1:], bool)
-    for x, n, order in zip(points, how.shape, how.orders, strict=True):
-        there, slope = _led_back(x + how.padding, n, how.mode)
-        inside &= ~np.isnan(there)
-        there = np.nan_to_num(there)
-        shifted = there if how.order % 2 else there + 0.5
-        first = np.floor(shifted).astype(np.intp)
-        places = (first - how.order // 2)[..., None] + np.arange(how.order + 1)
-        counted = b_splines(how.order, shifted - first, order) * slope[..., None] ** order
-        indices.append(_index(places, n, how.mode))
-        weights.append(counted)
-    return indices, weights, inside
+
+    def __init__(self, points: Real, how: Between) -> None:
+        self.how = how
+        self.inside = np.ones(points.shape[1:], bool)
+        self._axes = []
+        flat: Any = np.zeros(points[0].size, np.intp)
+        for x, n in zip(points, how.shape, strict=True):
+            there, slope = _led_back(x + how.padding, n, how.mode)
+            self.inside &= ~np.isnan(there)
+            there = np.nan_to_num(there).ravel()
+            shifted = there if how.order % 2 else there + 0.5
+            first = np.floor(shifted)
+            places = first.astype(np.intp) - how.order // 2 + np.arange(how.order + 1)[:, None]
+            counts = (places >= 0) & (places < n) if how.mode == GRID_CONSTANT else None
+            self._axes.append((shifted - first, slope.ravel(), counts))
+            flat = flat[..., None, :] * n + _index(places, n, how.mode)
+        self.flat = flat
+
+    def weights(self, axis: int, further: int = 0) -> list[Real]:
+        """How much coefficients count along an axis, or a further derivative of that."""
+        u, slope, counts = self._axes[axis]
+        order = self.how.orders[axis] + further
+        found = b_splines(self.how.order, u, order)
+        if order:
+            found = [w * slope**order for w in found]
+        return found if counts is None else [w * c for w, c in zip(found, counts, strict=True)]
+
+    def within(self, found: Real) -> Real:
+        """What is found, in shape, and 0 at points outside."""
+        return np.where(self.inside, found.reshape(self.inside.shape), 0.0)
 
 
-def _combined(indices: list[Places], weights: list[Real], how: Between) -> tuple[Places, Real]:
-    """The same for whole arrays: flat indices, behind the last one for none, and products."""
-    flat, product = np.zeros((), np.intp), np.ones(())
-    is_none = np.zeros((), bool)
-    ndim = indices[0].ndim - 1
-    for k, (index, weight, n) in enumerate(zip(indices, weights, how.shape, strict=True)):
-        axes = [1] * len(indices)
-        axes[k] = how.order + 1
-        index = index.reshape(*index.shape[:ndim], *axes)
-        flat = flat * n + np.minimum(index, n - 1)
-        is_none = is_none | (index == n)
-        product = product * weight.reshape(index.shape)
-    return np.where(is_none, math.prod(how.shape), flat), product
+def _contracted(weights: list[Real], terms: Real) -> Any:
+    """The sum over the first axis of terms with weights, which are those of points."""
+    return sum(w * term for w, term in zip(weights, terms, strict=True))
 
 
 @primitive
@@ -532,39 +561,35 @@ def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> An
         plain = (how.order, how.mode, how.cval, how.padding, *last)
         getattr(_nd_image, name)(c, *first, out, *plain)
         return out
-    indices, weights, inside = _terms(points, how)
-    flat, product = _combined(indices, weights, how)
-    axes = tuple(range(points.ndim - 1, product.ndim))
-    return np.where(inside, np.sum(np.append(c, 0.0)[flat] * product, axis=axes), 0.0)
+    at = Located(points, how)
+    terms = np.ravel(c)[at.flat]
+    for axis in range(len(how.shape)):
+        terms = _contracted(at.weights(axis), terms)
+    return at.within(terms)
 
 
 @primitive
 def spread(g: Any, points: Any, how: Between) -> Any:
     """The adjoint of `interpolated`: coefficients to which numbers at points are added."""
-    indices, weights, inside = _terms(points, how)
-    flat, product = _combined(indices, weights, how)
-    terms = product * np.where(inside, g, 0.0).reshape(g.shape + (1,) * (product.ndim - g.ndim))
-    n = math.prod(how.shape)
-    found = np.bincount(flat.ravel(), terms.ravel(), minlength=n + 1)
-    return found[:n].reshape(how.shape)
+    at = Located(points, how)
+    terms = at.within(g).ravel()
+    for axis in range(len(how.shape)):
+        terms = terms[..., None, :] * np.stack(at.weights(axis))
+    size = math.prod(how.shape)
+    return np.bincount(at.flat.ravel(), terms.ravel(), minlength=size).reshape(how.shape)
 
 
 @primitive
 def sloped(c: Any, points: Any, how: Between) -> Any:
     """The derivatives by all coordinates, along a first axis."""
-    found = []
-    flat: Any = None
-    for k in range(len(how.shape)):
-        indices, weights, inside = _terms(points, how.derived(k))
-        if flat is None:
-            flat, _ = _combined(indices, weights, how)
-            taken = np.append(c, 0.0)[flat]
-        terms = taken
-        for weight in reversed(weights):  # one axis of coefficients after the other
-            shape = (*weight.shape[:-1], *(1,) * (terms.ndim - weight.ndim), weight.shape[-1])
-            terms = np.sum(terms * weight.reshape(shape), axis=-1)
-        found.append(np.where(inside, terms, 0.0))
-    return np.stack(found)
+    at = Located(points, how)
+    terms, slopes = np.ravel(c)[at.flat], list[Real]()
+    for axis in range(len(how.shape)):
+        weights = at.weights(axis)
+        slopes = [_contracted(weights, slope) for slope in slopes]
+        slopes.append(_contracted(at.weights(axis, 1), terms))
+        terms = _contracted(weights, terms)
+    return np.stack([at.within(slope) for slope in slopes])
 
 
 sloped.called = "map_coordinates"

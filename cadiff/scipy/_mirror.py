@@ -30,7 +30,7 @@ from .. import binding
 from ..binding import MissingRuleError, carries
 from ..numpy._refusals import INSTEAD, missing
 from ..operations.complexes import implements_all
-from ..operations.dispatch import FUNCTIONS
+from ..operations.dispatch import FUNCTIONS, ONE_STEP
 from ..operations.guards import NoDerivativeError
 from . import _arrays as of_numpy
 
@@ -373,9 +373,9 @@ class Namespace:
         above = self.module.rpartition(".")[0]  # which may have its own, as `scipy.stats` has
         if above != "scipy" and getattr(sys.modules[above], name, None) is found:
             return getattr(sys.modules[f"cadiff.{above}"], name)
+        _load_kernels(self.module)
         if isinstance(found, type):
             return found if issubclass(found, BaseException) else _class_of(found, self.module)
-        _load_kernels(self.module)
         is_function = isinstance(found, FunctionType) or mirror_of(found) is not found
         return offered(found, f"{self.module}.{name}") if is_function else found
 
@@ -416,6 +416,8 @@ def offered(original: Function, name: str) -> Function:
         return mirror_of(original)(*args, **kwargs) if is_function else found
 
     plainly.__wrapped__ = original  # type: ignore[attr-defined]
+    if any((each.__module__, each.__name__) in WITHIN for each in _unwrapped(original)):
+        ONE_STEP.update((original, plainly))  # or few, in Python
     return implements_all(original, plainly=plainly)(function)
 
 

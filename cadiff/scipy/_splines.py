@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 import scipy.spatial
 from numpy.typing import NDArray
 from scipy.interpolate import (
@@ -33,10 +34,13 @@ from ..numpy._common import Number, as_number
 from ..operations.arrays import blank, concatenate, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
+from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
 from ._formulas import valued
-from ._mirror import kernels, mirrored, read_values
+from ._mirror import kernels, linear_in_parts, mirrored, read_values
+from ._structured import BY_FACTORS, solved
+from ._structures import Structure, summed
 
 Places = NDArray[np.intp]
 
@@ -341,31 +345,20 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     return (where(beyond, 0.0, found) if outside == ZERO else found), 0
 
 
-class _Fitpack:
-    """`scipy.interpolate`'s module of FITPACK, whose splines have derivatives."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(_fitpack_impl.dfitpack, name)
+class _OfNumbers:
+    """What stands for functions of FITPACK's where numbers have derivatives."""
 
     def splev(self, t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
-        if not carries((t, c, x)):
-            return _fitpack_impl.dfitpack.splev(t, c, k, x, outside)
         return _fitted(t, c, k, x, 0, outside)
 
     def splder(self, t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> Any:
-        if not carries((t, c, x)):
-            return _fitpack_impl.dfitpack.splder(t, c, k, x, order, outside)
         return _fitted(t, c, k, x, order, outside)
 
     def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
-        if not (carries((t, c)) or carries((a, b))):
-            return _fitpack_impl.dfitpack.splint(t, c, k, a, b)
         c = as_number(c)[: len(_plain(t)) - k - 1]
         return _integrated(t, _column(c), k, a, b)[0], None
 
     def sproot(self, t: Any, c: Any, mest: int) -> Any:
-        if not carries((t, c)):
-            return _fitpack_impl.dfitpack.sproot(t, c, mest)
         poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
         low, high = _inner(t, 3)
         roots = poly.roots(extrapolate=False)
@@ -374,8 +367,6 @@ class _Fitpack:
         return inside, len(at), 0
 
     def spalde(self, t: Any, c: Any, n: int, x: Any) -> Any:
-        if not (carries((t, c)) or carries(x)):
-            return _fitpack_impl.dfitpack.spalde(t, c, n, x)
         point = as_number([x])
         orders = range(n)
         return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
@@ -383,14 +374,10 @@ class _Fitpack:
     # --- of one variable, as `UnivariateSpline` keeps it
 
     def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
-        if not (carries((x, y)) or carries(w)):
-            return _fitpack_impl.dfitpack.fpcurf0(x, y, k, w=w, xb=xb, xe=xe, s=s)
         knots, c, _ = splrep(x, y, w, xb, xe, k, s=s)
         return x, y, w, xb, xe, k, 0.0, len(knots), knots, c, 0.0, None, None, -1
 
     def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any) -> Any:
-        if not (carries((x, y, t)) or carries(w)):
-            return _fitpack_impl.dfitpack.fpcurfm1(x, y, k, t, w=w, xb=xb, xe=xe)
         weights = np.ones(len(_plain(x))) if w is None else w
         c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
         c = concatenate([c, np.zeros(k + 1)])
@@ -402,9 +389,6 @@ class _Fitpack:
         self, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
         s: float, maxit: int = 20,
     ) -> Any:  # fmt: skip
-        if not carries((x, y, z)):
-            of_plain = _fitpack_impl.dfitpack.regrid_smth
-            return of_plain(x, y, z, xb, xe, yb, ye, kx, ky, s, maxit)
         if s:
             raise binding.MissingRuleError(
                 "splines of two variables have derivatives where they go through all points: s=0"
@@ -425,11 +409,6 @@ class _Fitpack:
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
     ) -> Any:
         """On the grid of all x and y."""
-        if not carries((tx, ty, c, x, y)):
-            plain = (tx, ty, c, kx, ky)
-            if dx or dy:
-                return _fitpack_impl.dfitpack.parder(*plain, dx, dy, x, y)
-            return _fitpack_impl.dfitpack.bispev(*plain, x, y)
         if max(binding.ndim(x), binding.ndim(y)) > 1:
             return None, INVALID
         matrix = _in_shape(tx, ty, c, kx, ky)
@@ -441,11 +420,6 @@ class _Fitpack:
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
     ) -> Any:
         """At pairs of x and y."""
-        if not carries((tx, ty, c, x, y)):
-            plain = (tx, ty, c, kx, ky)
-            if dx or dy:
-                return _fitpack_impl.dfitpack.pardeu(*plain, dx, dy, x, y)
-            return _fitpack_impl.dfitpack.bispeu(*plain, x, y)
         terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
         y = _within(ty, ky, y)
         at = _spans(ty, ky, y)
@@ -455,8 +429,6 @@ class _Fitpack:
 
     def pardtc(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
         """The coefficients of a partial derivative."""
-        if not carries((tx, ty, c)):
-            return _fitpack_impl.dfitpack.pardtc(tx, ty, c, kx, ky, dx, dy)
         rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
         columns = _differentiated(ty, np.transpose(rows), ky, dy)
         return reshape(np.transpose(columns), -1), 0
@@ -464,8 +436,6 @@ class _Fitpack:
     def dblint(
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
     ) -> Any:
-        if not (carries((tx, ty, c)) or carries((xb, xe, yb, ye))):
-            return _fitpack_impl.dfitpack.dblint(tx, ty, c, kx, ky, xb, xe, yb, ye)
         inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
         return _integrated(ty, _column(inner), ky, yb, ye)[0]
 
@@ -513,7 +483,17 @@ def _within(t: Any, k: int, x: Any) -> Number:
     return where((x < low) | (x > high), np.clip(_plain(x), low, high), x)
 
 
-FITPACK = _Fitpack()
+class _Fitpack:
+    """`scipy.interpolate`'s module of FITPACK."""
+
+    def __getattr__(self, name: str) -> Any:
+        original = getattr(_fitpack_impl.dfitpack, name)
+        if (own := getattr(OF_NUMBERS, name, None)) is None:
+            return original
+        return lambda *args, **named: (own if carries((args, named)) else original)(*args, **named)
+
+
+OF_NUMBERS, FITPACK = _OfNumbers(), _Fitpack()
 for _module in ("_fitpack_impl", "_fitpack2"):
     kernels(f"scipy.interpolate.{_module}", "dfitpack")(FITPACK)
 
@@ -535,6 +515,30 @@ def splrep(
         )
     spline = mirrored("scipy.interpolate._bsplines").make_interp_spline(x, y, k)
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
+
+
+@kernels("scipy.interpolate._fitpack_impl")
+def splprep(
+    x: Any, w: Any = None, u: Any = None, ub: Any = None, ue: Any = None, k: int = 3,
+    task: int = 0, s: Any = None, t: Any = None, full_output: int = 0, nest: Any = None,
+    per: int = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.splprep`, which has derivatives where curves go through all points."""
+    if not (carries(list(x)) or carries((w, u))):
+        plain = (x, w, u, ub, ue, k, task, s, t, full_output, nest, per, quiet)
+        return _fitpack_impl.splprep(*plain)
+    has_ends = u is not None and (ub, ue) != (None, None)
+    if task or s is None or np.any(_plain(s)) or full_output or per or has_ends:
+        raise binding.MissingRuleError(
+            "splprep of numbers with derivatives makes curves through all points: give it s=0 "
+            "and none of task, ub, ue, per and full_output, or take make_splprep"
+        )
+    points = stack([as_number(row) for row in x], axis=1)
+    if u is None:  # by the lengths of chords
+        u = np.cumsum(np.sqrt(sum_((points[1:] - points[:-1]) ** 2, axis=1)))
+        u = concatenate([np.zeros(1), u / u[-1]])
+    spline = mirrored("scipy.interpolate._bsplines").make_interp_spline(u, points, k)
+    return [spline.t, list(np.transpose(spline.c)), k], u
 
 
 @kernels("scipy.interpolate._fitpack_repro", "make_splrep make_splprep", within=True)
@@ -833,30 +837,129 @@ class LinearNDInterpolator:
             self.tri, self.points = points, as_number(points.points)
         else:
             self.points = as_number(_as_points(points))
-            plain = read_values(self.points)
             if rescale:
-                self._offset = np.mean(plain, axis=0)
-                scale = np.ptp(plain, axis=0)
-                self._scale = np.where(scale > 0, scale, 1.0)
-            self.tri = scipy.spatial.Delaunay((plain - self._offset) / self._scale)
+                self._offset = np.mean(self.points, axis=0)
+                scale = np.ptp(self.points, axis=0)
+                self._scale = where(scale > 0, scale, 1.0)
+            self.tri = scipy.spatial.Delaunay(read_values(self._scaled(self.points)))
         self.values = as_number(values)
+
+    def _scaled(self, x: Number) -> Number:
+        return (x - self._offset) / self._scale
 
     def __call__(self, *args: Any) -> Any:
         x = as_number(_as_points(args[0] if len(args) == 1 else args))
         shape = binding.shape(x)[:-1]
         x = reshape(x, (-1, binding.shape(x)[-1]))
-        found = self.tri.find_simplex((read_values(x) - self._offset) / self._scale)
+        found = self.tri.find_simplex(read_values(self._scaled(x)))
         corners = self.tri.simplices[found]
-        last = self.points[corners[:, -1]]
-        edges = self.points[corners[:, :-1]] - last[:, None, :]
-        inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
-        weights = concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
-        rest = binding.shape(self.values)[1:]
-        columns = reshape(self.values, (binding.shape(self.values)[0], -1))
-        result = np.sum(weights[..., None] * columns[corners], axis=1)
-        outside = np.broadcast_to((found < 0)[:, None], binding.shape(result))
+        weights = _weights(self.points[corners], x)
+        result = np.sum(weights[..., None] * self._columns()[corners], axis=1)
+        return self._shaped(result, found < 0, shape)
+
+    def _columns(self) -> Number:
+        return reshape(self.values, (binding.shape(self.values)[0], -1))
+
+    def _shaped(self, result: Number, outside: Any, shape: tuple[int, ...]) -> Number:
+        outside = np.broadcast_to(outside[:, None], binding.shape(result))
         result = where(outside, self.fill_value, result)
-        return reshape(result, (*shape, *rest))
+        return reshape(result, (*shape, *binding.shape(self.values)[1:]))
+
+
+def _weights(corners: Number, x: Number) -> Number:
+    """Barycentric coordinates of points in simplices, (points, corners, coordinates)."""
+    last = corners[:, -1]
+    edges = corners[:, :-1] - last[:, None, :]
+    inner = np.linalg.solve(np.swapaxes(edges, -1, -2), (x - last)[..., None])[..., 0]
+    return concatenate([inner, 1.0 - np.sum(inner, axis=-1, keepdims=True)], axis=-1)
+
+
+@kernels("scipy.interpolate._interpnd")
+class CloughTocher2DInterpolator(LinearNDInterpolator):
+    """`scipy.interpolate.CloughTocher2DInterpolator`, by points, values, and where it is asked.
+
+    The formulas are those of Alfeld, "A trivariate Clough-Tocher scheme for tetrahedral data"
+    (1984), and, for gradients at points, of Nielson, "A method for interpolating scattered data
+    based upon a minimum norm network" (1983), whose equations SciPy solves to a tolerance.
+    """
+
+    def __init__(
+        self, points: Any, values: Any, fill_value: float = math.nan, tol: float = 1e-6,
+        maxiter: int = 400, rescale: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(points, values, fill_value, rescale)
+        plain = points if points is self.tri else read_values(self.points)
+        self._original = _interpnd.CloughTocher2DInterpolator(
+            plain, read_values(self.values), fill_value, tol, maxiter, rescale
+        )
+        self.points = self._scaled(self.points)
+        self._gradients = self._found_gradients()
+
+    def _found_gradients(self) -> Number:
+        """Of what has the least squares of second derivatives along all edges; (points, 2, n)."""
+        starts, to = self.tri.vertex_neighbor_vertices
+        at = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        edges = self.points[to] - self.points[at]
+        weighted = edges / sum_(edges**2, axis=1, keepdims=True) ** 1.5
+        blocks = weighted[:, :, None] * edges[:, None, :]
+        n = len(starts) - 1
+        x, y = np.indices((2, 2))
+        rows = 2 * np.tile(at, 2)[:, None, None] + x
+        columns = 2 * np.concatenate([at, to])[:, None, None] + y
+        places = rows.ravel(), columns.ravel()
+        like = scipy.sparse.coo_array((np.ones(rows.size), places), shape=(2 * n, 2 * n)).tocsc()
+        numbered, data = summed(like, *places, reshape(concatenate([2.0 * blocks, blocks]), -1))
+        values = self._columns()
+        slopes = 3.0 * weighted[:, :, None] * (values[to] - values[at])[:, None, :]
+        right = linear_in_parts(lambda x: reshape(added_at(at, x, n), (2 * n, -1)), slopes)
+        found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
+        return reshape(found, (n, 2, -1))
+
+    def __call__(self, *args: Any) -> Any:
+        given = as_number(_as_points(args[0] if len(args) == 1 else args))
+        shape = binding.shape(given)[:-1]
+        x = self._scaled(reshape(given, (-1, 2)))
+        found = self.tri.find_simplex(read_values(x))
+        corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
+        # The farthest corner comes last: the point lies between the others and the middle.
+        plain = read_values(_weights(self.points[corners], x))
+        order = (np.argmin(plain, axis=1)[:, None] + np.arange(1, 4)) % 3
+        corners, beside = (np.take_along_axis(k, order, axis=1) for k in (corners, beside))
+        v = [self.points[corners[:, k]] for k in range(3)]
+        middle = (v[0] + v[1] + v[2]) / 3.0
+        values = self._columns()
+        f = [values[corners[:, k]] for k in range(3)]
+        slopes = [self._gradients[corners[:, k]] for k in range(3)]
+
+        def toward(k: int, end: Number) -> Number:
+            return f[k] + sum_((end - v[k])[:, :, None] * slopes[k], axis=1) / 3.0
+
+        inward = [toward(k, middle) for k in range(3)]
+        along, across = {}, {}
+        for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+            along[i, j], along[j, i] = toward(i, v[j]), toward(j, v[i])
+            # Across an edge the derivative is linear, towards the middle of the next triangle.
+            is_edge = (beside[:, k] < 0)[:, None]
+            other = np.mean(self.points[self.tri.simplices[beside[:, k]]], axis=1)
+            other = where(is_edge, 0.5 * (v[i] + v[j]), other)
+            beyond = _weights(stack([v[i], v[j], middle], axis=1), other)
+            a, b, c = (_column(beyond[:, m] - float(m == 2)) for m in range(3))
+            ends = a * f[i] + b * along[i, j] + c * inward[i]
+            ends = ends + a * along[j, i] + b * f[j] + c * inward[j]
+            across[k] = (0.5 * ends - a * along[i, j] - b * along[j, i]) / c
+        near = [(inward[k] + across[(k + 1) % 3] + across[(k + 2) % 3]) / 3.0 for k in range(3)]
+        centre = (near[0] + near[1] + near[2]) / 3.0
+        inner = _weights(stack([v[0], v[1], middle], axis=1), x)
+        s, t, u = (_column(inner[:, m]) for m in range(3))
+        result = (
+            s**3 * f[0] + t**3 * f[1] + u**3 * centre
+            + 3.0 * s * s * (t * along[0, 1] + u * inward[0])
+            + 3.0 * t * t * (s * along[1, 0] + u * inward[1])
+            + 3.0 * u * u * (s * near[0] + t * near[1])
+            + 6.0 * s * t * u * across[2]
+        )  # fmt: skip
+        result = self._shaped(result, found < 0, shape)
+        return valued(result, self._original(read_values(given)))
 
 
 def _as_points(points: Any) -> Any:

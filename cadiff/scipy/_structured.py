@@ -3,7 +3,7 @@
 What solves a system, of sparse or of banded matrices, by factors or by iteration, is asked once
 more for its derivatives: with the adjoint matrix for cotangents, with the matrix itself for
 tangents. Entries have derivatives where they stand; a product of vectors is never made a whole
-matrix. Which solvers there are is not known here.
+matrix. Of solvers, that by LU factors is known here alone.
 """
 
 from __future__ import annotations
@@ -65,6 +65,40 @@ class Solver:
         return data
 
 
+class Direct(Solver):
+    """By the LU factors, which are kept with the structure as long as the data are the same.
+
+    SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
+    """
+
+    def __init__(
+        self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any] | None = None
+    ) -> None:
+        self.factor = factor
+        self.otherwise = otherwise  # of a singular matrix; None: what factors it raises
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        matrix, dtype = structure.filled(data), np.result_type(data, b)
+        b = b.astype(dtype, copy=False)
+        is_rows = matrix.format == "csr"
+        key = dtype.str, data.tobytes()
+        kept = structure.kept
+        if kept is None or kept[0] != key:
+            whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)
+            try:
+                kept = structure.kept = key, self.factor(whole)
+            except RuntimeError:
+                if self.otherwise is None:
+                    raise
+                return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
+        if adjoint and is_rows:
+            return kept[1].solve(b.conj()).conj(), 0.0
+        return kept[1].solve(b, "T" if is_rows else "H" if adjoint else "N"), 0.0
+
+
+BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
+
+
 @functools.partial(on_matrices, real=(False, True))
 def solved(
     data: Any, b: Any, *, structure: Structure, solver: Solver, adjoint: bool = False
@@ -73,60 +107,45 @@ def solved(
     return solver(structure, data, b, adjoint)
 
 
-def _pulls(
-    ans: Any, data: Any, b: Any, structure: Structure, solver: Solver, adjoint: bool = False
-) -> Callable[[Any], Any]:
+def _again(
+    data: Any, b: Any, turns: bool, structure: Any, solver: Any, adjoint: bool = False
+) -> Any:
+    """The solution of a further system: the same, or the adjoint one."""
+    how: Any = {"structure": structure, "solver": solver.further, "adjoint": adjoint != turns}
+    return solved(data, b, **how)[0]
+
+
+def _pulls(ans: Any, data: Any, b: Any, **how: Any) -> Callable[[Any], Any]:
+    structure, solver = how["structure"], how["solver"]
+
     def both(g: Any) -> Any:
-        y = _cotangent(g, data, structure, solver, adjoint)
-        found = sampled(ans[0], y, structure) if adjoint else sampled(y, ans[0], structure)
-        return -solver.read(structure, found), y
+        y = _again(data, g[0], True, **how)
+        pair = (ans[0], y) if how.get("adjoint") else (y, ans[0])
+        return -solver.read(structure, sampled(*pair, structure)), y
 
     return both
 
 
-def _cotangent(g: Any, data: Any, structure: Structure, solver: Solver, adjoint: bool) -> Any:
-    how: Any = {"structure": structure, "solver": solver.further, "adjoint": not adjoint}
-    return solved(data, g[0], **how)[0]
+def _push_data(g: Any, ans: Any, data: Any, b: Any, **how: Any) -> Any:
+    by, g = how["structure"], how["solver"].read(how["structure"], g)
+    if how.get("adjoint"):
+        by, g = by.adjoint(g)
+    return _again(data, -product(g, ans[0], structure=by), False, **how), 0.0
 
 
-def _push_data(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    by, g = structure, solver.read(structure, g)
-    if adjoint:
-        by, g = structure.adjoint(g)
-    return _push_b(-product(g, ans[0], structure=by), ans, data, b, structure, solver, adjoint)
-
-
-def _push_b(
-    g: Any,
-    ans: Any,
-    data: Any,
-    b: Any,
-    structure: Structure,
-    solver: Solver,
-    adjoint: bool = False,
-) -> Any:
-    x, _ = solved(data, g, structure=structure, solver=solver.further, adjoint=adjoint)
-    return x, 0.0
+def answers(asked: Any) -> None:
+    """State the rules of what returns a solution, and something that has no derivative."""
+    asked.defvjp(
+        lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
+        lambda ans, data, b, **how: lambda g: _again(data, g[0], True, **how),
+        unread=(1,),
+    )
+    asked.defjvp(_push_data, lambda g, ans, data, b, **how: (_again(data, g, False, **how), 0.0))
+    asked.deftogether(_pulls)
 
 
 solved.called = "spsolve"
-solved.defvjp(
-    lambda ans, *args, **how: lambda g: _pulls(ans, *args, **how)(g)[0],
-    lambda ans, data, b, structure, solver, adjoint=False: (
-        lambda g: _cotangent(g, data, structure, solver, adjoint)
-    ),
-    unread=(1,),
-)
-solved.defjvp(_push_data, _push_b)
-solved.deftogether(_pulls)
+answers(solved)
 solved.of_real.defpattern(
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "i->jk,",
     lambda ans, data, b, **how: "i->j," if b.ndim == 1 else "ik->jk,",

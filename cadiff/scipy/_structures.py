@@ -7,6 +7,7 @@ number stands where. Products are linear in the entries and in what they are mul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from ..binding import carries
 from ..numpy._matrices import conjugate, on_matrices
 from ..operations.arrays import broadcast_to, reshape, sum
 from ..operations.table import where
@@ -106,12 +108,16 @@ class Structure:
         turned = self.numbered.T
         return Structure(turned), conjugate(taken(data, turned.data.reshape(-1)))
 
-    def at_entries(self, entries: Any) -> Any:
-        """Numbers for all entries that stand in the matrix, as data: 0 where others are."""
+    @cached_property
+    def _entry_numbers(self) -> Places:
         places, _, _ = self.coordinates
         numbers = np.zeros(self.size, dtype=np.intp)
         numbers[places] = np.arange(1, len(places) + 1)
-        return taken(entries, numbers)
+        return numbers
+
+    def at_entries(self, entries: Any) -> Any:
+        """Numbers for all entries that stand in the matrix, as data: 0 where others are."""
+        return taken(entries, self._entry_numbers)
 
 
 # --- products ------------------------------------------------------------------------------------
@@ -121,6 +127,17 @@ class Structure:
 def product(data: Any, x: Any, *, structure: Structure) -> Any:
     """The product of a matrix and a vector, or a matrix."""
     return np.reshape(structure.filled(data) @ x, structure.shape[:1] + x.shape[1:])
+
+
+def multiplier(data: Any, structure: Structure) -> Callable[[Any], Any]:
+    """What multiplies by a matrix, which is made once for all vectors of plain numbers."""
+    matrix = None if carries(data) else structure.filled(data)
+
+    def times(x: Any) -> Any:
+        is_plain = matrix is not None and not carries(x)
+        return matrix @ x if is_plain else product(data, x, structure=structure)
+
+    return times
 
 
 def sampled(g: Any, x: Any, structure: Structure) -> Any:

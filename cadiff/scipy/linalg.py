@@ -65,7 +65,8 @@ __all__ = [
     "eigvalsh", "eigvalsh_tridiagonal", "expm", "expm_frechet", "fiedler_companion",
     "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
     "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
-    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr", "rq", "schur",
+    "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr",
+    "qr_multiply", "rq", "schur",
     "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
     "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
@@ -410,6 +411,14 @@ def qr(a: Any, mode: str, pivoting: bool) -> Any:
     return ((r,) if mode == "r" else (q, r)) + order
 
 
+@called_as(scipy.linalg.qr_multiply)
+def qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> Any:
+    """The product of q of a = q @ r and c, as c @ q or, of the mode "left", as q @ c; and r."""
+    q, *others = qr(a, mode="economic", pivoting=pivoting)
+    q, c = np.conj(q) if conjugate else q, number(c)
+    return (q @ c if mode == "left" else c @ q, *others)
+
+
 @partial(on_matrices, real=(False, False), real_results=factor.only_real)
 def _eig(a: Any) -> Any:
     return tuple(scipy.linalg.eig(a, check_finite=False))
@@ -680,7 +689,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
     r, p = equations.polar(H(A) @ B)
     original = scipy.linalg.orthogonal_procrustes
-    return _valued(original, (r, np.sum(np.real(p.diagonal()))), A, B)
+    return with_values(original, (r, np.sum(np.real(p.diagonal()))), A, B)
 
 
 @called_as(scipy.linalg.schur, a=square)
@@ -735,7 +744,7 @@ def rq(a: Any, mode: str) -> Any:
     q, r = of_numpy.qr(H(a)[:, ::-1], "reduced")
     r, q = H(r)[::-1, ::-1], H(q)[::-1]
     turn = _plainly(_phases_of_rq, True, (False,) * 2)(*map(_guards.held, (a, r)))[0]
-    found = _valued(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
+    found = with_values(_rq, (r * turn, q * conjugate(turn)[:, None]), a)
     return found[0] if mode == "r" else found
 
 
@@ -811,7 +820,7 @@ def _of_expm(name: str, parts: Callable[[Any], tuple[Any, Any]]) -> Any:
     def function(A: Any) -> Any:
         cosine, sine = parts(A)
         found = (cosine, sine)[which] if which < 2 else systems.solve(cosine, sine)
-        return _valued(original, found, square(A))
+        return with_values(original, found, square(A))
 
     function.__doc__ = original.__doc__
     return implements_all(original)(function)
@@ -840,7 +849,7 @@ def _plainly(original: Callable[..., Any], several: bool, real: tuple[bool, ...]
     return made
 
 
-def _valued(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
+def with_values(original: Callable[..., Any], found: Any, *args: Any, **options: Any) -> Any:
     """SciPy's own results, with the derivatives of what a formula found."""
     several = isinstance(found, tuple)
     results = found if several else (found,)
@@ -857,7 +866,7 @@ def matmul_toeplitz(
 ) -> Any:
     """The product of a Toeplitz matrix, given by its first column and row, and x."""
     c, r, x = *_column_and_row(c_or_cr), finite(x, check_finite)
-    return _valued(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
+    return with_values(_times_toeplitz, toeplitz(c, r) @ x, c, r, x, workers=workers)
 
 
 def _times_toeplitz(c: Any, r: Any, x: Any, *, workers: int | None) -> Any:
@@ -883,7 +892,7 @@ def subspace_angles(A: Any, B: Any) -> Any:
         rest = bases[0] - bases[1] @ H(cosines)
     sines, cosines = factor.svdvals(rest), factor.svdvals(cosines)[::-1]
     n = cosines.shape[0]
-    return _valued(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
+    return with_values(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
 
 
 @implements_all(scipy.linalg.funm)
@@ -896,7 +905,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     A = square(A)
     w, v = eig(A)
     re, im = whole_parts(T(systems.solve(T(v), T(v * func(w + 0j)))))
-    re, im, turns = _valued(_parts_of_funm, (re, im, 0.0), A, func=func)
+    re, im, turns = with_values(_parts_of_funm, (re, im, 0.0), A, func=func)
     return make_complex(re, im) if _guards.fixed(turns) else re
 
 

@@ -147,10 +147,13 @@ signal.lfilter                  np.real(f([1, 0.2j, 0.3], np.array([1, 0.3j]) * 
 signal.lfilter                  np.imag(f(x[:2] * (1 + 2j), [2.0], u.reshape(3, 4), axis=0, zi=x[2:6].reshape(1, 4))[0] * (1 + 2j))
 signal.lfilter_zi               f(x[:2], np.array([1, 0.3]))
 signal.lfiltic                  f([1, 0.2], [1, 0.3], x[:1], x[1:2])
+signal.filtfilt                 f([1, 0.2], [1, 0.3], x.reshape(12, 1), axis=0, padtype="even");  f([1, 0.2], [1, 0.3], x, padtype="constant", padlen=3);  f([1, 0.2], [1, 0.3], x, padtype=None)
+signal.filtfilt                 np.real(f([1, 0.2], [2, 0.3], x + 1j * u) * (1 + 2j));  f([1, 0.2], [1, 0.3], x[:1] * u)
 signal.filtfilt                 f([1, 0.2], [1, 0.3], x);  f(x[:2], [1, 0.3], u, method="gust")
 signal.sosfilt                  f(m.signal.butter(4, 0.2, output="sos"), x)
 signal.sosfilt                  f(np.stack([np.concatenate([x[:3], np.array([1.0]), 0.1 * x[3:5]])]), u)
 signal.sosfilt                  f(np.reshape(np.hstack([x[:3] / x[0], x[:3] / x[0]]), (1, 6)), u)
+signal.sosfiltfilt              f(m.signal.butter(3, 0.3, output="sos"), np.stack([np.concatenate([x, u]), np.concatenate([u, x])]), padtype="constant")
 signal.sosfiltfilt              f(m.signal.butter(2, 0.3, output="sos"), np.concatenate([x, u]))
 signal.sosfilt_zi               f(m.signal.butter(2, 0.2 + 0.1 * x[0], output="sos"))
 signal.savgol_filter            f(x, 5, 2);  f(x, 5, 2, mode="nearest");  f(x, 5, 2, deriv=1)
@@ -368,6 +371,8 @@ interpolate.BSpline             f(np.cumsum(np.concatenate([x, x[:4]])), u, 3)([
 interpolate.PPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(2 * x + 0.3, 1)
 interpolate.PPoly               f(u.reshape(3, 4), np.cumsum(x[:5])).integrate(1.0, x[4] + 2)
 interpolate.BPoly               f(x.reshape(3, 4), np.arange(5.0))([0.3, 2.2]);  f(u.reshape(3, 4), np.arange(5.0))(x + 0.05, 1)
+interpolate.splprep             f([x, u], s=0)[0][0];  f([x[:6], u[:6]], s=0)[1];  m.interpolate.splev(np.array([0.3, 0.7]), f([x[:6], x[6:]], s=0, k=2)[0])[1]
+interpolate.bisplev             f(x[:2] / 4, x[2:4] / 4, [np.array([0, 0, 0, 1, 1, 1.0]), np.array([0, 0, 1, 1.0]), u[:6], 2, 1]);  f(0.3, [0.2, 0.4], [np.array([0, 0, 0, 1, 1, 1.0]), np.array([0, 0, 1, 1.0]), x[:6], 2, 1], dx=1)
 interpolate.splrep              f(t, x)[1]
 interpolate.splev               f(x, m.interpolate.splrep(t, u));  f([0.3, 4.4], m.interpolate.splrep(t, x), 1)
 interpolate.splint              f(x[0], 5 * x[1], m.interpolate.splrep(t, x))
@@ -401,8 +406,12 @@ interpolate.make_splprep        f([x, u], s=0)[0]([0.3])
 interpolate.pade                f(x[:4], 1)[0](0.3)
 interpolate.approximate_taylor_polynomial  f(lambda s: np.exp(x[0] * s), 0.0, 2, 0.1)(0.3) ~5
 interpolate.lagrange            f(t[:4], x[:4])(0.3);  f(np.cumsum(x[:4]), u[:4])([0.3, 0.9])
+interpolate.griddata            f(u.reshape(6, 2), u[:6], (0.3 * x[:1], 0.2), "cubic")[0]
 interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1]]);  f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], "nearest")
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
+interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), x[:6], tol=1e-15, maxiter=9999)([[0.3, 0.2], [9, 9]])[:1];  f(x.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)([[1.2, 1.1]])
+interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)(np.stack([0.05 + 0.2 * x[:2], 0.1 * x[2:4]], axis=1));  f(x.reshape(6, 2), u.reshape(6, 2), tol=1e-15, maxiter=9999, rescale=True)(1.25, 1.18)
+interpolate.CloughTocher2DInterpolator  np.real(f(u.reshape(6, 2), x[:6] + 1j * x[6:], tol=1e-15, maxiter=9999)([[0.3, 0.2]]) * (1 + 2j))
 interpolate.NearestNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]])
 
 # --- derivatives by differences ------------------------------------------------------------------
@@ -470,10 +479,24 @@ spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from
 spatial.transform.Slerp         f([0, 1], m.spatial.transform.Rotation.from_rotvec(x[:6].reshape(2, 3)))([0.3]).as_rotvec()
 spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from_rotvec(x[:9].reshape(3, 3)))([0.3]).as_rotvec()
 
+# --- matrices ------------------------------------------------------------------------------------
+linalg.solve_circulant          f(x[:4] + np.array([5.0, 0, 0, 0]), u[:4]);  f(u[:4] + np.array([5.0, 0, 0, 0]), x.reshape(4, 3))
+
 # --- clusters ------------------------------------------------------------------------------------
 cluster.vq.whiten               f(x.reshape(6, 2))
 cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
 cluster.vq.kmeans2              f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]), minit="matrix")[0]
+cluster.hierarchy.linkage       f(x.reshape(4, 3), "average")[:, 2];  f(x.reshape(4, 3), "centroid")[:, 2];  f(x.reshape(4, 3), "ward")
+cluster.hierarchy.linkage       f(x[:10], "weighted")[:, 2];  f(x[:10], "complete")[:, 2];  f(x.reshape(4, 3), "single", "cityblock")
+cluster.hierarchy.single        f(x[:10])
+cluster.hierarchy.complete      f(x[:10])
+cluster.hierarchy.average       f(x[:10])
+cluster.hierarchy.weighted      f(x[:10])
+cluster.hierarchy.centroid      f(x.reshape(4, 3))
+cluster.hierarchy.median        f(x.reshape(4, 3))
+cluster.hierarchy.ward          f(x.reshape(4, 3))
+cluster.hierarchy.cophenet      f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "average"));  f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "ward"), x[:6])[0]
+cluster.hierarchy.to_mlab_linkage  f(m.cluster.hierarchy.linkage(x[:10], "average"))
 cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
 """
 

@@ -26,6 +26,7 @@ WIDE = scipy.sparse.random_array((4, 4), density=0.5, rng=np.random.default_rng(
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 LOOSE = 1e-12
+START = np.array([0.3, -0.2, 0.1, 0.4])
 
 
 def arrays(*shapes: tuple[int, ...]) -> Draw:
@@ -233,7 +234,7 @@ def operations() -> Iterator[Case]:
                 lambda sp, v, kind=kind, call=call: call(
                     getattr(sp, kind)(made(sp, v)) if kind[0] in "bd" else made(sp, v, kind)
                 ),
-                entries(shift=1.0),
+                entries(),
                 value_rtol=4e-15,
             )
     yield case(
@@ -343,6 +344,53 @@ def solvers() -> Iterator[Case]:
         1,
         value_rtol=1e-12,
     )
+    for name in ("lsqr", "lsmr"):
+        tight = {"atol": 1e-15, "btol": 1e-15}
+        for what, rows, damp in (("tall", 4, 0.0), ("wide", 2, 0.0), ("damped", 2, 0.3)):
+            yield case(
+                f"{name} {what}",
+                lambda sp, v, b, d, name=name, rows=rows, damp=damp, tight=tight: getattr(
+                    sp.linalg, name
+                )(
+                    made(sp, v)[:rows, : 3 if rows > 3 else 4],
+                    b[:rows],
+                    damp and damp + d[0] ** 2,
+                    **tight,
+                )[0],
+                entries((4,), (1,), shift=4.0),
+                0,
+                1,
+                2,
+                value_rtol=LOOSE,
+            )
+        yield case(
+            f"{name} norms",
+            lambda sp, v, name=name, tight=tight: [
+                getattr(sp.linalg, name)(made(sp, v), np.ones(4), 0.5, x0=START, **tight)[k]
+                for k in {"lsqr": (0, 3, 4, 8), "lsmr": (0, 3, 7)}[name]
+            ],
+            entries(shift=4.0),
+            value_rtol=LOOSE,
+        )
+    yield case(
+        "expm",
+        lambda sp, v: sp.linalg.expm(made(sp, v, "csc_array")).toarray(),
+        entries(),
+    )
+    for name, how in (("swapaxes", (0, 1)), ("permute_dims", ((1, 0),))):
+        if hasattr(scipy.sparse, name):
+            yield case(
+                name,
+                lambda sp, v, name=name, how=how: getattr(sp, name)(made(sp, v), *how).toarray(),
+                entries(),
+            )
+    for power in (1, 2, 5):
+        yield case(
+            f"matrix_power {power}",
+            lambda sp, v, power=power: sp.linalg.matrix_power(made(sp, v), power).toarray(),
+            entries(),
+            value_rtol=LOOSE,
+        )
     yield case(
         "cg of an operator",
         lambda sp, b: sp.linalg.cg(
@@ -373,6 +421,36 @@ def solvers() -> Iterator[Case]:
             symmetric(sp, v), k=1, v0=start, which="SA", return_eigenvectors=False
         ),
         entries(),
+        value_rtol=LOOSE,
+    )
+    yield case(
+        "eigsh smallest",
+        lambda sp, v: sp.linalg.eigsh(
+            symmetric(sp, v), k=2, v0=start, which="SA", return_eigenvectors=False
+        ),
+        entries(),
+        value_rtol=LOOSE,
+    )
+    yield case(
+        "eigs",
+        lambda sp, v: [abs(x) ** 2 for x in sp.linalg.eigs(made(sp, v), k=2, v0=start)],
+        entries(shift=4.0),
+        value_rtol=LOOSE,
+    )
+    for which in ("LM", "SR"):
+        yield case(
+            f"eigs values {which}",
+            lambda sp, v, which=which: abs(
+                sp.linalg.eigs(made(sp, v), k=2, v0=start, which=which, return_eigenvectors=False)
+                + 1j
+            ),
+            entries(),
+            value_rtol=LOOSE,
+        )
+    yield case(
+        "eigs complex",
+        lambda sp, v: abs(sp.linalg.eigs(made(sp, v * (1.0 + 0.5j)), k=1, v0=start)[0] + 1j),
+        entries(shift=4.0),
         value_rtol=LOOSE,
     )
     yield case(

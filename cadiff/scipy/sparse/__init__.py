@@ -147,8 +147,9 @@ for _original in (
     scipy.sparse.vstack, scipy.sparse.diags_array, scipy.sparse.diags,
 ):  # fmt: skip
     _moves(_original)
-for _original in (scipy.sparse.tril, scipy.sparse.triu):
-    _moves(_original, is_list=False)
+for _name in ("tril", "triu", "expand_dims", "permute_dims", "swapaxes"):
+    if hasattr(scipy.sparse, _name):  # the last three since SciPy 1.15
+        _moves(getattr(scipy.sparse, _name), is_list=False)
 
 
 @implements_all(scipy.sparse.kron)

@@ -17,50 +17,19 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from ...binding import is_deriving
+from ...binding import carries, is_deriving
 from ...binding import strip as value
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
-from ...operations.arrays import concatenate, stack
+from ...operations.arrays import concatenate, reshape, stack
 from ...operations.arrays import sum as total_of
 from ...operations.doubts import warn_nan
 from ...operations.guards import fixed, held
 from ...operations.table import where
-from .._structured import Solver, solved
-from .._structures import Structure, product, sampled, total
+from .._structured import BY_FACTORS, Direct, Solver, answers, solved
+from .._structures import Structure, multiplier, product, sampled, total
 from ._numbers import SparseNumbers, assembled
 
 # --- systems -------------------------------------------------------------------------------------
-
-
-class Direct(Solver):
-    """By the LU factors, which are kept with the structure as long as the data are the same.
-
-    SciPy's `spsolve` factors a matrix in rows as the transposed one in columns.
-    """
-
-    def __init__(
-        self, factor: Callable[[Any], Any], otherwise: Callable[[Any, Any], Any] | None = None
-    ) -> None:
-        self.factor = factor
-        self.otherwise = otherwise  # of a singular matrix; None: what factors it raises
-
-    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
-        matrix, dtype = structure.filled(data), np.result_type(data, b)
-        b = b.astype(dtype, copy=False)
-        is_rows = matrix.format == "csr"
-        key = dtype.str, data.tobytes()
-        kept = structure.kept
-        if kept is None or kept[0] != key:
-            whole = scipy.sparse.csc_array(matrix.T if is_rows else matrix, dtype=dtype)
-            try:
-                kept = structure.kept = key, self.factor(whole)
-            except RuntimeError:
-                if self.otherwise is None:
-                    raise
-                return self.otherwise(matrix.conj().T if adjoint else matrix, b), 0.0
-        if adjoint and is_rows:
-            return kept[1].solve(b.conj()).conj(), 0.0
-        return kept[1].solve(b, "T" if is_rows else "H" if adjoint else "N"), 0.0
 
 
 class Triangular(Solver):
@@ -143,22 +112,76 @@ def _adjoint_of(operator: Any) -> Any:
     return operator.H if isinstance(operator, LinearOperator) else operator.conj().T
 
 
+# --- least squares -------------------------------------------------------------------------------
+
+# What is nearest to b, and its residual r, solve r + A x = b and H(A) r - d x = 0, where d is the
+# square of a damping; what is shortest, x + H(A) y = 0 and A x = b.
+
+
+class LeastSquares(Solver):
+    """By `lsqr` or `lsmr`, for the matrix that a system has as a block beside ones.
+
+    Derivatives are those of the system, by its LU factors.
+    """
+
+    def __init__(self, name: str, n_ones: int, is_nearest: bool, options: dict[str, Any]) -> None:
+        self.name, self.n_ones, self.is_nearest = name, n_ones, is_nearest
+        self.options = options
+
+    def __call__(self, structure: Structure, data: Any, b: Any, adjoint: bool) -> Any:
+        """The solution of the system, and all that SciPy says beside it."""
+        system, k = structure.filled(data).tocsr(), self.n_ones
+        damp = float(np.sqrt(np.max(-system.diagonal()[k:], initial=0.0)))
+        matrix, right = (system[:k, k:], b[:k]) if self.is_nearest else (system[k:, :k], b[k:])
+        found = getattr(scipy.sparse.linalg, self.name)(matrix, right, damp, **self.options)
+        x, others = found[0], np.array(found[1:9], dtype=float)
+        if self.is_nearest:
+            return np.concatenate([right - matrix @ x, x]), others
+        multipliers = BY_FACTORS(structure, data, b, False)[0][k:]
+        return np.concatenate([x, multipliers]), others
+
+    @property
+    def further(self) -> Solver:
+        return BY_FACTORS
+
+
+@functools.partial(on_matrices, real=(False, True))
+def nearest(data: Any, b: Any, *, structure: Structure, solver: Solver) -> Any:
+    """The solution of the system of least squares, and what else SciPy finds."""
+    return solver(structure, data, b, False)
+
+
+nearest.called = "lsqr"
+answers(nearest)
+nearest.of_real.defpattern(*["i->j,k"] * 2)
+
+
+def least_squares(
+    a: SparseNumbers, b: Any, name: str, damp: Any, x0: Any, options: dict[str, Any]
+) -> Any:
+    """The x nearest to A @ x = b, or of many the one next to x0; its residual; and the rest."""
+    m, n = a.shape
+    is_nearest = m >= n or carries(damp) or damp != 0.0
+    k, first, second = (m, a, a.H) if is_nearest else (n, a.H, a)
+    corner = scipy.sparse.eye_array(m + n - k, format="csr") * (-damp * damp)
+    blocks = (scipy.sparse.eye_array(k, format="csr"), first, second, corner)
+    data, structure = assembled(
+        lambda *x: scipy.sparse.block_array([x[:2], x[2:]], format="csc"),
+        *map(SparseNumbers.of, blocks),
+    ).parts()
+    start = np.zeros(n) if x0 is None else np.asarray(x0)
+    solver = LeastSquares(name, k, is_nearest, {"x0": x0, **options})
+    right = concatenate([b, -damp * damp * start] if is_nearest else [start, b])
+    found, others = nearest(data, right, structure=structure, solver=solver)
+    return (found[k:], found[:k], others) if is_nearest else (found[:k], 0.0 * b, others)
+
+
 # --- the exponential -----------------------------------------------------------------------------
 
-# The derivative of expm(A) b, along E and seen from g, is the integral over s from 0 to 1 of
-# H(g) expm(s A) E expm((1 - s) A) b: as cotangent of E that of products of two vectors. Gauss's
-# rule of n points has an error below (n!)**4 / ((2 n + 1) (2 n)!**3) (2 a)**(2 n), by Davis and
-# Rabinowitz, Methods of Numerical Integration (1984), section 2.7, if a is the norm of A: that is
-# rounding for the n below, up to the norm of one panel.
-PANEL = 40.0
-
-
-def gauss(a: float) -> tuple[Any, Any]:
-    """Points between 0 and 1, in order, and their weights, for a matrix of norm a."""
-    panels = max(int(np.ceil(a / PANEL)), 1)
-    x, w = np.polynomial.legendre.leggauss(int(np.ceil(0.8 * a / panels)) + 10)
-    s = (np.arange(panels)[:, None] + 0.5 * (1.0 + x)) / panels
-    return s.reshape(-1), np.tile(0.5 * w / panels, panels)
+# The cotangent of A in expm(A) b is that of its Taylor polynomial, step by step of time 1 / n, as
+# far as terms count: if the norm of A / n is at most STEP, these are no larger than exp(STEP).
+STEP = 2.0
+N_TERMS = 26  # STEP**27 / 27! is below rounding
 
 
 @on_matrices
@@ -167,26 +190,39 @@ def acted(data: Any, b: Any, *, structure: Structure) -> Any:
     return scipy.sparse.linalg.expm_multiply(structure.filled(data), b)
 
 
-def _course(data: Any, b: Any, structure: Structure, times: Any) -> list[Any]:
-    """expm(t A) b at some times, in order: each from the one before."""
-    found = []
-    for step in np.diff(times, prepend=0.0):
-        b = acted(step * data, b, structure=structure)
-        found.append(b)
-    return found
-
-
 def _acted_pull(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
+    columns = total(abs(held(data)), structure=structure, axis=0)
+    norm = float(fixed(np.ceil(np.max(columns, initial=0.0))))
+    n_steps = max(int(np.ceil(norm / STEP)), 1)
+    turned, adjoint = structure.adjoint(data / n_steps)
+    there, back = multiplier(data / n_steps, structure), multiplier(adjoint, turned)
+
+    def terms(b: Any) -> list[Any]:
+        found = [b]
+        for k in range(1, N_TERMS + 1):
+            found.append(there(found[-1]) / k)
+        return found
+
     def pull(g: Any) -> Any:
-        columns = total(abs(held(data)), structure=structure, axis=0)
-        times, weights = gauss(float(fixed(np.ceil(np.max(columns, initial=0.0)))))
-        turned, adjoint = structure.adjoint(data)
-        back = _course(adjoint, g, turned, times)
-        there = _course(data, b, structure, 1.0 - times[::-1])[::-1]
-        terms = zip(weights, back, there, strict=True)
-        return sum((sampled(w * y, x, structure) for w, y, x in terms), np.zeros(structure.size))
+        starts = [b]
+        for _ in range(n_steps - 1):
+            starts.append(sum(terms(starts[-1])[::-1]))
+        found = np.zeros(structure.size)
+        for start in reversed(starts):
+            forth, cotangent, cotangents = terms(start)[:-1], g, []
+            for k in range(N_TERMS, 0, -1):
+                cotangents.append(cotangent / k)
+                cotangent = g + back(cotangents[-1])
+            left, right = _side_by_side(cotangents), _side_by_side(forth[::-1])
+            found = found + sampled(left, right, structure)
+            g = cotangent
+        return found / n_steps
 
     return pull
+
+
+def _side_by_side(vectors: list[Any]) -> Any:
+    return stack(vectors, axis=1) if vectors[0].ndim == 1 else concatenate(vectors, axis=1)
 
 
 def _acted_pull_b(ans: Any, data: Any, b: Any, structure: Structure) -> Any:
@@ -223,18 +259,35 @@ class Options:
     that a function has one value.
     """
 
-    def __init__(self, function: Callable[..., Any], **given: Any) -> None:
+    def __init__(
+        self, function: Callable[..., Any], has_vectors: bool = True, **given: Any
+    ) -> None:
         self.given = given
+        self.has_vectors = has_vectors
         self.is_drawn = given.keys().isdisjoint(("rng", "random_state"))
         self.is_drawn &= "rng" in inspect.signature(function).parameters
 
-    def call(self, function: Callable[..., Any], matrix: Any) -> tuple[Any, ...]:
+    def call(self, function: Callable[..., Any], matrix: Any, **more: Any) -> Any:
         """What SciPy's function answers."""
         start = {"rng": np.random.default_rng(0)} if self.is_drawn else {}
-        return tuple(function(matrix, **start, **self.given))
+        return function(matrix, **start, **self.given, **more)
 
+    def pairs(self, function: Callable[..., Any], matrix: Any) -> tuple[Any, Any]:
+        """Eigenvalues and vectors; in the order of the former if these are what is asked for.
 
-BY_FACTORS = Direct(scipy.sparse.linalg.splu, scipy.sparse.linalg.spsolve)  # which warns
+        SciPy has another order then, and other ones of conjugate pairs.
+        """
+        w, v = self.call(function, matrix)
+        if self.has_vectors:
+            return w, v
+        wanted = self.call(function, matrix, return_eigenvectors=False)
+        if np.iscomplexobj(w):
+            w, v = np.concatenate([w, w.conj()]), np.concatenate([v, v.conj()], axis=1)
+        places, gaps = [], np.abs(w - wanted[:, None])
+        for gap in gaps:
+            places.append(int(np.argmin(gap)))
+            gaps[:, places[-1]] = np.inf
+        return wanted, v[:, places]
 
 
 def _nothing(matrix: Any, b: Any) -> Any:
@@ -244,10 +297,12 @@ def _nothing(matrix: Any, b: Any) -> Any:
 _QUIETLY = Direct(scipy.sparse.linalg.splu, _nothing)
 
 
-def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
-    """The y with (a - w) y = right but for its part along the eigenvector v, and H(v) y = 0.
+def _bordered(
+    a: SparseNumbers, w: Any, v: Any, right: Any, last: Any = 0.0, adjoint: bool = False
+) -> tuple[Any, Any]:
+    """The y and s with (a - w) y + s v = right and H(v) y = last, for an eigenvector v.
 
-    The system with v as a further row and column is regular if the eigenvalue w is simple.
+    The system is regular if the eigenvalue w is simple; the adjoint one has H(a - w).
     """
     n = a.shape[0]
     shifted = a - scipy.sparse.eye_array(n, format="csr") * w
@@ -256,13 +311,13 @@ def _bordered(a: SparseNumbers, w: Any, v: Any, right: Any) -> Any:
         lambda a, v, row: scipy.sparse.block_array([[a, v], [row, None]], format="csc"),
         *(shifted, column, column.H),
     ).parts()
-    right = concatenate([right, np.zeros(1)])
-    y = solved(data, right, structure=structure, solver=_QUIETLY)[0][:n]
-    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y, right)]
+    right = concatenate([right, reshape(last + 0.0 * w, (1,))])
+    y, _ = solved(data, right, structure=structure, solver=_QUIETLY, adjoint=adjoint)
+    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (y[:n], right)]
     if not sizes[0] * np.abs(held(w)) * n * EPSILON <= sizes[1]:
         warn_nan("the derivative of vectors does not exist where values are equal: nan")
-        return y * np.nan
-    return y
+        y = y * np.nan
+    return y[:n], y[n]
 
 
 def _columns(solve: Callable[[int], Any], n: int) -> Any:
@@ -277,7 +332,7 @@ def _matters(*cotangents: Any) -> bool:
 @functools.partial(on_matrices, real=(True, False))
 def eigh(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some eigenvalues of a Hermitian matrix, and their eigenvectors as columns."""
-    return options.call(scipy.sparse.linalg.eigsh, structure.filled(data))
+    return options.pairs(scipy.sparse.linalg.eigsh, structure.filled(data))
 
 
 def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
@@ -288,7 +343,7 @@ def _eigh_pull(ans: Any, data: Any, structure: Structure, options: Options) -> A
         found = sampled(v * g[0], v, structure)
         if not _matters(g[1]):
             return found
-        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k]), w.shape[0])
+        y = _columns(lambda k: _bordered(a, w[k], v[:, k], g[1][:, k])[0], w.shape[0])
         return found - sampled(y, v, structure)
 
     return pull
@@ -298,7 +353,7 @@ def _eigh_push(g: Any, ans: Any, data: Any, structure: Structure, options: Optio
     w, v = ans
     a = SparseNumbers(structure.numbered, data)
     moved = product(g, v, structure=structure)
-    y = _columns(lambda k: _bordered(a, w[k], v[:, k], moved[:, k]), w.shape[0])
+    y = _columns(lambda k: _bordered(a, w[k], v[:, k], moved[:, k])[0], w.shape[0])
     return real(total_of(conjugate(v) * moved, axis=0)), -y
 
 
@@ -308,13 +363,46 @@ eigh.defjvp(_eigh_push)
 eigh.defpattern("i->j,kl")
 
 
+@functools.partial(on_matrices, real=(False, False))
+def eig(data: Any, *, structure: Structure, options: Options) -> Any:
+    """Some eigenvalues of a matrix, whose data are complex, and eigenvectors as columns."""
+    plain = data if np.any(np.imag(data)) else np.real(data)
+    return options.pairs(scipy.sparse.linalg.eigs, structure.filled(plain))
+
+
+# With vectors of length 1, (a - w) dv - dw v = -da v and H(v) dv = 0.
+
+
+def _eig_pull(ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a = SparseNumbers(structure.numbered, data)
+
+    def solve(g: Any, k: int) -> Any:
+        return _bordered(a, w[k], v[:, k], g[1][:, k], -g[0][k], adjoint=True)[0]
+
+    return lambda g: -sampled(_columns(lambda k: solve(g, k), w.shape[0]), v, structure)
+
+
+def _eig_push(g: Any, ans: Any, data: Any, structure: Structure, options: Options) -> Any:
+    w, v = ans
+    a, moved = SparseNumbers(structure.numbered, data), product(g, v, structure=structure)
+    n = w.shape[0]
+    found = [_bordered(a, w[k], v[:, k], -moved[:, k]) for k in range(n)]
+    return stack([-s for _, s in found]), _columns(lambda k: found[k][0], n)
+
+
+eig.called = "eigs"
+eig.defvjp(_eig_pull)
+eig.defjvp(_eig_push)
+
+
 # Singular vectors are the halves of an eigenvector of [[0, A], [H(A), 0]], by the value itself.
 
 
 @functools.partial(on_matrices, real=(False, True, False))
 def svd(data: Any, *, structure: Structure, options: Options) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows."""
-    return options.call(scipy.sparse.linalg.svds, structure.filled(data))
+    return tuple(options.call(scipy.sparse.linalg.svds, structure.filled(data)))
 
 
 def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., Any]:
@@ -328,7 +416,7 @@ def _doubled(data: Any, structure: Structure, u: Any, v: Any) -> Callable[..., A
 
     def solve(s: Any, top: Any, bottom: Any) -> tuple[Any, Any]:
         right = concatenate([top, bottom])
-        y = _columns(lambda k: _bordered(both, s[k], z[:, k], right[:, k]), s.shape[0])
+        y = _columns(lambda k: _bordered(both, s[k], z[:, k], right[:, k])[0], s.shape[0])
         return y[:m], y[m:]
 
     return solve

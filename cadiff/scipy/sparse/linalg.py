@@ -16,27 +16,29 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from ...binding import MissingRuleError, carries, is_complex_number
+from ...binding import MissingRuleError, carries, is_complex_number, make_complex
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
-from ...operations.complexes import implements_all
+from ...operations.arrays import concatenate
+from ...operations.complexes import implements_all, whole_parts
 from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import fixed
 from .. import linalg as dense
+from .._formulas import valued
 from .._signatures import called_as
-from .._structured import Whole, solved
+from .._structured import BY_FACTORS, Direct, Whole, solved
 from .._structures import Structure, total
 from ._numbers import INSTEAD, SparseNumbers, as_dense, is_sparse
 from ._solvers import (
-    BY_FACTORS,
-    Direct,
     Iterative,
     Options,
     Triangular,
     acted,
+    eig,
     eigh,
+    least_squares,
     svd,
 )
 
@@ -45,13 +47,18 @@ __all__ = [
     "bicgstab",
     "cg",
     "cgs",
+    "eigs",
     "eigsh",
+    "expm",
     "expm_multiply",
     "factorized",
     "gcrotmk",
     "gmres",
     "inv",
     "lgmres",
+    "lsmr",
+    "lsqr",
+    "matrix_power",
     "minres",
     "norm",
     "qmr",
@@ -236,6 +243,60 @@ bicg, bicgstab, cg, cgs, gcrotmk, gmres, lgmres, minres, qmr, tfqmr = map(
 )
 
 
+def _least_squares(name: str, **norms: int) -> Any:
+    """`lsqr` or `lsmr`; what SciPy returns beside x, and where norms stand among it."""
+    original = getattr(scipy.sparse.linalg, name)
+
+    def solve(A: Any, b: Any, damp: Any = 0.0, x0: Any = None, **options: Any) -> tuple[Any, ...]:
+        """The x that is nearest to A @ x = b, or of many the shortest, as SciPy's iteration.
+
+        Derivatives, by A, b and damp, are those of a solution for independent columns or, of many
+        solutions, rows. Beside x, norms of x and of the residual have some.
+        """
+        if carries((x0, options)) or options.get("calc_var"):
+            raise MissingRuleError(
+                f"{name} has derivatives by A, b and damp, not by a first guess, nor of "
+                "variances: pass cadiff.value(x0), and calc_var=False"
+            )
+        if isinstance(A, LinearOperator):
+            raise TypeError(f"{name} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
+        b = number(b).reshape(-1)
+        matrix = SparseNumbers.of(A).tocsr().one_by_one
+        x, r, others = least_squares(matrix, b, name, damp, x0, options)
+        moved = x if x0 is None else x - x0
+        lengths = {"x": x, "moved": moved, "r1": r, "r2": concatenate([r, damp * moved])}
+        found = [others[k] for k in range(others.shape[0])]
+        for key, k in norms.items():
+            found[k] = valued(dense.norm(lengths[key]), found[k])
+        found[:2] = (int(fixed(k)) for k in found[:2])
+        return x, *found
+
+    return implements_all(original)(solve)
+
+
+lsqr = _least_squares("lsqr", r1=2, r2=3, moved=7)
+lsmr = _least_squares("lsmr", r2=2, x=6)
+
+
+@implements_all(scipy.sparse.linalg.matrix_power)
+def matrix_power(A: Any, power: Any) -> Any:
+    """The product of a square matrix with itself, power times."""
+    return scipy.sparse.linalg.matrix_power(SparseNumbers.of(A), power)
+
+
+@implements_all(scipy.sparse.linalg.expm)
+def expm(A: Any) -> Any:
+    """The exponential of a square matrix, with entries at all places."""
+    if not is_sparse(A):
+        return dense.expm(A)
+    whole = A.toarray()
+    return SparseNumbers.of(dense.with_values(_expm, dense.expm(whole), whole)).tocsc()
+
+
+def _expm(a: Any) -> Any:
+    return scipy.sparse.linalg.expm(scipy.sparse.csc_array(a)).toarray()
+
+
 @implements_all(scipy.sparse.linalg.inv)
 def inv(A: Any) -> Any:
     """The inverse of a square matrix, with entries at all places."""
@@ -277,7 +338,7 @@ CHOICES = {
 }
 
 
-def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
+def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> dict[str, Any]:
     """The matrix and what is asked of it, as `eigh` and `svd` take them."""
     others = {key for key, x in options.items() if key not in CHOICES and x is not None}
     if others or carries(options):
@@ -289,7 +350,11 @@ def _chosen(original: Any, A: Any, **options: Any) -> dict[str, Any]:
         raise TypeError(f"{original.__name__} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
     found = SparseNumbers.of(A)
     data, structure = (found if is_sparse(A) else found.tocsr()).one_by_one.parts()
-    return {"data": data, "structure": structure, "options": Options(original, **options)}
+    return {
+        "data": data,
+        "structure": structure,
+        "options": Options(original, has_vectors, **options),
+    }
 
 
 @implements_all(scipy.sparse.linalg.eigsh)
@@ -299,8 +364,19 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
-    found = _chosen(scipy.sparse.linalg.eigsh, A, k=k, **options)
+    found = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
     w, v = eigh(found.pop("data"), **found)
+    return (w, v) if return_eigenvectors else w
+
+
+@implements_all(scipy.sparse.linalg.eigs)
+def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
+    """Some eigenvalues of a matrix, and eigenvectors as columns, which are complex always.
+
+    Derivatives are those of simple eigenvalues; those of vectors do not turn their phase.
+    """
+    found = _chosen(scipy.sparse.linalg.eigs, A, bool(return_eigenvectors), k=k, **options)
+    w, v = eig(make_complex(*whole_parts(found.pop("data"))), **found)
     return (w, v) if return_eigenvectors else w
 
 
