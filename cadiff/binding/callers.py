@@ -167,7 +167,7 @@ def _public(frame: FrameType) -> str:
         name = kind
     for known, thing in vars(sys.modules.get(module, ast)).items():
         if owner is not None and thing is owner:  # it has methods, as scipy.stats.norm
-            name = f"{known}.{code.co_name}"
+            name = f"{known}.{code.co_name}".removesuffix(".__call__")
     if any(part.startswith("_") for part in name.split(".")):
         return f"{_NAMELESS}{module}"
     return f"{module}.{name}".removeprefix("cadiff.") if len(public) > 1 else f"{module}.{name}"

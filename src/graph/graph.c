@@ -161,7 +161,7 @@ static void fill_table(CadGraph *graph) {
     memset(graph->table, 0, graph->table_size * sizeof *graph->table);
     graph->n_known = 0;
     for (size_t i = 0; i < graph->n_records; i++) {
-        if (is_looked_up(&graph->records[i])) {
+        if (graph->records[i].is_known) {
             graph->table[place_of(graph, &graph->records[i])] = (uint32_t)i;
             graph->n_known++;
         }
@@ -193,15 +193,23 @@ CadGraphMark cad_graph_mark(const CadGraph *graph) {
     return mark;
 }
 
+/* Take records from the table in the reverse of the order in which they came into it: those that
+   stay are found where they were. */
+static void forget_from(CadGraph *graph, size_t first) {
+    for (size_t i = graph->n_records; i-- > first;) {
+        if (graph->records[i].is_known) {
+            graph->table[place_of(graph, &graph->records[i])] = 0;
+            graph->n_known--;
+        }
+    }
+}
+
 void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
-    const int has_more = graph->n_records > mark->n_records;
+    forget_from(graph, mark->n_records);
     CAD_GRAPH_LISTS(REWIND)
     graph->n_numbers = mark->n_numbers;
     graph->latest = graph->runs[graph->n_runs - 1];
     graph->status = CAD_OK;
-    if (has_more) {
-        fill_table(graph);
-    }
 }
 
 /* --- records --- */
@@ -223,8 +231,10 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
         graph->latest = (CadRun){first, (uint32_t)graph->n_records, !is_array};
         graph->runs[graph->n_runs++] = graph->latest;
     }
-    graph->records[graph->n_records] = *record;
-    graph->records[graph->n_records++].is_partial = (uint8_t)graph->makes_partials;
+    CadRecord *const appended = &graph->records[graph->n_records++];
+    *appended = *record;
+    appended->is_partial = graph->makes_partials != 0;
+    appended->is_known = 0;
     graph->n_numbers += size;
     return first;
 }
@@ -244,6 +254,7 @@ static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
     }
     const CadId first = append(graph, record);
     if (graph->n_records > index) {
+        graph->records[index].is_known = 1;
         graph->table[place] = (uint32_t)index;
         graph->n_known++;
     }

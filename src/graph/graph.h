@@ -44,10 +44,10 @@ typedef enum CadRecordKind {
 } CadRecordKind;
 
 typedef struct CadRecord {
-    uint8_t kind; /* CadRecordKind */
-    uint8_t
-        is_partial; /* its values may be other than NumPy's, though the graph is not optimised */
-    uint16_t op;    /* CadOp of a single number and of a map, else 0 */
+    uint8_t kind;           /* CadRecordKind */
+    uint8_t is_partial : 1; /* its values may be other than NumPy's, though not optimised */
+    uint8_t is_known : 1;   /* it is in the table of those that are not made twice */
+    uint16_t op;            /* CadOp of a single number and of a map, else 0 */
     union {
         CadId operands[3]; /* those that the operation does not have are CAD_NO_ID */
         uint32_t bits[3];  /* of a constant: its value stands in the last two */

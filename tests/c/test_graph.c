@@ -397,6 +397,27 @@ static void equal_numbers_are_one(void) {
     cad_graph_free(graph);
 }
 
+static void what_is_kept_apart_is_in_no_table(void) {
+    CadGraph *const graph = cad_graph_new(0);
+    const CadId x = cad_graph_input(graph, 2, 0);
+    graph->keeps_apart = 1;
+    const CadId sum = apply(graph, CAD_OP_add, x, x + 1);
+    CHECK(apply(graph, CAD_OP_add, x, x + 1) != sum);
+    const CadGraphMark mark = cad_graph_mark(graph);
+    const size_t known = graph->n_known;
+    for (int i = 0; i < 20000; i++) {
+        apply(graph, CAD_OP_add, x, x + 1);
+    }
+    for (int i = 0; i < 2000; i++) { /* for which the table grows */
+        CHECK(cad_graph_constant(graph, i + 0.5) == cad_graph_constant(graph, i + 0.5));
+    }
+    CHECK_COUNT(graph->n_known, known + 2000);
+    cad_graph_rewind(graph, &mark);
+    CHECK_COUNT(graph->n_known, known);
+    CHECK(cad_graph_constant(graph, 7.5) == cad_graph_constant(graph, 7.5));
+    cad_graph_free(graph);
+}
+
 /* They are computed at once, and found again like any other number; large ones are left to
  * programs unless they have fewer numbers than what they are made of. */
 static void operations_over_constants_are_constants(void) {
@@ -1106,6 +1127,7 @@ const Test graph_tests[] = {
     TEST(values_as_recorded_have_the_same_bits),
     TEST(numbers_know_their_records),
     TEST(equal_numbers_are_one),
+    TEST(what_is_kept_apart_is_in_no_table),
     TEST(operations_over_constants_are_constants),
     TEST(a_graph_that_is_full_says_so),
     TEST(what_is_folded_is_exact),
