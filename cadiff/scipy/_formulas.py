@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import carries, plain_values, shape
+from ..binding import carries, is_complex_number, plain_values, shape
 from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
@@ -42,6 +42,8 @@ def negated(condition: Any) -> Any:
 def valued(result: Any, value: Any) -> Any:
     """The result with all its derivatives, but of a value that was found otherwise."""
     plain = held(result)
+    if is_complex_number(result):
+        return result - plain + held(value)
     return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
 
 

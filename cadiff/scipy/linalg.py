@@ -21,7 +21,7 @@ from numpy.linalg import LinAlgError
 from ..binding import Loops, carries, is_complex_number, make_complex, shape
 from ..binding import strip as value
 from ..numpy import _factorizations as factor
-from ..numpy import _lapack as lapack
+from ..numpy import _lapack as loops_of_lapack
 from ..numpy import _systems as systems
 from ..numpy import linalg as of_numpy
 from ..numpy._common import like
@@ -66,7 +66,7 @@ __all__ = [
     "fractional_matrix_power", "funm", "hankel", "inv", "khatri_rao", "ldl", "leslie", "logm",
     "lstsq", "lu", "lu_factor", "lu_solve", "matmul_toeplitz", "matrix_balance", "norm",
     "null_space", "orth", "orthogonal_procrustes", "pinv", "pinvh", "polar", "qr",
-    "qr_multiply", "rq", "schur",
+    "rq", "schur",
     "signm", "sinhm", "sinm", "solve", "solve_banded", "solve_continuous_are",
     "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
     "solve_sylvester", "solve_toeplitz", "solve_triangular", "solveh_banded", "sqrtm",
@@ -180,7 +180,7 @@ POSITIVE = ("pos", "positive definite")
 def _solve_loop(a: Any, b: Any, *, adjoint: bool, **options: Any) -> Any:
     """What programs call: where SciPy refuses matrices that are not positive, so does that."""
     if options.get("assume_a") in POSITIVE:
-        return None if are_complex(a, b) else lapack.solve_positive()
+        return None if are_complex(a, b) else loops_of_lapack.solve_positive()
     return "solve", int(adjoint)
 
 
@@ -261,7 +261,7 @@ def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None
     if atol:
         return None
     sides = shape(a)[-2:]
-    return lapack.pinv(is_complex, sides, max(sides) * EPSILON if rtol is None else rtol)
+    return loops_of_lapack.pinv(is_complex, sides, max(sides) * EPSILON if rtol is None else rtol)
 
 
 _pinv.calls_lapack(_pinv_loops)
@@ -411,20 +411,12 @@ def qr(a: Any, mode: str, pivoting: bool) -> Any:
     return ((r,) if mode == "r" else (q, r)) + order
 
 
-@called_as(scipy.linalg.qr_multiply)
-def qr_multiply(a: Any, c: Any, mode: str, pivoting: bool, conjugate: bool) -> Any:
-    """The product of q of a = q @ r and c, as c @ q or, of the mode "left", as q @ c; and r."""
-    q, *others = qr(a, mode="economic", pivoting=pivoting)
-    q, c = np.conj(q) if conjugate else q, number(c)
-    return (q @ c if mode == "left" else c @ q, *others)
-
-
 @partial(on_matrices, real=(False, False), real_results=factor.only_real)
 def _eig(a: Any) -> Any:
     return tuple(scipy.linalg.eig(a, check_finite=False))
 
 
-_eig.calls_lapack(lambda is_complex, a, **how: lapack.eig(is_complex, **how))
+_eig.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eig(is_complex, **how))
 _eig.defvjp(factor.eig_pull, unread=(0,))
 _eig.defjvp(factor.eig_push)
 _eig.defpattern("...ij->...k,...lm")
@@ -435,7 +427,7 @@ def _eigvals(a: Any) -> Any:
     return scipy.linalg.eigvals(a, check_finite=False)
 
 
-_eigvals.calls_lapack(lambda is_complex, a, **how: lapack.eigvals(is_complex, **how))
+_eigvals.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eigvals(is_complex, **how))
 _eigvals.defvjp(factor.eigvals_pull)
 _eigvals.defjvp(factor.eigvals_push)
 _eigvals.defpattern("...ij->...k")
@@ -471,7 +463,7 @@ def _eigh(a: Any, *, lower: bool, driver: str | None) -> Any:
 def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> Any:
     """What programs call: the drivers of NumPy's and, of real matrices, of SciPy's eigh."""
     if driver == "evd":
-        return lapack.eigh(is_complex, lower)
+        return loops_of_lapack.eigh(is_complex, lower)
     kernel = "eigh_by_evr_of_lower" if lower else "eigh_by_evr_of_upper"
     stage = lapack_stage(kernel, "dsyevr", "d->dd")
     if is_complex or driver not in (None, "evr") or stage is None:
@@ -564,7 +556,7 @@ def _svd(a: Any, *, full: bool, driver: str) -> Any:
 
 _svd.calls_lapack(
     lambda is_complex, a, full, driver: (
-        lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
+        loops_of_lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
     )
 )
 _svd.defvjp(factor.svd_pull, unread=(0,))

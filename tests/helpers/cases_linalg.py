@@ -764,13 +764,6 @@ def scipy_equations() -> Iterator[Case]:
             shapes,
             value_rtol=0.0,
         )
-    for mode, shape in (("left", (3, 2)), ("right", (2, 4))):
-        yield Case(
-            f"qr_multiply {mode}",
-            lambda scipy, a, c, mode=mode: scipy.linalg.qr_multiply(a, c, mode)[0],
-            lambda rng, shape=shape: (rng.normal(size=(4, 3)), rng.normal(size=shape)),
-            (0, 1),
-        )
     yield Case(
         "orthogonal_procrustes",
         lambda scipy, a, b: scipy.linalg.orthogonal_procrustes(a, b),

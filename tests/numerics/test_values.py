@@ -252,7 +252,6 @@ def test_values_are_the_same_with_a_derivative(space: str) -> None:
 
 TRIANGLE = numpy.triu(normal(3, 3))
 REFUSED: dict[str, Callable[[Any], Any]] = {
-    "levy_stable": lambda x: stats.levy_stable.pdf(x[0, 0], 1.7, 0.3),
     "rsf2csf": lambda x: linalg.rsf2csf(x, x)[0].real.sum(),
 }
 
