@@ -34,7 +34,7 @@ class Call(Closed):
 
     def run(self, theta: Any) -> Any:
         """What SciPy's function returns for plain numbers."""
-        return plainly(self.original, (), self.at(theta))
+        return plainly(self.original, (), self.live_at(theta))
 
     def arguments(self, theta: Any) -> dict[str, Any]:
         """All arguments by name, defaults included."""

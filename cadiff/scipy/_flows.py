@@ -55,6 +55,7 @@ class Flow:
         What tells it from other problems of the same call.
     """
 
+    is_of_a_call = True
     name: str
     n: int
     call: Call

@@ -65,7 +65,7 @@ class _CallFlow(Flow):
         begin, y = self.start(theta)
         if not may_jump(self.program, np.concatenate([[begin], y, theta])):
             return self.call.run(theta)
-        given = self.call.at(theta)
+        given = self.call.live_at(theta)
         noted = given[self.function] = Noted(given[self.function])
         outcome = plainly(self.call.original, (), given)
         self._check_jumps(noted, theta, self.last(outcome, theta))

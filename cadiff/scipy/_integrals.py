@@ -45,6 +45,7 @@ WEIGHTS: dict[str, Function] = {
 class Integral:
     """A call of a function that integrates, by the numbers with derivatives in it."""
 
+    is_of_a_call = True
     ranges: tuple[str, ...] = ("a", "b")  # arguments that are limits
     wanted = "func"
     is_compiled = True  # whether programs of integrands pay
@@ -78,7 +79,7 @@ class Integral:
 
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
-        given = self.call.at(theta)
+        given = self.call.live_at(theta)
         noted = Noted(given.get(self.wanted))
         if self._moves_within(theta):
             given[self.wanted] = noted

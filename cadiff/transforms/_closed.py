@@ -13,8 +13,17 @@ import copy
 import functools
 import math
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -34,12 +43,14 @@ LONG_KEY = 4096  # numbers of an array that are compared
 # Objects of these have numbers in them, though they belong to libraries, whose objects are left as
 # they are otherwise.
 OPENED: list[type] = [Transform]
+MIRRORS = ("cadiff.scipy.",)  # packages whose objects are made of numbers with derivatives
 _LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
 # Functions and modules that are what they are; and what has no parts at all.
 _CONSTANT = (BuiltinFunctionType, np.ufunc, ModuleType, primitive, binding.DispatchedFunction)
 # What no variable is called: in global variables, which of them lead to other numbers than usual,
 # and the usual ones.
 _OTHERS = "of others"
+_MEMORY = (list, dict, set, bytearray, deque)  # in which functions keep what they have found
 _LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
 
 
@@ -70,11 +81,14 @@ class Closed:
         All these numbers.
     """
 
+    is_of_a_call = True
+
     def __init__(self, tree: Any) -> None:
         self._tree = replaced(tree)
         self._numbers: list[Any] = []
         reach = _Reach(self._numbers)
-        self._changed = reach.of(self._tree)
+        self._live, self._was_live = self._tree, False
+        self._changed, self._renewed = reach.of(self._tree)
         self._kept = reach.kept
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
@@ -90,10 +104,26 @@ class Closed:
         return carries(self.theta)
 
     def at(self, theta: Any) -> Any:
-        """The container with other numbers: plain ones if theta is plain."""
+        """The container with other numbers, plain ones if theta is plain, and lists of its own.
+
+        What functions keep for their next call, in a dict or a list, belongs to one theta.
+        """
+        return self._with(theta, self._tree, self._renewed)
+
+    def live_at(self, theta: Any) -> Any:
+        """The same with the lists and dicts that the user has, where no numbers are in them.
+
+        For the call itself, once: replays have no part in what the user's functions note.
+        """
+        if self._was_live:
+            return self.at(theta)
+        self._was_live = True
+        return self._with(theta, self._live, self._changed)
+
+    def _with(self, theta: Any, tree: Any, changed: set[int]) -> Any:
         numbers = [self._part(theta, *place) for place in self._places]
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
-        return _Exchange(by_id, self._changed).of(self._tree)
+        return _Exchange(by_id, changed).of(tree)
 
     def detached(self) -> Any:
         """The same without the numbers, of which nothing is kept then; theta stays where it is."""
@@ -102,9 +132,11 @@ class Closed:
         slots = [_Slot(k) for k in range(len(self._numbers))]
         by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
         other = copy.copy(self)
-        other._tree = _Exchange(by_id, self._changed).of(self._tree)
+        other._tree = _Exchange(by_id, self._renewed).of(self._tree)
+        other._live = _Exchange(by_id, self._changed).of(self._tree)
         other._numbers = slots
-        other._changed = _Reach([]).of(other._tree)
+        _, other._renewed = _Reach([]).of(other._tree)
+        other._changed, _ = _Reach([]).of(other._live)
         other._kept = []
         del other.theta
         return other
@@ -179,20 +211,55 @@ def _children(item: Any) -> list[Any]:
         return [item.__func__, item.__self__]
     if isinstance(item, FunctionType):
         return [*_own_parts(item), *_globals_of(item).values()]
+    if _has_parts(item):
+        return list(_attributes(item).values())
     found = binding.opened(item)
-    if found is not None:
-        return list(found[1])
-    return [vars(item)] if _has_parts(item) else []
+    return [] if found is None else list(found[1])
 
 
 def _has_parts(item: Any) -> bool:
-    """Whether an object has attributes of its own, and belongs to the user."""
-    if not isinstance(getattr(item, "__dict__", None), dict):
+    """Whether an object has attributes of its own, where numbers may be."""
+    kind: Any = type(item)
+    if _is_users(kind) or isinstance(item, tuple(OPENED)):
+        return isinstance(getattr(item, "__dict__", {}), dict)
+    return _is_mirrored(kind)
+
+
+def _is_mirrored(kind: type) -> bool:
+    """Whether objects of a class are made of numbers, and do not stand for a call of a solver."""
+    if not str(kind.__module__).startswith(MIRRORS) or issubclass(kind, _OF_C):
         return False
-    return (
-        isinstance(item, tuple(OPENED))
-        or str(type(item).__module__).split(".")[0] not in _LIBRARIES
-    )
+    return not getattr(kind, "is_of_a_call", False)
+
+
+_OF_C = (*_LEAVES, *_MEMORY, tuple, frozenset, np.ndarray, BaseException, type, CodeType)
+
+
+@functools.cache
+def _is_users(kind: Any) -> bool:
+    """Whether a class is made by a statement of Python's, and of no library that is known."""
+    package = str(kind.__module__).split(".")[0]
+    is_made = kind.__flags__ & _ON_HEAP and not issubclass(kind, _OF_C)
+    return bool(is_made) and package not in _LIBRARIES and not package.startswith("_cython")
+
+
+_ON_HEAP = 1 << 9  # of the flags of a type
+
+
+def _attributes(item: Any) -> dict[str, Any]:
+    """All that an object has, in a dict or in slots."""
+    found = dict(getattr(item, "__dict__", {}))
+    kind: Any = type(item)
+    for name in _slots_of(kind):
+        if hasattr(item, name):
+            found[name] = getattr(item, name)
+    return found
+
+
+@functools.cache
+def _slots_of(kind: Any) -> tuple[str, ...]:
+    members = [(name, each) for base in kind.__mro__ for name, each in vars(base).items()]
+    return tuple(name for name, each in members if isinstance(each, MemberDescriptorType))
 
 
 def _own_parts(function: FunctionType) -> list[Any]:
@@ -216,24 +283,37 @@ def _names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
+def _is_memory(item: Any) -> bool:
+    """Whether a function may keep something in it."""
+    if isinstance(item, _MEMORY):
+        return True
+    kind: Any = type(item)
+    return _is_users(kind) and _has_parts(item) and not hasattr(kind, "__del__")
+
+
 class _Reach:
     """Finds the numbers, and which objects lead to them: the latter have to be made anew."""
 
     def __init__(self, numbers: list[Any]) -> None:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
+        self._memory: list[int] = []
         self.kept: list[Any] = []  # so that ids stay theirs
 
-    def of(self, tree: Any) -> set[int]:
+    def of(self, tree: Any) -> tuple[set[int], set[int]]:
+        """What leads to numbers; and that, with what leads to what functions may write to."""
         self._walk(tree)
-        changed: set[int] = set()
-        waiting = [id(x) for x in self._numbers]
+        changed = self._leading_to([id(x) for x in self._numbers])
+        return changed, changed | self._leading_to(self._memory)
+
+    def _leading_to(self, waiting: list[int]) -> set[int]:
+        found: set[int] = set()
         while waiting:
             one = waiting.pop()
-            if one not in changed:
-                changed.add(one)
+            if one not in found:
+                found.add(one)
                 waiting += self._users.get(one, ())
-        return changed
+        return found
 
     def _walk(self, tree: Any) -> None:
         waiting = [tree]
@@ -242,7 +322,10 @@ class _Reach:
             item = waiting.pop()
             self.kept.append(item)
             if isinstance(item, _NUMBERS):
-                self._numbers.append(item)
+                if not (isinstance(item, Var) and binding.is_stale(item)):  # as in what f notes
+                    self._numbers.append(item)
+            elif _is_memory(item) and _may_reach(item):
+                self._memory.append(id(item))
             for child in _children(item) if _may_reach(item) else ():
                 if isinstance(child, _LEAVES):
                     continue
@@ -263,17 +346,29 @@ class _Exchange:
     def __init__(self, numbers: dict[int, Any], changed: set[int]) -> None:
         self._made = dict(numbers)
         self._changed = changed
+        self._is_inside = False  # of an object of SciPy's, whose code asks floats for a shape
 
     def of(self, item: Any) -> Any:
         if id(item) in self._made:
-            return self._made[id(item)]
+            made = self._made[id(item)]
+            return np.float64(made) if self._is_inside and type(made) is float else made
         if id(item) not in self._changed:
             return item
         if isinstance(item, FunctionType):
             return self._function(item)
-        if _has_parts(item) and binding.opened(item) is None:
+        if type(item) in (list, dict):
+            return self._list_or_dict(item)
+        if _has_parts(item):
             return self._object(item)
         made = self._made[id(item)] = self._container(item)
+        return made
+
+    def _list_or_dict(self, item: Any) -> Any:
+        made = self._made[id(item)] = type(item)()  # before its items, which may lead back to it
+        if isinstance(made, list):
+            made.extend(map(self.of, item))
+        else:
+            made.update({key: self.of(value) for key, value in item.items()})
         return made
 
     def _container(self, item: Any) -> Any:
@@ -293,8 +388,7 @@ class _Exchange:
         if isinstance(item, MethodType):
             return MethodType(*children)
         found = binding.opened(item)
-        assert found is not None
-        return found[0].make(children)
+        return copy.copy(item) if found is None else found[0].make(children)
 
     def _function(self, item: FunctionType) -> FunctionType:
         cells = item.__closure__ or ()
@@ -317,8 +411,17 @@ class _Exchange:
         return made
 
     def _object(self, item: Any) -> Any:
-        made = self._made[id(item)] = object.__new__(type(item))
-        made.__dict__.update({name: self.of(part) for name, part in vars(item).items()})
+        kind: Any = type(item)
+        made = self._made[id(item)] = object.__new__(kind)
+        slots, outside = _slots_of(kind), self._is_inside
+        self._is_inside = outside or _is_mirrored(kind)
+        for name, part in _attributes(item).items():
+            value = self.of(part)
+            if name in slots:
+                object.__setattr__(made, name, value)
+            else:
+                made.__dict__[name] = value
+        self._is_inside = outside
         return made
 
 
@@ -354,12 +457,13 @@ class _Key:
             what = item.shape
         elif isinstance(item, _CONSTANT):
             return _UnknownError, item
+        elif _has_parts(item):
+            what = type(item), *_attributes(item)
         elif not isinstance(item, (functools.partial, MethodType)):
             found = binding.opened(item)
-            if found is not None:
-                what = type(item), None if found[0].names is None else tuple(found[0].names)
-            elif not _has_parts(item):
+            if found is None:
                 raise _UnknownError
+            what = type(item), None if found[0].names is None else tuple(found[0].names)
         if children is None:
             children = _children(item)
         return what, tuple(map(self.of, children))

@@ -119,7 +119,7 @@ class _Root(Equation):
         return vector
 
     def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
-        f, x0, args, solver = self._given.at(theta)
+        f, x0, args, solver = self._given.live_at(theta)
         equation = _AtNumbers(self.name, lambda z: self.of_vector(f, args, z))
         guess, _ = flatten(x0)
         with binding.OutsideDifferentiation():

@@ -39,6 +39,7 @@ FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
 class Equation:
     """What a solution solves; numbers may carry derivatives."""
 
+    is_of_a_call = True
     name: str
     n: int  # so many of the unknowns are the solution, the others belong to it
     witness: Witness

@@ -16,7 +16,7 @@ import scipy.optimize
 import cadiff
 import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.scipy import _flows, integrate, linalg, optimize
+from cadiff.scipy import _flows, integrate, interpolate, linalg, optimize, sparse, stats
 
 from ..helpers.solvers import Case, agree, check, differences
 
@@ -500,6 +500,47 @@ def test_what_changed_behind_its_back_is_found_out(f: Callable[[Any, Any], Any])
     with pytest.raises(RuntimeError, match="was another one"):
         cadiff.grad(changed)(1.0)
     agree(cadiff.derivative(changed, 1.0), cadiff.grad(lambda a: f(a, np.ones(1)))(1.0), 1e-6)
+
+
+PLACES = np.arange(4.0)
+
+
+class Slots:
+    """A class of the user's, whose numbers stand in slots."""
+
+    __slots__ = ("rate",)
+
+    def __init__(self, rate: Any) -> None:
+        self.rate = rate
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda a: interpolate.CubicSpline(PLACES, cnp.array([2.0, a, 2.0, 3.0])),
+        lambda a: interpolate.interp1d(PLACES, cnp.array([2.0, a, 2.0, 3.0])),
+        lambda a: stats.norm(a, 1.0).pdf,
+        lambda a: stats.Normal(mu=a, sigma=1.0).cdf,
+        lambda a: (lambda d: lambda t: d.cdf(t))(stats.gamma(a)),
+        lambda a: (lambda m: lambda t: (m @ np.array([t, 1.0]))[0])(
+            sparse.csr_array(cnp.array([[a, 0.5], [0.0, 1.0]]))
+        ),
+        lambda a: (lambda m: lambda t: m.rate * t)(Slots(a)),
+    ],
+)
+def test_objects_of_scipys_in_functions_of_solvers(made: Callable[[Any], Any]) -> None:
+    def f(a: Any) -> Any:
+        y = made(a)
+        end = {"t_eval": [2.5], **EXACT}
+        grown = integrate.solve_ivp(lambda t, u: -u + y(t), (0.1, 2.5), [1.0], **end)
+        return grown.y[0, -1] + integrate.quad(lambda t: y(t), 0.1, 0.9)[0]
+
+    program = cadiff.compile(f)
+    for a in (1.3, 0.9):
+        found = cadiff.grad(f)(a)
+        agree(found, differences(lambda x: f(x[0]), np.array([a]), 1e-2)[0], 1e-6)
+        agree(program.grad(a), found, 1e-8)
+        agree(cadiff.derivative(f, a), found, 1e-6)
 
 
 def step(y: Any, a: Any) -> Any:

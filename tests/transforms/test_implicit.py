@@ -102,6 +102,40 @@ def test_programs_search_anew() -> None:
     assert "1 recording" in repr(program)
 
 
+def test_what_functions_keep_belongs_to_one_call() -> None:
+    """A dict that f fills is its user's once, and empty wherever f is run for derivatives."""
+
+    def f(a: Any) -> Any:
+        kept: dict[str, Any] = {}
+
+        def equation(x: Any) -> Any:
+            if "sine" not in kept:
+                kept["sine"] = np.sin(a)
+            return kept["sine"] * x**3 + x - 1.0
+
+        return root(equation, 0.5)
+
+    def exact(a: Any) -> Any:
+        return root(lambda x: np.sin(a) * x**3 + x - 1.0, 0.5)
+
+    program = cadiff.compile(f)
+    for a in (0.3, 0.5):
+        wanted = cadiff.grad(exact)(a)
+        npt.assert_allclose(cadiff.grad(f)(a), wanted, rtol=1e-12)
+        npt.assert_allclose(cadiff.derivative(f, a), wanted, rtol=1e-12)
+        npt.assert_allclose(program.grad(a), wanted, rtol=1e-12)
+
+    noted = []
+
+    def noting(x: Any, a: Any) -> Any:
+        noted.append(x)
+        return x * x - a
+
+    for _ in range(2):
+        cadiff.grad(lambda a: root(noting, 1.0, a))(4.0)
+    assert cadiff.value(noted[-1]) == pytest.approx(2.0)
+
+
 # --- systems -------------------------------------------------------------------------------------
 
 
