@@ -232,7 +232,16 @@ def _is_mirrored(kind: type) -> bool:
     return not getattr(kind, "is_of_a_call", False)
 
 
-_OF_C = (*_LEAVES, *_MEMORY, tuple, frozenset, np.ndarray, BaseException, type, CodeType)
+_OF_C: tuple[Any, ...] = (
+    *_LEAVES,
+    *_MEMORY,
+    tuple,
+    frozenset,
+    np.ndarray,
+    BaseException,
+    type,
+    CodeType,
+)
 
 
 @functools.cache
