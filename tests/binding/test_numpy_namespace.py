@@ -568,7 +568,8 @@ def test_the_list_of_functions_is_up_to_date() -> None:
     spec.loader.exec_module(generate)
     generated = generate.page().splitlines()
     written = generate.PAGE.read_text(encoding="utf-8").splitlines()
-    rows = [line for line in generated if line.startswith("| `")]
+    # SciPy's versions differ in which functions are others by another name.
+    rows = [line for line in generated if line.startswith("| `") and "| As `" not in line]
     assert set(rows) <= set(written), "run python docs/generate_functions.py"
     names = {line: line.split("`")[1] for line in written if line.startswith("| `")}
     known = {*dir(numpy), *dir(numpy.linalg)}
@@ -732,7 +733,8 @@ def test_functions_are_known_by_their_public_names(function: Any) -> None:
     assert copy.deepcopy(function) is function
     assert weakref.ref(function)() is function
     assert function.__module__.startswith("cadiff.")
-    if hasattr(function, "__wrapped__"):
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None and not isinstance(wrapped, numpy.ufunc):  # of which NumPy knows it
         assert inspect.signature(function).parameters
 
 
