@@ -573,7 +573,7 @@ def test_the_list_of_functions_is_up_to_date() -> None:
     new = {line for line in rows if "| As `scipy." not in line} - set(written)
     assert not new, "run python docs/generate_functions.py"
     names = {line: line.split("`")[1] for line in written if line.startswith("| `")}
-    known = {*dir(numpy), *dir(numpy.linalg)}
+    known = {*dir(numpy), *dir(numpy.linalg)} - {"expand_dims", "permute_dims", "swapaxes"}
     assert not [line for line, name in names.items() if line not in rows and name in known]
 
 
