@@ -130,7 +130,7 @@ def test_functions_that_run_as_they_are() -> None:
     program = cadiff.compile(lambda x: x**3 * (1.0 - cadiff.numpy.isin(x, 7.0)))
     program.be_quiet()
     ax = plot.sparsity(program, np.ones(3))
-    assert ax.get_title() == "3 × 3 Jacobian: 3 entries"
+    assert ax.get_title().startswith("3 × 3 Jacobian: 3 entries")
     assert_array_equal(is_marked(ax), np.eye(3, dtype=bool))
 
 
