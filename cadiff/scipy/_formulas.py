@@ -67,19 +67,18 @@ def beside(parameter: str, *special: float | str) -> Any:
         if not carries(x) or shape(x) or all(x != value for value in values):
             return mirror(*args, **kwargs)
         step = 1e-3 * max(1.0, abs(float(plain_values(x))))
-        points = [held(x), *(x + step * k for k in (1, -1, 2, -2))]
+        points = [held(x), *(x + step * k for k in (-2, -1, 1, 2))]
         found = [mirror(**{**given, parameter: point}) for point in points]
         if isinstance(found[0], tuple):
-            return type(found[0])(*map(_middle, *found))
-        return _middle(*found)
+            return type(found[0])(*map(between, *found))
+        return between(*found)
 
     return kernel
 
 
-def _middle(value: Any, *sides: Any) -> Any:
-    """What lies between values on both sides, of the fourth order in their distance."""
-    near, far = sides[0] + sides[1], sides[2] + sides[3]
-    return valued((4.0 * near - far) / 6.0, held(value))
+def between(value: Any, far_below: Any, below: Any, above: Any, far_above: Any) -> Any:
+    """A value with the derivatives of the cubic through what is at -2, -1, 1 and 2 distances."""
+    return valued((4.0 * (below + above) - (far_below + far_above)) / 6.0, value)
 
 
 class Formula:

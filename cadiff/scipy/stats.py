@@ -42,7 +42,7 @@ from ..operations.table import (
     xlogy,
 )
 from . import _families, _tails, special
-from ._formulas import choose, formulas_of, valued
+from ._formulas import between, choose, formulas_of, valued
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
@@ -762,11 +762,11 @@ class NextToZero(Twin):
 
 def _from_beside(value: Any, *sides: Any) -> Any:
     """A value with derivatives from what is at -2, -1, 1, 2 and 3 distances."""
-    far_below, below, above, far_above, farthest = sides
+    *both, farthest = sides
+    _, _, above, far_above = both
     is_finite = np.all([np.isfinite(plain_values(side)) for side in sides], axis=0)
-    both = (4.0 * (above + below) - (far_above + far_below)) / 6.0
-    one_sided = 3.0 * (above - far_above) + farthest
-    return valued(where(is_finite, both, one_sided), value)
+    one_sided = valued(3.0 * (above - far_above) + farthest, value)
+    return where(is_finite, between(value, *both), one_sided)
 
 
 class _FrozenNextToZero(Twin):

@@ -244,7 +244,7 @@ _OF_C: tuple[Any, ...] = (
 )
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _is_users(kind: Any) -> bool:
     """Whether a class is made by a statement of Python's, and of no library that is known."""
     package = str(kind.__module__).split(".")[0]
@@ -265,7 +265,7 @@ def _attributes(item: Any) -> dict[str, Any]:
     return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)
 def _slots_of(kind: Any) -> tuple[str, ...]:
     members = [(name, each) for base in kind.__mro__ for name, each in vars(base).items()]
     return tuple(name for name, each in members if isinstance(each, MemberDescriptorType))
