@@ -455,7 +455,7 @@ class Twin:
             raise AttributeError(name)
         found, mirror = getattr(self.original, name), getattr(self.mirror, name)
         if not callable(found):
-            return mirror if carries(mirror) else found
+            return found if self.is_plain else mirror
 
         @functools.wraps(found)
         def method(*args: Any, **kwargs: Any) -> Any:
