@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import carries, is_complex_number, plain_values, shape
+from ..binding import carries, is_complex_number
 from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
@@ -47,10 +48,19 @@ def valued(result: Any, value: Any) -> Any:
     return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
 
 
+# Distances to both sides, and weights of what is there in the mean, for the value between.
+SIDES = {
+    sign * k: (-1.0) ** (k + 1) * math.comb(10, 5 + k) / math.comb(10, 5)
+    for k in range(1, 6)
+    for sign in (-1, 1)
+}
+
+
 def beside(parameter: str, *special: float | str) -> Any:
     """A kernel for a function that has formulas of its own where a parameter is special.
 
-    The parameter does not occur in them. Derivatives are those of the mean of both sides.
+    The parameter does not occur in them, and next to its value the others cancel. Derivatives
+    there are those of the mean of both sides, which is right up to the tenth power of a distance.
 
     Parameters
     ----------
@@ -62,23 +72,28 @@ def beside(parameter: str, *special: float | str) -> Any:
 
     def kernel(mirror: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         given = signature(mirror).bind(*args, **kwargs).arguments
+        found = mirror(*args, **kwargs)
         x: Any = given.get(parameter)
-        values = (given[value] if isinstance(value, str) else value for value in special)
-        if not carries(x) or shape(x) or all(x != value for value in values):
-            return mirror(*args, **kwargs)
-        step = 1e-3 * max(1.0, abs(float(plain_values(x))))
-        points = [held(x), *(x + step * k for k in (-2, -1, 1, 2))]
-        found = [mirror(**{**given, parameter: point}) for point in points]
-        if isinstance(found[0], tuple):
-            return type(found[0])(*map(between, *found))
-        return between(*found)
+        for value in special if carries(x) else ():
+            place = held(given[value]) if isinstance(value, str) else value
+            step = 1e-2 * (abs(place) or 1.0)
+            is_near = np.less(abs(held(x) - place), 0.5 * step)
+            if np.any(is_near):
+                at = (x + step * k for k in SIDES)
+                found = _between(is_near, found, [mirror(**{**given, parameter: y}) for y in at])
+        return found
 
     return kernel
 
 
-def between(value: Any, far_below: Any, below: Any, above: Any, far_above: Any) -> Any:
-    """A value with the derivatives of the cubic through what is at -2, -1, 1 and 2 distances."""
-    return valued((4.0 * (below + above) - (far_below + far_above)) / 6.0, value)
+def _between(is_near: Any, found: Any, sides: Iterable[Any]) -> Any:
+    """What was found, where it is near with the derivatives of the mean of both sides."""
+    if isinstance(found, tuple):
+        parts = zip(found, zip(*sides, strict=True), strict=True)
+        each = [_between(is_near, x, x_sides) for x, x_sides in parts]
+        return type(found)(*each) if hasattr(found, "_fields") else tuple(each)
+    mean = sum(weight * side for weight, side in zip(SIDES.values(), sides, strict=True))
+    return where(is_near, valued(mean, found), found)
 
 
 class Formula:

@@ -78,7 +78,7 @@ KERNELS_OF: dict[str, str] = {
     "scipy.spatial": "_distances",
     "scipy.spatial.transform": "_rotations",
     "scipy.cluster": "_samples",
-    "scipy.stats": "_samples",
+    "scipy.stats": "_limits",
 }
 
 SOLVERS = ("scipy.integrate", "scipy.optimize")

@@ -48,14 +48,9 @@ from .special import ive, kve, log_ndtr, logsumexp, ndtr, refusal  # type: ignor
 
 # --- transformations of samples ------------------------------------------------------------------
 
-for _name, _parameter, _special in (
-    ("_morestats boxcox_llf", "lmb", (0.0,)),
-    ("_morestats yeojohnson", "lmbda", (0.0, 2.0)),
-    ("_morestats yeojohnson_llf", "lmb", (0.0, 2.0)),
-    ("_stats_py power_divergence", "lambda_", (-1.0, 0.0, 1.0)),
-):
-    _module, _function = _name.split()
-    kernels(f"scipy.stats.{_module}", _function, within=True)(beside(_parameter, *_special))
+kernels("scipy.stats._stats_py", "power_divergence", within=True)(
+    beside("lambda_", -1.0, 0.0, 1.0)
+)
 
 # --- densities of kernels ------------------------------------------------------------------------
 
@@ -258,14 +253,6 @@ def _negative_likelihood(self: Any, original: Callable[..., Any], x: Any, *shape
     """As SciPy has it, of an array that may be added to, as those of the other methods."""
     is_plain = isinstance(x, np.ndarray) and carries(shapes)
     return original(self, opened(np.array(x, float)) if is_plain else x, *shapes)
-
-
-@kernels("scipy.stats._continuous_distns", "pearson3_gen._pdf")
-def _pearson_density(self: Any, x: Any, skew: Any) -> Number:
-    """Of its logarithm, which SciPy has of arrays alone; 0 where that is nan."""
-    found = exp(self._logpdf(np.atleast_1d(x), np.atleast_1d(skew)))
-    lengths = np.broadcast_shapes(np.shape(x), np.shape(skew))
-    return np.reshape(where(np.isnan(held(found)), 0.0, found), lengths)
 
 
 @kernels("scipy.stats._continuous_distns", "irwinhall_gen._cardbspl", within=True)

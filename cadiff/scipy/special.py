@@ -245,9 +245,10 @@ inv_boxcox1p(y, lmbda)
 _inv_boxcox_slope(x, y, lmbda) =
     power(x, 1.0 - lmbda) if lmbda * y <= -1.0 or np.isinf(x) else x / (1.0 + lmbda * y)
 # The derivative by λ, x times that of log1p(λ y) / λ; y² is not taken, it may overflow.
-_inv_boxcox_bend(x, y, lmbda) =
-    x / lmbda * (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda)
-    if lmbda * y > 2.0 or lmbda * y < -0.5 else x * y * (y * _log1prel_slope(lmbda * y))
+_inv_boxcox_bend(x, y, lmbda) = x * _log1p_over_slope(y, lmbda)
+_log1p_over_slope(y, lmbda) =
+    (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda) / lmbda
+    if lmbda * y > 2.0 or lmbda * y < -0.5 else y * (y * _log1prel_slope(lmbda * y))
 # The derivatives of (exp(x) - 1) / x, and of log1p(x) / x for x between -½ and 2.
 _exprel_slope(x) =
     exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else
@@ -614,9 +615,12 @@ _itj0y0_j(x)          x: j0(x)
 _itj0y0_y(x)          x: y0(x)
 _iti0k0_i(x)          x: i0(x)
 _iti0k0_k(x)          x: k0(x)
-_it2j0y0_j(x)         x: (1.0 - j0(x)) / x
+# Next to 0 by Neumann's series, of 1 - J0 = 2 J2 + 2 J4 + ... (DLMF 10.12.4, and 10.35.5 for I).
+_it2j0y0_j(x)         x: (1.0 - j0(x)) / x if abs(x) > 0.1 else
+    0.5 * j1(x) + 0.75 * jv(3, x) + 5.0 / 12.0 * jv(5, x) + 7.0 / 24.0 * jv(7, x)
 _it2j0y0_y(x)         x: -y0(x) / x
-_it2i0k0_i(x)         x: (i0(x) - 1.0) / x
+_it2i0k0_i(x)         x: (i0(x) - 1.0) / x if abs(x) > 0.1 else
+    0.5 * i1(x) - 0.75 * iv(3, x) + 5.0 / 12.0 * iv(5, x) - 7.0 / 24.0 * iv(7, x)
 _it2i0k0_k(x)         x: -k0(x) / x
 itstruve0(x)          x: struve(0, x)
 it2struve0(x)         x: -struve(0, x) / x
@@ -735,7 +739,9 @@ _root(x) = np.sqrt(np.maximum(x, 0.0))
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
-_shichi_shi(x)        x: 0.5 * (exprel(x) + exprel(-x))
+_shichi_shi(x)
+    x: 0.5 * (exprel(x) + exprel(-x)) if abs(x) > 0.01 else
+        1.0 + square(x) / 6.0 * (1.0 + square(x) / 20.0)
 _shichi_chi(x)        x: cosh(x) / x
 wright_bessel(a, b, x)  x: wright_bessel(a, a + b, x)
 log_wright_bessel(a, b, x)  x: exp(log_wright_bessel(a, a + b, x) - ans)
@@ -786,8 +792,14 @@ radian(d, m, s)       d: DEGREE
     m: DEGREE / 60.0
     s: DEGREE / 3600.0
 tklmbda(x, lmbda)
-    x: _tukey_density(ans, lmbda)
-    lmbda: (_boxcox_bend(1.0 - ans, lmbda) - _boxcox_bend(ans, lmbda)) * _tukey_density(ans, lmbda)
+    x: _tukey_density(_tukey_place(ans, x, lmbda), lmbda)
+    lmbda: _tukey_slope(_tukey_place(ans, x, lmbda), lmbda)
+_tukey_slope(p, lmbda) =
+    (_boxcox_bend(1.0 - p, lmbda) - _boxcox_bend(p, lmbda)) * _tukey_density(p, lmbda)
+# The solution, which SciPy takes for that of λ = 0 where |λ| < 1e-4, by a step of Newton's.
+_tukey_place(p, x, lmbda) =
+    p - _tukey_density(p, lmbda) * (boxcox(p, lmbda) - boxcox(1.0 - p, lmbda) - x)
+    if 0.0 < np.abs(lmbda) < 1e-4 else p
 _tukey_density(p, lmbda) =
     reciprocal(power(p, lmbda - 1.0) + power(1.0 - p, lmbda - 1.0)) if 0.0 < p < 1.0 else 0.0
 _boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0.0 else 0.0
@@ -1299,6 +1311,20 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 _factorial = _Elementwise(
     "_factorial", "n", lambda n: sp.factorial(n), {"n": "ans * digamma(n + 1.0)"}
 )
+# log1p(λ y) / λ, which is y where λ is 0.
+_log1p_over = _Elementwise(
+    "_log1p_over",
+    "y, lmbda",
+    lambda y, lmbda: _log1p_over_values(y, lmbda),
+    {"y": "reciprocal(1.0 + lmbda * y)", "lmbda": "_log1p_over_slope(y, lmbda)"},
+)
+
+
+def _log1p_over_values(y: Any, lmbda: Any) -> Any:
+    is_limit = np.equal(lmbda, 0.0)
+    return np.where(is_limit, y, np.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
+
+
 # sin(nx/2) / (n sin(x/2)) is Chebyshev's polynomial of the second kind at cos(x/2) (DLMF 18.5.2).
 _diric = _Elementwise(
     "_diric",

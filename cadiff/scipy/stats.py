@@ -16,14 +16,13 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values, shape
-from ..numpy._common import as_number
 from ..operations import table
 from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
 from ..operations.arrays import sum as sum_
@@ -42,7 +41,7 @@ from ..operations.table import (
     xlogy,
 )
 from . import _families, _tails, special
-from ._formulas import between, choose, formulas_of, valued
+from ._formulas import choose, formulas_of, valued
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
@@ -709,84 +708,7 @@ __all__ = _namespace.all
 @cache
 def mirrored_distribution(original: Any) -> Any:
     """A distribution of SciPy's as its own Python has it, over numbers with derivatives."""
-    return twin_of(original, NextToZero)
-
-
-class NextToZero(Twin):
-    """A distribution and its mirror, where a shape parameter is 0.
-
-    Formulas of many distributions have a limit of their own there, in which the parameter does not
-    occur. Derivatives are those of the cubic through two points on both sides, or, where there is
-    one side, of the parabola through three; the distance is such that rounding does not count.
-    """
-
-    DISTANCE = 5e-4
-    METHODS = (
-        *("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf", "interval"),
-        *("mean", "median", "var", "std", "entropy", "stats", "moment", "nnlf", "expect"),
-    )
-    TOGETHER = MappingProxyType({"nnlf": "theta", "expect": "args"})  # what has all parameters
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        frozen = super().__call__(*args, **kwargs)
-        return _FrozenNextToZero(self, frozen) if hasattr(self.original, "numargs") else frozen
-
-    def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = self._by_names(name, args) | kwargs
-        together = self.TOGETHER.get(name, "")
-        shapes = (getattr(self.original, "shapes", None) or "").split(", ")
-        parts = dict(zip([*shapes, "loc ", "scale "], given.get(together, ()), strict=False))
-        zeros = self._zeros(given | parts, shapes) if name in self.METHODS else {}
-        if not zeros or len(given) < len(args) + len(kwargs):
-            return super()._mirrored(name, args, kwargs)
-
-        def of(zeros: dict[str, Any]) -> Any:
-            inside = {together: tuple((parts | zeros).values())} if parts else zeros
-            return getattr(self.mirror, name)(**given | inside)
-
-        def beside(step: float) -> Any:
-            return of({k: as_number((given | parts)[k]) + step * z for k, z in zeros.items()})
-
-        value = of({k: held((given | parts)[k]) for k in zeros})
-        at = [beside(k * self.DISTANCE) for k in (-2, -1, 1, 2, 3)]
-        if isinstance(value, tuple):
-            return tuple(map(_from_beside, value, *at))
-        return _from_beside(value, *at)
-
-    def _zeros(self, given: dict[str, Any], shapes: Sequence[str]) -> dict[str, Any]:
-        """Where shape parameters that carry derivatives are 0."""
-        numbers = {k: as_number(given[k]) for k in shapes if k in given and carries(given[k])}
-        zeros = {k: np.equal(plain_values(x), 0.0) for k, x in numbers.items()}
-        return {k: zero for k, zero in zeros.items() if np.any(zero)}
-
-
-def _from_beside(value: Any, *sides: Any) -> Any:
-    """A value with derivatives from what is at -2, -1, 1, 2 and 3 distances."""
-    *both, farthest = sides
-    _, _, above, far_above = both
-    is_finite = np.all([np.isfinite(plain_values(side)) for side in sides], axis=0)
-    one_sided = valued(3.0 * (above - far_above) + farthest, value)
-    return where(is_finite, between(value, *both), one_sided)
-
-
-class _FrozenNextToZero(Twin):
-    """One whose parameters are fixed: they are given again to the methods of the other."""
-
-    def __init__(self, distribution: NextToZero, frozen: Twin) -> None:
-        super().__init__(frozen.original, frozen.mirror, frozen.called, frozen.parameters)
-        self.distribution = distribution
-
-    def _mirrored(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given: dict[str, Any] = self.parameters
-        if name == "stats":  # of which frozen ones take the names of moments first
-            args, kwargs = (), dict(zip(("moments",), args, strict=False)) | kwargs
-        if name == "expect":
-            shapes = (self.distribution.original.shapes or "").split(", ")
-            places: dict[str, Any] = {k: x for k, x in given.items() if k not in shapes}
-            given = {"args": tuple(given[k] for k in shapes if k in given), **places}
-        if name in NextToZero.METHODS:
-            return self.distribution._mirrored(name, args, {**given, **kwargs})
-        return super()._mirrored(name, args, kwargs)
+    return twin_of(original)
 
 
 @cache

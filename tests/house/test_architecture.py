@@ -106,7 +106,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_tails"},
             {"special"},
             {"_distances", "_filters", "_rotations", "_samples", "_splines"},
-            {"_images"},
+            {"_images", "_limits"},
             {"cluster", "differentiate", "interpolate", "ndimage", "signal", "spatial", "stats"},
             {"__init__"},
         ],

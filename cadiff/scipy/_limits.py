@@ -1,0 +1,285 @@
+"""Distributions of `scipy.stats` whose formulas have a limit in a shape parameter.
+
+At 0 a quotient such as log(1 + c x) / c is none, and SciPy has another formula there; next to 0
+its value has all digits, but the derivative of the quotient by c has none. Here such functions are
+formulas of analytic ones, `boxcox`, `inv_boxcox`, `exprel` and log(1 + c x) / c itself, whose
+derivatives have all digits at 0, beside it and far from it. Values are SciPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.stats as st
+from scipy.stats import _morestats
+
+from ..numpy._common import as_number
+from ..operations import table
+from ..operations.guards import held
+from ..operations.primitives import primitive
+from . import _families, _samples, special
+from ._formulas import Tabulated, beside, formulas_of, rows_of, valued
+from ._mirror import kernels
+
+Function = Callable[..., Any]
+
+LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
+ROOT_PI = math.sqrt(math.pi)
+ROOT_2PI = math.sqrt(2.0 * math.pi)
+
+# Methods of distributions by their parameters; what begins with an underscore is for others.
+CONTINUOUS = """
+genpareto_gen._logpdf(x, c) = -(c + 1.0) * _log1p_over(x, c)
+genpareto_gen._logsf(x, c) = -_log1p_over(x, c)
+
+genextreme_gen._logpdf(x, c) = rise - exp(rise) - log1p(-c * x)
+    where rise = -_log1p_over(x, -c)
+genextreme_gen._loglogcdf(x, c) = -_log1p_over(x, -c)
+genextreme_gen._ppf(q, c) = -boxcox(-log(q), c)
+genextreme_gen._isf(q, c) = -boxcox(-log1p(-q), c)
+
+genhalflogistic_gen._pdf(x, c) = 2.0 * exp(rise) / ((1.0 - c * x) * square(1.0 + exp(rise)))
+    where rise = -_log1p_over(x, -c)
+genhalflogistic_gen._cdf(x, c) = tanh(-0.5 * _log1p_over(-x, c))
+genhalflogistic_gen._ppf(q, c) = -boxcox((1.0 - q) / (1.0 + q), c)
+
+kappa4_gen._logpdf(x, h, k) = rise - log1p(-k * x) - (1.0 - h) * _log1p_over(exp(rise), -h)
+    where rise = -_log1p_over(x, -k)
+kappa4_gen._logcdf(x, h, k) = -_log1p_over(exp(-_log1p_over(x, -k)), -h)
+kappa4_gen._ppf(q, h, k) = -boxcox(-boxcox(q, h), k)
+
+bradford_gen._pdf(x, c) = reciprocal((1.0 + c * x) * _log1p_over(1.0, c))
+bradford_gen._cdf(x, c) = _log1p_over(x, c) / _log1p_over(1.0, c)
+bradford_gen._ppf(q, c) = q * _log1p_over(1.0, c) * exprel(q * log1p(c))
+
+genexpon_gen._logpdf(x, a, b, c) = log(a - b * expm1(-c * x)) + _exponent(x, a, b, c)
+genexpon_gen._pdf(x, a, b, c) = (a - b * expm1(-c * x)) * exp(_exponent(x, a, b, c))
+genexpon_gen._cdf(x, a, b, c) = -expm1(_exponent(x, a, b, c))
+genexpon_gen._sf(x, a, b, c) = exp(_exponent(x, a, b, c))
+_exponent(x, a, b, c) = b * (x * exprel(-c * x)) - (a + b) * x
+
+truncpareto_gen._pdf(x, b, c) = power(x, -1.0 - b) / boxcox(c, -b)
+truncpareto_gen._logpdf(x, b, c) = -(b + 1.0) * log(x) - log(boxcox(c, -b))
+truncpareto_gen._cdf(x, b, c) = boxcox(x, -b) / boxcox(c, -b)
+truncpareto_gen._logcdf(x, b, c) = log(boxcox(x, -b)) - log(boxcox(c, -b))
+truncpareto_gen._sf(x, b, c) = power(x, -b) * boxcox(c / x, -b) / boxcox(c, -b)
+truncpareto_gen._logsf(x, b, c) = -b * log(x) + log(boxcox(c / x, -b)) - log(boxcox(c, -b))
+truncpareto_gen._munp(n, b, c) = power(c, n) * boxcox(c, b - n) / boxcox(c, b)
+truncpareto_gen._ppf(q, b, c) = inv_boxcox(q * boxcox(c, -b), -b)
+truncpareto_gen._isf(q, b, c) = inv_boxcox((1.0 - q) * boxcox(c, -b), -b)
+
+# Of the integral of the density, ∫ t² exp(-χ² t²/2) dt, the power of χ is left out.
+argus_gen._logpdf(x, chi) = log(x) + 0.5 * log1p(-square(x)) + (
+    0.5 * square(chi * x) - log(hyp1f1(1.0, 2.5, 0.5 * square(chi))) if chi < 5.0 else
+    3.0 * log(chi) - 0.5 * square(chi) * (1.0 - square(x)) - log(gammainc(1.5, 0.5 * square(chi))))
+argus_gen._sf(x, chi) =
+    power(y, 1.5) * exp(0.5 * square(chi * x)) * hyp1f1(1.0, 2.5, 0.5 * square(chi) * y)
+    / hyp1f1(1.0, 2.5, 0.5 * square(chi)) if chi < 5.0 else
+    gammainc(1.5, 0.5 * square(chi) * y) / gammainc(1.5, 0.5 * square(chi))
+    where y = 1.0 - square(x)
+
+# With Mills' ratio of z = 1/K - x, which is (1 - m) / z.
+exponnorm_gen._logpdf(x, K) = _normal_and_exponential(x, K)
+exponnorm_gen._cdf(x, K) = ndtr(x) - K * exp(_normal_and_exponential(x, K))
+exponnorm_gen._sf(x, K) = ndtr(-x) + K * exp(_normal_and_exponential(x, K))
+_normal_and_exponential(x, K) =
+    log1p(-ROOT_PI * erfcx_moment(1, math.sqrt(0.5) * (1.0 / K - x))) - log1p(-K * x)
+    - 0.5 * square(x) - LOG_ROOT_2PI if K * x < 0.5 else
+    (0.5 / K - x) / K + log_ndtr(x - 1.0 / K) - log(K)
+
+skewnorm_gen._pdf(x, a) = 2.0 * _normal_density(x) * ndtr(a * x)
+skewnorm_gen._logpdf(x, a) = log_ndtr(a * x) - 0.5 * square(x)
+
+ncx2_gen._pdf(x, df, nc) = _ncx2_pdf(x, df, nc)
+ncx2_gen._cdf(x, df, nc) = chndtr(x, df, nc)
+ncx2_gen._sf(x, df, nc) = _ncx2_sf(x, df, nc)
+ncx2_gen._ppf(q, df, nc) = chndtrix(q, df, nc)
+ncx2_gen._isf(q, df, nc) = _ncx2_isf(q, df, nc)
+ncx2_gen._logpdf(x, df, nc) =
+    gamma_log_density(0.5 * df, 0.5 * x) - 0.5 * nc + log(hyp0f1(0.5 * df, 0.25 * nc * x))
+    if nc * x < 4.0 else (0.25 * df - 0.5) * log(x / nc) + log(ive(0.5 * df - 1.0, sqrt(nc * x)))
+    - 0.5 * square(sqrt(x) - sqrt(nc))
+
+# Bessel's function is scaled by exp(-|x|), which has two slopes at 0, but no x is below.
+vonmises_gen._pdf(x, kappa) = exp(kappa * cosm1(x)) / (math.tau * _scaled_bessel(kappa))
+vonmises_gen._logpdf(x, kappa) = kappa * cosm1(x) - log(math.tau * _scaled_bessel(kappa))
+rice_gen._pdf(x, b) = x * exp(-0.5 * square(x - b)) * _scaled_bessel(x * b)
+rice_gen._logpdf(x, b) = log(x) - 0.5 * square(x - b) + log(_scaled_bessel(x * b))
+_scaled_bessel(x) = exp(-x) * i0(_unless(x > 10.0, x)) if x < 10.0 else i0e(x)
+
+# Of a skew s, with t = s x / 2: the density is gamma's of the shape a = 4/s² at a (1 + t).
+pearson3_gen._logpdf(x, skew) = _pearson_log_density(x, skew)
+pearson3_gen._pdf(x, skew) = exp(_pearson_log_density(x, skew))
+_pearson_log_density(x, skew) =
+    -math.inf if 0.5 * skew * x <= -1.0 else
+    -_log1p_bend(x, _unless(0.5 * skew * x <= -1.0, skew)) - _stirling_error(0.25 * square(skew))
+    - log1p(_unless(0.5 * skew * x <= -1.0, 0.5 * skew * x)) - LOG_ROOT_2PI
+# (t - log1p(t)) / t² times x².
+_log1p_bend(x, skew) =
+    4.0 * ((t - log1p(t)) / square(skew)) if abs(t) > 0.5 else
+    0.5 * square(x) * hyp2f1(1.0, 2.0, 3.0, -_unless(abs(t) > 0.5, t))
+    where t = 0.5 * skew * x
+# log Γ(a) less Stirling's formula, of u = 1/a (DLMF 5.11.1).
+_stirling_error(u) =
+    u * (1.0 / 12.0 - v * (1.0 / 360.0 - v * (1.0 / 1260.0 - v * (1.0 / 1680.0
+    - v * (1.0 / 1188.0 - v * (691.0 / 360360.0 - v / 156.0)))))) if u < 0.08 else
+    gammaln(1.0 / u) + (1.0 / u - 0.5) * log(u) + 1.0 / u - LOG_ROOT_2PI
+    where v = square(u)
+"""
+DISCRETE = """
+boltzmann_gen._pmf(k, lambda_, N) =
+    exp(-lambda_ * k) * exprel(-lambda_) / (N * exprel(-lambda_ * N))
+boltzmann_gen._cdf(x, lambda_, N) =
+    (np.floor(x) + 1.0) / N * exprel(-lambda_ * (np.floor(x) + 1.0)) / exprel(-lambda_ * N)
+"""
+
+# Derivatives of Pearson's distribution function, by the integral of that of its density where the
+# skew is small, and else by gamma's.
+ROWS = """
+_pearson(x, skew)
+    x: exp(_pearson_log_density(x, skew))
+    skew: _pearson_by_skew(x, skew)
+_pearson_above(x, skew)
+    x: -exp(_pearson_log_density(x, skew))
+    skew: -_pearson_by_skew(x, skew)
+_pearson_ppf(q, skew)
+    q: exp(-_pearson_log_density(ans, skew))
+    skew: -_pearson_by_skew(ans, skew) * exp(-_pearson_log_density(ans, skew))
+_pearson_near(x, skew)
+    x: _pearson_score(x, skew) * exp(_pearson_log_density(x, skew))
+    skew: over 0.3
+_pearson_by_skew(x, skew) =
+    _pearson_near(x, skew) if np.abs(skew) < 0.7 else 0.0 if 0.5 * skew * x <= -1.0 else
+    -sign(skew) * (8.0 / (skew * square(skew)) * (_gamma_by_shape(a, y) + gamma_density(a, y))
+    + 2.0 * x / square(skew) * gamma_density(a, y))
+    where a = 4.0 / square(skew)
+    where y = (1.0 + _unless(np.abs(skew) < 0.7, 0.5 * skew * x)) * 4.0 / square(skew)
+# The derivative of the logarithm of the density by the skew.
+_pearson_score(x, skew) =
+    0.0 if t <= -1.0 else x * square(x) / 6.0 * _log1p_bend_slope(_unless(t <= -1.0, t))
+    - 0.5 * x / (1.0 + t) - 0.5 * skew * _stirling_slope(0.25 * square(skew))
+    where t = 0.5 * skew * x
+_log1p_bend_slope(t) =
+    3.0 * (2.0 * (t - log1p(t)) / t - t / (1.0 + t)) / square(t) if abs(t) > 0.5 else
+    hyp2f1(2.0, 3.0, 4.0, -_unless(abs(t) > 0.5, t))
+_stirling_slope(u) =
+    1.0 / 12.0 - v * (3.0 / 360.0 - v * (5.0 / 1260.0 - v * (7.0 / 1680.0
+    - v * (9.0 / 1188.0 - v * (7601.0 / 360360.0 - v / 12.0))))) if u < 0.08 else
+    -(digamma(1.0 / u) + log(u) + 0.5 * u) / v
+    where v = square(u)
+"""
+
+
+def _pearson_integral(x: Any, skew: Any) -> Any:
+    """From x to where nothing is left, by Gauss's quadrature."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    x, skew = np.broadcast_arrays(np.asarray(x, float), skew)
+    t, size, outwards = 0.5 * skew * x, np.abs(x), np.where(x < 0.0, -1.0, 1.0)
+    width = np.minimum(24.0, 45.0 * (1.0 + np.maximum(t, 0.0)) / np.maximum(size, 1.5))
+    with np.errstate(divide="ignore"):
+        width = np.where(
+            skew * outwards < 0.0, np.minimum(width, 2.0 / np.abs(skew) - size), width
+        )
+    total = np.zeros(x.shape)
+    for node, weight in zip(0.5 * (1.0 + nodes), 0.5 * weights, strict=True):
+        at = x + outwards * node * np.maximum(width, 0.0)
+        slope = NAMES["_pearson_score"](at, skew) * np.exp(NAMES["_pearson_log_density"](at, skew))
+        total = total + weight * slope
+    return (-outwards * width * total)[()]
+
+
+@primitive
+def _value(*args: Any, of: Function) -> Any:
+    """What SciPy computes of numbers without derivatives."""
+    return of(*args)
+
+
+_value.defpartials(*[None] * 4)  # nothing has more parameters
+
+
+def _of_scipy(name: str) -> Function:
+    """SciPy's own method, of a name such as "norm_gen._pdf"."""
+    distribution, _, method = name.partition("_gen.")
+    return lambda *args: getattr(getattr(st, distribution), method)(*args)
+
+
+def _method(formula: Function, name: str) -> Function:
+    """A method of mirrors that has the derivatives of a formula."""
+    of = _of_scipy(name)
+
+    def method(self: Any, *args: Any) -> Any:
+        numbers = [as_number(x) for x in args]
+        return valued(formula(*numbers), _value(*map(held, numbers), of=of))
+
+    return method
+
+
+@kernels("scipy.stats._continuous_distns", "genpareto_gen._munp")
+def _pareto_moment(self: Any, n: int, c: Any) -> Any:
+    product = math.prod(1.0 - k * as_number(c) for k in range(1, n + 1))
+    value = _value(held(c), of=lambda c: st.genpareto._munp(n, c))
+    return valued(math.factorial(n) / product, value)
+
+
+@kernels("scipy.stats._continuous_distns", "genextreme_gen._stats", within=True)
+def _extreme_moments(self: Any, original: Function, c: Any) -> tuple[Any, ...]:
+    found = beside("c", 0.0)(functools.partial(original, self), c)
+    values = (functools.partial(lambda k, c: st.genextreme._stats(c)[k], k) for k in range(4))
+    return tuple(valued(x, _value(held(c), of=of)) for x, of in zip(found, values, strict=True))
+
+
+NAMES = globals()
+_formula = formulas_of(NAMES, _families, special, _samples)
+for _module, _table in (("_continuous_distns", CONTINUOUS), ("_discrete_distns", DISCRETE)):
+    for _name, _parameters, _row in rows_of(_table):
+        NAMES[_name] = _formula(_parameters, str(_row))
+        if "_gen." in _name:
+            kernels(f"scipy.stats.{_module}", _name)(_method(NAMES[_name], _name))
+VALUES = {
+    "_pearson": _of_scipy("pearson3_gen._cdf"),
+    "_pearson_above": _of_scipy("pearson3_gen._sf"),
+    "_pearson_ppf": _of_scipy("pearson3_gen._ppf"),
+    "_pearson_near": _pearson_integral,
+}
+for _name, _parameters, _row in rows_of(ROWS):
+    if isinstance(_row, str):
+        NAMES[_name] = _formula(_parameters, _row)
+    else:
+        NAMES[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, _formula)
+for _name, _row in {"_cdf": "_pearson", "_sf": "_pearson_above", "_ppf": "_pearson_ppf"}.items():
+    kernels("scipy.stats._continuous_distns", f"pearson3_gen.{_name}")(
+        lambda self, *args, row=NAMES[_row]: row(*map(as_number, args))
+    )
+
+
+# --- transformations of samples ------------------------------------------------------------------
+
+_yeojohnson = _formula(
+    "x, lmbda",
+    "boxcox1p(_unless(x < 0.0, x), lmbda) if x >= 0.0 else"
+    " -boxcox1p(_unless(x >= 0.0, -x), 2.0 - lmbda)",
+)
+
+
+@kernels("scipy.stats._morestats")
+def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
+    """Box and Cox's transformation of 1 + x, and for x < 0 the mirrored one."""
+    x, lmbda = as_number(x), as_number(lmbda)
+    value = _value(held(x), held(lmbda), of=_morestats._yeojohnson_transform)
+    return valued(_yeojohnson(x, lmbda), value)
+
+
+@kernels("scipy.stats._morestats", within=True)
+def _boxcox_llf(original: Function, data: Any, axis: int = 0, *, lmb: Any) -> Any:
+    """As SciPy has it; next to 0, where powers of the data are nearly 1, by their logarithms."""
+    logs = table.log(as_number(data))
+    if np.max(np.abs(held(lmb) * held(logs)), initial=0.0) > 1.0:
+        return original(data, axis, lmb=lmb)
+    value = original(held(data), axis, lmb=held(lmb))
+    spread = np.var(vars(special)["boxcox"](data, lmb), axis=axis)
+    n = np.shape(data)[axis]
+    return valued((lmb - 1.0) * np.sum(logs, axis=axis) - 0.5 * n * table.log(spread), value)
