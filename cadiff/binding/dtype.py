@@ -18,7 +18,12 @@ def _passes_on(kind: type[Any]) -> type[Any]:
         carries = isinstance(getattr(number, "dtype", None), FloatType)
         return number if carries else kind(number)
 
-    return type(kind.__name__, (kind,), {"__new__": made, "__doc__": _passes_on.__doc__})
+    place = f"{kind.__name__}.type"  # where pickles find it
+    return type(
+        kind.__name__,
+        (kind,),
+        {"__new__": made, "__doc__": _passes_on.__doc__, "__qualname__": place},
+    )
 
 
 class FloatType:

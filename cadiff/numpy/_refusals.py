@@ -60,4 +60,6 @@ def relayed(function: Callable[..., Any], name: str, instead: str) -> Callable[.
                 return answer
             raise missing(name, instead) from error
 
+    module, _, relay.__qualname__ = f"cadiff.{name}".rpartition(".")  # where pickles find it
+    relay.__module__ = module
     return relay

@@ -116,10 +116,12 @@ def _named_as(
     """A function under its public name: that of the original, in the package's namespace."""
     dispatch = binding.DispatchedFunction(function, plainly or original, None, enters)
     functools.update_wrapper(dispatch, function)
-    module = getattr(original, "__module__", "numpy")  # NumPy's ufuncs say so from 2.2 on
+    name = dispatch.__name__ = getattr(original, "__name__", function.__name__)
+    named = "numpy" if hasattr(np, name) else function.__module__  # ufuncs may not say
+    module = getattr(original, "__module__", named).removeprefix("cadiff.")
     public = itertools.takewhile(lambda part: part[0] != "_", module.split("."))
     dispatch.__module__ = ".".join(["cadiff", *public])
-    dispatch.__name__ = dispatch.__qualname__ = getattr(original, "__name__", function.__name__)
+    dispatch.__qualname__ = name
     dispatch.__doc__ = function.__doc__ or original.__doc__
     return dispatch
 

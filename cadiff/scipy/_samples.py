@@ -301,7 +301,12 @@ def von_mises_cdf(kappa: Any, x: Any) -> Number:
 @kernels("scipy.stats._multivariate")
 def get_blas_funcs(names: Any, arrays: Any = (), *args: Any) -> Any:
     """Those of BLAS; of numbers with derivatives, what solves triangular systems."""
-    return _solves_triangular if carries(list(arrays)) else blas_functions(names, arrays, *args)
+    plain = blas_functions(names, [held(x) for x in arrays], *args)
+
+    def call(alpha: float, a: Any, b: Any, **how: Any) -> Any:
+        return (_solves_triangular if carries((a, b)) else plain)(alpha, a, b, **how)
+
+    return call
 
 
 def _solves_triangular(alpha: float, a: Any, b: Any, side: int = 0, lower: bool = False) -> Any:

@@ -131,6 +131,8 @@ class _Elementwise(Tabulated):
             return super().__call__(*args, **kwargs)
         except TypeError:
             found = binding.plain_constants((args, kwargs))
+            if found is None and any(map(np.iscomplexobj, args)):
+                return analytic(self.function.__name__, args)  # which refuses what is not last
             if found is None:
                 raise
         return self.function(*found[0], **found[1])

@@ -189,6 +189,9 @@ class Distribution:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
 
+    def __reduce__(self) -> str:
+        return str(self.original.name)  # by which the module has it
+
     cdf = _public("cdf", "The probability of a number of at most x.")
     logcdf = _public("logcdf", "The logarithm of `cdf`.")
     sf = _public("sf", "The probability of a number greater than x.")
@@ -724,6 +727,7 @@ def _of_objects(original: Function) -> Function:
     def function(*args: Any, **kwargs: Any) -> Any:
         return mirror(*map(own, args), **kwargs)
 
+    function.__module__ = __name__  # where pickles find it
     return function
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special as sp
 import scipy.stats as st
 
 import cadiff
 from cadiff import Dual, Var
-from cadiff.scipy import stats
+from cadiff.scipy import special, stats
 
 from ..helpers.cases_stats import CONTINUOUS, COUNTS, DISCRETE, FIXED, PLACES
 
@@ -493,6 +494,54 @@ def test_frozen_distributions_are_copied_and_pickled() -> None:
         for same in (copy.deepcopy(frozen), pickle.loads(pickle.dumps(frozen))):
             assert same.mean() == frozen.mean()
             assert cadiff.grad(same.cdf)(0.3) == cadiff.grad(frozen.cdf)(0.3)
+
+
+@pytest.mark.parametrize("module", [stats, special])
+@pytest.mark.filterwarnings("ignore")
+def test_what_scipy_can_copy_and_pickle_is_copied_and_pickled(module: Any) -> None:
+    """By its name, so that a program elsewhere has the same object."""
+    original = st if module is stats else sp
+    for name in original.__all__ if module is special else vars(stats).keys() & {*st.__all__}:
+        here = getattr(module, name)
+        for same in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+            try:
+                same(getattr(original, name))
+            except Exception:  # what SciPy cannot, nobody has to
+                continue
+            assert isinstance(same(here), type(here)), name
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: stats.norm(0.1, scale=2.0),
+        lambda: stats.poisson(2.5, loc=1),
+        lambda: stats.genextreme(0.2),
+        lambda: stats.order_statistic(stats.Normal(), r=1, n=3),
+    ],
+)
+def test_distributions_with_parameters_are_copied_and_pickled(make: Callable[[], Any]) -> None:
+    there = make()
+    for same in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        assert same(there).cdf(1.3) == there.cdf(1.3)
+    slope = cadiff.grad(lambda a: copy.deepcopy(stats.norm(a)).pdf(0.3))(0.1)
+    assert slope == cadiff.grad(lambda a: stats.norm(a).pdf(0.3))(0.1)
+
+
+@pytest.mark.parametrize("name", ["wishart", "invwishart"])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_wishart_by_its_scale(name: str, n: int) -> None:
+    scale, x = np.eye(n) * 2.0 + 0.3, np.eye(n) + 0.2
+    turn = np.cos(np.arange(n * n)).reshape(n, n)
+    turn = turn + turn.T
+
+    def along(t: Any) -> Any:
+        return getattr(stats, name).logpdf(x, n + 2.5, scale + t * turn)
+
+    far, near = (along(k * 1e-3) - along(-k * 1e-3) for k in (2, 1))
+    want = (8.0 * near - far) / 12e-3
+    assert cadiff.grad(along)(0.0) == pytest.approx(want, rel=1e-8)
+    assert cadiff.jacfwd(along)(0.0) == pytest.approx(want, rel=1e-8)
 
 
 def test_lists_for_numbers() -> None:
