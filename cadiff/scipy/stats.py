@@ -68,6 +68,8 @@ OUTSIDE = {
     "logsf": (0.0, -INF),
 }
 
+QUANTILES = ("ppf", "isf")
+
 # Where derivatives of a probability are those of a tail.
 NEXT_TO: dict[str, Function] = {
     "cdf": lambda p: p == p,
@@ -155,6 +157,7 @@ class Distribution:
         symmetry, or is the exponential or the logarithm of another.
     """
 
+    is_constant = True  # for solvers whose functions read it
     variables: ClassVar[tuple[str, ...]] = ("z",)
 
     def __init__(
@@ -402,8 +405,7 @@ class Frozen:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        methods = [known for known in OUTSIDE if hasattr(type(self.distribution), known)]
-        if name in methods:
+        if name in QUANTILES or (name in OUTSIDE and hasattr(type(self.distribution), name)):
             method = getattr(self.distribution, name)
             return lambda x: method(x, *self.args, **self.kwargs)
         frozen = mirrored_distribution(self.distribution.original)(*self.args, **self.kwargs)
@@ -577,6 +579,7 @@ bernoulli = Discrete(
 class Multivariate:
     """A distribution of vectors with `pdf` and `logpdf`; all else is SciPy's."""
 
+    is_constant = True
     original: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:

@@ -226,10 +226,13 @@ def _has_parts(item: Any) -> bool:
 
 
 def _is_mirrored(kind: type) -> bool:
-    """Whether objects of a class are made of numbers, and do not stand for a call of a solver."""
+    """Whether objects of a class are made of numbers.
+
+    Those that stand for a call of a solver are not, nor are those that are what they are.
+    """
     if not str(kind.__module__).startswith(MIRRORS) or issubclass(kind, _OF_C):
         return False
-    return not getattr(kind, "is_of_a_call", False)
+    return not (getattr(kind, "is_of_a_call", False) or getattr(kind, "is_constant", False))
 
 
 _OF_C: tuple[Any, ...] = (
@@ -464,7 +467,7 @@ class _Key:
             children = [*_own_parts(item), *map(item.__globals__.__getitem__, names)]
         elif isinstance(item, np.ndarray):
             what = item.shape
-        elif isinstance(item, _CONSTANT):
+        elif isinstance(item, _CONSTANT) or getattr(type(item), "is_constant", False):
             return _UnknownError, item
         elif _has_parts(item):
             what = type(item), *_attributes(item)

@@ -16,7 +16,8 @@ import scipy.stats as st
 
 import cadiff
 from cadiff import Dual, Var
-from cadiff.scipy import special, stats
+from cadiff.scipy import integrate, special, stats
+from cadiff.transforms._closed import _Reach
 
 from ..helpers.cases_stats import CONTINUOUS, COUNTS, DISCRETE, FIXED, PLACES
 
@@ -526,6 +527,27 @@ def test_distributions_with_parameters_are_copied_and_pickled(make: Callable[[],
         assert same(there).cdf(1.3) == there.cdf(1.3)
     slope = cadiff.grad(lambda a: copy.deepcopy(stats.norm(a)).pdf(0.3))(0.1)
     assert slope == cadiff.grad(lambda a: stats.norm(a).pdf(0.3))(0.1)
+
+
+def test_solvers_read_the_parameters_of_a_distribution_alone() -> None:
+    """What the distribution is made of is the same at every step: thousands of objects."""
+
+    def solved(p: Any) -> Any:
+        frozen = stats.norm(p[0], p[1])
+        found = integrate.solve_ivp(lambda t, y: -y * frozen.pdf(y), (0.0, 1.0), [0.5])
+        return found.y[0, -1]
+
+    def called(p: Any) -> Any:
+        found = integrate.solve_ivp(lambda t, y: -y * stats.norm.pdf(y, *p), (0.0, 1.0), [0.5])
+        return found.y[0, -1]
+
+    at = np.array([0.3, 1.2])
+    assert cadiff.grad(solved)(at) == pytest.approx(cadiff.grad(called)(at), rel=1e-12)
+    frozen = stats.norm(0.3, 1.2)
+    for f in (frozen.pdf, lambda y: frozen.ppf(y), stats.multivariate_normal(at, np.eye(2)).pdf):
+        reach = _Reach([])
+        reach.of(f)
+        assert len(reach.kept) < 50
 
 
 @pytest.mark.parametrize("name", ["wishart", "invwishart"])
