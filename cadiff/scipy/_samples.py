@@ -248,6 +248,17 @@ def _entropy_of(density: Any) -> Any:
     return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
 
 
+@kernels("scipy.stats._distn_infrastructure", "rv_continuous._mom1_sc", within=True)
+def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> Any:
+    """SciPy's, an integral of places; derivatives are those of the integral by the density.
+
+    To find each place takes a search for where an integral has a value.
+    """
+    if not carries(shapes) or type(self)._pdf.__qualname__ == "rv_continuous._pdf":  # by the cdf
+        return original(self, m, *shapes)
+    return valued(self._mom0_sc(m, *shapes), original(self, m, *map(read_values, shapes)))
+
+
 @kernels("scipy.stats._distn_infrastructure", "rv_generic._nnlf", within=True)
 def _negative_likelihood(self: Any, original: Callable[..., Any], x: Any, *shapes: Any) -> Any:
     """As SciPy has it, of an array that may be added to, as those of the other methods."""

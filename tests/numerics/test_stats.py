@@ -15,7 +15,9 @@ import scipy.special as sp
 import scipy.stats as st
 
 import cadiff
+import cadiff.numpy as cnp
 from cadiff import Dual, Var
+from cadiff.binding import carries
 from cadiff.scipy import integrate, special, stats
 from cadiff.transforms._closed import _Reach
 
@@ -527,6 +529,22 @@ def test_distributions_with_parameters_are_copied_and_pickled(make: Callable[[],
         assert same(there).cdf(1.3) == there.cdf(1.3)
     slope = cadiff.grad(lambda a: copy.deepcopy(stats.norm(a)).pdf(0.3))(0.1)
     assert slope == cadiff.grad(lambda a: stats.norm(a).pdf(0.3))(0.1)
+
+
+def test_moments_of_a_density_search_for_no_places_with_derivatives() -> None:
+    calls = 0
+
+    class Exponential(stats.rv_continuous):
+        def _pdf(self, x: Any, rate: Any) -> Any:
+            nonlocal calls
+            calls += carries(rate)
+            return rate * cnp.exp(-rate * x)
+
+    exponential = Exponential(name="exponential", a=0.0, shapes="rate")
+    slope = cadiff.grad(lambda rate: exponential.mean(rate) + exponential.var(rate))(1.3)
+    assert slope == pytest.approx(-(1.3**-2) - 2.0 * 1.3**-3, rel=1e-7)
+    assert calls < 5000
+    assert exponential.mean(1.3) == pytest.approx(1.0 / 1.3, rel=1e-7)
 
 
 def test_solvers_read_the_parameters_of_a_distribution_alone() -> None:
