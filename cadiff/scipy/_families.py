@@ -88,6 +88,21 @@ gamma_log_density(a, x)
     a: log(x) - polygamma(0, a)
     x: _gamma_score(a, x)
 
+# The derivative of γ(a, x) / Γ(a) by a, where that is not large.
+gammainc_slope(a, x)
+    a: over _gamma_step(a, x) above 0
+    x: gamma_density.slope(0, a, x)
+
+# Those of the regularized incomplete beta function by a and b.
+betainc_by_a(a, b, x)
+    a: over _beta_step(a, b, x) above 0
+    b: over _beta_step(b, a, 1.0 - x) above 0
+    x: beta_density.slope(0, a, b, x)
+betainc_by_b(a, b, x)
+    a: over _beta_step(a, b, x) above 0
+    b: over _beta_step(b, a, 1.0 - x) above 0
+    x: beta_density.slope(1, a, b, x)
+
 # x**(a-1) (1-x)**(b-1) / B(a, b), by Loader's method where both exponents are positive.
 beta_density(a, b, x)
     a: _beta_density_by_a(ans, a, b, x)

@@ -383,20 +383,30 @@ _gamma_width(a, x) =
 _beta_width(a, b, x) =
     exp(-beta_log_density(a, b, x)) if 0.0 < x < 1e-60 else reciprocal(beta_density(a, b, x))
 
-# Derivatives by shapes: of the smaller one of two probabilities whose sum is 1. Where it is the
-# other one's turn a formula is at 0 or far out, which costs nothing (`_steps`). One less betainc
-# is the mirrored betainc, which costs SciPy a tenth of betaincc, unless that loses digits of x.
+# Derivatives by shapes. Where these are moderate, a series or a continued fraction is
+# differentiated as it is summed. Else they are differences, of the smaller one of two
+# probabilities whose sum is 1. Where it is the other one's turn a formula is at 0 or far out,
+# which costs nothing (`_steps`). One less betainc is the mirrored betainc, which costs SciPy a
+# tenth of betaincc, unless that loses digits of x.
 _gamma_by_shape(a, x) =
+    gammainc_slope(a, x) if 0.0 < a < 200.0 and x >= 0.0 else _gamma_by_any_shape(a, x)
+_gamma_by_any_shape(a, x) =
     -gammaincc.by("a", a, where(upper, x, 1e300)) if upper else
     _gamma_below.by("a", a, _unless(upper, x))
     where upper = gammaincc(held(a), held(x)) < 0.5
 _beta_by_a(a, b, x) =
+    betainc_by_a(a, b, x) if _is_moderate(a, b, x) else _beta_by_any_a(a, b, x)
+_beta_by_b(a, b, x) =
+    betainc_by_b(a, b, x) if _is_moderate(a, b, x) else _beta_by_any_b(a, b, x)
+_is_moderate(a, b, x) =
+    (1e-3 <= a) & (1e-3 <= b) & (a <= 200.0) & (b <= 200.0) & (0.0 <= x) & (x <= 1.0)
+_beta_by_any_a(a, b, x) =
     -betaincc.by("a", a, b, where(early, x, 1.0)) if early else
     -betainc.by("b", b, a, where(upper, 1.0 - x, 0.0)) if upper else
     betainc.by("a", a, b, _unless(upper, x))
     where upper = betainc(held(a), held(b), held(x)) > 0.5
     where early = upper & (held(x) < 0.1)
-_beta_by_b(a, b, x) =
+_beta_by_any_b(a, b, x) =
     -betaincc.by("b", a, b, where(early, x, 1.0)) if early else
     -betainc.by("a", b, a, where(upper, 1.0 - x, 0.0)) if upper else
     betainc.by("b", a, b, _unless(upper, x))

@@ -19,9 +19,10 @@ const CadElementwise cad_elementwise[] = {
             i0e_moment, 2) CAD_OWN(ive_tail, 3) CAD_OWN(kve_moment, 3) CAD_OWN(log1p_gap, 1)
             CAD_OWN(log_ratio, 2) CAD_OWN(student_log_density, 2)
 
-                CAD_OWN(beta_lower, 4) CAD_OWN(gamma_lower, 3) CAD_OWN(gamma_upper, 3) CAD_OWN(
-                    log_betainc, 3) CAD_OWN(log_betaincc, 3) CAD_OWN(log_gammainc, 2)
-                    CAD_OWN(log_gammaincc, 2) CAD_OWN(log_stdtr, 2)
+                CAD_OWN(beta_lower, 4) CAD_OWN(betainc_by_a, 3) CAD_OWN(betainc_by_b, 3) CAD_OWN(
+                    gamma_lower, 3) CAD_OWN(gamma_upper, 3) CAD_OWN(gammainc_slope, 2)
+                    CAD_OWN(log_betainc, 3) CAD_OWN(log_betaincc, 3) CAD_OWN(
+                        log_gammainc, 2) CAD_OWN(log_gammaincc, 2) CAD_OWN(log_stdtr, 2)
 
                         CAD_OWN(cosdg, 1) CAD_OWN(cotdg, 1) CAD_OWN(ellipem1, 1) CAD_OWN(sindg, 1)
                             CAD_OWN(tandg, 1) CAD_MENDED(boxcox, 2) CAD_MENDED(boxcox1p, 2)

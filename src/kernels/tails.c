@@ -7,6 +7,7 @@
 
 #include "kernels/densities.h"
 #include "kernels/mended.h"
+#include "table/special.h"
 
 #include <math.h>
 
@@ -106,6 +107,125 @@ double cad_of_log_gammaincc(const double *at, CadHelp *help) {
         return cad_gamma_log_density(a, x, help) - log_gamma_upper_hazard(a, x, help);
     }
     return log_of(p, p > 0.5 ? cad_ask2(help, CAD_LENT_gammainc, a, x) : 0.0);
+}
+
+enum { MOST_TERMS = 5000 };
+
+/* The derivative of P(a, x) = γ(a, x) / Γ(a) by a, where x is not far above a: that of the series
+ * (DLMF 8.11.4) term by term. All of its terms have one sign, or nearly so. */
+static double slope_by_series(double a, double x, CadHelp *help) {
+    const double above[] = {a + 1.0, x};
+    double rise = log(x) - cad_polygamma(0.0, a + 1.0), term = 1.0, total = rise;
+    for (int n = 1; n < MOST_TERMS && fabs(term * rise) > 1e-17 * fabs(total); n++) {
+        const double unit = 1.0 / (a + n);
+        term *= x * unit;
+        rise -= unit;
+        total += term * rise;
+    }
+    return cad_of_gamma_density(above, help) * total;
+}
+
+/* A continued fraction k1 / (level1 + k2 / (level2 + ...)), forwards by the method of Lentz, and
+ * the derivative of its logarithm. */
+typedef struct Fraction {
+    double value, slope;
+    double c, c_slope, d, d_slope; /* slopes are those of logarithms */
+} Fraction;
+
+/* Whether one more term, and its derivatives, have changed it. */
+static int goes_on(Fraction *f, double k, double k_slope, double level, double level_slope) {
+    const double from_c = k / f->c, from_d = k * f->d;
+    const double c_rise = level_slope + k_slope / f->c - from_c * f->c_slope;
+    const double d_rise = level_slope + k_slope * f->d + from_d * f->d_slope;
+    f->c = level + from_c;
+    f->d = 1.0 / (level + from_d);
+    f->c_slope = c_rise / f->c;
+    f->d_slope = -d_rise * f->d;
+    f->value *= f->c * f->d;
+    f->slope += f->c_slope + f->d_slope;
+    return fabs(f->c * f->d - 1.0) > 1e-16 ||
+           fabs(f->c_slope + f->d_slope) > 1e-16 * fabs(f->slope);
+}
+
+/* One that begins with 1 / level, and with c for what Lentz divides by next. */
+static Fraction fraction_from(double c, double level, double level_slope) {
+    const double d = 1.0 / level, slope = -level_slope * d;
+    return (Fraction){d, slope, c, 0.0, d, slope};
+}
+
+/* The same further above, where the complement is a continued fraction (DLMF 8.9.2). */
+static double slope_by_fraction(double a, double x, CadHelp *help) {
+    const double here[] = {a, x};
+    double level = x + 1.0 - a;
+    Fraction f = fraction_from(1e300, level, -1.0);
+    for (int n = 1; n < MOST_TERMS; n++) {
+        level += 2.0;
+        if (!goes_on(&f, n * (a - n), n, level, -1.0)) {
+            break;
+        }
+    }
+    const double rise = log(x) - cad_polygamma(0.0, a) + f.slope;
+    return -x * cad_of_gamma_density(here, help) * f.value * rise;
+}
+
+/* The derivative by a of γ(a, x) / Γ(a) for a > 0 and x ≥ 0. */
+double cad_of_gammainc_slope(const double *at, CadHelp *help) {
+    const double a = at[0], x = at[1];
+    if (!(a > 0.0 && x >= 0.0)) {
+        return NAN;
+    }
+    if (x == 0.0 || isinf(x)) {
+        return 0.0;
+    }
+    return x > a + 1.0 + 2.0 * sqrt(a) ? slope_by_fraction(a, x, help)
+                                       : slope_by_series(a, x, help);
+}
+
+/* The logarithm of x, which is 1 - y; the smaller one of both is exact. */
+static double log_of_share(double x, double y) {
+    return x < 0.5 ? log(x) : log1p(-y);
+}
+
+/* The derivative of the regularized incomplete beta function by a, or by b, where x, which is
+ * 1 - y, is not far above the mean: that of its continued fraction (DLMF 8.17.22). */
+static double beta_slope(int by_a, double a, double b, double x, double y, CadHelp *help) {
+    const double here[] = {a, b, x}, gap[] = {0.0, by_a ? a + 1.0 : b, by_a ? b - 1.0 : a};
+    const double first = a + b, unit = x / (a + 1.0);
+    Fraction f =
+        fraction_from(1.0, 1.0 - first * unit, by_a ? (first / (a + 1.0) - 1.0) * unit : -unit);
+    for (int m = 1; m < MOST_TERMS; m++) {
+        const double n = a + 2.0 * m, even = m * x / ((n - 1.0) * n);
+        const double odd = -(a + m) * x / (n * (n + 1.0)), k = even * (b - m);
+        const double after = odd * (first + m);
+        goes_on(&f, k, by_a ? -k * (1.0 / (n - 1.0) + 1.0 / n) : even, 1.0, 0.0);
+        if (!goes_on(&f, after,
+                     by_a ? after * (1.0 / (a + m) - 1.0 / n - 1.0 / (n + 1.0)) + odd : odd, 1.0,
+                     0.0)) {
+            break;
+        }
+    }
+    const double rise = log_of_share(by_a ? x : y, by_a ? y : x) + cad_of_digamma_gap(gap, help);
+    return cad_of_beta_density(here, help) * x * y / a * f.value * (rise + f.slope);
+}
+
+static double betainc_slope(int by_a, const double *at, CadHelp *help) {
+    const double a = at[0], b = at[1], x = at[2];
+    if (!(a > 0.0 && b > 0.0 && x >= 0.0 && x <= 1.0)) {
+        return NAN;
+    }
+    if (x == 0.0 || x == 1.0) {
+        return 0.0;
+    }
+    return x * (a + b + 2.0) > a + 1.0 ? -beta_slope(!by_a, b, a, 1.0 - x, x, help)
+                                       : beta_slope(by_a, a, b, x, 1.0 - x, help);
+}
+
+double cad_of_betainc_by_a(const double *at, CadHelp *help) {
+    return betainc_slope(1, at, help);
+}
+
+double cad_of_betainc_by_b(const double *at, CadHelp *help) {
+    return betainc_slope(0, at, help);
 }
 
 double cad_of_log_gammainc(const double *at, CadHelp *help) {

@@ -18,7 +18,7 @@ from mpmath import mp
 import cadiff
 from cadiff import Dual
 from cadiff.operations.guards import NoDerivativeError
-from cadiff.scipy import _tails, special
+from cadiff.scipy import _differences, _tails, special
 from cadiff.scipy._differences import differentiated
 
 from ..helpers.cases_parameters import ANALYTIC, CASES, POINTS, SOLUTIONS
@@ -451,3 +451,51 @@ def test_programs_are_pickled() -> None:
     derivative = special.gammainc.differences
     assert pickle.loads(pickle.dumps(derivative)) is derivative
     assert pickle.loads(pickle.dumps(special.voigt_profile)) is special.voigt_profile
+
+
+def slope_of(f: Callable[..., Any], k: int, *at: float) -> float:
+    """By an argument, of a probability or of the other one, whichever is small."""
+    with mp.workdps(120):
+        args = [mp.mpf(x) for x in at]
+        h = args[k] * mp.mpf(10) ** -25
+        ends = [[*args[:k], args[k] + sign * h, *args[k + 1 :]] for sign in (1, -1)]
+        below, above = ((f(*ends[0], side) - f(*ends[1], side)) / (2 * h) for side in (0, 1))
+        return float(min(below, -above, key=abs))
+
+
+@pytest.mark.parametrize("a", [1e-8, 2e-3, 0.4, 1.0, 6.5, 70.0, 199.0, 250.0])
+def test_incomplete_functions_by_moderate_shapes(a: float) -> None:
+    """From one tail to the other, where the derivative is as small as the probability."""
+
+    def gammainc(a: Any, x: Any, side: int) -> Any:
+        return mp.gammainc(a, *((0, x), (x, mp.inf))[side], regularized=True)
+
+    def betainc(a: Any, b: Any, x: Any, side: int) -> Any:
+        return mp.betainc(a, b, *((0, x), (x, 1))[side], regularized=True)
+
+    for ratio in (1e-6, 0.2, 0.9, 1.1, 1.7, 6.0):
+        x = a * ratio
+        got = cadiff.grad(lambda a, x=x: special.gammainc(a, x))(a)
+        assert got == pytest.approx(slope_of(gammainc, 0, a, x), rel=1e-10, abs=1e-90)
+        twice = cadiff.hessian(lambda a, x=x: special.gammainc(a, x))(a)
+        low, high = (
+            cadiff.grad(lambda a, x=x: special.gammainc(a, x))(a * s) for s in (0.9999, 1.0001)
+        )
+        assert twice * a == pytest.approx((high - low) / 2e-4, rel=1e-5, abs=1e-8)
+    for b in (5e-3, 0.5, 30.0) if a > 1e-6 else ():
+        for x in (1e-6, 0.1, 0.6, 0.95):
+            for k in (0, 1):
+                with np.errstate(all="ignore"):
+                    got = cadiff.grad(special.betainc, k)(a, b, x)
+                want = slope_of(betainc, k, a, b, x)
+                assert got == pytest.approx(want, rel=1e-10, abs=1e-100), (b, x, k)
+
+
+def test_derivatives_by_moderate_shapes_are_no_differences(monkeypatch: Any) -> None:
+    """They cost about as much as the value."""
+    monkeypatch.setattr(_differences, "differentiated", None)
+    x = np.linspace(0.0, 1.0, 20)
+    for f in (special.gammainc, special.gammaincc, special.chdtr):
+        assert np.all(np.isfinite(cadiff.jacobian(lambda a, f=f: f(a, 9.0 * x))(2.5)))
+    for k in (0, 1):
+        assert np.all(np.isfinite(cadiff.jacobian(special.betainc, k)(2.5, 0.4, x)))
