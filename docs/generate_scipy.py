@@ -18,11 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from cadiff.numpy._refusals import relayed
 from cadiff.operations.dispatch import FUNCTIONS, PLAIN
 from tests.helpers.cases_scipy import CALLS
 
 PAGE = Path(__file__).with_name("scipy.md")
 MARK = "## Which names have derivatives\n"
+
+RELAYED = relayed(lambda: None, "", "").__code__  # of functions that are SciPy's own
 
 MODULES = (
     *("cluster.hierarchy", "cluster.vq", "differentiate", "fft", "integrate", "interpolate"),
@@ -101,7 +104,9 @@ def tried() -> set[str]:
 def status(module: str, name: str, thing: Any, known: set[str]) -> str:
     """What is said of a name: "" if it has derivatives."""
     ours = getattr(importlib.import_module(f"cadiff.scipy.{module}"), name, None)
-    is_own = str(getattr(ours, "__module__", "")).startswith("cadiff") and ours is not thing
+    is_relayed = getattr(ours, "__code__", None) is RELAYED
+    is_own = str(getattr(ours, "__module__", "")).startswith("cadiff") and not is_relayed
+    is_own = is_own and ours is not thing
     is_distribution = hasattr(thing, "rvs") and name not in PLAIN_DISTRIBUTIONS
     if f"{module}.{name}" in known or is_distribution or (is_own and module in OWN):
         return ""
