@@ -37,7 +37,7 @@ MODULES = (
 REASONS = """
 it is an exception, a warning, a base class, a container or a setting
     errstate geterr seterr use_solver load_npz save_npz sparray spmatrix LinearOperator
-    aslinearoperator ArpackNoConvergence Delaunay make_distribution spbandwidth
+    ArpackNoConvergence Delaunay make_distribution spbandwidth
     .*Warning .*Error BadCoefficients NoConvergence OptimizeResult RootResults .*Method ClusterNode
     DisjointSet DenseOutput OdeSolution OdeSolver RK23 RK45 DOP853 Radau BDF LSODA Rectangle
     HessianUpdateStrategy BFGS SR1 InverseJacobian KrylovJacobian BroydenFirst LbfgsInvHessProduct

@@ -42,6 +42,9 @@ class FloatType:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.dtype, name)
 
+    def __reduce__(self) -> str:
+        return self.dtype.name  # by which copies find it here
+
     def __eq__(self, other: object) -> bool:
         return self.dtype == (other.dtype if isinstance(other, FloatType) else other)
 

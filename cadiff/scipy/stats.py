@@ -136,7 +136,23 @@ def _public(name: str, what: str) -> Function:
     return method
 
 
-class Distribution:
+class Redefined:
+    """A distribution some methods of which are defined here; all else is that of SciPy's."""
+
+    original: Any
+    is_constant = True  # for solvers whose functions read it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy and pickle, before there is an original
+            raise AttributeError(name)
+        return getattr(mirrored_distribution(self.original), name)
+
+
+class Distribution(Redefined):
     """A univariate distribution of SciPy's, with derivatives.
 
     Parameters
@@ -157,7 +173,6 @@ class Distribution:
         symmetry, or is the exponential or the logarithm of another.
     """
 
-    is_constant = True  # for solvers whose functions read it
     variables: ClassVar[tuple[str, ...]] = ("z",)
 
     def __init__(
@@ -179,15 +194,6 @@ class Distribution:
         head = ", ".join((*self.variables, *self.shapes))
         self.formulas = {name: formula(head, text) for name, text in formulas.items()}
         self.__doc__ = f"As `scipy.stats.{original.name}`."
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
-        return Frozen(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked for by copy and pickle, before there is an original
-            raise AttributeError(name)
-        return getattr(mirrored_distribution(self.original), name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
@@ -576,23 +582,7 @@ bernoulli = Discrete(
 # --- multivariate --------------------------------------------------------------------------------
 
 
-class Multivariate:
-    """A distribution of vectors with `pdf` and `logpdf`; all else is SciPy's."""
-
-    is_constant = True
-    original: Any
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """The distribution with its parameters fixed."""
-        return Frozen(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(mirrored_distribution(self.original), name)
-
-
-class MultivariateNormal(Multivariate):
+class MultivariateNormal(Redefined):
     """As `scipy.stats.multivariate_normal`, for a positive definite covariance matrix.
 
     The derivative by the covariance matrix is that by all its entries as independent ones, a
@@ -644,7 +634,7 @@ def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
     return mean, cov
 
 
-class Dirichlet(Multivariate):
+class Dirichlet(Redefined):
     """As `scipy.stats.dirichlet`; in a derivative by x its entries are independent."""
 
     original = st.dirichlet
@@ -702,7 +692,7 @@ sys.modules.update(
     {
         f"{__name__}.{name}": found  # type: ignore[misc]
         for name, found in vars().items()
-        if isinstance(found, (Distribution, Multivariate))
+        if isinstance(found, Redefined)
     }
 )
 

@@ -391,6 +391,27 @@ def solvers() -> Iterator[Case]:
             entries(),
             value_rtol=LOOSE,
         )
+    for name, call in (
+        ("cg", lambda sp, a, b: sp.linalg.cg(a, b, rtol=1e-14)[0]),
+        ("eigsh", lambda sp, a, b: sp.linalg.eigsh(a, k=2, v0=b)[0]),
+        ("lsqr", lambda sp, a, b: sp.linalg.lsqr(a, b, atol=1e-14, btol=1e-14)[0]),
+    ):
+        yield case(
+            f"{name} of a matrix as an operator",
+            lambda sp, v, b, call=call: call(sp, sp.linalg.aslinearoperator(symmetric(sp, v)), b),
+            entries((4,)),
+            value_rtol=LOOSE,
+        )
+    yield case(
+        "gmres of products",
+        lambda sp, v: sp.linalg.gmres(
+            sp.linalg.LinearOperator((4, 4), lambda x: (4.0 + v) * x, dtype=float),
+            START,
+            rtol=1e-14,
+        )[0],
+        arrays((4,)),
+        value_rtol=LOOSE,
+    )
     yield case(
         "cg of an operator",
         lambda sp, b: sp.linalg.cg(

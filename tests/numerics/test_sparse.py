@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
@@ -271,6 +272,8 @@ def test_vectors() -> None:
         "times": lambda sp, v: (made(sp, v)[0] * x).toarray(),
         "twice": lambda sp, v: sp.coo_array((v, (COLUMNS,)), shape=(4,)).toarray(),
         "one row": lambda sp, v: sp.coo_array(made(sp, v)[[1]]) @ x,
+        "a copy": lambda sp, v: copy.copy(made(sp, v))[0] @ x,
+        "a deep copy": lambda sp, v: copy.deepcopy(made(sp, v)) @ x,
     }
     v = np.arange(1.0, 9.0)
     for name, call in calls.items():

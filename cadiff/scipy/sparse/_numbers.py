@@ -130,13 +130,15 @@ class SparseNumbers:
 
     def __getattr__(self, name: str) -> Any:
         """Indices, and what else SciPy's matrix has that does not depend on values."""
+        if name.startswith("__"):  # asked for by copy and pickle, before there are numbers
+            raise AttributeError(name)
         if name in ("indices", "indptr", "coords", "row", "col", "offsets", "blocksize"):
             return getattr(self.numbers, name)
         if name in MOVES:
             return functools.partial(self._moved, name)
         if name in ELEMENTWISE:
             return functools.partial(self._mapped, getattr(np, name))
-        if name[:2] != "__" and hasattr(self.numbers, name):
+        if hasattr(self.numbers, name):
             raise MissingRuleError(
                 f"scipy.sparse.{type(self.numbers).__name__}.{name} does not support numbers with "
                 f"derivatives: {INSTEAD}"

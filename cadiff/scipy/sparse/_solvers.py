@@ -107,9 +107,15 @@ class _Further(Iterative):
 
 
 def _adjoint_of(operator: Any) -> Any:
-    if operator is None:
-        return None
-    return operator.H if isinstance(operator, LinearOperator) else operator.conj().T
+    if not isinstance(operator, LinearOperator):
+        return None if operator is None else operator.conj().T
+    try:
+        operator.rmatvec(np.zeros(operator.shape[0]))
+    except NotImplementedError:
+        raise TypeError(
+            "gradients multiply by the adjoint of an operator: give LinearOperator its rmatvec"
+        ) from None
+    return operator.H
 
 
 # --- least squares -------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """`scipy.sparse.linalg` for numbers with derivatives: what it redefines is differentiated.
 
 How SciPy's functions are called; the rules are in `_solvers`. Values are SciPy's. Matrices are
-sparse ones of SciPy's or of numbers with derivatives, or arrays; operators are constants.
+sparse ones of SciPy's or of numbers with derivatives, or arrays. Operators are constants, or taken
+for the matrices of their products where these have derivatives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, partial, wraps
 from types import FunctionType
 from typing import Any
 
@@ -16,7 +17,13 @@ import scipy.sparse
 import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
-from ...binding import MissingRuleError, carries, is_complex_number, make_complex
+from ...binding import (
+    MissingRuleError,
+    carries,
+    is_complex_number,
+    is_differentiating,
+    make_complex,
+)
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
 from ...numpy._refusals import refusing
@@ -43,6 +50,7 @@ from ._solvers import (
 )
 
 __all__ = [
+    "aslinearoperator",
     "bicg",
     "bicgstab",
     "cg",
@@ -70,11 +78,6 @@ __all__ = [
     "tfqmr",
 ]  # fmt: skip
 
-INSTEAD_OF_OPERATOR = (
-    "an operator whose products have derivatives cannot be seen into: give the matrix itself, "
-    "made by cadiff.scipy.sparse"
-)
-
 
 @cache
 def __getattr__(name: str) -> Any:
@@ -101,6 +104,43 @@ def _parts(A: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
     if formats and found.format not in formats:
         found = found.asformat(formats[0])
     return found.one_by_one.parts()
+
+
+_OfMatrix: Any = type(scipy.sparse.linalg.aslinearoperator(np.eye(1)))
+
+
+@implements_all(scipy.sparse.linalg.aslinearoperator)
+def aslinearoperator(A: Any) -> LinearOperator:
+    """The operator that multiplies by a matrix."""
+    return _OfMatrix(A if is_sparse(A) else np.atleast_2d(A))
+
+
+def _matrix_of(A: Any, is_needed: bool = False) -> Any:
+    """The matrix of an operator, if it is needed, or if products have derivatives; else A."""
+    if not isinstance(A, LinearOperator):
+        return A
+    if isinstance(A, _OfMatrix):
+        return A.A
+    times = A._matvec  # what users have defined: SciPy would put its numbers into an array
+    is_needed |= carries(times(np.zeros(A.shape[1])))
+    return np.stack([times(e) for e in np.eye(A.shape[1])], axis=1) if is_needed else A
+
+
+def _of_operators(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Have a function stand for one of SciPy's, and have it get the matrices of operators."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        @wraps(function)
+        def call(A: Any, *args: Any, **kwargs: Any) -> Any:
+            return function(_matrix_of(A), *args, **kwargs)
+
+        def plainly(A: Any, *args: Any, **kwargs: Any) -> Any:
+            matrix = _matrix_of(A) if is_differentiating() else A
+            return (function if carries(matrix) else original)(matrix, *args, **kwargs)
+
+        return implements_all(original, plainly=plainly)(call)
+
+    return decorate
 
 
 def _square(A: Any, b: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
@@ -154,6 +194,8 @@ class Factors:
         return self._solver.factor(self._structure.filled(value(self._data)))
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # asked for by copy, before there is a matrix
+            raise AttributeError(name)
         if name in ("L", "U") and carries(self._data):
             raise MissingRuleError(
                 "splu does not support derivatives of L and U: "
@@ -234,7 +276,7 @@ def _iterative(name: str) -> Any:
         return x, int(fixed(info))
 
     solve.__doc__ = original.__doc__
-    return implements_all(original)(solve)
+    return _of_operators(original)(solve)
 
 
 bicg, bicgstab, cg, cgs, gcrotmk, gmres, lgmres, minres, qmr, tfqmr = map(
@@ -258,10 +300,8 @@ def _least_squares(name: str, **norms: int) -> Any:
                 f"{name} has derivatives by A, b and damp, not by a first guess, nor of "
                 "variances: pass cadiff.value(x0), and calc_var=False"
             )
-        if isinstance(A, LinearOperator):
-            raise TypeError(f"{name} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
         b = number(b).reshape(-1)
-        matrix = SparseNumbers.of(A).tocsr().one_by_one
+        matrix = SparseNumbers.of(_matrix_of(A, is_needed=True)).tocsr().one_by_one
         x, r, others = least_squares(matrix, b, name, damp, x0, options)
         moved = x if x0 is None else x - x0
         lengths = {"x": x, "moved": moved, "r1": r, "r2": concatenate([r, damp * moved])}
@@ -271,7 +311,7 @@ def _least_squares(name: str, **norms: int) -> Any:
         found[:2] = (int(fixed(k)) for k in found[:2])
         return x, *found
 
-    return implements_all(original)(solve)
+    return _of_operators(original)(solve)
 
 
 lsqr = _least_squares("lsqr", r1=2, r2=3, moved=7)
@@ -307,18 +347,16 @@ def inv(A: Any) -> Any:
 # --- exponentials, eigenvalues, norms ------------------------------------------------------------
 
 
-@called_as(scipy.sparse.linalg.expm_multiply)
-def expm_multiply(A: Any, B: Any, start: Any, stop: Any, num: Any, endpoint: Any) -> Any:
+@_of_operators(scipy.sparse.linalg.expm_multiply)
+def expm_multiply(A: Any, B: Any, *times: Any, traceA: Any = None, **named: Any) -> Any:
     """The product of the exponential of A and a vector, or a matrix."""
-    if any(x is not None for x in (start, stop, num, endpoint)):
+    if times or named:
         raise TypeError(
             "expm_multiply has derivatives without start, stop, num and endpoint: write "
             "[expm_multiply(t * A, B) for t in times]"
         )
-    if isinstance(A, LinearOperator):
-        raise TypeError(f"expm_multiply has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
     B = number(B)
-    data, structure = _square(SparseNumbers.of(A), B)
+    data, structure = _square(SparseNumbers.of(_matrix_of(A, is_needed=True)), B)
     return acted(data, B, structure=structure)
 
 
@@ -346,8 +384,6 @@ def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> 
             f"{original.__name__} has derivatives by a matrix A alone, with the options "
             f"{', '.join(sorted(CHOICES))}, not with {', '.join(sorted(others or options))}"
         )
-    if isinstance(A, LinearOperator):
-        raise TypeError(f"{original.__name__} has derivatives for matrices: {INSTEAD_OF_OPERATOR}")
     found = SparseNumbers.of(A)
     data, structure = (found if is_sparse(A) else found.tocsr()).one_by_one.parts()
     return {
@@ -357,7 +393,7 @@ def _chosen(original: Any, A: Any, has_vectors: bool = True, **options: Any) -> 
     }
 
 
-@implements_all(scipy.sparse.linalg.eigsh)
+@_of_operators(scipy.sparse.linalg.eigsh)
 def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
     """Some eigenvalues of a symmetric or Hermitian matrix, and eigenvectors as columns.
 
@@ -369,7 +405,7 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     return (w, v) if return_eigenvectors else w
 
 
-@implements_all(scipy.sparse.linalg.eigs)
+@_of_operators(scipy.sparse.linalg.eigs)
 def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -> Any:
     """Some eigenvalues of a matrix, and eigenvectors as columns, which are complex always.
 
@@ -380,7 +416,7 @@ def eigs(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) -
     return (w, v) if return_eigenvectors else w
 
 
-@implements_all(scipy.sparse.linalg.svds)
+@_of_operators(scipy.sparse.linalg.svds)
 def svds(A: Any, k: int = 6, return_singular_vectors: Any = True, **options: Any) -> Any:
     """Some singular values of a matrix, and vectors u as columns and vh as rows.
 
