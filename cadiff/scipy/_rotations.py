@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from scipy.special import bernoulli
 
-from ..binding import shape
+from ..binding import carries, plain_constants, shape
+from ..numpy import linalg
 from ..numpy._common import Number, as_number
+from ..numpy._matrices import T, hermitian, on_matrices
 from ..operations.arrays import concatenate
 from ..operations.arrays import sum as sum_
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
 from ..operations.table import arctan2, cos, sin, sqrt, square, tan, where
+from . import _arrays
 from ._mirror import kernels, mirrored
 
 ROTATIONS = "scipy.spatial.transform._rotation_xp"
@@ -119,6 +123,62 @@ def as_rotvec(quat: Any, degrees: bool = False) -> Number:
     half = arctan2(length, w)
     scale = where(is_small, short, 2.0 * half / sin(half))
     return (scale * (180.0 / math.pi) if degrees else scale) * v
+
+
+# --- means ---------------------------------------------------------------------------------------
+
+
+@on_matrices
+def longest(k: Any) -> Any:
+    """The largest eigenvalue of a symmetric matrix, shape (..., 1), and its vector as a column."""
+    w, v = np.linalg.eigh(k)
+    return w[..., -1:], v[..., -1:]
+
+
+def _across(ans: Any, k: Any, right: Any) -> Number:
+    """The y across the vector v with (k - w) y = right, as far as that is across v, too.
+
+    Of the other vectors, which are not unique for few rotations, it depends on none.
+    """
+    w, v = ans
+    regular = k - w[..., None] * np.eye(k.shape[-1]) - v @ T(v)
+    return linalg.solve(regular, right - v @ (T(v) @ right))
+
+
+longest.called = "mean"
+longest.defvjp(
+    lambda ans, k: (
+        lambda g: (
+            g[0][..., None] * ans[1] @ T(ans[1]) - hermitian(_across(ans, k, g[1]) @ T(ans[1]))
+        )
+    )
+)
+longest.defjvp(lambda g, ans, k: ((T(ans[1]) @ g @ ans[1])[..., 0], -_across(ans, k, g @ ans[1])))
+longest.defpattern("...ij->...k,...lm")
+
+
+class _OfNumbers:
+    """`numpy` for rotations: they ask for all eigenvectors, and take the last one."""
+
+    linalg = SimpleNamespace(**{**vars(linalg), "eigh": longest})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_arrays, name)
+
+
+OF_NUMBERS = _OfNumbers()
+kernels(ROTATIONS, "array_namespace")(lambda *_: OF_NUMBERS)
+
+
+@kernels(ROTATIONS, within=True)
+def as_davenport(inner: Callable[..., Any], quat: Any, axes: Any, *how: Any, **named: Any) -> Any:
+    """Angles about constant axes."""
+    found = plain_constants(((axes,), {}))
+    if found is None and carries(axes):
+        raise NoDerivativeError(
+            "as_davenport has no derivative by axes: give it cadiff.value(axes)"
+        )
+    return inner(quat, axes if found is None else found[0][0], *how, **named)
 
 
 # --- motions, which move along what they turn ----------------------------------------------------

@@ -468,7 +468,9 @@ spatial.ConvexHull              f(np.append(x.reshape(6, 2), [[0, 0], [3, 0], [0
 spatial.transform.Rotation      f.from_rotvec(x[:3]).as_matrix();  f.from_euler("xyz", 0.3 * x[:3]).as_quat();  f.from_quat(x[:4]).apply(u[:3])
 spatial.transform.Rotation      f.from_matrix(m.spatial.transform.Rotation.from_rotvec(x[:3]).as_matrix()).as_rotvec()
 spatial.transform.Rotation      (f.from_rotvec(x[:3]) * f.from_rotvec(u[:3])).as_euler("zyx");  f.from_rotvec(x[:3]).inv().as_mrp()
-spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude()
+spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude();  f.from_rotvec(x[:3]).as_davenport(np.eye(3), "e")
+spatial.transform.Rotation      f.from_rotvec(x[:6].reshape(2, 3) / 3).mean().as_rotvec();  f.from_rotvec(x.reshape(4, 3) / 3).mean(u[:4]**2).as_quat()
+spatial.transform.Rotation      f.from_rotvec(np.stack([x[:3], x[:3]]) / 3).mean().as_matrix();  f.from_rotvec(u.reshape(4, 3)).mean(x[:4]).as_matrix()
 spatial.transform.Rotation      f.align_vectors(x[:6].reshape(2, 3), u[:6].reshape(2, 3))[0].as_rotvec() ~5
 spatial.transform.Rotation      f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).as_quat();  f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).apply(u[:3])
 spatial.transform.Rotation      f.from_mrp(x[:3] - [0.9, 1.7, 0.6]).as_rotvec(degrees=True);  (f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]) ** 0.4).as_matrix()
