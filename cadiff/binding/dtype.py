@@ -43,7 +43,7 @@ class FloatType:
         return getattr(self.dtype, name)
 
     def __reduce__(self) -> str:
-        return self.dtype.name  # by which copies find it here
+        return str(self.dtype)  # by which copies find it here
 
     def __eq__(self, other: object) -> bool:
         return self.dtype == (other.dtype if isinstance(other, FloatType) else other)

@@ -253,14 +253,14 @@ def full_like(
     """As `numpy.full_like`, filled with a number that may carry a derivative."""
     x = as_number(a)
     lengths = x.shape if shape is None else arrays.lengths_of(shape)
-    if isinstance(x, Complex):
-        if dtype is None or np.dtype(dtype).kind == "c":
-            return _filled(lengths, fill_value, x.dtype if dtype is None else dtype)
-        return np.full_like(np.empty(lengths), fill_value, dtype)
-    if dtype is not None and np.dtype(dtype).kind == "c":
+    dtype = x.dtype if dtype is None else dtype
+    kind = np.dtype(dtype).kind
+    if kind == "c":
         return _filled(lengths, fill_value, dtype)
+    if kind != "f" and not carries(fill_value):
+        return np.full(lengths, fill_value, dtype)
     refuse("full_like", dtype=dtype)
-    return arrays.full(lengths, as_number(fill_value), x.dtype if dtype is None else dtype)
+    return arrays.full(lengths, as_number(fill_value), dtype)
 
 
 # --- from numbers --------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ class Call(Closed):
         given = dict(zip(names, args, strict=False))
         if len(args) > len(names) or given.keys() & kwargs.keys():
             original(*args, **kwargs)  # which says what is wrong
-        super().__init__(given | kwargs)
+        given |= kwargs
+        constants = ((name, binding.plain_constants((x,))) for name, x in given.items())
+        super().__init__(given | {name: plain[0] for name, plain in constants if plain})
 
     def run(self, theta: Any) -> Any:
         """What SciPy's function returns for plain numbers."""

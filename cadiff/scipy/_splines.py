@@ -340,7 +340,7 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     beyond = (_plain(x) < low) | (_plain(x) > high)
     if outside == RAISED and beyond.any():
         return x, 1
-    inside = where(beyond, np.clip(_plain(x), low, high), x) if outside == NEAREST else x
+    inside = _within(t, k, x) if outside == NEAREST else x
     found = evaluate_spline(t, reshape(c, (n, 1)), k, inside, order, True)[:, 0]
     return (where(beyond, 0.0, found) if outside == ZERO else found), 0
 
@@ -374,7 +374,7 @@ class _OfNumbers:
     # --- of one variable, as `UnivariateSpline` keeps it
 
     def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
-        knots, c, _ = splrep(x, y, w, xb, xe, k, s=s)
+        knots, c, _ = splrep(x, y, w, xb, xe, k, s=len(_plain(x)) if s is None else s)
         return x, y, w, xb, xe, k, 0.0, len(knots), knots, c, 0.0, None, None, -1
 
     def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any) -> Any:
@@ -478,9 +478,9 @@ def _in_shape(tx: Any, ty: Any, c: Any, kx: int, ky: int) -> Number:
 
 def _within(t: Any, k: int, x: Any) -> Number:
     """Points between the ends, where those of two variables are moved to."""
-    x = _vector(x)
+    x, t = _vector(x), as_number(t)
     low, high = _inner(t, k)
-    return where((x < low) | (x > high), np.clip(_plain(x), low, high), x)
+    return where(x < low, t[k], where(x > high, t[-k - 1], x))
 
 
 class _Fitpack:

@@ -99,6 +99,16 @@ stats.Mixture                   f([m.stats.Normal(mu=x[0], sigma=x[1]), m.stats.
 
 # --- special functions in several parts -----------------------------------------------------------
 special.sinc                    f(x)
+special.softplus                f(x)
+special.polygamma               f(1, x)
+special.jvp                     f(0.5, x, 2)
+special.yvp                     f(0.5, x)
+special.ivp                     f(0.5, x)
+special.kvp                     f(0.5, x)
+special.h1vp                    np.real(f(1, x))
+special.h2vp                    np.imag(f(1, x))
+fft.fftshift                    f(x)
+fft.ifftshift                   f(x)
 special.legendre_p_all          f(4, x / 3)
 special.assoc_legendre_p_all    f(3, 2, x / 3)
 special.sph_legendre_p_all      f(3, 2, x)
@@ -484,6 +494,25 @@ spatial.transform.RotationSpline  f([0, 1, 2], m.spatial.transform.Rotation.from
 # --- matrices ------------------------------------------------------------------------------------
 linalg.solve_circulant          f(x[:4] + np.array([5.0, 0, 0, 0]), u[:4]);  f(u[:4] + np.array([5.0, 0, 0, 0]), x.reshape(4, 3))
 
+# --- sparse matrices -----------------------------------------------------------------------------
+sparse.bsr_array                f((x.reshape(3, 2, 2), np.array([0, 1, 1]), np.array([0, 2, 3]))).toarray()
+sparse.bsr_matrix               f((x.reshape(3, 2, 2), np.array([0, 1, 1]), np.array([0, 2, 3]))).toarray()
+sparse.coo_array                f((x, (np.arange(12) % 4, np.arange(12) % 3))).toarray()
+sparse.coo_matrix               f((x, (np.arange(12) % 4, np.arange(12) % 3))).toarray()
+sparse.csc_array                f((x, (np.arange(12) % 4, np.arange(12) % 3))) @ u[:3]
+sparse.csc_matrix               f((x, (np.arange(12) % 4, np.arange(12) % 3))) @ u[:3]
+sparse.csr_array                f((x, (np.arange(12) % 4, np.arange(12) % 3))) @ u[:3]
+sparse.csr_matrix               f((x, (np.arange(12) % 4, np.arange(12) % 3))) @ u[:3]
+sparse.dia_array                f((x.reshape(3, 4), [-1, 0, 1]), shape=(4, 4)).toarray()
+sparse.dia_matrix               f((x.reshape(3, 4), [-1, 0, 1]), shape=(4, 4)).toarray()
+sparse.dok_array                f(x.reshape(3, 4)) @ u[:4]
+sparse.dok_matrix               f(x.reshape(3, 4)) @ u[:4]
+sparse.lil_array                f(x.reshape(3, 4)) @ u[:4]
+sparse.lil_matrix               f(x.reshape(3, 4)) @ u[:4]
+sparse.linalg.splu              f(m.sparse.csc_array(x[:9].reshape(3, 3) + 3 * np.eye(3))).solve(u[:3])
+sparse.linalg.spilu             f(m.sparse.csc_array(np.eye(3) + 0.1)).solve(x[:3])
+sparse.linalg.factorized        f(m.sparse.csc_array(x[:9].reshape(3, 3) + 3 * np.eye(3)))(u[:3])
+
 # --- clusters ------------------------------------------------------------------------------------
 cluster.vq.whiten               f(x.reshape(6, 2))
 cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
@@ -500,6 +529,60 @@ cluster.hierarchy.ward          f(x.reshape(4, 3))
 cluster.hierarchy.cophenet      f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "average"));  f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "ward"), x[:6])[0]
 cluster.hierarchy.to_mlab_linkage  f(m.cluster.hierarchy.linkage(x[:10], "average"))
 cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
+"""
+
+# Those whose further modes have tests of their own.
+SOLVERS = """
+optimize.root                   f(lambda s: s**3 + s * x[:2] - x[2:4], np.ones(2), tol=1e-12).x
+optimize.fsolve                 f(lambda s: s**3 + s * x[:2] - x[2:4], np.ones(2), xtol=1e-13)
+optimize.root_scalar            f(lambda s: s**3 + s * x[0] - x[1], bracket=(0.0, 3.0), xtol=1e-14).root
+optimize.brentq                 f(lambda s: s**3 + s * x[0] - x[1], 0.0, 3.0, xtol=1e-14)
+optimize.brenth                 f(lambda s: s**3 + s * x[0] - x[1], 0.0, 3.0, xtol=1e-14)
+optimize.ridder                 f(lambda s: s**3 + s * x[0] - x[1], 0.0, 3.0, xtol=1e-14)
+optimize.bisect                 f(lambda s: s**3 + s * x[0] - x[1], 0.0, 3.0, xtol=1e-14)
+optimize.toms748                f(lambda s: s**3 + s * x[0] - x[1], 0.0, 3.0, xtol=1e-14)
+optimize.newton                 f(lambda s: s**3 + s * x[0] - x[1], 1.0, tol=1e-13)
+optimize.fixed_point            f(lambda s: np.cos(s * x[0]) / 2, 0.4, xtol=1e-13)
+optimize.broyden1               f(lambda s: s**3 + 4 * s - x[:2], np.ones(2) / 3, f_tol=1e-13)
+optimize.broyden2               f(lambda s: s**3 + 4 * s - x[:2], np.ones(2) / 3, f_tol=1e-13)
+optimize.anderson               f(lambda s: s**3 + 4 * s - x[:2], np.ones(2) / 3, f_tol=1e-12)
+optimize.newton_krylov          f(lambda s: s**3 + 4 * s - x[:2], np.ones(2) / 3, f_tol=1e-12)
+optimize.linearmixing           f(lambda s: x[:2] / 4 - s - s**3 / 8, np.ones(2) / 3, f_tol=1e-13)
+optimize.diagbroyden            f(lambda s: s**3 + 4 * s - x[:2], np.ones(2) / 3, f_tol=1e-13)
+optimize.excitingmixing         f(lambda s: x[:2] / 4 - s - s**3 / 8, np.ones(2) / 3, f_tol=1e-13)
+optimize.minimize               f(lambda s: np.sum((s - x[:2])**4 + (s - x[2:4])**2), np.ones(2), tol=1e-12).x~5
+optimize.minimize_scalar        f(lambda s: s**4 + (s - x[0])**2, tol=1e-12).x~5
+optimize.fmin                   f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], xtol=1e-12, ftol=1e-15, disp=False)~5
+optimize.fmin_powell            f(lambda s: s**4 + (s - x[0])**2, 0.5, xtol=1e-12, ftol=1e-15, disp=False)~5
+optimize.fmin_cg                f(lambda s: (s[0] - x[0])**2, [0.5], gtol=1e-9, disp=False)~5
+optimize.fmin_bfgs              f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], gtol=1e-8, disp=False)~5
+optimize.fmin_ncg               f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], lambda s: 4 * s**3 + 2 * (s - x[0]), avextol=1e-12, disp=False)~5
+optimize.fmin_l_bfgs_b          f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], approx_grad=True, factr=0.1, pgtol=1e-9)[0]~5
+optimize.fmin_tnc               f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], approx_grad=True, disp=0, ftol=1e-15, xtol=1e-12)[0]~4
+optimize.fmin_cobyla            f(lambda s: s[0]**2 + s[1]**2, [1.0, 1.0], [lambda s: s[0] + s[1] - x[0]], rhoend=1e-10)~1
+optimize.fmin_slsqp             f(lambda s: s[0]**2 + s[1]**2, [1.0, 1.0], ieqcons=[lambda s: s[0] + s[1] - x[0]], iprint=0, acc=1e-13)~5
+optimize.fminbound              f(lambda s: s**4 + (s - x[0])**2, -1.0, 3.0, xtol=1e-12)~5
+optimize.brent                  f(lambda s: s**4 + (s - x[0])**2, tol=1e-12)~5
+optimize.golden                 f(lambda s: s**4 + (s - x[0])**2, tol=1e-12)~5
+optimize.brute                  f(lambda s: np.sum((s - x[0])**2), ((0.0, 2.0),))~1
+optimize.basinhopping           f(lambda s: s[0]**4 + (s[0] - x[0])**2, [0.5], niter=2, rng=1, minimizer_kwargs={"tol": 1e-12}).x~5
+optimize.differential_evolution  f(lambda s: (s[0] - x[0])**2, [(-3.0, 3.0)], rng=1).x~5
+optimize.dual_annealing         f(lambda s: s[0]**4 + (s[0] - x[0])**2, [(-3.0, 3.0)], rng=1, maxiter=9).x~5
+optimize.direct                 f(lambda s: (s[0] - x[0])**2, [(-3.0, 3.0)], vol_tol=1e-20, len_tol=1e-8).x~3
+optimize.shgo                   f(lambda s: s[0]**4 + (s[0] - x[0])**2, [(-3.0, 3.0)]).x~5
+optimize.least_squares          f(lambda s: s**3 + s * x[:2] - x[2:4], np.ones(2), xtol=1e-14, ftol=1e-14, gtol=1e-14).x
+optimize.leastsq                f(lambda s: s**3 + s * x[:2] - x[2:4], np.ones(2), xtol=1e-14, ftol=1e-14)[0]
+optimize.curve_fit              f(lambda t, a, b: a * t + b, t, x)[0];  f(lambda t, a, b: a * t + b, x, u)[0]~3
+optimize.linprog                f([-1.0, -0.7 * x[0]], A_ub=[[x[1], 1.0], [1.0, 2.0]], b_ub=[4.0, 2.0 * x[2]]).fun
+optimize.nnls                   f(x.reshape(4, 3), np.ones(4))[0]
+optimize.lsq_linear             f(x.reshape(4, 3), np.ones(4), bounds=(-0.2, 0.3), tol=1e-14).x~5
+integrate.quad                  f(lambda s: np.exp(-s * x[0]), x[1], 4.0)[0]
+integrate.quad_vec              f(lambda s: np.exp(-s * x[:3]), x[3], 4.0)[0]
+integrate.dblquad               f(lambda s, r: np.exp(-s * r * x[0]), x[1], 4.0, 0.0, 1.0)[0]
+integrate.nquad                 f(lambda s, r: np.exp(-s * r * x[0]), [[0.0, x[1]], [0.0, 1.0]])[0]
+integrate.solve_ivp             f(lambda t, y: -y * x[0], (0.0, 1.0), x[1:3], rtol=1e-10, atol=1e-12).y[:, -1]~6
+integrate.odeint                f(lambda y, t: -y * x[0], x[1:3], t[:3] / 4, rtol=1e-11, atol=1e-12)~6
+integrate.solve_bvp             f(lambda t, y: np.vstack([y[1], -x[0] * y[0]]), lambda a, b: np.stack([a[0] - x[1], b[0]]), np.linspace(0, 1, 9), np.ones((2, 9)), tol=1e-9).y[0]~5
 """
 
 
@@ -540,9 +623,9 @@ class Call(NamedTuple):
 PLACES = numpy.arange(12.0)
 
 
-def calls() -> list[Call]:
+def calls(table: str) -> list[Call]:
     found = []
-    for line in TABLE.splitlines():
+    for line in table.splitlines():
         if line and not line.startswith("#"):
             name, rest = line.split(None, 1)
             text, _, digits = rest.partition("~")
@@ -554,4 +637,4 @@ def calls() -> list[Call]:
     return found
 
 
-CALLS = calls()
+CALLS, SOLVED = calls(TABLE), calls(SOLVERS)

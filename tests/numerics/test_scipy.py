@@ -8,7 +8,9 @@ otherwise.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
 
-from ..helpers.cases_scipy import CALLS, POINT, Call
+from ..helpers.cases_scipy import CALLS, POINT, SOLVED, Call
 
 for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
     importlib.import_module(f"scipy.{_module}")
@@ -58,7 +60,7 @@ def total(call: Call) -> Callable[[Any], Any]:
 DIRECTION = np.cos(1.0 + np.arange(12.0)) / np.sqrt(6.0)
 
 
-@pytest.mark.parametrize("call", CALLS, ids=str)
+@pytest.mark.parametrize("call", [*CALLS, *SOLVED], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_values_and_both_modes(call: Call) -> None:
     plain, f = call.function(scipy, np), total(call)
@@ -254,11 +256,26 @@ def test_what_has_no_derivative_says_so() -> None:
     for refused, match in (
         (lambda y: interpolate.make_splrep(x, y, s=0.1)(0.3), "s=0"),
         (lambda y: interpolate.make_splprep([x, y], s=0.1)[0](0.3), "s=0"),
+        (lambda y: interpolate.UnivariateSpline(x, y)(0.3), "s=0"),
         (lambda y: spatial.ConvexHull(cnp.stack([x, y], axis=-1)).equations, "equations"),
         (lambda y: spatial.Delaunay(cnp.stack([x, y], axis=-1)).transform, "transform"),
     ):
         with pytest.raises(cadiff.MissingRuleError, match=match):
             cadiff.grad(lambda y, refused=refused: cnp.sum(refused(y)))(POINT)
+
+
+def test_derivatives_are_asked_for_of_all_names_that_are_listed() -> None:
+    """Those of modules with rules of their own, and of distributions, have tests of their own."""
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "scipy.md").read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in (root / "tests").rglob("*.py"))
+    asked = {"integrate.tplquad", *(call.name for call in (*CALLS, *SOLVED))}
+    for module, line in re.findall(r"### `scipy\.(.*)`\n\n\* has derivatives: (.*)", page):
+        for name in re.findall("`(.*?)`", line):
+            if module in ("fft", "linalg", "sparse", "sparse.linalg", "special"):
+                assert re.search(rf"\b{name}\b", tests), name
+            elif not hasattr(getattr(getattr(scipy, module, None), name, None), "rvs"):
+                assert f"{module}.{name}" in asked
 
 
 # What to write instead of these, errors say by a line of source, which there is none of here.

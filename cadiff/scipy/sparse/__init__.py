@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...binding import carries
+from ...binding import carries, plain_constants
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
 from ...operations.arrays import reshape
@@ -63,8 +63,9 @@ class _Constructor(type):
     original: type
 
     def __call__(cls, arg1: Any, *args: Any, **kwargs: Any) -> Any:
-        if not carries(arg1):
-            return cls.original(arg1, *args, **kwargs)
+        constants = plain_constants((arg1,)) if carries(arg1) else (arg1,)
+        if constants is not None:
+            return cls.original(*constants, *args, **kwargs)
         return _made(cls.original, arg1, *args, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
