@@ -19,11 +19,12 @@ from ..binding import carries, plain_constants, shape
 from ..numpy import linalg
 from ..numpy._common import Number, as_number
 from ..numpy._matrices import T, hermitian, on_matrices
-from ..operations.arrays import concatenate
+from ..operations.arrays import concatenate, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.table import arctan2, cos, sin, sqrt, square, tan, where
 from . import _arrays
+from ._formulas import valued
 from ._mirror import kernels, mirrored
 
 ROTATIONS = "scipy.spatial.transform._rotation_xp"
@@ -123,6 +124,43 @@ def as_rotvec(quat: Any, degrees: bool = False) -> Number:
     half = arctan2(length, w)
     scale = where(is_small, short, 2.0 * half / sin(half))
     return (scale * (180.0 / math.pi) if degrees else scale) * v
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+
+@on_matrices
+def nearest(m: Any) -> Any:
+    """The rotations nearest to matrices of positive determinants, shape (..., 3, 3)."""
+    u, _, vh = np.linalg.svd(m)
+    return u @ vh
+
+
+def _turned(q: Any, m: Any, g: Any) -> Number:
+    """How the nearest rotation q turns with m: a linear map of g that is its own adjoint.
+
+    It turns by the vector w with (tr(p) - p) w = a, where p = q.T m is symmetric, and a has the
+    elements of the skew part of q.T g, twice.
+    """
+    p, b = T(q) @ m, T(q) @ g
+    a = stack([b[..., i - 1, i - 2] - b[..., i - 2, i - 1] for i in range(3)], axis=-1)
+    trace = p[..., 0, 0] + p[..., 1, 1] + p[..., 2, 2]
+    w = linalg.solve(trace[..., None, None] * np.eye(3) - p, a[..., None])[..., 0]
+    return q @ mirrored(RIGID)._create_skew_matrix(w)
+
+
+nearest.called = "from_matrix"
+nearest.defvjp(lambda ans, m: lambda g: _turned(ans, m, g))
+nearest.defjvp(lambda g, ans, m: _turned(ans, m, g))
+nearest.defpattern("...ij->...kl")
+
+
+@kernels(ROTATIONS, within=True)
+def from_matrix(inner: Callable[..., Any], matrix: Any, assume_valid: bool = False) -> Number:
+    """SciPy leaves orthogonal matrices as they are, though what is near them it has made one."""
+    if assume_valid:
+        return inner(matrix, assume_valid)
+    return valued(inner(nearest(as_number(matrix))), inner(held(matrix)))
 
 
 # --- means ---------------------------------------------------------------------------------------

@@ -477,6 +477,8 @@ spatial.geometric_slerp         f(x[:2] / np.linalg.norm(x[:2]), np.array([1.0, 
 spatial.ConvexHull              f(np.append(x.reshape(6, 2), [[0, 0], [3, 0], [0, 3.0]], axis=0) * x[0]).volume;  f(x.reshape(4, 3)).area
 spatial.transform.Rotation      f.from_rotvec(x[:3]).as_matrix();  f.from_euler("xyz", 0.3 * x[:3]).as_quat();  f.from_quat(x[:4]).apply(u[:3])
 spatial.transform.Rotation      f.from_matrix(m.spatial.transform.Rotation.from_rotvec(x[:3]).as_matrix()).as_rotvec()
+spatial.transform.Rotation      f.from_matrix(np.eye(3) + 0.1 * x[:9].reshape(3, 3)).as_rotvec();  f.from_matrix((1 + x[:9] - x[0] + x[8] * np.eye(3).reshape(-1) * 9).reshape(3, 3)).as_mrp()
+spatial.transform.Rotation      f.from_matrix((x[:9] - [-0.1, 1.7, 0.6, 1.2, 1.1, 0.8, 1.5, 1.1, 0.9]).reshape(3, 3)).as_rotvec()
 spatial.transform.Rotation      (f.from_rotvec(x[:3]) * f.from_rotvec(u[:3])).as_euler("zyx");  f.from_rotvec(x[:3]).inv().as_mrp()
 spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude();  f.from_rotvec(x[:3]).as_davenport(np.eye(3), "e")
 spatial.transform.Rotation      f.from_rotvec(x[:6].reshape(2, 3) / 3).mean().as_rotvec();  f.from_rotvec(x.reshape(4, 3) / 3).mean(u[:4]**2).as_quat()
