@@ -54,6 +54,7 @@ from . import _bands as bands
 from . import _equations as equations
 from . import _matrix_functions as functions
 from ._formulas import valued
+from ._mirror import offered
 from ._signatures import called_as
 from ._stacks import lapack_stage, permutation
 from ._structures import taken
@@ -1159,12 +1160,6 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     return _placed(partial(scipy.linalg.convolution_matrix, n=n, mode=mode), a)
 
 
-@implements_all(scipy.linalg.leslie)
-def leslie(f: Any, s: Any) -> Any:
-    """The matrix with f in its first row and s below its diagonal."""
-    return _placed(scipy.linalg.leslie, f, s)
-
-
 def _placed(make: Callable[..., Any], *vectors: Any) -> Any:
     """The same of a matrix that has zeros elsewhere: numbers count from 1 on."""
     items = [_vector(x, "a special matrix") for x in vectors]
@@ -1173,18 +1168,7 @@ def _placed(make: Callable[..., Any], *vectors: Any) -> Any:
     return taken(concatenate(items), make(*numbers))
 
 
-@implements_all(scipy.linalg.block_diag)
-def block_diag(*arrs: Any) -> Any:
-    """The matrix with the given ones along its diagonal."""
-    blocks = [number(block) for block in arrs]
-    blocks = [block if block.ndim > 1 else reshape(block, (1, -1)) for block in blocks]
-    if any(block.ndim > 2 for block in blocks):
-        raise TypeError("block_diag has derivatives for matrices; write a loop over stacks")
-    width, left, bands = np.sum([block.shape[1] for block in blocks], dtype=int), 0, []
-    for block in blocks:
-        rows, columns = block.shape
-        right = width - left - columns
-        before, after = (np.zeros((rows, n), np.float32) for n in (left, right))
-        bands.append(concatenate([before, block, after], axis=1))
-        left += columns
-    return concatenate(bands, axis=0)
+block_diag, leslie = (
+    offered(original, f"scipy.linalg.{original.__name__}")
+    for original in (scipy.linalg.block_diag, scipy.linalg.leslie)
+)
