@@ -581,7 +581,6 @@ optimize.lsq_linear             f(x.reshape(4, 3), np.ones(4), bounds=(-0.2, 0.3
 integrate.quad                  f(lambda s: np.exp(-s * x[0]), x[1], 4.0)[0]
 integrate.quad_vec              f(lambda s: np.exp(-s * x[:3]), x[3], 4.0)[0]
 integrate.dblquad               f(lambda s, r: np.exp(-s * r * x[0]), x[1], 4.0, 0.0, 1.0)[0]
-integrate.tplquad               f(lambda s, r, q: s * r * x[0] + q, 0.0, x[1], 0.0, 1.0, 0.0, 1.0)[0]
 integrate.nquad                 f(lambda s, r: np.exp(-s * r * x[0]), [[0.0, x[1]], [0.0, 1.0]])[0]
 integrate.solve_ivp             f(lambda t, y: -y * x[0], (0.0, 1.0), x[1:3], rtol=1e-10, atol=1e-12).y[:, -1]~6
 integrate.odeint                f(lambda y, t: -y * x[0], x[1:3], t[:3] / 4, rtol=1e-11, atol=1e-12)~6
