@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.signal
 from scipy.signal import _sigtools, _sosfilt, _upfirdn_apply
+from scipy.spatial import cKDTree
 
 from .. import binding
 from ..binding import carries
@@ -23,7 +24,7 @@ from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive, transposes
 from . import _arrays
 from ._formulas import beside
-from ._mirror import KERNELS, kernels, linear_in_parts
+from ._mirror import KERNELS, kernels, linear_in_parts, read_values
 
 VALID, SAME, FULL = range(3)
 
@@ -36,6 +37,20 @@ def _flipped(x: Number) -> Number:
 
 def _zeros(like: Number, n: int) -> Any:
     return np.zeros((*binding.shape(like)[:-1], n))
+
+
+# --- roots ---------------------------------------------------------------------------------------
+
+
+@kernels("scipy.signal._signaltools", "cKDTree")
+class _Tree:
+    """Which points are near others, by their values: where roots are taken for one."""
+
+    def __init__(self, points: Any) -> None:
+        self._tree = cKDTree(read_values(points))
+
+    def query_ball_point(self, x: Any, r: float) -> list[int]:
+        return list(self._tree.query_ball_point(read_values(x), r))
 
 
 # --- recursive filters ---------------------------------------------------------------------------

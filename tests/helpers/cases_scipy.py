@@ -245,7 +245,7 @@ signal.cheb2ap                  np.real(f(3, 20 * x[0])[1])
 signal.ellipap                  np.real(f(3, x[0], 30 * x[1])[1])
 signal.sosfreqz                 np.abs(f(m.signal.butter(2, 0.2 * x[0], output="sos"), 8)[1])
 signal.ss2zpk                   np.real(f(np.diag(-x[:2]), x[2:4, None], x[None, 4:6], x[6:7, None])[1])
-signal.residuez                 np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0])
+signal.residuez                 np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0]);  np.real(f(u[:2], np.stack([x[0], x[1] + 3, x[2]]))[0])
 signal.invres                   f(x[:2], np.array([-1.0, -2.0]), x[2:3])[0]
 signal.invresz                  f(x[:2], np.array([-0.1, -0.2]), x[2:3])[0]
 signal.iircomb                  f(0.25, 30 * x[0])[0]
@@ -259,7 +259,7 @@ signal.tf2sos                   f(x[:2], x[2:4])
 signal.sos2zpk                  np.real(f(np.stack([np.concatenate([x[:3], np.ones(1), 0.1 * x[3:5]])]))[1])
 signal.ss2tf                    f(np.diag(-x[:2]), x[2:4, None], x[None, 4:6], x[6:7, None])[1]
 signal.zpk2ss                   f(-x[:1], -x[1:3], x[3])[0]
-signal.residue                  np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0])
+signal.residue                  np.real(f(x[:2], np.array([1.0, 3.0, 2.0]))[0]);  np.real(f(u[:2], np.stack([x[0], x[1] + 3, x[2]]))[0])
 signal.normalize                f(x[:2], x[2:5])[0]
 signal.kaiser_beta              f(30 * x[0])
 signal.kaiser_atten             f(15, 0.1 * x[0])
