@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator as _operator
 from collections.abc import Callable as _Callable
+from functools import partialmethod as _partialmethod
 from typing import Any
 
 import numpy as _np
@@ -103,29 +104,14 @@ class At:
         x[self._key] = compute(x[self._key], y)
         return x if _np.ndim(x) else x[()]
 
-    def set(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(lambda _, y: y, y, **how)
-
-    def add(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_operator.add, y, **how)
-
-    def subtract(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_operator.sub, y, **how)
-
-    def multiply(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_operator.mul, y, **how)
-
-    def divide(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_operator.truediv, y, **how)
-
-    def power(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_operator.pow, y, **how)
-
-    def min(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_np.minimum, y, **how)
-
-    def max(self, y: Any, /, **how: Any) -> Any:
-        return self._changed(_np.maximum, y, **how)
+    set = _partialmethod(_changed, lambda _, y: y)
+    add = _partialmethod(_changed, _operator.add)
+    subtract = _partialmethod(_changed, _operator.sub)
+    multiply = _partialmethod(_changed, _operator.mul)
+    divide = _partialmethod(_changed, _operator.truediv)
+    power = _partialmethod(_changed, _operator.pow)
+    min = _partialmethod(_changed, _np.minimum)
+    max = _partialmethod(_changed, _np.maximum)
 
 
 def _writable(x: Any) -> Any:
