@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import _nd_image, _rank_filter_1d
+from scipy.sparse import csr_array
 
 from .. import binding
 from ..binding import MissingRuleError, carries
@@ -564,9 +565,30 @@ def interpolated(c: Any, points: Any, how: Between, call: tuple[Any, ...]) -> An
     return at.within(terms)
 
 
+def _by_axes(points: Real) -> list[Real] | None:
+    """The coordinates of each axis of a grid; None where points are none."""
+    n = points.ndim - 1
+    first = (slice(None),) + (0,) * (n - 1)
+    rows = [np.moveaxis(x, k, 0)[first] for k, x in enumerate(points[:n])]
+    whole = np.meshgrid(*rows, indexing="ij", copy=False)
+    return rows if len(points) == n and all(map(np.array_equal, points, whole)) else None
+
+
 @primitive
 def spread(g: Any, points: Any, how: Between) -> Any:
     """The adjoint of `interpolated`: coefficients to which numbers at points are added."""
+    coordinates = _by_axes(points)
+    for axis, row in enumerate(coordinates or ()):
+        along = slice(axis, axis + 1)
+        at = Located(row[None], how._replace(orders=how.orders[along], shape=how.shape[along]))
+        weights = np.where(at.inside, np.stack(at.weights(0)), 0.0)
+        places = at.flat.ravel(), np.tile(np.arange(len(row)), len(weights))
+        matrix = csr_array((weights.ravel(), places), (how.shape[axis], len(row)))
+        rows = np.moveaxis(g, axis, 0)
+        sums = matrix @ rows.reshape(len(row), -1)
+        g = np.moveaxis(sums.reshape(-1, *rows.shape[1:]), 0, axis)
+    if coordinates:
+        return g
     at = Located(points, how)
     terms = at.within(g).ravel()
     for axis in range(len(how.shape)):
