@@ -14,7 +14,8 @@ from scipy import optimize
 from .. import binding
 from ..binding import callers
 from ..programs import Program
-from ..transforms._closed import OPENED, Closed, unreached
+from ..transforms._closed import Closed, unreached
+from ..transforms._objects import OPENED
 
 Function = Callable[..., Any]
 

@@ -25,7 +25,8 @@ from .. import binding
 from ..binding import carries
 from ..operations import arrays
 from ..transforms import grad, jacobian
-from ..transforms._closed import Witness, rule_of_a_solver
+from ..transforms._closed import Witness
+from ..transforms._notes import rule_of_a_solver
 from ._calls import Call, program_of
 
 FloatArray = NDArray[np.float64]

@@ -60,6 +60,10 @@ class _CallFlow(Flow):
         is_other = np.arange(scale.size) >= self.n
         return np.where(is_other & (tolerance == 0.0), self.least, tolerance) / scale
 
+    def settle(self, theta: Any) -> None:
+        """Give what functions have stored its derivatives."""
+        self.call.notes.settle(self.name, lambda: self.slope(*self.start(theta), theta), theta)
+
     def run(self, theta: FloatArray) -> Any:
         """SciPy's result for plain numbers."""
         begin, y = self.start(theta)
@@ -218,6 +222,7 @@ def solve_ivp(call: Call) -> Any:
     if given["t_eval"] is not None and given["events"] is None and not given["dense_output"]:
         times = vector_of(given["t_eval"])
         y = solution_at(times, theta, flow)
+        flow.settle(theta)
         outcome = type(flow.outcome)(flow.outcome)
         outcome.t = times if carries(times) else outcome.t
         outcome.y = y
@@ -239,6 +244,7 @@ def solve_ivp(call: Call) -> Any:
         last = arrays.reshape(ends[0], (1,)) if ends else plain_times[-1:]
         times = arrays.concatenate([times[:-1], last])
     y = solution_at(times, theta, flow)
+    flow.settle(theta)
     outcome = type(outcome)(outcome)
     if given["dense_output"]:
         outcome.sol = Dense(flow, theta, flow.outcome.sol)
@@ -395,5 +401,6 @@ def odeint(call: Call) -> Any:
     flow = OdeInt(call)
     times = arrays.as_array(call.arguments(call.theta)["t"])
     y = np.transpose(solution_at(times, call.theta, flow))
+    flow.settle(call.theta)
     outcome = flow.outcome
     return (y, *outcome[1:]) if isinstance(outcome, tuple) else y

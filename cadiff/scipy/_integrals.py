@@ -23,7 +23,8 @@ from ..binding.callers import warn_caller
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError, held
 from ..transforms import jvp, vjp
-from ..transforms._closed import Witness, numbers_in, rule_of_a_solver
+from ..transforms._closed import Witness, numbers_in
+from ..transforms._notes import rule_of_a_solver
 from ..transforms._solutions import vector_of
 from ._calls import Call, as_args, may_jump, plainly, program_of
 from ._jumps import Noted, jumps, moved, stays
@@ -306,7 +307,13 @@ def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: 
     if not call.carries:
         return plainly(original, args, kwargs)
     integral = kind(call)
-    value = _integral(call.theta, integral=integral)
+    theta = call.theta
+    value = _integral(theta, integral=integral)
+
+    def ask() -> Any:
+        return integral.integrand(theta)(_between(*binding.strip(integral.limits(theta))))
+
+    integral.call.notes.settle(integral.name, ask, theta)
     return (value, *integral.outcome[1:])
 
 

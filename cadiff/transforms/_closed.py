@@ -12,15 +12,12 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import sys
-from collections import deque
 from collections.abc import Callable, Iterator
 from types import (
     BuiltinFunctionType,
     CellType,
     CodeType,
     FunctionType,
-    MemberDescriptorType,
     MethodType,
     ModuleType,
 )
@@ -33,33 +30,28 @@ from ..binding import Complex, Dual, Var, callers, carries
 from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import replaced
-from ._base import Transform
 from ._checkpoints import is_set
+from ._notes import Notes
+from ._objects import (
+    LEAVES,
+    MEMORY,
+    assigned,
+    attributes,
+    has_parts,
+    is_mirrored,
+    is_users,
+    slots_of,
+)
 
 Function = Callable[..., Any]
 
 LONG_KEY = 4096  # numbers of an array that are compared
 
-# Objects of these have numbers in them, though they belong to libraries, whose objects are left as
-# they are otherwise.
-OPENED: list[type] = [Transform]
-MIRRORS = ("cadiff.scipy.",)  # packages whose objects are made of numbers with derivatives
-_LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
 # Functions and modules that are what they are; and what has no parts at all.
 _CONSTANT = (BuiltinFunctionType, np.ufunc, ModuleType, primitive, binding.DispatchedFunction)
 # What no variable is called: in global variables, which of them lead to other numbers than usual,
 # and the usual ones.
 _OTHERS = "of others"
-_MEMORY = (list, dict, set, bytearray, deque)  # in which functions keep what they have found
-_LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
-
-
-class rule_of_a_solver(primitive):  # noqa: N801 - a decorator
-    """A primitive whose function reads functions beside its arguments: it makes no entries."""
-
-    def __init__(self, function: Function) -> None:
-        super().__init__(function)
-        self._enters = False
 
 
 class _Slot:
@@ -67,6 +59,12 @@ class _Slot:
 
     def __init__(self, k: int) -> None:
         self.k = k
+
+
+class _Parts(tuple[Any, ...]):
+    """Those of a complex number, of which one is a slot at least."""
+
+    __slots__ = ()
 
 
 _NUMBERS = (Var, Dual, _Slot)
@@ -89,7 +87,7 @@ class Closed:
         reach = _Reach(self._numbers)
         self._live, self._was_live = self._tree, False
         self._changed, self._renewed = reach.of(self._tree)
-        self._kept = reach.kept
+        self._memory, self._kept = reach.memory, reach.kept
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
@@ -97,6 +95,7 @@ class Closed:
             for x, shape, end in zip(self._numbers, shapes, ends.tolist(), strict=True)
         ]
         parts = [arrays.reshape(x, -1) for x in self._numbers]
+        self.notes = Notes([], {}, {})
         self.theta: Any = arrays.concatenate(parts) if parts else np.empty(0)
 
     @property
@@ -108,7 +107,7 @@ class Closed:
 
         What functions keep for their next call, in a dict or a list, belongs to one theta.
         """
-        return self._with(theta, self._tree, self._renewed)
+        return self._with(theta, self._tree, self._renewed, is_live=False)
 
     def live_at(self, theta: Any) -> Any:
         """The same with the lists and dicts that the user has, where no numbers are in them.
@@ -118,26 +117,28 @@ class Closed:
         if self._was_live:
             return self.at(theta)
         self._was_live = True
-        return self._with(theta, self._live, self._changed)
+        return self._with(theta, self._live, self._changed, is_live=True)
 
-    def _with(self, theta: Any, tree: Any, changed: set[int]) -> Any:
+    def _with(self, theta: Any, tree: Any, changed: set[int], is_live: bool) -> Any:
         numbers = [self._part(theta, *place) for place in self._places]
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
-        return _Exchange(by_id, changed).of(tree)
+        exchange = _Exchange(by_id, changed)
+        made = exchange.of(tree)
+        self.notes.watch(is_live, exchange.made)
+        return made
 
     def detached(self) -> Any:
         """The same without the numbers, of which nothing is kept then; theta stays where it is."""
-        if any(isinstance(x, Complex) for x in self._kept):
-            return self
         slots = [_Slot(k) for k in range(len(self._numbers))]
         by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
         other = copy.copy(self)
-        other._tree = _Exchange(by_id, self._renewed).of(self._tree)
-        other._live = _Exchange(by_id, self._changed).of(self._tree)
+        asked, live = (_Exchange(by_id, changed) for changed in (self._renewed, self._changed))
+        other._tree, other._live = asked.of(self._tree), live.of(self._tree)
+        other.notes = Notes(self._memory, live.made, asked.made)
         other._numbers = slots
         _, other._renewed = _Reach([]).of(other._tree)
         other._changed, _ = _Reach([]).of(other._live)
-        other._kept = []
+        other._memory, other._kept = [], []
         del other.theta
         return other
 
@@ -199,85 +200,33 @@ class Witness:
 
 def _children(item: Any) -> list[Any]:
     """What an object consists of, where numbers are looked for."""
-    if isinstance(item, (*_LEAVES, *_NUMBERS)):
+    if isinstance(item, (*LEAVES, *_NUMBERS)):
         return []
     if isinstance(item, np.ndarray):
         return list(item.flat) if item.dtype == object else []
+    if isinstance(item, CellType):
+        return [item.cell_contents] if is_set(item) else []
     if isinstance(item, Complex):
         return list(binding.parts_of(item))
+    if isinstance(item, _Parts):
+        return list(item)
     if isinstance(item, functools.partial):
         return [item.func, item.args, item.keywords]
     if isinstance(item, MethodType):
         return [item.__func__, item.__self__]
+    if isinstance(item, BuiltinFunctionType):  # such as trace.append
+        return [item.__self__] if isinstance(item.__self__, MEMORY) else []
     if isinstance(item, FunctionType):
         return [*_own_parts(item), *_globals_of(item).values()]
-    if _has_parts(item):
-        return list(_attributes(item).values())
+    if has_parts(item):
+        return list(attributes(item).values())
     found = binding.opened(item)
     return [] if found is None else list(found[1])
 
 
-def _has_parts(item: Any) -> bool:
-    """Whether an object has attributes of its own, where numbers may be."""
-    kind: Any = type(item)
-    if _is_users(kind) or isinstance(item, tuple(OPENED)):
-        return isinstance(getattr(item, "__dict__", {}), dict)
-    return _is_mirrored(kind)
-
-
-def _is_mirrored(kind: type) -> bool:
-    """Whether objects of a class are made of numbers.
-
-    Those that stand for a call of a solver are not, nor are those that are what they are.
-    """
-    if not str(kind.__module__).startswith(MIRRORS) or issubclass(kind, _OF_C):
-        return False
-    return not (getattr(kind, "is_of_a_call", False) or getattr(kind, "is_constant", False))
-
-
-_OF_C: tuple[Any, ...] = (
-    *_LEAVES,
-    *_MEMORY,
-    tuple,
-    frozenset,
-    np.ndarray,
-    BaseException,
-    type,
-    CodeType,
-)
-
-
-@functools.lru_cache(maxsize=1024)
-def _is_users(kind: Any) -> bool:
-    """Whether a class is made by a statement of Python's, and of no library that is known."""
-    package = str(kind.__module__).split(".")[0]
-    is_made = kind.__flags__ & _ON_HEAP and not issubclass(kind, _OF_C)
-    return bool(is_made) and package not in _LIBRARIES and not package.startswith("_cython")
-
-
-_ON_HEAP = 1 << 9  # of the flags of a type
-
-
-def _attributes(item: Any) -> dict[str, Any]:
-    """All that an object has, in a dict or in slots."""
-    found = dict(getattr(item, "__dict__", {}))
-    kind: Any = type(item)
-    for name in _slots_of(kind):
-        if hasattr(item, name):
-            found[name] = getattr(item, name)
-    return found
-
-
-@functools.lru_cache(maxsize=1024)
-def _slots_of(kind: Any) -> tuple[str, ...]:
-    members = [(name, each) for base in kind.__mro__ for name, each in vars(base).items()]
-    return tuple(name for name, each in members if isinstance(each, MemberDescriptorType))
-
-
 def _own_parts(function: FunctionType) -> list[Any]:
     """What a function has of its own: its closure, and defaults."""
-    cells = [cell.cell_contents for cell in function.__closure__ or () if is_set(cell)]
-    return [*cells, function.__defaults__, function.__kwdefaults__]
+    return [*(function.__closure__ or ()), function.__defaults__, function.__kwdefaults__]
 
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
@@ -295,12 +244,21 @@ def _names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
+def _assigned_by(function: FunctionType) -> list[Any]:
+    """Variables of the functions around it, and the function itself for global ones."""
+    code = function.__code__
+    names = assigned(code)
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    found: list[Any] = [cell for name, cell in cells if name in names]
+    return [*found, function] if names & function.__globals__.keys() else found
+
+
 def _is_memory(item: Any) -> bool:
     """Whether a function may keep something in it."""
-    if isinstance(item, _MEMORY):
+    if isinstance(item, MEMORY):
         return True
     kind: Any = type(item)
-    return _is_users(kind) and _has_parts(item) and not hasattr(kind, "__del__")
+    return is_users(kind) and has_parts(item) and not hasattr(kind, "__del__")
 
 
 class _Reach:
@@ -309,14 +267,14 @@ class _Reach:
     def __init__(self, numbers: list[Any]) -> None:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
-        self._memory: list[int] = []
+        self.memory: list[Any] = []  # in which functions may store something
         self.kept: list[Any] = []  # so that ids stay theirs
 
     def of(self, tree: Any) -> tuple[set[int], set[int]]:
         """What leads to numbers; and that, with what leads to what functions may write to."""
         self._walk(tree)
         changed = self._leading_to([id(x) for x in self._numbers])
-        return changed, changed | self._leading_to(self._memory)
+        return changed, changed | self._leading_to([id(x) for x in self.memory])
 
     def _leading_to(self, waiting: list[int]) -> set[int]:
         found: set[int] = set()
@@ -337,9 +295,11 @@ class _Reach:
                 if not (isinstance(item, Var) and binding.is_stale(item)):  # as in what f notes
                     self._numbers.append(item)
             elif _is_memory(item) and _may_reach(item):
-                self._memory.append(id(item))
+                self.memory.append(item)
+            elif isinstance(item, FunctionType):
+                self.memory += _assigned_by(item)
             for child in _children(item) if _may_reach(item) else ():
-                if isinstance(child, _LEAVES):
+                if isinstance(child, LEAVES):
                     continue
                 if id(child) not in self._users:
                     self._users[id(child)] = []
@@ -356,13 +316,13 @@ class _Exchange:
     """Makes objects anew that lead to numbers, with others in their place."""
 
     def __init__(self, numbers: dict[int, Any], changed: set[int]) -> None:
-        self._made = dict(numbers)
+        self.made = dict(numbers)
         self._changed = changed
         self._is_inside = False  # of an object of SciPy's, whose code asks floats for a shape
 
     def of(self, item: Any) -> Any:
-        if id(item) in self._made:
-            made = self._made[id(item)]
+        if id(item) in self.made:
+            made = self.made[id(item)]
             return np.float64(made) if self._is_inside and type(made) is float else made
         if id(item) not in self._changed:
             return item
@@ -370,13 +330,13 @@ class _Exchange:
             return self._function(item)
         if type(item) in (list, dict):
             return self._list_or_dict(item)
-        if _has_parts(item):
+        if has_parts(item):
             return self._object(item)
-        made = self._made[id(item)] = self._container(item)
+        made = self.made[id(item)] = self._container(item)
         return made
 
     def _list_or_dict(self, item: Any) -> Any:
-        made = self._made[id(item)] = type(item)()  # before its items, which may lead back to it
+        made = self.made[id(item)] = type(item)()  # before its items, which may lead back to it
         if isinstance(made, list):
             made.extend(map(self.of, item))
         else:
@@ -391,7 +351,9 @@ class _Exchange:
                 made[k] = child
             plain = not any(isinstance(child, _NUMBERS) for child in children)
             return (made.astype(float) if plain else made).reshape(item.shape)
-        if isinstance(item, Complex):
+        if isinstance(item, (Complex, _Parts)):
+            if any(isinstance(child, _Slot) for child in children):
+                return _Parts(children)
             if carries(children):
                 return binding.make_complex(*children)
             return np.asarray(children[0] + 1j * np.asarray(children[1]))[()]
@@ -399,6 +361,8 @@ class _Exchange:
             return functools.partial(children[0], *children[1], **children[2])
         if isinstance(item, MethodType):
             return MethodType(*children)
+        if isinstance(item, BuiltinFunctionType):
+            return getattr(children[0], item.__name__)
         found = binding.opened(item)
         return copy.copy(item) if found is None else found[0].make(children)
 
@@ -406,10 +370,13 @@ class _Exchange:
         cells = item.__closure__ or ()
         read = _globals_of(item)
         changed = [name for name, value in read.items() if id(value) in self._changed]
-        there = item.__globals__.copy() if changed else item.__globals__
-        closure = tuple(CellType() for _ in cells)
+        is_copied = changed or assigned(item.__code__) & item.__globals__.keys()
+        there = item.__globals__.copy() if is_copied else item.__globals__
+        new = [x for x in cells if id(x) in self._changed and id(x) not in self.made]
+        self.made.update({id(cell): CellType() for cell in new})
+        closure = tuple(self.made.get(id(cell), cell) for cell in cells)
         made = FunctionType(item.__code__, there, item.__name__, None, closure)
-        self._made[id(item)] = made
+        self.made[id(item)] = made
         there.update({name: self.of(read[name]) for name in changed})
         if changed:
             there[_OTHERS] = changed, there.get(_OTHERS, (changed, item.__globals__))[1]
@@ -417,17 +384,16 @@ class _Exchange:
         made.__qualname__ = item.__qualname__
         made.__defaults__ = self.of(item.__defaults__)
         made.__kwdefaults__ = self.of(item.__kwdefaults__)
-        for old, new in zip(cells, made.__closure__ or (), strict=True):
-            if is_set(old):
-                new.cell_contents = self.of(old.cell_contents)
+        for cell in filter(is_set, new):
+            self.made[id(cell)].cell_contents = self.of(cell.cell_contents)
         return made
 
     def _object(self, item: Any) -> Any:
         kind: Any = type(item)
-        made = self._made[id(item)] = object.__new__(kind)
-        slots, outside = _slots_of(kind), self._is_inside
-        self._is_inside = outside or _is_mirrored(kind)
-        for name, part in _attributes(item).items():
+        made = self.made[id(item)] = object.__new__(kind)
+        slots, outside = slots_of(kind), self._is_inside
+        self._is_inside = outside or is_mirrored(kind)
+        for name, part in attributes(item).items():
             value = self.of(part)
             if name in slots:
                 object.__setattr__(made, name, value)
@@ -448,7 +414,7 @@ class _Key:
         self._seen: dict[int, int] = {}
 
     def of(self, item: Any) -> Any:
-        if isinstance(item, _LEAVES):
+        if isinstance(item, LEAVES):
             return type(item), item
         if isinstance(item, _Slot):
             return _Slot, item.k
@@ -469,9 +435,9 @@ class _Key:
             what = item.shape
         elif isinstance(item, _CONSTANT) or getattr(type(item), "is_constant", False):
             return _UnknownError, item
-        elif _has_parts(item):
-            what = type(item), *_attributes(item)
-        elif not isinstance(item, (functools.partial, MethodType)):
+        elif has_parts(item):
+            what = type(item), *attributes(item)
+        elif not isinstance(item, (functools.partial, MethodType, CellType, _Parts)):
             found = binding.opened(item)
             if found is None:
                 raise _UnknownError

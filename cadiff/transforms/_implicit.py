@@ -101,10 +101,10 @@ class _Root(Equation):
         guess, self.unflatten = flatten(binding.plain_values(x0))
         self.n = guess.size
         given = Closed((f, x0, args, solver))
-        self.theta, self._given = given.theta, given.detached()
+        self.theta, self.call = given.theta, given.detached()
 
     def residual(self, z: Any, theta: Any) -> Any:
-        f, _, args, _ = self._given.at(theta)
+        f, _, args, _ = self.call.at(theta)
         return self.of_vector(f, args, z)
 
     def of_vector(self, f: Function, args: tuple[Any, ...], z: Any) -> Any:
@@ -119,7 +119,7 @@ class _Root(Equation):
         return vector
 
     def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
-        f, x0, args, solver = self._given.live_at(theta)
+        f, x0, args, solver = self.call.live_at(theta)
         equation = _AtNumbers(self.name, lambda z: self.of_vector(f, args, z))
         guess, _ = flatten(x0)
         with binding.OutsideDifferentiation():

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding.callers import warn_caller
 from ..operations import arrays
-from ..operations.guards import NoDerivativeError
-from ._closed import Witness, rule_of_a_solver
+from ._closed import Witness
 from ._forward import jvp
 from ._jacobians import jacobian
+from ._notes import left, rule_of_a_solver
 from ._reverse import grad, vjp
 from ._second import hessian
 
@@ -32,6 +32,7 @@ FloatArray = NDArray[np.float64]
 MOST_STEPS = 5  # of Newton's method
 SMALL = 1e-13  # steps that are rounding errors, relative to the solution
 NEAR = 0.01  # of the solution: a solver that stopped farther from it has not found it
+NEAR_NOTES = 1e-6  # what functions have stored where the search ended counts as at the solution
 FLOOR = 1e-2  # solutions smaller than this count as this long, ...
 FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
 
@@ -41,6 +42,7 @@ class Equation:
 
     is_of_a_call = True
     name: str
+    call: Any  # what its functions read, as `Closed`, detached
     n: int  # so many of the unknowns are the solution, the others belong to it
     witness: Witness
     is_exact = False  # whether Newton's method has found it already
@@ -52,6 +54,10 @@ class Equation:
     def residual(self, z: Any, theta: Any) -> Any:
         """F, as many numbers as there are unknowns."""
         raise NotImplementedError
+
+    def asked(self, z: Any, theta: Any) -> Any:
+        """What runs all functions of the user's."""
+        return self.residual(z, theta)
 
     def slope(self, z: Any, theta: Any) -> Any:
         """The derivative of F by z, a matrix."""
@@ -71,6 +77,9 @@ class Stationary(Equation):
     def lagrangian(self, z: Any, theta: Any) -> Any:
         """The function, a number."""
         raise NotImplementedError
+
+    def asked(self, z: Any, theta: Any) -> Any:
+        return self.lagrangian(z, theta)
 
     def residual(self, z: Any, theta: Any) -> Any:
         return grad(lambda z: self.lagrangian(z, theta))(z)
@@ -92,8 +101,19 @@ def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
     """
     x, z, *others = _solved(theta, equation=equation)
     names = equation.others()
-    left = (_left(x, theta, what=(equation.name, k)) for k, x in zip(names, others, strict=True))
-    return x, z[: equation.n], dict(zip(names, left, strict=True))
+
+    def ask() -> Any:
+        return equation.asked(arrays.concatenate([x, z[equation.n :]]), theta)
+
+    equation.call.notes.settle(equation.name, ask, theta, NEAR_NOTES)
+    why = (
+        f"{equation.name}: {{}} of the result is what the search has left, which has no "
+        "derivative: compute it from x, or pass cadiff.value of it"
+    )
+    beside = {
+        name: left(x, theta, why=why.format(name)) for name, x in zip(names, others, strict=True)
+    }
+    return x, z[: equation.n], beside
 
 
 @rule_of_a_solver
@@ -177,27 +197,6 @@ def _push(g: Any, ans: Any, theta: Any, *, equation: Equation) -> Any:
 
 _solved.defvjp(_pull)
 _solved.defjvp(_push)
-
-
-@rule_of_a_solver
-def _left(value: Any, theta: FloatArray, *, what: tuple[str, str]) -> Any:
-    """What a search has left beside a solution: it depends on theta, nobody knows how."""
-    return value
-
-
-def _unknown(ans: Any, value: Any, theta: Any, *, what: tuple[str, str]) -> Any:
-    def pull(g: Any) -> Any:
-        name, part = what
-        raise NoDerivativeError(
-            f"{name}: {part} of the result is what the search has left, which has no derivative: "
-            "compute it from x, or pass cadiff.value of it"
-        )
-
-    return pull
-
-
-_left.defvjp(None, _unknown)
-_left.defjvp(None, lambda g, ans, value, theta, what: np.full(binding.shape(ans), np.nan))
 
 
 def vector_of(out: Any) -> Any:

@@ -123,6 +123,8 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"_blocks", "_flat", "_forward", "_mapped", "_reverse"},
             {"_jacobians", "_second", "_points"},
             {"_checkpoints", "_linearize"},
+            {"_objects"},
+            {"_notes"},
             {"_closed"},
             {"_solutions"},
             {"_implicit"},

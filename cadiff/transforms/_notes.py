@@ -1,0 +1,165 @@
+"""What functions store in their user's objects while a solver runs them on plain numbers.
+
+The last of something, the least, a trace: lists, dicts, attributes and variables around functions
+hold it when the solver has ended, and it may have depended on the numbers that carry derivatives.
+So the functions are asked once more, at the solution, with these numbers, and with all such
+objects as they were before. What they store then, and equals what the solver has left, takes its
+place. All else keeps its value, and has no derivative: it belongs to some point of the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CellType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..binding import carries
+from ..operations.guards import NoDerivativeError, held
+from ..operations.primitives import primitive
+from ._objects import attributes, is_users, store, stored
+
+Function = Callable[..., Any]
+Copies = dict[int, Any]  # by the ids of what they are copies of
+
+
+class rule_of_a_solver(primitive):  # noqa: N801 - a decorator
+    """A primitive whose function reads functions beside its arguments: it makes no entries."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self._enters = False
+
+
+@rule_of_a_solver
+def left(value: Any, theta: Any, *, why: str, at: Any = None) -> Any:
+    """What a search has left beside a solution: it depends on theta, nobody knows how.
+
+    Where it was found at one theta, it is known of no other.
+    """
+    is_known = at is None or np.array_equal(at, theta)
+    return value if is_known else np.full(np.shape(value), np.nan)[()]
+
+
+def _unknown(ans: Any, value: Any, theta: Any, *, why: str, at: Any = None) -> Any:
+    def pull(g: Any) -> Any:
+        raise NoDerivativeError(why)
+
+    return pull
+
+
+left.defvjp(None, _unknown)
+left.defjvp(None, lambda g, ans, value, theta, **_: np.full(binding.shape(ans), np.nan))
+
+
+class Notes:
+    """The objects in which functions of one call may store something.
+
+    They are known to the solver by copies, and to those who ask again by others.
+    """
+
+    def __init__(self, places: list[Any], live: Copies, asked: Copies) -> None:
+        self._places = places
+        self._copies = asked, live
+        self._runs: tuple[list[Any], ...] = [], []
+        self.is_asking = False
+
+    def watch(self, is_live: bool, made: Copies) -> None:
+        """Remember what stands in copies of the copies that are about to be used."""
+        if is_live or self.is_asking:
+            known = (self._copies[is_live].get(id(x), x) for x in self._places)
+            copies = [made.get(id(x), x) for x in known]
+            self._runs[is_live].append([(x, stored(x)) for x in copies])
+
+    def _changes(self, k: int, is_live: bool) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for run in self._runs[is_live]:
+            place, before = run[k]
+            found |= {
+                key: x
+                for key, x in stored(place).items()
+                if key not in before or before[key] is not x
+            }
+        return found
+
+    def settle(self, name: str, ask: Function, theta: Any, near: float = 0.0) -> None:
+        """Give what a solver has left the derivatives that it has, or none.
+
+        Parameters
+        ----------
+        name : str
+            What the user has called.
+        ask : callable
+            Runs the functions at the solution, with numbers that carry derivatives.
+        theta : Var or Dual, shape (p,)
+            These numbers.
+        near : float
+            What differs by less, relatively, is the same: so near to the solution is the search.
+        """
+        changes = [self._changes(k, is_live=True) for k in range(len(self._places))]
+        if any(changes):
+            self.is_asking = True
+            ask()
+            self._name, self._theta, self._near = name, theta, near
+            live = self._runs[True][0]
+            self._users = {id(x): own for (x, _), own in zip(live, self._places, strict=True)}
+            for k, (place, changed) in enumerate(zip(self._places, changes, strict=True)):
+                if changed:
+                    self._settled(place, changed, self._changes(k, is_live=False), *live[k])
+        self._places, self._runs, self._users = [], ([], []), {}
+
+    def _settled(
+        self, place: Any, changed: dict[Any, Any], asked: dict[Any, Any], copy: Any, before: Any
+    ) -> None:
+        depends = not asked or carries([*asked.values()])  # else it knows constants by heart
+        own, parts = stored(place), stored(copy)
+        for key, part in parts.items():
+            if key not in changed:
+                parts[key] = own.get(key, part)
+            elif depends:
+                parts[key] = self._of(part, asked.get(key), _described(place, key))
+        store(place, parts)
+
+    def _of(self, part: Any, asked: Any, where: str) -> Any:
+        """What stands there: numbers of it have derivatives, or refuse to have any."""
+        if id(part) in self._users:
+            return self._users[id(part)]
+        leaves, tree = binding.flattened(part)
+        others = binding.flattened(asked)[0]
+        if len(others) != len(leaves):
+            others = [None] * len(leaves)
+        return tree.fill(self._leaf(*pair, where) for pair in zip(leaves, others, strict=True))
+
+    def _leaf(self, x: Any, asked: Any, where: str) -> Any:
+        kind: Any = type(x)
+        if is_users(kind):
+            for name, part in attributes(x).items():
+                other = getattr(asked, name, None)
+                object.__setattr__(x, name, self._of(part, other, f"{where}.{name}"))
+            return x
+        x = binding.plain_values(x)  # of what our own solvers have found derivatives of
+        if np.asarray(x).dtype.kind not in "fc":
+            return x
+        if carries(asked) and binding.shape(asked) == np.shape(x):
+            value = binding.plain_values(asked)
+            if np.array_equal(value, x, equal_nan=True):
+                return asked
+            if np.allclose(value, x, rtol=self._near, atol=0.0):
+                return asked if binding.is_guarding() else asked - held(asked) + x
+        why = (
+            f"{self._name}: a function has stored a number in {where} at a point that the solver "
+            "has tried, where it has no derivative: compute it from the result, or pass "
+            "cadiff.value of it"
+        )
+        return left(x, self._theta, why=why, at=binding.plain_values(self._theta))
+
+
+def _described(place: Any, key: Any) -> str:
+    if isinstance(place, CellType):
+        return "a variable of the function around it"
+    if isinstance(place, FunctionType):
+        return f"the global variable {key}"
+    kind = type(place).__name__
+    return f"a {kind}[{key!r}]" if hasattr(place, "__getitem__") else f"{kind}.{key}"
