@@ -8,7 +8,7 @@ Integrals over several variables are integrals over the last one of those over t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
@@ -35,6 +35,7 @@ Function = Callable[..., Any]
 RELATIVE = 1e-9  # tolerance of integrals of derivatives, or the integral's own if that is less
 POOR = 1e-7  # relative error of a derivative, beyond which there is a warning
 SHARPER = 1e-2  # of the absolute tolerance of the integral
+DIVERGENT = "divergent"  # of what quad says, whatever it takes for its error
 FEW = 20  # numbers, which are integrated one by one
 LIMIT = 200  # of intervals
 WEIGHTS: dict[str, Function] = {
@@ -50,7 +51,7 @@ class Integral:
     is_of_a_call = True
     ranges: tuple[str, ...] = ("a", "b")  # arguments that are limits
     wanted = "func"
-    is_compiled = True  # whether programs of integrands pay
+    is_compiled = True  # whether there are programs of integrands
     witness: Witness
 
     def __init__(self, call: Call) -> None:
@@ -58,22 +59,22 @@ class Integral:
         self.names = call.at(binding.plain_values(call.theta))
         self.name = call.original.__name__
         self.outcome: Any = None
-        given = call.arguments(call.theta)
-        self._points_move = carries(given.get("points"))
+        given, options = call.arguments(call.theta), self.options(call.theta)
+        self._points_move = carries(options.get("points"))
         self._moves = [carries(end) for end in self.limits(call.theta)]
         self._of_limits = self._points_move or any(self._moves)
         inside = {k: v for k, v in given.items() if k not in (*self.ranges, "points")}
         self._of_integrand = next(numbers_in(inside), None) is not None
-        if carries(given.get("wvar")):
+        if carries(options.get("wvar")):
             raise NoDerivativeError(
                 f"{self.name} has no derivative by wvar=: write the weight into the function"
             )
-        if given.get("complex_func"):
+        if options.get("complex_func"):
             raise NoDerivativeError(
                 f"{self.name} with complex_func=True has no derivatives: integrate the real and "
                 "the imaginary part"
             )
-        if given.get("weight") in ("alg", "alg-loga", "alg-logb", "alg-log") and self._of_limits:
+        if options.get("weight") in ("alg", "alg-loga", "alg-logb", "alg-log") and self._of_limits:
             raise NoDerivativeError(
                 f"{self.name} has no derivative by limits at which its weight is singular: "
                 "change variables, so that the limits are constants"
@@ -87,7 +88,10 @@ class Integral:
             given[self.wanted] = noted
         outcome = plainly(self.call.original, (), given)
         if noted.calls:
-            self._check_jumps(noted, theta)
+            answers = {float(x): np.ravel(y) for (x, *_), y in noted.calls}
+            at = np.array(sorted(answers))
+            values = np.array([answers[x] for x in at.tolist()])
+            self._check_jumps(self.integrand(theta), self.integrand(moved(theta)), at, values)
         if self.outcome is None:
             self.outcome = outcome
         return outcome[0]
@@ -105,14 +109,10 @@ class Integral:
         inside = _between(*self.limits(theta))
         return may_jump(program_of("value", self.call, value), np.concatenate([[inside], theta]))
 
-    def _check_jumps(self, noted: Noted, theta: FloatArray) -> None:
-        """Refuse places that move with theta, at which the integrand jumps."""
-        answers = {float(x): np.ravel(y) for (x, *_), y in noted.calls}
-        at = np.array(sorted(answers))
-        values = np.array([answers[x] for x in at.tolist()])
-        span = at[-1] - at[0]
-        for jump in jumps(self.integrand(theta), at, values):
-            if not stays(jump, self.integrand(moved(theta)), span):
+    def _check_jumps(self, f: Function, other: Function, at: FloatArray, values: Any) -> None:
+        """Refuse places at which the integrand jumps, if it does not for another theta."""
+        for jump in jumps(f, at, values):
+            if not stays(jump, other, at[-1] - at[0]):
                 raise NoDerivativeError(
                     f"{self.name}: at {jump.above:.6g} the integrand jumps, a place that depends "
                     "on what it is differentiated by. Add the integrals up to there and from "
@@ -137,13 +137,13 @@ class Integral:
             if moves and np.isfinite(binding.strip(end)):
                 yield sign, end
 
-    def points(self, theta: Any) -> Any:
-        """Where the integrand may jump."""
-        return self.call.arguments(theta).get("points")
+    def options(self, theta: Any) -> dict[str, Any]:
+        """Tolerances, weights, and places at which the integrand may jump."""
+        return self.call.arguments(theta)
 
     def edges(self, theta: Any) -> Iterator[tuple[Any, Any]]:
         """Limits, and points that move, with the slopes of the integral by them."""
-        given = self.call.arguments(theta)
+        given = self.options(theta)
         f, weight = self.integrand(theta), WEIGHTS.get(str(given.get("weight")))
 
         def along(x: Any) -> Any:
@@ -161,28 +161,34 @@ class Integral:
                     "infinite: change variables, so that the limit is a constant"
                 )
             yield end, sign * slope
-        for point in self.points(theta) if self._points_move else ():
+        for point in given["points"] if self._points_move else ():
             place = float(binding.strip(point))
             before, after = (point + (np.nextafter(place, s) - place) for s in (-np.inf, np.inf))
             yield point, along(before) - along(after)
 
     def over(self, f: Function, theta: Any) -> Any:
-        """The integral of another function, of a vector, over the same range.
+        """The integral of another function, of a vector, over the same range."""
+        a, b = self.limits(theta)
+        n = binding.shape(f(_between(*binding.strip((a, b)))))[0]
+        given = self.options(theta)
+        is_plain = not carries((a, b, given.get("points"))) and next(numbers_in(f), None) is None
+        return self._integrals(f, n, a, b, given, is_plain)
+
+    def _integrals(
+        self, f: Function, n: int, a: Any, b: Any, given: dict[str, Any], is_plain: bool
+    ) -> Any:
+        """Those of the n numbers that f returns.
 
         Numbers of a few are integrated one by one, by `quad`, which extrapolates at singularities.
         """
-        a, b = self.limits(theta)
-        given = self.call.arguments(theta)
         options: dict[str, Any] = {
             "epsabs": SHARPER * given.get("epsabs", 1.49e-8),
             "epsrel": min(given.get("epsrel", 1.0), RELATIVE),
             "limit": LIMIT,
-            "points": self.points(theta),
+            "points": given.get("points"),
             "full_output": True,
         }
         weight = given.get("weight")
-        is_plain = not carries((a, b, options)) and next(numbers_in(f), None) is None
-        n = binding.shape(f(_between(*binding.strip((a, b)))))[0]
         if weight is None and (n > FEW or not is_plain):
             value, _, report = quad_vec(f, a, b, **options)
             if report.success or report.status == 2:  # 2: there are but rounding errors left
@@ -193,7 +199,9 @@ class Integral:
         options |= {"weight": weight, "wvar": given.get("wvar")}
         each = [integrate(lambda x, k: f(x)[k], a, b, args=(k,), **options) for k in range(n)]
         for value, error, _, *complaint in each:
-            if complaint and error > max(given.get("epsabs", 0.0), POOR * abs(value)):
+            poor = not error <= max(given.get("epsabs", 0.0), POOR * abs(value))
+            if (complaint and (poor or DIVERGENT in complaint[0])) or not np.isfinite(value):
+                complaint = complaint or ["it is not finite"]
                 warn_caller(
                     f"{self.name}: of the integral of a derivative quad says: {complaint[0]}",
                     _original.IntegrationWarning,
@@ -232,19 +240,17 @@ class Integral:
         g, theta = binding.plain_values((g, theta))
         g = np.asarray(g, dtype=float)
         z = np.concatenate([[0.0], theta])
-        known: dict[float, FloatArray] = {}
 
+        @cache
         def at(x: float) -> FloatArray:
-            if x not in known:
-                z[0] = x
-                known[x] = program.grad(z, g)[1:]
-            return known[x]
+            z[0] = x
+            return np.asarray(program.grad(z, g)[1:])
 
         return at
 
     def _ends(self, theta: Any) -> Any:
         ends = [end for _, end in self._moving_limits(theta)]
-        points = self.points(theta) if self._points_move else ()
+        points = self.options(theta)["points"] if self._points_move else ()
         return arrays.stack([0.0 * theta.sum() + end for end in [*ends, *points]])
 
     def pushed(self, g: Any, ans: Any, theta: Any) -> Any:
@@ -273,6 +279,17 @@ def _between(a: float, b: float) -> float:
         return 0.5 * (a + b)
     low, high = min(a, b), max(a, b)
     return float(low + 1.0 if np.isfinite(low) else high - 1.0 if np.isfinite(high) else 0.0)
+
+
+def _spread(a: float, b: float) -> FloatArray:
+    """Places in order within limits, infinite ones too."""
+    u = np.linspace(-0.95, 0.95, 20)
+    low, high = min(a, b), max(a, b)
+    if np.isfinite(low) and np.isfinite(high):
+        return np.asarray(low + 0.5 * (high - low) * (1.0 + u))
+    if np.isfinite(low):
+        return np.asarray(low + (1.0 + u) / (1.0 - u))
+    return np.asarray(high - (1.0 - u) / (1.0 + u) if np.isfinite(high) else u / (1.0 - u * u))
 
 
 def _number(x: Any) -> Any:
@@ -336,42 +353,142 @@ class NestedIntegral(Integral):
 
     def __init__(self, call: Call) -> None:
         super().__init__(call)
-        ranges = call.arguments(call.theta)["ranges"]
-        self.is_compiled = len(ranges) <= 2  # programs of more take long to make
+        given = call.arguments(call.theta)
+        self._n = len(given["ranges"])
+        self._ends_move = [
+            next(numbers_in((r, given["args"]) if callable(r) else list(r)), None) is not None
+            for r in given["ranges"]
+        ]
+        self.is_compiled = next(numbers_in(given["opts"]), None) is None
+
+    def run(self, theta: FloatArray) -> Any:
+        value = super().run(theta)
+        if self.is_compiled:  # else it has been told of places that move
+            self._look_along_lines(theta)
+        return value
+
+    def _look_along_lines(self, theta: FloatArray) -> None:
+        """Look for jumps that move, along each of the variables from some places."""
+        names, n, given = self.names, self._n, self.call.arguments(theta)
+        other = self.call.arguments(moved(theta))
+
+        def value(z: Any) -> Any:
+            names  # noqa: B018 - programs know functions by names in code
+            return self._inner(self.call.arguments(z[n:]), quad, tuple(z[:n]))
+
+        def within(*outer: float) -> tuple[float, ...]:
+            """A place in the middle of all inner variables."""
+            k = n - len(outer)
+            ends = self._level(given, k - 1, outer)[:2] if k else ()
+            return within(_between(*ends), *outer) if k else outer
+
+        def look(*outer: float) -> None:
+            f, g = (
+                partial(lambda of, x: np.ravel(self._inner(of, quad, within(x, *outer))), of)
+                for of in (given, other)
+            )
+            at = _spread(*self._level(given, n - len(outer) - 1, outer)[:2])
+            self._check_jumps(f, g, at, np.array([f(x) for x in at.tolist()]))
+            for x in at[1::4].tolist() if len(outer) < n - 1 else ():
+                look(x, *outer)
+
+        if may_jump(program_of("value", self.call, value), np.concatenate([within(), theta])):
+            look()
+
+    def _level(
+        self, given: Any, k: int, outer: tuple[Any, ...]
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """Limits and options of the integral over one variable, where those further out are at."""
+        args = () if given["args"] is None else as_args(given["args"])
+        opts = given["opts"]
+
+        def there(each: Any) -> Any:
+            return each(*outer, *args) if callable(each) else each
+
+        low, high = there(given["ranges"][k])
+        options = {**there(opts[k] if isinstance(opts, (list, tuple)) else opts or {})}
+        if options.get("points") is not None:
+            a, b = binding.strip((low, high))
+            options["points"] = [x for x in options["points"] if a <= binding.strip(x) <= b]
+        return low, high, options
 
     def integrand(self, theta: Any) -> Function:
         given = self.call.arguments(theta)
-        func, ranges = given["func"], given["ranges"]
+        return lambda x: _number(self._inner(given, quad, (x,)))
+
+    def _inner(self, given: Any, integrate: Function, outer: tuple[Any, ...]) -> Any:
+        """The integral over the first variables, where those further out are at."""
         args = () if given["args"] is None else as_args(given["args"])
-        if len(ranges) == 1:
-            return lambda x: _number(func(x, *args))
-        opts = given["opts"]
-        inner = opts[:-1] if isinstance(opts, (list, tuple)) else opts
+        func, k = given["func"], self._n - len(outer)
+        if k == 0:
+            return func(*outer, *args)
+        low, high, options = self._level(given, k - 1, outer)
 
-        def of_last(x: Any) -> Any:
-            def others(*rest: Any) -> Any:
-                return func(*rest, x, *args)
+        def innermost(x: Any) -> Any:
+            return func(x, *outer, *args)
 
-            fixed = [_with(r, x, args) for r in ranges[:-1]]
-            if isinstance(inner, (list, tuple)):
-                options: Any = [_with(o, x, args) for o in inner]
-            else:
-                options = _with(inner, x, args)
-            return nquad(others, fixed, opts=options)[0]
+        def between(x: Any) -> Any:
+            return self._inner(given, integrate, (x, *outer))
 
-        return of_last
+        return integrate(innermost if k == 1 else between, low, high, **options)[0]
 
     def limits(self, theta: Any) -> tuple[Any, Any]:
-        given = self.call.arguments(theta)
-        last = given["ranges"][-1]
-        args = () if given["args"] is None else as_args(given["args"])
-        low, high = last(*args) if callable(last) else last
-        return low, high
+        return self._level(self.call.arguments(theta), -1, ())[:2]
 
+    def options(self, theta: Any) -> dict[str, Any]:
+        return self._level(self.call.arguments(theta), -1, ())[2]
 
-def _with(given: Any, x: Any, args: tuple[Any, ...]) -> Any:
-    """Ranges or options of inner integrals, where those further out are at x."""
-    return (lambda *rest: given(*rest, x, *args)) if callable(given) else given
+    def _compiled(self, g: Any, theta: Any) -> Function:
+        """The gradient of the inner integral: of programs of the integrand and of all limits."""
+        if self._n == 1:
+            return super()._compiled(g, theta)
+        names, n, call = self.names, self._n, self.call
+        g, theta = binding.plain_values((np.asarray(g, dtype=float), theta))
+        given = call.arguments(theta)
+
+        def weighed(z: Any, g: Any) -> Any:
+            names  # noqa: B018 - programs know functions by names in code
+            return (g * self._inner(call.arguments(z[n:]), quad, tuple(z[:n]))).sum()
+
+        def ends(z: Any, k: int) -> Any:
+            names  # noqa: B018
+            return arrays.stack(
+                [
+                    0.0 * z[0] + x
+                    for x in self._level(call.arguments(z[n:]), k, tuple(z[k + 1 : n]))[:2]
+                ]
+            )
+
+        program = program_of("integrand", call, weighed)
+        programs = {
+            k: program_of(("ends", k), call, partial(ends, k=k))
+            for k in range(n - 1)
+            if self._ends_move[k]
+        }
+        z = np.concatenate([np.zeros(n), theta])
+
+        def slopes(k: int, outer: tuple[Any, ...]) -> Any:
+            """The gradient of the integral over the first k variables."""
+            if k == 0:
+                z[:n] = outer
+                return program.grad(z, g)[n:]
+            low, high, options = self._level(given, k - 1, outer)
+            at = cache(lambda x: slopes(k - 1, (x, *outer)))
+            total = self._integrals(at, theta.size, low, high, options, is_plain=True)
+            if k - 1 in programs:
+                z[k:n] = outer
+                moves = programs[k - 1].jacobian(z)[:, n:]
+                weight = WEIGHTS.get(str(options.get("weight")))
+                for sign, end, move in zip((-1.0, 1.0), (low, high), moves, strict=True):
+                    if np.isfinite(end) and move.any():
+                        height = g * self._inner(given, _original.quad, (end, *outer))
+                        height = (
+                            height if weight is None else height * weight(end, options["wvar"])
+                        )
+                        total = total + sign * height * move
+            return total
+
+        return cache(lambda x: slopes(n - 1, (x,)))
 
 
 # --- as SciPy's functions ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -551,6 +552,10 @@ def step(y: Any, a: Any) -> Any:
         lambda a: integrate.quad(lambda x: 1.0 if x < a else 2.0, 0.0, 1.0)[0],
         lambda a: integrate.quad(lambda x: np.sign(x - a) * x, 0.0, 1.0)[0],
         lambda a: integrate.quad_vec(lambda x: cnp.where(x < a, [1.0, x], x), 0.0, 1.0)[0].sum(),
+        lambda a: integrate.dblquad(
+            lambda y, x: 1.0 if x * x + y * y < a else 0.0, 0, 1, 0, 1, epsabs=0.1, epsrel=0.1
+        )[0],
+        lambda a: integrate.nquad(lambda y, x: x if x < a else 0.0, [[0, 1], [0, np.inf]])[0],
         lambda a: integrate.solve_ivp(lambda t, y: -y + step(y[0], a), (0, 3), [1.0]).y[0, -1],
         lambda a: integrate.solve_ivp(lambda t, y: -a * y + step(y[0], 0.5), (0, 3), [1.0]).y[
             0, -1
@@ -591,6 +596,96 @@ def test_places_of_jumps_that_move_are_refused(f: Callable[[Any], Any]) -> None:
 def test_what_jumps_at_fixed_places_or_not_at_all(f: Callable[[Any], Any]) -> None:
     found = cadiff.grad(f)(0.4)
     agree(found, (f(0.4 + 1e-4) - f(0.4 - 1e-4)) / 2e-4, 2e-3)
+
+
+def a_box(m: Any, a: Any, integrand: Any) -> Any:
+    """An integral over a box of three sides, each of which moves with the others and with a."""
+    limits = lambda y, x: 1.0 + a[0] * x * y  # noqa: E731
+    return m.tplquad(integrand, 0.0, a[1], lambda x: -a[0] * x, 1.0, 0.0, limits)[0]
+
+
+def box_integrand(a: Any) -> Any:
+    def integrand(z: Any, y: Any, x: Any) -> Any:
+        return np.exp(-a[0] * x * y) * (1.0 + a[1] * z) + x
+
+    return integrand
+
+
+def test_an_integral_over_three_variables_is_asked_once() -> None:
+    """Its derivatives are integrals of a program, which is recorded once, and of its limits."""
+    a = np.array([0.7, 1.3])
+    code, calls = box_integrand(a).__code__, []
+
+    def count(frame: Any, event: str, arg: Any) -> None:
+        if event == "call" and frame.f_code is code:
+            calls.append(None)
+
+    def f(a: Any, m: Any = integrate) -> Any:
+        return a_box(m, a, box_integrand(a))
+
+    numbers = []
+    for call in (lambda: f(a, scipy.integrate), lambda: cadiff.grad(f)(a)):
+        calls.clear()
+        sys.setprofile(count)
+        call()
+        sys.setprofile(None)
+        numbers.append(len(calls))
+    # The limit that moves has its integrand at all places of the others.
+    assert numbers[1] < 1.5 * numbers[0], numbers
+    gradient = cadiff.grad(f)(a)
+    agree(gradient, differences(lambda a: f(a, scipy.integrate), a, 1e-3), 1e-8)
+    agree(cadiff.jacfwd(f)(a), gradient, 1e-10)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m, a: m.nquad(
+            lambda y, x: np.exp(a * x * y),
+            [[0, 1], [0, a]],
+            opts=[{}, {"weight": "cos", "wvar": 3.0}],
+        )[0],
+        lambda m, a: m.nquad(
+            lambda y, x: np.exp(a * x * y),
+            [lambda x: [0, a * x], [0, 1]],
+            opts=[{"weight": "cos", "wvar": 3.0}, {}],
+        )[0],
+        lambda m, a: m.nquad(
+            lambda y, x: x * abs(y - a), [[0, 1], [0, 1]], opts=[lambda x: {"points": [a]}, {}]
+        )[0],
+    ],
+)
+def test_options_of_integrals_over_several_variables(f: Callable[[Any, Any], Any]) -> None:
+    """Derivatives by a program, and those of derivatives, which have none."""
+    at = 0.6
+    wanted = differences(lambda a: f(scipy.integrate, a[0]), np.array([at]), 1e-3)[0]
+    agree(cadiff.grad(lambda a: f(integrate, a))(at), wanted, 1e-8)
+    agree(
+        cadiff.grad(lambda a: cadiff.derivative(lambda b: f(integrate, b), a))(at),
+        (
+            cadiff.grad(lambda a: f(integrate, a))(at + 1e-4)
+            - cadiff.grad(lambda a: f(integrate, a))(at - 1e-4)
+        )
+        / 2e-4,
+        1e-5,
+    )
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: integrate.quad(lambda x: cadiff.exp(a * x), 0.0, np.inf)[0],
+        lambda a: integrate.quad(lambda x: a + 0.0 * x, 0.0, np.inf)[0],
+        lambda a: integrate.quad(lambda x: x ** (-1.0 - a), 0.0, 1.0)[0],
+        lambda a: integrate.quad(lambda x: np.sin(a * x) / x, 0.1, np.inf)[0],
+        lambda a: integrate.quad_vec(lambda x: a / x * np.ones(2), 0.0, 1.0)[0].sum(),
+    ],
+)
+def test_integrals_of_derivatives_that_diverge_warn(f: Callable[[Any], Any]) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cadiff.grad(f)(0.3)
+    assert any("integral of a derivative" in str(each.message) for each in caught)
 
 
 @pytest.mark.parametrize("method", ["BDF", "Radau", "LSODA"])
