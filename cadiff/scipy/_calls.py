@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -75,10 +76,13 @@ def program_of(purpose: Any, call: Call, f: Function) -> Any:
     return found
 
 
-# What programs call that is no continuous function, and what Python has decided by numbers.
-_JUMPING = re.compile(
-    r"\b(ceil|copysign|floor\w*|fmod|guard|heaviside|mod|rint|sign|signbit|trunc|where)\b"
-)
+# What programs call that is no continuous function (tests look for it among all operations), and
+# what Python has decided by numbers.
+_BY_PIECES = """
+    arctan2 ceil copysign floor floor_divide fmod guard heaviside ieee_remainder mod rint sign signbit
+    sqrt_imag trunc where
+"""
+JUMPING = frozenset(_BY_PIECES.split())
 _MAY_JUMP: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
@@ -87,7 +91,8 @@ def may_jump(program: Any, *args: Any) -> bool:
     if program not in _MAY_JUMP:
         program(*args)
         is_program = program.stats()["recordings"] > 0
-        _MAY_JUMP[program] = not is_program or bool(_JUMPING.search(program.to_text()))
+        words = re.findall(r"\w+", program.to_text(max_rows=sys.maxsize)) if is_program else ()
+        _MAY_JUMP[program] = not is_program or not JUMPING.isdisjoint(words)
     return _MAY_JUMP[program]
 
 

@@ -18,8 +18,11 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
 from cadiff.scipy import _flows, integrate, interpolate, linalg, optimize, sparse, stats
+from cadiff.scipy._calls import JUMPING
+from cadiff.scipy._jumps import jumps
 
 from ..helpers.solvers import Case, agree, check, differences
+from ..helpers.table import ROWS, window
 
 TIMES = np.linspace(0.0, 2.0, 6)
 EXACT = {"rtol": 1e-11, "atol": 1e-12}
@@ -596,6 +599,48 @@ def test_places_of_jumps_that_move_are_refused(f: Callable[[Any], Any]) -> None:
 def test_what_jumps_at_fixed_places_or_not_at_all(f: Callable[[Any], Any]) -> None:
     found = cadiff.grad(f)(0.4)
     agree(found, (f(0.4 + 1e-4) - f(0.4 - 1e-4)) / 2e-4, 2e-3)
+
+
+def jumping(row: Any) -> bool:
+    """Whether an operation jumps as one of its operands goes along a piece of its domain."""
+    f = getattr(cadiff, row.name)
+    windows = [None if d.is_whole else window(d, 3.0) for d in row.domains]
+    for k, scale in itertools.product(range(len(windows)), (-0.7, 1.9)):
+        if windows[k] is None:
+            continue
+        others = [2 if w is None else np.clip(scale * 1.1**j, *w) for j, w in enumerate(windows)]
+
+        def along(x: float, k: int = k, others: list[Any] = others) -> Any:
+            return np.ravel(np.asarray(f(*others[:k], x, *others[k + 1 :]), dtype=float))
+
+        at = np.linspace(*windows[k], 12)
+        values = np.array([along(x) for x in at.tolist()])
+        finite = np.isfinite(values[:, 0])
+        for jump in jumps(along, at[finite], values[finite]) if finite.sum() > 1 else ():
+            if np.abs(along(jump.below)) < 1e4:  # else it is a pole
+                return True
+    return False
+
+
+def test_every_operation_that_jumps_is_looked_for() -> None:
+    with np.errstate(all="ignore"):
+        found = {row.name for row in ROWS if jumping(row)}
+    assert {"floor", "where", "mod"} <= found
+    assert found <= JUMPING
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x, a: cadiff.ieee_remainder(x, a), lambda x, a: cadiff.arctan2(x - a, -1.0)]
+)
+def test_jumps_deep_in_long_programs(f: Callable[[Any, Any], Any]) -> None:
+    def integrand(x: Any, a: Any) -> Any:
+        total = f(x, a)
+        for k in range(150):
+            total = 1e-3 * cadiff.sin(total + k * x) + (f(x, a) if k == 75 else total)
+        return total
+
+    with pytest.raises(NoDerivativeError, match="jumps"):
+        cadiff.grad(lambda a: integrate.quad(lambda x: integrand(x, a), 0.0, 1.0)[0])(0.4)
 
 
 def a_box(m: Any, a: Any, integrand: Any) -> Any:
