@@ -79,8 +79,8 @@ def program_of(purpose: Any, call: Call, f: Function) -> Any:
 # What programs call that is no continuous function (tests look for it among all operations), and
 # what Python has decided by numbers.
 _BY_PIECES = """
-    arctan2 ceil copysign floor floor_divide fmod guard heaviside ieee_remainder mod rint sign signbit
-    sqrt_imag trunc where
+    arctan2 ceil copysign floor floor_divide fmod guard heaviside ieee_remainder mod rint sign
+    signbit sqrt_imag trunc where
 """
 JUMPING = frozenset(_BY_PIECES.split())
 _MAY_JUMP: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
