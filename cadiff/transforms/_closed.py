@@ -41,6 +41,8 @@ from ._objects import (
     is_mirrored,
     is_users,
     slots_of,
+    written,
+    written_by_methods,
 )
 
 Function = Callable[..., Any]
@@ -87,7 +89,7 @@ class Closed:
         reach = _Reach(self._numbers)
         self._live, self._was_live = self._tree, False
         self._changed, self._renewed = reach.of(self._tree)
-        self._memory, self._kept = reach.memory, reach.kept
+        self._memory, self._kept, self._buffers = reach.memory, reach.kept, reach.buffers
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
@@ -122,21 +124,32 @@ class Closed:
     def _with(self, theta: Any, tree: Any, changed: set[int], is_live: bool) -> Any:
         numbers = [self._part(theta, *place) for place in self._places]
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
+        by_id |= self._working(is_live)
         exchange = _Exchange(by_id, changed)
         made = exchange.of(tree)
         self.notes.watch(is_live, exchange.made)
         return made
+
+    def _working(self, is_live: bool, make: Function = arrays.opened) -> dict[int, Any]:
+        """Arrays for functions to write into: copies, or the user's where these are plain."""
+        if is_live:
+            plain = [x for x in self._buffers if not isinstance(x, np.ndarray)]
+            return {id(x): np.array(binding.plain_values(x)) for x in plain}
+        return {id(x): make(np.array(binding.plain_values(x))) for x in self._buffers}
 
     def detached(self) -> Any:
         """The same without the numbers, of which nothing is kept then; theta stays where it is."""
         slots = [_Slot(k) for k in range(len(self._numbers))]
         by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
         other = copy.copy(self)
-        asked, live = (_Exchange(by_id, changed) for changed in (self._renewed, self._changed))
+        asked = _Exchange(by_id | self._working(False, np.array), self._renewed)
+        live = _Exchange(by_id | self._working(True), self._changed)
         other._tree, other._live = asked.of(self._tree), live.of(self._tree)
         other.notes = Notes(self._memory, live.made, asked.made)
         other._numbers = slots
-        _, other._renewed = _Reach([]).of(other._tree)
+        reach = _Reach([])
+        _, other._renewed = reach.of(other._tree)
+        other._buffers = reach.buffers
         other._changed, _ = _Reach([]).of(other._live)
         other._memory, other._kept = [], []
         del other.theta
@@ -253,6 +266,19 @@ def _assigned_by(function: FunctionType) -> list[Any]:
     return [*found, function] if names & function.__globals__.keys() else found
 
 
+def _named(function: FunctionType, names: frozenset[str]) -> list[Any]:
+    """What a function of the user's knows by some names, beside its arguments."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = [cell.cell_contents for name, cell in cells if name in names and is_set(cell)]
+    return found + [function.__globals__[x] for x in names if x in function.__globals__]
+
+
+def _is_buffer(item: Any) -> bool:
+    if isinstance(item, np.ndarray):
+        return item.dtype.kind == "f" and item.flags.writeable
+    return isinstance(item, (Var, Dual)) and item.ndim > 0 and not binding.depends(item)
+
+
 def _is_memory(item: Any) -> bool:
     """Whether a function may keep something in it."""
     if isinstance(item, MEMORY):
@@ -268,13 +294,30 @@ class _Reach:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
         self.memory: list[Any] = []  # in which functions may store something
+        self.buffers: list[Any] = []  # arrays into which functions write
         self.kept: list[Any] = []  # so that ids stay theirs
 
     def of(self, tree: Any) -> tuple[set[int], set[int]]:
         """What leads to numbers; and that, with what leads to what functions may write to."""
         self._walk(tree)
-        changed = self._leading_to([id(x) for x in self._numbers])
-        return changed, changed | self._leading_to([id(x) for x in self.memory])
+        self._find_buffers()
+        held = [x for x in self.buffers if not isinstance(x, np.ndarray)]
+        changed = self._leading_to([id(x) for x in [*self._numbers, *held]])
+        return changed, changed | self._leading_to([id(x) for x in [*self.memory, *self.buffers]])
+
+    def _find_buffers(self) -> None:
+        """Arrays of constants that functions write into, as far as lines of code tell."""
+        functions = [item for item in self.kept if isinstance(item, FunctionType)]
+        names = {f: written(f.__code__) for f in functions}
+        objects = [item for item in self.kept if has_parts(item)]
+        kinds: set[Any] = {type(item) for item in objects}
+        among = frozenset[str]().union(*names.values(), *map(written_by_methods, kinds))
+        found = [x for f, of_f in names.items() if of_f for x in _named(f, of_f)]
+        for item in objects if among else ():
+            found += [x for name, x in attributes(item).items() if name in among]
+        is_buffer = {id(x): x for x in found if _is_buffer(x)}
+        self.buffers = [*is_buffer.values()]
+        self._numbers[:] = [x for x in self._numbers if id(x) not in is_buffer]
 
     def _leading_to(self, waiting: list[int]) -> set[int]:
         found: set[int] = set()

@@ -93,6 +93,34 @@ def assigned(code: CodeType) -> frozenset[str]:
     return frozenset(own).union(*inner)
 
 
+@functools.lru_cache(maxsize=1024)
+def written(code: CodeType) -> frozenset[str]:
+    """Names that stand in a line of the user's in which elements of something are assigned to."""
+    if callers.is_of_library(code.co_filename):
+        return frozenset()
+    lines = [(at, line) for at, line in dis.findlinestarts(code) if line is not None]
+    names: dict[int, set[str]] = {}
+    found: set[str] = set()
+    starts = dict(lines)
+    line = 0
+    for step in dis.get_instructions(code):
+        line = starts.get(step.offset, line)
+        if step.opname.startswith("LOAD_") and isinstance(step.argval, str):
+            names.setdefault(line, set()).add(step.argval)
+        elif step.opname in ("STORE_SUBSCR", "STORE_SLICE"):
+            found |= names.get(line, set())
+    inner = (written(c) for c in code.co_consts if isinstance(c, CodeType))
+    return frozenset(found).union(*inner)
+
+
+@functools.lru_cache(maxsize=1024)
+def written_by_methods(kind: Any) -> frozenset[str]:
+    """The same names in the methods of a class."""
+    parts = [part for base in kind.__mro__ for part in vars(base).values()]
+    methods = (written(part.__code__) for part in parts if isinstance(part, FunctionType))
+    return frozenset[str]().union(*methods)
+
+
 def stored(place: Any) -> dict[Any, Any]:
     """What stands in an object now; of a function, in the global variables that it assigns to."""
     if isinstance(place, (list, deque)):

@@ -643,6 +643,73 @@ def test_jumps_deep_in_long_programs(f: Callable[[Any, Any], Any]) -> None:
         cadiff.grad(lambda a: integrate.quad(lambda x: integrand(x, a), 0.0, 1.0)[0])(0.4)
 
 
+BUFFER = np.zeros(2)
+
+
+class Oscillator:
+    """A right side with an array of its own to write into."""
+
+    def __init__(self, stiffness: Any) -> None:
+        self.stiffness, self.slope = stiffness, np.zeros(2)
+
+    def __call__(self, t: Any, y: Any) -> Any:
+        self.slope[0], self.slope[1] = y[1], -self.stiffness * y[0]
+        return self.slope
+
+
+def writing_into(buffer: Any) -> Callable[[Any], Any]:
+    def made(a: Any) -> Any:
+        slope = buffer()
+
+        def right_side(t: Any, y: Any) -> Any:
+            slope[:1] = y[1]
+            slope[1] = -a * y[0]
+            return slope
+
+        return right_side
+
+    return made
+
+
+def writing_into_a_global_one(a: Any) -> Any:
+    def right_side(t: Any, y: Any) -> Any:
+        BUFFER[0] = y[1]
+        BUFFER[1] = -a * y[0]
+        return BUFFER
+
+    return right_side
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Oscillator,
+        writing_into(lambda: np.zeros(2)),
+        writing_into(lambda: cnp.zeros(2)),
+        writing_into_a_global_one,
+    ],
+)
+def test_functions_write_into_arrays_made_before(made: Callable[[Any], Any]) -> None:
+    exact = {"rtol": 1e-9, "atol": 1e-9}
+
+    def f(a: Any, m: Any = integrate) -> Any:
+        right_side = made(a)
+        y = m.solve_ivp(right_side, (0.0, 2.0), [1.0, 0.0], method="LSODA", **exact).y[0, -1]
+        return (
+            y + m.solve_ivp(right_side, (0.0, 1.0), [1.0, 0.0], method="LSODA", **exact).y[0, -1]
+        )
+
+    def truth(a: Any) -> Any:
+        return cadiff.cos(2.0 * cadiff.sqrt(a)) + cadiff.cos(cadiff.sqrt(a))
+
+    value, slope = cadiff.value_and_grad(f)(1.3)
+    assert value == f(1.3, scipy.integrate)
+    agree(slope, cadiff.grad(truth)(1.3), 1e-6)
+    agree(cadiff.derivative(f, 1.3), slope, 1e-6)
+    agree(cadiff.hessian(f)(1.3), cadiff.hessian(truth)(1.3), 1e-5)
+    assert type(BUFFER) is np.ndarray
+
+
 def a_box(m: Any, a: Any, integrand: Any) -> Any:
     """An integral over a box of three sides, each of which moves with the others and with a."""
     limits = lambda y, x: 1.0 + a[0] * x * y  # noqa: E731
