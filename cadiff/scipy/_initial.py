@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_left
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import integrate
 
 from .. import binding
-from ..binding import carries
+from ..binding import Var, carries
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jvp
@@ -301,9 +302,23 @@ class Dense:
     """The solution as a function of time, as SciPy's `OdeSolution`, with derivatives."""
 
     def __init__(self, flow: InitialValues, theta: Any, plain: Any) -> None:
-        self._flow, self._theta = flow, theta
+        self._flow, self._theta, self._plain = flow, theta, plain
         self.ts, self.t_min, self.t_max = plain.ts, plain.t_min, plain.t_max
         self.interpolants = plain.interpolants
+
+    def __deepcopy__(self, memo: Any = None) -> Dense:
+        return self  # nothing in it ever changes
+
+    __copy__ = __deepcopy__
+
+    def __reduce__(self) -> Any:
+        is_over = isinstance(self._theta, Var) and binding.is_stale(self._theta)
+        if carries(self._theta) and not is_over:
+            raise TypeError(
+                "a solution with derivatives cannot be pickled, since these live in the "
+                "computation that made it: pickle cadiff.value(sol(t)) at the times you need"
+            )
+        return copy.copy, (self._plain,)  # SciPy's own
 
     def __call__(self, t: Any) -> Any:
         """Y at times t: shape (n,) for a number, (n, m) for m of them."""

@@ -175,6 +175,9 @@ class Distribution(Redefined):
 
     variables: ClassVar[tuple[str, ...]] = ("z",)
 
+    def __reduce__(self) -> str:
+        return str(self.original.name)  # by which pickle finds it here
+
     def __init__(
         self,
         original: Any,

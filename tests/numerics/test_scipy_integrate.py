@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import pickle
 import sys
 import warnings
 from collections.abc import Callable
@@ -641,6 +643,25 @@ def test_jumps_deep_in_long_programs(f: Callable[[Any, Any], Any]) -> None:
 
     with pytest.raises(NoDerivativeError, match="jumps"):
         cadiff.grad(lambda a: integrate.quad(lambda x: integrand(x, a), 0.0, 1.0)[0])(0.4)
+
+
+def test_results_are_copied_and_pickled() -> None:
+    made = []
+
+    def f(a: Any) -> Any:
+        decay = integrate.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], dense_output=True)
+        spline = interpolate.interp1d(np.arange(4.0), cnp.array([a, 1.0, 2.0, 3.0]))
+        made.extend([decay, spline, stats.norm(a, 2.0)])
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(decay.sol)
+        return sum(copied(decay).sol(0.5)[0] for copied in (copy.copy, copy.deepcopy))
+
+    agree(cadiff.grad(f)(2.0), -np.exp(-1.0), 1e-3)
+    decay, spline, normal = pickle.loads(pickle.dumps(made))  # when all is over
+    agree(decay.sol(1.0), [np.exp(-2.0)], 1e-3)
+    assert type(decay.sol) is scipy.integrate.OdeSolution
+    agree(spline(1.0), 1.0, 1e-12)
+    assert normal.distribution is stats.norm
 
 
 BUFFER = np.zeros(2)
