@@ -649,7 +649,9 @@ def test_results_are_copied_and_pickled() -> None:
     made = []
 
     def f(a: Any) -> Any:
-        decay = integrate.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], dense_output=True)
+        decay = integrate.solve_ivp(
+            lambda t, y: -a * y, (0, 1), [1.0], dense_output=True, rtol=1e-7
+        )
         spline = interpolate.interp1d(np.arange(4.0), cnp.array([a, 1.0, 2.0, 3.0]))
         made.extend([decay, spline, stats.norm(a, 2.0)])
         with pytest.raises(TypeError, match="cannot be pickled"):
