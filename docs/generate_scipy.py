@@ -39,7 +39,7 @@ it is an exception, a warning, a base class, a container or a setting
     errstate geterr seterr use_solver load_npz save_npz sparray spmatrix LinearOperator
     ArpackNoConvergence Delaunay make_distribution spbandwidth
     .*Warning .*Error BadCoefficients NoConvergence OptimizeResult RootResults .*Method ClusterNode
-    DisjointSet DenseOutput OdeSolution OdeSolver RK23 RK45 DOP853 Radau BDF LSODA Rectangle
+    DisjointSet DenseOutput OdeSolution OdeSolver Rectangle
     HessianUpdateStrategy BFGS SR1 InverseJacobian KrylovJacobian BroydenFirst LbfgsInvHessProduct
     Bounds .*Constraint NoConvergence CensoredData Covariance SuperLU LaplacianNd
 it finds derivatives
@@ -98,6 +98,9 @@ RULED = ("fft", "linalg", "sparse", "sparse.linalg", "special")  # modules of ru
 
 def status(module: str, name: str, thing: Any) -> str:
     """What is said of a name: "" if it has derivatives."""
+    its = importlib.import_module(f"cadiff.scipy.{module}")
+    if name in vars(its).get("REFUSED", ()):
+        return "it refuses numbers with derivatives, and says what to write instead"
     rule = FUNCTIONS.get(thing) if module in RULED and thing not in PLAIN else None
     is_ruled = getattr(rule, "__wrapped__", thing) is not thing or isinstance(thing, np.ufunc)
     is_distribution = callable(getattr(thing, "rvs", None)) and name not in PLAIN_DISTRIBUTIONS

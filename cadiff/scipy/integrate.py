@@ -24,7 +24,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms._closed import numbers_in
 from . import _boundary, _initial, _integrals
 from ._calls import Call, plainly
-from ._mirror import Namespace
+from ._mirror import Namespace, kernels
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.
 _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
@@ -98,24 +98,32 @@ def _solved(name: str, solve: Callable[[Call], Any]) -> Callable[..., Any]:
     return call
 
 
-class ode(_original.ode):  # type: ignore[misc]  # noqa: N801 - SciPy's name
-    """`scipy.integrate.ode`, which goes on step by step: it has no derivatives, and says so."""
+# What goes on step by step in C, or writes into its own arrays: it has no derivatives.
+REFUSED = ("ode", "complex_ode", "LSODA", "Radau")
 
-    def __init__(self, f: Any, jac: Any = None) -> None:
-        _refuse("ode", (f, jac))
-        super().__init__(f, jac)
 
-    def set_initial_value(self, y: Any, t: Any = 0.0) -> Any:
-        _refuse("ode", (y, t))
-        return super().set_initial_value(y, t)
+def _refusing(original: type[Any]) -> type[Any]:
+    """A class of SciPy's with methods that refuse numbers with derivatives."""
 
-    def set_f_params(self, *args: Any) -> Any:
-        _refuse("ode", args)
-        return super().set_f_params(*args)
+    def method(name: str) -> Any:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            _refuse(original.__name__, (args, kwargs))
+            return getattr(original, name)(self, *args, **kwargs)
 
-    def integrate(self, t: Any, step: bool = False, relax: bool = False) -> Any:
-        _refuse("ode", t)
-        return super().integrate(t, step, relax)
+        return functools.update_wrapper(call, getattr(original, name))
+
+    names = ("__init__", "set_initial_value", "set_f_params", "integrate")
+    parts = {"__module__": __name__, "__doc__": original.__doc__}
+    return type(original.__name__, (original,), parts | {name: method(name) for name in names})
+
+
+ode, complex_ode = _refusing(_original.ode), _refusing(_original.complex_ode)
+
+
+@kernels("scipy.integrate._ivp.radau", within=True)
+def solve_collocation_system(original: Callable[..., Any], *args: Any) -> Any:
+    _refuse("Radau", args)
+    return original(*args)
 
 
 def _refuse(name: str, given: Any) -> None:

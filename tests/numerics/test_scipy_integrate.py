@@ -425,6 +425,23 @@ def blows_up(t: Any, y: Any, a: Any) -> Any:
     return a * y * y
 
 
+def by_steps(name: str, a: Any) -> Any:
+    start = cnp.array([1.0, a])
+    solver = getattr(integrate, name)(lambda t, y: -a * y, 0.0, start, 1.0, rtol=1e-8, atol=1e-10)
+    while solver.status == "running":
+        solver.step()
+    return solver.y[1] + solver.dense_output()(1.0)[0]
+
+
+@pytest.mark.parametrize("name", ["RK23", "RK45", "DOP853", "BDF"])
+def test_solvers_step_by_step(name: str) -> None:
+    def truth(a: Any) -> Any:
+        return (1.0 + a) * cadiff.exp(-a)
+
+    agree(cadiff.grad(lambda a: by_steps(name, a))(1.3), cadiff.grad(truth)(1.3), 1e-6)
+    agree(cadiff.derivative(lambda a: by_steps(name, a), 1.3), cadiff.grad(truth)(1.3), 1e-6)
+
+
 @pytest.mark.parametrize(
     ("error", "words", "f"),
     [
@@ -468,6 +485,9 @@ def blows_up(t: Any, y: Any, a: Any) -> Any:
             ),
         ),
         (NoDerivativeError, "solve_ivp", lambda a: integrate.ode(lambda t, y: a * y)),
+        (NoDerivativeError, "complex_ode", lambda a: integrate.complex_ode(lambda t, y: a * y)),
+        (NoDerivativeError, "solve_ivp", lambda a: by_steps("LSODA", a)),
+        (NoDerivativeError, "Radau", lambda a: by_steps("Radau", a)),
         (
             RuntimeError,
             "found no solution",
