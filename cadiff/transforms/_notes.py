@@ -126,8 +126,11 @@ class Notes:
         """What stands there: numbers of it have derivatives, or refuse to have any."""
         if id(part) in self._users:
             return self._users[id(part)]
+        if binding.is_complex_number(part):
+            part = binding.plain_values(part)
         leaves, tree = binding.flattened(part)
-        others = binding.flattened(asked)[0]
+        is_one = binding.is_complex_number(asked)  # not its parts
+        others = [asked] if is_one else binding.flattened(asked)[0]
         if len(others) != len(leaves):
             others = [None] * len(leaves)
         return tree.fill(self._leaf(*pair, where) for pair in zip(leaves, others, strict=True))
@@ -153,7 +156,11 @@ class Notes:
             "has tried, where it has no derivative: compute it from the result, or pass "
             "cadiff.value of it"
         )
-        return left(x, self._theta, why=why, at=binding.plain_values(self._theta))
+        at = binding.plain_values(self._theta)
+        if np.iscomplexobj(x):
+            parts = (left(part, self._theta, why=why, at=at) for part in (x.real, x.imag))
+            return binding.make_complex(*parts)
+        return left(x, self._theta, why=why, at=at)
 
 
 def _described(place: Any, key: Any) -> str:

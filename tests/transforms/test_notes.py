@@ -81,8 +81,19 @@ def a_dict_with_numbers(a: Any) -> tuple[Any, Callable[[], Any]]:
     return f, lambda: state["last"]
 
 
+def a_complex_number(a: Any) -> tuple[Any, Callable[[], Any]]:
+    last = [0j]
+
+    def f(x: Any) -> Any:
+        last[0] = 1.0 + 1j * a * x
+        return x * x - a
+
+    return f, lambda: last[0].imag
+
+
 @pytest.mark.parametrize(
-    "made", [a_list, a_variable, a_global_variable, an_object, a_dict_with_numbers]
+    "made",
+    [a_complex_number, a_list, a_variable, a_global_variable, an_object, a_dict_with_numbers],
 )
 @pytest.mark.parametrize(
     ("solve", "plain"),
@@ -199,7 +210,18 @@ def of_flow(a: Any) -> Any:
     return last[0]
 
 
-@pytest.mark.parametrize("f", [of_trace, of_callback, of_integral, of_flow])
+def of_complex_trace(a: Any) -> Any:
+    trace = []
+
+    def f(x: Any) -> Any:
+        trace.append(1j * a * x)
+        return x * x - a
+
+    optimize.brentq(f, 0.0, 9.0)
+    return trace[3].imag
+
+
+@pytest.mark.parametrize("f", [of_complex_trace, of_trace, of_callback, of_integral, of_flow])
 def test_what_was_stored_on_the_way_refuses(f: Any) -> None:
     with pytest.raises(NoDerivativeError, match="compute it from the result"):
         cadiff.grad(f)(1.7)
