@@ -35,7 +35,6 @@ from ._notes import Notes
 from ._objects import (
     LEAVES,
     MEMORY,
-    assigned,
     attributes,
     has_parts,
     is_mirrored,
@@ -125,7 +124,7 @@ class Closed:
         numbers = [self._part(theta, *place) for place in self._places]
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
         by_id |= self._working(is_live)
-        exchange = _Exchange(by_id, changed)
+        exchange = _Exchange(by_id, changed, is_apart=not is_live)
         made = exchange.of(tree)
         self.notes.watch(is_live, exchange.made)
         return made
@@ -142,8 +141,8 @@ class Closed:
         slots = [_Slot(k) for k in range(len(self._numbers))]
         by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
         other = copy.copy(self)
-        asked = _Exchange(by_id | self._working(False, np.array), self._renewed)
-        live = _Exchange(by_id | self._working(True), self._changed)
+        asked = _Exchange(by_id | self._working(False, np.array), self._renewed, True)
+        live = _Exchange(by_id | self._working(True), self._changed, False)
         other._tree, other._live = asked.of(self._tree), live.of(self._tree)
         other.notes = Notes(self._memory, live.made, asked.made)
         other._numbers = slots
@@ -257,20 +256,14 @@ def _names_in(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _assigned_by(function: FunctionType) -> list[Any]:
-    """Variables of the functions around it, and the function itself for global ones."""
-    code = function.__code__
-    names = assigned(code)
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    found: list[Any] = [cell for name, cell in cells if name in names]
-    return [*found, function] if names & function.__globals__.keys() else found
-
-
-def _named(function: FunctionType, names: frozenset[str]) -> list[Any]:
-    """What a function of the user's knows by some names, beside its arguments."""
+def _written_by(function: FunctionType) -> tuple[list[Any], list[Any]]:
+    """Where a function stores something beside its arguments, and what may be stored in."""
+    names, there = written(function.__code__), function.__globals__
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found = [cell.cell_contents for name, cell in cells if name in names and is_set(cell)]
-    return found + [function.__globals__[x] for x in names if x in function.__globals__]
+    around = [cell for name, cell in cells if name in names]
+    read = [there[name] for name in names if name in there]
+    places: list[Any] = [*around, function] if read else around
+    return places, [*read, *(cell.cell_contents for cell in around if is_set(cell))]
 
 
 def _is_buffer(item: Any) -> bool:
@@ -295,6 +288,8 @@ class _Reach:
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
         self.memory: list[Any] = []  # in which functions may store something
         self.buffers: list[Any] = []  # arrays into which functions write
+        self._known: list[Any] = []  # what may be such
+        self._names: frozenset[str] = frozenset()  # of it, where it belongs to objects
         self.kept: list[Any] = []  # so that ids stay theirs
 
     def of(self, tree: Any) -> tuple[set[int], set[int]]:
@@ -307,14 +302,12 @@ class _Reach:
 
     def _find_buffers(self) -> None:
         """Arrays of constants that functions write into, as far as lines of code tell."""
-        functions = [item for item in self.kept if isinstance(item, FunctionType)]
-        names = {f: written(f.__code__) for f in functions}
-        objects = [item for item in self.kept if has_parts(item)]
+        objects = [x for x in self.memory if not isinstance(x, (*MEMORY, CellType, FunctionType))]
         kinds: set[Any] = {type(item) for item in objects}
-        among = frozenset[str]().union(*names.values(), *map(written_by_methods, kinds))
-        found = [x for f, of_f in names.items() if of_f for x in _named(f, of_f)]
-        for item in objects if among else ():
-            found += [x for name, x in attributes(item).items() if name in among]
+        names = self._names.union(*map(written_by_methods, kinds))
+        found = self._known
+        for item in objects if names else ():
+            found += [x for name, x in attributes(item).items() if name in names]
         is_buffer = {id(x): x for x in found if _is_buffer(x)}
         self.buffers = [*is_buffer.values()]
         self._numbers[:] = [x for x in self._numbers if id(x) not in is_buffer]
@@ -340,7 +333,10 @@ class _Reach:
             elif _is_memory(item) and _may_reach(item):
                 self.memory.append(item)
             elif isinstance(item, FunctionType):
-                self.memory += _assigned_by(item)
+                self._names |= written(item.__code__)
+                places, known = _written_by(item)
+                self.memory += places
+                self._known += known
             for child in _children(item) if _may_reach(item) else ():
                 if isinstance(child, LEAVES):
                     continue
@@ -358,8 +354,9 @@ def _may_reach(item: Any) -> bool:
 class _Exchange:
     """Makes objects anew that lead to numbers, with others in their place."""
 
-    def __init__(self, numbers: dict[int, Any], changed: set[int]) -> None:
+    def __init__(self, numbers: dict[int, Any], changed: set[int], is_apart: bool) -> None:
         self.made = dict(numbers)
+        self._is_apart = is_apart  # so that functions store nothing in global variables
         self._changed = changed
         self._is_inside = False  # of an object of SciPy's, whose code asks floats for a shape
 
@@ -413,15 +410,16 @@ class _Exchange:
         cells = item.__closure__ or ()
         read = _globals_of(item)
         changed = [name for name, value in read.items() if id(value) in self._changed]
-        is_copied = changed or assigned(item.__code__) & item.__globals__.keys()
-        there = item.__globals__.copy() if is_copied else item.__globals__
+        there = item.__globals__
+        if changed or (self._is_apart and written(item.__code__) & there.keys()):
+            there = self.made.setdefault(id(there), there.copy())
         new = [x for x in cells if id(x) in self._changed and id(x) not in self.made]
         self.made.update({id(cell): CellType() for cell in new})
         closure = tuple(self.made.get(id(cell), cell) for cell in cells)
         made = FunctionType(item.__code__, there, item.__name__, None, closure)
         self.made[id(item)] = made
         there.update({name: self.of(read[name]) for name in changed})
-        if changed:
+        if there is not item.__globals__:
             there[_OTHERS] = changed, there.get(_OTHERS, (changed, item.__globals__))[1]
         made.__dict__.update(item.__dict__)
         made.__qualname__ = item.__qualname__

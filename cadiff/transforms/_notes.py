@@ -164,9 +164,5 @@ class Notes:
 
 
 def _described(place: Any, key: Any) -> str:
-    if isinstance(place, CellType):
-        return "a variable of the function around it"
-    if isinstance(place, FunctionType):
-        return f"the global variable {key}"
-    kind = type(place).__name__
-    return f"a {kind}[{key!r}]" if hasattr(place, "__getitem__") else f"{kind}.{key}"
+    known = {CellType: "a variable around it", FunctionType: f"the global variable {key}"}
+    return known.get(type(place), f"a {type(place).__name__}[{key!r}]")

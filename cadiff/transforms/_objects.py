@@ -83,34 +83,20 @@ def slots_of(kind: Any) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=1024)
-def assigned(code: CodeType) -> frozenset[str]:
-    """Variables of others that code of the user's assigns to, or a function that it makes."""
-    if callers.is_of_library(code.co_filename):
-        return frozenset()
-    steps = dis.get_instructions(code)
-    own = {s.argval for s in steps if s.opname in ("STORE_DEREF", "STORE_GLOBAL")}
-    inner = (assigned(c) for c in code.co_consts if isinstance(c, CodeType))
-    return frozenset(own).union(*inner)
-
-
-@functools.lru_cache(maxsize=1024)
 def written(code: CodeType) -> frozenset[str]:
-    """Names that stand in a line of the user's in which elements of something are assigned to."""
+    """Names in lines of a user's code that assign to variables of others, or to elements."""
     if callers.is_of_library(code.co_filename):
         return frozenset()
-    lines = [(at, line) for at, line in dis.findlinestarts(code) if line is not None]
-    names: dict[int, set[str]] = {}
-    found: set[str] = set()
-    starts = dict(lines)
-    line = 0
+    starts, line = dict(dis.findlinestarts(code)), None
+    names: dict[Any, set[str]] = {}
+    found = [written(c) for c in code.co_consts if isinstance(c, CodeType)]
     for step in dis.get_instructions(code):
         line = starts.get(step.offset, line)
-        if step.opname.startswith("LOAD_") and isinstance(step.argval, str):
+        if isinstance(step.argval, str):
             names.setdefault(line, set()).add(step.argval)
-        elif step.opname in ("STORE_SUBSCR", "STORE_SLICE"):
-            found |= names.get(line, set())
-    inner = (written(c) for c in code.co_consts if isinstance(c, CodeType))
-    return frozenset(found).union(*inner)
+        if step.opname in ("STORE_DEREF", "STORE_GLOBAL", "STORE_SUBSCR", "STORE_SLICE"):
+            found.append(frozenset(names.get(line, ())))
+    return frozenset[str]().union(*found)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -131,7 +117,7 @@ def stored(place: Any) -> dict[Any, Any]:
         return {"cell_contents": place.cell_contents} if is_set(place) else {}
     if isinstance(place, FunctionType):
         there = place.__globals__
-        return {name: there[name] for name in assigned(place.__code__) if name in there}
+        return {name: there[name] for name in written(place.__code__) if name in there}
     return {} if isinstance(place, MEMORY) else attributes(place)
 
 
