@@ -64,6 +64,8 @@ class Notes:
         self._places = places
         self._copies = asked, live
         self._runs: tuple[list[Any], ...] = [], []
+        self._users: Copies = {}  # what the user has, by the ids of what the solver had
+        self._theta: Any = None
         self.is_asking = False
 
     def watch(self, is_live: bool, made: Copies) -> None:
@@ -102,13 +104,14 @@ class Notes:
         if any(changes):
             self.is_asking = True
             ask()
+            self.is_asking = False
             self._name, self._theta, self._near = name, theta, near
             live = self._runs[True][0]
             self._users = {id(x): own for (x, _), own in zip(live, self._places, strict=True)}
             for k, (place, changed) in enumerate(zip(self._places, changes, strict=True)):
                 if changed:
                     self._settled(place, changed, self._changes(k, is_live=False), *live[k])
-        self._places, self._runs, self._users = [], ([], []), {}
+        self._places, self._runs, self._users, self._theta = [], ([], []), {}, None
 
     def _settled(
         self, place: Any, changed: dict[Any, Any], asked: dict[Any, Any], copy: Any, before: Any
