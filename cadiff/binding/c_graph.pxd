@@ -111,9 +111,6 @@ cdef extern from "graph/graph.h" nogil:
     CadId cad_graph_constant(CadGraph *graph, double value)
     CadId cad_graph_input(CadGraph *graph, size_t size, bint are_floats)
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
-    CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                             const CadId *inputs, size_t n_inputs, CadId *outputs,
-                             size_t n_outputs)
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
     bint cad_graph_has(const CadGraph *graph, CadId id)
@@ -153,6 +150,11 @@ cdef extern from "graph/graph.h" nogil:
                          size_t size)
     bint cad_graph_is_constant(CadGraph *graph, CadId id, double *value)
 
+
+cdef extern from "loops/loops.h" nogil:
+    CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
+                             const CadId *inputs, size_t n_inputs, CadId *outputs,
+                             size_t n_outputs)
 
 cdef extern from "graph/edges.h" nogil:
     ctypedef struct CadEdge:

@@ -430,7 +430,7 @@ cdef class Graph:
             for i in range(count):
                 found.data[k + i] = <CadSlot>slot + <CadSlot>i
             k += count
-        check(cad_graph_read(
+        check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
             found.data, found.n,
         ))

@@ -30,8 +30,18 @@ CadGraph *cad_graph_new(int optimize) {
 #define MARK(type, items, n) mark.n = graph->n;
 #define REWIND(type, items, n) graph->n = mark->n;
 
+/* Loops hold graphs of their own. */
+static void free_scans(CadGraph *graph, size_t from) {
+    for (size_t k = from; k < graph->n_scans; k++) {
+        cad_graph_free(graph->scans[k].body);
+        cad_memory_free(graph->scans[k].ends);
+        cad_memory_free(graph->scans[k].steps);
+    }
+}
+
 void cad_graph_free(CadGraph *graph) {
     if (graph != NULL) {
+        free_scans(graph, 0);
         CAD_GRAPH_LISTS(FREE)
         cad_memory_free(graph->table);
         cad_memory_free(graph);
@@ -39,7 +49,11 @@ void cad_graph_free(CadGraph *graph) {
 }
 
 size_t cad_graph_bytes(const CadGraph *graph) {
-    return sizeof *graph + graph->table_size * sizeof *graph->table CAD_GRAPH_LISTS(BYTES);
+    size_t bytes = sizeof *graph + graph->table_size * sizeof *graph->table CAD_GRAPH_LISTS(BYTES);
+    for (size_t k = 0; k < graph->n_scans; k++) {
+        bytes += cad_graph_bytes(graph->scans[k].body);
+    }
+    return bytes;
 }
 
 static int note_failure(CadGraph *graph, CadStatus status) {
@@ -73,7 +87,7 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
 /* Inputs are told from others by where they are; lists of places are not compared. */
 static int is_looked_up(const CadRecord *record) {
     return record->kind != CAD_RECORD_NONE && record->kind != CAD_RECORD_INPUT &&
-           record->kind != CAD_RECORD_ADD_AT;
+           record->kind != CAD_RECORD_ADD_AT && record->kind != CAD_RECORD_SCAN;
 }
 
 static uint64_t hash_of(const CadGraph *graph, const CadRecord *record) {
@@ -206,6 +220,7 @@ static void forget_from(CadGraph *graph, size_t first) {
 
 void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark) {
     forget_from(graph, mark->n_records);
+    free_scans(graph, mark->n_scans);
     CAD_GRAPH_LISTS(REWIND)
     graph->n_numbers = mark->n_numbers;
     graph->latest = graph->runs[graph->n_runs - 1];
@@ -241,7 +256,8 @@ static CadId append(CadGraph *graph, const CadRecord *record) {
 
 /* The first number of the record that is there already, or is made now. */
 static CadId find_or_make(CadGraph *graph, const CadRecord *record) {
-    const int is_apart = graph->keeps_apart && record->kind != CAD_RECORD_CONSTANT;
+    const int is_apart = (graph->keeps_apart && record->kind != CAD_RECORD_CONSTANT) ||
+                         (graph->keeps_singles && record->kind == CAD_RECORD_SINGLE);
     if (is_apart || !is_looked_up(record)) {
         return append(graph, record);
     }
@@ -418,6 +434,23 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
                                      .views = {{operands, step}}});
 }
 
+CadId cad_graph_append_scan(CadGraph *graph, const CadScan *loop, const CadId *operands) {
+    const size_t count = loop->n_carried + loop->n_given;
+    const size_t size = loop->n_carried * (loop->n + 1) + loop->n_kept * loop->n;
+    const CadArray array = {.list = graph->n_lists, .number = (uint32_t)graph->n_scans};
+    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, count) || !ROOM(scans, n_scans, 1)) {
+        return CAD_NO_ID;
+    }
+    memcpy(graph->lists + array.list, operands, count * sizeof *operands);
+    graph->n_lists += count;
+    const CadId first = finish_array(graph, CAD_RECORD_SCAN, 0, size, array);
+    if (graph->status != CAD_OK) {
+        return CAD_NO_ID;
+    }
+    graph->scans[graph->n_scans++] = *loop;
+    return first;
+}
+
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
     if (ROOM(guards, n_guards, 1)) {
         graph->guards[graph->n_guards] = (CadOutcome){id, (uint32_t)graph->n_guards, outcome};
@@ -470,6 +503,9 @@ void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperan
     if (made.kind == CAD_RECORD_PACK) {
         operands->ids = cad_graph_packed(graph, &made);
         operands->n = made.of.array.size;
+    } else if (made.kind == CAD_RECORD_SCAN) {
+        operands->ids = graph->lists + cad_graph_array(graph, &made)->list;
+        operands->n = cad_graph_scan(graph, &made)->n_carried + cad_graph_scan(graph, &made)->n_given;
     } else if (cad_record_has_plan(&made)) {
         CadPlan *plan = cad_graph_plan(graph, &made);
         const CadId former = cad_graph_array(graph, &made)->former;

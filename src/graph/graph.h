@@ -34,6 +34,7 @@ typedef enum CadRecordKind {
     CAD_RECORD_INPUT,
     CAD_RECORD_CONSTANTS,
     CAD_RECORD_PACK,   /* it consists of numbers that are there */
+    CAD_RECORD_SCAN,   /* what a recurrence carries from turn to turn, and what it keeps of each */
     CAD_RECORD_MAP,    /* an operation over views: a row of the table, or a kind */
     CAD_RECORD_ADD_TO, /* an array of its size with something added to some elements, along a view
                         */
@@ -73,10 +74,27 @@ typedef struct CadRecord {
 typedef struct CadArray {
     size_t plan;     /* index in graph->words */
     size_t list;     /* PACK: index of its numbers in graph->lists; ADD_AT: of the places there;
-                        CONSTANTS: index in graph->constants */
+                        SCAN: of what is carried at first, and of what is given; CONSTANTS: index in
+                        graph->constants */
     CadId former;    /* the first element of what is added to, CAD_NO_ID: zeros */
-    uint32_t number; /* of a call; INPUT: 1 if its numbers are floats */
+    uint32_t number; /* of a call; INPUT: 1 if its numbers are floats; SCAN: index in graph->scans
+                      */
 } CadArray;
+
+/* A recurrence: turns that wait for each other. What a turn computes is a graph of its own, the
+ * body, of one array of inputs: what is carried from the turn before, then what is given, which
+ * for each turn is the number `steps` further on. Its ends are what is carried on, then what is
+ * kept. The numbers of a SCAN are, of each that is carried, the first one and that after each
+ * turn; then of each that is kept that of each turn. */
+typedef struct CadScan {
+    size_t n;
+    size_t n_carried, n_given, n_kept;
+    struct CadGraph *body;
+    CadId *ends;
+    int64_t *steps;
+} CadScan;
+
+enum { CAD_SCAN_INPUT = CAD_ZERO + 1 }; /* the first input of a body */
 
 /* Where numbers and records are that follow each other: single ones, or those of one array. */
 typedef struct CadRun {
@@ -141,6 +159,7 @@ typedef struct CadCalls {
     LIST(int64_t, words, n_words)                                                                 \
     LIST(CadId, lists, n_lists)                                                                   \
     LIST(double, constants, n_constants)                                                          \
+    LIST(CadScan, scans, n_scans)                                                                 \
     LIST(CadOutcome, guards, n_guards)
 
 #define CAD_LIST_MEMBERS(type, items, n)                                                          \
@@ -160,6 +179,7 @@ typedef struct CadGraph {
     int keeps_doubles;     /* programs of it have no floats */
     int optimize;          /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
+    int keeps_singles;     /* single numbers as they come: equal ones apart, none made simpler */
     int makes_partials;    /* what is made now is a partial, as near as those of sweeps */
     int takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
     int compares_last;     /* programs do, instead of where a miss costs least */
@@ -235,6 +255,29 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
+/* --- recurrences: loop.c --- */
+
+/* A number for each turn, `step` apart; 0: one for all. */
+typedef struct CadOverTurns {
+    CadId first;
+    int64_t step;
+} CadOverTurns;
+
+/* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is carried
+ * and what is given. The body is not changed. */
+typedef struct CadRecurrence {
+    size_t n, n_carried, n_given, n_kept;
+    CadGraph *body;
+    CadId input;
+    const CadId *ends;
+    const CadId *initial;
+    const CadOverTurns *given;
+} CadRecurrence;
+
+/* Make numbers of it: in `last` what is carried out of the last turn, in `kept` rows. What waits
+ * for no turn before is arrays over all turns, sums are sums, and the rest is a SCAN. */
+CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked, CadId *last, CadOverTurns *kept);
+
 /* --- asking --- */
 
 static inline int cad_record_is_array(const CadRecord *record) {
@@ -249,6 +292,10 @@ static inline uint32_t cad_record_size(const CadRecord *record) {
 /* Whether it is computed: neither a constant nor an input. */
 static inline int cad_record_is_made(const CadRecord *record) {
     return record->kind == CAD_RECORD_SINGLE || record->kind >= CAD_RECORD_PACK;
+}
+
+static inline const CadScan *cad_graph_scan(const CadGraph *graph, const CadRecord *record) {
+    return &graph->scans[graph->arrays[record->of.array.at].number];
 }
 
 /* Whether numbers tell where an array takes from, or adds to. */

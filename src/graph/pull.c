@@ -778,10 +778,107 @@ static void pull_call(Pull *p, const CadMade *made, CadDerivatives g) {
     }
 }
 
+/* --- recurrences --- */
+
+/* Whether anything but zeros may have arrived at some numbers of an array. */
+static int has_received(const Pull *p, size_t i, CadId first, size_t n) {
+    for (size_t k = 0; k < n && p->have_any[i]; k++) {
+        if (p->cotangents[first + k] != CAD_NO_ID) {
+            return 1;
+        }
+    }
+    for (size_t k = p->first[i]; k > 0; k = p->contributions[k - 1].next) {
+        const Contribution *const given = &p->contributions[k - 1];
+        if (given->way != ALONG_VIEW) {
+            return 1;
+        }
+        const Along along = along_view(p, given);
+        int64_t low = given->target, high = given->target;
+        for (int axis = 0; axis < along.ndim; axis++) {
+            const int64_t reach = (along.shape[axis] - 1) * along.targets[axis];
+            *(reach < 0 ? &low : &high) += reach;
+        }
+        if (low < (int64_t)(first + n) && high >= (int64_t)first) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What has arrived at a row of the numbers of a loop; `sum` is there once it was asked for. */
+static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, CadDerivatives *sum) {
+    if (!has_received(p, i, first, n)) {
+        return (CadOverTurns){CAD_NO_ID, 0};
+    }
+    if (n == 1 && p->latest[i] == 0) {
+        return (CadOverTurns){p->cotangents[first], 0};
+    }
+    if (sum->first == CAD_NO_ID) {
+        *sum = add_up(p, i);
+    }
+    const CadId own = cad_graph_first(p->graph, i);
+    return (CadOverTurns){sum->first + sum->step * (first - own), n > 1 ? sum->step : 0};
+}
+
+static void pull_loop(Pull *p, size_t i) {
+    const CadScan loop = *cad_graph_scan(p->graph, &p->graph->records[i]);
+    const CadId first = cad_graph_first(p->graph, i);
+    const size_t n_operands = loop.n_carried + loop.n_given;
+    const int64_t n = (int64_t)loop.n;
+    CadMemory memory = {0};
+    CadOperands of;
+    CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
+    uint8_t *const wanted = cad_memory_take(&memory, n_operands, 1);
+    CadId *const last = cad_memory_take(&memory, loop.n_carried, sizeof *last);
+    CadOverTurns *const rows =
+        cad_memory_take(&memory, loop.n_carried + loop.n_kept + n_operands, sizeof *rows);
+    CadOverTurns *const results = rows + loop.n_carried + loop.n_kept;
+    CadDerivatives sum = none;
+    if (memory.status != CAD_OK) {
+        p->graph->status = CAD_NO_MEMORY;
+        cad_memory_give_back(&memory);
+        return;
+    }
+    cad_graph_operands(p->graph, i, &of);
+    for (size_t k = 0; k < n_operands; k++) {
+        operands[k] = of.ids[k];
+        wanted[k] = (uint8_t)is_active(p, operands[k]);
+    }
+    CadId next = first;
+    for (size_t k = 0; k < loop.n_carried; k++, next += (CadId)n + 1) {
+        last[k] = received(p, i, next + (CadId)n, 1, &sum).first;
+        rows[k] = received(p, i, next, loop.n, &sum);
+    }
+    for (size_t k = 0; k < loop.n_kept; k++, next += (CadId)n) {
+        rows[loop.n_carried + k] = received(p, i, next, loop.n, &sum);
+    }
+    if (p->graph->status == CAD_OK) {
+        cad_scan_pull(p->graph, (CadScanned){&loop, first, operands}, last, rows,
+                      rows + loop.n_carried, wanted, results);
+    }
+    for (size_t k = 0; k < n_operands && p->graph->status == CAD_OK; k++) {
+        const CadOverTurns row = results[k];
+        if (!wanted[k]) {
+            continue;
+        }
+        if (k < loop.n_carried) {
+            accumulate(p, operands[k], row.first);
+        } else {
+            accumulate_view(p, 1, &n, (CadNumbers){operands[k], &loop.steps[k - loop.n_carried]},
+                            (CadNumbers){row.first, &row.step});
+        }
+    }
+    cad_memory_give_back(&memory);
+}
+
 static void pull_record(Pull *p, size_t i) {
     CadAxes axes;
     CadMade made;
     cad_graph_look(p->graph, i, axes, &made);
+    if (made.kind == CAD_RECORD_SCAN) {
+        pull_loop(p, i);
+        return;
+    }
     if (made.kind == CAD_RECORD_PACK && p->latest[i] == 0) {
         pull_numbers(p, &made, p->cotangents + made.first, none);
         return;

@@ -143,6 +143,35 @@ static CadDerivatives push_call(Push *p, const CadMade *made) {
     return found == CAD_NO_ID ? zero : (CadDerivatives){found, made->size > 1};
 }
 
+static CadDerivatives push_loop(Push *p, size_t i) {
+    const CadScan loop = *cad_graph_scan(p->graph, &p->graph->records[i]);
+    const size_t n_operands = loop.n_carried + loop.n_given;
+    CadMemory memory = {0};
+    CadOperands of;
+    CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
+    CadOverTurns *const rows = cad_memory_take(&memory, n_operands, sizeof *rows);
+    int any = 0;
+    CadId found = CAD_NO_ID;
+    if (memory.status != CAD_OK) {
+        p->graph->status = CAD_NO_MEMORY;
+    } else {
+        cad_graph_operands(p->graph, i, &of);
+        for (size_t k = 0; k < n_operands; k++) {
+            const uint32_t step = p->tangents[cad_graph_record_of(p->graph, of.ids[k])].step;
+            operands[k] = of.ids[k];
+            rows[k] = (CadOverTurns){tangent_of(p, of.ids[k]),
+                               k < loop.n_carried ? 0 : step * loop.steps[k - loop.n_carried]};
+            any |= rows[k].first != CAD_NO_ID;
+        }
+    }
+    if (any) {
+        found = cad_scan_push(p->graph,
+                              (CadScanned){&loop, cad_graph_first(p->graph, i), operands}, rows);
+    }
+    cad_memory_give_back(&memory);
+    return found == CAD_NO_ID ? zero : (CadDerivatives){found, 1};
+}
+
 /* Indices have no tangents. */
 static CadDerivatives push_record(Push *p, size_t i) {
     CadAxes axes;
@@ -151,6 +180,8 @@ static CadDerivatives push_record(Push *p, size_t i) {
     switch (made.kind) {
     case CAD_RECORD_PACK:
         return push_pack(p, &made);
+    case CAD_RECORD_SCAN:
+        return push_loop(p, i);
     case CAD_RECORD_ADD_AT:
         return push_view(p, made, 0);
     case CAD_RECORD_TAKE:

@@ -89,6 +89,32 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
     return first;
 }
 
+/* What differs from turn to turn is seen as a view is. */
+static CadId copy_loop(const CadCopier *copier, size_t index) {
+    CadGraph *const from = copier->from, *const to = copier->to;
+    const CadScan *const loop = cad_graph_scan(from, &from->records[index]);
+    const size_t count = loop->n_carried + loop->n_given;
+    CadId *const operands = cad_memory_zeroed(count, sizeof *operands);
+    CadScan copy;
+    CadOperands of;
+    if (operands == NULL || cad_scan_copy(loop, &copy) != CAD_OK) {
+        to->status = CAD_NO_MEMORY;
+        cad_memory_free(operands);
+        return CAD_ZERO;
+    }
+    cad_graph_operands(from, index, &of);
+    for (size_t k = 0; k < count; k++) {
+        const int varies = k >= loop->n_carried && loop->steps[k - loop->n_carried] != 0;
+        operands[k] = (varies ? view_name : cad_copier_name)(copier, of.ids[k]);
+    }
+    const CadId first = cad_graph_append_scan(to, &copy, operands);
+    if (first == CAD_NO_ID) {
+        cad_scan_free(&copy);
+    }
+    cad_memory_free(operands);
+    return first == CAD_NO_ID ? CAD_ZERO : first;
+}
+
 CadId cad_graph_copy(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
     CadAxes axes;
@@ -103,6 +129,8 @@ CadId cad_graph_copy(const CadCopier *copier, size_t index) {
         return cad_graph_constants(to, from->constants + made.list, made.size);
     case CAD_RECORD_PACK:
         return copy_pack(copier, &made);
+    case CAD_RECORD_SCAN:
+        return copy_loop(copier, index);
     default:
         for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
             made.views[k].first = view_name(copier, made.views[k].first);

@@ -191,11 +191,18 @@ void cad_program_set_natives(CadProgram *program, const CadNative *const *native
 
 void cad_program_free(CadProgram *program) {
     if (program != NULL) {
+        for (size_t k = 0; k < program->n_scans; k++) {
+            cad_program_free(program->scans[k].body);
+        }
         CAD_PROGRAM_LISTS(FREE)
         cad_memory_free(program);
     }
 }
 
 size_t cad_program_bytes(const CadProgram *program) {
-    return sizeof *program CAD_PROGRAM_LISTS(BYTES);
+    size_t bytes = sizeof *program CAD_PROGRAM_LISTS(BYTES);
+    for (size_t k = 0; k < program->n_scans; k++) {
+        bytes += cad_program_bytes(program->scans[k].body);
+    }
+    return bytes;
 }

@@ -26,6 +26,7 @@ typedef enum CadStepKind {
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
                     `x` in each part */
+    CAD_SCAN,    /* `n` turns of scans[x], in a room from place `y` on; the results from `out` on */
 } CadStepKind;
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
@@ -102,12 +103,23 @@ typedef struct CadTeam {
     void *self;
 } CadTeam;
 
+/* A recurrence (graph/graph.h): the program of its body, and where in `plans` the places stand
+ * that it begins with: of each that is carried the place of the first number; of each that is
+ * given the place for the first turn, and how far on the next one is; then the places of the ends,
+ * in the body. The room is the body's, with room for what is carried behind it. */
+typedef struct CadTurns {
+    struct CadProgram *body;
+    uint32_t n_carried, n_given, n_kept;
+    size_t at;
+} CadTurns;
+
 /* What a program consists of, as LIST(type of items, items, how many). */
 #define CAD_PROGRAM_LISTS(LIST)                                                                   \
     LIST(CadInstruction, code, n_code)                                                            \
     LIST(CadSingle, singles, n_singles)                                                           \
     LIST(int32_t, lists, n_lists)                                                                 \
     LIST(int64_t, plans, n_plan_words)                                                            \
+    LIST(CadTurns, scans, n_scans)                                                                \
     LIST(double, constants, n_constants) /* at place -k - 1 stands the k-th from their end */     \
     LIST(CadStretch, outputs, n_outputs)                                                          \
     LIST(CadCheck, checks, n_checks)                                                              \
@@ -135,6 +147,11 @@ typedef struct CadProgram {
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
 } CadProgram;
+
+/* How many numbers a loop needs room for. */
+static inline size_t cad_turns_room(const CadTurns *turns) {
+    return turns->body->n_constants + turns->body->n_places + turns->n_carried;
+}
 
 /* Where a place is among those of doubles. */
 static inline int64_t cad_place_of_double(int64_t place) {

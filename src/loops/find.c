@@ -1,0 +1,203 @@
+/* Where steps repeat themselves. A stretch of steps of the same kinds as those one period before
+ * is the first sign; then what each step is made of has to be the same from turn to turn: what this
+ * turn or one before it has computed, so many steps ago, or something from outside of the loop. */
+#include "loops/inner.h"
+
+enum {
+    WINDOW = 8,          /* steps that are looked for at once */
+    FAILED = 1 << 8,     /* periods that were tried in vain are remembered in so many places */
+    WORK_PER_STEP = 64,  /* comparisons in all */
+    MOST_PEELED = 3,     /* turns at the beginning that may be unlike the others */
+};
+
+typedef struct Finder {
+    Recorded *r;
+    uint32_t *latest; /* by hash: the step, counted from 1, at which such a window was seen last */
+    size_t mask;
+    uint32_t failed_period[FAILED], failed_end[FAILED];
+    size_t done, work;
+} Finder;
+
+static uint32_t hash_of_window(const uint32_t *kinds) {
+    uint64_t hash = 0;
+    for (int k = 0; k < WINDOW; k++) {
+        hash = (hash ^ kinds[k]) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+    }
+    return (uint32_t)(hash >> 32);
+}
+
+static int are_alike(const Finder *f, size_t a, size_t b) {
+    const uint32_t *const kinds = f->r->kinds;
+    return kinds[a] == kinds[b] && kinds[a] != ALONE;
+}
+
+/* --- what the steps of a turn are made of --- */
+
+/* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
+static int64_t distance_of(const Recorded *r, size_t step, int k, size_t begin) {
+    const int64_t of = step_of(r, operand_of_step(r, step, k));
+    return of >= (int64_t)begin ? (int64_t)step - of : 0;
+}
+
+/* How many turns before this one that was; the turn begins `at` steps before. */
+static size_t lag_of(int64_t distance, size_t at, size_t period) {
+    return distance <= (int64_t)at ? 0 : ((size_t)distance - at - 1) / period + 1;
+}
+
+/* Where in the period to begin a turn: what has to be carried from one to the next is least. */
+static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
+    Recorded *const r = f->r;
+    CadMemory memory = {0};
+    int64_t *const last = cad_memory_take(&memory, period, sizeof *last);
+    int64_t *const change = cad_memory_take(&memory, period + 1, sizeof *change);
+    size_t best = 0;
+    if (memory.status != CAD_OK) {
+        r->graph->status = CAD_NO_MEMORY;
+        cad_memory_give_back(&memory);
+        return 0;
+    }
+    for (size_t q = 0; q < period; q++) {
+        for (int k = 0; k < arity_of_step(r, step + q); k++) {
+            const int64_t distance = distance_of(r, step + q, k, begin);
+            if (distance > 0 && distance == distance_of(r, step + period + q, k, begin)) {
+                int64_t *const of =
+                    &last[((int64_t)q - distance % (int64_t)period + (int64_t)period) %
+                          (int64_t)period];
+                *of = distance > *of ? distance : *of;
+            }
+        }
+    }
+    /* A number that is read `last` steps later crosses as many of the places behind it. */
+    for (size_t q = 0; q < period; q++) {
+        const size_t reach = (size_t)last[q] % period;
+        if (reach > 0) {
+            const size_t end = q + reach;
+            change[q + 1 < period ? q + 1 : 0]++;
+            if (end >= period) {
+                change[end - period + 1]--;
+                change[0] += q + 1 < period;
+            } else {
+                change[end + 1]--;
+            }
+        }
+    }
+    int64_t now = 0, least = INT64_MAX;
+    for (size_t q = 0; q < period; q++) {
+        now += change[q];
+        if (now < least) {
+            least = now;
+            best = q;
+        }
+    }
+    cad_memory_give_back(&memory);
+    return best;
+}
+
+/* Whether the operands of a turn are as those of another one, in which all of them are settled. */
+static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settled) {
+    const Recorded *const r = f->r;
+    const size_t begin = loop->begin, period = loop->period;
+    for (size_t q = 0; q < period; q++) {
+        const size_t step = begin + turn * period + q, other = begin + settled * period + q;
+        for (int k = 0; k < arity_of_step(r, step); k++) {
+            const int64_t distance = distance_of(r, other, k, begin);
+            if (distance == distance_of(r, step, k, begin)) {
+                continue;
+            }
+            const size_t lag = distance > 0 ? lag_of(distance, q, period) : 0;
+            if (lag <= turn || step_of(r, operand_of_step(r, step, k)) >= (int64_t)begin) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
+static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
+    Recorded *const r = f->r;
+    Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period)};
+    const size_t settled = loop.n / 2;
+    size_t n = 0;
+    while (n < loop.n && is_turn(f, &loop, n, settled)) {
+        n++;
+    }
+    f->work += n * period;
+    loop.n = (uint32_t)n;
+    if (n <= settled || n < LEAST_TURNS || n * period < LEAST_NUMBERS) {
+        return 0;
+    }
+    if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
+                        sizeof *r->loops) != CAD_OK) {
+        r->graph->status = CAD_NO_MEMORY;
+        return 0;
+    }
+    r->loops[r->n_loops++] = loop;
+    return begin + n * period;
+}
+
+static size_t try_period(Finder *f, size_t begin, size_t end, size_t period) {
+    const size_t n = (end - begin) / period;
+    if (n < LEAST_TURNS + MOST_PEELED || n * period < LEAST_NUMBERS) {
+        return 0;
+    }
+    const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
+    for (size_t peeled = 0; peeled < MOST_PEELED; peeled++) {
+        const size_t found = try_turns(f, begin + phase + peeled * period, end, period);
+        if (found > 0) {
+            return found;
+        }
+    }
+    return 0;
+}
+
+/* --- stretches --- */
+
+/* The stretch around a step whose kinds are those of one period before. */
+static size_t try_stretch(Finder *f, size_t step, size_t before) {
+    const size_t period = step - before;
+    const uint32_t place = (uint32_t)period % FAILED;
+    if (period > MOST_IN_TURN ||
+        (f->failed_period[place] == period && step < f->failed_end[place])) {
+        return 0;
+    }
+    size_t begin = step, end = step;
+    while (end < f->r->n_steps && are_alike(f, end, end - period)) {
+        end++;
+    }
+    while (begin - period > f->done && are_alike(f, begin - 1, begin - 1 - period)) {
+        begin--;
+    }
+    f->work += end - begin;
+    const size_t found = try_period(f, begin - period, end, period);
+    if (found == 0) {
+        f->failed_period[place] = (uint32_t)period;
+        f->failed_end[place] = (uint32_t)end;
+    }
+    return found;
+}
+
+void cad_loops_find(Recorded *r) {
+    Finder finder = {.r = r}, *const f = &finder;
+    size_t size = 1 << 10;
+    while (size < r->n_steps) {
+        size *= 2;
+    }
+    f->mask = size - 1;
+    f->latest = cad_memory_zeroed(size, sizeof *f->latest);
+    if (f->latest == NULL) {
+        r->graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    for (size_t step = 0;
+         step + WINDOW <= r->n_steps && f->work < WORK_PER_STEP * r->n_steps;) {
+        uint32_t *const latest = &f->latest[hash_of_window(r->kinds + step) & f->mask];
+        const size_t before = *latest;
+        *latest = (uint32_t)step + 1;
+        const size_t found =
+            before > f->done && are_alike(f, step, before - 1) ? try_stretch(f, step, before - 1) : 0;
+        f->done = found > 0 ? found : f->done;
+        step = found > 0 ? found : step + 1;
+    }
+    cad_memory_free(f->latest);
+}
