@@ -367,14 +367,14 @@ static void find_of_call(Finder *f, const CadMade *made) {
 
 /* A turn depends on the turns before, through one number for each: what is the same in all is
  * given to the first one. */
-static void find_of_loop(Finder *f, size_t i, CadId first) {
-    const CadScan *const loop = cad_graph_scan(f->graph, &f->graph->records[i]);
+static void find_of_scan(Finder *f, size_t i, CadId first) {
+    const CadScan *const scan = cad_graph_scan(f->graph, &f->graph->records[i]);
     CadOperands of;
     cad_graph_operands(f->graph, i, &of);
     int is_active = 0;
     for (size_t k = 0; k < of.n; k++) {
-        const int64_t step = k < loop->n_carried ? 0 : loop->steps[k - loop->n_carried];
-        for (size_t t = 0; t < (step == 0 ? 1 : loop->n) && !is_active; t++) {
+        const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
+        for (size_t t = 0; t < (step == 0 ? 1 : scan->n) && !is_active; t++) {
             is_active = f->is_active[of.ids[k] + step * (int64_t)t];
         }
     }
@@ -382,13 +382,13 @@ static void find_of_loop(Finder *f, size_t i, CadId first) {
         return;
     }
     note_call(f);
-    const size_t turns = add_numbers(f, loop->n), n = loop->n;
-    for (size_t k = 0; k < loop->n_carried && goes_on(f); k++) {
+    const size_t turns = add_numbers(f, scan->n), n = scan->n;
+    for (size_t k = 0; k < scan->n_carried && goes_on(f); k++) {
         add_link(f, first + k * (n + 1), of.ids[k], f->one);
     }
     for (size_t t = 0; t < n && goes_on(f); t++) {
         for (size_t k = 0; k < of.n && goes_on(f); k++) {
-            const int64_t step = k < loop->n_carried ? 0 : loop->steps[k - loop->n_carried];
+            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
             if (t == 0 || step != 0) {
                 add_link(f, turns + t, (size_t)((int64_t)of.ids[k] + step * (int64_t)t), f->one);
             }
@@ -396,12 +396,15 @@ static void find_of_loop(Finder *f, size_t i, CadId first) {
         if (t > 0 && goes_on(f)) {
             add_link(f, turns + t, turns + t - 1, f->one);
         }
-        for (size_t k = 0; k < loop->n_carried && goes_on(f); k++) {
+        for (size_t k = 0; k < scan->n_carried && goes_on(f); k++) {
             add_link(f, first + k * (n + 1) + t + 1, turns + t, f->one);
         }
-        for (size_t k = 0; k < loop->n_kept && goes_on(f); k++) {
-            add_link(f, first + loop->n_carried * (n + 1) + k * n + t, turns + t, f->one);
+        for (size_t k = 0; k < scan->n_kept && goes_on(f); k++) {
+            add_link(f, first + scan->n_carried * (n + 1) + k * n + t, turns + t, f->one);
         }
+    }
+    for (size_t k = 1; k <= scan->n_summed && goes_on(f); k++) {
+        add_link(f, first + cad_scan_size(scan) - k, turns + n - 1, f->one);
     }
 }
 
@@ -414,7 +417,7 @@ static void find_of_record(Finder *f, size_t i) {
         find_of_pack(f, &made);
         break;
     case CAD_RECORD_SCAN:
-        find_of_loop(f, i, made.first);
+        find_of_scan(f, i, made.first);
         break;
     case CAD_RECORD_ADD_TO:
         find_of_former(f, &made);

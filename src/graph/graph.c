@@ -434,9 +434,9 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
                                      .views = {{operands, step}}});
 }
 
-CadId cad_graph_append_scan(CadGraph *graph, const CadScan *loop, const CadId *operands) {
-    const size_t count = loop->n_carried + loop->n_given;
-    const size_t size = loop->n_carried * (loop->n + 1) + loop->n_kept * loop->n;
+CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
+    const size_t count = scan->n_carried + scan->n_given;
+    const size_t size = cad_scan_size(scan);
     const CadArray array = {.list = graph->n_lists, .number = (uint32_t)graph->n_scans};
     if (!has_array_room(graph, size) || !ROOM(lists, n_lists, count) || !ROOM(scans, n_scans, 1)) {
         return CAD_NO_ID;
@@ -447,7 +447,7 @@ CadId cad_graph_append_scan(CadGraph *graph, const CadScan *loop, const CadId *o
     if (graph->status != CAD_OK) {
         return CAD_NO_ID;
     }
-    graph->scans[graph->n_scans++] = *loop;
+    graph->scans[graph->n_scans++] = *scan;
     return first;
 }
 

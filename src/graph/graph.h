@@ -83,12 +83,12 @@ typedef struct CadArray {
 
 /* A recurrence: turns that wait for each other. What a turn computes is a graph of its own, the
  * body, of one array of inputs: what is carried from the turn before, then what is given, which
- * for each turn is the number `steps` further on. Its ends are what is carried on, then what is
- * kept. The numbers of a SCAN are, of each that is carried, the first one and that after each
- * turn; then of each that is kept that of each turn. */
+ * for each turn is the number `steps` further on. Its ends are what is carried on, what is kept,
+ * and what is added up. The numbers of a SCAN are, of each that is carried, the first one and that
+ * after each turn; then of each that is kept that of each turn; then sums. */
 typedef struct CadScan {
     size_t n;
-    size_t n_carried, n_given, n_kept;
+    size_t n_carried, n_given, n_kept, n_summed;
     struct CadGraph *body;
     CadId *ends;
     int64_t *steps;
@@ -255,7 +255,7 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
-/* --- recurrences: loop.c --- */
+/* --- recurrences: scan.c --- */
 
 /* A number for each turn, `step` apart; 0: one for all. */
 typedef struct CadOverTurns {
@@ -266,7 +266,7 @@ typedef struct CadOverTurns {
 /* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is carried
  * and what is given. The body is not changed. */
 typedef struct CadRecurrence {
-    size_t n, n_carried, n_given, n_kept;
+    size_t n, n_carried, n_given, n_kept, n_summed;
     CadGraph *body;
     CadId input;
     const CadId *ends;
@@ -274,9 +274,17 @@ typedef struct CadRecurrence {
     const CadOverTurns *given;
 } CadRecurrence;
 
-/* Make numbers of it: in `last` what is carried out of the last turn, in `kept` rows. What waits
- * for no turn before is arrays over all turns, sums are sums, and the rest is a SCAN. */
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked, CadId *last, CadOverTurns *kept);
+/* Numbers of it: what is carried out of the last turn, what is kept of each, and sums. */
+typedef struct CadScanResults {
+    CadId *last;
+    CadOverTurns *kept;
+    CadId *sums;
+} CadScanResults;
+
+/* If no turn waits for another one, they are arrays over all turns, and sums of these; else there
+ * is a SCAN. */
+CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results);
 
 /* --- asking --- */
 
@@ -296,6 +304,11 @@ static inline int cad_record_is_made(const CadRecord *record) {
 
 static inline const CadScan *cad_graph_scan(const CadGraph *graph, const CadRecord *record) {
     return &graph->scans[graph->arrays[record->of.array.at].number];
+}
+
+/* How many numbers it has. */
+static inline size_t cad_scan_size(const CadScan *scan) {
+    return scan->n_carried * (scan->n + 1) + scan->n_kept * scan->n + scan->n_summed;
 }
 
 /* Whether numbers tell where an array takes from, or adds to. */

@@ -18,37 +18,43 @@ typedef struct CadRoom {
 
 CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
 
-/* --- loop.c --- */
+/* --- scan.c --- */
 
-/* A SCAN with the initial numbers and those given for operands; the loop is the graph's from then
- * on. Answers its first number, or CAD_NO_ID, and the loop is the caller's. */
-CadId cad_graph_append_scan(CadGraph *graph, const CadScan *loop, const CadId *operands);
+/* A SCAN whose operands are what is carried at first, and what is given for the first turn; the
+ * scan is the graph's from then on. Answers its first number; or CAD_NO_ID, and it stays the
+ * caller's. */
+CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands);
 
-/* As cad_graph_recur, but the numbers are those of one SCAN, whose ends are all of the body's.
- * Answers its first number. */
+/* As cad_graph_recur, but all is one SCAN with the ends that are asked for. Answers its first
+ * number, or CAD_NO_ID. */
 CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
 
-void cad_scan_free(CadScan *loop);
+void cad_scan_free(CadScan *scan);
+CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy);
 
-/* A copy, whose body is the caller's. */
-CadStatus cad_scan_copy(const CadScan *loop, CadScan *copy);
+/* --- scan_derivatives.c --- */
 
-/* --- loop_derivatives.c --- */
-
-/* A SCAN of a graph, with its operands, what is carried at first and then what is given. */
+/* A SCAN of a graph. */
 typedef struct CadScanned {
-    const CadScan *loop;
-    CadId first; /* of its numbers */
+    const CadScan *scan;
+    CadId first;
     const CadId *operands;
 } CadScanned;
 
-/* Given the cotangents of its numbers, those of its operands: rows in the order of turns. CAD_NO_ID:
- * they are zero. Of each that is carried there is one behind the last turn, in `last`, and a row of
- * those before each, in `before`. Rows of operands that are not wanted are left as they are. */
-void cad_scan_pull(CadGraph *graph, CadScanned of, const CadId *last, const CadOverTurns *before,
-                   const CadOverTurns *kept, const uint8_t *wanted, CadOverTurns *results);
+/* Cotangents of the numbers of a SCAN; CAD_NO_ID where they are zero. Of each that is carried there
+ * is one behind the last turn, in `last`, and a row of those before each turn, in `before`. */
+typedef struct CadScanSeeds {
+    CadId *last;
+    CadOverTurns *before, *kept;
+    CadId *sums;
+} CadScanSeeds;
 
-/* Given the tangents of its operands, those of its numbers, in their order: the first one. */
+/* The cotangents of its operands: of what is given a row in the order of turns, or a sum, if it is
+ * the same in all. Those that are not wanted are left as they are. */
+void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
+                   const uint8_t *wanted, CadOverTurns *results);
+
+/* The tangents of its numbers, in their order, given those of its operands: the first one. */
 CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents);
 
 /* --- partials.c --- */

@@ -820,19 +820,21 @@ static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, CadDeriva
     return (CadOverTurns){sum->first + sum->step * (first - own), n > 1 ? sum->step : 0};
 }
 
-static void pull_loop(Pull *p, size_t i) {
-    const CadScan loop = *cad_graph_scan(p->graph, &p->graph->records[i]);
+static void pull_scan(Pull *p, size_t i) {
+    const CadScan scan = *cad_graph_scan(p->graph, &p->graph->records[i]);
     const CadId first = cad_graph_first(p->graph, i);
-    const size_t n_operands = loop.n_carried + loop.n_given;
-    const int64_t n = (int64_t)loop.n;
+    const size_t n_operands = scan.n_carried + scan.n_given;
+    const int64_t n = (int64_t)scan.n;
     CadMemory memory = {0};
     CadOperands of;
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
     uint8_t *const wanted = cad_memory_take(&memory, n_operands, 1);
-    CadId *const last = cad_memory_take(&memory, loop.n_carried, sizeof *last);
-    CadOverTurns *const rows =
-        cad_memory_take(&memory, loop.n_carried + loop.n_kept + n_operands, sizeof *rows);
-    CadOverTurns *const results = rows + loop.n_carried + loop.n_kept;
+    CadOverTurns *const results = cad_memory_take(&memory, n_operands, sizeof *results);
+    const CadScanSeeds seeds = {
+        cad_memory_take(&memory, scan.n_carried, sizeof *seeds.last),
+        cad_memory_take(&memory, scan.n_carried, sizeof *seeds.before),
+        cad_memory_take(&memory, scan.n_kept, sizeof *seeds.kept),
+        cad_memory_take(&memory, scan.n_summed, sizeof *seeds.sums)};
     CadDerivatives sum = none;
     if (memory.status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
@@ -845,27 +847,26 @@ static void pull_loop(Pull *p, size_t i) {
         wanted[k] = (uint8_t)is_active(p, operands[k]);
     }
     CadId next = first;
-    for (size_t k = 0; k < loop.n_carried; k++, next += (CadId)n + 1) {
-        last[k] = received(p, i, next + (CadId)n, 1, &sum).first;
-        rows[k] = received(p, i, next, loop.n, &sum);
+    for (size_t k = 0; k < scan.n_carried; k++, next += (CadId)n + 1) {
+        seeds.last[k] = received(p, i, next + (CadId)n, 1, &sum).first;
+        seeds.before[k] = received(p, i, next, scan.n, &sum);
     }
-    for (size_t k = 0; k < loop.n_kept; k++, next += (CadId)n) {
-        rows[loop.n_carried + k] = received(p, i, next, loop.n, &sum);
+    for (size_t k = 0; k < scan.n_kept; k++, next += (CadId)n) {
+        seeds.kept[k] = received(p, i, next, scan.n, &sum);
+    }
+    for (size_t k = 0; k < scan.n_summed; k++) {
+        seeds.sums[k] = received(p, i, next++, 1, &sum).first;
     }
     if (p->graph->status == CAD_OK) {
-        cad_scan_pull(p->graph, (CadScanned){&loop, first, operands}, last, rows,
-                      rows + loop.n_carried, wanted, results);
+        cad_scan_pull(p->graph, (CadScanned){&scan, first, operands}, &seeds, wanted, results);
     }
     for (size_t k = 0; k < n_operands && p->graph->status == CAD_OK; k++) {
-        const CadOverTurns row = results[k];
-        if (!wanted[k]) {
-            continue;
-        }
-        if (k < loop.n_carried) {
-            accumulate(p, operands[k], row.first);
-        } else {
-            accumulate_view(p, 1, &n, (CadNumbers){operands[k], &loop.steps[k - loop.n_carried]},
-                            (CadNumbers){row.first, &row.step});
+        const int64_t step = k < scan.n_carried ? 0 : scan.steps[k - scan.n_carried];
+        if (wanted[k] && step == 0) {
+            accumulate(p, operands[k], results[k].first);
+        } else if (wanted[k]) {
+            accumulate_view(p, 1, &n, (CadNumbers){operands[k], &step},
+                            (CadNumbers){results[k].first, &results[k].step});
         }
     }
     cad_memory_give_back(&memory);
@@ -876,7 +877,7 @@ static void pull_record(Pull *p, size_t i) {
     CadMade made;
     cad_graph_look(p->graph, i, axes, &made);
     if (made.kind == CAD_RECORD_SCAN) {
-        pull_loop(p, i);
+        pull_scan(p, i);
         return;
     }
     if (made.kind == CAD_RECORD_PACK && p->latest[i] == 0) {

@@ -143,9 +143,9 @@ static CadDerivatives push_call(Push *p, const CadMade *made) {
     return found == CAD_NO_ID ? zero : (CadDerivatives){found, made->size > 1};
 }
 
-static CadDerivatives push_loop(Push *p, size_t i) {
-    const CadScan loop = *cad_graph_scan(p->graph, &p->graph->records[i]);
-    const size_t n_operands = loop.n_carried + loop.n_given;
+static CadDerivatives push_scan(Push *p, size_t i) {
+    const CadScan scan = *cad_graph_scan(p->graph, &p->graph->records[i]);
+    const size_t n_operands = scan.n_carried + scan.n_given;
     CadMemory memory = {0};
     CadOperands of;
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
@@ -160,13 +160,13 @@ static CadDerivatives push_loop(Push *p, size_t i) {
             const uint32_t step = p->tangents[cad_graph_record_of(p->graph, of.ids[k])].step;
             operands[k] = of.ids[k];
             rows[k] = (CadOverTurns){tangent_of(p, of.ids[k]),
-                               k < loop.n_carried ? 0 : step * loop.steps[k - loop.n_carried]};
+                               k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
             any |= rows[k].first != CAD_NO_ID;
         }
     }
     if (any) {
         found = cad_scan_push(p->graph,
-                              (CadScanned){&loop, cad_graph_first(p->graph, i), operands}, rows);
+                              (CadScanned){&scan, cad_graph_first(p->graph, i), operands}, rows);
     }
     cad_memory_give_back(&memory);
     return found == CAD_NO_ID ? zero : (CadDerivatives){found, 1};
@@ -181,7 +181,7 @@ static CadDerivatives push_record(Push *p, size_t i) {
     case CAD_RECORD_PACK:
         return push_pack(p, &made);
     case CAD_RECORD_SCAN:
-        return push_loop(p, i);
+        return push_scan(p, i);
     case CAD_RECORD_ADD_AT:
         return push_view(p, made, 0);
     case CAD_RECORD_TAKE:

@@ -90,21 +90,21 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
 }
 
 /* What differs from turn to turn is seen as a view is. */
-static CadId copy_loop(const CadCopier *copier, size_t index) {
+static CadId copy_scan(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
-    const CadScan *const loop = cad_graph_scan(from, &from->records[index]);
-    const size_t count = loop->n_carried + loop->n_given;
+    const CadScan *const scan = cad_graph_scan(from, &from->records[index]);
+    const size_t count = scan->n_carried + scan->n_given;
     CadId *const operands = cad_memory_zeroed(count, sizeof *operands);
     CadScan copy;
     CadOperands of;
-    if (operands == NULL || cad_scan_copy(loop, &copy) != CAD_OK) {
+    if (operands == NULL || cad_scan_copy(scan, &copy) != CAD_OK) {
         to->status = CAD_NO_MEMORY;
         cad_memory_free(operands);
         return CAD_ZERO;
     }
     cad_graph_operands(from, index, &of);
     for (size_t k = 0; k < count; k++) {
-        const int varies = k >= loop->n_carried && loop->steps[k - loop->n_carried] != 0;
+        const int varies = k >= scan->n_carried && scan->steps[k - scan->n_carried] != 0;
         operands[k] = (varies ? view_name : cad_copier_name)(copier, of.ids[k]);
     }
     const CadId first = cad_graph_append_scan(to, &copy, operands);
@@ -130,7 +130,7 @@ CadId cad_graph_copy(const CadCopier *copier, size_t index) {
     case CAD_RECORD_PACK:
         return copy_pack(copier, &made);
     case CAD_RECORD_SCAN:
-        return copy_loop(copier, index);
+        return copy_scan(copier, index);
     default:
         for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
             made.views[k].first = view_name(copier, made.views[k].first);

@@ -15,19 +15,22 @@ typedef enum Carried {
     AS_SUM,  /* turns add to it, and look at it no more */
 } Carried;
 
+enum { NOT_NAMED = 1, NAMED };
+
 typedef struct Recurrence {
     CadGraph *graph, *body;
     const CadRecurrence *asked;
     CadMemory memory;
     Carried *how;
-    uint8_t *waits; /* of numbers of the body: they depend on what is carried in the loop; */
-    uint8_t *feeds; /* that depends on them; */
-    uint8_t *is_live; /* an end depends on them; */
-    uint8_t *is_read; /* they are read for all turns, outside of the loop */
-    CadOverTurns *rows;     /* what they are in all turns; CAD_NO_ID: not known yet */
-    CadId *user;      /* the only number that is made of them; CAD_NO_ID if there are several */
-    CadId *name;      /* in the body of the loop */
-    size_t n_in_loop;
+    /* of numbers of the body: */
+    uint8_t *is_live;   /* an end depends on them */
+    uint8_t *waits;     /* they depend on what is carried in the loop */
+    uint8_t *is_read;   /* they are to be rows of the graph */
+    uint8_t *is_needed; /* in the loop */
+    uint8_t *is_kept;   /* by the loop: NOT_NAMED yet, or NAMED among its ends */
+    CadOverTurns *rows; /* what they are in all turns; CAD_NO_ID: not known yet */
+    CadId *user;        /* the only number that is made of them; several: UINT32_MAX */
+    CadId *name;        /* in the loop */
 } Recurrence;
 
 /* --- rows --- */
@@ -76,6 +79,10 @@ static CadOverTurns behind_by_one(CadGraph *graph, size_t n, CadId initial, CadO
 
 static CadId input_of(const Recurrence *r, size_t k) {
     return r->asked->input + (CadId)k;
+}
+
+static size_t n_ends(const Recurrence *r) {
+    return r->asked->n_carried + r->asked->n_kept + r->asked->n_summed;
 }
 
 /* The number itself that an element of an array stands for which consists of numbers. */
@@ -131,7 +138,7 @@ static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
 }
 
 static void find_live(Recurrence *r) {
-    for (size_t k = 0; k < r->asked->n_carried + r->asked->n_kept; k++) {
+    for (size_t k = 0; k < n_ends(r); k++) {
         r->is_live[end_of(r, k)] = 1;
     }
     EACH_SINGLE_BACKWARDS(r, i, id) {
@@ -142,57 +149,89 @@ static void find_live(Recurrence *r) {
 /* --- sums --- */
 
 static void find_users(Recurrence *r) {
-    const CadId several = UINT32_MAX;
     EACH_SINGLE(r, i, id) {
         CadId x[3];
         for (int k = operands_of(r, i, x); k-- > 0;) {
             CadId *const user = &r->user[x[k]];
-            *user = *user == CAD_NO_ID ? id : several;
+            *user = *user == CAD_NO_ID ? (CadId)id : UINT32_MAX;
         }
     }
-    for (size_t k = 0; k < r->asked->n_carried + r->asked->n_kept; k++) {
+    for (size_t k = 0; k < n_ends(r); k++) {
         CadId *const user = &r->user[end_of(r, k)];
-        *user = *user == CAD_NO_ID && k < r->asked->n_carried ? CAD_ZERO : several;
+        *user = *user == CAD_NO_ID && k < r->asked->n_carried ? CAD_ZERO : UINT32_MAX;
     }
 }
 
-/* Walk from what is carried to what is carried on, as long as it is only added to. Terms are marked
- * as read, or added to a sum, if there is one. Answers whether that is where the walk ends. */
-static int walk_sum(Recurrence *r, size_t j, int marks, CadId *sum) {
-    CadId at = input_of(r, j), x[3];
-    const CadId end = end_of(r, j);
-    while (at != end) {
-        const CadId user = r->user[at];
-        if (user == CAD_NO_ID || user == CAD_ZERO || user == UINT32_MAX) {
-            return 0;
-        }
-        const uint32_t record = cad_graph_record_of(r->body, user);
-        const CadOp op = op_of(r, record);
-        operands_of(r, record, x);
-        if ((op != CAD_OP_add && op != CAD_OP_subtract) || (op == CAD_OP_subtract && x[0] != at)) {
-            return 0;
-        }
-        if (sum != NULL) {
-            const CadId term = sum_of(r->graph, r->asked->n, r->rows[x[x[0] == at]]);
-            *sum = cad_graph_apply(r->graph, op, *sum, term, term);
-        }
-        r->is_read[x[x[0] == at]] |= (uint8_t)marks;
-        at = user;
+/* From what is carried one step on to what it is added to, if that alone is made of it: the term
+ * that is added, and whether it is subtracted. */
+static CadId next_sum(const Recurrence *r, CadId at, CadId *term, int *is_less) {
+    const CadId user = r->user[at];
+    CadId x[3];
+    if (user == CAD_NO_ID || user == CAD_ZERO || user == UINT32_MAX) {
+        return CAD_NO_ID;
     }
-    return r->user[end] == CAD_ZERO && end != input_of(r, j);
+    const uint32_t record = cad_graph_record_of(r->body, user);
+    operands_of(r, record, x);
+    *is_less = op_of(r, record) == CAD_OP_subtract;
+    *term = x[x[0] == at];
+    return op_of(r, record) == CAD_OP_add || (*is_less && x[0] == at) ? user : CAD_NO_ID;
+}
+
+static int is_sum(const Recurrence *r, size_t j) {
+    CadId at = input_of(r, j), term;
+    const CadId end = end_of(r, j);
+    int is_less;
+    if (at == end) {
+        return 0;
+    }
+    while (at != end && at != CAD_NO_ID) {
+        at = next_sum(r, at, &term, &is_less);
+    }
+    return at == end && r->user[end] == CAD_ZERO;
 }
 
 static void find_sums(Recurrence *r) {
     find_users(r);
     for (size_t j = 0; j < r->asked->n_carried; j++) {
-        if (walk_sum(r, j, 0, NULL)) {
-            r->how[j] = AS_SUM;
-            walk_sum(r, j, 1, NULL);
-        }
+        r->how[j] = is_sum(r, j) ? AS_SUM : IN_LOOP;
     }
 }
 
-/* --- ahead --- */
+/* Mark the terms of a sum. */
+static void mark_terms(const Recurrence *r, size_t j, uint8_t *marks) {
+    CadId term;
+    int is_less;
+    for (CadId at = input_of(r, j); at != end_of(r, j);) {
+        at = next_sum(r, at, &term, &is_less);
+        marks[term] = 1;
+    }
+}
+
+/* --- rows of the graph --- */
+
+static void set_row(Recurrence *r, size_t record, CadId id) {
+    CadId ids[3];
+    CadOverTurns x[3];
+    operands_of(r, record, ids);
+    for (int k = 0; k < 3; k++) {
+        x[k] = r->rows[ids[k]];
+    }
+    r->rows[id] = row_of(r->graph, r->asked->n, op_of(r, record), x);
+}
+
+/* Of what is marked as read, and of all that it depends on: none of it waits. */
+static void set_rows(Recurrence *r) {
+    EACH_SINGLE_BACKWARDS(r, i, id) {
+        if (r->is_read[id] && r->rows[id].first == CAD_NO_ID) {
+            mark_operands(r, i, r->is_read);
+        }
+    }
+    EACH_SINGLE(r, i, id) {
+        if (r->is_read[id] && r->rows[id].first == CAD_NO_ID) {
+            set_row(r, i, (CadId)id);
+        }
+    }
+}
 
 static void find_waiting(Recurrence *r) {
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -207,35 +246,19 @@ static void find_waiting(Recurrence *r) {
     }
 }
 
-static void set_row(Recurrence *r, size_t record, CadId id) {
-    CadId ids[3];
-    CadOverTurns x[3];
-    operands_of(r, record, ids);
-    for (int k = 0; k < 3; k++) {
-        x[k] = r->rows[ids[k]];
-        if (x[k].first == CAD_NO_ID) {
-            return;
-        }
-    }
-    r->rows[id] = row_of(r->graph, r->asked->n, op_of(r, record), x);
-}
-
-/* The rows of what waits for nothing, which may make more of what is carried rows, and so on. */
-static void compute_ahead(Recurrence *r, int whole) {
+/* What is carried though no turn waits for it is a row, too; and so may be more, then. */
+static void find_rows(Recurrence *r) {
     for (int found = 1; found && r->graph->status == CAD_OK;) {
         found = 0;
         find_waiting(r);
-        EACH_SINGLE(r, i, id) {
-            if (!r->waits[id] && r->rows[id].first == CAD_NO_ID) {
-                set_row(r, i, id);
-            }
-        }
-        for (size_t j = 0; j < r->asked->n_carried && !whole; j++) {
+        for (size_t j = 0; j < r->asked->n_carried; j++) {
             const CadId end = end_of(r, j), input = input_of(r, j), initial = r->asked->initial[j];
             if (r->how[j] != IN_LOOP || (r->waits[end] && end != input)) {
                 continue;
             }
             r->how[j] = AS_ROW;
+            r->is_read[end] = 1;
+            set_rows(r);
             r->rows[input] =
                 end == input ? (CadOverTurns){initial, 0}
                              : behind_by_one(r->graph, r->asked->n, initial, r->rows[end]);
@@ -244,73 +267,58 @@ static void compute_ahead(Recurrence *r, int whole) {
     }
 }
 
-/* --- within --- */
+/* --- the loop --- */
 
-static void find_feeding(Recurrence *r, int whole) {
-    const size_t n = r->asked->n_carried;
-    for (size_t k = 0; k < n + r->asked->n_kept; k++) {
-        r->feeds[end_of(r, k)] |= whole || (k < n && r->how[k] == IN_LOOP);
-    }
-    EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (r->feeds[id]) {
-            mark_operands(r, i, r->feeds);
-        }
-    }
-}
-
-static int is_within(const Recurrence *r, CadId id) {
-    return r->waits[id] && r->feeds[id];
-}
-
-/* What is read of each turn behind the loop. */
-static void find_read(Recurrence *r) {
-    for (size_t k = 0; k < r->asked->n_kept; k++) {
-        r->is_read[end_of(r, r->asked->n_carried + k)] = 1;
-    }
-    EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (r->is_read[id] && r->waits[id] && !r->feeds[id]) {
-            mark_operands(r, i, r->is_read);
-        }
-    }
-}
-
-/* The inputs of the loop's body, and what is given for them. */
-static size_t name_inputs(Recurrence *r, CadScan *loop, CadId *operands) {
-    CadId next = 2; /* behind the constant 0 */
+/* The first numbers of the loop's body are what is carried, then what is a row already. */
+static size_t name_inputs(Recurrence *r, CadScan *scan, CadId *operands) {
+    CadId next = CAD_SCAN_INPUT;
+    double value;
     for (size_t j = 0; j < r->asked->n_carried; j++) {
         if (r->how[j] == IN_LOOP) {
-            operands[loop->n_carried++] = r->asked->initial[j];
+            operands[scan->n_carried++] = r->asked->initial[j];
             r->name[input_of(r, j)] = next++;
         }
     }
-    const size_t n = r->body->n_numbers;
-    double value;
-    for (CadId id = 1; id < n; id++) {
-        if (r->waits[id] || !r->feeds[id] || r->rows[id].first == CAD_NO_ID ||
-            (r->rows[id].step == 0 &&
-             cad_graph_is_constant(r->graph, r->rows[id].first, &value))) {
-            continue;
+    for (CadId id = 1; id < r->body->n_numbers; id++) {
+        const CadOverTurns row = r->rows[id];
+        if (r->is_needed[id] && row.first != CAD_NO_ID &&
+            !(row.step == 0 && cad_graph_is_constant(r->graph, row.first, &value))) {
+            r->name[id] = next++;
+            operands[scan->n_carried + scan->n_given] = row.first;
+            scan->steps[scan->n_given++] = row.step;
         }
-        r->name[id] = next++;
-        operands[loop->n_carried + loop->n_given] = r->rows[id].first;
-        loop->steps[loop->n_given++] = r->rows[id].step;
     }
-    return loop->n_carried + loop->n_given;
+    return scan->n_carried + scan->n_given;
 }
 
 static CadId name_of(Recurrence *r, CadGraph *to, CadId id) {
     double value;
-    if (r->name[id] == CAD_NO_ID && r->rows[id].first != CAD_NO_ID &&
-        cad_graph_is_constant(r->graph, r->rows[id].first, &value)) {
+    if (r->name[id] == CAD_NO_ID && cad_graph_is_constant(r->graph, r->rows[id].first, &value)) {
         r->name[id] = cad_graph_constant(to, value);
     }
     return r->name[id];
 }
 
+static void find_needed(Recurrence *r, int whole) {
+    for (size_t k = 0; k < n_ends(r); k++) {
+        const size_t j = k < r->asked->n_carried ? k : 0;
+        if (k >= r->asked->n_carried || r->how[j] == IN_LOOP) {
+            r->is_needed[end_of(r, k)] |= whole || r->rows[end_of(r, k)].first == CAD_NO_ID;
+        } else if (r->how[j] == AS_SUM) {
+            mark_terms(r, j, r->is_needed);
+        }
+    }
+    EACH_SINGLE_BACKWARDS(r, i, id) {
+        if (r->is_needed[id] && r->rows[id].first == CAD_NO_ID) {
+            mark_operands(r, i, r->is_needed);
+        }
+    }
+}
+
 static void fill_body(Recurrence *r, CadGraph *to) {
     EACH_SINGLE(r, i, id) {
         CadId x[3];
-        if (is_within(r, id)) {
+        if (r->is_needed[id] && r->rows[id].first == CAD_NO_ID) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
                 x[k] = name_of(r, to, x[k]);
@@ -320,80 +328,90 @@ static void fill_body(Recurrence *r, CadGraph *to) {
     }
 }
 
-/* Only what the turns wait for is made of them, and what is read of it is kept. */
-static int needs_row(const Recurrence *r, CadId id) {
-    return is_within(r, id) && r->is_read[id] && r->rows[id].first == CAD_NO_ID;
+/* All terms of a sum, in the loop. */
+static CadId name_of_terms(Recurrence *r, CadGraph *to, size_t j) {
+    CadId sum = cad_graph_constant(to, -0.0), term;
+    int is_less;
+    for (CadId at = input_of(r, j); at != end_of(r, j);) {
+        at = next_sum(r, at, &term, &is_less);
+        const CadId name = name_of(r, to, term);
+        sum = cad_graph_apply(to, is_less ? CAD_OP_subtract : CAD_OP_add, sum, name, name);
+    }
+    return sum;
 }
 
-static void name_ends(Recurrence *r, CadScan *loop, int whole) {
-    size_t n = 0;
-    for (size_t j = 0; j < r->asked->n_carried; j++) {
+/* What the loop keeps is neither a row already nor that of something carried. */
+static void find_kept(Recurrence *r, int whole) {
+    const size_t n = r->asked->n_carried;
+    for (size_t k = 0; k < r->asked->n_kept; k++) {
+        const CadId end = end_of(r, n + k);
+        int found = r->rows[end].first == CAD_NO_ID;
+        for (size_t j = 0; j < n && found && !whole; j++) {
+            found = r->how[j] != IN_LOOP || (end != end_of(r, j) && end != input_of(r, j));
+        }
+        r->is_kept[end] = found ? NOT_NAMED : 0;
+    }
+}
+
+static void name_ends(Recurrence *r, CadScan *scan, int whole) {
+    CadGraph *const to = scan->body;
+    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
+    CadId *next = scan->ends;
+    for (size_t j = 0; j < n; j++) {
         if (r->how[j] == IN_LOOP) {
-            loop->ends[n++] = name_of(r, loop->body, end_of(r, j));
+            *next++ = name_of(r, to, end_of(r, j));
         }
     }
-    for (size_t k = 0; k < r->asked->n_kept && whole; k++) {
-        loop->ends[n++] = name_of(r, loop->body, end_of(r, r->asked->n_carried + k));
-    }
-    for (CadId id = 1; id < r->body->n_numbers && !whole; id++) {
-        if (needs_row(r, id)) {
-            loop->ends[n++] = name_of(r, loop->body, id);
+    for (size_t k = 0; k < m; k++) {
+        const CadId end = end_of(r, n + k);
+        if (whole || r->is_kept[end] == NOT_NAMED) {
+            *next++ = name_of(r, to, end);
+            r->is_kept[end] = NAMED;
+            scan->n_kept++;
         }
     }
-    loop->n_kept = n - loop->n_carried;
+    for (size_t j = 0; j < n; j++) {
+        if (r->how[j] == AS_SUM) {
+            *next++ = name_of_terms(r, to, j);
+        }
+    }
+    for (size_t k = 0; k < r->asked->n_summed; k++) {
+        *next++ = name_of(r, to, end_of(r, n + m + k));
+    }
+    scan->n_summed = (size_t)(next - scan->ends) - scan->n_carried - scan->n_kept;
 }
 
-/* What is carried stands beside its first number: what a turn found, and what it left. */
-static void set_carried_rows(Recurrence *r, CadId first, size_t n) {
-    for (size_t j = 0, k = 0; j < r->asked->n_carried; j++) {
-        if (r->how[j] == IN_LOOP) {
-            const CadId row = first + (CadId)(k++ * (n + 1));
-            r->rows[input_of(r, j)] = (CadOverTurns){row, 1};
-            if (is_single(r, end_of(r, j)) || r->rows[end_of(r, j)].first == CAD_NO_ID) {
-                r->rows[end_of(r, j)] = (CadOverTurns){row + 1, 1};
-            }
-        }
-    }
-}
-
-static CadId make_loop(Recurrence *r, int whole) {
-    const size_t n = r->asked->n, most = r->body->n_numbers + r->asked->n_carried;
-    CadScan loop = {.n = n,
+/* Answers the first number of the loop; else CAD_NO_ID. */
+static CadId make_scan(Recurrence *r, int whole, CadScan *made) {
+    const size_t most = r->body->n_numbers + n_ends(r);
+    CadScan scan = {.n = r->asked->n,
                     .body = cad_graph_new(1),
-                    .ends = cad_memory_zeroed(most + r->asked->n_kept, sizeof *loop.ends),
-                    .steps = cad_memory_zeroed(most, sizeof *loop.steps)};
-    CadId *const operands = cad_memory_zeroed(most + r->asked->n_carried, sizeof *operands);
+                    .ends = cad_memory_zeroed(most, sizeof *scan.ends),
+                    .steps = cad_memory_zeroed(most, sizeof *scan.steps)};
+    CadId *const operands = cad_memory_zeroed(most, sizeof *operands);
     CadId first = CAD_NO_ID;
-    if (loop.body == NULL || loop.ends == NULL || loop.steps == NULL || operands == NULL) {
+    if (scan.body == NULL || scan.ends == NULL || scan.steps == NULL || operands == NULL) {
         r->graph->status = CAD_NO_MEMORY;
     } else {
-        cad_graph_input(loop.body, name_inputs(r, &loop, operands), 0);
-        fill_body(r, loop.body);
-        if (!whole) {
-            set_carried_rows(r, CAD_ZERO, 0); /* those need not be kept besides */
-        }
-        name_ends(r, &loop, whole);
-        first = loop.body->status == CAD_OK ? cad_graph_append_scan(r->graph, &loop, operands)
-                                            : CAD_NO_ID;
-        r->graph->status = r->graph->status == CAD_OK ? loop.body->status : r->graph->status;
+        find_needed(r, whole);
+        find_kept(r, whole);
+        cad_graph_input(scan.body, name_inputs(r, &scan, operands), 0);
+        fill_body(r, scan.body);
+        name_ends(r, &scan, whole);
+        r->graph->status = r->graph->status == CAD_OK ? scan.body->status : r->graph->status;
+    }
+    if (r->graph->status == CAD_OK) {
+        first = cad_graph_append_scan(r->graph, &scan, operands);
     }
     cad_memory_free(operands);
     if (first == CAD_NO_ID) {
-        cad_scan_free(&loop);
-        return CAD_NO_ID;
+        cad_scan_free(&scan);
     }
-    set_carried_rows(r, first, n);
-    CadId next = first + (CadId)(loop.n_carried * (n + 1));
-    for (CadId id = 1; id < r->body->n_numbers && !whole; id++) {
-        if (needs_row(r, id)) {
-            r->rows[id] = (CadOverTurns){next, 1};
-            next += (CadId)n;
-        }
-    }
+    *made = scan;
     return first;
 }
 
-/* --- all of it --- */
+/* --- results --- */
 
 static int has_loop(const Recurrence *r) {
     for (size_t j = 0; j < r->asked->n_carried; j++) {
@@ -404,14 +422,90 @@ static int has_loop(const Recurrence *r) {
     return 0;
 }
 
+/* Of a loop: what a turn found and left of what is carried stands beside its first number. */
+static void set_rows_of_scan(Recurrence *r, CadId first, const CadScan *scan) {
+    const CadId length = (CadId)scan->n + 1;
+    CadId next = first;
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == IN_LOOP) {
+            const CadId end = end_of(r, j);
+            r->rows[input_of(r, j)] = (CadOverTurns){next, 1};
+            if (is_single(r, end) || r->rows[end].first == CAD_NO_ID) {
+                r->rows[end] = (CadOverTurns){next + 1, 1};
+            }
+            next += length;
+        }
+    }
+}
+
+static CadId sum_of_terms(Recurrence *r, size_t j, CadId sum) {
+    CadId term;
+    int is_less;
+    for (CadId at = input_of(r, j); at != end_of(r, j);) {
+        at = next_sum(r, at, &term, &is_less);
+        const CadId of = sum_of(r->graph, r->asked->n, r->rows[term]);
+        sum = cad_graph_apply(r->graph, is_less ? CAD_OP_subtract : CAD_OP_add, sum, of, of);
+    }
+    return sum;
+}
+
+static void read_rows(Recurrence *r, const CadScanResults *results) {
+    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
+    for (size_t k = 0; k < m; k++) {
+        r->is_read[end_of(r, n + k)] = 1;
+    }
+    for (size_t k = 0; k < r->asked->n_summed; k++) {
+        r->is_read[end_of(r, n + m + k)] = 1;
+    }
+    for (size_t j = 0; j < n; j++) {
+        if (r->how[j] == AS_SUM) {
+            mark_terms(r, j, r->is_read);
+        }
+    }
+    set_rows(r);
+    for (size_t j = 0; j < n; j++) {
+        results->last[j] = r->how[j] == AS_SUM ? sum_of_terms(r, j, r->asked->initial[j])
+                                               : results->last[j];
+    }
+    for (size_t k = 0; k < r->asked->n_summed; k++) {
+        results->sums[k] = sum_of(r->graph, r->asked->n, r->rows[end_of(r, n + m + k)]);
+    }
+}
+
+static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
+                      const CadScanResults *results) {
+    const size_t n = r->asked->n_carried, m = r->asked->n_kept;
+    CadId next = first + (CadId)(scan->n_carried * (scan->n + 1));
+    set_rows_of_scan(r, first, scan);
+    for (size_t k = 0; k < m; k++) {
+        const CadId end = end_of(r, n + k);
+        if (r->is_kept[end] == NAMED) {
+            r->rows[end] = (CadOverTurns){next, 1};
+            r->is_kept[end] = 0;
+            next += (CadId)scan->n;
+        }
+    }
+    for (size_t j = 0; j < n; j++) {
+        if (r->how[j] == AS_SUM) {
+            results->last[j] = cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], next,
+                                               next);
+            next++;
+        }
+    }
+    for (size_t k = 0; k < r->asked->n_summed; k++) {
+        results->sums[k] = next++;
+    }
+}
+
 static void begin(Recurrence *r) {
     const size_t n = r->body->n_numbers;
     double value;
     r->how = cad_memory_take(&r->memory, r->asked->n_carried + 1, sizeof *r->how);
-    r->waits = cad_memory_take(&r->memory, n, 1);
-    r->feeds = cad_memory_take(&r->memory, n, 1);
     r->is_live = cad_memory_take(&r->memory, n, 1);
+    r->waits = cad_memory_take(&r->memory, n, 1);
     r->is_read = cad_memory_take(&r->memory, n, 1);
+    r->is_needed = cad_memory_take(&r->memory, n, 1);
+    r->is_kept = cad_memory_take(&r->memory, n, 1);
     r->rows = cad_memory_take(&r->memory, n, sizeof *r->rows);
     r->user = cad_memory_take(&r->memory, n, sizeof *r->user);
     r->name = cad_memory_take(&r->memory, n, sizeof *r->name);
@@ -430,36 +524,34 @@ static void begin(Recurrence *r) {
     find_live(r);
 }
 
-CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked, CadId *last, CadOverTurns *kept) {
+CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
+                          const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     const size_t n = asked->n_carried;
+    CadId first = CAD_NO_ID;
+    CadScan scan;
     begin(r);
     if (graph->status == CAD_OK) {
         find_sums(r);
-        compute_ahead(r, 0);
-        find_feeding(r, 0);
-        find_read(r);
-        if (has_loop(r)) {
-            make_loop(r, 0);
-        }
-        EACH_SINGLE(r, i, id) {
-            if (r->is_read[id] && r->rows[id].first == CAD_NO_ID) {
-                set_row(r, i, id);
-            }
-        }
+        find_rows(r);
+        first = has_loop(r) ? make_scan(r, 0, &scan) : CAD_NO_ID;
+    }
+    if (graph->status == CAD_OK && first != CAD_NO_ID) {
+        read_scan(r, first, &scan, results);
+    } else if (graph->status == CAD_OK) {
+        read_rows(r, results);
     }
     for (size_t j = 0; j < n && graph->status == CAD_OK; j++) {
         const CadOverTurns row = r->rows[end_of(r, j)];
-        last[j] = asked->initial[j];
-        if (r->how[j] == AS_SUM) {
-            walk_sum(r, j, 0, &last[j]);
-        } else if (end_of(r, j) != input_of(r, j)) {
-            last[j] = (CadId)(row.first + row.step * ((int64_t)asked->n - 1));
+        if (r->how[j] != AS_SUM) {
+            results->last[j] = end_of(r, j) == input_of(r, j)
+                                   ? asked->initial[j]
+                                   : (CadId)(row.first + row.step * ((int64_t)asked->n - 1));
         }
     }
     for (size_t k = 0; k < asked->n_kept && graph->status == CAD_OK; k++) {
-        kept[k] = r->rows[end_of(r, n + k)];
+        results->kept[k] = r->rows[end_of(r, n + k)];
     }
     cad_memory_give_back(&r->memory);
     return graph->status;
@@ -469,20 +561,19 @@ CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
+    CadScan scan;
     begin(r);
     if (graph->status == CAD_OK) {
-        compute_ahead(r, 1);
-        find_feeding(r, 1);
-        first = make_loop(r, 1);
+        first = make_scan(r, 1, &scan);
     }
     cad_memory_give_back(&r->memory);
     return first;
 }
 
-void cad_scan_free(CadScan *loop) {
-    cad_graph_free(loop->body);
-    cad_memory_free(loop->ends);
-    cad_memory_free(loop->steps);
+void cad_scan_free(CadScan *scan) {
+    cad_graph_free(scan->body);
+    cad_memory_free(scan->ends);
+    cad_memory_free(scan->steps);
 }
 
 static void *copied(const void *items, size_t n, size_t size) {
@@ -490,21 +581,21 @@ static void *copied(const void *items, size_t n, size_t size) {
     return copy != NULL ? memcpy(copy, items, n * size) : NULL;
 }
 
-CadStatus cad_scan_copy(const CadScan *loop, CadScan *copy) {
-    const size_t n_inputs = loop->n_carried + loop->n_given;
-    const size_t n_ends = loop->n_carried + loop->n_kept;
+CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy) {
+    const size_t n_inputs = scan->n_carried + scan->n_given;
+    const size_t n_ends = scan->n_carried + scan->n_kept + scan->n_summed;
     CadId *const inputs = cad_memory_zeroed(n_inputs, sizeof *inputs);
-    *copy = *loop;
+    *copy = *scan;
     copy->body = cad_graph_new(1);
-    copy->ends = copied(loop->ends, n_ends, sizeof *loop->ends);
-    copy->steps = copied(loop->steps, loop->n_given, sizeof *loop->steps);
+    copy->ends = copied(scan->ends, n_ends, sizeof *scan->ends);
+    copy->steps = copied(scan->steps, scan->n_given, sizeof *scan->steps);
     CadStatus status = CAD_NO_MEMORY;
     if (inputs != NULL && copy->body != NULL && copy->ends != NULL && copy->steps != NULL) {
         for (size_t k = 0; k < n_inputs; k++) {
             inputs[k] = CAD_SCAN_INPUT + (CadId)k;
         }
         cad_graph_input(copy->body, n_inputs, 0);
-        status = cad_graph_insert(copy->body, loop->body, inputs, inputs, n_inputs, loop->ends,
+        status = cad_graph_insert(copy->body, scan->body, inputs, inputs, n_inputs, scan->ends,
                                   n_ends, copy->ends);
     }
     if (status != CAD_OK) {

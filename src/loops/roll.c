@@ -266,7 +266,7 @@ static void name_results(Roller *o, Body *b) {
     }
     const size_t n_steps = b->asked.n_kept;
     b->asked.n_kept = n;
-    if (cad_graph_recur(o->copier.to, &b->asked, last, rows) != CAD_OK) {
+    if (cad_graph_recur(o->copier.to, &b->asked, &(CadScanResults){last, rows, NULL}) != CAD_OK) {
         return;
     }
     n = 0;

@@ -64,18 +64,20 @@ static void visit_plan(Visitor to, const CadInstruction *i, CadPlan *plan) {
     }
 }
 
-static void visit_loop(Visitor to, const CadProgram *program, const CadInstruction *i) {
+static void visit_scan(Visitor to, const CadProgram *program, const CadInstruction *i) {
     const CadTurns *const turns = &program->scans[i->x];
     const int64_t *word = program->plans + turns->at;
     for (uint32_t k = 0; k < turns->n_carried; k++) {
         visit_even(to, *word++, 0, 1, 0);
     }
-    for (uint32_t k = 0; k < turns->n_given; k++, word += 2) {
+    for (uint32_t k = 0; k < turns->n_given; k++, word += 3) {
         visit_even(to, word[0], word[1], i->n, 0);
     }
-    visit_even(to, i->y, 1, (int64_t)cad_turns_room(turns), 1);
+    visit_even(to, i->y, 1, i->z, 1);
     visit_even(to, i->out, 1,
-               (int64_t)i->n * (turns->n_carried + turns->n_kept) + turns->n_carried, 1);
+               (int64_t)i->n * (turns->n_carried + turns->n_kept) + turns->n_carried +
+                   turns->n_summed,
+               1);
 }
 
 void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, CadVisit *visit,
@@ -129,7 +131,7 @@ void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, C
         visit_plan(to, i, (CadPlan *)(program->plans + i->x));
         break;
     case CAD_SCAN:
-        visit_loop(to, program, i);
+        visit_scan(to, program, i);
         break;
     case CAD_TILES: /* those behind it */
         break;
@@ -173,7 +175,7 @@ static void rename_instruction(CadProgram *program, CadInstruction *i, CadRename
         const CadTurns *const turns = &program->scans[i->x];
         int64_t *const word = program->plans + turns->at;
         for (uint32_t k = 0; k < turns->n_carried + turns->n_given; k++) {
-            const uint32_t at = k < turns->n_carried ? k : 2 * k - turns->n_carried;
+            const uint32_t at = k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried;
             word[at] = rename(namer, (int32_t)word[at]);
         }
         i->y = rename(namer, i->y);

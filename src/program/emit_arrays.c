@@ -167,58 +167,6 @@ static void emit_call(CadMaker *m, const CadRecord *record, int32_t out) {
     m->program->has_calls = 1;
 }
 
-/* The places of the ends of a body, behind those that a loop begins with. */
-static void list_ends(const CadProgram *body, int64_t *word) {
-    for (size_t k = 0; k < body->n_outputs; k++) {
-        const CadStretch s = body->outputs[k];
-        for (int32_t i = 0; i < (int32_t)s.n; i++) {
-            *word++ = s.listed ? body->lists[s.place + i] : s.place + i * s.step;
-        }
-    }
-}
-
-static void emit_loop(CadMaker *m, uint32_t i, int32_t out) {
-    const CadScan *const loop = cad_graph_scan(m->graph, &m->graph->records[i]);
-    const CadId input = CAD_SCAN_INPUT;
-    CadProgram *const program = m->program;
-    CadTurns turns = {.n_carried = (uint32_t)loop->n_carried,
-                      .n_given = (uint32_t)loop->n_given,
-                      .n_kept = (uint32_t)loop->n_kept,
-                      .at = program->n_plan_words};
-    const size_t n_ends = loop->n_carried + loop->n_kept;
-    const size_t words = loop->n_carried + 2 * loop->n_given + n_ends;
-    const CadUse use = m->use == CAD_AT_MANY_POINTS ? m->use : CAD_AT_A_POINT;
-    CadOperands of;
-    if (!GROW(program, scans, program->n_scans, 1) ||
-        !GROW(program, plans, program->n_plan_words, words)) {
-        return;
-    }
-    m->status = cad_program_make(loop->body, use, &input, 1, 0, loop->ends, n_ends, &turns.body);
-    if (m->status != CAD_OK) {
-        return;
-    }
-    int64_t *word = program->plans + program->n_plan_words;
-    program->n_plan_words += words;
-    program->scans[program->n_scans++] = turns;
-    cad_graph_operands(m->graph, i, &of);
-    for (size_t k = 0; k < of.n; k++) {
-        *word++ = cad_maker_place_of(m, of.ids[k]);
-        if (k >= loop->n_carried) {
-            *word++ = loop->steps[k - loop->n_carried];
-        }
-    }
-    list_ends(turns.body, word);
-    const size_t room = cad_turns_room(&turns);
-    const int32_t place = cad_maker_take_block(m, room);
-    cad_maker_release_after(m, m->level[i], place, room);
-    cad_maker_emit(m, (CadInstruction){.kind = CAD_SCAN,
-                                       .n = (uint32_t)loop->n,
-                                       .out = out,
-                                       .x = (int32_t)program->n_scans - 1,
-                                       .y = place});
-    program->n_operations += loop->n * turns.body->n_operations;
-}
-
 /* Whether an array can take over the places of the one that something is added to. */
 static int takes_over(CadMaker *m, const CadRecord *record, uint32_t level, uint32_t *former) {
     const CadId id =
@@ -329,7 +277,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         emit_call(m, record, place);
         break;
     case CAD_RECORD_SCAN:
-        emit_loop(m, i, place);
+        cad_maker_emit_scan(m, i, place);
         break;
     default:
         if (cad_op_is_kind((CadOp)record->op)) {

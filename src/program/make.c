@@ -192,7 +192,10 @@ void cad_program_set_natives(CadProgram *program, const CadNative *const *native
 void cad_program_free(CadProgram *program) {
     if (program != NULL) {
         for (size_t k = 0; k < program->n_scans; k++) {
-            cad_program_free(program->scans[k].body);
+            cad_program_free(program->scans[k].ahead);
+            cad_program_free(program->scans[k].core);
+            cad_program_free(program->scans[k].single);
+            cad_program_free(program->scans[k].behind);
         }
         CAD_PROGRAM_LISTS(FREE)
         cad_memory_free(program);
@@ -200,9 +203,14 @@ void cad_program_free(CadProgram *program) {
 }
 
 size_t cad_program_bytes(const CadProgram *program) {
+    if (program == NULL) {
+        return 0;
+    }
     size_t bytes = sizeof *program CAD_PROGRAM_LISTS(BYTES);
     for (size_t k = 0; k < program->n_scans; k++) {
-        bytes += cad_program_bytes(program->scans[k].body);
+        const CadTurns *const turns = &program->scans[k];
+        bytes += cad_program_bytes(turns->ahead) + cad_program_bytes(turns->core) +
+                 cad_program_bytes(turns->single) + cad_program_bytes(turns->behind);
     }
     return bytes;
 }

@@ -312,6 +312,10 @@ void cad_maker_emit_singles(CadMaker *m, const uint32_t *ids, size_t count, uint
 
 void cad_maker_emit_array(CadMaker *m, uint32_t i);
 
+/* --- emit_scans.c --- */
+
+void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out);
+
 /* --- loops.c --- */
 
 /* Have sine and cosine of one number found together. */

@@ -26,7 +26,8 @@ typedef enum CadStepKind {
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
                     `x` in each part */
-    CAD_SCAN,    /* `n` turns of scans[x], in a room from place `y` on; the results from `out` on */
+    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on; the results from `out`
+                    on */
 } CadStepKind;
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
@@ -103,13 +104,31 @@ typedef struct CadTeam {
     void *self;
 } CadTeam;
 
-/* A recurrence (graph/graph.h): the program of its body, and where in `plans` the places stand
- * that it begins with: of each that is carried the place of the first number; of each that is
- * given the place for the first turn, and how far on the next one is; then the places of the ends,
- * in the body. The room is the body's, with room for what is carried behind it. */
+/* A recurrence (graph/graph.h) goes in stretches of turns, whose numbers stand side by side in
+ * strips. What waits for no turn before is computed for a stretch at once, `ahead`, and so is what
+ * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`, and
+ * where fewer are left in `single`. Each is a program with a room of its own, or NULL.
+ *
+ * The first strips are those of what is carried: what the first turn of a stretch finds, then what
+ * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the strips it
+ * begins, or -1 - k for the k-th of what is given, which is the same in all turns):
+ *   initial    the place of each that is carried, at first
+ *   given      of each that is given its place, how far on the next one is, and its strip or -1
+ *   ahead      sources of its inputs; then of each result its place there, and its strip
+ *   core       sources of its inputs behind what is carried; where in the strips results go
+ *   core       places of what is carried on; then for each turn those of results
+ *   single     the same for one turn
+ *   behind     as ahead
+ *   kept       where in the strips it is
+ *   sums       likewise */
+enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
+
 typedef struct CadTurns {
-    struct CadProgram *body;
-    uint32_t n_carried, n_given, n_kept;
+    struct CadProgram *ahead, *core, *single, *behind;
+    uint32_t n_carried, n_given, n_kept, n_summed;
+    uint32_t n_into_ahead, n_from_ahead, n_into_core, n_from_core, n_into_behind, n_from_behind;
+    uint32_t length, together;
+    size_t n_in_strips;
     size_t at;
 } CadTurns;
 
@@ -147,11 +166,6 @@ typedef struct CadProgram {
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
 } CadProgram;
-
-/* How many numbers a loop needs room for. */
-static inline size_t cad_turns_room(const CadTurns *turns) {
-    return turns->body->n_constants + turns->body->n_places + turns->n_carried;
-}
 
 /* Where a place is among those of doubles. */
 static inline int64_t cad_place_of_double(int64_t place) {

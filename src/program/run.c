@@ -351,81 +351,6 @@ static const CadNative *native_of(const CadProgram *program, const CadInstructio
     return program->natives != NULL ? program->natives[call->z] : NULL;
 }
 
-/* --- recurrences --- */
-
-typedef struct Lanes {
-    double *at;
-    size_t count;
-} Lanes;
-
-static CadStrip lanes_of_place(Lanes lanes, int32_t place) {
-    return (CadStrip){lanes.at + (ptrdiff_t)place * (ptrdiff_t)lanes.count, 1};
-}
-
-static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes);
-static long run_instruction(const CadProgram *program, const CadInstruction *i,
-                            const Places *places);
-
-/* Where a number of a loop is: of several points they stand side by side. */
-static CAD_INLINE double *number_of_loop(const Places *places, Lanes lanes, int64_t place) {
-    return lanes.count == 1 ? numbers_at(places, (int32_t)place)
-                            : lanes_of_place(lanes, (int32_t)place).data;
-}
-
-static CAD_INLINE void move_lanes(double *to, const double *from, size_t count) {
-    if (count == 1) {
-        *to = *from;
-    } else {
-        memcpy(to, from, count * sizeof *to);
-    }
-}
-
-static CAD_INLINE int run_turns(const CadProgram *program, const CadInstruction *i,
-                                const Places *places, Lanes lanes) {
-    const CadTurns *const turns = &program->scans[i->x];
-    const CadProgram *const body = turns->body;
-    const int64_t *const initial = program->plans + turns->at;
-    const int64_t *const given = initial + turns->n_carried, *const ends = given + 2 * turns->n_given;
-    const size_t count = lanes.count, n = i->n;
-    double *const room = number_of_loop(places, lanes, i->y);
-    double *const own = cad_program_places(body, count, room);
-    double *const next = own + body->n_places * count;
-    double *const out = number_of_loop(places, lanes, i->out);
-    cad_program_prepare(body, count, room);
-    for (uint32_t k = 0; k < turns->n_carried; k++) {
-        move_lanes(own + k * count, number_of_loop(places, lanes, initial[k]), count);
-        move_lanes(out + k * (n + 1) * count, own + k * count, count);
-    }
-    for (size_t t = 0; t < n; t++) {
-        for (uint32_t k = 0; k < turns->n_given; k++) {
-            const int64_t step = given[2 * k + 1];
-            if (step != 0 || t == 0) {
-                const double *const from = number_of_loop(places, lanes, given[2 * k]);
-                move_lanes(own + (turns->n_carried + k) * count,
-                           from + step * (int64_t)(t * count), count);
-            }
-        }
-        for (size_t k = 0; k < body->n_code; k += body->code[k].fused) {
-            const Places inside = places_of_point(body, own);
-            if (count > 1 ? run_lanes(body, &body->code[k], (Lanes){own, count}) < 0
-                          : run_instruction(body, &body->code[k], &inside) != -1) {
-                return -1;
-            }
-        }
-        double *to = out + (t + 1) * count;
-        for (uint32_t k = 0; k < turns->n_carried; k++, to += (n + 1) * count) {
-            move_lanes(next + k * count, own + ends[k] * (int64_t)count, count);
-            move_lanes(to, next + k * count, count);
-        }
-        memcpy(own, next, turns->n_carried * count * sizeof *own);
-        to -= count;
-        for (uint32_t k = 0; k < turns->n_kept; k++, to += n * count) {
-            move_lanes(to, own + ends[turns->n_carried + k] * (int64_t)count, count);
-        }
-    }
-    return 0;
-}
-
 /* --- tile by tile --- */
 
 static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction *i,
@@ -549,7 +474,8 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_BY:
         return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
     case CAD_SCAN:
-        return run_turns(program, i, places, (Lanes){NULL, 1}) < 0 ? CAD_CALL_FAILED : -1;
+        cad_run_scan(program, i, places);
+        break;
     }
     return -1;
 }
@@ -814,6 +740,15 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
 
 /* --- many points --- */
 
+typedef struct Lanes {
+    double *at;
+    size_t count;
+} Lanes;
+
+static CadStrip lanes_of_place(Lanes lanes, int32_t place) {
+    return (CadStrip){lanes.at + (ptrdiff_t)place * (ptrdiff_t)lanes.count, 1};
+}
+
 static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
     const int arity = cad_op_info[i->op].arity;
     const int contiguous = (i->sx == 1) & (arity < 2 || i->sy == 1) & (arity < 3 || i->sz == 1);
@@ -893,12 +828,31 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);
     }
-    case CAD_SCAN:
-        return run_turns(program, i, NULL, lanes);
     default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }
     return 0;
+}
+
+int cad_run_lanes(const CadProgram *program, double *places, size_t lanes) {
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        if (run_lanes(program, &program->code[k], (Lanes){places, lanes}) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void cad_run_code(const CadProgram *program, double *places) {
+    const Places own = places_of_point(program, places);
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        const CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_SINGLES && i->y == 1) {
+            run_singles(program->singles + i->x, i->n, places);
+        } else {
+            run_instruction(program, i, &own);
+        }
+    }
 }
 
 /* The inputs that all points share: those of all directions, and those behind. */
@@ -998,10 +952,8 @@ long cad_program_run_points(const CadProgram *program, size_t lanes, double *roo
     for (size_t first = begin; first < end; first += lanes) {
         const size_t n = end - first < lanes ? end - first : lanes;
         write_own(program, all, points, first, n);
-        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-            if (run_lanes(program, &program->code[k], all) < 0) {
-                return CAD_CALL_FAILED;
-            }
+        if (cad_run_lanes(program, all.at, lanes) < 0) {
+            return CAD_CALL_FAILED;
         }
         n_missed += check_lanes(program, all, points->missed + first, n);
         read_results(program, all, points, first, n);

@@ -1,0 +1,192 @@
+/* Recurrences, stretch by stretch: see CadTurns. */
+#include "program/running.h"
+
+/* A loop while it runs. */
+typedef struct Scan {
+    const CadTurns *turns;
+    const Places *places;
+    const int64_t *given;
+    double *strips;
+} Scan;
+
+static double *places_in(const CadProgram *program, size_t lanes, double *room) {
+    return program != NULL ? cad_program_places(program, lanes, room) : NULL;
+}
+
+static double *room_behind(const CadProgram *program, size_t lanes, double *room) {
+    return room + (program != NULL ? cad_program_room(program, lanes) : 0);
+}
+
+static const double *first_given(const Scan *s, int64_t k) {
+    return numbers_at(s->places, (int32_t)s->given[3 * k]);
+}
+
+static void fill(double *to, double value, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        to[k] = value;
+    }
+}
+
+/* What is the same in all turns is written to the inputs once, for all lanes. */
+static void begin_inputs(const Scan *s, const CadProgram *program, size_t lanes, double *room,
+                         double *places, const int64_t *sources, uint32_t n, size_t together) {
+    if (program == NULL) {
+        return;
+    }
+    cad_program_prepare(program, lanes, room);
+    for (uint32_t k = 0; k < n; k++) {
+        if (sources[k] < 0) {
+            fill(places, *first_given(s, -1 - sources[k]), lanes);
+        }
+        places += lanes * (sources[k] < 0 ? 1 : together);
+    }
+}
+
+/* A stretch of what differs from turn to turn. */
+static void take_given(const Scan *s, size_t turn, size_t n) {
+    const int64_t *given = s->given;
+    for (uint32_t k = 0; k < s->turns->n_given; k++, given += 3) {
+        if (given[2] < 0) {
+            continue;
+        }
+        double *const to = s->strips + given[2];
+        const ptrdiff_t step = (ptrdiff_t)given[1];
+        const double *const from =
+            numbers_at(s->places, (int32_t)given[0]) + step * (ptrdiff_t)turn;
+        if (step == 1) {
+            memcpy(to, from, n * sizeof *to);
+            continue;
+        }
+        for (ptrdiff_t i = 0; i < (ptrdiff_t)n; i++) {
+            to[i] = from[i * step];
+        }
+    }
+}
+
+/* All of a stretch at once. */
+static void run_stretch(const Scan *s, const CadProgram *program, double *places,
+                        const int64_t *sources, uint32_t n_into, uint32_t n_from, size_t n) {
+    const size_t lanes = s->turns->length;
+    const int64_t *from = sources + n_into;
+    if (program == NULL) {
+        return;
+    }
+    for (uint32_t k = 0; k < n_into; k++) {
+        if (sources[k] >= 0) {
+            memcpy(places + k * lanes, s->strips + sources[k], n * sizeof *places);
+        }
+    }
+    cad_run_lanes(program, places, lanes);
+    for (uint32_t k = 0; k < n_from; k++, from += 2) {
+        memcpy(s->strips + from[1], places + from[0] * (int64_t)lanes, n * sizeof *places);
+    }
+}
+
+/* Some turns that follow each other: what is carried stands in their first places, where it is
+ * left for the next ones, too. */
+static void run_turns(const Scan *s, const CadProgram *program, double *places,
+                      const int64_t *sources, const int64_t *ends, size_t at, size_t together,
+                      double *next) {
+    const CadTurns *const turns = s->turns;
+    const int64_t *const to = sources + turns->n_into_core;
+    double *input = places + turns->n_carried;
+    for (uint32_t k = 0; k < turns->n_into_core; k++) {
+        if (sources[k] < 0) {
+            input++;
+            continue;
+        }
+        const double *const from = s->strips + sources[k] + at;
+        for (size_t i = 0; i < together; i++) {
+            *input++ = from[i];
+        }
+    }
+    cad_run_code(program, places);
+    for (uint32_t k = 0; k < turns->n_carried; k++) {
+        next[k] = places[*ends++];
+    }
+    for (uint32_t k = 0; k < turns->n_from_core; k++) {
+        double *const out = s->strips + to[k] + at;
+        for (size_t i = 0; i < together; i++) {
+            out[i] = places[*ends++];
+        }
+    }
+    memcpy(places, next, turns->n_carried * sizeof *places);
+}
+
+static double sum_of(const double *x, size_t n) {
+    double sum = 0.0;
+    cad_strip_sum(&sum, (CadStrip){(double *)x, 1}, n);
+    return sum;
+}
+
+void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places) {
+    const CadTurns *const turns = &program->scans[i->x];
+    const size_t n = i->n, lanes = turns->length, together = turns->together;
+    const uint32_t n_carried = turns->n_carried;
+    const int64_t *const initial = program->plans + turns->at;
+    const int64_t *const given = initial + n_carried;
+    const int64_t *const ahead = given + 3 * turns->n_given;
+    const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
+    const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
+    const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;
+    const int64_t *const behind = ends_of_one + n_carried + turns->n_from_core;
+    const int64_t *const kept = behind + turns->n_into_behind + 2 * turns->n_from_behind;
+    const int64_t *const sums = kept + turns->n_kept;
+    double *const room = numbers_at(places, i->y);
+    double *const room_of_ahead = room + turns->n_in_strips;
+    double *const room_of_core = room_behind(turns->ahead, lanes, room_of_ahead);
+    double *const room_of_single = room_behind(turns->core, 1, room_of_core);
+    double *const room_of_behind = room_behind(turns->single, 1, room_of_single);
+    double *const next = room_behind(turns->behind, lanes, room_of_behind);
+    double *const in_ahead = places_in(turns->ahead, lanes, room_of_ahead);
+    double *const in_core = places_in(turns->core, 1, room_of_core);
+    double *const in_single = places_in(turns->single, 1, room_of_single);
+    double *const in_behind = places_in(turns->behind, lanes, room_of_behind);
+    double *const out = numbers_at(places, i->out);
+    const Scan scan = {turns, places, given, room};
+    begin_inputs(&scan, turns->ahead, lanes, room_of_ahead, in_ahead, ahead, turns->n_into_ahead,
+                 1);
+    begin_inputs(&scan, turns->core, 1, room_of_core, in_core + n_carried, core,
+                 turns->n_into_core, together);
+    begin_inputs(&scan, turns->single, 1, room_of_single, in_single + n_carried, core,
+                 turns->n_into_core, 1);
+    begin_inputs(&scan, turns->behind, lanes, room_of_behind, in_behind, behind,
+                 turns->n_into_behind, 1);
+    double *const out_sums = out + n_carried * (n + 1) + turns->n_kept * n;
+    memset(out_sums, 0, turns->n_summed * sizeof *out);
+    for (uint32_t k = 0; k < n_carried; k++) {
+        in_core[k] = out[k * (n + 1)] = *numbers_at(places, (int32_t)initial[k]);
+    }
+    for (size_t turn = 0; turn < n; turn += lanes) {
+        const size_t length = n - turn < lanes ? n - turn : lanes;
+        size_t at = 0;
+        take_given(&scan, turn, length);
+        run_stretch(&scan, turns->ahead, in_ahead, ahead, turns->n_into_ahead,
+                    turns->n_from_ahead, length);
+        for (uint32_t k = 0; k < n_carried; k++) { /* what the first turn finds */
+            room[k * (lanes + CAD_STRIP_MARGIN)] = in_core[k];
+        }
+        for (; at + together <= length; at += together) {
+            run_turns(&scan, turns->core, in_core, core, ends, at, together, next);
+        }
+        if (at < length) {
+            memcpy(in_single, in_core, n_carried * sizeof *in_core);
+            for (; at < length; at++) {
+                run_turns(&scan, turns->single, in_single, core, ends_of_one, at, 1, next);
+            }
+            memcpy(in_core, in_single, n_carried * sizeof *in_core);
+        }
+        run_stretch(&scan, turns->behind, in_behind, behind, turns->n_into_behind,
+                    turns->n_from_behind, length);
+        for (uint32_t k = 0; k < n_carried; k++) {
+            memcpy(out + k * (n + 1) + turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1,
+                   length * sizeof *out);
+        }
+        for (uint32_t k = 0; k < turns->n_kept; k++) {
+            memcpy(out + n_carried * (n + 1) + k * n + turn, room + kept[k], length * sizeof *out);
+        }
+        for (uint32_t k = 0; k < turns->n_summed; k++) {
+            out_sums[k] += sum_of(room + sums[k], length);
+        }
+    }
+}
