@@ -3,7 +3,6 @@
 #include "loops/loops.h"
 
 #include "tape/tape.h"
-#include <stdio.h>
 
 /* Of a number of the body that later turns read: how many turns later, at most, and which of what is
  * carried it is, at a lag of one. */
@@ -419,7 +418,6 @@ static int is_fresh(const CadGraph *graph) {
 
 CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                          const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs) {
-    fprintf(stderr, "loops: fresh %d may %d entries %zu\n", is_fresh(graph), may_have_loops(graph, tape, begin, end), end - begin);
     if (!is_fresh(graph) || !may_have_loops(graph, tape, begin, end)) {
         return cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
     }
@@ -441,9 +439,6 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         }
         cad_loops_find(r);
         find_read(o, outputs, n_outputs);
-        fprintf(stderr, "steps %zu loops %zu", r->n_steps, r->n_loops);
-        for (size_t k = 0; k < r->n_loops; k++) fprintf(stderr, " [%u p%u n%u]", r->loops[k].begin, r->loops[k].period, r->loops[k].n);
-        fprintf(stderr, "\n");
         graph->status = r->graph->status;
         roll_all(o);
     }

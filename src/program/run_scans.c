@@ -82,6 +82,27 @@ static void run_stretch(const Scan *s, const CadProgram *program, double *places
     }
 }
 
+/* As many as there are turns together. */
+static CAD_INLINE void copy_some(double *to, const double *from, size_t n) {
+    if (n == 16) {
+        memcpy(to, from, 16 * sizeof *to);
+    } else if (n == 4) {
+        memcpy(to, from, 4 * sizeof *to);
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            to[k] = from[k];
+        }
+    }
+}
+
+static CAD_INLINE int are_lined_up(const int64_t *places, size_t n) {
+    int found = places[n - 1] == places[0] + (int64_t)n - 1;
+    for (size_t k = 1; k < n && found; k++) {
+        found = places[k] == places[0] + (int64_t)k;
+    }
+    return found;
+}
+
 /* Some turns that follow each other: what is carried stands in their first places, where it is
  * left for the next ones, too. */
 static void run_turns(const Scan *s, const CadProgram *program, double *places,
@@ -95,10 +116,8 @@ static void run_turns(const Scan *s, const CadProgram *program, double *places,
             input++;
             continue;
         }
-        const double *const from = s->strips + sources[k] + at;
-        for (size_t i = 0; i < together; i++) {
-            *input++ = from[i];
-        }
+        copy_some(input, s->strips + sources[k] + at, together);
+        input += together;
     }
     cad_run_code(program, places);
     for (uint32_t k = 0; k < turns->n_carried; k++) {
@@ -106,6 +125,11 @@ static void run_turns(const Scan *s, const CadProgram *program, double *places,
     }
     for (uint32_t k = 0; k < turns->n_from_core; k++) {
         double *const out = s->strips + to[k] + at;
+        if (are_lined_up(ends, together)) {
+            copy_some(out, places + *ends, together);
+            ends += together;
+            continue;
+        }
         for (size_t i = 0; i < together; i++) {
             out[i] = places[*ends++];
         }
