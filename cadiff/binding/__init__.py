@@ -157,7 +157,15 @@ from .gradients import (
     split_aux,
     value_and_grad,
 )
-from .graphs import Graph, Held, graph_from_bytes, graph_of, reduced_graph, version_here
+from .graphs import (
+    Graph,
+    Held,
+    graph_from_bytes,
+    graph_of,
+    reduced_graph,
+    set_least_loop,
+    version_here,
+)
 from .guards import (
     choices_of,
     chooses_anew,

@@ -99,6 +99,7 @@ cdef extern from "graph/graph.h" nogil:
         CadId *lists
         double *constants
         size_t n_records
+        size_t n_rows
         size_t n_words
         size_t n_lists
         size_t n_constants
@@ -155,6 +156,8 @@ cdef extern from "loops/loops.h" nogil:
     CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                              const CadId *inputs, size_t n_inputs, CadId *outputs,
                              size_t n_outputs)
+
+    void cad_loops_set_least(size_t numbers)
 
 cdef extern from "graph/edges.h" nogil:
     ctypedef struct CadEdge:

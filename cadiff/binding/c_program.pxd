@@ -102,7 +102,28 @@ cdef extern from "program/program.h" nogil:
                       const void *work) noexcept nogil
         void *self
 
+    ctypedef struct CadTurns:
+        CadProgram *ahead
+        CadProgram *core
+        CadProgram *single
+        CadProgram *behind
+        uint32_t n_carried
+        uint32_t n_given
+        uint32_t n_kept
+        uint32_t n_summed
+        uint32_t n_into_ahead
+        uint32_t n_from_ahead
+        uint32_t n_into_core
+        uint32_t n_from_core
+        uint32_t n_into_behind
+        uint32_t n_from_behind
+        uint32_t length
+        uint32_t together
+        size_t at
+
     ctypedef struct CadProgram:
+        CadTurns *scans
+        size_t n_scans
         CadReferred *referred
         size_t n_referred
         CadInstruction *code

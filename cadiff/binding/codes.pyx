@@ -254,7 +254,7 @@ cdef class Code:
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""
-        return parts_of_code(self)
+        return parts_of_program(self.program)
 
     cdef int set_natives(self) except -1:
         """Have C carry out what it can of the steps."""
@@ -402,9 +402,31 @@ cdef object copied(const void *items, size_t count, object dtype):
     return result
 
 
-cdef dict parts_of_code(Code code):
-    cdef CadProgram *p = code.program
+cdef dict parts_of_turns(CadProgram *p, const CadTurns *turns):
     return {
+        "ahead": None if turns.ahead == NULL else parts_of_program(turns.ahead),
+        "core": parts_of_program(turns.core),
+        "single": parts_of_program(turns.single),
+        "behind": None if turns.behind == NULL else parts_of_program(turns.behind),
+        "n_carried": turns.n_carried,
+        "n_given": turns.n_given,
+        "n_kept": turns.n_kept,
+        "n_summed": turns.n_summed,
+        "n_into_ahead": turns.n_into_ahead,
+        "n_from_ahead": turns.n_from_ahead,
+        "n_into_core": turns.n_into_core,
+        "n_from_core": turns.n_from_core,
+        "n_into_behind": turns.n_into_behind,
+        "n_from_behind": turns.n_from_behind,
+        "length": turns.length,
+        "together": turns.together,
+        "at": turns.at,
+    }
+
+
+cdef dict parts_of_program(CadProgram *p):
+    return {
+        "scans": [parts_of_turns(p, &p.scans[k]) for k in range(p.n_scans)],
         "code": copied(p.code, p.n_code, _INSTRUCTION),
         "singles": copied(p.singles, p.n_singles, _SINGLE),
         "lists": copied(p.lists, p.n_lists, np.int32),

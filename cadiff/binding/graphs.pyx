@@ -909,10 +909,15 @@ STEPS.insert = insert_rule
 STEPS.link = link_step
 
 
+def set_least_loop(size_t numbers=0):
+    """From how many operations on loops are looked for in what is recorded; 0: as usual. For tests."""
+    cad_loops_set_least(numbers)
+
+
 # --- as bytes, which is how they are pickled ------------------------------------------------------
 
 _GRAPH_HEADER = struct.Struct("<8s10Q")
-_GRAPH_MAGIC = b"cadgrf02"
+_GRAPH_MAGIC = b"cadgrf03"
 _OPERATIONS = [cad_op_info[op].name.decode() for op in range(<int>CAD_OP_COUNT)]
 
 
@@ -934,7 +939,7 @@ cdef bytes graph_as_bytes(Graph graph):
     memset(&parts, 0, sizeof(parts))
     parts.n_records = graph.kept_records - 1
     cad_graph_write(graph.graph, &parts)
-    records = np.empty((parts.n_records, 4), dtype=np.uint32)
+    records = np.empty((parts.n_rows, 4), dtype=np.uint32)
     words = np.empty(parts.n_words, dtype=np.int64)
     lists = np.empty(parts.n_lists, dtype=np.uint32)
     constants = np.empty(parts.n_constants)
@@ -950,7 +955,7 @@ cdef bytes graph_as_bytes(Graph graph):
     outputs = [graph.outputs[k] for k in range(<size_t>graph.n_outputs)]
     header = _GRAPH_HEADER.pack(
         _GRAPH_MAGIC, len(text), graph.graph.optimize, graph.n_recorded, len(graph.sizes),
-        graph.n_outputs, len(ids), parts.n_records, parts.n_words, parts.n_lists,
+        graph.n_outputs, len(ids), parts.n_rows, parts.n_words, parts.n_lists,
         parts.n_constants,
     )
     return with_checksum([
@@ -1009,7 +1014,7 @@ def graph_from_bytes(given, steps=()):
     operations[are_named] = codes[operations[are_named]]
     (<object>records)[:, 0] = kinds << 16 | operations
     memset(&parts, 0, sizeof(parts))
-    parts.n_records, parts.n_words, parts.n_lists, parts.n_constants = counts[6:]
+    parts.n_rows, parts.n_words, parts.n_lists, parts.n_constants = counts[6:]
     point_to_parts(&parts, records, words, lists, constants)
 
     result = Graph.__new__(Graph)

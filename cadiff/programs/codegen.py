@@ -20,6 +20,7 @@ from ..inspection.texts import counted
 from ..operations.primitives import primitive
 from .instructions import (
     InstructionKind,
+    Turns,
     instruction,
     moves,
     place_text,
@@ -408,6 +409,8 @@ class _FunctionInC:
             yield _loops(axes, f"{result} = {_value(op, given)};")
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x)
+        elif kind == InstructionKind.SCAN:
+            yield self.scan(x, n, out)
         elif kind == InstructionKind.CALL:
             step = self.parts["steps"][z]
             yield from (self.call if _operation_of(step).helper_in_c else self.fold)(step, x, out)
@@ -510,6 +513,72 @@ class _FunctionInC:
         lines = ["double s = 0.0;", row]
         return _loops(outer, "\n".join(lines)) if outer else _block("", lines, scope=True)
 
+    # --- recurrences ---
+
+    def scan(self, which: int, n: int, out: int) -> str:
+        """Turns, one after the other: what is computed ahead and behind is part of each.
+
+        A number of a turn that is handed from one part to another is a variable r, with the number
+        of its strip; what is carried on is n.
+        """
+        scan = Turns(self.parts, which)
+        turns = scan.turns
+        n_carried = turns["n_carried"]
+        first_kept = out + n_carried * (n + 1)
+        first_sum = first_kept + turns["n_kept"] * n
+        begin = []  # before all turns
+        lines: list[tuple[str, str]] = []  # of a turn: what a line sets, if that is a variable
+        for place, step, strip in scan.given:
+            if strip >= 0:
+                self.reaches_constants |= place < 0
+                name = _strip(scan, strip)
+                lines.append((name, f"{name} = {place_text(place, (step, 't'))};"))
+            else:
+                begin.append(self.operand(place))
+        fixed = iter(range(len(begin)))
+        same = {k: next(fixed) for k, (*_, strip) in enumerate(scan.given) if strip < 0}
+        begin = [f"const double f{k} = {text};" for k, text in enumerate(begin)]
+        carried = [f"r{j}" for j in range(n_carried)]
+        for j, name in enumerate(carried):
+            place = place_text(out + j * (n + 1))
+            begin += [f"double {name} = {self.operand(scan.initial[j])};", f"{place} = {name};"]
+        begin += [f"double s{k} = 0.0;" for k in range(turns["n_summed"])]
+        told = list(zip(scan.ends[n_carried:], scan.from_core, strict=True))[n_carried:]
+        for key, given, results in (
+            ("ahead", scan.into_ahead, scan.from_ahead),
+            ("single", scan.into_core, told),
+            ("behind", scan.into_behind, scan.from_behind),
+        ):
+            if turns[key] is None:
+                continue
+            names = [f"f{same[-1 - k]}" if k < 0 else _strip(scan, k) for k in given]
+            inputs = [*carried, *names] if key == "single" else names
+            inner = _Inner(self, turns[key], f"{key[0]}", f"{which}{key}", inputs)
+            begin += inner.declared()
+            lines += [("", line) for line in inner.lines]
+            if key == "single":
+                places = scan.ends[:n_carried]
+                lines += [("", f"n{j} = {inner.number(p)};") for j, p in enumerate(places)]
+            for place, strip in results:
+                name = _strip(scan, strip)
+                lines.append((name, f"{name} = {inner.number(place)};"))
+        for j, name in enumerate(carried):
+            left = place_text(out + j * (n + 1) + 1, (1, "t"))
+            lines.append(("", f"{left} = {name} = n{j};"))
+        for k, strip in enumerate(scan.kept):
+            left = place_text(first_kept + k * n, (1, "t"))
+            lines.append(("", f"{left} = {_strip(scan, strip)};"))
+        for k, strip in enumerate(scan.sums):
+            lines.append(("", f"s{k} += {_strip(scan, strip)};"))
+        end = [f"{place_text(first_sum + k)} = s{k};" for k in range(turns["n_summed"])]
+        read = {name for left, line in lines for name in re.findall(r"\br\d+\b", _right(line))}
+        kept = [line for left, line in lines if not left or left in read]
+        variables = sorted({left for left, _ in lines if left in read}, key=_number_of)
+        variables += [f"n{j}" for j in range(n_carried)]
+        declared = textwrap.wrap(f"double {', '.join(variables)};", 88)
+        turn = _block(f"for (int t = 0; t < {n}; t++)", [*declared, *kept], scope=True)
+        return _block("", [*begin, turn, *end], scope=True)
+
     # --- the end ---
 
     def checks(self) -> Iterator[str]:
@@ -565,6 +634,65 @@ class _FunctionInC:
         else:
             for k, place in enumerate(places.tolist()):
                 yield f"{name}[{begin + k}] = {self.operand(place)};"
+
+
+class _Inner(_FunctionInC):
+    """What is computed in each turn of a recurrence, in a workspace of its own.
+
+    Where it consists of single operations, inputs stand in them by their names.
+    """
+
+    def __init__(
+        self,
+        outer: _FunctionInC,
+        parts: dict[str, Any],
+        workspace: str,
+        name: str,
+        inputs: Sequence[str],
+    ) -> None:
+        super().__init__({**parts, "steps": []}, f"{outer.name}_{name}", [], [])
+        self.tables = outer.tables
+        self.workspace = workspace
+        kinds = parts["code"]["kind"]
+        is_simple = bool((kinds == InstructionKind.SINGLES).all() and (parts["code"]["y"] == 1).all())
+        self.inputs_by_name = dict(enumerate(inputs)) if is_simple else {}
+        self.lines = [] if is_simple else [f"{workspace}[{k}] = {x};" for k, x in enumerate(inputs)]
+        self.lines += [self.named(line) for step in self.steps() for line in step.split("\n")]
+
+    def named(self, text: str) -> str:
+        def other(found: re.Match[str]) -> str:
+            if found[1] is None:
+                return f"{self.workspace}["
+            return self.inputs_by_name.get(int(found[1]), f"{self.workspace}[{found[1]}]")
+
+        return re.sub(r"\bw\[(?:(\d+)\])?", other, text)
+
+    def number(self, place: int) -> str:
+        return self.named(self.operand(place))
+
+    def declared(self) -> Iterator[str]:
+        name, constants = self.workspace, self.parts["constants"]
+        n = self.parts["n_places"]
+        if self.reaches_constants:
+            room, table = f"{name}_room", self.table("double", constants)
+            yield f"double {room}[{len(constants) + n}], *{name} = {room} + {len(constants)};"
+            yield f"memcpy({room}, {table}, sizeof {table});"
+        elif any(f"{name}[" in line for line in self.lines):
+            yield f"double {name}[{n}];"
+
+
+def _strip(scan: Turns, begin: int) -> str:
+    """The variable for the number of a turn that stands in a strip."""
+    return f"r{begin // scan.stride}"
+
+
+def _right(line: str) -> str:
+    """What a line reads, if it sets a variable."""
+    return line.partition(" = ")[2] or line
+
+
+def _number_of(name: str) -> int:
+    return int(name[1:])
 
 
 # --- C -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ class InstructionKind:
     """What an instruction does."""
 
     SINGLES, VECTOR, TAKE, TOTAL, ZEROS, ROWS, TERMS, ADD_TO, ADD_AT, CALL, COMPARE = range(11)
-    TAKE_BY, ADD_BY, TILES = 11, 12, 13
+    TAKE_BY, ADD_BY, TILES, SCAN = 11, 12, 13, 14
 
 
 class Instruction(NamedTuple):
@@ -60,6 +60,54 @@ def moves(parts: dict[str, Any], at: int) -> list[tuple[int, int]]:
     """How far each view of a plan moves from tile to tile, and from part to part of these."""
     *_, (*of_turns, of_part) = binding.read_plan(parts["plans"], at)
     return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
+
+
+_STRIP_MARGIN = 8  # CAD_STRIP_MARGIN of src/program/program.h
+
+
+class Turns:
+    """A recurrence, taken apart: see CadTurns of src/program/program.h.
+
+    Places are those of the program that it is part of; strips have names, which are numbers.
+    """
+
+    def __init__(self, parts: dict[str, Any], which: int) -> None:
+        self.turns = turns = parts["scans"][which]
+        self._words = parts["plans"]
+        self._at = turns["at"]
+        self.stride = turns["length"] + _STRIP_MARGIN  # from strip to strip
+        self.initial = self._take(turns["n_carried"])
+        self.given = self._take(turns["n_given"], 3)
+        self.into_ahead = self._take(turns["n_into_ahead"])
+        self.from_ahead = self._take(turns["n_from_ahead"], 2)
+        self.into_core = self._take(turns["n_into_core"])
+        self.from_core = self._take(turns["n_from_core"])
+        self._take(turns["n_carried"] + turns["together"] * turns["n_from_core"])
+        self.ends = self._take(turns["n_carried"] + turns["n_from_core"])  # of a single turn
+        self.into_behind = self._take(turns["n_into_behind"])
+        self.from_behind = self._take(turns["n_from_behind"], 2)
+        self.kept = self._take(turns["n_kept"])
+        self.sums = self._take(turns["n_summed"])
+
+    def _take(self, n: int, width: int = 1) -> list[Any]:
+        words = self._words[self._at : self._at + n * width]
+        self._at += n * width
+        return words.tolist() if width == 1 else words.reshape(n, width).tolist()
+
+    @property
+    def n_operations(self) -> int:
+        """Of one turn."""
+        programs = [self.turns[name] for name in ("ahead", "single", "behind")]
+        return sum(len(program["singles"]) for program in programs if program is not None)
+
+    def sizes(self, n: int) -> list[int]:
+        """How many results there are of each that is carried, kept and summed."""
+        turns = self.turns
+        return [n + 1] * turns["n_carried"] + [n] * turns["n_kept"] + [1] * turns["n_summed"]
+
+    def reads(self, n: int) -> NDArray[np.int64]:
+        rows = [place + step * np.arange(n if step else 1) for place, step, _ in self.given]
+        return np.concatenate([np.array(self.initial, np.int64), *rows]).astype(np.int64)
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

@@ -28,6 +28,7 @@ from ..inspection.texts import (
 from .instructions import (
     Instruction,
     InstructionKind,
+    Turns,
     in_workspace,
     instruction,
     is_kept,
@@ -65,6 +66,7 @@ _WORDS = {
     InstructionKind.ADD_TO: "add to",
     InstructionKind.TAKE_BY: "take by",
     InstructionKind.ADD_BY: "add by",
+    InstructionKind.SCAN: "scan",
 }
 
 
@@ -176,6 +178,8 @@ class _Listing:
             equals = "+=" if i.n == 0 else "="  # to the sums of tiles before
             return name, str(shape), f"{result} {equals} {what} of {' * '.join(given)}", ""
         word = _WORDS[i.kind]
+        if i.kind == InstructionKind.SCAN:
+            return word, *self.scan(i), ""
         if i.kind == InstructionKind.ADD_TO:
             shape, (result, *given) = self.plan(i.x, in_part)
             return word, str(shape), f"{result} += {given[0]}", ""
@@ -202,6 +206,14 @@ class _Listing:
             targets = self.listed(i.z, i.n, i.out)
             text = f"{targets} += {self.stretch(i.x, i.sx, i.n)}"
         return word, counted(i.n, "number"), text, ""
+
+    def scan(self, i: Instruction) -> tuple[str, str]:
+        """How much work a recurrence is, and what of."""
+        turns = Turns(self.parts, i.x)
+        counts = {name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
+        out = self.stretch(i.out, 1, sum(turns.sizes(i.n)))
+        texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
+        return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{out} = {', '.join(texts)}"
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
         """So many places, `step` apart; constants by their values, and f for those of floats.
@@ -293,6 +305,9 @@ class _Listing:
             return self.parts["checks"]["place"][i.x + line.single :][:1].astype(np.int64), _NONE
         if i.kind == InstructionKind.TILES:
             return _NONE, _NONE
+        if i.kind == InstructionKind.SCAN:
+            scan = Turns(self.parts, i.x)
+            return scan.reads(i.n), _every(i.out, 1, sum(scan.sizes(i.n)))
         turns, parts = self.turns_of(line.number)
         out = self.every(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:

@@ -15,7 +15,7 @@ from .. import binding
 from ..binding import Call, Code, PlaceNotes, Recording, StandIns
 from ..inspection.texts import readable
 from ..operations.scalars import stand_in
-from .instructions import InstructionKind, views
+from .instructions import InstructionKind, Turns, views
 from .recorded import met
 
 FloatArray = NDArray[np.float64]
@@ -30,6 +30,7 @@ _WORDS = {
     InstructionKind.COMPARE: "guard",
     InstructionKind.TAKE_BY: "take",
     InstructionKind.ADD_BY: "add.at",
+    InstructionKind.SCAN: "scan",
 }
 _BY_OPERATION = (InstructionKind.VECTOR, InstructionKind.ROWS, InstructionKind.TERMS)
 _BY_PLAN = (
@@ -139,6 +140,8 @@ def _by_kind(code: Code, whole: FloatArray, singles: FloatArray) -> dict[str, tu
             continue
         if kind == InstructionKind.CALL:
             name, n = code.steps[z].name, y
+        elif kind == InstructionKind.SCAN:
+            name, n = _WORDS[kind], n * Turns(parts, x).n_operations
         else:
             name = readable(_NAMES[op]) if kind in _BY_OPERATION else _WORDS[kind]
             if kind in _BY_PLAN:

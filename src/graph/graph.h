@@ -415,17 +415,19 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
 
 /* --- written down --- */
 
-/* What a graph is made of, without what follows from it. Of each record, from the constant 0 on,
- * four words: its kind in the upper half of the first one and its operation in the lower half;
- * then operands; of a constant 0, and the lower and higher half of its bits; of an array its size,
- * its number of axes, and the number of a call. Then, for arrays in their order: shapes and views
- * of plans; numbers that arrays consist of; constants of arrays. */
+/* What a graph is made of, without what follows from it. Of each record, from the constant 0 on, a
+ * row of four words: its kind in the upper half of the first one and its operation in the lower
+ * half; then operands; of a constant 0, and the lower and higher half of its bits; of an array its
+ * size, its number of axes, and the number of a call; of a SCAN how many rows of its body follow,
+ * and how many numbers are carried and given. Then, for arrays in their order: shapes and views of
+ * plans, of a SCAN turns, how many are kept and summed, and steps; numbers that arrays consist of,
+ * operands and ends of a SCAN; constants of arrays. */
 typedef struct CadGraphParts {
     uint32_t *records;
     int64_t *words;
     CadId *lists;
     double *constants;
-    size_t n_records, n_words, n_lists, n_constants;
+    size_t n_records, n_rows, n_words, n_lists, n_constants;
 } CadGraphParts;
 
 /* Copy the parts of so many records. How long they are is found alone where there is no room. */

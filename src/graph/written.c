@@ -24,6 +24,14 @@ static void write_operands(const CadGraph *graph, const CadRecord *record, uint3
     }
 }
 
+/* Of a recurrence how many records of its body follow, and how many numbers are carried and given.
+ */
+static void write_scan(const CadScan *scan, uint32_t to[3]) {
+    to[0] = (uint32_t)scan->body->n_records - 1;
+    to[1] = (uint32_t)scan->n_carried;
+    to[2] = (uint32_t)scan->n_given;
+}
+
 /* Copy as many items as there is room for behind the others, or none; they are counted. */
 static void add_items(void *items, size_t size, size_t *n, const void *more, size_t count) {
     if (items != NULL) {
@@ -32,18 +40,23 @@ static void add_items(void *items, size_t size, size_t *n, const void *more, siz
     *n += count;
 }
 
-void cad_graph_write(const CadGraph *graph, CadGraphParts *parts) {
-    uint32_t *to = parts->records;
-    parts->n_words = parts->n_lists = parts->n_constants = 0;
-    for (size_t i = 1; i <= parts->n_records; i++) {
-        const CadRecord *record = &graph->records[i];
+static void add_scan(const CadGraph *graph, const CadRecord *record, CadGraphParts *parts);
+
+/* Some of the first records behind none, one row for each, and of bodies those that they have. */
+static void add_records(const CadGraph *graph, size_t n, CadGraphParts *parts) {
+    for (size_t i = 1; i <= n; i++) {
+        const CadRecord *const record = &graph->records[i];
         const uint32_t size = cad_record_size(record);
-        if (to != NULL) {
-            to[0] = (uint32_t)record->kind << 16 | record->op;
-            write_operands(graph, record, to + 1);
-            to += 4;
+        uint32_t row[4] = {(uint32_t)record->kind << 16 | record->op};
+        if (record->kind == CAD_RECORD_SCAN) {
+            write_scan(cad_graph_scan(graph, record), row + 1);
+        } else {
+            write_operands(graph, record, row + 1);
         }
-        if (cad_record_has_plan(record)) {
+        add_items(parts->records, sizeof row, &parts->n_rows, row, 1);
+        if (record->kind == CAD_RECORD_SCAN) {
+            add_scan(graph, record, parts);
+        } else if (cad_record_has_plan(record)) {
             const CadPlan *plan = cad_graph_plan(graph, record);
             add_items(parts->words, sizeof *parts->words, &parts->n_words, plan->rest,
                       plan->words - CAD_PLAN_WORDS);
@@ -57,12 +70,31 @@ void cad_graph_write(const CadGraph *graph, CadGraphParts *parts) {
     }
 }
 
+static void add_scan(const CadGraph *graph, const CadRecord *record, CadGraphParts *parts) {
+    const CadScan *const scan = cad_graph_scan(graph, record);
+    const int64_t counts[3] = {(int64_t)scan->n, (int64_t)scan->n_kept, (int64_t)scan->n_summed};
+    const size_t size = sizeof *parts->lists;
+    add_items(parts->words, sizeof *counts, &parts->n_words, counts, 3);
+    add_items(parts->words, sizeof *scan->steps, &parts->n_words, scan->steps, scan->n_given);
+    add_items(parts->lists, size, &parts->n_lists,
+              graph->lists + cad_graph_array(graph, record)->list,
+              scan->n_carried + scan->n_given);
+    add_items(parts->lists, size, &parts->n_lists, scan->ends,
+              scan->n_carried + scan->n_kept + scan->n_summed);
+    add_records(scan->body, scan->body->n_records - 1, parts);
+}
+
+void cad_graph_write(const CadGraph *graph, CadGraphParts *parts) {
+    parts->n_rows = parts->n_words = parts->n_lists = parts->n_constants = 0;
+    add_records(graph, parts->n_records, parts);
+}
+
 /* --- reading --- */
 
 typedef struct Restorer {
     CadGraph *graph;
     const CadGraphParts *parts;
-    size_t word, list, constant; /* that are read next */
+    size_t row, word, list, constant; /* that are read next */
 } Restorer;
 
 static int is_operation(uint32_t op) {
@@ -292,17 +324,106 @@ static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const u
     }
 }
 
-/* Whether the k-th record is one, and was not there before. */
-static int restore_record(Restorer *r, size_t k) {
+static int restore_record(Restorer *r, int is_first);
+
+/* A body has one array of inputs; all else are single numbers and constants. */
+static CadGraph *restore_body(Restorer *r, size_t n_records, size_t n_inputs) {
+    CadGraph *const graph = r->graph, *const body = cad_graph_new(1);
+    int sound = body != NULL && n_records >= 2;
+    r->graph = body;
+    for (size_t k = 0; k < n_records && sound; k++) {
+        const uint32_t kind = r->row < r->parts->n_rows ? r->parts->records[4 * r->row] >> 16 : 0;
+        sound = k == 1 ? kind == CAD_RECORD_INPUT
+                       : kind == CAD_RECORD_SINGLE || kind == CAD_RECORD_CONSTANT;
+        sound = sound && restore_record(r, k == 0);
+    }
+    r->graph = graph;
+    if (body == NULL || body->status != CAD_OK) {
+        graph->status = CAD_NO_MEMORY;
+    }
+    if (!sound || body->status != CAD_OK || cad_record_size(&body->records[2]) != n_inputs) {
+        cad_graph_free(body);
+        return NULL;
+    }
+    return body;
+}
+
+static void *copied(const void *items, size_t n, size_t size) {
+    void *const copy = cad_memory_zeroed(n, size);
+    return copy != NULL && n > 0 ? memcpy(copy, items, n * size) : copy;
+}
+
+/* Whether all that is given is there, in one record if it differs from turn to turn. */
+static int is_sound_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
+    const int64_t n = (int64_t)scan->n;
+    for (size_t k = 0; k < scan->n_carried + scan->n_given; k++) {
+        const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
+        const CadMade made = {.ndim = 1, .shape = &n};
+        if (step < -INT32_MAX || step > INT32_MAX ||
+            !is_inside(graph, &made, (CadNumbers){operands[k], &step})) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static CadId restore_scan(Restorer *r, const uint32_t *given) {
+    const CadGraphParts *const parts = r->parts;
+    CadScan scan = {.n_carried = given[1], .n_given = given[2]};
+    const int64_t *const counts =
+        take(parts->words, sizeof *counts, parts->n_words, &r->word, 3);
+    const int64_t *const steps =
+        take(parts->words, sizeof *steps, parts->n_words, &r->word, scan.n_given);
+    const CadId *const operands = take(parts->lists, sizeof *operands, parts->n_lists, &r->list,
+                                       scan.n_carried + scan.n_given);
+    if (counts == NULL || steps == NULL || operands == NULL || counts[0] < 1 || counts[1] < 0 ||
+        counts[2] < 0 || counts[0] > INT32_MAX || counts[1] > INT32_MAX || counts[2] > INT32_MAX) {
+        return CAD_NO_ID;
+    }
+    scan.n = (size_t)counts[0];
+    scan.n_kept = (size_t)counts[1];
+    scan.n_summed = (size_t)counts[2];
+    const size_t n_ends = scan.n_carried + scan.n_kept + scan.n_summed;
+    const CadId *const ends =
+        take(parts->lists, sizeof *ends, parts->n_lists, &r->list, n_ends);
+    if (ends == NULL || cad_scan_size(&scan) == 0 ||
+        cad_scan_size(&scan) > CAD_MOST_SLOTS - r->graph->n_numbers) {
+        return CAD_NO_ID;
+    }
+    scan.body = restore_body(r, given[0], scan.n_carried + scan.n_given);
+    scan.ends = copied(ends, n_ends, sizeof *ends);
+    scan.steps = copied(steps, scan.n_given, sizeof *steps);
+    int sound = scan.body != NULL;
+    if (sound && (scan.ends == NULL || scan.steps == NULL)) {
+        r->graph->status = CAD_NO_MEMORY;
+        sound = 0;
+    }
+    for (size_t k = 0; k < n_ends && sound; k++) {
+        sound = cad_graph_has(scan.body, scan.ends[k]);
+    }
+    const CadId first = sound && is_sound_scan(r->graph, &scan, operands)
+                            ? cad_graph_append_scan(r->graph, &scan, operands)
+                            : CAD_NO_ID;
+    if (first == CAD_NO_ID) {
+        cad_scan_free(&scan);
+    }
+    return first;
+}
+
+/* Whether the next row is a record, and one that was not there before; the first one is the
+ * constant 0, which is. */
+static int restore_record(Restorer *r, int is_first) {
     CadGraph *const graph = r->graph;
-    const uint32_t *given = r->parts->records + 4 * (k - 1);
+    const uint32_t *const given = r->parts->records + 4 * r->row++;
     const CadRecordKind kind = (CadRecordKind)(given[0] >> 16);
     const uint32_t op = given[0] & 0xffff;
-    const CadId expected = k == 1 ? CAD_ZERO : graph->n_numbers;
+    const size_t index = graph->n_records;
+    const CadId expected = is_first ? CAD_ZERO : graph->n_numbers;
     const CadId made = kind == CAD_RECORD_CONSTANT && op == 0 ? restore_constant(r, given + 1)
                        : kind == CAD_RECORD_SINGLE            ? restore_single(r, op, given + 1)
+                       : kind == CAD_RECORD_SCAN && op == 0   ? restore_scan(r, given + 1)
                                                    : restore_array(r, kind, op, given + 1);
-    return made == expected && graph->n_records == k + 1;
+    return made == expected && graph->n_records == index + (size_t)!is_first;
 }
 
 /* The inputs come first, but for a constant, before anything that is computed. */
@@ -317,10 +438,10 @@ static int are_inputs_first(const CadGraph *graph, size_t n_inputs) {
 CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs) {
     Restorer restorer = {.graph = graph, .parts = parts};
     Restorer *r = &restorer;
-    int sound = parts->n_records > 0;
+    int sound = parts->n_rows > 0;
     graph->keeps_apart = !graph->optimize;
-    for (size_t k = 1; k <= parts->n_records && sound; k++) {
-        sound = restore_record(r, k);
+    while (r->row < parts->n_rows && sound) {
+        sound = restore_record(r, r->row == 0);
     }
     graph->keeps_apart = 0;
     if (graph->status != CAD_OK) {

@@ -14,6 +14,7 @@ typedef struct Finder {
     Recorded *r;
     uint32_t *latest; /* by hash: the step, counted from 1, at which such a window was seen last */
     size_t mask;
+    size_t least_numbers;
     uint32_t failed_period[FAILED], failed_end[FAILED];
     size_t done, work;
 } Finder;
@@ -124,7 +125,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     }
     f->work += n * period;
     loop.n = (uint32_t)n;
-    if (n <= settled || n < LEAST_TURNS || n * period < LEAST_NUMBERS) {
+    if (n <= settled || n < LEAST_TURNS || n * period < f->least_numbers) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
@@ -138,7 +139,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
 
 static size_t try_period(Finder *f, size_t begin, size_t end, size_t period) {
     const size_t n = (end - begin) / period;
-    if (n < LEAST_TURNS + MOST_PEELED || n * period < LEAST_NUMBERS) {
+    if (n < LEAST_TURNS + MOST_PEELED || n * period < f->least_numbers) {
         return 0;
     }
     const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
@@ -177,8 +178,8 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     return found;
 }
 
-void cad_loops_find(Recorded *r) {
-    Finder finder = {.r = r}, *const f = &finder;
+void cad_loops_find(Recorded *r, size_t least_numbers) {
+    Finder finder = {.r = r, .least_numbers = least_numbers}, *const f = &finder;
     size_t size = 1 << 10;
     while (size < r->n_steps) {
         size *= 2;

@@ -6,7 +6,8 @@
 
 enum {
     LEAST_TURNS = 16,
-    LEAST_NUMBERS = 12000, /* of a loop: below that all of it stays in the cache as it is */
+    LEAST_NUMBERS = 12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
+                            */
     MOST_IN_TURN = 1 << 14,
 };
 
@@ -49,6 +50,7 @@ static inline CadId operand_of_step(const Recorded *r, size_t step, int k) {
 
 /* --- find.c --- */
 
-void cad_loops_find(Recorded *r);
+/* Loops of so many numbers. */
+void cad_loops_find(Recorded *r, size_t least_numbers);
 
 #endif

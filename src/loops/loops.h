@@ -9,4 +9,7 @@
 CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                          const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs);
 
+/* From how many numbers on loops are looked for; 0: as usual. For tests, which have short ones. */
+void cad_loops_set_least(size_t numbers);
+
 #endif

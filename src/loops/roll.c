@@ -4,8 +4,8 @@
 
 #include "tape/tape.h"
 
-/* Of a number of the body that later turns read: how many turns later, at most, and which of what is
- * carried it is, at a lag of one. */
+/* Of a number of the body that later turns read: how many turns later, at most, and which of what
+ * is carried it is, at a lag of one. */
 typedef struct Lagged {
     uint32_t most, first;
 } Lagged;
@@ -207,7 +207,7 @@ static void fill_body(Roller *o, Body *b) {
     cad_graph_input(body, b->asked.n_carried + b->asked.n_given, 0);
     for (size_t q = 0; q < loop->period && body->status == CAD_OK; q++) {
         const int arity = arity_of_step(o->r, loop->begin + q);
-        CadId x[3];
+        CadId x[3] = {CAD_NO_ID};
         for (int k = 0; k < 3; k++) {
             x[k] = k < arity ? name_of_operand(o, b, q, k) : x[0];
         }
@@ -371,6 +371,12 @@ static void list_steps(Recorded *r) {
     }
 }
 
+static size_t least_numbers = LEAST_NUMBERS;
+
+void cad_loops_set_least(size_t numbers) {
+    least_numbers = numbers > 0 ? numbers : LEAST_NUMBERS;
+}
+
 /* Whether there may be loops: enough single numbers, and no rule that makes numbers of the graph
  * itself. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end) {
@@ -382,7 +388,7 @@ static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t beg
         }
         n += (size_t)!CAD_IS_ARRAY_ENTRY(entry);
     }
-    return graph->optimize && n >= LEAST_NUMBERS;
+    return graph->optimize && n >= least_numbers;
 }
 
 /* The inputs are the first numbers of the graph, which what was recorded has at the same places. */
@@ -437,7 +443,7 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         for (size_t i = 2; i < graph->n_records; i++) {
             o->copier.names[i] = cad_graph_first(graph, i);
         }
-        cad_loops_find(r);
+        cad_loops_find(r, least_numbers);
         find_read(o, outputs, n_outputs);
         graph->status = r->graph->status;
         roll_all(o);

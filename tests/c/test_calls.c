@@ -301,7 +301,7 @@ static void graphs_with_calls_are_written_and_read(void) {
     CHECK(make_case(&c) == CAD_OK);
     CadGraphParts parts = {.n_records = c.graph->n_records - 1};
     cad_graph_write(c.graph, &parts);
-    parts.records = test_memory(4 * parts.n_records, sizeof *parts.records);
+    parts.records = test_memory(4 * parts.n_rows, sizeof *parts.records);
     parts.words = test_memory(parts.n_words, sizeof *parts.words);
     parts.lists = test_memory(parts.n_lists, sizeof *parts.lists);
     parts.constants = test_memory(parts.n_constants + 1, sizeof *parts.constants);

@@ -1,0 +1,356 @@
+"""Loops of recorded functions: they are found whatever way Python went round, and everything that
+is made of them is what the function itself gives."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cadiff as cd
+from cadiff import binding
+
+N = 40  # turns
+
+DATA = np.random.default_rng(0).uniform(0.5, 1.5, N)
+
+
+@pytest.fixture(autouse=True)
+def short_loops() -> Iterator[None]:
+    """Loops are found from 60 operations on, so that these tests may have short ones."""
+    binding.set_least_loop(60)
+    yield
+    binding.set_least_loop()
+
+
+# --- ways round ----------------------------------------------------------------------------------
+
+
+def over_range(x: Any) -> Any:
+    h, total = 0.1, 0.0
+    for t in range(N):
+        h = x[0] + x[1] * DATA[t] ** 2 + 0.3 * x[2] * h
+        total = total - 0.5 * (cd.log(h) + DATA[t] / h)
+    return total
+
+
+def over_zip(x: Any) -> Any:
+    u, v = x[0], x[1]
+    for a, b in zip(DATA.tolist(), DATA[::-1].tolist(), strict=True):
+        u, v = u + 0.1 * a * cd.sin(v), v - 0.1 * b * u * x[2]
+    return u * v
+
+
+def with_while(x: Any) -> Any:
+    y, t = x[0], 0
+    while t < N:
+        y = y + 0.05 * (x[1] - y * y * x[2])
+        t += 1
+    return y
+
+
+def by_recursion(x: Any) -> Any:
+    def step(y: Any, n: int) -> Any:
+        return y if n == 0 else step(y * (1.0 - 0.1 * x[1]) + 0.1 * cd.cos(x[2] * y), n - 1)
+
+    return step(x[0], N)
+
+
+def comprehension(x: Any) -> Any:
+    parts = [cd.exp(-x[0] * a) * x[1] + x[2] / a for a in DATA.tolist()]
+    return sum(parts) * parts[3] + parts[-1]
+
+
+class Oscillator:
+    def __init__(self, place: Any, speed: Any) -> None:
+        self.place, self.speed = place, speed
+
+    def step(self, k: Any) -> None:
+        self.speed = self.speed - 0.1 * k * cd.sin(self.place)
+        self.place = self.place + 0.1 * self.speed
+
+
+def with_attributes(x: Any) -> Any:
+    oscillator = Oscillator(x[0], x[1])
+    for _ in range(N):
+        oscillator.step(x[2])
+    return oscillator.place**2 + oscillator.speed
+
+
+def small_arrays(x: Any) -> Any:
+    y = x[:2] * 1.0
+    for t in range(N):
+        y = y + 0.05 * cd.numpy.array([y[1] * x[2], -y[0] * DATA[t]])
+    return y[0] * y[1]
+
+
+def written_in_place(x: Any) -> Any:
+    y = cd.numpy.zeros(2) + x[:2]
+    for _ in range(N):
+        y[0] = y[0] + 0.05 * y[1] * x[2]
+        y[1] = y[1] - 0.05 * y[0]
+    return y[0] + 2.0 * y[1]
+
+
+def trajectory(x: Any) -> Any:
+    path = [x[0], x[1]]
+    for _ in range(N):
+        path.append(path[-1] * (1.0 - 0.1 * x[2]) + 0.05 * path[-2])
+    return cd.numpy.array(path[2:])
+
+
+def neighbours(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x) - 1):
+        total = total + 2.0 * (x[i + 1] - x[i] ** 2) ** 2 + (1.0 - x[i]) ** 2
+    return total
+
+
+def filled_array(x: Any) -> Any:
+    y = cd.numpy.zeros(N + 1)
+    y[0] = x[0]
+    for t in range(N):
+        y[t + 1] = y[t] * x[1] * 0.9 + DATA[t] * x[2]
+    return cd.numpy.sum(y * y)
+
+
+def alternating(x: Any) -> Any:
+    y = x[0]
+    for t in range(N):
+        y = y + 0.1 * x[1] * cd.sin(y) if t % 2 else y * (1.0 - 0.05 * x[2])
+    return y * y
+
+
+def long_branch(x: Any) -> Any:
+    y = x[0]
+    for t in range(2 * N):
+        y = y * 0.99 + 0.01 * x[1] * y * y if t < N else cd.sqrt(y * y + 0.1 * x[2])
+    return y
+
+
+def with_guards(x: Any) -> Any:
+    y, total = x[0], 0.0
+    for t in range(N):
+        y = y + 0.1 * (x[1] * DATA[t] - y)
+        total = total + (y if y < 10.0 * x[2] else 2.0 * y)
+    return total
+
+
+def nested(x: Any) -> Any:
+    total = 0.0
+    for i in range(N):
+        inner = 0.0
+        for j in range(5):
+            inner = inner + cd.exp(-x[j % 3] * DATA[i]) * (j + 1.0)
+        total = total + cd.log(inner)
+    return total
+
+
+def two_in_a_row(x: Any) -> Any:
+    return over_zip(x) * with_while(x) + comprehension(x)
+
+
+def counting_down(x: Any) -> Any:
+    total = x[0]
+    for i in reversed(range(len(x))):
+        total = 0.5 * total * x[i] + cd.cos(total)
+    return total
+
+
+THREE = np.array([0.7, 0.4, 0.9])
+MANY = np.linspace(0.4, 1.3, N)
+WAYS: dict[Callable[[Any], Any], Any] = {
+    over_range: THREE,
+    over_zip: THREE,
+    with_while: THREE,
+    by_recursion: THREE,
+    comprehension: THREE,
+    with_attributes: THREE,
+    small_arrays: THREE,
+    written_in_place: THREE,
+    trajectory: THREE,
+    neighbours: MANY,
+    filled_array: THREE,
+    alternating: THREE,
+    long_branch: THREE,
+    with_guards: THREE,
+    nested: THREE,
+    two_in_a_row: THREE,
+    counting_down: MANY,
+}
+each_way = pytest.mark.parametrize("f", WAYS, ids=lambda f: f.__name__)
+
+
+def near(found: Any, expected: Any) -> None:
+    expected = np.asarray(expected)
+    scale = np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11 * scale)
+
+
+@each_way
+def test_all_that_a_program_answers(f: Callable[[Any], Any]) -> None:
+    x, rng = WAYS[f], np.random.default_rng(1)
+    program, v = cd.compile(f), rng.standard_normal(len(WAYS[f]))
+    near(program(x), f(x))
+    near(program.jvp((x,), (v,))[1], cd.jvp(f, (x,), (v,))[1])
+    near(program.jacobian(x), cd.jacobian(f)(x))
+    if np.ndim(f(x)) == 0:
+        near(program.grad(x), cd.grad(f)(x))
+        near(program.hvp(x, v), cd.hvp(f)(x, v))
+        near(program.hessian(x), cd.hessian(f)(x))
+        near(program.sparse_hessian(x).toarray(), cd.hessian(f)(x))
+    else:
+        w = rng.standard_normal(np.shape(f(x)))
+        near(program.vjp(x)[1](w), cd.vjp(f, x)[1](w))
+    assert program.stats()["eager"] == 0
+
+
+@each_way
+def test_many_points_at_once(f: Callable[[Any], Any]) -> None:
+    x = WAYS[f] * np.linspace(0.9, 1.1, 11)[:, None]
+    program = cd.compile(f)
+    near(program.batch(x), [f(row) for row in x])
+    near(cd.vmap(f)(x), [f(row) for row in x])
+    if np.ndim(f(x[0])) == 0:
+        near(program.batch(x, what="value_and_grad")[1], [cd.grad(f)(row) for row in x])
+
+
+@each_way
+def test_a_program_is_as_large_as_its_turns(
+    f: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = []
+    for n in (N, 4 * N):
+        monkeypatch.setattr(sys.modules[__name__], "N", n)
+        monkeypatch.setattr(sys.modules[__name__], "DATA", np.resize(DATA, n))
+        x = np.resize(WAYS[f], n) if WAYS[f] is MANY else WAYS[f]
+        program = cd.compile(f)
+        program.jvp((x,), (x,))
+        program.vjp(x)[1](f(x))
+        lines.append(program.to_text(10**6).count("\n"))
+    assert lines[1] <= lines[0] + 8
+
+
+@each_way
+def test_programs_are_pickled(f: Callable[[Any], Any]) -> None:
+    program, x = cd.compile(f), WAYS[f]
+    before = program(x)
+    again = pickle.loads(pickle.dumps(program))
+    near(again(x), before)
+    near(again.jacobian(x), cd.jacobian(f)(x))
+    assert again.stats()["recordings"] == 0  # it has that of the first one
+
+
+@each_way
+def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
+    program, x = cd.compile(f), WAYS[f]
+    if np.ndim(f(x)) == 0:
+        near(cd.grad(lambda x: program(2.0 * x) ** 2)(x), cd.grad(lambda x: f(2.0 * x) ** 2)(x))
+        near(
+            cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x)
+        )
+
+
+@each_way
+def _test_text_in_c(f: Callable[[Any], Any], in_c: Any) -> None:
+    x = WAYS[f]
+    value, derivative = in_c(cd.compile(f).to_c(x, name="f"), x, np.size(f(x)))
+    near(value, np.ravel(f(x)))
+    near(derivative, np.sum(np.atleast_2d(cd.jacobian(f)(x)), axis=0))
+
+
+def test_a_guard_within_a_loop_is_met_again() -> None:
+    program = cd.compile(with_guards)
+    near(program(THREE), with_guards(THREE))
+    other = np.array([0.7, 0.4, 0.01])
+    near(program(other), with_guards(other))
+    near(program.grad(other), cd.grad(with_guards)(other))
+    assert program.stats()["recordings"] == 2
+
+
+def test_exact_programs_agree_to_the_last_bit() -> None:
+    for f, x in WAYS.items():
+        program = cd.compile(f, optimize=False)
+        np.testing.assert_array_equal(program(x), f(x))
+        if np.ndim(f(x)) == 0:
+            np.testing.assert_array_equal(program.grad(x), cd.grad(f)(x))
+
+
+def sizes_of(n: int) -> tuple[int, int]:
+    def f(x: Any) -> Any:
+        y, total = x[0], 0.0
+        for _ in range(n):
+            y = y + 0.01 * (x[1] * cd.sin(y) - x[2] * y)
+            total = total + y * y
+        return total
+
+    program = cd.compile(f)
+    program.value_and_grad(THREE)
+    (trace,) = program.stats()["traces"]
+    return program.to_text().count("\n"), trace["programs"]["gradient"]["nbytes"]
+
+
+def test_what_grows_with_a_loop_is_what_it_keeps() -> None:
+    (short, few), (long, many) = sizes_of(100), sizes_of(1000)
+    assert short == long
+    assert many - few <= 900 * 3 * 8  # what is carried, and what is made of it backwards
+
+
+# --- recurrences at random -----------------------------------------------------------------------
+
+UNARY = [cd.sin, cd.tanh, cd.exp, lambda a: a * a, lambda a: 1.0 / (2.0 + a * a)]
+BINARY = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: 0.5 * a * b,
+    lambda a, b: a / (2.0 + b * b),
+]
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> list[tuple[int, int, int]]:
+    """Operations, each of operands before it: which one, and of what."""
+    n = draw(st.integers(4, 12))
+    steps = []
+    for k in range(n):
+        which = draw(st.integers(0, len(UNARY) + len(BINARY) - 1))
+        steps.append((which, draw(st.integers(0, 8 + k)), draw(st.integers(0, 8 + k))))
+    return steps
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies(), st.lists(st.integers(0, 30), min_size=3, max_size=3), st.integers(16, 45))
+def test_recurrences_at_random(
+    body: list[tuple[int, int, int]], ends: list[int], turns: int
+) -> None:
+    binding.set_least_loop(60)
+
+    def f(x: Any) -> Any:
+        u, v, before, total = x[0], x[1], x[0], 0.0
+        path = []
+        for t in range(turns):
+            numbers = [u, v, before, x[2], x[3 + t % 2], x[5 + t], 0.7, float(DATA[t % N]), x[1]]
+            for which, i, j in body:
+                if which < len(UNARY):
+                    numbers.append(cd.tanh(UNARY[which](numbers[i])))
+                else:
+                    numbers.append(cd.tanh(BINARY[which - len(UNARY)](numbers[i], numbers[j])))
+            before = u
+            u, v, w = (numbers[-1 - end % len(body)] for end in ends)
+            total = total + w * u
+            path.append(v)
+        return total + path[turns // 2] * u + v
+
+    x = np.random.default_rng(2).uniform(-1.0, 1.0, 5 + 45)
+    program, along = cd.compile(f), np.cos(np.arange(50.0))
+    near(program(x), f(x))
+    near(program.grad(x), cd.grad(f)(x))
+    near(program.jvp((x,), (along,))[1], cd.jvp(f, (x,), (along,))[1])
+    near(program.hvp(x, along), cd.hvp(f)(x, along))
+    near(program.batch(np.array([x, 0.9 * x])), [f(x), f(0.9 * x)])
