@@ -155,9 +155,7 @@ cdef extern from "graph/graph.h" nogil:
 cdef extern from "loops/loops.h" nogil:
     CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                              const CadId *inputs, size_t n_inputs, CadId *outputs,
-                             size_t n_outputs)
-
-    void cad_loops_set_least(size_t numbers)
+                             size_t n_outputs, size_t least_numbers)
 
 cdef extern from "graph/edges.h" nogil:
     ctypedef struct CadEdge:

@@ -432,7 +432,7 @@ cdef class Graph:
             k += count
         check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
-            found.data, found.n,
+            found.data, found.n, least_loop,
         ))
         k = 0
         for atom in atoms:
@@ -909,9 +909,13 @@ STEPS.insert = insert_rule
 STEPS.link = link_step
 
 
+cdef size_t least_loop = 0
+
+
 def set_least_loop(size_t numbers=0):
     """From how many operations on loops are looked for in what is recorded; 0: as usual. For tests."""
-    cad_loops_set_least(numbers)
+    global least_loop
+    least_loop = numbers
 
 
 # --- as bytes, which is how they are pickled ------------------------------------------------------

@@ -654,9 +654,13 @@ class _Inner(_FunctionInC):
         self.tables = outer.tables
         self.workspace = workspace
         kinds = parts["code"]["kind"]
-        is_simple = bool((kinds == InstructionKind.SINGLES).all() and (parts["code"]["y"] == 1).all())
+        is_simple = bool(
+            (kinds == InstructionKind.SINGLES).all() and (parts["code"]["y"] == 1).all()
+        )
         self.inputs_by_name = dict(enumerate(inputs)) if is_simple else {}
-        self.lines = [] if is_simple else [f"{workspace}[{k}] = {x};" for k, x in enumerate(inputs)]
+        self.lines = (
+            [] if is_simple else [f"{workspace}[{k}] = {x};" for k, x in enumerate(inputs)]
+        )
         self.lines += [self.named(line) for step in self.steps() for line in step.split("\n")]
 
     def named(self, text: str) -> str:

@@ -210,7 +210,9 @@ class _Listing:
     def scan(self, i: Instruction) -> tuple[str, str]:
         """How much work a recurrence is, and what of."""
         turns = Turns(self.parts, i.x)
-        counts = {name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")}
+        counts = {
+            name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
+        }
         out = self.stretch(i.out, 1, sum(turns.sizes(i.n)))
         texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{out} = {', '.join(texts)}"

@@ -505,7 +505,8 @@ void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperan
         operands->n = made.of.array.size;
     } else if (made.kind == CAD_RECORD_SCAN) {
         operands->ids = graph->lists + cad_graph_array(graph, &made)->list;
-        operands->n = cad_graph_scan(graph, &made)->n_carried + cad_graph_scan(graph, &made)->n_given;
+        operands->n =
+            cad_graph_scan(graph, &made)->n_carried + cad_graph_scan(graph, &made)->n_given;
     } else if (cad_record_has_plan(&made)) {
         CadPlan *plan = cad_graph_plan(graph, &made);
         const CadId former = cad_graph_array(graph, &made)->former;

@@ -263,8 +263,8 @@ typedef struct CadOverTurns {
     int64_t step;
 } CadOverTurns;
 
-/* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is carried
- * and what is given. The body is not changed. */
+/* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is
+ * carried and what is given. The body is not changed. */
 typedef struct CadRecurrence {
     size_t n, n_carried, n_given, n_kept, n_summed;
     CadGraph *body;

@@ -2,6 +2,7 @@
 #ifndef CAD_GRAPH_INNER_H
 #define CAD_GRAPH_INNER_H
 
+#include "graph/copies.h"
 #include "graph/graph.h"
 
 /* A single number as it is, without folding. */
@@ -29,6 +30,8 @@ CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *o
  * number, or CAD_NO_ID. */
 CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
 
+/* --- bodies.c --- */
+
 void cad_scan_free(CadScan *scan);
 CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy);
 
@@ -41,8 +44,9 @@ typedef struct CadScanned {
     const CadId *operands;
 } CadScanned;
 
-/* Cotangents of the numbers of a SCAN; CAD_NO_ID where they are zero. Of each that is carried there
- * is one behind the last turn, in `last`, and a row of those before each turn, in `before`. */
+/* Cotangents of the numbers of a SCAN; CAD_NO_ID where they are zero. Of each that is carried
+ * there is one behind the last turn, in `last`, and a row of those before each turn, in `before`.
+ */
 typedef struct CadScanSeeds {
     CadId *last;
     CadOverTurns *before, *kept;
@@ -50,12 +54,18 @@ typedef struct CadScanSeeds {
 } CadScanSeeds;
 
 /* The cotangents of its operands: of what is given a row in the order of turns, or a sum, if it is
- * the same in all. Those that are not wanted are left as they are. */
+ * the same in all. Those that are not wanted are left as they are. The body is pulled by `pull`,
+ * which is cad_graph_pull. */
+typedef CadStatus CadPullBody(CadGraph *graph, const CadId *outputs, const CadId *seeds,
+                              size_t n_outputs, const CadId *wrt, size_t n_wrt, CadId *results);
 void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
-                   const uint8_t *wanted, CadOverTurns *results);
+                   const uint8_t *wanted, CadPullBody *pull, CadOverTurns *results);
 
 /* The tangents of its numbers, in their order, given those of its operands: the first one. */
-CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents);
+typedef CadStatus CadPushBody(CadGraph *graph, const CadId *wrt, const CadId *along, size_t n_wrt,
+                              const CadId *outputs, size_t n_outputs, CadId *results);
+CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents,
+                    CadPushBody *push);
 
 /* --- partials.c --- */
 
@@ -121,21 +131,6 @@ static inline int cad_made_operands(const CadMade *made, CadNumbers x[4]) {
 static inline int cad_made_is_kind(const CadMade *made) {
     return made->kind == CAD_RECORD_MAP && cad_op_is_kind(made->op);
 }
-
-/* Copying from a graph into another one. */
-typedef struct CadCopier {
-    CadGraph *from;
-    CadGraph *to;
-    CadId *names;          /* of each record its first number there; CAD_NO_ID: it is not copied */
-    const CadId *operands; /* of each number of an input what stands in its place, or NULL */
-    int folds;             /* single numbers may become simpler */
-} CadCopier;
-
-/* Copies what is made of other numbers, and constants; answers its first number. */
-CadId cad_graph_copy(const CadCopier *copier, size_t record);
-
-/* What a number is there. Constants are copied when they are asked for first. */
-CadId cad_copier_name(const CadCopier *copier, CadId id);
 
 /* --- live.c --- */
 

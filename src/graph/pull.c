@@ -830,11 +830,10 @@ static void pull_scan(Pull *p, size_t i) {
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
     uint8_t *const wanted = cad_memory_take(&memory, n_operands, 1);
     CadOverTurns *const results = cad_memory_take(&memory, n_operands, sizeof *results);
-    const CadScanSeeds seeds = {
-        cad_memory_take(&memory, scan.n_carried, sizeof *seeds.last),
-        cad_memory_take(&memory, scan.n_carried, sizeof *seeds.before),
-        cad_memory_take(&memory, scan.n_kept, sizeof *seeds.kept),
-        cad_memory_take(&memory, scan.n_summed, sizeof *seeds.sums)};
+    const CadScanSeeds seeds = {cad_memory_take(&memory, scan.n_carried, sizeof *seeds.last),
+                                cad_memory_take(&memory, scan.n_carried, sizeof *seeds.before),
+                                cad_memory_take(&memory, scan.n_kept, sizeof *seeds.kept),
+                                cad_memory_take(&memory, scan.n_summed, sizeof *seeds.sums)};
     CadDerivatives sum = none;
     if (memory.status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
@@ -858,7 +857,8 @@ static void pull_scan(Pull *p, size_t i) {
         seeds.sums[k] = received(p, i, next++, 1, &sum).first;
     }
     if (p->graph->status == CAD_OK) {
-        cad_scan_pull(p->graph, (CadScanned){&scan, first, operands}, &seeds, wanted, results);
+        cad_scan_pull(p->graph, (CadScanned){&scan, first, operands}, &seeds, wanted,
+                      cad_graph_pull, results);
     }
     for (size_t k = 0; k < n_operands && p->graph->status == CAD_OK; k++) {
         const int64_t step = k < scan.n_carried ? 0 : scan.steps[k - scan.n_carried];

@@ -159,14 +159,16 @@ static CadDerivatives push_scan(Push *p, size_t i) {
         for (size_t k = 0; k < n_operands; k++) {
             const uint32_t step = p->tangents[cad_graph_record_of(p->graph, of.ids[k])].step;
             operands[k] = of.ids[k];
-            rows[k] = (CadOverTurns){tangent_of(p, of.ids[k]),
+            rows[k] =
+                (CadOverTurns){tangent_of(p, of.ids[k]),
                                k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
             any |= rows[k].first != CAD_NO_ID;
         }
     }
     if (any) {
-        found = cad_scan_push(p->graph,
-                              (CadScanned){&scan, cad_graph_first(p->graph, i), operands}, rows);
+        found =
+            cad_scan_push(p->graph, (CadScanned){&scan, cad_graph_first(p->graph, i), operands},
+                          rows, cad_graph_push);
     }
     cad_memory_give_back(&memory);
     return found == CAD_NO_ID ? zero : (CadDerivatives){found, 1};

@@ -259,9 +259,9 @@ static void find_rows(Recurrence *r) {
             r->how[j] = AS_ROW;
             r->is_read[end] = 1;
             set_rows(r);
-            r->rows[input] =
-                end == input ? (CadOverTurns){initial, 0}
-                             : behind_by_one(r->graph, r->asked->n, initial, r->rows[end]);
+            r->rows[input] = end == input
+                                 ? (CadOverTurns){initial, 0}
+                                 : behind_by_one(r->graph, r->asked->n, initial, r->rows[end]);
             found = 1;
         }
     }
@@ -464,8 +464,8 @@ static void read_rows(Recurrence *r, const CadScanResults *results) {
     }
     set_rows(r);
     for (size_t j = 0; j < n; j++) {
-        results->last[j] = r->how[j] == AS_SUM ? sum_of_terms(r, j, r->asked->initial[j])
-                                               : results->last[j];
+        results->last[j] =
+            r->how[j] == AS_SUM ? sum_of_terms(r, j, r->asked->initial[j]) : results->last[j];
     }
     for (size_t k = 0; k < r->asked->n_summed; k++) {
         results->sums[k] = sum_of(r->graph, r->asked->n, r->rows[end_of(r, n + m + k)]);
@@ -487,8 +487,8 @@ static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
     }
     for (size_t j = 0; j < n; j++) {
         if (r->how[j] == AS_SUM) {
-            results->last[j] = cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], next,
-                                               next);
+            results->last[j] =
+                cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], next, next);
             next++;
         }
     }
@@ -568,39 +568,4 @@ CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
     }
     cad_memory_give_back(&r->memory);
     return first;
-}
-
-void cad_scan_free(CadScan *scan) {
-    cad_graph_free(scan->body);
-    cad_memory_free(scan->ends);
-    cad_memory_free(scan->steps);
-}
-
-static void *copied(const void *items, size_t n, size_t size) {
-    void *const copy = cad_memory_zeroed(n, size);
-    return copy != NULL ? memcpy(copy, items, n * size) : NULL;
-}
-
-CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy) {
-    const size_t n_inputs = scan->n_carried + scan->n_given;
-    const size_t n_ends = scan->n_carried + scan->n_kept + scan->n_summed;
-    CadId *const inputs = cad_memory_zeroed(n_inputs, sizeof *inputs);
-    *copy = *scan;
-    copy->body = cad_graph_new(1);
-    copy->ends = copied(scan->ends, n_ends, sizeof *scan->ends);
-    copy->steps = copied(scan->steps, scan->n_given, sizeof *scan->steps);
-    CadStatus status = CAD_NO_MEMORY;
-    if (inputs != NULL && copy->body != NULL && copy->ends != NULL && copy->steps != NULL) {
-        for (size_t k = 0; k < n_inputs; k++) {
-            inputs[k] = CAD_SCAN_INPUT + (CadId)k;
-        }
-        cad_graph_input(copy->body, n_inputs, 0);
-        status = cad_graph_insert(copy->body, scan->body, inputs, inputs, n_inputs, scan->ends,
-                                  n_ends, copy->ends);
-    }
-    if (status != CAD_OK) {
-        cad_scan_free(copy);
-    }
-    cad_memory_free(inputs);
-    return status;
 }

@@ -9,7 +9,7 @@ typedef struct Derived {
     CadMemory memory;
     CadScanned of;
     CadOverTurns *given; /* behind what is carried */
-    CadId *found;  /* of the scan's body: its inputs, and its ends, in this one */
+    CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
     CadId *ends;
     size_t n_carried, n_given;
 } Derived;
@@ -36,12 +36,12 @@ static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
     const CadScan *const scan = of.scan;
     const size_t n_ends = n_ends_of(scan);
     *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
-    d->given = cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_more,
-                               sizeof *d->given);
-    d->found = cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_ends,
-                               sizeof *d->found);
-    d->ends = cad_memory_take(&d->memory, n_ends + scan->n_carried + scan->n_given,
-                              sizeof *d->ends);
+    d->given =
+        cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_more, sizeof *d->given);
+    d->found =
+        cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_ends, sizeof *d->found);
+    d->ends =
+        cad_memory_take(&d->memory, n_ends + scan->n_carried + scan->n_given, sizeof *d->ends);
     d->body = cad_graph_new(1);
     if (d->memory.status != CAD_OK || d->body == NULL) {
         graph->status = CAD_NO_MEMORY;
@@ -62,9 +62,10 @@ static void insert_body(Derived *d, int is_backwards) {
     const size_t n = scan->n, n_inputs = scan->n_carried + scan->n_given;
     CadId *const inputs = cad_memory_zeroed(n_inputs, sizeof *inputs);
     for (size_t k = 0; k < n_inputs; k++) {
-        const CadOverTurns row = k < scan->n_carried
-                               ? (CadOverTurns){d->of.first + (CadId)(k * (n + 1)), 1}
-                               : (CadOverTurns){d->of.operands[k], scan->steps[k - scan->n_carried]};
+        const CadOverTurns row =
+            k < scan->n_carried
+                ? (CadOverTurns){d->of.first + (CadId)(k * (n + 1)), 1}
+                : (CadOverTurns){d->of.operands[k], scan->steps[k - scan->n_carried]};
         d->found[k] = next_input(d, in_order(row, n, is_backwards));
     }
     if (inputs == NULL) {
@@ -75,8 +76,8 @@ static void insert_body(Derived *d, int is_backwards) {
         inputs[k] = CAD_SCAN_INPUT + (CadId)k;
     }
     cad_graph_input(d->body, d->n_carried + d->n_given, 0);
-    cad_graph_insert(d->body, scan->body, inputs, d->found, n_inputs, scan->ends,
-                     n_ends_of(scan), d->found + n_inputs);
+    cad_graph_insert(d->body, scan->body, inputs, d->found, n_inputs, scan->ends, n_ends_of(scan),
+                     d->found + n_inputs);
     d->graph->status = d->body->status;
     cad_memory_free(inputs);
 }
@@ -102,7 +103,8 @@ static int is_same_in_all(const CadScan *scan, size_t operand) {
 
 /* What arrives at the ends of a turn goes on to its inputs. Those of what is carried are the first
  * ends, which what arrives beside is added to; then come rows, then sums. */
-static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted) {
+static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted,
+                      CadPullBody *pull) {
     const CadScan *const scan = d->of.scan;
     const size_t n_inputs = scan->n_carried + scan->n_given, n_ends = n_ends_of(scan);
     CadMemory memory = {0};
@@ -127,7 +129,7 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
             n_wrt += turn == 0 || (wanted[k] && is_same_in_all(scan, k) == (turn == 2));
         }
     }
-    d->graph->status = cad_graph_pull(d->body, outputs, cotangents, n, wrt, n_wrt, d->ends);
+    d->graph->status = pull(d->body, outputs, cotangents, n, wrt, n_wrt, d->ends);
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
             d->ends[k] = cad_graph_apply(d->body, CAD_OP_add, d->ends[k], before[k], before[k]);
@@ -158,7 +160,7 @@ static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadI
 }
 
 void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
-                   const uint8_t *wanted, CadOverTurns *results) {
+                   const uint8_t *wanted, CadPullBody *pull, CadOverTurns *results) {
     const CadScan *const scan = of.scan;
     const size_t n_carried = scan->n_carried, n_inputs = n_carried + scan->n_given;
     Derived derived, *const d = &derived;
@@ -169,10 +171,9 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends_of(scan), sizeof *names);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
-    const CadScanResults found = {
-        cad_memory_take(&d->memory, n_carried, sizeof *found.last),
-        cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
-        cad_memory_take(&d->memory, scan->n_given, sizeof *found.sums)};
+    const CadScanResults found = {cad_memory_take(&d->memory, n_carried, sizeof *found.last),
+                                  cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
+                                  cad_memory_take(&d->memory, scan->n_given, sizeof *found.sums)};
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
@@ -186,7 +187,7 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         for (size_t k = 0; k < n_carried; k++) {
             initial[k] = seeds->last[k] != CAD_NO_ID ? seeds->last[k] : CAD_ZERO;
         }
-        pull_body(d, names + n_carried, names, wanted);
+        pull_body(d, names + n_carried, names, wanted, pull);
     }
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, n_kept, n_summed);
@@ -203,7 +204,8 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     finish(d);
 }
 
-CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents) {
+CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents,
+                    CadPushBody *push) {
     const CadScan *const scan = of.scan;
     const size_t n_carried = scan->n_carried, n_inputs = n_carried + scan->n_given;
     Derived derived, *const d = &derived;
@@ -230,8 +232,8 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
         insert_body(d, 0);
     }
     if (graph->status == CAD_OK) {
-        graph->status = cad_graph_push(d->body, d->found, along, n_inputs, d->found + n_inputs,
-                                       n_ends_of(scan), d->ends);
+        graph->status = push(d->body, d->found, along, n_inputs, d->found + n_inputs,
+                             n_ends_of(scan), d->ends);
     }
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);

@@ -370,8 +370,7 @@ static int is_sound_scan(CadGraph *graph, const CadScan *scan, const CadId *oper
 static CadId restore_scan(Restorer *r, const uint32_t *given) {
     const CadGraphParts *const parts = r->parts;
     CadScan scan = {.n_carried = given[1], .n_given = given[2]};
-    const int64_t *const counts =
-        take(parts->words, sizeof *counts, parts->n_words, &r->word, 3);
+    const int64_t *const counts = take(parts->words, sizeof *counts, parts->n_words, &r->word, 3);
     const int64_t *const steps =
         take(parts->words, sizeof *steps, parts->n_words, &r->word, scan.n_given);
     const CadId *const operands = take(parts->lists, sizeof *operands, parts->n_lists, &r->list,
@@ -384,8 +383,7 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
     scan.n_kept = (size_t)counts[1];
     scan.n_summed = (size_t)counts[2];
     const size_t n_ends = scan.n_carried + scan.n_kept + scan.n_summed;
-    const CadId *const ends =
-        take(parts->lists, sizeof *ends, parts->n_lists, &r->list, n_ends);
+    const CadId *const ends = take(parts->lists, sizeof *ends, parts->n_lists, &r->list, n_ends);
     if (ends == NULL || cad_scan_size(&scan) == 0 ||
         cad_scan_size(&scan) > CAD_MOST_SLOTS - r->graph->n_numbers) {
         return CAD_NO_ID;
@@ -421,8 +419,9 @@ static int restore_record(Restorer *r, int is_first) {
     const CadId expected = is_first ? CAD_ZERO : graph->n_numbers;
     const CadId made = kind == CAD_RECORD_CONSTANT && op == 0 ? restore_constant(r, given + 1)
                        : kind == CAD_RECORD_SINGLE            ? restore_single(r, op, given + 1)
-                       : kind == CAD_RECORD_SCAN && op == 0   ? restore_scan(r, given + 1)
-                                                   : restore_array(r, kind, op, given + 1);
+                       : kind == CAD_RECORD_SCAN && op == 0
+                           ? restore_scan(r, given + 1)
+                           : restore_array(r, kind, op, given + 1);
     return made == expected && graph->n_records == index + (size_t)!is_first;
 }
 

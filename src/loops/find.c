@@ -1,13 +1,14 @@
 /* Where steps repeat themselves. A stretch of steps of the same kinds as those one period before
- * is the first sign; then what each step is made of has to be the same from turn to turn: what this
- * turn or one before it has computed, so many steps ago, or something from outside of the loop. */
+ * is the first sign; then what each step is made of has to be the same from turn to turn: what
+ * this turn or one before it has computed, so many steps ago, or something from outside of the
+ * loop. */
 #include "loops/inner.h"
 
 enum {
-    WINDOW = 8,          /* steps that are looked for at once */
-    FAILED = 1 << 8,     /* periods that were tried in vain are remembered in so many places */
-    WORK_PER_STEP = 64,  /* comparisons in all */
-    MOST_PEELED = 3,     /* turns at the beginning that may be unlike the others */
+    WINDOW = 8,         /* steps that are looked for at once */
+    FAILED = 1 << 8,    /* periods that were tried in vain are remembered in so many places */
+    WORK_PER_STEP = 64, /* comparisons in all */
+    MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
 };
 
 typedef struct Finder {
@@ -190,13 +191,13 @@ void cad_loops_find(Recorded *r, size_t least_numbers) {
         r->graph->status = CAD_NO_MEMORY;
         return;
     }
-    for (size_t step = 0;
-         step + WINDOW <= r->n_steps && f->work < WORK_PER_STEP * r->n_steps;) {
+    for (size_t step = 0; step + WINDOW <= r->n_steps && f->work < WORK_PER_STEP * r->n_steps;) {
         uint32_t *const latest = &f->latest[hash_of_window(r->kinds + step) & f->mask];
         const size_t before = *latest;
         *latest = (uint32_t)step + 1;
-        const size_t found =
-            before > f->done && are_alike(f, step, before - 1) ? try_stretch(f, step, before - 1) : 0;
+        const size_t found = before > f->done && are_alike(f, step, before - 1)
+                                 ? try_stretch(f, step, before - 1)
+                                 : 0;
         f->done = found > 0 ? found : f->done;
         step = found > 0 ? found : step + 1;
     }

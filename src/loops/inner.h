@@ -2,12 +2,13 @@
 #ifndef CAD_LOOPS_INNER_H
 #define CAD_LOOPS_INNER_H
 
-#include "graph/inner.h"
+#include "graph/copies.h"
 
 enum {
     LEAST_TURNS = 16,
-    LEAST_NUMBERS = 12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
-                            */
+    LEAST_NUMBERS =
+        12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
+                */
     MOST_IN_TURN = 1 << 14,
 };
 

@@ -5,11 +5,10 @@
 
 #include "graph/graph.h"
 
-/* As cad_graph_read, but what repeats itself is made numbers of as a recurrence (graph/loop.c). */
+/* As cad_graph_read, but what repeats itself is made numbers of as a recurrence (graph/scan.c), if
+ * it has so many numbers at least; 0: as many as make it worth while. */
 CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs);
-
-/* From how many numbers on loops are looked for; 0: as usual. For tests, which have short ones. */
-void cad_loops_set_least(size_t numbers);
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
+                         size_t least_numbers);
 
 #endif

@@ -14,7 +14,7 @@ typedef struct Roller {
     Recorded *r;
     CadCopier copier;
     uint8_t *is_read; /* of steps: outside of their loop */
-    CadRoom room;
+    CadId *turns;     /* room for a number of each */
 } Roller;
 
 /* --- what is read outside of loops --- */
@@ -61,8 +61,8 @@ typedef struct Body {
     size_t *kept; /* steps of a turn */
 } Body;
 
-/* So many turns before, if an operand is what the loop has computed; -1: it comes from outside. The
- * middle turn tells. */
+/* So many turns before, if an operand is what the loop has computed; -1: it comes from outside.
+ * The middle turn tells. */
 static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, int k, size_t *of) {
     const size_t step = loop->begin + loop->n / 2 * (size_t)loop->period + q;
     const int64_t source = step_of(o->r, operand_of_step(o->r, step, k));
@@ -110,8 +110,7 @@ static int find_initial(Roller *o, Body *b) {
         for (int k = 0; k < arity_of_step(o->r, loop->begin + q); k++) {
             const int64_t lag = lag_of_operand(o, loop, q, k, &of);
             for (int64_t turn = 0; turn < lag; turn++) {
-                CadId *const initial =
-                    &b->initial[b->lagged[of].first + (size_t)(lag - turn) - 1];
+                CadId *const initial = &b->initial[b->lagged[of].first + (size_t)(lag - turn) - 1];
                 const CadId found = name_at(o, operand_in_turn(o, loop, (size_t)turn, q, k));
                 if (*initial != CAD_NO_ID && *initial != found) {
                     return 0;
@@ -130,10 +129,7 @@ static int find_initial(Roller *o, Body *b) {
 static CadOverTurns row_of_operand(Roller *o, const Loop *loop, size_t q, int k) {
     CadGraph *const to = o->copier.to;
     const size_t n = loop->n;
-    CadId *const ids = cad_graph_room(to, &o->room, n);
-    if (ids == NULL) {
-        return (CadOverTurns){CAD_ZERO, 0};
-    }
+    CadId *const ids = o->turns;
     for (size_t turn = 0; turn < n; turn++) {
         ids[turn] = name_at(o, operand_in_turn(o, loop, turn, q, k));
     }
@@ -142,9 +138,9 @@ static CadOverTurns row_of_operand(Roller *o, const Loop *loop, size_t q, int k)
     while (even < n && (int64_t)ids[even] - (int64_t)ids[even - 1] == step) {
         even++;
     }
-    const int is_view = step == 0 || (cad_record_is_array(cad_graph_record(to, ids[0])) &&
-                                      cad_graph_record_of(to, ids[0]) ==
-                                          cad_graph_record_of(to, ids[n - 1]));
+    const int is_view =
+        step == 0 || (cad_record_is_array(cad_graph_record(to, ids[0])) &&
+                      cad_graph_record_of(to, ids[0]) == cad_graph_record_of(to, ids[n - 1]));
     return even == n && is_view ? (CadOverTurns){ids[0], step}
                                 : (CadOverTurns){cad_graph_pack(to, ids, n), 1};
 }
@@ -211,8 +207,8 @@ static void fill_body(Roller *o, Body *b) {
         for (int k = 0; k < 3; k++) {
             x[k] = k < arity ? name_of_operand(o, b, q, k) : x[0];
         }
-        b->names[q] = cad_graph_apply(
-            body, (CadOp)record_of_step(o->r, loop->begin + q)->op, x[0], x[1], x[2]);
+        b->names[q] = cad_graph_apply(body, (CadOp)record_of_step(o->r, loop->begin + q)->op, x[0],
+                                      x[1], x[2]);
     }
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t lag = 1; lag <= b->lagged[q].most; lag++) {
@@ -371,15 +367,10 @@ static void list_steps(Recorded *r) {
     }
 }
 
-static size_t least_numbers = LEAST_NUMBERS;
-
-void cad_loops_set_least(size_t numbers) {
-    least_numbers = numbers > 0 ? numbers : LEAST_NUMBERS;
-}
-
 /* Whether there may be loops: enough single numbers, and no rule that makes numbers of the graph
  * itself. */
-static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end) {
+static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
+                          size_t least_numbers) {
     size_t n = 0;
     for (size_t i = begin + 1; i < end; i++) {
         const CadEntry entry = tape->entries[i];
@@ -391,7 +382,8 @@ static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t beg
     return graph->optimize && n >= least_numbers;
 }
 
-/* The inputs are the first numbers of the graph, which what was recorded has at the same places. */
+/* The inputs are the first numbers of the graph, which what was recorded has at the same places.
+ */
 static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                             size_t n_outputs) {
@@ -407,8 +399,7 @@ static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t
         }
     }
     apart->keeps_singles = 1;
-    graph->status =
-        cad_graph_read(apart, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
+    graph->status = cad_graph_read(apart, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
     return apart;
 }
 
@@ -423,8 +414,10 @@ static int is_fresh(const CadGraph *graph) {
 }
 
 CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs) {
-    if (!is_fresh(graph) || !may_have_loops(graph, tape, begin, end)) {
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
+                         size_t least_numbers) {
+    least_numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
+    if (!is_fresh(graph) || !may_have_loops(graph, tape, begin, end, least_numbers)) {
         return cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
     }
     Recorded recorded = {
@@ -435,6 +428,7 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     if (graph->status == CAD_OK) {
         list_steps(r);
         o->is_read = cad_memory_take(&r->memory, r->n_steps + 1, 1);
+        o->turns = cad_memory_take(&r->memory, r->n_steps + 1, sizeof *o->turns);
         o->copier.names =
             cad_memory_take(&r->memory, r->graph->n_records, sizeof *o->copier.names);
         graph->status = r->graph->status != CAD_OK ? r->graph->status : r->memory.status;
@@ -454,6 +448,5 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
     cad_graph_free(r->graph);
     cad_memory_give_back(&r->memory);
     cad_memory_free(r->loops);
-    cad_memory_free(o->room.ids);
     return graph->status;
 }

@@ -1,14 +1,13 @@
 /* A recurrence is divided into what is computed for a stretch of turns at once, ahead and behind,
  * and what follows turn by turn: see CadTurns. */
-#include "graph/inner.h"
 #include "program/maker.h"
 
 enum {
-    MOST_TOGETHER = 16,       /* turns; and operations in them */
+    MOST_TOGETHER = 16, /* turns; and operations in them */
     MOST_SINGLES = 512,
-    SHORTEST = 32,            /* stretch, */
+    SHORTEST = 32, /* stretch, */
     LONGEST = 256,
-    IN_CACHE = 1 << 15,       /* numbers of a stretch that stay in the cache */
+    IN_CACHE = 1 << 15, /* numbers of a stretch that stay in the cache */
 };
 
 #define NO_STRIP (-1)
@@ -21,10 +20,10 @@ typedef struct Divider {
     const CadScan *scan;
     CadGraph *body;
     CadMemory memory;
-    uint8_t *when;      /* of numbers of the body */
-    uint8_t *is_read;   /* by what is computed at another time, bit by bit; and as a result */
-    int64_t *strip;     /* where it begins, in strips of length 1 */
-    CadId *name;        /* in the graph that is being made */
+    uint8_t *when;    /* of numbers of the body */
+    uint8_t *is_read; /* by what is computed at another time, bit by bit; and as a result */
+    int64_t *strip;   /* where it begins, in strips of length 1 */
+    CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
     CadTurns turns;
     int64_t *words;
@@ -112,7 +111,9 @@ static void find_readers(Divider *d) {
         for (size_t k = 0; k < of.n && is_single(d, i); k++) {
             const int when = d->when[id];
             if (when != NEVER && when != d->when[of.ids[k]]) {
-                d->is_read[of.ids[k]] |= when == IN_TURN ? BY_CORE : when == BEHIND ? BY_BEHIND : 0;
+                d->is_read[of.ids[k]] |= when == IN_TURN  ? BY_CORE
+                                         : when == BEHIND ? BY_BEHIND
+                                                          : 0;
             }
         }
     }
@@ -129,7 +130,8 @@ static void find_readers(Divider *d) {
     }
 }
 
-/* Strips: first those of what is carried, as it is found, of which that which is left is one on. */
+/* Strips: first those of what is carried, as it is found, of which that which is left is one on.
+ */
 static void take_strips(Divider *d) {
     for (CadId id = 0; id < d->body->n_numbers; id++) {
         d->strip[id] = NO_STRIP;
@@ -208,8 +210,8 @@ static void line_up(Divider *d, CadProgram *program, int64_t *places, size_t n) 
         CadSingle *const s = &singles[k];
         s->x = moved(&mover, s->x);
         s->z = moved(&mover, s->z);
-        s->y = s->op == CAD_SINGLE_SINCOS ? written(&mover, last, to, k, s->y)
-                                          : moved(&mover, s->y);
+        s->y =
+            s->op == CAD_SINGLE_SINCOS ? written(&mover, last, to, k, s->y) : moved(&mover, s->y);
         s->out = written(&mover, last, to, k, s->out);
     }
     program->n_places += n;
@@ -230,8 +232,8 @@ static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, CadId inp
                               const CadId *roots, size_t n_roots) {
     CadProgram *program = NULL;
     if (graph->status == CAD_OK) {
-        d->m->status = cad_program_make(graph, use, &input, input != CAD_NO_ID, 0, roots, n_roots,
-                                        &program);
+        d->m->status =
+            d->m->make(graph, use, &input, input != CAD_NO_ID, 0, roots, n_roots, &program);
     } else {
         d->m->status = graph->status;
     }
@@ -412,8 +414,7 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         }
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
-    program =
-        program_of(d, to, CAD_AT_A_POINT, input, roots, scan->n_carried + together * n_told);
+    program = program_of(d, to, CAD_AT_A_POINT, input, roots, scan->n_carried + together * n_told);
     const size_t begin = d->n_words;
     if (program != NULL) {
         add_places(d, program);

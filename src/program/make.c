@@ -136,6 +136,7 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                            CadProgram **program) {
     enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
     CadMaker order = {.graph = graph,
+                      .make = cad_program_make,
                       .use = use,
                       .inputs = inputs,
                       .n_inputs = n_inputs,

@@ -55,9 +55,14 @@ typedef struct CadPlaces {
     int32_t step;
 } CadPlaces;
 
+typedef CadStatus CadMakeBody(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
+                              size_t n_shared, const CadId *roots, size_t n_roots,
+                              CadProgram **program);
+
 typedef struct CadMaker {
     CadGraph *graph;
-    int is_partial; /* what is emitted: see CadRecord */
+    CadMakeBody *make; /* cad_program_make, for programs within this one */
+    int is_partial;    /* what is emitted: see CadRecord */
     CadUse use;
     const CadId *inputs, *roots;
     size_t n_inputs, n_shared, n_roots;

@@ -26,8 +26,8 @@ typedef enum CadStepKind {
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
                     `x` in each part */
-    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on; the results from `out`
-                    on */
+    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on; the results from
+                    `out`    on */
 } CadStepKind;
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
@@ -106,12 +106,12 @@ typedef struct CadTeam {
 
 /* A recurrence (graph/graph.h) goes in stretches of turns, whose numbers stand side by side in
  * strips. What waits for no turn before is computed for a stretch at once, `ahead`, and so is what
- * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`, and
- * where fewer are left in `single`. Each is a program with a room of its own, or NULL.
+ * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`,
+ * and where fewer are left in `single`. Each is a program with a room of its own, or NULL.
  *
  * The first strips are those of what is carried: what the first turn of a stretch finds, then what
- * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the strips it
- * begins, or -1 - k for the k-th of what is given, which is the same in all turns):
+ * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
+ * strips it begins, or -1 - k for the k-th of what is given, which is the same in all turns):
  *   initial    the place of each that is carried, at first
  *   given      of each that is given its place, how far on the next one is, and its strip or -1
  *   ahead      sources of its inputs; then of each result its place there, and its strip

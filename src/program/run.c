@@ -6,22 +6,6 @@
 #include "program/running.h"
 #include "table/ops.h"
 
-size_t cad_program_room(const CadProgram *program, size_t lanes) {
-    return (program->n_constants + program->n_places) * lanes;
-}
-
-void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
-    if (lanes == 1 && program->n_constants > 0) {
-        memcpy(room, program->constants, program->n_constants * sizeof *room);
-        return;
-    }
-    for (size_t k = 0; k < program->n_constants; k++) {
-        for (size_t lane = 0; lane < lanes; lane++) {
-            *room++ = program->constants[k];
-        }
-    }
-}
-
 void cad_program_take_inputs(const CadProgram *program, double *places, const double *inputs) {
     size_t next = 0;
     cad_program_refer_to_places(program, places);
@@ -425,6 +409,12 @@ static void run_tiles(const CadProgram *program, const CadInstruction *head, con
     }
 }
 
+/* --- one instruction --- */
+
+static void run_inner_code(const CadProgram *program, double *places);
+static void run_inner_lanes(const CadProgram *program, double *places, size_t lanes);
+static const CadInnerRuns inner_runs = {run_inner_lanes, run_inner_code};
+
 /* What is written to is never shared. Answers as cad_program_run. */
 static long run_instruction(const CadProgram *program, const CadInstruction *i,
                             const Places *places) {
@@ -474,10 +464,22 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_BY:
         return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
     case CAD_SCAN:
-        cad_run_scan(program, i, places);
+        cad_run_scan(program, i, places, inner_runs);
         break;
     }
     return -1;
+}
+
+static void run_inner_code(const CadProgram *program, double *places) {
+    const Places own = places_of_point(program, places);
+    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
+        const CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_SINGLES && i->y == 1) {
+            run_singles(program->singles + i->x, i->n, places);
+        } else {
+            run_instruction(program, i, &own);
+        }
+    }
 }
 
 static long failed_at_end(const CadProgram *program, const Places *places) {
@@ -834,25 +836,17 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
     return 0;
 }
 
-int cad_run_lanes(const CadProgram *program, double *places, size_t lanes) {
+static int run_all_lanes(const CadProgram *program, Lanes lanes) {
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        if (run_lanes(program, &program->code[k], (Lanes){places, lanes}) < 0) {
+        if (run_lanes(program, &program->code[k], lanes) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
-void cad_run_code(const CadProgram *program, double *places) {
-    const Places own = places_of_point(program, places);
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        const CadInstruction *const i = &program->code[k];
-        if (i->kind == CAD_SINGLES && i->y == 1) {
-            run_singles(program->singles + i->x, i->n, places);
-        } else {
-            run_instruction(program, i, &own);
-        }
-    }
+static void run_inner_lanes(const CadProgram *program, double *places, size_t lanes) {
+    run_all_lanes(program, (Lanes){places, lanes});
 }
 
 /* The inputs that all points share: those of all directions, and those behind. */
@@ -952,7 +946,7 @@ long cad_program_run_points(const CadProgram *program, size_t lanes, double *roo
     for (size_t first = begin; first < end; first += lanes) {
         const size_t n = end - first < lanes ? end - first : lanes;
         write_own(program, all, points, first, n);
-        if (cad_run_lanes(program, all.at, lanes) < 0) {
+        if (run_all_lanes(program, all) < 0) {
             return CAD_CALL_FAILED;
         }
         n_missed += check_lanes(program, all, points->missed + first, n);

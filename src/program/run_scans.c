@@ -7,6 +7,7 @@ typedef struct Scan {
     const Places *places;
     const int64_t *given;
     double *strips;
+    CadInnerRuns runs;
 } Scan;
 
 static double *places_in(const CadProgram *program, size_t lanes, double *room) {
@@ -76,7 +77,7 @@ static void run_stretch(const Scan *s, const CadProgram *program, double *places
             memcpy(places + k * lanes, s->strips + sources[k], n * sizeof *places);
         }
     }
-    cad_run_lanes(program, places, lanes);
+    s->runs.lanes(program, places, lanes);
     for (uint32_t k = 0; k < n_from; k++, from += 2) {
         memcpy(s->strips + from[1], places + from[0] * (int64_t)lanes, n * sizeof *places);
     }
@@ -119,7 +120,7 @@ static void run_turns(const Scan *s, const CadProgram *program, double *places,
         copy_some(input, s->strips + sources[k] + at, together);
         input += together;
     }
-    cad_run_code(program, places);
+    s->runs.code(program, places);
     for (uint32_t k = 0; k < turns->n_carried; k++) {
         next[k] = places[*ends++];
     }
@@ -143,7 +144,8 @@ static double sum_of(const double *x, size_t n) {
     return sum;
 }
 
-void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places) {
+void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
+                  CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
     const size_t n = i->n, lanes = turns->length, together = turns->together;
     const uint32_t n_carried = turns->n_carried;
@@ -167,7 +169,7 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
     double *const in_single = places_in(turns->single, 1, room_of_single);
     double *const in_behind = places_in(turns->behind, lanes, room_of_behind);
     double *const out = numbers_at(places, i->out);
-    const Scan scan = {turns, places, given, room};
+    const Scan scan = {turns, places, given, room, runs};
     begin_inputs(&scan, turns->ahead, lanes, room_of_ahead, in_ahead, ahead, turns->n_into_ahead,
                  1);
     begin_inputs(&scan, turns->core, 1, room_of_core, in_core + n_carried, core,
@@ -185,8 +187,8 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
         const size_t length = n - turn < lanes ? n - turn : lanes;
         size_t at = 0;
         take_given(&scan, turn, length);
-        run_stretch(&scan, turns->ahead, in_ahead, ahead, turns->n_into_ahead,
-                    turns->n_from_ahead, length);
+        run_stretch(&scan, turns->ahead, in_ahead, ahead, turns->n_into_ahead, turns->n_from_ahead,
+                    length);
         for (uint32_t k = 0; k < n_carried; k++) { /* what the first turn finds */
             room[k * (lanes + CAD_STRIP_MARGIN)] = in_core[k];
         }

@@ -73,16 +73,17 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
                  turn > 0 && place < (int32_t)program->n_whole ? n * turn : 0);
 }
 
-/* --- run.c --- */
-
-/* All instructions of a program, for so many lanes; answers -1 if a call has failed. And for one
- * point, if none of them can fail. */
-int cad_run_lanes(const CadProgram *program, double *places, size_t lanes);
-void cad_run_code(const CadProgram *program, double *places);
-
 /* --- run_scans.c --- */
 
-void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places);
+/* How programs within a loop are carried out: for so many lanes, and for one point. Nothing in
+ * them can fail. */
+typedef struct CadInnerRuns {
+    void (*lanes)(const CadProgram *program, double *places, size_t lanes);
+    void (*code)(const CadProgram *program, double *places);
+} CadInnerRuns;
+
+void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
+                  CadInnerRuns runs);
 
 /* --- run_floats.c --- */
 

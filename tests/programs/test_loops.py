@@ -233,7 +233,8 @@ def test_a_program_is_as_large_as_its_turns(
         program = cd.compile(f)
         program.jvp((x,), (x,))
         program.vjp(x)[1](f(x))
-        lines.append(program.to_text(10**6).count("\n"))
+        text = program.to_text(10**6).split("\n")
+        lines.append(sum(" guard " not in line for line in text))  # each has a line
     assert lines[1] <= lines[0] + 8
 
 
@@ -252,9 +253,7 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
     program, x = cd.compile(f), WAYS[f]
     if np.ndim(f(x)) == 0:
         near(cd.grad(lambda x: program(2.0 * x) ** 2)(x), cd.grad(lambda x: f(2.0 * x) ** 2)(x))
-        near(
-            cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x)
-        )
+        near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
 @each_way

@@ -1,0 +1,44 @@
+/* Bodies of recurrences: graphs of single numbers and constants, which have the same numbers where
+ * they are copied to. */
+#include "graph/inner.h"
+
+void cad_scan_free(CadScan *scan) {
+    cad_graph_free(scan->body);
+    cad_memory_free(scan->ends);
+    cad_memory_free(scan->steps);
+}
+
+static void *copied(const void *items, size_t n, size_t size) {
+    void *const copy = cad_memory_zeroed(n, size);
+    return copy != NULL && n > 0 ? memcpy(copy, items, n * size) : copy;
+}
+
+static CadGraph *copied_body(const CadGraph *body) {
+    CadGraph *const copy = cad_graph_new(1);
+    for (size_t i = 2; i < body->n_records && copy != NULL; i++) {
+        const CadRecord *const record = &body->records[i];
+        const CadId *const x = record->of.operands;
+        if (record->kind == CAD_RECORD_INPUT) {
+            cad_graph_input(copy, record->of.array.size, 0);
+        } else if (record->kind == CAD_RECORD_CONSTANT) {
+            cad_graph_constant(copy, cad_record_value(record));
+        } else {
+            cad_graph_single(copy, (CadOp)record->op, x[0], x[1], x[2]);
+        }
+    }
+    return copy;
+}
+
+CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy) {
+    const size_t n_ends = scan->n_carried + scan->n_kept + scan->n_summed;
+    *copy = *scan;
+    copy->body = copied_body(scan->body);
+    copy->ends = copied(scan->ends, n_ends, sizeof *scan->ends);
+    copy->steps = copied(scan->steps, scan->n_given, sizeof *scan->steps);
+    if (copy->body == NULL || copy->body->status != CAD_OK || copy->ends == NULL ||
+        copy->steps == NULL) {
+        cad_scan_free(copy);
+        return CAD_NO_MEMORY;
+    }
+    return CAD_OK;
+}
