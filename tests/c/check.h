@@ -25,6 +25,7 @@ extern const Test graph_tests[];
 extern const Test guard_tests[];
 extern const Test kernel_tests[];
 extern const Test linear_tests[];
+extern const Test loop_tests[];
 extern const Test matrix_tests[];
 extern const Test tape_tests[];
 extern const Test memory_tests[];
