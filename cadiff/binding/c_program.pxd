@@ -121,6 +121,13 @@ cdef extern from "program/program.h" nogil:
         uint32_t together
         size_t at
 
+    ctypedef long CadMachineCode(double *shared, double *own)
+
+    ctypedef struct CadMachinePiece:
+        size_t first
+        size_t n
+        CadMachineCode *run
+
     ctypedef struct CadProgram:
         CadTurns *scans
         size_t n_scans
@@ -170,6 +177,7 @@ cdef extern from "program/program.h" nogil:
                                CadProgram **program)
     void cad_program_free(CadProgram *program)
     void cad_program_set_natives(CadProgram *program, const CadNative *const *natives)
+    CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n)
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)

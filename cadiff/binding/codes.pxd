@@ -49,6 +49,9 @@ cdef class Code:
     cdef size_t n_along       # directions at a time, if it is for several
     cdef int threads          # that share its work at most; 0: as many as can
     cdef CadTeam team
+    cdef object machines      # what is asked for machine code before the first run, or None
+    cdef object machine       # what that code is kept by, once it is there
+    cdef public object serves # what runs it, for people; None: the interpreter
 
     cdef inline size_t room(self) noexcept:
         return cad_program_room_along(self.program, self.n_along)
@@ -60,6 +63,8 @@ cdef class Code:
         if room != NULL:
             self.spare = NULL
             return room
+        if self.machines is not None:
+            self.ask_for_machine()
         cdef size_t count = self.room() + self.program.n_results
         room = <double *>cad_memory_resize(NULL, count, sizeof(double))
         if room == NULL:
@@ -82,6 +87,7 @@ cdef class Code:
             be_ready(self.threads)
         return 0
 
+    cdef int ask_for_machine(self) except -1
     cdef void note_run(self) noexcept
     cdef long carry(self, const double *inputs, double *results, double *outcome) except -2
     cdef long carry_array(self, cnp.ndarray inputs, double *results,

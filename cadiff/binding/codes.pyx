@@ -252,6 +252,45 @@ cdef class Code:
             raise ValueError("a guard does not hold for these inputs")
         return whole, singles
 
+    cdef int ask_for_machine(self) except -1:
+        """Ask once; again, if that is interrupted."""
+        machines, self.machines = self.machines, None
+        try:
+            machines(self)
+        except BaseException:
+            self.machines = machines
+            raise
+        return 0
+
+    @property
+    def has_machine(self):
+        return self.machine is not None
+
+    def set_machine(self, machine, list pieces):
+        """Have machine code carry out some instructions, from now on: pieces (first instruction,
+        how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps."""
+        cdef Py_ssize_t k, n = len(pieces)
+        cdef size_t end = 0
+        cdef CadMachinePiece *items = <CadMachinePiece *>cad_memory_resize(
+            NULL, n + 1, sizeof(CadMachinePiece)
+        )
+        if items == NULL:
+            check(CAD_NO_MEMORY)
+        try:
+            for k in range(n):
+                items[k].first, items[k].n = pieces[k][0], pieces[k][1]
+                items[k].run = <CadMachineCode *>(<intptr_t>pieces[k][2])
+                if items[k].first < end or items[k].n == 0:
+                    raise ValueError("pieces of machine code are apart, one behind the other")
+                end = items[k].first + items[k].n
+            if end > self.program.n_code:
+                raise ValueError("machine code is for instructions that there are")
+            if self.machine is None:
+                check(cad_program_set_machine(self.program, items, n))
+                self.machine = machine
+        finally:
+            cad_memory_free(items)
+
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""
         return parts_of_program(self.program)
@@ -343,6 +382,8 @@ cdef class Code:
                 or n_results != self.program.n_results
             ):
                 raise ValueError("the arrays are not of the widths of this program")
+            if not self.has_lanes and self.machines is not None:
+                self.ask_for_machine()
             return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
         finally:
             cad_memory_free(columns)
@@ -438,6 +479,7 @@ cdef dict parts_of_program(CadProgram *p):
         "floats": CAD_FLOATS,
         "least_float": CAD_LEAST_FLOAT,
         "n_inputs": p.n_inputs,
+        "n_shared": p.n_shared,
         "n_places": p.n_places,
         "n_whole": p.n_whole,
         "n_results": p.n_results,

@@ -19,6 +19,7 @@ class Graph:
     n_outputs: int
     n_recorded: int
     threads: int
+    machines: Any
     guards: tuple[bool, ...]
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property

@@ -485,6 +485,7 @@ cdef class Graph:
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.set_team(self.threads)
+        code.machines = self.machines
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
@@ -504,6 +505,7 @@ cdef class Graph:
         given.n = split.n_given
         check(status)
         part.is_part = True
+        part.machines = self.machines
         part.own_calls()
         part.steps = list(self.steps)
         part.keep()
@@ -644,6 +646,7 @@ cdef class Graph:
         result.whole = self
         result.is_derived = True
         result.threads = self.threads
+        result.machines = self.machines
         result.links = self.links
         result.known_steps = self.known_steps
         result.graph = self.graph

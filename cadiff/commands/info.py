@@ -1,8 +1,11 @@
 """Tell versions, compilers, instruction sets and the BLAS: what a report of a fault should say.
 
+It also tells where machine code of programs is kept, and how much, and clears that away.
+
 For example:
   python -m cadiff info
   python -m cadiff info --json
+  python -m cadiff info --clear-native
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import numpy as np
 
 import cadiff
 from cadiff import binding
+from cadiff.programs.compilers import NativeError, compiler_at_hand
+from cadiff.programs.machine_files import clear, contents, folder
 
 OPTIONAL = ("scipy", "matplotlib", "pandas", "tqdm")
 
@@ -28,10 +33,16 @@ OPTIONAL = ("scipy", "matplotlib", "pandas", "tqdm")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument(
+        "--clear-native", action="store_true", help="remove machine code of programs from the disk"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print it."""
+    """Print it, or clear machine code away."""
+    if options.clear_native:
+        print(f"{_libraries(clear())} removed from {folder()}")
+        return 0
     found = gather()
     if options.json:
         print(json.dumps(found, indent=2))
@@ -57,6 +68,8 @@ def gather() -> dict[str, Any]:
         "cadiff": cadiff.__version__,
         "core": str(core),
         "compiled by": compiled.group().decode() if compiled else None,
+        "C compiler": _compiler(),
+        "machine code": _machine_code(),
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
         "executable": sys.executable,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -66,6 +79,23 @@ def gather() -> dict[str, Any]:
         "instruction sets": [*simd.get("baseline", []), *simd.get("found", [])],
         **{name: _version(name) for name in OPTIONAL},
     }
+
+
+def _compiler() -> str | None:
+    """What makes machine code of programs."""
+    try:
+        return compiler_at_hand().version
+    except NativeError:
+        return None
+
+
+def _machine_code() -> str:
+    kept = contents()
+    return f"{_libraries(len(kept))} of {sum(size for _, size, _ in kept):,} bytes in {folder()}"
+
+
+def _libraries(n: int) -> str:
+    return "1 library" if n == 1 else f"{n} libraries"
 
 
 def _version(name: str) -> str | None:

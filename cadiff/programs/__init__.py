@@ -2,7 +2,7 @@
 
 from .. import numpy as _numpy  # noqa: F401 - its import is no part of what is recorded
 from .mapping import vmap
-from .program import Program, compile
+from .program import Program, build, compile
 from .sparse import sparse_hessian, sparse_jacobian
 
-__all__ = ["Program", "compile", "sparse_hessian", "sparse_jacobian", "vmap"]
+__all__ = ["Program", "build", "compile", "sparse_hessian", "sparse_jacobian", "vmap"]

@@ -6,7 +6,7 @@ This module does not know how calls are taken apart, nor which recording serves 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from math import prod
 from typing import Any
@@ -174,6 +174,17 @@ class Recorded:
         return {key: one for key, one in made.items() if not isinstance(one, Exception)}
 
     @property
+    def all_codes(self) -> Iterator[Code]:
+        """Those of plans, too."""
+        for made in self.codes.values():
+            yield from codes_of(made)
+
+    def ask_again(self, machines: Callable[[Code], None] | None) -> None:
+        """Have codes that are made from now on ask for machine code; those of entries are."""
+        self.graph.machines = machines
+        self._tape_program = None
+
+    @property
     def nbytes(self) -> int:
         """Of the recording and all that was made of it."""
         parts = [self.graph, *self.replays, *self.codes.values()]
@@ -218,6 +229,13 @@ class Recorded:
         if type(found) is tuple:
             raise MissedError(*found)
         return NOT_ENTERED if found is None else self.output.returned(found, within=True)
+
+
+def codes_of(made: Code | MatrixPlan) -> list[Code]:
+    """The code, or those of a plan."""
+    if isinstance(made, Code):
+        return [made]
+    return [made.code] if made.point is None else [made.point, made.code]
 
 
 def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:

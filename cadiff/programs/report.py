@@ -14,7 +14,7 @@ from ..transforms._pages import page
 from . import listings
 from .codegen import name_in_c, to_c
 from .profiles import Profile, lines_of, measured
-from .recorded import Recorded
+from .recorded import Recorded, codes_of
 from .traces import Traces
 
 # What is profiled, by names of methods and of codes.
@@ -48,12 +48,14 @@ class Report:
             another outcome of a comparison than all its recordings had. "eager": how often f was
             run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
             names of what is looked at besides arguments to how it changed last before f was
-            recorded again, a str, or None. "traces": for each recording at hand a dict of "inputs"
+            recorded again, a str, or None. "native": what serves, machine code or the interpreter,
+            and why, a str. "traces": for each recording at hand a dict of "inputs"
             and "outputs" (numbers), "operations" recorded, "guards", "watched": what f has read
             beside its arguments, a list of str, "changed": what of this is not as it was, and
-            "programs": for each derivative that was asked for the number of its operations and its
-            bytes.
+            "programs": for each derivative that was asked for the number of its operations, its
+            bytes, and what serves.
         """
+        machines = self._traces.machines
         with self._traces.lock():
             traces = [
                 {
@@ -64,7 +66,11 @@ class Report:
                     "watched": [] if recorded.watch is None else recorded.watch.paths,
                     "changed": [] if recorded.watch is None else recorded.watch.changed,
                     "programs": {
-                        what: {"operations": code.n_operations, "nbytes": code.nbytes}
+                        what: {
+                            "operations": code.n_operations,
+                            "nbytes": code.nbytes,
+                            "native": machines.serving(codes_of(code)),
+                        }
                         for (what, _), code in recorded.codes.items()
                     },
                 }
@@ -74,6 +80,9 @@ class Report:
                 **self._traces.counts,
                 "obstacles": self._traces.obstacles,
                 "watched": self._traces.watched,
+                "native": machines.serving(
+                    code for recorded in self._traces for code in recorded.all_codes
+                ),
                 "traces": traces,
             }
 

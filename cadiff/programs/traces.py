@@ -29,7 +29,9 @@ from ..binding import (
 )
 from ..binding.callers import warn_caller
 from ..transforms._base import Function
+from .compilers import compiler_at_hand
 from .kinds import n_followed
+from .native import Machines, make, make_later
 from .observations import AGAIN
 from .pace import Pace
 from .reasons import AsGiven, UnwatchableError
@@ -59,6 +61,7 @@ class Traces:
         optimize: bool,
         max_traces: int,
         threads: int | None,
+        machines: Machines,
         fast_paths: FastPathTable,
     ) -> None:
         self.function = function
@@ -66,6 +69,7 @@ class Traces:
         self.optimize = optimize
         self.max_traces = max_traces
         self.threads = threads
+        self.machines = machines
         # Held in `with lock():`, so that one thread at a time changes what there is.
         self.lock = functools.partial(Held, threading.RLock())
         self.fast_paths = fast_paths
@@ -123,8 +127,20 @@ class Traces:
                 self.share(recorded)
 
     def share(self, recorded: Recorded) -> None:
-        """Have as many threads share what is made of a recording as the program may use."""
+        """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
+        recorded.ask_again(self.machines if self.machines.asked else None)
+
+    def build(self, wait: bool) -> None:
+        """Have machine code run what there is, and what will be."""
+        compiler_at_hand()  # or it says that there is none
+        with self.lock():
+            self.machines = Machines(True if wait else "background", self.optimize)
+            for recorded in self:
+                self.share(recorded)
+            codes = [code for recorded in self for code in recorded.all_codes]
+        for code in codes if self.machines.asked else ():
+            (make if wait else make_later)(code)
 
     def latest(self, key: Any) -> Recorded | None:
         """The recording that served a call last, if what it has read is as it was."""

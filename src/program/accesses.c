@@ -134,6 +134,7 @@ void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, C
         visit_scan(to, program, i);
         break;
     case CAD_TILES: /* those behind it */
+    case CAD_MACHINE: /* made of code that is finished */
         break;
     }
 }
@@ -185,6 +186,7 @@ static void rename_instruction(CadProgram *program, CadInstruction *i, CadRename
     case CAD_SINGLES:
     case CAD_COMPARE:
     case CAD_TILES:
+    case CAD_MACHINE:
         break;
     }
     i->out = rename(namer, i->out);

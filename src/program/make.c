@@ -1,6 +1,7 @@
 /* From a graph to a program: all steps, in their order. */
 #include "kernels/single.h"
 #include "program/maker.h"
+#include "program/running.h"
 
 /* --- level by level --- */
 
@@ -199,6 +200,7 @@ void cad_program_free(CadProgram *program) {
             cad_program_free(program->scans[k].behind);
         }
         CAD_PROGRAM_LISTS(FREE)
+        cad_machine_free(program->machine);
         cad_memory_free(program);
     }
 }

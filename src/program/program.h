@@ -27,7 +27,8 @@ typedef enum CadStepKind {
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
                     `x` in each part */
     CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on; the results from
-                    `out`    on */
+                    `out` on */
+    CAD_MACHINE, /* the next `fused` instructions as machine code: function x; see CadMachine */
 } CadStepKind;
 
 /* Some arrays stand as floats, two in a place: those of a program for one point that are in single
@@ -132,6 +133,18 @@ typedef struct CadTurns {
     size_t at;
 } CadTurns;
 
+/* Some instructions as machine code. It finds numbers at their places, and leaves them there as the
+ * instructions do: those that lanes share, and constants, from `shared` on, all others from `own`
+ * on. It answers the guard that does not hold, or -1. */
+typedef long CadMachineCode(double *shared, double *own);
+
+typedef struct CadMachinePiece {
+    size_t first, n; /* instructions, none of which are among those of tiles */
+    CadMachineCode *run;
+} CadMachinePiece;
+
+typedef struct CadMachine CadMachine;
+
 /* What a program consists of, as LIST(type of items, items, how many). */
 #define CAD_PROGRAM_LISTS(LIST)                                                                   \
     LIST(CadInstruction, code, n_code)                                                            \
@@ -165,6 +178,7 @@ typedef struct CadProgram {
     void *owner;
     const CadNative *const *natives; /* of each call: what C carries out by itself, or NULL */
     const CadTeam *team; /* set by the owner: who shares parts of loops over tiles, or NULL */
+    CadMachine *machine; /* its instructions once some are machine code, or NULL */
 } CadProgram;
 
 /* Where a place is among those of doubles. */
@@ -192,6 +206,10 @@ void cad_program_free(CadProgram *program);
 /* Have C carry out the calls that it can: one for each number, NULL for those of the owner. They
  * have to outlive the program. */
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
+
+/* Have machine code carry out some of the instructions, one piece behind the other, for one point and
+ * along directions. The program may be running; it keeps what it was given first. */
+CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n);
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.
  */

@@ -460,6 +460,8 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     }
     case CAD_COMPARE:
         return failed_check(program->checks + i->x, i->n, places);
+    case CAD_MACHINE:
+        return program->machine->functions[i->x](places->shared, places->own);
     case CAD_TAKE_BY:
     case CAD_ADD_BY:
         return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
@@ -527,8 +529,9 @@ static void read_places(const CadProgram *program, const Places *places, double 
 
 long cad_program_run(const CadProgram *program, double *room) {
     const Places places = places_of_point(program, cad_program_places(program, 1, room));
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        const long missed = run_instruction(program, &program->code[k], &places);
+    const CadInstruction *const code = cad_program_code(program);
+    for (size_t k = 0; k < program->n_code; k += code[k].fused) {
+        const long missed = run_instruction(program, &code[k], &places);
         if (missed != -1) {
             return missed;
         }
@@ -705,6 +708,7 @@ size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end) {
     const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
+    const CadInstruction *const code = cad_program_code(program);
     Along along = {.at = cad_program_places(program, 1, room),
                    .n_shared = (int32_t)n_shared,
                    .n_inputs = (int32_t)program->n_inputs,
@@ -721,8 +725,8 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
                 memcpy(own, directions->own + (first + lane) * n_own, n_own * sizeof *own);
             }
         }
-        for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-            const long missed = run_along(program, &program->code[k], &along);
+        for (size_t k = 0; k < program->n_code; k += code[k].fused) {
+            const long missed = run_along(program, &code[k], &along);
             if (missed != -1) {
                 return missed;
             }

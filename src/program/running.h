@@ -61,6 +61,31 @@ static inline float *floats_at(const Places *places, int64_t place) {
     return (float *)places->own + (place - CAD_FLOATS);
 }
 
+/* --- machine.c --- */
+
+/* One thread may set what others read meanwhile: whole, with all that it points to. */
+#ifdef __GNUC__
+#define CAD_PUBLISH(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+#define CAD_PUBLISHED(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+#else
+#define CAD_PUBLISH(place, value) ((place) = (value))
+#define CAD_PUBLISHED(place) (place)
+#endif
+
+/* The code of a program where pieces of it are one instruction, each the call of a function. */
+struct CadMachine {
+    CadMachineCode **functions;
+    CadInstruction *code;
+};
+
+void cad_machine_free(CadMachine *machine);
+
+/* The code to run, as it is now: machine code may be there from one call to the next. */
+static inline const CadInstruction *cad_program_code(const CadProgram *program) {
+    const CadMachine *const machine = CAD_PUBLISHED(program->machine);
+    return machine != NULL ? machine->code : program->code;
+}
+
 /* One of the turns of tiles: of them all, and of the parts that they are divided into. */
 typedef struct Turn {
     size_t number, part;

@@ -135,8 +135,10 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (
         "programs",
         [
-            {"instructions", "kinds", "reads", "returned"},
-            {"reasons", "recorded", "settings", "settling"},
+            {"compilers", "instructions", "kinds", "reads", "returned"},
+            {"machine_files", "reasons", "recorded", "settings", "settling", "steps_in_c"},
+            {"machine_code"},
+            {"native"},
             {"findings", "named", "observations"},
             {"classes", "counters"},
             {"contents"},

@@ -1,0 +1,173 @@
+"""What of a program the C compiler can make machine code of, as a file of C.
+
+Runs of instructions become functions over the places of a workspace (CadMachineCode of
+src/program/program.h). What is left is carried out as before, between them: calls, and loops over
+many numbers, for which the core and NumPy have better ones. This module does not know compilers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..inspection.texts import counted
+from .instructions import Instruction, InstructionKind, Turns, instruction, views
+from .steps_in_c import PART, TEXTS, Steps, block, called, includes
+
+MOST_OPERATIONS = 100_000  # single ones, of which compilers make some 2,000 a second
+_MOST_NUMBERS = 64  # of an instruction over several, where its formula is plain arithmetic;
+_MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
+
+_PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
+_LONG = "long vectors"
+_SINGLE = "numbers of float32"
+_OTHERS = {
+    InstructionKind.CALL: "calls",
+    InstructionKind.TAKE_BY: "indices that are computed",
+    InstructionKind.ADD_BY: "indices that are computed",
+    InstructionKind.TILES: _LONG,
+}
+
+
+class Piece(NamedTuple):
+    """A function of C in the place of some instructions."""
+
+    name: str
+    first: int
+    n: int
+
+
+class Written(NamedTuple):
+    """A file of C, what is in it, and which instructions are not, and why."""
+
+    text: str
+    pieces: list[Piece]
+    left: str
+
+
+def written(parts: dict[str, Any]) -> Written:
+    """What machine code can be made of, given the parts of a Code; no text if there is none."""
+    n_singles = len(parts["singles"])
+    if n_singles > MOST_OPERATIONS:
+        many = counted(n_singles, "operation")
+        return Written("", [], f"{many}, which would take the compiler minutes")
+    steps = _Pieces(parts, "cadiff")
+    pieces: list[Piece] = []
+    texts: list[str] = []
+    left: Counter[str] = Counter()
+    for first, n, reason in steps.runs():
+        if reason:
+            left[reason] += n
+            continue
+        pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
+        texts.append(steps.function(pieces[-1]))
+    body = "\n".join([*steps.tables, *texts])
+    text = "\n".join([includes(body), *called(body), body]) if pieces else ""
+    return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
+
+
+_HEAD = "(const double *restrict s, double *restrict w)"
+
+
+class _Pieces(Steps):
+    """Instructions over the places of a workspace: constants, and what lanes share, are in s."""
+
+    def __init__(self, parts: dict[str, Any], name: str) -> None:
+        super().__init__(parts, name)
+        self.n_shared = parts["n_shared"]
+        referred = parts["referred"]
+        self.elsewhere = [*zip(referred["place"].tolist(), referred["size"].tolist(), strict=True)]
+
+    def at(self, first: int, *steps: tuple[int, str]) -> str:
+        text = super().at(first, *steps)
+        return f"s{text[1:]}" if first < self.n_shared else text
+
+    def array(self, places: Any) -> str:
+        return "s" if self.n_shared and (places < self.n_shared).all() else "w"
+
+    def runs(self) -> Iterator[tuple[int, int, str]]:
+        """Instructions (first, how many) that are machine code, or why they are not."""
+        first = k = 0
+        while k < len(self.parts["code"]):
+            i = instruction(self.parts, k)
+            reason = self.obstacle(i)
+            if reason:
+                if first < k:
+                    yield first, k - first, ""
+                yield k, i.fused, reason
+                first = k + i.fused
+            k += i.fused
+        if first < k:
+            yield first, k - first, ""
+
+    def obstacle(self, i: Instruction) -> str:
+        """Why an instruction is left as it is; nothing if it is not."""
+        if i.kind in _OTHERS:
+            return _OTHERS[i.kind]
+        if i.kind == InstructionKind.SINGLES:
+            return ""
+        if i.kind == InstructionKind.SCAN:
+            places = [i.out, *Turns(self.parts, i.x).reads(1).tolist()]
+            return _LONG if self.is_elsewhere(places) else ""
+        n, places = i.n, [i.out, i.x, i.y, i.z]
+        if i.kind in _PLANS:
+            shape, found = views(self.parts, i.x)
+            n, places = prod(shape), [first for first, _ in found]
+        elif i.kind == InstructionKind.TAKE:
+            places = self.parts["lists"][i.x : i.x + n].tolist()
+        elif i.kind == InstructionKind.COMPARE:
+            places = self.parts["checks"]["place"][i.x : i.x + n].tolist()
+        elif i.kind != InstructionKind.VECTOR:
+            places = [i.out, i.x]
+        if max(places) >= self.parts["least_float"]:
+            return _SINGLE
+        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
+        if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
+            return _LONG
+        if i.kind in (InstructionKind.TAKE, InstructionKind.COMPARE) and self.n_shared:
+            shared = np.less(places, self.n_shared)
+            return "" if shared.all() or not shared.any() else "numbers from two arrays"
+        return ""
+
+    def is_elsewhere(self, places: Any) -> bool:
+        """Whether any of the places is one of arrays that are not in the workspace."""
+        return any(
+            begin <= place < begin + size for begin, size in self.elsewhere for place in places
+        )
+
+    def function(self, piece: Piece) -> str:
+        """The function for some instructions; of many statements, one that calls several.
+
+        They are called through pointers: else compilers make one of them again, which takes
+        minutes.
+        """
+        lines = [
+            line
+            for k in range(piece.first, piece.first + piece.n)
+            for line in self.step(*instruction(self.parts, k))
+        ]
+        head = f"long {piece.name}"
+        if len(lines) <= PART:
+            return block(f"{head}{_HEAD}", [*lines, "return -1;"])
+        parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
+        functions = [
+            block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
+            for k, part in enumerate(parts)
+        ]
+        names = ", ".join(f"{piece.name}_{k}" for k in range(len(parts)))
+        table = f"static long (*const {piece.name}_parts[]){_HEAD} = {{{names}}};\n"
+        each = f"for (int i = 0; i < {len(parts)} && missed == -1; i++)"
+        turns = block(each, [f"missed = {piece.name}_parts[i](s, w);"], scope=True)
+        whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
+        return "\n".join([*functions, table, whole])
+
+
+# Of each operation, whether its formula calls a function that is more than an instruction or two.
+_CALLS = [
+    bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
+]

@@ -1,0 +1,558 @@
+"""The instructions of programs (src/program/program.h) as statements of C.
+
+Numbers are at their places in an array w. The formulas of operations are the table's, the text of
+functions in them that of src/table/special.c. This module does not know which functions of C the
+statements become.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import binding
+from ..operations.primitives import primitive
+from .instructions import (
+    InstructionKind,
+    Turns,
+    instruction,
+    moves,
+    place_text,
+    single_operations,
+    views,
+)
+
+PART = 100  # statements of a function, above which it is divided
+SHORT = 8  # numbers that are written one by one
+_LONG_TEXT = 60  # characters of an expression, from which on it is no part of another one
+
+# Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
+# of terms, and of few terms eight at a time.
+_SUM = """\
+static double cad_sum(const double *x, int step, int n) {
+    if (n > 128) {
+        const int half = n / 16 * 8;
+        return cad_sum(x, step, half) + cad_sum(x + half * step, step, n - half);
+    }
+    double sum = x[0], r[8];
+    int i = 1;
+    if (n >= 8) {
+        for (i = 0; i < n / 8 * 8; i++) {
+            r[i % 8] = i < 8 ? x[i * step] : r[i % 8] + x[i * step];
+        }
+        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    }
+    for (; i < n; i++) {
+        sum += x[i * step];
+    }
+    return sum;
+}
+"""
+
+# Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.
+_SHARES = """\
+static void cad_share_extreme(double *to, const double *x, int rows, int n, int least) {
+    for (const double *const end = x + (long)rows * n; x < end; x += n, to += n) {
+        double found = x[0], count = 0.0;
+        for (int i = 1; i < n; i++) {
+            found = x[i] != x[i] || (least ? x[i] < found : x[i] > found) ? x[i] : found;
+        }
+        for (int i = 0; i < n; i++) {
+            to[i] = x[i] == found || (x[i] != x[i] && found != found);
+            count += to[i];
+        }
+        for (int i = 0; i < n; i++) {
+            to[i] /= count;
+        }
+    }
+}
+"""
+
+# Along the first axis: of each number the product of all others.
+_OTHERS = """\
+static void cad_multiply_others(double *to, const double *x, int n, int columns) {
+    for (int j = 0; j < columns; j++) {
+        double before = 1.0, behind = 1.0;
+        for (long i = j; i < (long)n * columns; i += columns) {
+            to[i] = before;
+            before *= x[i];
+        }
+        for (long i = (long)n * columns - columns + j; i >= 0; i -= columns) {
+            to[i] *= behind;
+            behind *= x[i];
+        }
+    }
+}
+"""
+
+TEXTS = binding.operation_texts()
+_KINDS = binding.operation_kinds()
+_HELPERS: dict[str, str] = {
+    **binding.helper_texts(),
+    "cad_sum": _SUM,
+    "cad_share_extreme": _SHARES,
+    "cad_multiply_others": _OTHERS,
+}
+
+
+def includes(body: str) -> str:
+    names = ["math", *(["stdlib"] if "malloc(" in body else []), "string"]
+    return "\n".join(f"#include <{name}.h>" for name in names) + "\n"
+
+
+def called(body: str) -> Iterator[str]:
+    """The helpers that a text calls, and those that they call, in the order of the core."""
+    wanted = set(re.findall(r"\w+", body))
+    chosen = []
+    for name, text in reversed(_HELPERS.items()):
+        if name in wanted:
+            wanted |= set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)))
+            chosen.append(text)
+    return reversed(chosen)
+
+
+def operation_of(step: Any) -> Any:
+    """What tells how a call is written in C."""
+    return getattr(step.rule, "operation", primitive)
+
+
+def number_text(x: float) -> str:
+    """A number as C writes it: exactly, and where it may stand beside any operator."""
+    if x != x:
+        return "NAN"
+    text = "INFINITY" if abs(x) == float("inf") else repr(abs(float(x)))
+    return f"(-{text})" if np.signbit(x) else text
+
+
+class Steps:
+    """Writes the instructions of a program. `name` begins the names of their tables."""
+
+    def __init__(self, parts: dict[str, Any], name: str) -> None:
+        self.parts = parts
+        self.name = name
+        self.tables: list[str] = []
+        self.reaches_constants = False
+        self.in_part = 0  # tiles, if what is being written is in a loop over tiles, t
+
+    def at(self, first: int, *steps: tuple[int, str]) -> str:
+        """The number at a place, and some steps further on."""
+        return place_text(first, *steps)
+
+    def array(self, places: Any) -> str:
+        """Where the numbers at some places are counted from."""
+        return "w"
+
+    # --- places ---
+
+    def table(self, kind: str, numbers: Any) -> str:
+        """A table of numbers; answers its name."""
+        name = f"{self.name}_{'numbers' if kind == 'double' else 'list'}{len(self.tables)}"
+        items = [number_text(x) if kind == "double" else str(x) for x in numbers.tolist()]
+        lines, line = [], "   "
+        for item in items:
+            if len(line) + len(item) > 96:
+                lines.append(line)
+                line = "   "
+            line += f" {item},"
+        text = "\n".join([*lines, line])
+        self.tables.append(f"static const {kind} {name}[{len(items)}] = {{\n{text}\n}};\n")
+        return name
+
+    def listed(self, begin: int, count: int) -> str:
+        """The numbers at some places."""
+        places = self.parts["lists"][begin : begin + count]
+        if count == 1:
+            return self.operand(int(places[0]))
+        self.reaches_constants |= bool((places < 0).any())
+        return f"{self.array(places)}[{self.table('int', places)}[i]]"
+
+    def operand(self, place: int, step: int = 0, n: int = 2) -> str:
+        """One of n numbers, or the only one."""
+        move = step * n if self.in_part and place < self.parts["n_whole"] else 0
+        if place < 0 and (step == 0 or n == 1) and not move:
+            return number_text(self.parts["constants"][place])
+        self.reaches_constants |= place < 0
+        return self.at(place, (move, "t"), (step if n > 1 else 0, "i"))
+
+    # --- instructions ---
+
+    def steps(self) -> Iterator[str]:
+        k = 0
+        while k < len(self.parts["code"]):
+            head, *members = [
+                instruction(self.parts, k + j) for j in range(self.parts["code"]["fused"][k])
+            ]
+            self.in_part = head.x if members else 0
+            body = [line for i in members or [head] for line in self.step(*i)]
+            self.in_part = 0
+            if members:
+                yield block(f"for (int t = 0; t < {head.n}; t++)", body, scope=True)
+            else:
+                yield from body
+            k += head.fused
+
+    def step(
+        self, kind: int, op: int, n: int, _fused: int, out: int, *operands: int
+    ) -> Iterator[str]:
+        x, y, z, sx, sy, sz = operands
+        if kind == InstructionKind.SINGLES:
+            singles = [
+                self.single(*operation)
+                for single in self.parts["singles"][x : x + n].tolist()
+                for operation in single_operations(single)
+            ]
+            if y > 1:
+                yield block(f"for (int turn = 0; turn < {y}; turn++)", singles, scope=True)
+            else:
+                yield from singles
+        elif kind == InstructionKind.VECTOR:
+            index = [(x, sx), (y, sy), (z, sz)]
+            texts = [self.operand(place, step, n) for place, step in index]
+            yield loop(n, f"{self.operand(out, 1, n)} = {_value(op, texts)};")
+        elif kind == InstructionKind.TAKE:
+            yield loop(n, f"{self.operand(out, 1, n)} = {self.listed(x, n)};")
+        elif kind == InstructionKind.TOTAL:
+            former = self.at(out) if y else "0.0"
+            total = self.total(x, sx, n)
+            yield f"{self.at(out)} = {former} {f'- (0.0 + {total})' if z else f'+ {total}'};"
+        elif kind == InstructionKind.ZEROS:
+            yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+        elif kind == InstructionKind.ADD_AT:
+            table = self.table("int", self.parts["lists"][z : z + n])
+            yield loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
+        elif kind == InstructionKind.COMPARE:
+            yield from self.checks(self.parts["checks"][x : x + n], 0)
+        elif kind == InstructionKind.ROWS:
+            axes, (result, *given) = self.plan(x)
+            yield loops(axes, f"{result} = {_value(op, given)};")
+        elif kind == InstructionKind.TERMS:
+            yield from self.terms(op, n, out, x)
+        elif kind == InstructionKind.SCAN:
+            yield self.scan(Turns(self.parts, x), n, out)
+        elif kind == InstructionKind.CALL:
+            step = self.parts["steps"][z]
+            yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
+        else:
+            yield self.additions(x)
+
+    def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
+        """A call that reduces an array over axes."""
+        axes, start, formula = operation_of(step).fold_in_c(*step.rule.args[1:])
+        shape = np.shape(step.operands[0])
+        kept = [1 if axis in axes else length for axis, length in enumerate(shape)]
+        indices = [f"i{axis}" for axis in range(len(shape))]
+        x = self.at(first, *zip(_in_order(shape), indices, strict=True))
+        moves = [0 if axis in axes else s for axis, s in enumerate(_in_order(kept))]
+        r = self.at(out, *zip(moves, indices, strict=True))
+        self.reaches_constants |= first < 0
+        text = re.sub(r"\b[xr]\b", lambda found: {"x": x, "r": r}[found[0]], formula)
+        yield loop(prod(kept), f"{self.at(out, (1, 'i'))} = {start};", always=True)
+        yield loops([*zip(indices, shape, strict=True)], f"{r} = {text};")
+
+    def call(self, step: Any, first: int, out: int) -> Iterator[str]:
+        """A call of a helper with an array, and with numbers that are known."""
+        (shape,) = map(np.shape, step.operands)
+        name, numbers = operation_of(step).helper_in_c(shape, *step.rule.args[1:])
+        self.reaches_constants |= first < 0
+        arguments = [f"&{self.at(out)}", f"&{self.at(first)}", *map(str, numbers)]
+        yield f"{name}({', '.join(arguments)});"
+
+    def total(self, first: int, step: int, n: int) -> str:
+        """The sum of n numbers, so far apart."""
+        if n < SHORT:
+            return f"({' + '.join(self.operand(first + k * step) for k in range(n))})"
+        self.reaches_constants |= first < 0
+        return _sum(self.at(first), step, n)
+
+    def single(self, op: int, out: int, operands: list[int]) -> str:
+        return f"{self.at(out)} = {_value(op, [self.operand(place) for place in operands])};"
+
+    def plan(self, at: int) -> tuple[list[tuple[str, int]], list[str]]:
+        """The axes of a plan that are longer than 1, and what its views are in the innermost loop.
+
+        An axis is the name of its index, and its length.
+        """
+        shape, found = views(self.parts, at)
+        axes = [(k, f"i{k}", length) for k, length in enumerate(shape) if length != 1]
+        texts = []
+        for (first, strides), move in zip(found, self.moves(at, len(found)), strict=True):
+            steps = [*move, *[(strides[k], index) for k, index, _ in axes]]
+            if first < 0 and not any(step for step, _ in steps):
+                texts.append(number_text(self.parts["constants"][first]))
+            else:
+                self.reaches_constants |= first < 0
+                texts.append(self.at(first, *steps))
+        return [(index, length) for _, index, length in axes], texts
+
+    def moves(self, at: int, n_views: int) -> list[list[tuple[int, str]]]:
+        """How far each view of a plan has moved."""
+        if not self.in_part:
+            return [[]] * n_views
+        names = ("t", f"(t / {self.in_part})")
+        return [[*zip(steps, names, strict=True)] for steps in moves(self.parts, at)]
+
+    def additions(self, at: int) -> str:
+        """What the second view sees is added to the first one."""
+        axes, (target, source) = self.plan(at)
+        shape, ((_, to), (first, strides)) = views(self.parts, at)
+        if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
+            _, length = axes.pop()
+            steps = [(strides[int(name[1:])], name) for name, _ in axes]
+            begin = self.at(first, *self.moves(at, 2)[1], *steps)
+            return loops(axes, f"{target} += {_sum(begin, strides[-1], length)};")
+        return loops(axes, f"{target} += {source};")
+
+    def product(self, at: int, adds: bool) -> str:
+        """Sums of products, such as those of matrices, along the result's last axis innermost."""
+        _, ((_, strides), *_) = views(self.parts, at)
+        axes, (target, a, b) = self.plan(at)
+        outer = [axis for axis in axes if strides[int(axis[0][1:])] != 0]
+        ordered = sorted(axes, key=lambda axis: axis in outer[-1:])
+        begin = "" if adds else loops(outer, f"{target} = 0.0;") + "\n"
+        return begin + loops(ordered, f"{target} += {a} * {b};")
+
+    def terms(self, op: int, n: int, out: int, at: int) -> Iterator[str]:
+        """An operation of a kind (src/table/kinds.def)."""
+        shape, found = views(self.parts, at)
+        sums_up, backwards = _KINDS[op]
+        if sums_up and len(found) > 2:
+            yield self.product(at, adds=n == 0)
+        elif sums_up:
+            if n > 0:
+                yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
+            yield self.additions(at)
+        else:
+            yield self.running(op, shape, at, backwards)
+
+    def running(self, op: int, shape: Sequence[int], at: int, backwards: bool) -> str:
+        """Along the last axis, on which a number `s` is carried."""
+        axes, texts = self.plan(at)
+        last = f"i{len(shape) - 1}"
+        outer = [axis for axis in axes if axis[0] != last]
+        names = dict(zip("rxy", texts, strict=False))
+        line = re.sub(r"\b[rxy]\b", lambda name: names[name[0]], TEXTS[op]) + ";"
+        n = shape[-1]
+        forth = f"int {last} = 0; {last} < {n}; {last}++"
+        back = f"int {last} = {n - 1}; {last} >= 0; {last}--"
+        row = block(f"for ({back if backwards else forth})", [line], scope=True)
+        lines = ["double s = 0.0;", row]
+        return loops(outer, "\n".join(lines)) if outer else block("", lines, scope=True)
+
+    # --- recurrences ---
+
+    def scan(self, scan: Turns, n: int, out: int) -> str:
+        """Turns, one after the other: what is computed ahead and behind is part of each.
+
+        What parts of a turn hand on is a variable r, with the number of its strip; what is given
+        for all turns is f, what is carried on n.
+        """
+        turns, n_carried = scan.turns, scan.turns["n_carried"]
+        lines: list[tuple[str, str]] = []  # the variable that a line sets, if any, and its value
+        begin: list[str] = []  # before all turns
+        same: dict[int, str] = {}
+        for k, (place, step, strip) in enumerate(scan.given):
+            if strip >= 0:
+                self.reaches_constants |= place < 0
+                lines.append((_variable(scan, strip), self.at(place, (step, "t"))))
+            else:
+                same[-1 - k] = f"f{k}"
+                begin.append(f"const double f{k} = {self.operand(place)};")
+        carried = [f"r{j}" for j in range(n_carried)]
+        for j, name in enumerate(carried):
+            begin.append(f"double {name} = {self.operand(scan.initial[j])};")
+            begin.append(f"{self.at(out + j * (n + 1))} = {name};")
+        begin += [f"double s{k} = 0.0;" for k in range(turns["n_summed"])]
+        ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
+        for key, workspace, given, results in (
+            ("ahead", "a", scan.into_ahead, scan.from_ahead),
+            ("single", "b", scan.into_core, ends),
+            ("behind", "c", scan.into_behind, scan.from_behind),
+        ):
+            if turns[key] is None:
+                continue
+            names = [same[k] if k < 0 else _variable(scan, k) for k in given]
+            names = [*carried, *names] if key == "single" else names
+            program = {**turns[key], "steps": []}
+            inner = _Inner(program, f"{self.name}_{key}{out}", workspace, names, self.tables)
+            values = inner.values([place for place, _ in results])
+            begin += inner.declared()
+            lines += inner.lines
+            for k, ((_, strip), value) in enumerate(zip(results, values, strict=True)):
+                if key != "single" or k >= 2 * n_carried:
+                    lines.append((_variable(scan, strip), value))
+                elif k < n_carried:
+                    lines.append((f"n{k}", value))
+        first = out + n_carried * (n + 1)
+        for j, name in enumerate(carried):
+            lines.append(("", f"{self.at(out + j * (n + 1) + 1, (1, 't'))} = {name} = n{j};"))
+        for k, strip in enumerate(scan.kept):
+            lines.append(("", f"{self.at(first + k * n, (1, 't'))} = {_variable(scan, strip)};"))
+        for k, strip in enumerate(scan.sums):
+            lines.append(("", f"s{k} += {_variable(scan, strip)};"))
+        read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
+        turn = []
+        for name, text in lines:
+            if not name:
+                turn += text.split("\n")
+            elif name[0] not in "rn" or name in read:
+                turn.append(f"const double {name} = {text};")
+        first += turns["n_kept"] * n
+        end = [f"{self.at(first + k)} = s{k};" for k in range(turns["n_summed"])]
+        head = f"for (int t = 0; t < {n}; t++)"
+        return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
+
+    # --- checks ---
+
+    def checks(self, checks: Any, first: int) -> Iterator[str]:
+        """Loops over checks for the same outcome, each counted from `first`.
+
+        The first one that does not hold is answered.
+        """
+        ends = np.flatnonzero(np.diff(checks["value"], append=np.nan)) + 1
+        for begin, end in zip([0, *ends], ends, strict=False):
+            own = checks[begin:end]
+            outcome = number_text(own["value"][0])
+            places = own["place"]
+            if len(own) == 1:
+                found, number = self.operand(int(places[0])), str(own["number"][0] + first)
+            else:
+                self.reaches_constants |= bool((places < 0).any())
+                found = f"{self.array(places)}[{self.sequence(places)}]"
+                number = self.sequence(own["number"].astype(np.int64) + first)
+            check = block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
+            yield loop(len(own), check)
+
+    def sequence(self, numbers: Any) -> str:
+        """The i-th of several whole numbers: a formula if there is one, else out of a table."""
+        steps = np.diff(numbers)
+        if (steps == steps[0]).all():
+            return place_text(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
+        return f"{self.table('int', numbers)}[i]"
+
+
+class _Inner(Steps):
+    """What is computed in each turn of a recurrence, given its inputs by their names.
+
+    Single operations are variables, or parts of the only expression that they are read in;
+    anything else is in a workspace.
+    """
+
+    def __init__(
+        self,
+        parts: dict[str, Any],
+        name: str,
+        workspace: str,
+        inputs: Sequence[str],
+        tables: list[str],
+    ) -> None:
+        super().__init__(parts, name)
+        self.tables = tables
+        self.workspace = workspace
+        self.inputs = inputs
+        self.lines: list[tuple[str, str]] = []  # the variable that a line sets, and its value
+        code = parts["code"]
+        is_single = (code["kind"] == InstructionKind.SINGLES) & (code["y"] == 1)
+        self.is_simple = bool(is_single.all())
+
+    def at(self, first: int, *steps: tuple[int, str]) -> str:
+        return place_text(first, *steps, name=self.workspace)
+
+    def array(self, places: Any) -> str:
+        return self.workspace
+
+    def values(self, places: Sequence[int]) -> list[str]:
+        """The numbers at some places, when all is done."""
+        if self.is_simple:
+            return self.expressions(places)
+        self.lines = [("", f"{self.at(k)} = {name};") for k, name in enumerate(self.inputs)]
+        self.lines += [("", line) for line in self.steps()]
+        return [self.operand(place) for place in places]
+
+    def expressions(self, places: Sequence[int]) -> list[str]:
+        operations = [
+            operation
+            for x, n in self.parts["code"][["x", "n"]].tolist()
+            for single in self.parts["singles"][x : x + n].tolist()
+            for operation in single_operations(single)
+        ]
+        made: dict[int, int] = {}  # by places: the operation whose result is there
+        reads = [0] * len(operations)
+        for k, (op, out, operands) in enumerate(operations):
+            for name, place in zip("xyz", operands, strict=False):
+                if place in made:
+                    reads[made[place]] += len(re.findall(rf"\b{name}\b", TEXTS[op]))
+            made[out] = k
+        for place in places:
+            if place in made:
+                reads[made[place]] += 1
+        texts = dict(enumerate(self.inputs))
+        for k, (op, out, operands) in enumerate(operations):
+            given = [texts.get(place) or self.operand(place) for place in operands]
+            text = _value(op, given)
+            if reads[k] > 1 or len(text) > _LONG_TEXT:
+                self.lines.append((f"{self.workspace}{k}", text))
+                text = f"{self.workspace}{k}"
+            texts[out] = text if re.fullmatch(r"\w+", text) else f"({text})"
+        return [texts.get(place) or self.operand(place) for place in places]
+
+    def declared(self) -> Iterator[str]:
+        name, constants, n = self.workspace, self.parts["constants"], self.parts["n_places"]
+        if self.is_simple:
+            return
+        if self.reaches_constants:
+            table = self.table("double", constants)
+            yield f"double {name}_room[{len(constants) + n}];"
+            yield f"double *const {name} = {name}_room + {len(constants)};"
+            yield f"memcpy({name}_room, {table}, sizeof {table});"
+        else:
+            yield f"double {name}[{n}];"
+
+
+def _variable(scan: Turns, begin: int) -> str:
+    """The number of a turn that stands in a strip."""
+    return f"r{begin // scan.stride}"
+
+
+# --- C -------------------------------------------------------------------------------------------
+
+
+def _value(op: int, operands: Sequence[str]) -> str:
+    """The value of an operation, with operands in place of x, y and z."""
+    names = dict(zip("xyz", operands, strict=False))
+    return re.sub(r"\b[xyz]\b", lambda found: names[found[0]], TEXTS[op][1:-1])
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.split("\n"))
+
+
+def _in_order(shape: Sequence[int]) -> list[int]:
+    """The strides of an array whose elements stand in order; 0 along axes of one element."""
+    return [prod(shape[axis + 1 :]) * (n != 1) for axis, n in enumerate(shape)]
+
+
+def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
+    begin = f"{head} {{" if head else "{"
+    return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
+
+
+def loop(n: int, line: str, index: str = "i", always: bool = False) -> str:
+    if n == 1 and not always:
+        return line
+    head = f"for (int {index} = 0; {index} < {n}; {index}++)"
+    return block(head, [line], scope=True)
+
+
+def loops(axes: Sequence[tuple[str, int]], line: str) -> str:
+    for index, length in reversed(axes):
+        line = loop(length, line, index)
+    return line
+
+
+def _sum(first: str, step: int, n: int) -> str:
+    """The sum of n numbers."""
+    return f"cad_sum(&{first}, {step}, {n})"

@@ -1,0 +1,625 @@
+"""Programs as machine code: what it computes, where it is kept, and what is said if it cannot be.
+
+`CADIFF_NATIVE=1 pytest tests/programs` has all programs of the other tests run as machine code.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.binding import MatrixPlan
+from cadiff.commands import main
+from cadiff.programs import machine_code, machine_files, native
+
+from ..helpers.functions import rosenbrock
+from ..helpers.processes import IS_SANITIZED, isolated
+from .test_program_files import (
+    ALL,
+    POINTS,
+    choosing,
+    every_operation,
+    everything,
+    recorded,
+    vector,
+)
+
+HAS_COMPILER = shutil.which("cc") is not None and not IS_SANITIZED
+pytestmark = pytest.mark.skipif(
+    not HAS_COMPILER or os.name == "nt",
+    reason="there is no compiler of C, or its programs are not watched",
+)
+
+X = np.linspace(-1.0, 1.5, 6)
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("native")
+
+
+@pytest.fixture(autouse=True)
+def _settings(shared_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CADIFF_CACHE", str(shared_folder))
+    monkeypatch.delenv("CADIFF_NATIVE", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for the machine code of one test, of which nothing is loaded yet."""
+    monkeypatch.setenv("CADIFF_CACHE", str(tmp_path))
+    monkeypatch.setattr(machine_files, "_loaded", {})
+    return tmp_path / "native"
+
+
+def wave(x: Any) -> Any:
+    total = 1.5
+    for k in range(5):
+        total = total * cadiff.sin(x[k]) + x[k + 1] / (2.0 + x[k] ** 2)
+    return total
+
+
+def built(f: Callable[..., Any] = wave, x: Any = X) -> cadiff.Program[..., Any]:
+    """A program whose value is machine code."""
+    program = cadiff.compile(f)
+    program(x)
+    cadiff.build(program)
+    assert program.stats()["native"] == "machine code"
+    return program
+
+
+# --- what is computed ----------------------------------------------------------------------------
+
+
+def codes_of(graph: Any) -> list[Any]:
+    which = everything(graph)
+    found = [graph.value_code(), graph.push_code(which), graph.pull_code(which)]
+    return [*found, graph.second_code(which)] if graph.n_outputs == 1 else found
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_numbers_are_those_of_the_interpreter(name: str) -> None:
+    f, *args = ALL[name]
+    for code in codes_of(recorded(f, *args)):
+        x = np.resize(vector(args), code.n_inputs) if code.n_inputs else np.empty(0)
+        expected = code.run(x)
+        native.make(code)
+        np.testing.assert_array_equal(code.run(x), expected)
+
+
+@pytest.mark.parametrize("special", [False, True])
+def test_every_operation_is_that_of_the_interpreter(special: bool) -> None:
+    x = np.array([0.0, np.inf, -np.inf, np.nan] if special else POINTS)
+    graph = recorded(every_operation, np.array(POINTS))
+    for code in codes_of(graph):
+        for scale in (1.0, 5e-324, 1e300):
+            given = np.concatenate([x * scale, np.linspace(0.5, 1.5, code.n_inputs - len(x))])
+            expected = code.run(given)
+            native.make(code)
+            assert code.has_machine
+            np.testing.assert_array_equal(code.run(given), expected)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "value": lambda p, x: p(x),
+    "grad": lambda p, x: p.grad(x),
+    "value_and_grad": lambda p, x: p.value_and_grad(x),
+    "jvp": lambda p, x: p.jvp((x,), (x[::-1],)),
+    "vjp": lambda p, x: [part for value, pull in [p.vjp(x)] for part in (value, pull(2.0))],
+    "jacobian": lambda p, x: p.jacobian(x),
+    "hessian": lambda p, x: p.hessian(x),
+    "hvp": lambda p, x: p.hvp(x, x[::-1]),
+    "sparse_hessian": lambda p, x: p.sparse_hessian(x).toarray(),
+    "batch": lambda p, x: p.batch(np.stack([x, 2.0 * x]), what="value_and_grad"),
+    "within another derivative": lambda p, x: cadiff.value_and_grad(lambda x: 2.0 * p(x))(x),
+    "twice within": lambda p, x: cadiff.hessian(lambda x: p(x) ** 2)(x),
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "loop": wave,
+    "long loop": rosenbrock,
+    "short arrays": lambda x: cnp.sum(cnp.tanh(x.reshape(2, -1).T @ x.reshape(2, -1)) ** 2),
+    "calls": lambda x: cnp.linalg.det(x[:4].reshape(2, 2) + 3.0 * cnp.eye(2)) * cadiff.exp(x[5]),
+}
+
+
+def parts_of(found: Any) -> Any:
+    return found if isinstance(found, (list, tuple)) else [found]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_methods_give_what_the_interpreter_gives(name: str, method: str) -> None:
+    f, run = FUNCTIONS[name], METHODS[method]
+    x = np.linspace(-1.0, 1.2, 60 if name == "long loop" else 6)
+    plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
+    for scale in (1.0, 0.5, 0.5):
+        expected, found = run(plain, scale * x), run(fast, scale * x)
+        if name == "calls":  # LAPACK's last bit depends on where matrices are in memory
+            for one, other in zip(parts_of(found), parts_of(expected), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+        else:
+            np.testing.assert_equal(found, expected)
+    if method not in ("batch", "within another derivative", "twice within"):
+        assert fast.stats()["native"].startswith("machine code")
+    assert plain.stats()["native"] == "interpreter"
+
+
+def test_directions_share_what_does_not_depend_on_them() -> None:
+    x = np.linspace(-1.0, 1.0, 60)
+    matrix = np.cos(np.outer(np.arange(60), x))
+
+    def mixed(x: Any) -> Any:
+        return cnp.sum(cnp.tanh(matrix @ x)) * wave(x) + wave(x[6:]) ** 2
+
+    plain, fast = cadiff.compile(mixed), cadiff.compile(mixed, native=True)
+    np.testing.assert_allclose(fast.hessian(x), plain.hessian(x), rtol=1e-11)
+    [recorded] = fast._traces
+    [plan] = recorded.codes.values()
+    assert isinstance(plan, MatrixPlan)
+    assert plan.point is not None
+    assert plan.point.has_machine
+    assert plan.code.has_machine
+
+
+def test_guards_are_met_in_their_order() -> None:
+    graph = recorded(choosing, np.array([1.0, 3.0]))
+    code, fast = graph.value_code(), graph.value_code()
+    native.make(fast)
+    assert fast.has_machine
+    for x in ([2.0, 5.0], [-1.0, 3.0], [1.0, 2.0], [-1.0, 2.0], [np.nan, 3.0], [1.0, np.nan]):
+        assert repr(fast.run(np.array(x))) == repr(code.run(np.array(x)))
+
+
+def test_another_branch_is_machine_code_too() -> None:
+    def f(x: Any) -> Any:
+        return x * cadiff.sin(x) if x > 1.0 else cadiff.cos(x)
+
+    program = cadiff.compile(f, native=True)
+    for x in (2.0, 0.5, 3.0, 0.25):
+        assert program(x) == f(x)
+    stats = program.stats()
+    assert stats["native"] == "machine code"
+    assert [each["programs"]["value"]["native"] for each in stats["traces"]] == [
+        "machine code"
+    ] * 2
+
+
+def test_constants_are_exact() -> None:
+    numbers = [5e-324, 1.1e-308, 1.7976931348623157e308, 0.1, -0.0, np.pi, -np.inf, np.nan, 2**53]
+
+    def f(x: Any) -> Any:
+        return tuple(cadiff.where(x > 0.0, c, x) * 1.0 + c * x for c in numbers)
+
+    for x in (0.5, -0.5, 5e-324, -1e308):
+        np.testing.assert_array_equal(cadiff.compile(f, native=True)(x), cadiff.compile(f)(x))
+
+
+# --- who asks for it -----------------------------------------------------------------------------
+
+
+def test_build_makes_what_there_is_and_what_will_be() -> None:
+    program = built()
+    [trace] = program.stats()["traces"]
+    assert trace["programs"]["value"]["native"] == "machine code"
+    program.grad(X)
+    assert program.stats()["traces"][0]["programs"]["gradient"]["native"] == "machine code"
+    assert cadiff.build(program) is program
+
+
+def test_build_takes_programs() -> None:
+    plain: Any = wave
+    with pytest.raises(
+        TypeError, match=r"a program, not a function: .*build\(cadiff.compile\(f\)\)"
+    ):
+        cadiff.build(plain)
+    unknown: Any = "yes"
+    with pytest.raises(ValueError, match=r"native is True, False, .*, not 'yes'"):
+        cadiff.compile(wave, native=unknown)
+
+
+def test_in_the_background_the_interpreter_serves_meanwhile() -> None:
+    program = cadiff.compile(wave, native="background")
+    expected = wave(X)
+    end = time.monotonic() + 60.0
+    seen = set()
+    while "machine code" not in seen and time.monotonic() < end:
+        assert program(X) == expected
+        seen.add(program.stats()["native"])
+    assert seen <= {"interpreter, until there is machine code", "machine code"}
+    program = cadiff.compile(wave)
+    program(X)
+    cadiff.build(program, wait=False)
+    cadiff.build(program)  # which waits
+    assert program.stats()["native"] == "machine code"
+
+
+@pytest.mark.parametrize(
+    ("told", "options", "expected"),
+    [
+        ("1", {}, "machine code"),
+        ("1", {"native": False}, "interpreter"),
+        ("", {}, "interpreter"),
+        ("0", {"native": True}, "interpreter: CADIFF_NATIVE is 0"),
+        ("1", {"optimize": False}, "interpreter: with optimize=False calls are replayed .*"),
+    ],
+)
+def test_the_environment_has_a_say(
+    told: str, options: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CADIFF_NATIVE", told)
+    program = cadiff.compile(wave, **options)
+    assert program(X) == wave(X)
+    assert program(X) == wave(X)
+    assert re.fullmatch(expected, program.stats()["native"])
+
+
+def test_programs_without_text_say_so() -> None:
+    program = cadiff.compile(lambda x: cnp.sum(cnp.exp(x)), native=True)
+    program(np.ones(1000))
+    assert program.stats()["native"] == "interpreter: long vectors"
+    program = cadiff.compile(lambda x: x, native=True)
+    program(1.0)
+    assert program.stats()["native"] == "interpreter: there is nothing to compute"
+
+
+def test_very_large_programs_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "MOST_OPERATIONS", 10)
+    program = cadiff.compile(wave, native=True)
+    assert program(X) == wave(X)
+    assert "operations, which would take the compiler minutes" in program.stats()["native"]
+
+
+def test_pickles_are_machine_code_from_the_first_call_on(own: Path) -> None:
+    program = built()
+    again = pickle.loads(pickle.dumps(program))
+    assert again.stats()["native"] == "machine code, from the first call on"
+    files = {path: path.stat().st_ino for path in own.iterdir()}
+    assert again(X) == program(X)
+    assert again.stats()["native"] == "machine code"
+    assert {path: path.stat().st_ino for path in own.iterdir()} == files
+
+
+def test_threads_may_call_while_it_is_made(own: Path) -> None:
+    program = cadiff.compile(wave)
+    expected = program(X)
+    found: list[float] = []
+
+    def call() -> None:
+        found.extend(program(X) for _ in range(20_000))
+
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    cadiff.build(program)
+    for thread in threads:
+        thread.join()
+    assert set(found) == {expected}
+    assert program.stats()["native"] == "machine code"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_forked_processes_have_it() -> None:
+    assert (
+        isolated("""
+import os, warnings, numpy as np, cadiff
+warnings.simplefilter("ignore", DeprecationWarning)  # fork, where there are threads
+f = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]), native=True)
+g = cadiff.compile(lambda x: x[1] * cadiff.cos(x[0]), native="background")
+x = np.ones(2)
+f(x), g(x)
+child = os.fork()
+if child == 0:
+    h = cadiff.compile(lambda x: x[1] + cadiff.cos(x[0]), native="background")
+    right = f(x) == np.sin(1.0) and g(x) == np.cos(1.0) and h(x) == 1.0 + np.cos(1.0)
+    cadiff.build(h)
+    os._exit(0 if right and h.stats()["native"] == "machine code" else 1)
+print(os.waitpid(child, 0)[1])
+""")
+        == "0"
+    )
+
+
+# --- compilers -----------------------------------------------------------------------------------
+
+
+def compiler_in(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A compiler that says which it is, and then does as a script does."""
+    path = folder / "mycc"
+    asks = 'case "$1" in --version|-dumpmachine) echo mine; exit 0;; esac\n'
+    path.write_text(f"#!/bin/sh\n{asks}{script}\n", encoding="ascii")
+    path.chmod(0o755)
+    monkeypatch.setenv("CC", str(path))
+    return path
+
+
+def test_without_a_compiler_it_is_said_which_were_looked_for(
+    own: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = cadiff.compile(wave)
+    expected = program(X)
+    with pytest.raises(
+        RuntimeError, match=r"no C compiler: none of .*cc, gcc, clang .*apt install"
+    ):
+        cadiff.build(program)
+    monkeypatch.setenv("CC", "nocc -m64")
+    with pytest.raises(
+        RuntimeError, match=r"no C compiler: CC is 'nocc -m64', which is not found"
+    ):
+        cadiff.build(program)
+    program = cadiff.compile(wave, native=True)
+    with pytest.warns(RuntimeWarning, match=r"the interpreter serves.*there is no C compiler"):
+        assert program(X) == expected
+    program.grad(X)  # and nothing more is said
+    assert "interpreter: there is no C compiler" in program.stats()["native"]
+
+
+def test_what_a_compiler_says_is_told(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler_in(tmp_path, "seq 100; echo 'no room' >&2; exit 3", monkeypatch)
+    program = cadiff.compile(wave)
+    program(X)
+    with pytest.raises(
+        RuntimeError, match=r"(?s)mycc.* failed with status 3:\n90\n.*100\nno room$"
+    ):
+        cadiff.build(program)
+    compiler_in(tmp_path, "exit 0", monkeypatch)
+    with pytest.raises(RuntimeError, match="failed with status 0"):
+        cadiff.build(program)
+    compiler_in(tmp_path, "echo no library > program.so", monkeypatch)
+    with pytest.raises(RuntimeError, match="or loaded from there"):
+        cadiff.build(program)
+    assert program(X) == wave(X)
+    assert list(own.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing_behind(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60 & wait", monkeypatch)
+    program = cadiff.compile(wave)
+    expected, main = program(X), threading.main_thread()
+
+    def interrupt() -> None:
+        while not (tmp_path / "started").exists():
+            time.sleep(0.01)
+        signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        cadiff.build(program)
+    thread.join()
+    assert list(own.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "started").read_text()), 0)
+    monkeypatch.delenv("CC")
+    assert program(X) == expected
+    cadiff.build(program)
+    assert program.stats()["native"] == "machine code"
+
+
+def test_a_process_that_ends_meanwhile_leaves_nothing_behind(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60", monkeypatch)
+    isolated(f"""
+import os, time, cadiff
+f = cadiff.compile(lambda x: cadiff.sin(x), native="background")
+f(1.0)
+while not os.path.exists("{tmp_path}/started"):
+    time.sleep(0.01)
+""")
+    assert list(own.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "started").read_text()), 0)
+
+
+# --- the folder ----------------------------------------------------------------------------------
+
+
+def fresh(monkeypatch: pytest.MonkeyPatch, f: Callable[..., Any] = wave) -> str:
+    """What serves a program in a process that has loaded nothing yet."""
+    monkeypatch.setattr(machine_files, "_loaded", {})
+    program = cadiff.compile(f)
+    assert program(X) == f(X)
+    cadiff.build(program)
+    assert program(X) == f(X)
+    return str(program.stats()["native"])
+
+
+def test_files_are_the_users_alone(own: Path) -> None:
+    built()
+    assert own.stat().st_mode & 0o777 == 0o700
+    modes = {path.suffix: path.stat().st_mode & 0o777 for path in own.iterdir()}
+    assert modes == {".so": 0o700, ".sha256": 0o600}
+
+
+def test_what_is_kept_is_not_made_again(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built()
+    monkeypatch.setattr(machine_files, "compile_shared", lambda *args: pytest.fail("made again"))
+    assert fresh(monkeypatch) == "machine code"
+
+
+def other(x: Any) -> Any:
+    return x[0] * 7.0 - x[1] * x[2]
+
+
+def exchange(library: Path, own: Path) -> None:
+    """Another program's machine code in its place."""
+    built(other)
+    [found] = [path for path in own.glob("*.so") if path != library]
+    shutil.copy(found, library)
+
+
+def linked(library: Path, own: Path) -> None:
+    library.rename(own / "elsewhere")
+    library.symlink_to("elsewhere")
+
+
+def pipe(library: Path, own: Path) -> None:
+    """Which nobody writes to."""
+    library.unlink()
+    os.mkfifo(library)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        exchange,
+        linked,
+        lambda library, own: library.write_bytes(library.read_bytes()[:-1]),
+        lambda library, own: library.write_bytes(b""),
+        lambda library, own: library.write_bytes(
+            library.read_bytes().replace(b"\0" * 8, b"\1" * 8)
+        ),
+        lambda library, own: library.unlink(),
+        lambda library, own: library.with_suffix(".sha256").unlink(),
+        lambda library, own: library.with_suffix(".sha256").write_text("0" * 64),
+        lambda library, own: library.chmod(0o777),
+        pipe,
+    ],
+)
+def test_what_does_not_fit_is_made_again(
+    own: Path, monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Path, Path], None]
+) -> None:
+    built()
+    [library] = own.glob("*.so")
+    before = library.stat().st_ino
+    monkeypatch.setattr(machine_files, "_loaded", {})
+    spoil(library, own)
+    assert fresh(monkeypatch) == "machine code"
+    assert library.is_file()
+    assert not library.is_symlink()
+    assert library.stat().st_mode & 0o777 == 0o700
+    if spoil is linked:
+        assert library.stat().st_ino != before
+
+
+def test_folders_that_others_can_write_to_are_refused(own: Path, tmp_path: Path) -> None:
+    program = cadiff.compile(wave)
+    program(X)
+    own.mkdir(mode=0o700)
+    own.chmod(0o777)
+    with pytest.raises(RuntimeError, match=r"no folder of this user's alone. Set CADIFF_CACHE"):
+        cadiff.build(program)
+    own.rmdir()
+    (tmp_path / "real").mkdir(mode=0o700)
+    own.symlink_to("real")
+    with pytest.raises(RuntimeError, match=r"no folder of this user's alone"):
+        cadiff.build(program)
+    own.unlink()
+    own.write_text("a file")
+    with pytest.raises(RuntimeError, match=r"no folder of this user's alone"):
+        cadiff.build(program)
+    own.unlink()
+    tmp_path.chmod(0o777)
+    with pytest.raises(RuntimeError, match=r"can be changed by others"):
+        cadiff.build(program)
+    tmp_path.chmod(0o1777)
+    cadiff.build(program)
+    assert program.stats()["native"] == "machine code"
+
+
+def test_folders_of_others_are_refused(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = built()
+    monkeypatch.setattr(machine_files, "_loaded", {})
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    program = cadiff.compile(wave)
+    program(X)
+    with pytest.raises(RuntimeError, match=r"no folder of this user's alone"):
+        cadiff.build(program)
+
+
+def test_processes_that_make_the_same_at_once_do_not_disturb_each_other(own: Path) -> None:
+    code = """
+import numpy as np, cadiff
+def f(x):
+    total = 1.0
+    for k in range(40):
+        total = total * cadiff.sin(x[k % 3]) + k
+    return total
+x = np.array([0.5, 1.5, 2.5])
+g = cadiff.compile(f, native=True)
+print(g(x) == f(x) and g(x) == f(x), g.stats()["native"])
+"""
+    some = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    assert [one.communicate()[0] for one in some] == ["True machine code\n"] * 4
+    assert sorted(path.suffix for path in own.iterdir()) == [".sha256", ".so"]
+
+
+def test_there_is_a_bound(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built()
+    [(_, size, first)] = machine_files.contents()
+    os.utime(first, (1.0, 1.0))
+    fresh(monkeypatch)  # which uses it
+    assert machine_files.contents()[0][0] > 1.0
+    os.utime(first, (1.0, 1.0))
+    (own / "tmpleft").mkdir()
+    os.utime(own / "tmpleft", (1.0, 1.0))
+    monkeypatch.setattr(machine_files, "MOST_BYTES", size + size // 2)
+    built(other)
+    [(_, _, second)] = machine_files.contents()
+    assert second != first
+    assert len([*own.iterdir()]) == 2
+
+
+def test_info_tells_of_it_and_clears_it(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    built()
+    assert main(["info"]) == 0
+    said = capsys.readouterr().out
+    assert f"in {own}" in said
+    assert "1 library" in said
+    assert main(["info", "--clear-native"]) == 0
+    assert "1 library" in capsys.readouterr().out
+    assert list(own.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "expected"),
+    [
+        ("linux", {}, "~/.cache/cadiff/native"),
+        ("linux", {"XDG_CACHE_HOME": "/x"}, "/x/cadiff/native"),
+        ("darwin", {}, "~/Library/Caches/cadiff/native"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/cadiff/native"),
+        ("linux", {"CADIFF_CACHE": "~/here"}, "~/here/native"),
+    ],
+)
+def test_where_it_is(
+    platform: str, environment: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CADIFF_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert machine_files.folder() == Path(expected).expanduser()
+
+
+def test_nothing_is_made_unless_it_is_asked_for(own: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program = cadiff.compile(wave)
+        program.value_and_grad(X)
+    assert not own.exists()
