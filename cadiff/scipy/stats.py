@@ -201,9 +201,6 @@ class Distribution(Redefined):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.original.name}>"
 
-    def __reduce__(self) -> str:
-        return str(self.original.name)  # by which the module has it
-
     cdf = _public("cdf", "The probability of a number of at most x.")
     logcdf = _public("logcdf", "The logarithm of `cdf`.")
     sf = _public("sf", "The probability of a number greater than x.")
