@@ -20,7 +20,7 @@ import numpy as np
 
 from cadiff.numpy._refusals import relayed
 from cadiff.operations.dispatch import FUNCTIONS, PLAIN
-from tests.helpers.cases_scipy import CALLS, SOLVED
+from tests.helpers.cases_scipy import CALLS, SOLVED, STEPPING
 
 PAGE = Path(__file__).with_name("scipy.md")
 MARK = "## Which names have derivatives\n"
@@ -92,7 +92,11 @@ def reasons() -> Iterator[tuple[str, re.Pattern[str]]]:
         yield reason, re.compile("|".join(" ".join(names).split()))
 
 
-TRIED = {"integrate.tplquad", *(call.name for call in (*CALLS, *SOLVED))}  # nquad, for long
+TRIED = {
+    *(call.name for call in (*CALLS, *SOLVED)),
+    *(f"integrate.{name}" for name in STEPPING),
+    "integrate.tplquad",  # nquad, for long
+}
 RULED = ("fft", "linalg", "sparse", "sparse.linalg", "special")  # modules of rules, each tested
 
 

@@ -640,3 +640,4 @@ def calls(table: str) -> list[Call]:
 
 
 CALLS, SOLVED = calls(TABLE), calls(SOLVERS)
+STEPPING = ("RK23", "RK45", "DOP853", "BDF")  # solvers of integrate that are asked for one step

@@ -22,6 +22,7 @@ from cadiff.operations.guards import NoDerivativeError
 from cadiff.scipy import _flows, _jumps, integrate, interpolate, linalg, optimize, sparse, stats
 from cadiff.scipy._calls import JUMPING
 
+from ..helpers.cases_scipy import STEPPING
 from ..helpers.solvers import Case, agree, check, differences
 from ..helpers.table import ROWS, window
 
@@ -433,7 +434,7 @@ def by_steps(name: str, a: Any) -> Any:
     return solver.y[1] + solver.dense_output()(1.0)[0]
 
 
-@pytest.mark.parametrize("name", ["RK23", "RK45", "DOP853", "BDF"])
+@pytest.mark.parametrize("name", STEPPING)
 def test_solvers_step_by_step(name: str) -> None:
     def truth(a: Any) -> Any:
         return (1.0 + a) * cadiff.exp(-a)
