@@ -8,15 +8,17 @@ statements become.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import binding
 from ..operations.primitives import primitive
 from .instructions import (
+    Instruction,
     InstructionKind,
     Turns,
     instruction,
@@ -29,6 +31,7 @@ from .instructions import (
 PART = 100  # statements of a function, above which it is divided
 SHORT = 8  # numbers that are written one by one
 _LONG_TEXT = 60  # characters of an expression, from which on it is no part of another one
+_MOST_VARIABLES = 4096  # of a turn of a loop
 
 # Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
 # of terms, and of few terms eight at a time.
@@ -90,6 +93,9 @@ static void cad_multiply_others(double *to, const double *x, int n, int columns)
 """
 
 TEXTS = binding.operation_texts()
+_FORMULAS = [  # with operands x0, x1, x2
+    re.sub(r"\b[xyz]\b", lambda found: f"x{'xyz'.index(found[0])}", text[1:-1]) for text in TEXTS
+]
 _KINDS = binding.operation_kinds()
 _HELPERS: dict[str, str] = {
     **binding.helper_texts(),
@@ -434,11 +440,19 @@ class Steps:
         return f"{self.table('int', numbers)}[i]"
 
 
+class _Written(NamedTuple):
+    """A number, and how it is made: `text` holds its operands as x0, x1 and so on."""
+
+    place: int
+    text: str
+    operands: list[int]
+
+
 class _Inner(Steps):
     """What is computed in each turn of a recurrence, given its inputs by their names.
 
-    Single operations are variables, or parts of the only expression that they are read in;
-    anything else is in a workspace.
+    Numbers are variables, or parts of the only expression that they are read in. If there are
+    too many, or they are made otherwise, all are in a workspace.
     """
 
     def __init__(
@@ -455,8 +469,10 @@ class _Inner(Steps):
         self.inputs = inputs
         self.lines: list[tuple[str, str]] = []  # the variable that a line sets, and its value
         code = parts["code"]
-        is_single = (code["kind"] == InstructionKind.SINGLES) & (code["y"] == 1)
-        self.is_simple = bool(is_single.all())
+        is_simple = np.isin(code["kind"], _BY_NUMBERS) & (
+            (code["kind"] != InstructionKind.SINGLES) | (code["y"] == 1)
+        )
+        self.is_simple = bool(is_simple.all()) and int(code["n"].sum()) <= _MOST_VARIABLES
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name=self.workspace)
@@ -473,31 +489,51 @@ class _Inner(Steps):
         return [self.operand(place) for place in places]
 
     def expressions(self, places: Sequence[int]) -> list[str]:
-        operations = [
-            operation
-            for x, n in self.parts["code"][["x", "n"]].tolist()
-            for single in self.parts["singles"][x : x + n].tolist()
-            for operation in single_operations(single)
-        ]
-        made: dict[int, int] = {}  # by places: the operation whose result is there
-        reads = [0] * len(operations)
-        for k, (op, out, operands) in enumerate(operations):
-            for name, place in zip("xyz", operands, strict=False):
-                if place in made:
-                    reads[made[place]] += len(re.findall(rf"\b{name}\b", TEXTS[op]))
-            made[out] = k
+        written = [*self.numbers()]
+        made: dict[int, int] = {}  # by places: which number is there
+        reads = [0] * len(written)
+        for k, (place, text, operands) in enumerate(written):
+            counts = Counter(re.findall(r"\bx\d+\b", text))
+            for which, operand in enumerate(operands):
+                if operand in made:
+                    reads[made[operand]] += counts[f"x{which}"]
+            made[place] = k
         for place in places:
             if place in made:
                 reads[made[place]] += 1
         texts = dict(enumerate(self.inputs))
-        for k, (op, out, operands) in enumerate(operations):
-            given = [texts.get(place) or self.operand(place) for place in operands]
-            text = _value(op, given)
-            if reads[k] > 1 or len(text) > _LONG_TEXT:
+        for k, (place, text, operands) in enumerate(written):
+            given = [texts.get(operand) or self.operand(operand) for operand in operands]
+            text = _of(text, given)
+            is_name = re.fullmatch(r"[\w.]+", text) is not None
+            if (reads[k] > 1 or len(text) > _LONG_TEXT) and not is_name:
                 self.lines.append((f"{self.workspace}{k}", text))
-                text = f"{self.workspace}{k}"
-            texts[out] = text if re.fullmatch(r"\w+", text) else f"({text})"
+                text, is_name = f"{self.workspace}{k}", True
+            texts[place] = text if is_name else f"({text})"
         return [texts.get(place) or self.operand(place) for place in places]
+
+    def numbers(self) -> Iterator[_Written]:
+        """All that is computed, number by number."""
+        for i in (Instruction(*row) for row in self.parts["code"].tolist()):
+            if i.kind == InstructionKind.SINGLES:
+                for single in self.parts["singles"][i.x : i.x + i.n].tolist():
+                    for op, out, operands in single_operations(single):
+                        yield _Written(out, _FORMULAS[op], operands)
+            elif i.kind == InstructionKind.VECTOR:
+                for k in range(i.n):
+                    operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
+                    yield _Written(i.out + k, _FORMULAS[i.op], operands)
+            elif i.kind == InstructionKind.TAKE:
+                for k, place in enumerate(self.parts["lists"][i.x : i.x + i.n].tolist()):
+                    yield _Written(i.out + k, "x0", [place])
+            elif i.kind == InstructionKind.ZEROS:
+                yield from (_Written(i.out + k, "0.0", []) for k in range(i.n))
+            else:  # a sum, which may be added to what is there
+                terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
+                sign = " - " if i.z else " + "
+                begin = "" if i.y or not i.z else "-"
+                text = begin + sign.join(f"x{k}" for k in range(len(terms)))
+                yield _Written(i.out, text, terms)
 
     def declared(self) -> Iterator[str]:
         name, constants, n = self.workspace, self.parts["constants"], self.parts["n_places"]
@@ -510,6 +546,20 @@ class _Inner(Steps):
             yield f"memcpy({name}_room, {table}, sizeof {table});"
         else:
             yield f"double {name}[{n}];"
+
+
+def _of(text: str, operands: Sequence[str]) -> str:
+    """The text of a number, of these operands."""
+    return re.sub(r"\bx(\d+)\b", lambda found: operands[int(found[1])], text)
+
+
+_BY_NUMBERS = (
+    InstructionKind.SINGLES,
+    InstructionKind.VECTOR,
+    InstructionKind.TAKE,
+    InstructionKind.TOTAL,
+    InstructionKind.ZEROS,
+)
 
 
 def _variable(scan: Turns, begin: int) -> str:

@@ -4,8 +4,11 @@ is made of them is what the function itself gives."""
 from __future__ import annotations
 
 import pickle
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ from hypothesis import strategies as st
 
 import cadiff as cd
 from cadiff import binding
+
+from ..helpers.processes import IS_SANITIZED
 
 N = 40  # turns
 
@@ -256,12 +261,28 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
         near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
+@pytest.mark.skipif(shutil.which("cc") is None or IS_SANITIZED, reason="needs a compiler of C")
 @each_way
-def _test_text_in_c(f: Callable[[Any], Any], in_c: Any) -> None:
-    x = WAYS[f]
-    value, derivative = in_c(cd.compile(f).to_c(x, name="f"), x, np.size(f(x)))
-    near(value, np.ravel(f(x)))
-    near(derivative, np.sum(np.atleast_2d(cd.jacobian(f)(x)), axis=0))
+def test_machine_code(
+    f: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CADIFF_CACHE", str(tmp_path))
+    x, program = WAYS[f], cd.compile(f, native=True)
+    value, pull = program.vjp(x)
+    seed = np.cos(np.arange(np.size(value), dtype=float)).reshape(np.shape(value))
+    near(value, f(x))
+    near(pull(seed), cd.vjp(f, x)[1](seed))
+    assert program.stats()["native"].startswith("machine code")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None or IS_SANITIZED, reason="needs a compiler of C")
+def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
+    options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "f.c"]
+    texts = [cd.compile(f).to_c(WAYS[f], name=f"f{k}") for k, f in enumerate(WAYS)]
+    for text in texts:
+        (tmp_path / "f.c").write_text(text)
+        subprocess.run(["cc", *options], cwd=tmp_path, check=True)
+        assert text.count("\n") < 400
 
 
 def test_a_guard_within_a_loop_is_met_again() -> None:
