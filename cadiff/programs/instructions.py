@@ -92,7 +92,8 @@ class Turns:
     def _take(self, n: int, width: int = 1) -> list[Any]:
         words = self._words[self._at : self._at + n * width]
         self._at += n * width
-        return words.tolist() if width == 1 else words.reshape(n, width).tolist()
+        taken: list[Any] = (words if width == 1 else words.reshape(n, width)).tolist()
+        return taken
 
     @property
     def n_operations(self) -> int:
