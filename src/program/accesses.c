@@ -133,7 +133,7 @@ void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, C
     case CAD_SCAN:
         visit_scan(to, program, i);
         break;
-    case CAD_TILES: /* those behind it */
+    case CAD_TILES:   /* those behind it */
     case CAD_MACHINE: /* made of code that is finished */
         break;
     }

@@ -70,7 +70,36 @@ size_t cad_maker_terms(CadMaker *m, size_t head) {
     return count;
 }
 
+void cad_maker_find_fused(CadMaker *m) {
+    for (size_t i = 0; i < m->graph->n_records && m->fuses; i++) {
+        for (int k = 0; k < 2 && m->uses[i] > 0 && adds(m, i) && m->product[i] == 0; k++) {
+            const uint32_t x = record_of(m, m->graph->records[i].of.operands[k]);
+            const CadRecord *const record = &m->graph->records[x];
+            if (record->kind == CAD_RECORD_SINGLE && m->uses[x] == 1 &&
+                (record->op == CAD_OP_multiply || record->op == CAD_OP_amul)) {
+                m->product[i] = x;
+                m->uses[x] = 0;
+            }
+        }
+    }
+}
+
+/* A sum of a product: the factors, then the other operand. */
+static void operands_of_fused(CadMaker *m, size_t record, CadOperands *operands) {
+    const CadId *const x = m->graph->records[record].of.operands;
+    const CadId *const factors = m->graph->records[m->product[record]].of.operands;
+    operands->few[0] = factors[0];
+    operands->few[1] = factors[1];
+    operands->few[2] = x[record_of(m, x[0]) == m->product[record]];
+    operands->ids = operands->few;
+    operands->n = 3;
+}
+
 void cad_maker_operands(CadMaker *m, size_t record, CadOperands *operands) {
+    if (m->product[record] != 0) {
+        operands_of_fused(m, record, operands);
+        return;
+    }
     if (!is_chain(m, record)) {
         cad_graph_operands(m->graph, record, operands);
         return;

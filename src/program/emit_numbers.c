@@ -6,14 +6,27 @@
 
 /* --- one by one --- */
 
+/* What a sum or difference is called that a product is part of. */
+static uint32_t fused_op(const CadMaker *m, uint32_t i) {
+    const CadRecord *const record = &m->graph->records[i];
+    const int is_first = record_of(m, record->of.operands[0]) == m->product[i];
+    const uint32_t op = record->op == CAD_OP_add ? CAD_SINGLE_ADDED
+                        : is_first               ? CAD_SINGLE_LESS
+                                                 : CAD_SINGLE_TAKEN;
+    const int absorbs = m->graph->records[m->product[i]].op == CAD_OP_amul;
+    return op + (absorbs ? CAD_SINGLE_ABSORBED_ADDED - CAD_SINGLE_ADDED : 0);
+}
+
 static void emit_single(CadMaker *m, uint32_t i) {
     CadProgram *program = m->program;
-    const CadRecord *record = &m->graph->records[i];
-    const CadId *x = record->of.operands;
+    CadOperands of;
+    cad_maker_operands(m, i, &of);
+    const CadId x[3] = {of.ids[0], of.n > 1 ? of.ids[1] : CAD_NO_ID,
+                        of.n > 2 ? of.ids[2] : CAD_NO_ID};
     if (!GROW(program, singles, program->n_singles, 1)) {
         return;
     }
-    CadSingle single = {.op = record->op};
+    CadSingle single = {.op = m->product[i] != 0 ? fused_op(m, i) : m->graph->records[i].op};
     single.x = cad_maker_place_of(m, x[0]);
     single.y = x[1] != CAD_NO_ID ? cad_maker_place_of(m, x[1]) : single.x;
     single.z = x[2] != CAD_NO_ID ? cad_maker_place_of(m, x[2]) : single.x;
@@ -29,7 +42,7 @@ static void emit_single(CadMaker *m, uint32_t i) {
                            .kind = CAD_SINGLES, .n = 1, .x = (int32_t)program->n_singles, .y = 1});
     }
     program->singles[program->n_singles++] = single;
-    program->n_operations++;
+    program->n_operations += m->product[i] != 0 ? 2 : 1;
 }
 
 /* --- vectors --- */

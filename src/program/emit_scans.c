@@ -154,6 +154,10 @@ static void take_strips(Divider *d) {
 
 /* --- results side by side --- */
 
+static int is_chain_of_singles(const CadProgram *program) {
+    return program->n_code == 1 && program->code->kind == CAD_SINGLES && program->code->y == 1;
+}
+
 typedef struct Mover {
     int32_t *now; /* of each place the one that its number has moved to */
 } Mover;
@@ -175,7 +179,7 @@ static int32_t written(Mover *mover, const uint32_t *last, const int32_t *to, si
 static void line_up(Divider *d, CadProgram *program, int64_t *places, size_t n) {
     const size_t n_carried = d->scan->n_carried; /* which are first, and stay */
     const CadInstruction *const chain = program->code;
-    if (program->n_code != 1 || chain->kind != CAD_SINGLES || chain->y != 1) {
+    if (!is_chain_of_singles(program)) {
         return;
     }
     CadMemory memory = {0};
@@ -414,7 +418,12 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         }
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
-    program = program_of(d, to, CAD_AT_A_POINT, input, roots, scan->n_carried + together * n_told);
+    const size_t n_roots = scan->n_carried + together * n_told;
+    program = program_of(d, to, CAD_AT_A_POINT, input, roots, n_roots);
+    if (program != NULL && together > 1 && is_chain_of_singles(program)) {
+        cad_program_free(program);
+        program = program_of(d, to, CAD_IN_TURNS, input, roots, n_roots);
+    }
     const size_t begin = d->n_words;
     if (program != NULL) {
         add_places(d, program);

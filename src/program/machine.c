@@ -29,8 +29,8 @@ CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pi
     memcpy(machine->code, program->code, program->n_code * sizeof *machine->code);
     for (size_t k = 0; k < n; k++) {
         machine->functions[k] = pieces[k].run;
-        machine->code[pieces[k].first] = (CadInstruction){
-            .kind = CAD_MACHINE, .fused = (uint32_t)pieces[k].n, .x = (int32_t)k};
+        machine->code[pieces[k].first] =
+            (CadInstruction){.kind = CAD_MACHINE, .fused = (uint32_t)pieces[k].n, .x = (int32_t)k};
     }
     CAD_PUBLISH(program->machine, machine);
     return CAD_OK;

@@ -35,6 +35,7 @@ static void take_buffers(CadMaker *m) {
                               sizeof *m->ends);
     m->uses = cad_memory_take(&m->memory, n, sizeof *m->uses);
     m->chain = cad_memory_take(&m->memory, n, sizeof *m->chain);
+    m->product = cad_memory_take(&m->memory, n, sizeof *m->product);
     m->level = cad_memory_take(&m->memory, n, sizeof *m->level);
     m->last = cad_memory_take(&m->memory, n, sizeof *m->last);
     m->group = cad_memory_take(&m->memory, n, sizeof *m->group);
@@ -97,6 +98,7 @@ static void find_order(CadMaker *m, CadLevels levels) {
         cad_maker_refer_to_inputs(m);
     }
     cad_maker_find_chains(m);
+    cad_maker_find_fused(m);
     cad_maker_find_levels(m, levels);
 }
 
@@ -113,7 +115,7 @@ static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **prog
     if (m->status == CAD_OK) {
         cad_maker_emit_results(m);
         cad_maker_sort_constants(m);
-        if (m->joins) {
+        if (m->joins || m->fuses) {
             cad_maker_join_sines(m);
         }
         cad_maker_roll_up(m);
@@ -138,7 +140,8 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
     enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
-                      .use = use,
+                      .use = use == CAD_IN_TURNS ? CAD_AT_A_POINT : use,
+                      .fuses = use == CAD_IN_TURNS,
                       .inputs = inputs,
                       .n_inputs = n_inputs,
                       .n_shared = use == CAD_ALONG_DIRECTIONS ? n_shared : 0,
@@ -147,7 +150,8 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                       .status = graph->status,
                       .stores_floats = graph->optimize && use == CAD_AT_A_POINT &&
                                        !graph->keeps_doubles && cad_multiplies_floats(),
-                      .joins = graph->optimize && use != CAD_AT_MANY_POINTS};
+                      .joins =
+                          graph->optimize && use != CAD_AT_MANY_POINTS && use != CAD_IN_TURNS};
     const CadLevels levels = graph->n_records < MANY_RECORDS || use == CAD_AT_MANY_POINTS
                                  ? CAD_LATEST
                                  : CAD_AS_ESTIMATED;

@@ -71,13 +71,15 @@ typedef struct CadMaker {
     CadMemory memory; /* what does not grow */
     int stores_floats;
     int joins;        /* operations of one kind to vectors, chains to sums */
+    int fuses;        /* products and sums of single numbers to one operation */
     int32_t boundary; /* places below it are the same for all directions */
     CadId
         *ends; /* what it is made for: roots, what is taken at indices, and what guards look at */
     size_t n_ends;
     /* of records */
-    uint32_t *uses;  /* by records and results; of parts of a sum none */
-    uint32_t *chain; /* how many terms a sum would have; 0: it is part of another sum, or none */
+    uint32_t *uses;    /* by records and results; of parts of a sum none */
+    uint32_t *chain;   /* how many terms a sum would have; 0: it is part of another sum, or none */
+    uint32_t *product; /* of sums and differences one that is part of them, or 0 */
     uint32_t *level;
     uint32_t *last; /* the level at which it is read last */
     uint32_t *group;
@@ -189,6 +191,9 @@ void cad_maker_find_wanted(CadMaker *m);
 
 /* Among the wanted numbers. */
 void cad_maker_find_chains(CadMaker *m);
+
+/* Among the wanted numbers, products that are read but once, by a sum or difference. */
+void cad_maker_find_fused(CadMaker *m);
 
 /* The terms of a chain, in the order in which they were added, in m->terms; answers how many. */
 size_t cad_maker_terms(CadMaker *m, size_t head);

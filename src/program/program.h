@@ -59,8 +59,18 @@ typedef struct CadInstruction {
     int32_t sx, sy, sz;
 } CadInstruction;
 
-/* What a single operation can be that is no row of the table: out = sin(x), and at y cos(x). */
-enum { CAD_SINGLE_SINCOS = CAD_OP_COUNT };
+/* What a single operation can be that is no row of the table: out = sin(x), and at y cos(x); a
+ * product and what it is added to, subtracted from, or less: x y + z, z - x y, x y - z, each
+ * rounded twice; and the same of products in which zeros absorb. */
+enum {
+    CAD_SINGLE_SINCOS = CAD_OP_COUNT,
+    CAD_SINGLE_ADDED,
+    CAD_SINGLE_TAKEN,
+    CAD_SINGLE_LESS,
+    CAD_SINGLE_ABSORBED_ADDED,
+    CAD_SINGLE_ABSORBED_TAKEN,
+    CAD_SINGLE_ABSORBED_LESS,
+};
 
 typedef struct CadSingle {
     uint32_t op;
@@ -133,9 +143,9 @@ typedef struct CadTurns {
     size_t at;
 } CadTurns;
 
-/* Some instructions as machine code. It finds numbers at their places, and leaves them there as the
- * instructions do: those that lanes share, and constants, from `shared` on, all others from `own`
- * on. It answers the guard that does not hold, or -1. */
+/* Some instructions as machine code. It finds numbers at their places, and leaves them there as
+ * the instructions do: those that lanes share, and constants, from `shared` on, all others from
+ * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
 typedef struct CadMachinePiece {
@@ -192,8 +202,14 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
 }
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
- * many points lanes are vectors enough, and numbers in few places stay in the cache. */
-typedef enum CadUse { CAD_AT_A_POINT, CAD_ALONG_DIRECTIONS, CAD_AT_MANY_POINTS } CadUse;
+ * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
+ * of a loop operations follow each other, products with the sums that they are in. */
+typedef enum CadUse {
+    CAD_AT_A_POINT,
+    CAD_ALONG_DIRECTIONS,
+    CAD_AT_MANY_POINTS,
+    CAD_IN_TURNS
+} CadUse;
 
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input
  * arrays that they depend on, in the order in which they are to be given; none is empty. */
@@ -207,8 +223,8 @@ void cad_program_free(CadProgram *program);
  * have to outlive the program. */
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
 
-/* Have machine code carry out some of the instructions, one piece behind the other, for one point and
- * along directions. The program may be running; it keeps what it was given first. */
+/* Have machine code carry out some of the instructions, one piece behind the other, for one point
+ * and along directions. The program may be running; it keeps what it was given first. */
 CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n);
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.

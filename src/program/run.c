@@ -52,7 +52,14 @@ static inline void run_sincos(const CadSingle *s, double *at) {
 #define Y at[single->y]
 #define Z at[single->z]
 #define ROW(name, arity) STEP(CAD_OP_##name, OUT = val_##name(CAD_FIRST##arity(X, Y, Z)))
-#define OTHER_STEPS STEP(CAD_SINGLE_SINCOS, run_sincos(single, at))
+#define OTHER_STEPS                                                                               \
+    STEP(CAD_SINGLE_SINCOS, run_sincos(single, at))                                               \
+    STEP(CAD_SINGLE_ADDED, OUT = X * Y + Z)                                                       \
+    STEP(CAD_SINGLE_TAKEN, OUT = Z - X * Y)                                                       \
+    STEP(CAD_SINGLE_LESS, OUT = X * Y - Z)                                                        \
+    STEP(CAD_SINGLE_ABSORBED_ADDED, OUT = val_amul(X, Y) + Z)                                     \
+    STEP(CAD_SINGLE_ABSORBED_TAKEN, OUT = Z - val_amul(X, Y))                                     \
+    STEP(CAD_SINGLE_ABSORBED_LESS, OUT = val_amul(X, Y) - Z)
 
 #ifdef __GNUC__
 /* Threaded code: each operation goes to the next one by itself, so that the processor learns for
