@@ -105,7 +105,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"native"},
             {"program"},
             {"maker", "running"},
-            {"chains", "machine", "room", "run_floats"},
+            {"chains", "machine", "run_floats"},
             {"run_scans"},
             {
                 "wanted",

@@ -1,0 +1,66 @@
+/* Programs as wholes: what they cost, the memory that they take, and their workspaces. */
+#include "program/program.h"
+#include "program/running.h"
+
+size_t cad_program_room(const CadProgram *program, size_t lanes) {
+    return (program->n_constants + program->n_places) * lanes;
+}
+
+void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
+    if (lanes == 1 && program->n_constants > 0) {
+        memcpy(room, program->constants, program->n_constants * sizeof *room);
+        return;
+    }
+    for (size_t k = 0; k < program->n_constants; k++) {
+        for (size_t lane = 0; lane < lanes; lane++) {
+            *room++ = program->constants[k];
+        }
+    }
+}
+
+size_t cad_program_cost(const CadProgram *program) {
+    return program->n_operations + 3 * program->n_singles + program->n_places;
+}
+
+void cad_program_set_natives(CadProgram *program, const CadNative *const *natives) {
+    program->natives = natives;
+    program->has_calls = 0;
+    for (size_t k = 0; k < program->n_code; k++) {
+        const CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_CALL && natives[i->z] == NULL) {
+            program->has_calls = 1;
+        } else if (i->kind == CAD_CALL) {
+            program->n_operations += i->n + (size_t)i->y;
+        }
+    }
+}
+
+#define FREE(type, items, n) cad_memory_free(program->items);
+#define BYTES(type, items, n) +program->n * sizeof(type)
+
+void cad_program_free(CadProgram *program) {
+    if (program != NULL) {
+        for (size_t k = 0; k < program->n_scans; k++) {
+            cad_program_free(program->scans[k].ahead);
+            cad_program_free(program->scans[k].core);
+            cad_program_free(program->scans[k].single);
+            cad_program_free(program->scans[k].behind);
+        }
+        CAD_PROGRAM_LISTS(FREE)
+        cad_machine_free(program->machine);
+        cad_memory_free(program);
+    }
+}
+
+size_t cad_program_bytes(const CadProgram *program) {
+    if (program == NULL) {
+        return 0;
+    }
+    size_t bytes = sizeof *program CAD_PROGRAM_LISTS(BYTES);
+    for (size_t k = 0; k < program->n_scans; k++) {
+        const CadTurns *const turns = &program->scans[k];
+        bytes += cad_program_bytes(turns->ahead) + cad_program_bytes(turns->core) +
+                 cad_program_bytes(turns->single) + cad_program_bytes(turns->behind);
+    }
+    return bytes;
+}
