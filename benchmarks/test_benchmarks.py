@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+import cadiff
 from benchmarks import (
     array_contests,
     call_contests,
@@ -21,6 +23,7 @@ from benchmarks import (
     figures,
     linear_contests,
     mapping_contests,
+    native,
     optimize_contests,
     program_contests,
     side_by_side,
@@ -90,6 +93,15 @@ def test_sweep(benchmark: BenchmarkFixture, record: Callable[[int], RecordedProb
     benchmark.group = "backward() alone"
     benchmark.extra_info["operations"] = recorded.operations
     benchmark(recorded.y.backward)
+
+
+@pytest.mark.parametrize("name", native.PROBLEMS)
+def test_programs_of_single_numbers(name: str) -> None:
+    f, x = native.PROBLEMS[name]
+    value, gradient = cadiff.compile(f).value_and_grad(x)
+    expected = cadiff.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-12)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-9)
 
 
 def test_figures_of_pages_are_those_that_were_measured() -> None:

@@ -42,6 +42,7 @@ cdef class Code:
     cdef bint is_large, is_listed, was_run
     cdef bint is_long
     cdef bint has_lanes  # whether points can be computed side by side
+    cdef readonly bint is_for_lanes  # and it is made for that
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
     cdef list natives         # of each of them: what carries it out in C, or None,

@@ -10,6 +10,7 @@ class Code:
     steps: list[Any]
     uses: int
     serves: str | None
+    is_for_lanes: bool
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property
     def n_inputs(self) -> int: ...

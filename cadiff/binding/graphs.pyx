@@ -485,10 +485,11 @@ cdef class Graph:
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.set_team(self.threads)
-        code.machines = self.machines
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
+        code.is_for_lanes = self.for_lanes and code.has_lanes
+        code.machines = None if code.is_for_lanes else self.machines
         return code
 
     cdef tuple codes_along(self, Ids along, Ids roots):

@@ -19,8 +19,9 @@ from ..inspection.texts import counted
 from .instructions import Instruction, InstructionKind, Turns, instruction, views
 from .steps_in_c import PART, TEXTS, Steps, block, called, includes
 
-MOST_OPERATIONS = 100_000  # single ones, of which compilers make some 2,000 a second
-_MOST_NUMBERS = 64  # of an instruction over several, where its formula is plain arithmetic;
+MOST_OPERATIONS = 100_000  # of which compilers make some 2,000 a second
+_OF_LOOP = 2  # operations of which one takes compilers as long as a loop
+_MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain arithmetic;
 _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
 
 _PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
@@ -52,9 +53,9 @@ class Written(NamedTuple):
 
 def written(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
-    n_singles = len(parts["singles"])
-    if n_singles > MOST_OPERATIONS:
-        many = counted(n_singles, "operation")
+    n = len(parts["singles"]) + _OF_LOOP * len(parts["code"])
+    if n > MOST_OPERATIONS:
+        many = counted(n, "operation")
         return Written("", [], f"{many}, which would take the compiler minutes")
     steps = _Pieces(parts, "cadiff")
     pieces: list[Piece] = []

@@ -64,7 +64,7 @@ class Machines:
 
 def make(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
-    if code.has_machine:
+    if code.has_machine or code.is_for_lanes:
         return
     try:
         text, pieces, left = written(code.parts())
@@ -90,7 +90,7 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 def make_later(code: Code) -> None:
     """As make, by a thread, while the interpreter serves."""
-    if not code.has_machine:
+    if not (code.has_machine or code.is_for_lanes):
         code.serves = f"{_INTERPRETER}, until there is {_MACHINE}"
         _worker.add(code)
 

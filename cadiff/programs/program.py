@@ -374,7 +374,7 @@ def build(program: Program[P, T], *, wait: bool = True) -> Program[P, T]:
     if not isinstance(program, Program):
         raise TypeError(
             f"build takes a program, not a {type(program).__name__}: write "
-            "cadiff.build(cadiff.compile(f))"
+            "cadiff.build(cadiff.compile(f)), or cadiff.compile(f, native=True)"
         )
     program._traces.build(wait)
     return program

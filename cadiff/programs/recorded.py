@@ -179,9 +179,8 @@ class Recorded:
         for made in self.codes.values():
             yield from codes_of(made)
 
-    def ask_again(self, machines: Callable[[Code], None] | None) -> None:
-        """Have codes that are made from now on ask for machine code; those of entries are."""
-        self.graph.machines = machines
+    def forget_entry(self) -> None:
+        """Have codes of calls within other derivatives made anew."""
         self._tape_program = None
 
     @property

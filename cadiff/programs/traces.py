@@ -129,7 +129,7 @@ class Traces:
     def share(self, recorded: Recorded) -> None:
         """Have what is made of a recording run by threads and machine code as the program may."""
         recorded.graph.threads = self.threads or 0
-        recorded.ask_again(self.machines if self.machines.asked else None)
+        recorded.graph.machines = self.machines if self.machines.asked else None
 
     def build(self, wait: bool) -> None:
         """Have machine code run what there is, and what will be."""
@@ -138,6 +138,7 @@ class Traces:
             self.machines = Machines(True if wait else "background", self.optimize)
             for recorded in self:
                 self.share(recorded)
+                recorded.forget_entry()
             codes = [code for recorded in self for code in recorded.all_codes]
         for code in codes if self.machines.asked else ():
             (make if wait else make_later)(code)

@@ -671,6 +671,51 @@ static void a_miss_ends_where_it_is_met(void) {
     cad_graph_free(graph);
 }
 
+/* --- machine code --- */
+
+static long three_times(double *shared, double *own) {
+    own[1] = 3.0 * shared[0];
+    return own[1] > 3.0 ? 7 : -1;
+}
+
+/* A function in the place of instructions finds numbers at their places, and leaves them there;
+ * what it answers is the answer. Without memory all is as before. */
+static void machine_code_is_one_instruction(void) {
+    CadGraph *const graph = cad_graph_new(1);
+    const CadId x = cad_graph_input(graph, 1, 0);
+    const CadId root = apply(graph, CAD_OP_sin, x, CAD_NO_ID);
+    CadProgram *const program = make(graph, &x, 1, &root, 1);
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    double *const places = cad_program_places(program, 1, room);
+    double result = 0.0;
+    cad_program_prepare(program, 1, room);
+    const CadMachinePiece piece = {0, program->n_code, three_times};
+    CadStatus status = CAD_NO_MEMORY;
+    long granted = 0;
+    CHECK(cad_program_set_machine(program, &piece, 0) == CAD_OK && program->machine == NULL);
+    for (; status != CAD_OK && granted < GRANTED; granted++) {
+        CHECK(program->machine == NULL);
+        places[0] = 0.5;
+        CHECK(cad_program_run(program, room) == -1);
+        cad_program_read(program, room, &result);
+        CHECK_SAME(result, sin(0.5));
+        cad_memory_fail_after(granted);
+        status = cad_program_set_machine(program, &piece, 1);
+        cad_memory_fail_after(-1);
+    }
+    CHECK_COUNT((size_t)granted, 4);
+    CHECK(cad_program_run(program, room) == -1);
+    cad_program_read(program, room, &result);
+    CHECK_SAME(result, 1.5);
+    places[0] = 2.0;
+    CHECK(cad_program_run(program, room) == 7);
+    CadMachine *const before = program->machine;
+    CHECK(cad_program_set_machine(program, &piece, 1) == CAD_OK && program->machine == before);
+    free(room);
+    cad_program_free(program);
+    cad_graph_free(graph);
+}
+
 /* --- failure --- */
 
 /* All of it, from reading to a program for the derivatives. */
@@ -1134,6 +1179,7 @@ const Test graph_tests[] = {
     TEST(programs_of_all_sizes),
     TEST(guards_are_looked_at),
     TEST(a_miss_ends_where_it_is_met),
+    TEST(machine_code_is_one_instruction),
     TEST(what_varies_is_told_from_what_does_not),
     TEST(rows_are_taken_at_indices),
     TEST(what_is_picked_out_hands_back_what_it_receives),

@@ -223,6 +223,26 @@ def test_build_makes_what_there_is_and_what_will_be() -> None:
     assert cadiff.build(program) is program
 
 
+def test_points_side_by_side_are_left_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = cadiff.compile(wave)
+    points = np.stack([X, 2.0 * X, 3.0 * X])
+    expected = program.batch(points, what="grad")
+    cadiff.build(program)
+    monkeypatch.setattr(native, "written", lambda parts: pytest.fail("written"))
+    np.testing.assert_array_equal(program.batch(points, what="grad"), expected)
+
+
+def test_points_of_arrays_go_one_by_one() -> None:
+    def f(x: Any) -> Any:
+        return cnp.sum(cnp.tanh(x @ x.T)) * wave(x[0])
+
+    plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
+    points = np.stack([np.outer(X, X), np.outer(X, X[::-1]), np.outer(X, X) + 1.0])
+    found, expected = (each.batch(points, what="grad") for each in (fast, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert fast.stats()["native"].startswith("machine code")
+
+
 def test_build_takes_programs() -> None:
     plain: Any = wave
     with pytest.raises(
