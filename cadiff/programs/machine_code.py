@@ -19,7 +19,7 @@ from ..inspection.texts import counted
 from .instructions import Instruction, InstructionKind, Turns, instruction, views
 from .steps_in_c import PART, TEXTS, Steps, block, called, includes
 
-MOST_OPERATIONS = 100_000  # of which compilers make some 2,000 a second
+MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
 _MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain arithmetic;
 _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once

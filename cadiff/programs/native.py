@@ -106,7 +106,7 @@ class _Worker:
     def add(self, code: Code) -> None:
         with self._lock:
             self._codes.append(code)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._work, name="cadiff", daemon=True)
                 self._thread.start()
 
@@ -117,10 +117,12 @@ class _Worker:
                     self._thread = None
                     return
                 code = self._codes[0]
-            with contextlib.suppress(NativeError):  # `serves` says so
-                make(code)
-            with self._lock:
-                self._codes = deque(one for one in self._codes if one is not code)
+            try:
+                with contextlib.suppress(NativeError):  # `serves` says so
+                    make(code)
+            finally:
+                with self._lock:
+                    self._codes = deque(one for one in self._codes if one is not code)
 
     def again(self) -> _Worker:
         """One for a process that was forked, where the thread does not exist."""

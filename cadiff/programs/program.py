@@ -340,7 +340,7 @@ def build(program: Program[P, T], *, wait: bool = True) -> Program[P, T]:
     takes a third of the time, one over large arrays the same. What has no text in C, as calls of
     Python, is carried out as before; `stats()["native"]` tells.
 
-    Compilers take about half a millisecond an operation. What they made is kept for other
+    Compilers take about a third of a millisecond an operation. What they made is kept for other
     processes in the user's cache folder, or in CADIFF_CACHE: `python -m cadiff info` says where,
     and how much. They are CC of the environment, or the first of cc, gcc and clang.
 
