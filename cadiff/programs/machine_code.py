@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..inspection.texts import counted
-from .instructions import Instruction, InstructionKind, Turns, instruction, views
+from .instructions import (
+    Instruction,
+    InstructionKind,
+    Turns,
+    instruction,
+    place_text,
+    views,
+)
 from .steps_in_c import PART, TEXTS, Steps, block, called, includes
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
@@ -108,8 +115,7 @@ class _Pieces(Steps):
         self.elsewhere = [*zip(referred["place"].tolist(), referred["size"].tolist(), strict=True)]
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
-        text = super().at(first, *steps)
-        return f"s{text[1:]}" if first < self.n_shared else text
+        return place_text(first, *steps, name="s" if first < self.n_shared else "w")
 
     def array(self, places: Any) -> str:
         return "s" if self.n_shared and (places < self.n_shared).all() else "w"

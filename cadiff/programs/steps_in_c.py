@@ -178,6 +178,8 @@ class Steps:
 
     def operand(self, place: int, step: int = 0, n: int = 2) -> str:
         """One of n numbers, or the only one."""
+        if step == 0 and place >= 0 and not self.in_part:
+            return self.at(place)
         move = step * n if self.in_part and place < self.parts["n_whole"] else 0
         if place < 0 and (step == 0 or n == 1) and not move:
             return number_text(self.parts["constants"][place])
@@ -570,10 +572,12 @@ def _variable(scan: Turns, begin: int) -> str:
 # --- C -------------------------------------------------------------------------------------------
 
 
+# Values of operations, with {0}, {1} and {2} in the place of x, y and z.
+_FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
+
+
 def _value(op: int, operands: Sequence[str]) -> str:
-    """The value of an operation, with operands in place of x, y and z."""
-    names = dict(zip("xyz", operands, strict=False))
-    return re.sub(r"\b[xyz]\b", lambda found: names[found[0]], TEXTS[op][1:-1])
+    return _FORMS[op].format(*operands)
 
 
 def _indented(text: str) -> str:
