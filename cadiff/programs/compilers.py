@@ -14,9 +14,10 @@ import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _NAMES = ("cc", "gcc", "clang")
 _PATIENCE = 600  # seconds, after which a compiler is stopped
@@ -101,51 +102,84 @@ def compile_shared(compiler: Compiler, folder: Path, source: str) -> Path:
 
 def _run(command: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a compiler; whatever ends the wait for it ends it, with all that it has started."""
-    with (
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, "TMPDIR": str(folder)},
+    run = _Run(command, folder)
+    _runs.add(run)
+    try:
+        run.start()
+        run.done.wait()  # a join that is interrupted takes the thread for one that has ended
+    finally:
+        run.end()
+        _runs.discard(run)
+    return run.found
+
+
+class _Run(threading.Thread):
+    """A compiler that runs.
+
+    Its thread starts it and waits, so that no interrupt comes between: these are the main
+    thread's.
+    """
+
+    def __init__(self, command: Sequence[str], folder: Path) -> None:
+        super().__init__(name="cadiff compiler", daemon=True)
+        self.found = (-1, "it was ended")
+        self.done = threading.Event()
+        self._command = command
+        self._folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        self._is_over = False
+
+    def run(self) -> None:
+        try:
+            self._run()
+        except OSError as error:
+            self.found = (-1, str(error))
+        finally:
+            self.done.set()
+
+    def _run(self) -> None:
+        with subprocess.Popen(
+            self._command,
+            cwd=self._folder,
+            env={**os.environ, "TMPDIR": str(self._folder)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             start_new_session=True,  # Ctrl+C is for this process alone
-        ) as process,
-        _running(process),
-    ):
-        try:
-            said, _ = process.communicate(timeout=_PATIENCE)
-        except subprocess.TimeoutExpired:
-            return -1, f"it was stopped after {_PATIENCE} seconds"
-        return process.returncode, said
+        ) as self._process:
+            if self._is_over:
+                self._kill()
+            try:
+                said, _ = self._process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._kill()
+                said = f"it was stopped after {_PATIENCE} seconds"
+            self.found = self._process.wait(), said
 
+    def end(self) -> None:
+        """End it, if it still runs."""
+        self._is_over = True
+        self._kill()
+        if self.ident is not None:  # it was started
+            self.done.wait()
 
-@contextlib.contextmanager
-def _running(process: subprocess.Popen[Any]) -> Iterator[None]:
-    _processes.add(process)
-    try:
-        yield
-    finally:
-        _processes.discard(process)
-        if process.poll() is None:
-            _end(process)
+    def _kill(self) -> None:
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def end_all() -> None:
     """End the compilers that run."""
-    for process in list(_processes):
-        _end(process)
+    for run in list(_runs):
+        run.end()
 
 
-def _end(process: subprocess.Popen[Any]) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-_processes: set[subprocess.Popen[Any]] = set()
+_runs: set[_Run] = set()

@@ -118,7 +118,7 @@ class _Worker:
                     return
                 code = self._codes[0]
             try:
-                with contextlib.suppress(NativeError):  # `serves` says so
+                with contextlib.suppress(RuntimeError):  # `serves` says so, or the process ends
                     make(code)
             finally:
                 with self._lock:
