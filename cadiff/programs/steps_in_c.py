@@ -8,7 +8,6 @@ statements become.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -93,9 +92,8 @@ static void cad_multiply_others(double *to, const double *x, int n, int columns)
 """
 
 TEXTS = binding.operation_texts()
-_FORMULAS = [  # with operands x0, x1, x2
-    re.sub(r"\b[xyz]\b", lambda found: f"x{'xyz'.index(found[0])}", text[1:-1]) for text in TEXTS
-]
+# Values of operations, with {0}, {1} and {2} in the place of x, y and z.
+_FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
 _KINDS = binding.operation_kinds()
 _HELPERS: dict[str, str] = {
     **binding.helper_texts(),
@@ -443,10 +441,10 @@ class Steps:
 
 
 class _Written(NamedTuple):
-    """A number, and how it is made: `text` holds its operands as x0, x1 and so on."""
+    """A number, and how it is made, as a form that operands are put into."""
 
     place: int
-    text: str
+    form: str
     operands: list[int]
 
 
@@ -494,19 +492,17 @@ class _Inner(Steps):
         written = [*self.numbers()]
         made: dict[int, int] = {}  # by places: which number is there
         reads = [0] * len(written)
-        for k, (place, text, operands) in enumerate(written):
-            counts = Counter(re.findall(r"\bx\d+\b", text))
+        for k, (place, form, operands) in enumerate(written):
             for which, operand in enumerate(operands):
                 if operand in made:
-                    reads[made[operand]] += counts[f"x{which}"]
+                    reads[made[operand]] += form.count(f"{{{which}}}")
             made[place] = k
         for place in places:
             if place in made:
                 reads[made[place]] += 1
         texts = dict(enumerate(self.inputs))
-        for k, (place, text, operands) in enumerate(written):
-            given = [texts.get(operand) or self.operand(operand) for operand in operands]
-            text = _of(text, given)
+        for k, (place, form, operands) in enumerate(written):
+            text = form.format(*[texts.get(x) or self.operand(x) for x in operands])
             is_name = re.fullmatch(r"[\w.]+", text) is not None
             if (reads[k] > 1 or len(text) > _LONG_TEXT) and not is_name:
                 self.lines.append((f"{self.workspace}{k}", text))
@@ -520,21 +516,21 @@ class _Inner(Steps):
             if i.kind == InstructionKind.SINGLES:
                 for single in self.parts["singles"][i.x : i.x + i.n].tolist():
                     for op, out, operands in single_operations(single):
-                        yield _Written(out, _FORMULAS[op], operands)
+                        yield _Written(out, _FORMS[op], operands)
             elif i.kind == InstructionKind.VECTOR:
                 for k in range(i.n):
                     operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
-                    yield _Written(i.out + k, _FORMULAS[i.op], operands)
+                    yield _Written(i.out + k, _FORMS[i.op], operands)
             elif i.kind == InstructionKind.TAKE:
                 for k, place in enumerate(self.parts["lists"][i.x : i.x + i.n].tolist()):
-                    yield _Written(i.out + k, "x0", [place])
+                    yield _Written(i.out + k, "{0}", [place])
             elif i.kind == InstructionKind.ZEROS:
                 yield from (_Written(i.out + k, "0.0", []) for k in range(i.n))
             else:  # a sum, which may be added to what is there
                 terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
                 sign = " - " if i.z else " + "
                 begin = "" if i.y or not i.z else "-"
-                text = begin + sign.join(f"x{k}" for k in range(len(terms)))
+                text = begin + sign.join(f"{{{k}}}" for k in range(len(terms)))
                 yield _Written(i.out, text, terms)
 
     def declared(self) -> Iterator[str]:
@@ -548,11 +544,6 @@ class _Inner(Steps):
             yield f"memcpy({name}_room, {table}, sizeof {table});"
         else:
             yield f"double {name}[{n}];"
-
-
-def _of(text: str, operands: Sequence[str]) -> str:
-    """The text of a number, of these operands."""
-    return re.sub(r"\bx(\d+)\b", lambda found: operands[int(found[1])], text)
 
 
 _BY_NUMBERS = (
@@ -570,10 +561,6 @@ def _variable(scan: Turns, begin: int) -> str:
 
 
 # --- C -------------------------------------------------------------------------------------------
-
-
-# Values of operations, with {0}, {1} and {2} in the place of x, y and z.
-_FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
