@@ -122,11 +122,14 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
         cotangents[n] = seeds[k];
         n += seeds[k] != CAD_NO_ID;
     }
-    for (int turn = 0; turn < 3; turn++) {
-        for (size_t k = turn > 0 ? scan->n_carried : 0;
-             k < (turn > 0 ? n_inputs : scan->n_carried); k++) {
-            wrt[n_wrt] = d->found[k];
-            n_wrt += turn == 0 || (wanted[k] && is_same_in_all(scan, k) == (turn == 2));
+    for (size_t k = 0; k < scan->n_carried; k++) {
+        wrt[n_wrt++] = d->found[k];
+    }
+    for (int same = 0; same < 2; same++) {
+        for (size_t k = scan->n_carried; k < n_inputs; k++) {
+            if (wanted[k] && is_same_in_all(scan, k) == same) {
+                wrt[n_wrt++] = d->found[k];
+            }
         }
     }
     d->graph->status = pull(d->body, outputs, cotangents, n, wrt, n_wrt, d->ends);
