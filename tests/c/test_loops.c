@@ -211,6 +211,44 @@ static void what_loops_depend_on(void) {
     free_case(&c);
 }
 
+/* y' = y / 2 + x[t]: all that is given differs from turn to turn, and has a derivative. */
+static void what_differs_in_each_turn_has_a_derivative_in_each(void) {
+    double x[TURNS + 1] = {1.0};
+    Case c = {.tape = cad_tape_new()};
+    const CadSlot first = append_leaf(c.tape, TURNS + 1, x);
+    CadSlot y = first;
+    for (CadSlot t = 1; t <= TURNS; t++) {
+        const CadSlot half = append2(c.tape, CAD_OP_multiply, variable(c.tape, y), constant(0.5));
+        y = append2(c.tape, CAD_OP_add, variable(c.tape, half), variable(c.tape, first + t));
+    }
+    c.graph = cad_graph_new(1);
+    c.x = cad_graph_input(c.graph, TURNS + 1, 0);
+    CadId wrt[TURNS + 1], found[TURNS + 1], output = y;
+    for (CadId k = 0; k <= TURNS; k++) {
+        wrt[k] = c.x + k;
+    }
+    CHECK(cad_loops_read(c.graph, c.tape, 0, c.tape->n_entries, wrt, TURNS + 1, &output, 1,
+                         LEAST) == CAD_OK);
+    CHECK_COUNT(count_scans(c.graph), 1);
+    const CadId one = cad_graph_constant(c.graph, 1.0);
+    CHECK(cad_graph_pull(c.graph, &output, &one, 1, wrt, TURNS + 1, found) == CAD_OK);
+    CadProgram *program;
+    double results[TURNS + 1];
+    CHECK(cad_program_make(c.graph, CAD_AT_A_POINT, &c.x, 1, 0, found, TURNS + 1, &program) ==
+          CAD_OK);
+    double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
+    cad_program_prepare(program, 1, room);
+    cad_program_take_inputs(program, cad_program_places(program, 1, room), x);
+    CHECK(cad_program_run(program, room) == -1);
+    cad_program_read(program, room, results);
+    for (int k = 0; k <= TURNS; k++) {
+        CHECK_SAME(results[k], ldexp(1.0, (k == 0 ? 0 : k) - TURNS));
+    }
+    free(room);
+    cad_program_free(program);
+    free_case(&c);
+}
+
 static CadStatus all_of_it(Case *c, CadProgram **program) {
     CadStatus status = read_case(c, LEAST);
     *program = NULL;
@@ -248,7 +286,11 @@ static void loops_survive_want_of_memory(void) {
 }
 
 const Test loop_tests[] = {
-    TEST(loops_are_found_and_differentiated), TEST(loops_and_no_loops_agree),
-    TEST(loops_are_written_and_read),         TEST(what_loops_depend_on),
-    TEST(loops_survive_want_of_memory),       END_OF_TESTS,
+    TEST(loops_are_found_and_differentiated),
+    TEST(loops_and_no_loops_agree),
+    TEST(loops_are_written_and_read),
+    TEST(what_loops_depend_on),
+    TEST(what_differs_in_each_turn_has_a_derivative_in_each),
+    TEST(loops_survive_want_of_memory),
+    END_OF_TESTS,
 };
