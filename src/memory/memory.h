@@ -35,7 +35,7 @@ static inline CadStatus cad_memory_grow(void **buffer, size_t *capacity, size_t 
 /* Blocks of zeros that are given back together. If one cannot be had, that is the status: so it is
  * asked for once, when all were taken. */
 typedef struct CadMemory {
-    void *blocks[24];
+    void *blocks[32];
     int n;
     CadStatus status;
 } CadMemory;
