@@ -393,12 +393,12 @@ class Steps:
                 elif k < n_carried:
                     lines.append((f"n{k}", value))
         first = out + n_carried * (n + 1)
-        for j, name in enumerate(carried):
-            lines.append(("", f"{self.at(out + j * (n + 1) + 1, (1, 't'))} = {name} = n{j};"))
         for k, strip in enumerate(scan.kept):
             lines.append(("", f"{self.at(first + k * n, (1, 't'))} = {_variable(scan, strip)};"))
         for k, strip in enumerate(scan.sums):
             lines.append(("", f"s{k} += {_variable(scan, strip)};"))
+        for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
+            lines.append(("", f"{self.at(out + j * (n + 1) + 1, (1, 't'))} = {name} = n{j};"))
         read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
         turn = []
         for name, text in lines:

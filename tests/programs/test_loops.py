@@ -45,6 +45,13 @@ def over_range(x: Any) -> Any:
     return total
 
 
+def both_at_once(x: Any) -> Any:
+    h, total = 1.0, 0.0
+    for r in DATA:
+        h, total = x[0] + x[1] * r + 0.3 * x[2] * h, total + cd.log(h) + r / h
+    return total
+
+
 def over_zip(x: Any) -> Any:
     u, v = x[0], x[1]
     for a, b in zip(DATA.tolist(), DATA[::-1].tolist(), strict=True):
@@ -172,6 +179,7 @@ THREE = np.array([0.7, 0.4, 0.9])
 MANY = np.linspace(0.4, 1.3, N)
 WAYS: dict[Callable[[Any], Any], Any] = {
     over_range: THREE,
+    both_at_once: THREE,
     over_zip: THREE,
     with_while: THREE,
     by_recursion: THREE,
