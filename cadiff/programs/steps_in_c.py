@@ -361,7 +361,7 @@ class Steps:
         begin: list[str] = []  # before all turns
         same: dict[int, str] = {}
         for k, (place, step, strip) in enumerate(scan.given):
-            if strip >= 0:
+            if step:
                 self.reaches_constants |= place < 0
                 lines.append((_variable(scan, strip), self.at(place, (step, "t"))))
             else:

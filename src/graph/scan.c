@@ -353,6 +353,11 @@ static void find_kept(Recurrence *r, int whole) {
     }
 }
 
+/* What is a row already is added up as one. */
+static int is_summed_in_loop(const Recurrence *r, CadId end) {
+    return r->rows[end].first == CAD_NO_ID;
+}
+
 static void name_ends(Recurrence *r, CadScan *scan, int whole) {
     CadGraph *const to = scan->body;
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
@@ -376,7 +381,10 @@ static void name_ends(Recurrence *r, CadScan *scan, int whole) {
         }
     }
     for (size_t k = 0; k < r->asked->n_summed; k++) {
-        *next++ = name_of(r, to, end_of(r, n + m + k));
+        const CadId end = end_of(r, n + m + k);
+        if (whole || is_summed_in_loop(r, end)) {
+            *next++ = name_of(r, to, end);
+        }
     }
     scan->n_summed = (size_t)(next - scan->ends) - scan->n_carried - scan->n_kept;
 }
@@ -476,6 +484,19 @@ static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
                       const CadScanResults *results) {
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
     CadId next = first + (CadId)(scan->n_carried * (scan->n + 1));
+    CadId sum = next + (CadId)(scan->n_kept * scan->n);
+    for (size_t j = 0; j < n; j++) {
+        if (r->how[j] == AS_SUM) {
+            results->last[j] =
+                cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], sum, sum);
+            sum++;
+        }
+    }
+    for (size_t k = 0; k < r->asked->n_summed; k++) {
+        const CadId end = end_of(r, n + m + k);
+        results->sums[k] =
+            is_summed_in_loop(r, end) ? sum++ : sum_of(r->graph, scan->n, r->rows[end]);
+    }
     set_rows_of_scan(r, first, scan);
     for (size_t k = 0; k < m; k++) {
         const CadId end = end_of(r, n + k);
@@ -484,16 +505,6 @@ static void read_scan(Recurrence *r, CadId first, const CadScan *scan,
             r->is_kept[end] = 0;
             next += (CadId)scan->n;
         }
-    }
-    for (size_t j = 0; j < n; j++) {
-        if (r->how[j] == AS_SUM) {
-            results->last[j] =
-                cad_graph_apply(r->graph, CAD_OP_add, r->asked->initial[j], next, next);
-            next++;
-        }
-    }
-    for (size_t k = 0; k < r->asked->n_summed; k++) {
-        results->sums[k] = next++;
     }
 }
 

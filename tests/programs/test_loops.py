@@ -52,6 +52,14 @@ def both_at_once(x: Any) -> Any:
     return total
 
 
+def adding_the_same(x: Any) -> Any:
+    y, total = x[0], 0.0
+    for t in range(N):
+        y = y + 0.1 * DATA[t] * cd.sin(y) * x[1]
+        total = total + x[2]
+    return total * y
+
+
 def over_zip(x: Any) -> Any:
     u, v = x[0], x[1]
     for a, b in zip(DATA.tolist(), DATA[::-1].tolist(), strict=True):
@@ -180,6 +188,7 @@ MANY = np.linspace(0.4, 1.3, N)
 WAYS: dict[Callable[[Any], Any], Any] = {
     over_range: THREE,
     both_at_once: THREE,
+    adding_the_same: THREE,
     over_zip: THREE,
     with_while: THREE,
     by_recursion: THREE,
@@ -360,7 +369,7 @@ def test_recurrences_at_random(
     binding.set_least_loop(60)
 
     def f(x: Any) -> Any:
-        u, v, before, total = x[0], x[1], x[0], 0.0
+        u, v, before, total, plain = x[0], x[1], x[0], 0.0, 0.0
         path = []
         for t in range(turns):
             numbers = [u, v, before, x[2], x[3 + t % 2], x[5 + t], 0.7, float(DATA[t % N]), x[1]]
@@ -370,10 +379,10 @@ def test_recurrences_at_random(
                 else:
                     numbers.append(cd.tanh(BINARY[which - len(UNARY)](numbers[i], numbers[j])))
             before = u
-            u, v, w = (numbers[-1 - end % len(body)] for end in ends)
-            total = total + w * u
+            u, v, w = (numbers[-1 - end % len(numbers)] for end in ends)
+            total, plain = total + w * u, plain + w
             path.append(v)
-        return total + path[turns // 2] * u + v
+        return total + path[turns // 2] * u + v * plain
 
     x = np.random.default_rng(2).uniform(-1.0, 1.0, 5 + 45)
     program, along = cd.compile(f), np.cos(np.arange(50.0))
