@@ -17,13 +17,13 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.contests import FloatArray, UnavailableError
 
-__all__ = ["Evaluation", "chain", "compiler", "rosenbrock"]
+__all__ = ["Evaluation", "chain", "compiler", "populations", "rosenbrock", "volatility"]
 
 SOURCE = Path(__file__).with_name("by_hand.c")
 OPTIONS = ("-O2", "-std=c99", "-shared", "-fPIC")
@@ -46,13 +46,23 @@ def chain(steps: int, x: Sequence[float]) -> Evaluation:
     return _evaluation("chain", steps, x)
 
 
-def _evaluation(name: str, count: int, x: Sequence[float]) -> Evaluation:
+def populations(steps: int, p: Sequence[float]) -> Evaluation:
+    """Populations after so many steps, a function of twelve numbers."""
+    return _evaluation("populations", steps, p)
+
+
+def volatility(data: Sequence[float], p: Sequence[float]) -> Evaluation:
+    """The likelihood of returns, a function of three numbers."""
+    return _evaluation("volatility", len(data), p, (ctypes.c_double * len(data))(*data))
+
+
+def _evaluation(name: str, count: int, x: Sequence[float], *data: Any) -> Evaluation:
     """Bind a function of the library to its arguments, which are converted once and for all."""
     function = _library()[name]
     function.restype = ctypes.c_double
     numbers = ctypes.c_double * len(x)
     gradient = numbers()
-    call = partial(function, ctypes.c_size_t(count), numbers(*x), gradient)
+    call = partial(function, ctypes.c_size_t(count), numbers(*x), gradient, *data)
     return Evaluation(call, np.ctypeslib.as_array(gradient))
 
 

@@ -22,6 +22,7 @@ from benchmarks import (
     factor_contests,
     figures,
     linear_contests,
+    loops,
     mapping_contests,
     native,
     optimize_contests,
@@ -67,6 +68,7 @@ def program_contest(make: Callable[[], Contest]) -> Contest:
         + mapping_contests.CONTESTS
         + optimize_contests.CONTESTS
         + side_by_side.CONTESTS
+        + loops.CONTESTS
         for name in names
     ],
 )
@@ -75,10 +77,18 @@ def test_program(benchmark: BenchmarkFixture, make: Callable[[], Contest], name:
         contest = program_contest(make)
     except UnavailableError as missing:
         pytest.skip(str(missing))
+    if name in (loops.IN_C, loops.NATIVE) and name not in contest.runners:
+        pytest.skip(f"{name} needs a compiler of C")
     contest.check(name)
     benchmark.group = contest.work
     benchmark.name = f"{contest.work}: {name}"
     benchmark(contest.runners[name].call)
+
+
+def test_lengths_of_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    costs = loops.lengths((240,), rounds=1)
+    assert {count for cost in costs.values() for count in cost} == {240}
+    assert capsys.readouterr().out.count("ns a step") == sum(map(len, costs.values()))
 
 
 @pytest.mark.parametrize("name", vectors.FUNCTIONS)
