@@ -60,6 +60,7 @@ NEVER = 10**12  # numbers, from which on loops are kept
 FEW_ROUNDS, ROUNDS = 5, 15
 LONG = 0.05
 LENGTHS = tuple(10**k for k in range(2, 7))
+MOST_COMPLEX_STEPS = 20_000  # of twelve parameters: above, the gradient by hand takes their place
 MOST_NUMBERS = 2 * 10**7  # recorded at once: a tape of 34 bytes each, and a graph
 NUMBERS = {"populations": 130, "volatility": 9}  # of a turn
 
@@ -79,16 +80,19 @@ def unrolled() -> Iterator[None]:
         binding.set_least_loop()
 
 
-def own_ways(f: Callable[..., Any], *at: Any) -> dict[str, Callable[[], Any]]:
+def own_ways(
+    f: Callable[..., Any], *at: Any, ways: Sequence[str] = WAYS
+) -> dict[str, Callable[[], Any]]:
     """Value and gradient by programs; machine code only where there is a compiler."""
-    ways = {INTERPRETED: recorded(cadiff.compile(f, native=False).value_and_grad, *at)}
-    with unrolled():
-        ways[UNROLLED] = recorded(cadiff.compile(f, native=False).value_and_grad, *at)
+    calls = {INTERPRETED: recorded(cadiff.compile(f, native=False).value_and_grad, *at)}
+    if UNROLLED in ways:
+        with unrolled():
+            calls[UNROLLED] = recorded(cadiff.compile(f, native=False).value_and_grad, *at)
     try:
-        ways[NATIVE] = recorded(cadiff.build(cadiff.compile(f)).value_and_grad, *at)
+        calls[NATIVE] = recorded(cadiff.build(cadiff.compile(f)).value_and_grad, *at)
     except RuntimeError as error:
         print(f"{NATIVE} is skipped: {error}")
-    return ways
+    return calls
 
 
 def by_casadi(f: Callable[..., Any], at: FloatArray) -> Callable[[], Any]:
@@ -127,6 +131,7 @@ def contest(
     in_c: Callable[[], Evaluation] | None = None,
     jax: Callable[[Jax, Any], Any] | None = None,
     numba: Callable[[], Callable[[], Any]] | None = None,
+    ways: Sequence[str] = WAYS,
 ) -> Contest:
     """Value and gradient of a loop over numbers.
 
@@ -144,6 +149,8 @@ def contest(
         Make the gradient by hand.
     jax : callable, optional
         Of JAX and the point: the function as one writes it for JAX.
+    ways : sequence of str
+        Who takes part.
     """
     numbers = at.tolist()
     if expected is None:
@@ -151,19 +158,19 @@ def contest(
         expected = f(math, numbers), slopes
     runners = {FLOATS: Runner(partial(f, math, numbers), expected[0])}
     try:
-        if in_c is not None:
+        if in_c is not None and IN_C in ways:
             evaluation = in_c()
             evaluation.call()
             compare(f"{work}: gradient of {IN_C}", evaluation.gradient, expected[1])
             runners[IN_C] = Runner(evaluation.call, expected[0])
     except UnavailableError as error:
         print(f"{IN_C} is skipped: {error}")
-    calls = own_ways(partial(f, cadiff.math), at)
-    if find_spec("casadi"):
+    calls = own_ways(partial(f, cadiff.math), at, ways=ways)
+    if CASADI in ways and find_spec("casadi"):
         calls[CASADI] = by_casadi(f, at)
-    if jax is not None and find_spec("jax"):
+    if jax is not None and JAX in ways and find_spec("jax"):
         calls[JAX] = Jax().gradient(partial(jax, Jax()), at)
-    if numba is not None and find_spec("numba"):
+    if numba is not None and NUMBA in ways and find_spec("numba"):
         calls[NUMBA] = numba()
     runners |= {name: Runner(call, expected) for name, call in calls.items()}
     return Contest(work, runners)
@@ -172,7 +179,7 @@ def contest(
 # --- problems ------------------------------------------------------------------------------------
 
 
-def populations(steps: int) -> Contest:
+def populations(steps: int, ways: Sequence[str] = WAYS) -> Contest:
     """A food chain by Runge and Kutta: 4 states, 8 parameters and 4 starts."""
     at = np.array(loops.POPULATIONS)
 
@@ -183,9 +190,11 @@ def populations(steps: int) -> Contest:
         f"RK4, 4 states, {steps:,} steps",
         lambda m, p: loops.populations(p, steps),
         at,
+        expected=loops.populations_gradient()(at, steps) if steps > MOST_COMPLEX_STEPS else None,
         in_c=lambda: by_hand.populations(steps, at.tolist()),
         jax=lambda jax, p: loops.populations(p, steps, jax.loop),
         numba=numba,
+        ways=ways,
     )
 
 
@@ -206,7 +215,7 @@ def populations_in_arrays(steps: int) -> Contest:
     return Contest(f"RK4, an array of 4, {steps:,} steps", runners)
 
 
-def volatility(count: int) -> Contest:
+def volatility(count: int, ways: Sequence[str] = WAYS) -> Contest:
     """The likelihood of GARCH(1,1)."""
     at, data = np.array(loops.VOLATILITY), loops.returns(count)
     return contest(
@@ -216,6 +225,7 @@ def volatility(count: int) -> Contest:
         in_c=lambda: by_hand.volatility(data, at.tolist()),
         jax=lambda jax, p: loops.volatility(jax.np, data, p, jax.loop),
         numba=lambda: by_numba(loops.volatility_gradient, at, np.array(data)),
+        ways=ways,
     )
 
 
@@ -473,9 +483,9 @@ def lengths(steps: Sequence[int], rounds: int) -> Costs:
             if count * NUMBERS[name] > MOST_NUMBERS:
                 print(f"{name}, {count:,} steps are skipped: a recording would take gigabytes.")
                 continue
-            found = make(count)
-            ways = {way: found.runners[way] for way in OURS if way in found.runners}
-            for way, seconds in measured(Contest(found.work, ways), rounds).items():
+            found = make(count, OURS)
+            del found.runners[FLOATS]
+            for way, seconds in measured(found, rounds).items():
                 costs.setdefault((name, way), {})[count] = nanoseconds = 1e9 * seconds / count
                 print(f"{found.work}, {way}: {nanoseconds:.1f} ns a step", flush=True)
     return costs
