@@ -8,11 +8,6 @@ void cad_scan_free(CadScan *scan) {
     cad_memory_free(scan->steps);
 }
 
-static void *copied(const void *items, size_t n, size_t size) {
-    void *const copy = cad_memory_zeroed(n, size);
-    return copy != NULL && n > 0 ? memcpy(copy, items, n * size) : copy;
-}
-
 static CadGraph *copied_body(const CadGraph *body) {
     CadGraph *const copy = cad_graph_new(1);
     for (size_t i = 2; i < body->n_records && copy != NULL; i++) {
@@ -33,8 +28,8 @@ CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy) {
     const size_t n_ends = scan->n_carried + scan->n_kept + scan->n_summed;
     *copy = *scan;
     copy->body = copied_body(scan->body);
-    copy->ends = copied(scan->ends, n_ends, sizeof *scan->ends);
-    copy->steps = copied(scan->steps, scan->n_given, sizeof *scan->steps);
+    copy->ends = cad_memory_copied(scan->ends, n_ends, sizeof *scan->ends);
+    copy->steps = cad_memory_copied(scan->steps, scan->n_given, sizeof *scan->steps);
     if (copy->body == NULL || copy->body->status != CAD_OK || copy->ends == NULL ||
         copy->steps == NULL) {
         cad_scan_free(copy);

@@ -348,11 +348,6 @@ static CadGraph *restore_body(Restorer *r, size_t n_records, size_t n_inputs) {
     return body;
 }
 
-static void *copied(const void *items, size_t n, size_t size) {
-    void *const copy = cad_memory_zeroed(n, size);
-    return copy != NULL && n > 0 ? memcpy(copy, items, n * size) : copy;
-}
-
 /* Whether all that is given is there, in one record if it differs from turn to turn. */
 static int is_sound_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
     const int64_t n = (int64_t)scan->n;
@@ -389,8 +384,8 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
         return CAD_NO_ID;
     }
     scan.body = restore_body(r, given[0], scan.n_carried + scan.n_given);
-    scan.ends = copied(ends, n_ends, sizeof *ends);
-    scan.steps = copied(steps, scan.n_given, sizeof *steps);
+    scan.ends = cad_memory_copied(ends, n_ends, sizeof *ends);
+    scan.steps = cad_memory_copied(steps, scan.n_given, sizeof *steps);
     int sound = scan.body != NULL;
     if (sound && (scan.ends == NULL || scan.steps == NULL)) {
         r->graph->status = CAD_NO_MEMORY;

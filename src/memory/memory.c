@@ -45,6 +45,14 @@ void *cad_memory_zeroed(size_t count, size_t size) {
     return refused(count, size) ? NULL : calloc(count ? count : 1, size ? size : 1);
 }
 
+void *cad_memory_copied(const void *items, size_t count, size_t size) {
+    void *const copy = cad_memory_zeroed(count, size);
+    if (copy != NULL && count > 0) {
+        memcpy(copy, items, count * size);
+    }
+    return copy;
+}
+
 void cad_memory_free(void *block) {
     free(block);
 }

@@ -21,6 +21,9 @@ void *cad_memory_resize(void *block, size_t count, size_t size);
 /* As calloc. */
 void *cad_memory_zeroed(size_t count, size_t size);
 
+/* As cad_memory_zeroed, with a copy of so many items. */
+void *cad_memory_copied(const void *items, size_t count, size_t size);
+
 void cad_memory_free(void *block);
 
 /* Enlarge a buffer, at least twofold, to hold `needed` items. */
