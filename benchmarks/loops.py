@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import cmath
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,7 +62,7 @@ FEW_ROUNDS, ROUNDS = 5, 15
 LONG = 0.05
 LENGTHS = tuple(10**k for k in range(2, 7))
 MOST_COMPLEX_STEPS = 20_000  # of twelve parameters: above, the gradient by hand takes their place
-MOST_NUMBERS = 2 * 10**7  # recorded at once: a tape of 34 bytes each, and a graph
+BYTES = 60  # a number that is recorded: of the tape, and of the graph that it is read into
 NUMBERS = {"populations": 130, "volatility": 9}  # of a turn
 
 Gradient = tuple[Any, Any]
@@ -475,13 +476,21 @@ def measured(contest: Contest, rounds: int) -> Mapping[str, float]:
 Costs = dict[tuple[str, str], dict[int, float]]
 
 
+def memory() -> float:
+    """Bytes that the machine has, if it tells; else a few."""
+    if "SC_PHYS_PAGES" not in getattr(os, "sysconf_names", {}):
+        return 4e9
+    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
 def lengths(steps: Sequence[int], rounds: int) -> Costs:
     """Nanoseconds a step by problem and way, which are printed as soon as they are there."""
     costs: Costs = {}
     for name, make in (("populations", populations), ("volatility", volatility)):
         for count in steps:
-            if count * NUMBERS[name] > MOST_NUMBERS:
-                print(f"{name}, {count:,} steps are skipped: a recording would take gigabytes.")
+            needed = count * NUMBERS[name] * BYTES
+            if needed > memory() / 2:
+                print(f"{name}, {count:,} steps are skipped: they need {needed / 1e9:.0f} GB.")
                 continue
             found = make(count, OURS)
             del found.runners[FLOATS]
