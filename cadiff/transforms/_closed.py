@@ -31,7 +31,7 @@ from ..operations import arrays
 from ..operations.primitives import primitive
 from ..operations.replayed import replaced
 from ._checkpoints import is_set
-from ._notes import Notes
+from ._notes import READ, Notes, is_left, left, unmarked
 from ._objects import (
     LEAVES,
     MEMORY,
@@ -92,10 +92,10 @@ class Closed:
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
-            (slice(end - math.prod(shape), end), shape, binding.is_single(x))
+            (slice(end - math.prod(shape), end), shape, binding.is_single(x), is_left(x))
             for x, shape, end in zip(self._numbers, shapes, ends.tolist(), strict=True)
         ]
-        parts = [arrays.reshape(x, -1) for x in self._numbers]
+        parts = [arrays.reshape(unmarked(x), -1) for x in self._numbers]
         self.notes = Notes([], {}, {})
         self.theta: Any = arrays.concatenate(parts) if parts else np.empty(0)
 
@@ -167,8 +167,12 @@ class Closed:
             return None
 
     @staticmethod
-    def _part(theta: Any, place: slice, shape: tuple[int, ...], single: bool) -> Any:
+    def _part(
+        theta: Any, place: slice, shape: tuple[int, ...], single: bool, is_unknown: bool
+    ) -> Any:
         part = theta[place.start] if shape == () else arrays.reshape(theta[place], shape)
+        if is_unknown:  # else it is not read: functions store something else first
+            part = left(part, theta, why=READ)
         if isinstance(part, np.generic):
             return np.float32(part) if single else float(part)
         if isinstance(part, np.ndarray):
@@ -269,7 +273,9 @@ def _written_by(function: FunctionType) -> tuple[list[Any], list[Any]]:
 def _is_buffer(item: Any) -> bool:
     if isinstance(item, np.ndarray):
         return item.dtype.kind == "f" and item.flags.writeable
-    return isinstance(item, (Var, Dual)) and item.ndim > 0 and not binding.depends(item)
+    if not isinstance(item, (Var, Dual)) or item.ndim == 0 or binding.depends(item):
+        return False
+    return binding.plain_constants((item,)) is not None
 
 
 def _is_memory(item: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import carries
+from ..binding import Dual, carries
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ._objects import attributes, is_users, store, stored
@@ -52,6 +52,28 @@ def _unknown(ans: Any, value: Any, theta: Any, *, why: str, at: Any = None) -> A
 
 left.defvjp(None, _unknown)
 left.defjvp(None, lambda g, ans, value, theta, **_: np.full(binding.shape(ans), np.nan))
+
+READ = (
+    "a function reads a number that another solver has left in its user's objects, which has no "
+    "derivative: compute it anew, or pass cadiff.value of it"
+)
+
+
+def is_left(x: Any) -> bool:
+    """Whether some derivative of a number is unknown, as a forward pass tells by its tangents."""
+    if not isinstance(x, Dual):
+        return False
+    primal, tangents = binding.dual_components(x)
+    return bool(np.isnan(binding.plain_values(tangents)).all()) or is_left(primal)
+
+
+def unmarked(x: Any) -> Any:
+    """The same with tangents of 0: where nobody reads a number, its derivatives are times 0."""
+    if not is_left(x):
+        return x
+    primal, tangents = binding.dual_components(x)
+    zeros = np.zeros_like(binding.plain_values(tangents))
+    return binding.make_dual(unmarked(primal), zeros, binding.tag_of(x))
 
 
 class Notes:

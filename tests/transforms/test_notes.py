@@ -239,3 +239,83 @@ def test_programs_know_it_at_one_point_alone() -> None:
         lambda a: (lambda f, last: optimize.brentq(f, 0, 9) + last())(*a_list(a))
     )
     npt.assert_allclose([program(a) for a in (1.7, 4.0)], [1.7**0.5 + 1.7**1.5, 10.0], rtol=1e-9)
+
+
+def over_one_dict(solve: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def f(p: Any) -> Any:
+        noted: dict[str, Any] = {}
+
+        def integrand(x: Any, *others: Any) -> Any:
+            noted["k"] = cadiff.numpy.exp(-p * x)
+            return noted["k"] * x
+
+        return solve(integrand) * solve(integrand)
+
+    return f
+
+
+def flow_of(f: Any) -> Any:
+    return integrate.solve_ivp(lambda t, y: f(y[0]), (0.0, 1.0), [1.0], rtol=1e-9).y[0, -1]
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda f: integrate.quad(f, 0.0, 1.0)[0],
+        lambda f: integrate.quad_vec(f, 0.0, 1.0)[0],
+        lambda f: integrate.dblquad(f, 0.0, 1.0, 0.0, 1.0)[0],
+        flow_of,
+    ],
+)
+def test_what_a_solver_has_left_does_not_enter_the_next_one_unread(solve: Any) -> None:
+    f = over_one_dict(solve)
+    slope = (f(0.41) - f(0.39)) / 0.02
+    _, tangent = cadiff.jvp(f, (0.4,), (1.0,))
+    npt.assert_allclose(tangent, slope, rtol=1e-3)
+    npt.assert_allclose(cadiff.grad(f)(0.4), tangent, rtol=1e-6)
+    _, twice = cadiff.jvp(lambda p: cadiff.jvp(f, (p,), (1.0,))[1], (0.4,), (1.0,))
+    npt.assert_allclose(twice, (f(0.41) - 2 * f(0.4) + f(0.39)) / 1e-4, rtol=1e-3)
+
+
+def test_what_a_solver_has_left_refuses_to_be_read_by_the_next_one() -> None:
+    def f(p: Any) -> Any:
+        noted = {"k": 1.0}
+
+        def integrand(x: Any) -> Any:
+            before, noted["k"] = noted["k"], p * x
+            return before * p
+
+        return integrate.quad(integrand, 0.0, 1.0)[0] + integrate.quad(integrand, 0.0, 1.0)[0]
+
+    for derivative in (cadiff.grad(f), lambda p: cadiff.jvp(f, (p,), (1.0,))):
+        with pytest.raises(NoDerivativeError, match="has no derivative"):
+            derivative(0.4)
+
+
+@pytest.mark.parametrize("place", [dict, lambda: [0.0], lambda: cadiff.numpy.zeros(1)])
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda f: optimize.brentq(f, 0.0, 9.0),
+        lambda f: optimize.fsolve(f, 1.0)[0],
+        lambda f: integrate.quad(f, 0.0, 1.0)[0],
+        flow_of,
+    ],
+)
+def test_functions_store_elements_of_arrays_with_derivatives(solve: Any, place: Any) -> None:
+    def f(p: Any) -> Any:
+        noted = place()
+
+        def of(x: Any) -> Any:
+            noted[0] = p[0] * 2.0
+            return x * x - p[0] * 2.0
+
+        return solve(of)
+
+    def plain(p: Any) -> Any:
+        return solve(lambda x: x * x - p * 2.0)
+
+    slope = (plain(1.21) - plain(1.19)) / 0.02
+    at = np.array([1.2, 0.7])
+    npt.assert_allclose(cadiff.grad(f)(at), [slope, 0.0], rtol=1e-3)
+    npt.assert_allclose(cadiff.jvp(f, (at,), (np.ones(2),))[1], slope, rtol=1e-3)
