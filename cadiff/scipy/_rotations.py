@@ -131,9 +131,15 @@ def as_rotvec(quat: Any, degrees: bool = False) -> Number:
 
 @on_matrices
 def nearest(m: Any) -> Any:
-    """The rotations nearest to matrices of positive determinants, shape (..., 3, 3)."""
+    """The rotations nearest to matrices, shape (..., 3, 3)."""
     u, _, vh = np.linalg.svd(m)
+    u[..., -1] *= np.sign(np.linalg.det(u @ vh))[..., None]
     return u @ vh
+
+
+def _pairs(p: Any) -> Number:
+    """The matrices tr(p) - p, with the sums of two of the three eigenvalues of p."""
+    return linalg.trace(p)[..., None, None] * np.eye(3) - p
 
 
 def _turned(q: Any, m: Any, g: Any) -> Number:
@@ -144,8 +150,7 @@ def _turned(q: Any, m: Any, g: Any) -> Number:
     """
     p, b = T(q) @ m, T(q) @ g
     a = stack([b[..., i - 1, i - 2] - b[..., i - 2, i - 1] for i in range(3)], axis=-1)
-    trace = p[..., 0, 0] + p[..., 1, 1] + p[..., 2, 2]
-    w = linalg.solve(trace[..., None, None] * np.eye(3) - p, a[..., None])[..., 0]
+    w = linalg.solve(_pairs(p), a[..., None])[..., 0]
     return q @ mirrored(RIGID)._create_skew_matrix(w)
 
 
@@ -161,6 +166,22 @@ def from_matrix(inner: Callable[..., Any], matrix: Any, assume_valid: bool = Fal
     if assume_valid:
         return inner(matrix, assume_valid)
     return valued(inner(nearest(as_number(matrix))), inner(held(matrix)))
+
+
+@kernels(ROTATIONS, within=True)
+def _align_vectors(inner: Callable[..., Any], a: Any, b: Any, weights: Any) -> Any:
+    """By the nearest rotation: SciPy asks for singular values, which may be equal."""
+    m = T(weights[:, None] * a) @ b
+    q = nearest(m)
+    p = T(q) @ m
+    rest = sum_(weights * sum_(square(a) + square(b), axis=-1)) - 2.0 * linalg.trace(p)
+    distance = sqrt(where(held(rest) > 0.0, rest, 0.0))
+    kappa = 0.5 * (linalg.trace(p) ** 2 - linalg.trace(p @ p))
+    scale = sum_(weights) / len(weights) / linalg.det(_pairs(p))
+    sensitivity = scale * (kappa * np.eye(3) + m @ T(m))
+    quat = mirrored(ROTATIONS)._from_matrix_orthogonal(q)
+    values = inner(*map(held, (a, b, weights)))
+    return tuple(map(valued, (quat, distance, sensitivity), values))
 
 
 # --- means ---------------------------------------------------------------------------------------

@@ -484,6 +484,8 @@ spatial.transform.Rotation      f.from_rotvec(x[:3]).magnitude();  f.from_rotvec
 spatial.transform.Rotation      f.from_rotvec(x[:6].reshape(2, 3) / 3).mean().as_rotvec();  f.from_rotvec(x.reshape(4, 3) / 3).mean(u[:4]**2).as_quat()
 spatial.transform.Rotation      f.from_rotvec(np.stack([x[:3], x[:3]]) / 3).mean().as_matrix();  f.from_rotvec(u.reshape(4, 3)).mean(x[:4]).as_matrix()
 spatial.transform.Rotation      f.align_vectors(x[:6].reshape(2, 3), u[:6].reshape(2, 3))[0].as_rotvec() ~5
+spatial.transform.Rotation      f.align_vectors(np.eye(3), (x[:9] - [-0.1, 1.7, 0.6, 1.2, 1.1, 0.8, 1.5, 1.1, 0.9]).reshape(3, 3))[0].as_rotvec()
+spatial.transform.Rotation      f.align_vectors(x[:9].reshape(3, 3), u[:9].reshape(3, 3), u[:3]**2)[1];  f.align_vectors(x[:9].reshape(3, 3), u[:9].reshape(3, 3), return_sensitivity=True)[2]
 spatial.transform.Rotation      f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).as_quat();  f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]).apply(u[:3])
 spatial.transform.Rotation      f.from_mrp(x[:3] - [0.9, 1.7, 0.6]).as_rotvec(degrees=True);  (f.from_rotvec(x[:3] - [0.9, 1.7, 0.6]) ** 0.4).as_matrix()
 spatial.transform.RigidTransform  f.from_exp_coords(x[:6] - [0.9, 1.7, 0.6, 0, 0, 0]).as_matrix();  f.from_components(x[3:6], m.spatial.transform.Rotation.from_rotvec(x[:3] - [0.9, 1.7, 0.6])).as_exp_coords()
