@@ -50,6 +50,7 @@ _WRITERS = (
 # What to write in the place of what is in a library, by how its names begin.
 _INSTEAD = {
     "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
+    "scipy.sparse.linalg.": "multiply what an operator gives, or its matrix, not the operator",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
     "torch.": "write it with functions of cadiff.numpy and cadiff.nn",

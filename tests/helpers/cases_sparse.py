@@ -403,6 +403,18 @@ def solvers() -> Iterator[Case]:
             value_rtol=LOOSE,
         )
     yield case(
+        "products of numbers and operators",
+        lambda sp, v, b: sum(
+            sp.linalg.gmres(operator, b, rtol=1e-14)[0]
+            for operator in (
+                v[0] * sp.linalg.aslinearoperator(symmetric(sp, v)),
+                sp.linalg.aslinearoperator(symmetric(sp, v).toarray()) * v[1],
+            )
+        ),
+        entries((4,)),
+        value_rtol=LOOSE,
+    )
+    yield case(
         "gmres of products",
         lambda sp, v: sp.linalg.gmres(
             sp.linalg.LinearOperator((4, 4), lambda x: (4.0 + v) * x, dtype=float),

@@ -23,6 +23,7 @@ from ...binding import (
     is_complex_number,
     is_differentiating,
     make_complex,
+    ndim,
 )
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
@@ -109,10 +110,20 @@ def _parts(A: Any, formats: tuple[str, ...] = ()) -> tuple[Any, Structure]:
 _OfMatrix: Any = type(scipy.sparse.linalg.aslinearoperator(np.eye(1)))
 
 
+class _OfNumbers(_OfMatrix):  # type: ignore[misc]
+    """SciPy's, that numbers with derivatives can be multiplied by, too."""
+
+    def dot(self, x: Any) -> Any:
+        return aslinearoperator(self.A * x) if carries(x) and ndim(x) == 0 else super().dot(x)
+
+    def _rdot(self, x: Any) -> Any:
+        return aslinearoperator(x * self.A) if carries(x) and ndim(x) == 0 else super()._rdot(x)
+
+
 @implements_all(scipy.sparse.linalg.aslinearoperator)
 def aslinearoperator(A: Any) -> LinearOperator:
     """The operator that multiplies by a matrix."""
-    return _OfMatrix(A if is_sparse(A) else np.atleast_2d(A))
+    return _OfNumbers(A if is_sparse(A) else np.atleast_2d(A))
 
 
 def _matrix_of(A: Any, is_needed: bool = False) -> Any:
