@@ -20,7 +20,7 @@ import numpy as np
 
 from cadiff.numpy._refusals import relayed
 from cadiff.operations.dispatch import FUNCTIONS, PLAIN
-from tests.helpers.cases_scipy import CALLS, SOLVED, STEPPING
+from tests.helpers.cases_scipy import ASKED
 
 PAGE = Path(__file__).with_name("scipy.md")
 MARK = "## Which names have derivatives\n"
@@ -92,11 +92,6 @@ def reasons() -> Iterator[tuple[str, re.Pattern[str]]]:
         yield reason, re.compile("|".join(" ".join(names).split()))
 
 
-TRIED = {
-    *(call.name for call in (*CALLS, *SOLVED)),
-    *(f"integrate.{name}" for name in STEPPING),
-    "integrate.tplquad",  # nquad, for long
-}
 RULED = ("fft", "linalg", "sparse", "sparse.linalg", "special")  # modules of rules, each tested
 
 
@@ -108,7 +103,7 @@ def status(module: str, name: str, thing: Any) -> str:
     rule = FUNCTIONS.get(thing) if module in RULED and thing not in PLAIN else None
     is_ruled = getattr(rule, "__wrapped__", thing) is not thing or isinstance(thing, np.ufunc)
     is_distribution = callable(getattr(thing, "rvs", None)) and name not in PLAIN_DISTRIBUTIONS
-    if f"{module}.{name}" in TRIED or is_distribution or (rule is not None and is_ruled):
+    if f"{module}.{name}" in ASKED or is_distribution or (rule is not None and is_ruled):
         return ""
     for reason, names in reasons():
         if names.fullmatch(name):

@@ -643,3 +643,9 @@ def calls(table: str) -> list[Call]:
 
 CALLS, SOLVED = calls(TABLE), calls(SOLVERS)
 STEPPING = ("RK23", "RK45", "DOP853", "BDF")  # solvers of integrate that are asked for one step
+
+ASKED = {  # names whose derivatives are asked for
+    *(call.name for call in (*CALLS, *SOLVED)),
+    *(f"integrate.{name}" for name in STEPPING),
+    "integrate.tplquad",  # nquad, for long
+}
