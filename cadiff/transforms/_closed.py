@@ -89,6 +89,7 @@ class Closed:
         self._live, self._was_live = self._tree, False
         self._changed, self._renewed = reach.of(self._tree)
         self._memory, self._kept, self._buffers = reach.memory, reach.kept, reach.buffers
+        self._written = {k for k, x in enumerate(self._numbers) if id(x) in reach.written}
         shapes = [binding.shape(x) for x in self._numbers]
         ends = np.cumsum([math.prod(shape) for shape in shapes], dtype=int)
         self._places = [
@@ -122,6 +123,8 @@ class Closed:
 
     def _with(self, theta: Any, tree: Any, changed: set[int], is_live: bool) -> Any:
         numbers = [self._part(theta, *place) for place in self._places]
+        for k in () if is_live else self._written:
+            numbers[k] = arrays.opened(numbers[k].copy())
         by_id = {id(x): y for x, y in zip(self._numbers, numbers, strict=True)}
         by_id |= self._working(is_live)
         exchange = _Exchange(by_id, changed, is_apart=not is_live)
@@ -144,7 +147,10 @@ class Closed:
         asked = _Exchange(by_id | self._working(False, np.array), self._renewed, True)
         live = _Exchange(by_id | self._working(True), self._changed, False)
         other._tree, other._live = asked.of(self._tree), live.of(self._tree)
-        other.notes = Notes(self._memory, live.made, asked.made)
+        of_numbers = [self._numbers[k] for k in sorted(self._written)]
+        of_numbers += [x for x in self._buffers if not isinstance(x, np.ndarray)]
+        places = [*self._memory, *of_numbers]
+        other.notes = Notes(places, live.made, asked.made)
         other._numbers = slots
         reach = _Reach([])
         _, other._renewed = reach.of(other._tree)
@@ -171,7 +177,7 @@ class Closed:
         theta: Any, place: slice, shape: tuple[int, ...], single: bool, is_unknown: bool
     ) -> Any:
         part = theta[place.start] if shape == () else arrays.reshape(theta[place], shape)
-        if is_unknown:  # else it is not read: functions store something else first
+        if is_unknown:  # unless a function stores something else before it reads it
             part = left(part, theta, why=READ)
         if isinstance(part, np.generic):
             return np.float32(part) if single else float(part)
@@ -293,7 +299,8 @@ class _Reach:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
         self.memory: list[Any] = []  # in which functions may store something
-        self.buffers: list[Any] = []  # arrays into which functions write
+        self.buffers: list[Any] = []  # arrays of constants into which functions write
+        self.written: set[int] = set()  # ids of all arrays of numbers into which they may write
         self._known: list[Any] = []  # what may be such
         self._names: frozenset[str] = frozenset()  # of it, where it belongs to objects
         self.kept: list[Any] = []  # so that ids stay theirs
@@ -314,6 +321,7 @@ class _Reach:
         found = self._known
         for item in objects if names else ():
             found += [x for name, x in attributes(item).items() if name in names]
+        self.written = {id(x) for x in found if isinstance(x, (Var, Dual)) and x.ndim > 0}
         is_buffer = {id(x): x for x in found if _is_buffer(x)}
         self.buffers = [*is_buffer.values()]
         self._numbers[:] = [x for x in self._numbers if id(x) not in is_buffer]

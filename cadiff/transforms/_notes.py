@@ -19,7 +19,7 @@ from .. import binding
 from ..binding import Dual, carries
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
-from ._objects import attributes, is_users, store, stored
+from ._objects import ARRAYS, attributes, is_users, store, stored
 
 Function = Callable[..., Any]
 Copies = dict[int, Any]  # by the ids of what they are copies of
@@ -104,7 +104,7 @@ class Notes:
             found |= {
                 key: x
                 for key, x in stored(place).items()
-                if key not in before or before[key] is not x
+                if key not in before or not _is_same(key, before[key], x)
             }
         return found
 
@@ -176,6 +176,8 @@ class Notes:
                 return asked
             if np.allclose(value, x, rtol=self._near, atol=0.0):
                 return asked if binding.is_guarding() else asked - held(asked) + x
+        if not where:  # functions write into it again: what they may not read there is nan
+            return np.full(np.shape(x), np.nan)
         why = (
             f"{self._name}: a function has stored a number in {where} at a point that the solver "
             "has tried, where it has no derivative: compute it from the result, or pass "
@@ -188,6 +190,14 @@ class Notes:
         return left(x, self._theta, why=why, at=at)
 
 
+def _is_same(key: Any, x: Any, y: Any) -> bool:
+    """Whether nothing was stored, or nothing else in all of an array."""
+    is_array = key is ... and isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
+    return x is y or (is_array and np.array_equal(x, y, equal_nan=True))
+
+
 def _described(place: Any, key: Any) -> str:
+    if isinstance(place, ARRAYS):
+        return ""
     known = {CellType: "a variable around it", FunctionType: f"the global variable {key}"}
     return known.get(type(place), f"a {type(place).__name__}[{key!r}]")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import callers
+from ..binding import Dual, Var, callers
 from ._base import Transform
 from ._checkpoints import is_set
 
@@ -25,6 +25,7 @@ OPENED: list[type] = [Transform]
 MIRRORS = ("cadiff.scipy.",)  # packages whose objects are made of numbers with derivatives
 _LIBRARIES = {*sys.stdlib_module_names, "numpy", "scipy", "pandas", "matplotlib", "cadiff"}
 MEMORY = (list, dict, set, bytearray, deque)  # in which functions keep what they have found
+ARRAYS = (np.ndarray, Var, Dual)
 LEAVES = (type(None), bool, int, float, complex, str, bytes, np.generic, type)
 
 
@@ -118,6 +119,8 @@ def stored(place: Any) -> dict[Any, Any]:
     if isinstance(place, FunctionType):
         there = place.__globals__
         return {name: there[name] for name in written(place.__code__) if name in there}
+    if isinstance(place, ARRAYS):
+        return {...: place.copy()}
     return {} if isinstance(place, MEMORY) else attributes(place)
 
 
@@ -131,6 +134,8 @@ def store(place: Any, parts: dict[Any, Any]) -> None:
         for key in stored(place).keys() - parts.keys():
             del there[key]
         there.update(parts)
+    elif isinstance(place, ARRAYS):
+        place[...] = parts[...]
     else:
         for name, part in parts.items():
             object.__setattr__(place, name, part)

@@ -319,3 +319,33 @@ def test_functions_store_elements_of_arrays_with_derivatives(solve: Any, place: 
     at = np.array([1.2, 0.7])
     npt.assert_allclose(cadiff.grad(f)(at), [slope, 0.0], rtol=1e-3)
     npt.assert_allclose(cadiff.jvp(f, (at,), (np.ones(2),))[1], slope, rtol=1e-3)
+
+
+def test_what_functions_write_into_arrays_has_its_derivative() -> None:
+    def f(p: Any) -> Any:
+        noted = cadiff.numpy.zeros(2)
+        noted[1] = p
+
+        def of(x: Any) -> Any:
+            noted[0] = noted[1] * 2.0
+            return x * x - noted[0]
+
+        return optimize.brentq(of, 0.0, 9.0) * noted[0]
+
+    for derivative in (cadiff.grad(f), lambda p: cadiff.jvp(f, (p,), (1.0,))[1]):
+        npt.assert_allclose(derivative(1.2), 1.5 * 2.0**1.5 * 1.2**0.5, rtol=1e-9)
+
+
+def test_what_was_written_into_arrays_on_the_way_is_nan() -> None:
+    def f(p: Any) -> Any:
+        noted = cadiff.numpy.zeros(1)
+
+        def of(x: Any) -> Any:
+            noted[0] = p * x
+            return noted[0]
+
+        return integrate.quad(of, 0.0, 1.0)[0] + integrate.quad(of, 0.0, 1.0)[0], noted[0]
+
+    npt.assert_allclose(cadiff.grad(f, has_aux=True)(1.2), (1.0, np.nan), rtol=1e-12)
+    (_, noted), (slope, _) = cadiff.jvp(f, (1.2,), (1.0,))
+    npt.assert_allclose((slope, noted), (1.0, np.nan), rtol=1e-12)
