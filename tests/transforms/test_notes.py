@@ -279,13 +279,14 @@ def test_what_a_solver_has_left_does_not_enter_the_next_one_unread(solve: Any) -
 
 def test_what_a_solver_has_left_refuses_to_be_read_by_the_next_one() -> None:
     def f(p: Any) -> Any:
-        noted = {"k": 1.0}
+        noted: dict[str, Any] = {}
 
-        def integrand(x: Any) -> Any:
-            before, noted["k"] = noted["k"], p * x
-            return before * p
+        def writing(x: Any) -> Any:
+            noted["k"] = p * x
+            return noted["k"]
 
-        return integrate.quad(integrand, 0.0, 1.0)[0] + integrate.quad(integrand, 0.0, 1.0)[0]
+        of_first = integrate.quad(writing, 0.0, 1.0)[0]
+        return of_first + integrate.quad(lambda x: noted["k"] * x, 0.0, 1.0)[0]
 
     for derivative in (cadiff.grad(f), lambda p: cadiff.jvp(f, (p,), (1.0,))):
         with pytest.raises(NoDerivativeError, match="has no derivative"):
