@@ -257,7 +257,7 @@ def test_a_program_is_as_large_as_its_turns(
         program.vjp(x)[1](f(x))
         text = program.to_text(10**6).split("\n")
         lines.append(sum(" guard " not in line for line in text))  # each has a line
-    assert lines[1] <= lines[0] + 8
+    assert lines[1] < 1.5 * lines[0]  # four times as many turns; large arrays may have more tiles
 
 
 @each_way
