@@ -235,6 +235,9 @@ static void add_places(Divider *d, const CadProgram *program) {
 static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, CadId input,
                               const CadId *roots, size_t n_roots) {
     CadProgram *program = NULL;
+    if (d->m->status != CAD_OK) { /* of one that was made before */
+        return NULL;
+    }
     if (graph->status == CAD_OK) {
         d->m->status =
             d->m->make(graph, use, &input, input != CAD_NO_ID, 0, roots, n_roots, &program);
@@ -455,6 +458,10 @@ static void divide(Divider *d, const CadId *operands) {
         return;
     }
     find_when(d);
+    if (d->memory.status != CAD_OK) {
+        fail(d->m);
+        return;
+    }
     find_readers(d);
     take_strips(d);
     for (size_t j = 0; j < scan->n_carried; j++) {
