@@ -491,7 +491,7 @@ def exchange(library: Path, own: Path) -> None:
     """Another program's machine code in its place."""
     built(other)
     [found] = [path for path in own.glob("*.so") if path != library]
-    shutil.copy(found, library)
+    rewrite(library, found.read_bytes())
 
 
 def linked(library: Path, own: Path) -> None:
@@ -505,16 +505,21 @@ def pipe(library: Path, own: Path) -> None:
     os.mkfifo(library)
 
 
+def rewrite(library: Path, data: bytes) -> None:
+    """As another file: this process has the former one loaded, and ends it when it ends."""
+    library.unlink()
+    library.write_bytes(data)
+    library.chmod(0o700)
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
         exchange,
         linked,
-        lambda library, own: library.write_bytes(library.read_bytes()[:-1]),
-        lambda library, own: library.write_bytes(b""),
-        lambda library, own: library.write_bytes(
-            library.read_bytes().replace(b"\0" * 8, b"\1" * 8)
-        ),
+        lambda library, own: rewrite(library, library.read_bytes()[:-1]),
+        lambda library, own: rewrite(library, b""),
+        lambda library, own: rewrite(library, library.read_bytes().replace(b"\0" * 8, b"\1" * 8)),
         lambda library, own: library.unlink(),
         lambda library, own: library.with_suffix(".sha256").unlink(),
         lambda library, own: library.with_suffix(".sha256").write_text("0" * 64),
@@ -586,7 +591,9 @@ g = cadiff.compile(f, native=True)
 print(g(x) == f(x) and g(x) == f(x), g.stats()["native"])
 """
     some = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=own.parent
+        )
         for _ in range(4)
     ]
     assert [one.communicate()[0] for one in some] == ["True machine code\n"] * 4
