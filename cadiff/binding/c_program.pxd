@@ -102,6 +102,8 @@ cdef extern from "program/program.h" nogil:
                       const void *work) noexcept nogil
         void *self
 
+    enum: CAD_STRIP_MARGIN
+
     ctypedef struct CadTurns:
         CadProgram *ahead
         CadProgram *core

@@ -459,7 +459,7 @@ cdef dict parts_of_turns(CadProgram *p, const CadTurns *turns):
         "n_from_core": turns.n_from_core,
         "n_into_behind": turns.n_into_behind,
         "n_from_behind": turns.n_from_behind,
-        "length": turns.length,
+        "stride": turns.length + CAD_STRIP_MARGIN,
         "together": turns.together,
         "at": turns.at,
     }

@@ -62,9 +62,6 @@ def moves(parts: dict[str, Any], at: int) -> list[tuple[int, int]]:
     return [(move, of_part if k == 0 else 0) for k, move in enumerate(of_turns)]
 
 
-_STRIP_MARGIN = 8  # CAD_STRIP_MARGIN of src/program/program.h
-
-
 class Turns:
     """A recurrence, taken apart: see CadTurns of src/program/program.h.
 
@@ -75,7 +72,7 @@ class Turns:
         self.turns = turns = parts["scans"][which]
         self._words = parts["plans"]
         self._at = turns["at"]
-        self.stride = turns["length"] + _STRIP_MARGIN  # from strip to strip
+        self.stride = turns["stride"]  # from strip to strip
         self.initial = self._take(turns["n_carried"])
         self.given = self._take(turns["n_given"], 3)
         self.into_ahead = self._take(turns["n_into_ahead"])

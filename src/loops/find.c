@@ -41,11 +41,6 @@ static int64_t distance_of(const Recorded *r, size_t step, int k, size_t begin) 
     return of >= (int64_t)begin ? (int64_t)step - of : 0;
 }
 
-/* How many turns before this one that was; the turn begins `at` steps before. */
-static size_t lag_of(int64_t distance, size_t at, size_t period) {
-    return distance <= (int64_t)at ? 0 : ((size_t)distance - at - 1) / period + 1;
-}
-
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
 static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
     Recorded *const r = f->r;
@@ -106,7 +101,7 @@ static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settle
             if (distance == distance_of(r, step, k, begin)) {
                 continue;
             }
-            const size_t lag = distance > 0 ? lag_of(distance, q, period) : 0;
+            const size_t lag = distance > 0 ? lag_of((size_t)distance, q, period) : 0;
             if (lag <= turn || step_of(r, operand_of_step(r, step, k)) >= (int64_t)begin) {
                 return 0;
             }

@@ -49,6 +49,12 @@ static inline CadId operand_of_step(const Recorded *r, size_t step, int k) {
     return record_of_step(r, step)->of.operands[k];
 }
 
+/* How many turns before this one something was computed that stands so far back from a step, `at`
+ * steps behind the beginning of the turn. */
+static inline size_t lag_of(size_t distance, size_t at, size_t period) {
+    return distance <= at ? 0 : (distance - at - 1) / period + 1;
+}
+
 /* --- find.c --- */
 
 /* Loops of so many numbers. */

@@ -70,7 +70,7 @@ static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, int k
         return -1;
     }
     const size_t distance = step - (size_t)source;
-    const size_t lag = distance <= q ? 0 : (distance - q - 1) / loop->period + 1;
+    const size_t lag = lag_of(distance, q, loop->period);
     *of = q + lag * loop->period - distance;
     return (int64_t)lag;
 }

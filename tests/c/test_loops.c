@@ -154,6 +154,9 @@ static void loops_and_no_loops_agree(void) {
     for (int k = 0; k < 12; k++) {
         CHECK_NEAR(found[1][k], found[0][k], 1e-12);
     }
+    for (int k = 0; k < 9; k++) {
+        CHECK_NEAR(found[1][3 + k], found[1][3 + k % 3 * 3 + k / 3], 1e-12);
+    }
 }
 
 static void loops_are_written_and_read(void) {
