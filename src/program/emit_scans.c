@@ -152,74 +152,8 @@ static void take_strips(Divider *d) {
 
 /* --- the programs --- */
 
-/* --- results side by side --- */
-
 static int is_chain_of_singles(const CadProgram *program) {
     return program->n_code == 1 && program->code->kind == CAD_SINGLES && program->code->y == 1;
-}
-
-typedef struct Mover {
-    int32_t *now; /* of each place the one that its number has moved to */
-} Mover;
-
-static int32_t moved(const Mover *mover, int32_t place) {
-    return place >= 0 ? mover->now[place] : place;
-}
-
-/* Where an operation writes, from now on: to a place behind all others, if that is a result's. */
-static int32_t written(Mover *mover, const uint32_t *last, const int32_t *to, size_t at,
-                       int32_t place) {
-    mover->now[place] = last[place] == at + 1 && to[place] >= 0 ? to[place] : place;
-    return mover->now[place];
-}
-
-/* Have results of a chain of single operations stand in the order in which they are read, behind
- * all other places, so that those of several turns are copied at once. What is no operation's
- * result, or more than one, stays where it is. */
-static void line_up(Divider *d, CadProgram *program, int64_t *places, size_t n) {
-    const size_t n_carried = d->scan->n_carried; /* which are first, and stay */
-    const CadInstruction *const chain = program->code;
-    if (!is_chain_of_singles(program)) {
-        return;
-    }
-    CadMemory memory = {0};
-    uint32_t *const last = cad_memory_take(&memory, program->n_places, sizeof *last);
-    int32_t *const to = cad_memory_take(&memory, program->n_places, sizeof *to);
-    Mover mover = {cad_memory_take(&memory, program->n_places, sizeof *mover.now)};
-    CadSingle *const singles = program->singles + chain->x;
-    if (memory.status != CAD_OK) {
-        fail(d->m);
-        cad_memory_give_back(&memory);
-        return;
-    }
-    for (size_t k = 0; k < program->n_places; k++) {
-        to[k] = -1;
-        mover.now[k] = (int32_t)k;
-    }
-    for (uint32_t k = 0; k < chain->n; k++) {
-        last[singles[k].out] = k + 1;
-        if (singles[k].op == CAD_SINGLE_SINCOS) {
-            last[singles[k].y] = k + 1;
-        }
-    }
-    for (size_t k = n_carried; k < n; k++) {
-        if (places[k] >= 0 && last[places[k]] > 0 && to[places[k]] < 0) {
-            to[places[k]] = (int32_t)(program->n_places + k);
-        }
-    }
-    for (size_t k = 0; k < n; k++) {
-        places[k] = places[k] >= 0 && to[places[k]] >= 0 ? to[places[k]] : places[k];
-    }
-    for (uint32_t k = 0; k < chain->n; k++) {
-        CadSingle *const s = &singles[k];
-        s->x = moved(&mover, s->x);
-        s->z = moved(&mover, s->z);
-        s->y =
-            s->op == CAD_SINGLE_SINCOS ? written(&mover, last, to, k, s->y) : moved(&mover, s->y);
-        s->out = written(&mover, last, to, k, s->out);
-    }
-    program->n_places += n;
-    cad_memory_give_back(&memory);
 }
 
 /* Where the numbers of a result are in its program. */
@@ -427,12 +361,8 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
         cad_program_free(program);
         program = program_of(d, to, CAD_IN_TURNS, input, roots, n_roots);
     }
-    const size_t begin = d->n_words;
     if (program != NULL) {
         add_places(d, program);
-    }
-    if (d->m->status == CAD_OK) {
-        line_up(d, program, d->words + begin, scan->n_carried + together * n_told);
     }
     cad_memory_give_back(&memory);
     cad_graph_free(to);

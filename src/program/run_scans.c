@@ -96,14 +96,6 @@ static CAD_INLINE void copy_some(double *to, const double *from, size_t n) {
     }
 }
 
-static CAD_INLINE int are_lined_up(const int64_t *places, size_t n) {
-    int found = places[n - 1] == places[0] + (int64_t)n - 1;
-    for (size_t k = 1; k < n && found; k++) {
-        found = places[k] == places[0] + (int64_t)k;
-    }
-    return found;
-}
-
 /* Some turns that follow each other: what is carried stands in their first places, where it is
  * left for the next ones, too. */
 static void run_turns(const Scan *s, const CadProgram *program, double *places,
@@ -126,11 +118,6 @@ static void run_turns(const Scan *s, const CadProgram *program, double *places,
     }
     for (uint32_t k = 0; k < turns->n_from_core; k++) {
         double *const out = s->strips + to[k] + at;
-        if (are_lined_up(ends, together)) {
-            copy_some(out, places + *ends, together);
-            ends += together;
-            continue;
-        }
         for (size_t i = 0; i < together; i++) {
             out[i] = places[*ends++];
         }
