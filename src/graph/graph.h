@@ -255,7 +255,11 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
 
-/* --- recurrences: scan.c --- */
+/* --- recurrences: bodies.c, scan.c --- */
+
+/* A graph with so many inputs, from CAD_SCAN_INPUT on, or without any; NULL if there is no memory
+ * for them: whoever makes numbers of inputs may count on them. */
+CadGraph *cad_scan_body(size_t n_inputs);
 
 /* A number for each turn, `step` apart; 0: one for all. */
 typedef struct CadOverTurns {

@@ -393,17 +393,18 @@ static void name_ends(Recurrence *r, CadScan *scan, int whole) {
 static CadId make_scan(Recurrence *r, int whole, CadScan *made) {
     const size_t most = r->body->n_numbers + n_ends(r);
     CadScan scan = {.n = r->asked->n,
-                    .body = cad_graph_new(1),
                     .ends = cad_memory_zeroed(most, sizeof *scan.ends),
                     .steps = cad_memory_zeroed(most, sizeof *scan.steps)};
     CadId *const operands = cad_memory_zeroed(most, sizeof *operands);
     CadId first = CAD_NO_ID;
-    if (scan.body == NULL || scan.ends == NULL || scan.steps == NULL || operands == NULL) {
-        r->graph->status = CAD_NO_MEMORY;
-    } else {
+    if (scan.ends != NULL && scan.steps != NULL && operands != NULL) {
         find_needed(r, whole);
         find_kept(r, whole);
-        cad_graph_input(scan.body, name_inputs(r, &scan, operands), 0);
+        scan.body = cad_scan_body(name_inputs(r, &scan, operands));
+    }
+    if (scan.body == NULL) {
+        r->graph->status = CAD_NO_MEMORY;
+    } else {
         fill_body(r, scan.body);
         name_ends(r, &scan, whole);
         r->graph->status = r->graph->status == CAD_OK ? scan.body->status : r->graph->status;

@@ -42,8 +42,7 @@ static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
         cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_ends, sizeof *d->found);
     d->ends =
         cad_memory_take(&d->memory, n_ends + scan->n_carried + scan->n_given, sizeof *d->ends);
-    d->body = cad_graph_new(1);
-    if (d->memory.status != CAD_OK || d->body == NULL) {
+    if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
     }
@@ -60,7 +59,7 @@ static void finish(Derived *d) {
 static void insert_body(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const size_t n = scan->n, n_inputs = scan->n_carried + scan->n_given;
-    CadId *const inputs = cad_memory_zeroed(n_inputs, sizeof *inputs);
+    CadId *const inputs = cad_memory_take(&d->memory, n_inputs, sizeof *inputs);
     for (size_t k = 0; k < n_inputs; k++) {
         const CadOverTurns row =
             k < scan->n_carried
@@ -68,18 +67,17 @@ static void insert_body(Derived *d, int is_backwards) {
                 : (CadOverTurns){d->of.operands[k], scan->steps[k - scan->n_carried]};
         d->found[k] = next_input(d, in_order(row, n, is_backwards));
     }
-    if (inputs == NULL) {
+    d->body = cad_scan_body(d->n_carried + d->n_given);
+    if (inputs == NULL || d->body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
     for (size_t k = 0; k < n_inputs; k++) {
         inputs[k] = CAD_SCAN_INPUT + (CadId)k;
     }
-    cad_graph_input(d->body, d->n_carried + d->n_given, 0);
     cad_graph_insert(d->body, scan->body, inputs, d->found, n_inputs, scan->ends, n_ends_of(scan),
                      d->found + n_inputs);
     d->graph->status = d->body->status;
-    cad_memory_free(inputs);
 }
 
 /* Its ends are in `ends`. */

@@ -200,7 +200,6 @@ static CadId name_of_operand(Roller *o, Body *b, size_t q, int k) {
 static void fill_body(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     CadGraph *const body = b->asked.body;
-    cad_graph_input(body, b->asked.n_carried + b->asked.n_given, 0);
     for (size_t q = 0; q < loop->period && body->status == CAD_OK; q++) {
         const int arity = arity_of_step(o->r, loop->begin + q);
         CadId x[3] = {CAD_NO_ID};
@@ -291,15 +290,15 @@ static int roll_loop(Roller *o, const Loop *loop) {
     b->lagged = cad_memory_take(&b->memory, period, sizeof *b->lagged);
     b->names = cad_memory_take(&b->memory, period, sizeof *b->names);
     b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
-    b->asked.body = cad_graph_new(1);
-    if (b->memory.status == CAD_OK && b->asked.body != NULL) {
+    if (b->memory.status == CAD_OK) {
         find_carried(o, b);
         done = find_initial(o, b);
     }
     if (done) {
         find_given(o, b);
         b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
-        if (b->memory.status == CAD_OK) {
+        b->asked.body = cad_scan_body(b->asked.n_carried + b->asked.n_given);
+        if (b->memory.status == CAD_OK && b->asked.body != NULL) {
             b->asked.initial = b->initial;
             b->asked.given = b->given;
             b->asked.ends = b->ends;
@@ -308,7 +307,8 @@ static int roll_loop(Roller *o, const Loop *loop) {
             name_results(o, b);
         }
     }
-    if (b->memory.status != CAD_OK || b->asked.body == NULL || b->asked.body->status != CAD_OK) {
+    if (b->memory.status != CAD_OK ||
+        (done && (b->asked.body == NULL || b->asked.body->status != CAD_OK))) {
         to->status = to->status == CAD_OK ? CAD_NO_MEMORY : to->status;
     }
     cad_graph_free(b->asked.body);

@@ -228,14 +228,9 @@ static void mark_read(const Divider *d, When when, uint8_t *marks) {
 /* What is computed for a stretch at once. */
 static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *roots,
                                   uint32_t *n_into, uint32_t *n_from) {
-    CadGraph *const to = cad_graph_new(1);
     const CadId n = d->body->n_numbers;
     CadProgram *program = NULL;
     size_t n_roots = 0;
-    if (to == NULL) {
-        fail(d->m);
-        return NULL;
-    }
     mark_read(d, when, marks);
     for (CadId id = 1; id < n; id++) {
         marks[id] |= d->when[id] == when && given_of(d, id) >= 0; /* a result as it is */
@@ -244,7 +239,12 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
             add_word(d, source_of(d, id));
         }
     }
-    const CadId input = *n_into > 0 ? cad_graph_input(to, *n_into, 0) : CAD_NO_ID;
+    const CadId input = *n_into > 0 ? (CadId)CAD_SCAN_INPUT : CAD_NO_ID;
+    CadGraph *const to = cad_scan_body(*n_into);
+    if (to == NULL) {
+        fail(d->m);
+        return NULL;
+    }
     for (size_t i = 1; i < d->body->n_records; i++) {
         if (is_single(d, i) && d->when[cad_graph_first(d->body, i)] == when) {
             apply(d, to, i);
@@ -301,7 +301,6 @@ static int is_told(const Divider *d, CadId id) {
 /* Some turns that follow each other, as one program; its places are listed. */
 static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together) {
     const CadScan *const scan = d->scan;
-    CadGraph *const to = cad_graph_new(1);
     const CadId n = d->body->n_numbers;
     const size_t n_told = d->turns.n_from_core;
     CadMemory memory = {0};
@@ -310,10 +309,9 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     CadId *const roots =
         cad_memory_take(&memory, scan->n_carried + together * n_told, sizeof *roots);
     CadProgram *program = NULL;
-    if (memory.status != CAD_OK || to == NULL) {
+    if (memory.status != CAD_OK) {
         fail(d->m);
         cad_memory_give_back(&memory);
-        cad_graph_free(to);
         return NULL;
     }
     CadId next = CAD_SCAN_INPUT + (CadId)scan->n_carried;
@@ -323,7 +321,12 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
             next += is_same_in_all(d, id) ? 1 : (CadId)together;
         }
     }
-    const CadId input = cad_graph_input(to, next - CAD_SCAN_INPUT, 0);
+    CadGraph *const to = cad_scan_body(next - CAD_SCAN_INPUT);
+    if (to == NULL) {
+        fail(d->m);
+        cad_memory_give_back(&memory);
+        return NULL;
+    }
     for (size_t j = 0; j < scan->n_carried; j++) {
         d->name[CAD_SCAN_INPUT + j] = CAD_SCAN_INPUT + (CadId)j;
     }
@@ -356,10 +359,10 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
     const size_t n_roots = scan->n_carried + together * n_told;
-    program = program_of(d, to, CAD_AT_A_POINT, input, roots, n_roots);
+    program = program_of(d, to, CAD_AT_A_POINT, CAD_SCAN_INPUT, roots, n_roots);
     if (program != NULL && together > 1 && is_chain_of_singles(program)) {
         cad_program_free(program);
-        program = program_of(d, to, CAD_IN_TURNS, input, roots, n_roots);
+        program = program_of(d, to, CAD_IN_TURNS, CAD_SCAN_INPUT, roots, n_roots);
     }
     if (program != NULL) {
         add_places(d, program);
