@@ -109,6 +109,7 @@ cdef extern from "program/program.h" nogil:
         CadProgram *core
         CadProgram *single
         CadProgram *behind
+        int in_blocks
         uint32_t n_carried
         uint32_t n_given
         uint32_t n_kept

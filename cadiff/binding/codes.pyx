@@ -447,8 +447,9 @@ cdef dict parts_of_turns(CadProgram *p, const CadTurns *turns):
     return {
         "ahead": None if turns.ahead == NULL else parts_of_program(turns.ahead),
         "core": parts_of_program(turns.core),
-        "single": parts_of_program(turns.single),
+        "single": None if turns.single == NULL else parts_of_program(turns.single),
         "behind": None if turns.behind == NULL else parts_of_program(turns.behind),
+        "in_blocks": turns.in_blocks,
         "n_carried": turns.n_carried,
         "n_given": turns.n_given,
         "n_kept": turns.n_kept,
@@ -483,6 +484,7 @@ cdef dict parts_of_program(CadProgram *p):
         "n_places": p.n_places,
         "n_whole": p.n_whole,
         "n_results": p.n_results,
+        "n_operations": p.n_operations,
         "compares_last": p.compares_last,
     }
 

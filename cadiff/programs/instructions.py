@@ -75,6 +75,12 @@ class Turns:
         self.stride = turns["stride"]  # from strip to strip
         self.initial = self._take(turns["n_carried"])
         self.given = self._take(turns["n_given"], 3)
+        n_operands = turns["n_carried"] + turns["n_given"]
+        self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
+        self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
+        if turns["in_blocks"]:
+            self.ends = self._take(len(self.sizes_of_ends))
+            return
         self.into_ahead = self._take(turns["n_into_ahead"])
         self.from_ahead = self._take(turns["n_from_ahead"], 2)
         self.into_core = self._take(turns["n_into_core"])
@@ -95,17 +101,25 @@ class Turns:
     @property
     def n_operations(self) -> int:
         """Of one turn."""
+        if self.turns["in_blocks"]:
+            return int(self.turns["core"]["n_operations"])
         programs = [self.turns[name] for name in ("ahead", "single", "behind")]
         return sum(len(program["singles"]) for program in programs if program is not None)
 
-    def sizes(self, n: int) -> list[int]:
-        """How many results there are of each that is carried, kept and summed."""
+    def lengths(self, n: int) -> list[int]:
+        """How many numbers there are of each that is carried, kept and summed."""
         turns = self.turns
-        return [n + 1] * turns["n_carried"] + [n] * turns["n_kept"] + [1] * turns["n_summed"]
+        counts = [n + 1] * turns["n_carried"] + [n] * turns["n_kept"] + [1] * turns["n_summed"]
+        return [count * size for count, size in zip(counts, self.sizes_of_ends, strict=True)]
 
     def reads(self, n: int) -> NDArray[np.int64]:
-        rows = [place + step * np.arange(n if step else 1) for place, step, _ in self.given]
-        return np.concatenate([np.array(self.initial, np.int64), *rows]).astype(np.int64)
+        first = [*zip(self.initial, [0] * len(self.initial), strict=True)]
+        first += [(place, step) for place, step, _ in self.given]
+        rows = [
+            (place + step * np.arange(n if step else 1)[:, None] + np.arange(size)).ravel()
+            for (place, step), size in zip(first, self.sizes, strict=False)
+        ]
+        return np.concatenate(rows).astype(np.int64)
 
 
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:

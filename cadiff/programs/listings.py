@@ -213,7 +213,7 @@ class _Listing:
         counts = {
             name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
         }
-        out = self.stretch(i.out, 1, sum(turns.sizes(i.n)))
+        out = self.stretch(i.out, 1, sum(turns.lengths(i.n)))
         texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
         return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{out} = {', '.join(texts)}"
 
@@ -309,7 +309,7 @@ class _Listing:
             return _NONE, _NONE
         if i.kind == InstructionKind.SCAN:
             scan = Turns(self.parts, i.x)
-            return scan.reads(i.n), _every(i.out, 1, sum(scan.sizes(i.n)))
+            return scan.reads(i.n), _every(i.out, 1, sum(scan.lengths(i.n)))
         turns, parts = self.turns_of(line.number)
         out = self.every(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:

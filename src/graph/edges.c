@@ -365,46 +365,59 @@ static void find_of_call(Finder *f, const CadMade *made) {
     }
 }
 
+/* Link a turn with a block that it is given, or else with one that it hands on. */
+static void link_block(Finder *f, size_t turn, size_t first, uint32_t size, int is_given) {
+    for (uint32_t e = 0; e < size && goes_on(f); e++) {
+        const size_t number = first + e;
+        add_link(f, is_given ? turn : number, is_given ? number : turn, f->one);
+    }
+}
+
 /* A turn depends on the turns before, through one number for each: what is the same in all is
  * given to the first one. */
 static void find_of_scan(Finder *f, size_t i, CadId first) {
     const CadScan *const scan = cad_graph_scan(f->graph, &f->graph->records[i]);
+    const size_t n = scan->n;
     CadOperands of;
     cad_graph_operands(f->graph, i, &of);
     int is_active = 0;
     for (size_t k = 0; k < of.n; k++) {
         const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-        for (size_t t = 0; t < (step == 0 ? 1 : scan->n) && !is_active; t++) {
-            is_active = f->is_active[of.ids[k] + step * (int64_t)t];
+        for (size_t t = 0; t < (step == 0 ? 1 : n) && !is_active; t++) {
+            is_active = memchr(f->is_active + ((int64_t)of.ids[k] + step * (int64_t)t), 1,
+                               scan->sizes[k]) != NULL;
         }
     }
     if (!is_active) {
         return;
     }
     note_call(f);
-    const size_t turns = add_numbers(f, scan->n), n = scan->n;
-    for (size_t k = 0; k < scan->n_carried && goes_on(f); k++) {
-        add_link(f, first + k * (n + 1), of.ids[k], f->one);
-    }
+    const size_t turns = add_numbers(f, n);
     for (size_t t = 0; t < n && goes_on(f); t++) {
-        for (size_t k = 0; k < of.n && goes_on(f); k++) {
+        for (size_t k = 0; k < of.n; k++) {
             const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
             if (t == 0 || step != 0) {
-                add_link(f, turns + t, (size_t)((int64_t)of.ids[k] + step * (int64_t)t), f->one);
+                link_block(f, turns + t, (size_t)((int64_t)of.ids[k] + step * (int64_t)t),
+                           scan->sizes[k], 1);
             }
         }
         if (t > 0 && goes_on(f)) {
             add_link(f, turns + t, turns + t - 1, f->one);
         }
-        for (size_t k = 0; k < scan->n_carried && goes_on(f); k++) {
-            add_link(f, first + k * (n + 1) + t + 1, turns + t, f->one);
-        }
-        for (size_t k = 0; k < scan->n_kept && goes_on(f); k++) {
-            add_link(f, first + scan->n_carried * (n + 1) + k * n + t, turns + t, f->one);
-        }
     }
-    for (size_t k = 1; k <= scan->n_summed && goes_on(f); k++) {
-        add_link(f, first + cad_scan_size(scan) - k, turns + n - 1, f->one);
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        const uint32_t size = cad_scan_size_of_end(scan, k);
+        size_t left = cad_scan_length_of_end(scan, k);
+        if (k < scan->n_carried) {
+            for (uint32_t e = 0; e < size && goes_on(f); e++) {
+                add_link(f, first + e, of.ids[k] + e, f->one);
+            }
+            first += size;
+            left -= size;
+        }
+        for (size_t t = n - left / size; t < n; t++, first += size) {
+            link_block(f, turns + t, first, size, 0);
+        }
     }
 }
 

@@ -33,9 +33,7 @@ CadGraph *cad_graph_new(int optimize) {
 /* Loops hold graphs of their own. */
 static void free_scans(CadGraph *graph, size_t from) {
     for (size_t k = from; k < graph->n_scans; k++) {
-        cad_graph_free(graph->scans[k].body);
-        cad_memory_free(graph->scans[k].ends);
-        cad_memory_free(graph->scans[k].steps);
+        cad_scan_free(&graph->scans[k]);
     }
 }
 
@@ -435,7 +433,7 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 }
 
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
-    const size_t count = scan->n_carried + scan->n_given;
+    const size_t count = cad_scan_n_operands(scan);
     const size_t size = cad_scan_size(scan);
     const CadArray array = {.list = graph->n_lists, .number = (uint32_t)graph->n_scans};
     if (!has_array_room(graph, size) || !ROOM(lists, n_lists, count) || !ROOM(scans, n_scans, 1)) {
@@ -505,8 +503,7 @@ void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperan
         operands->n = made.of.array.size;
     } else if (made.kind == CAD_RECORD_SCAN) {
         operands->ids = graph->lists + cad_graph_array(graph, &made)->list;
-        operands->n =
-            cad_graph_scan(graph, &made)->n_carried + cad_graph_scan(graph, &made)->n_given;
+        operands->n = cad_scan_n_operands(cad_graph_scan(graph, &made));
     } else if (cad_record_has_plan(&made)) {
         CadPlan *plan = cad_graph_plan(graph, &made);
         const CadId former = cad_graph_array(graph, &made)->former;

@@ -82,16 +82,19 @@ typedef struct CadArray {
 } CadArray;
 
 /* A recurrence: turns that wait for each other. What a turn computes is a graph of its own, the
- * body, of one array of inputs: what is carried from the turn before, then what is given, which
- * for each turn is the number `steps` further on. Its ends are what is carried on, what is kept,
- * and what is added up. The numbers of a SCAN are, of each that is carried, the first one and that
- * after each turn; then of each that is kept that of each turn; then sums. */
+ * body, of one array of inputs. What it hands on are blocks, numbers in a row, each as long as its
+ * one of `sizes`: those that are carried from the turn before, then those that are given, which
+ * for each turn are `steps` further on; and of ends those that are kept, then those that are added
+ * up, behind those that are carried on. The numbers of a SCAN are, of each block that is carried,
+ * the first one and that after each turn; then of each that is kept that of each turn; then sums.
+ */
 typedef struct CadScan {
     size_t n;
     size_t n_carried, n_given, n_kept, n_summed;
     struct CadGraph *body;
     CadId *ends;
     int64_t *steps;
+    uint32_t *sizes;
 } CadScan;
 
 enum { CAD_SCAN_INPUT = CAD_ZERO + 1 }; /* the first input of a body */
@@ -261,7 +264,7 @@ CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
  * for them: whoever makes numbers of inputs may count on them. */
 CadGraph *cad_scan_body(size_t n_inputs);
 
-/* A number for each turn, `step` apart; 0: one for all. */
+/* A block for each turn, `step` apart; 0: one for all. */
 typedef struct CadOverTurns {
     CadId first;
     int64_t step;
@@ -276,9 +279,10 @@ typedef struct CadRecurrence {
     const CadId *ends;
     const CadId *initial;
     const CadOverTurns *given;
+    const uint32_t *sizes; /* as those of a SCAN */
 } CadRecurrence;
 
-/* Numbers of it: what is carried out of the last turn, what is kept of each, and sums. */
+/* Blocks of it: what is carried out of the last turn, what is kept of each, and sums. */
 typedef struct CadScanResults {
     CadId *last;
     CadOverTurns *kept;
@@ -289,6 +293,9 @@ typedef struct CadScanResults {
  * is a SCAN. */
 CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
                           const CadScanResults *results);
+
+/* Whether a turn computes single numbers, and hands them on, but no arrays. */
+int cad_scan_is_of_singles(const CadScan *scan);
 
 /* --- asking --- */
 
@@ -310,9 +317,47 @@ static inline const CadScan *cad_graph_scan(const CadGraph *graph, const CadReco
     return &graph->scans[graph->arrays[record->of.array.at].number];
 }
 
+static inline size_t cad_sum_of_sizes(const uint32_t *sizes, size_t n) {
+    size_t sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        sum += sizes[k];
+    }
+    return sum;
+}
+
+static inline size_t cad_scan_n_operands(const CadScan *scan) {
+    return scan->n_carried + scan->n_given;
+}
+
+static inline size_t cad_scan_n_ends(const CadScan *scan) {
+    return scan->n_carried + scan->n_kept + scan->n_summed;
+}
+
+/* How many inputs its body has. */
+static inline size_t cad_scan_n_inputs(const CadScan *scan) {
+    return cad_sum_of_sizes(scan->sizes, cad_scan_n_operands(scan));
+}
+
+/* The size of an end. */
+static inline uint32_t cad_scan_size_of_end(const CadScan *scan, size_t k) {
+    return scan->sizes[k < scan->n_carried ? k : k + scan->n_given];
+}
+
+/* How many numbers all turns have of an end. */
+static inline size_t cad_scan_length_of_end(const CadScan *scan, size_t k) {
+    const size_t n = k < scan->n_carried                  ? scan->n + 1
+                     : k < scan->n_carried + scan->n_kept ? scan->n
+                                                          : 1;
+    return n * cad_scan_size_of_end(scan, k);
+}
+
 /* How many numbers it has. */
 static inline size_t cad_scan_size(const CadScan *scan) {
-    return scan->n_carried * (scan->n + 1) + scan->n_kept * scan->n + scan->n_summed;
+    size_t size = 0;
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        size += cad_scan_length_of_end(scan, k);
+    }
+    return size;
 }
 
 /* Whether numbers tell where an array takes from, or adds to. */
@@ -424,8 +469,8 @@ CadStatus cad_graph_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
  * half; then operands; of a constant 0, and the lower and higher half of its bits; of an array its
  * size, its number of axes, and the number of a call; of a SCAN how many rows of its body follow,
  * and how many numbers are carried and given. Then, for arrays in their order: shapes and views of
- * plans, of a SCAN turns, how many are kept and summed, and steps; numbers that arrays consist of,
- * operands and ends of a SCAN; constants of arrays. */
+ * plans, of a SCAN turns, how many are kept and summed, steps and sizes; numbers that arrays
+ * consist of, operands and ends of a SCAN; constants of arrays. */
 typedef struct CadGraphParts {
     uint32_t *records;
     int64_t *words;

@@ -30,10 +30,28 @@ CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *o
  * number, or CAD_NO_ID. */
 CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
 
+/* --- scan_blocks.c --- */
+
+/* The same of any body; without `results` all is one SCAN with the ends that are asked for. Answers
+ * its first number; or CAD_NO_ID, if there is none. */
+CadId cad_graph_recur_in_blocks(CadGraph *graph, const CadRecurrence *asked,
+                                const CadScanResults *results);
+
 /* --- bodies.c --- */
 
 void cad_scan_free(CadScan *scan);
 CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy);
+
+/* Numbers as a block: those that stand in a row are one. Answers the first one. */
+CadId cad_graph_block(CadGraph *graph, const CadId *ids, size_t size);
+
+CadId cad_graph_repeated(CadGraph *graph, CadId id, size_t size);
+
+/* The sum of two. */
+CadId cad_graph_added(CadGraph *graph, CadId x, CadId y, size_t size);
+
+/* Whether there are only single numbers in a body, and in `n` blocks. */
+int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n);
 
 /* --- scan_derivatives.c --- */
 
@@ -44,7 +62,7 @@ typedef struct CadScanned {
     const CadId *operands;
 } CadScanned;
 
-/* Cotangents of the numbers of a SCAN; CAD_NO_ID where they are zero. Of each that is carried
+/* Cotangents of the blocks of a SCAN; CAD_NO_ID where they are zero. Of each that is carried
  * there is one behind the last turn, in `last`, and a row of those before each turn, in `before`.
  */
 typedef struct CadScanSeeds {
@@ -112,6 +130,13 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
 typedef int64_t CadAxes[5][CAD_MOST_AXES];
 
 void cad_graph_look(CadGraph *graph, size_t record, CadAxes axes, CadMade *made);
+
+/* The first and the last of the numbers that a view sees. */
+typedef struct CadReach {
+    CadId low, high;
+} CadReach;
+
+CadReach cad_made_reach(const CadMade *made, CadNumbers view);
 
 static inline CadShape cad_made_shape(CadGraph *graph, const CadMade *made, int64_t *in_order) {
     const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);

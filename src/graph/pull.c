@@ -805,26 +805,46 @@ static int has_received(const Pull *p, size_t i, CadId first, size_t n) {
     return 0;
 }
 
-/* What has arrived at a row of the numbers of a loop; `sum` is there once it was asked for. */
-static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, CadDerivatives *sum) {
-    if (!has_received(p, i, first, n)) {
+/* What has arrived at blocks of a loop, one for each of `n` turns; `sum` is there once it was asked
+ * for. */
+static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, uint32_t size,
+                             CadDerivatives *sum) {
+    if (!has_received(p, i, first, n * size)) {
         return (CadOverTurns){CAD_NO_ID, 0};
     }
-    if (n == 1 && p->latest[i] == 0) {
+    if (n * size == 1 && p->latest[i] == 0) {
         return (CadOverTurns){p->cotangents[first], 0};
     }
     if (sum->first == CAD_NO_ID) {
         *sum = add_up(p, i);
     }
     const CadId own = cad_graph_first(p->graph, i);
-    return (CadOverTurns){sum->first + sum->step * (first - own), n > 1 ? sum->step : 0};
+    return sum->step == 0
+               ? (CadOverTurns){cad_graph_repeated(p->graph, sum->first, size), 0}
+               : (CadOverTurns){sum->first + (first - own), n > 1 ? size : 0};
+}
+
+/* What belongs to blocks, one for each turn or one for all, arrives at them. */
+static void accumulate_blocks(Pull *p, size_t n, uint32_t size, CadOverTurns target,
+                              CadOverTurns source) {
+    const int64_t shape[2] = {target.step == 0 ? 1 : (int64_t)n, size};
+    const int64_t targets[2] = {target.step, size > 1}, sources[2] = {source.step, size > 1};
+    if (shape[0] * shape[1] == 1) {
+        accumulate(p, target.first, source.first);
+    } else if (size == 1) {
+        accumulate_view(p, 1, shape, (CadNumbers){target.first, targets},
+                        (CadNumbers){source.first, sources});
+    } else {
+        const int one = target.step == 0;
+        accumulate_view(p, 2 - one, shape + one, (CadNumbers){target.first, targets + one},
+                        (CadNumbers){source.first, sources + one});
+    }
 }
 
 static void pull_scan(Pull *p, size_t i) {
     const CadScan scan = *cad_graph_scan(p->graph, &p->graph->records[i]);
     const CadId first = cad_graph_first(p->graph, i);
-    const size_t n_operands = scan.n_carried + scan.n_given;
-    const int64_t n = (int64_t)scan.n;
+    const size_t n_operands = cad_scan_n_operands(&scan), n_carried = scan.n_carried;
     CadMemory memory = {0};
     CadOperands of;
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
@@ -846,27 +866,28 @@ static void pull_scan(Pull *p, size_t i) {
         wanted[k] = (uint8_t)is_active(p, operands[k]);
     }
     CadId next = first;
-    for (size_t k = 0; k < scan.n_carried; k++, next += (CadId)n + 1) {
-        seeds.last[k] = received(p, i, next + (CadId)n, 1, &sum).first;
-        seeds.before[k] = received(p, i, next, scan.n, &sum);
-    }
-    for (size_t k = 0; k < scan.n_kept; k++, next += (CadId)n) {
-        seeds.kept[k] = received(p, i, next, scan.n, &sum);
-    }
-    for (size_t k = 0; k < scan.n_summed; k++) {
-        seeds.sums[k] = received(p, i, next++, 1, &sum).first;
+    for (size_t k = 0; k < cad_scan_n_ends(&scan); k++) {
+        const uint32_t size = cad_scan_size_of_end(&scan, k);
+        const CadId length = (CadId)cad_scan_length_of_end(&scan, k);
+        if (k < n_carried) {
+            seeds.last[k] = received(p, i, next + length - size, 1, size, &sum).first;
+            seeds.before[k] = received(p, i, next, scan.n, size, &sum);
+        } else if (k < n_carried + scan.n_kept) {
+            seeds.kept[k - n_carried] = received(p, i, next, scan.n, size, &sum);
+        } else {
+            seeds.sums[k - n_carried - scan.n_kept] = received(p, i, next, 1, size, &sum).first;
+        }
+        next += length;
     }
     if (p->graph->status == CAD_OK) {
         cad_scan_pull(p->graph, (CadScanned){&scan, first, operands}, &seeds, wanted,
                       cad_graph_pull, results);
     }
     for (size_t k = 0; k < n_operands && p->graph->status == CAD_OK; k++) {
-        const int64_t step = k < scan.n_carried ? 0 : scan.steps[k - scan.n_carried];
-        if (wanted[k] && step == 0) {
-            accumulate(p, operands[k], results[k].first);
-        } else if (wanted[k]) {
-            accumulate_view(p, 1, &n, (CadNumbers){operands[k], &step},
-                            (CadNumbers){results[k].first, &results[k].step});
+        if (wanted[k]) {
+            const int64_t step = k < n_carried ? 0 : scan.steps[k - n_carried];
+            accumulate_blocks(p, scan.n, scan.sizes[k], (CadOverTurns){operands[k], step},
+                              results[k]);
         }
     }
     cad_memory_give_back(&memory);

@@ -145,7 +145,7 @@ static CadDerivatives push_call(Push *p, const CadMade *made) {
 
 static CadDerivatives push_scan(Push *p, size_t i) {
     const CadScan scan = *cad_graph_scan(p->graph, &p->graph->records[i]);
-    const size_t n_operands = scan.n_carried + scan.n_given;
+    const size_t n_operands = cad_scan_n_operands(&scan);
     CadMemory memory = {0};
     CadOperands of;
     CadId *const operands = cad_memory_take(&memory, n_operands, sizeof *operands);
@@ -157,11 +157,16 @@ static CadDerivatives push_scan(Push *p, size_t i) {
     } else {
         cad_graph_operands(p->graph, i, &of);
         for (size_t k = 0; k < n_operands; k++) {
-            const uint32_t step = p->tangents[cad_graph_record_of(p->graph, of.ids[k])].step;
             operands[k] = of.ids[k];
-            rows[k] =
-                (CadOverTurns){tangent_of(p, of.ids[k]),
-                               k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
+        }
+        for (size_t k = 0; k < n_operands; k++) {
+            const uint32_t step = p->tangents[cad_graph_record_of(p->graph, operands[k])].step;
+            const CadId tangent = tangent_of(p, operands[k]);
+            rows[k] = (CadOverTurns){
+                tangent == CAD_NO_ID || step == 1
+                    ? tangent
+                    : cad_graph_repeated(p->graph, tangent, scan.sizes[k]),
+                k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
             any |= rows[k].first != CAD_NO_ID;
         }
     }

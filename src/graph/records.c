@@ -40,6 +40,15 @@ void cad_graph_look(CadGraph *graph, size_t index, CadAxes axes, CadMade *made) 
     }
 }
 
+CadReach cad_made_reach(const CadMade *made, CadNumbers view) {
+    CadReach reach = {view.first, view.first};
+    for (int i = 0; i < made->ndim; i++) {
+        const int64_t by = (made->shape[i] - 1) * view.strides[i];
+        *(by < 0 ? &reach.low : &reach.high) += (CadId)by;
+    }
+    return reach;
+}
+
 /* --- copies --- */
 
 /* Numbers of an input that stand in a row there need not be packed. */
@@ -93,7 +102,7 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
 static CadId copy_scan(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
     const CadScan *const scan = cad_graph_scan(from, &from->records[index]);
-    const size_t count = scan->n_carried + scan->n_given;
+    const size_t count = cad_scan_n_operands(scan);
     CadId *const operands = cad_memory_zeroed(count, sizeof *operands);
     CadScan copy;
     CadOperands of;
@@ -104,8 +113,9 @@ static CadId copy_scan(const CadCopier *copier, size_t index) {
     }
     cad_graph_operands(from, index, &of);
     for (size_t k = 0; k < count; k++) {
-        const int varies = k >= scan->n_carried && scan->steps[k - scan->n_carried] != 0;
-        operands[k] = (varies ? view_name : cad_copier_name)(copier, of.ids[k]);
+        const int is_row =
+            scan->sizes[k] > 1 || (k >= scan->n_carried && scan->steps[k - scan->n_carried] != 0);
+        operands[k] = (is_row ? view_name : cad_copier_name)(copier, of.ids[k]);
     }
     const CadId first = cad_graph_append_scan(to, &copy, operands);
     if (first == CAD_NO_ID) {

@@ -394,10 +394,14 @@ static CadId make_scan(Recurrence *r, int whole, CadScan *made) {
     const size_t most = r->body->n_numbers + n_ends(r);
     CadScan scan = {.n = r->asked->n,
                     .ends = cad_memory_zeroed(most, sizeof *scan.ends),
-                    .steps = cad_memory_zeroed(most, sizeof *scan.steps)};
+                    .steps = cad_memory_zeroed(most, sizeof *scan.steps),
+                    .sizes = cad_memory_zeroed(2 * most, sizeof *scan.sizes)};
     CadId *const operands = cad_memory_zeroed(most, sizeof *operands);
     CadId first = CAD_NO_ID;
-    if (scan.ends != NULL && scan.steps != NULL && operands != NULL) {
+    if (scan.ends != NULL && scan.steps != NULL && scan.sizes != NULL && operands != NULL) {
+        for (size_t k = 0; k < 2 * most; k++) {
+            scan.sizes[k] = 1;
+        }
         find_needed(r, whole);
         find_kept(r, whole);
         scan.body = cad_scan_body(name_inputs(r, &scan, operands));
@@ -536,6 +540,12 @@ static void begin(Recurrence *r) {
     find_live(r);
 }
 
+static int is_of_singles(const CadRecurrence *asked) {
+    return cad_body_is_of_singles(asked->body, asked->sizes,
+                                  asked->n_carried + asked->n_given + asked->n_kept +
+                                      asked->n_summed);
+}
+
 CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
                           const CadScanResults *results) {
     Recurrence recurrence = {.graph = graph, .body = asked->body, .asked = asked};
@@ -543,6 +553,10 @@ CadStatus cad_graph_recur(CadGraph *graph, const CadRecurrence *asked,
     const size_t n = asked->n_carried;
     CadId first = CAD_NO_ID;
     CadScan scan;
+    if (!is_of_singles(asked)) {
+        cad_graph_recur_in_blocks(graph, asked, results);
+        return graph->status;
+    }
     begin(r);
     if (graph->status == CAD_OK) {
         find_sums(r);
@@ -574,6 +588,9 @@ CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked) {
     Recurrence *const r = &recurrence;
     CadId first = CAD_NO_ID;
     CadScan scan;
+    if (!is_of_singles(asked)) {
+        return cad_graph_recur_in_blocks(graph, asked, NULL);
+    }
     begin(r);
     if (graph->status == CAD_OK) {
         first = make_scan(r, 1, &scan);

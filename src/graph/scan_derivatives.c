@@ -11,12 +11,21 @@ typedef struct Derived {
     CadOverTurns *given; /* behind what is carried */
     CadId *found;        /* of the scan's body: its inputs, and its ends, in this one */
     CadId *ends;
-    size_t n_carried, n_given;
+    uint32_t *sizes;
+    size_t n_carried, n_given, n_more; /* of the sizes, which are one behind the other */
+    size_t n_inputs;                   /* numbers */
 } Derived;
 
-static CadId next_input(Derived *d, CadOverTurns row) {
+static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
+    const CadId first = CAD_SCAN_INPUT + (CadId)d->n_inputs;
+    d->sizes[d->n_carried + d->n_given] = size;
     d->given[d->n_given++] = row;
-    return CAD_SCAN_INPUT + (CadId)(d->n_carried + d->n_given - 1);
+    d->n_inputs += size;
+    return first;
+}
+
+static void next_end(Derived *d, uint32_t size) {
+    d->sizes[d->n_carried + d->n_given + d->n_more++] = size;
 }
 
 static CadOverTurns backwards(CadOverTurns row, size_t n) {
@@ -27,25 +36,21 @@ static CadOverTurns in_order(CadOverTurns row, size_t n, int is_backwards) {
     return is_backwards ? backwards(row, n) : row;
 }
 
-static size_t n_ends_of(const CadScan *scan) {
-    return scan->n_carried + scan->n_kept + scan->n_summed;
-}
-
 /* Room for as many inputs as there may be, all that the scan had among them. */
 static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
     const CadScan *const scan = of.scan;
-    const size_t n_ends = n_ends_of(scan);
+    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
     *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
-    d->given =
-        cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_more, sizeof *d->given);
-    d->found =
-        cad_memory_take(&d->memory, scan->n_carried + scan->n_given + n_ends, sizeof *d->found);
-    d->ends =
-        cad_memory_take(&d->memory, n_ends + scan->n_carried + scan->n_given, sizeof *d->ends);
+    d->given = cad_memory_take(&d->memory, n_operands + n_more, sizeof *d->given);
+    d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
+    d->ends = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->ends);
+    d->sizes = cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more, sizeof *d->sizes);
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
     }
+    memcpy(d->sizes, scan->sizes, scan->n_carried * sizeof *d->sizes);
+    d->n_inputs = cad_sum_of_sizes(d->sizes, d->n_carried);
     return 1;
 }
 
@@ -54,29 +59,87 @@ static void finish(Derived *d) {
     cad_memory_give_back(&d->memory);
 }
 
+/* --- blocks, number by number --- */
+
+static size_t n_in_ends(const CadScan *scan) {
+    size_t n = 0;
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        n += cad_scan_size_of_end(scan, k);
+    }
+    return n;
+}
+
+typedef struct Numbers {
+    CadId *ids;
+    size_t n;
+} Numbers;
+
+static Numbers room_for(Derived *d, CadMemory *memory, size_t n) {
+    const Numbers numbers = {cad_memory_take(memory, n, sizeof *numbers.ids), 0};
+    if (numbers.ids == NULL) {
+        d->graph->status = CAD_NO_MEMORY;
+    }
+    return numbers;
+}
+
+static void add_block(Numbers *numbers, CadId first, uint32_t size) {
+    for (uint32_t e = 0; e < size; e++) {
+        numbers->ids[numbers->n++] = first + e;
+    }
+}
+
+static void add_zeros(Numbers *numbers, uint32_t size) {
+    for (uint32_t e = 0; e < size; e++) {
+        numbers->ids[numbers->n++] = CAD_ZERO;
+    }
+}
+
+/* Take numbers as blocks of the body, as many as there are sizes. */
+static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, size_t n,
+                        CadId *blocks) {
+    for (size_t k = 0; k < n && d->body->status == CAD_OK; ids += sizes[k++]) {
+        blocks[k] = cad_graph_block(d->body, ids, sizes[k]);
+    }
+}
+
 /* What turns found and were given is given; then the inputs are all there, and the scan's body is
  * computed in this one. */
 static void insert_body(Derived *d, int is_backwards) {
     const CadScan *const scan = d->of.scan;
-    const size_t n = scan->n, n_inputs = scan->n_carried + scan->n_given;
-    CadId *const inputs = cad_memory_take(&d->memory, n_inputs, sizeof *inputs);
-    for (size_t k = 0; k < n_inputs; k++) {
+    const size_t n = scan->n, n_operands = cad_scan_n_operands(scan);
+    const size_t n_ends = cad_scan_n_ends(scan), n_inputs = cad_scan_n_inputs(scan);
+    const size_t n_numbers = n_in_ends(scan);
+    CadId first = d->of.first;
+    for (size_t k = 0; k < n_operands; k++) {
         const CadOverTurns row =
             k < scan->n_carried
-                ? (CadOverTurns){d->of.first + (CadId)(k * (n + 1)), 1}
+                ? (CadOverTurns){first, scan->sizes[k]}
                 : (CadOverTurns){d->of.operands[k], scan->steps[k - scan->n_carried]};
-        d->found[k] = next_input(d, in_order(row, n, is_backwards));
+        first += k < scan->n_carried ? (CadId)cad_scan_length_of_end(scan, k) : 0;
+        d->found[k] = next_input(d, in_order(row, n, is_backwards), scan->sizes[k]);
     }
-    d->body = cad_scan_body(d->n_carried + d->n_given);
-    if (inputs == NULL || d->body == NULL) {
+    Numbers inputs = room_for(d, &d->memory, n_inputs);
+    Numbers operands = room_for(d, &d->memory, n_inputs);
+    Numbers outputs = room_for(d, &d->memory, n_numbers);
+    Numbers results = room_for(d, &d->memory, n_numbers);
+    d->body = cad_scan_body(d->n_inputs);
+    if (d->memory.status != CAD_OK || d->body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
-    for (size_t k = 0; k < n_inputs; k++) {
-        inputs[k] = CAD_SCAN_INPUT + (CadId)k;
+    add_block(&inputs, CAD_SCAN_INPUT, (uint32_t)n_inputs);
+    for (size_t k = 0; k < n_operands; k++) {
+        add_block(&operands, d->found[k], scan->sizes[k]);
     }
-    cad_graph_insert(d->body, scan->body, inputs, d->found, n_inputs, scan->ends, n_ends_of(scan),
-                     d->found + n_inputs);
+    for (size_t k = 0; k < n_ends; k++) {
+        add_block(&outputs, scan->ends[k], cad_scan_size_of_end(scan, k));
+    }
+    cad_graph_insert(d->body, scan->body, inputs.ids, operands.ids, n_inputs, outputs.ids,
+                     n_numbers, results.ids);
+    take_blocks(d, results.ids, scan->sizes, scan->n_carried, d->found + n_operands);
+    take_blocks(d, results.ids + cad_sum_of_sizes(scan->sizes, scan->n_carried),
+                scan->sizes + n_operands, n_ends - scan->n_carried,
+                d->found + n_operands + scan->n_carried);
     d->graph->status = d->body->status;
 }
 
@@ -92,7 +155,8 @@ static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n
                            .input = CAD_SCAN_INPUT,
                            .ends = d->ends,
                            .initial = initial,
-                           .given = d->given};
+                           .given = d->given,
+                           .sizes = d->sizes};
 }
 
 static int is_same_in_all(const CadScan *scan, size_t operand) {
@@ -104,73 +168,90 @@ static int is_same_in_all(const CadScan *scan, size_t operand) {
 static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const uint8_t *wanted,
                       CadPullBody *pull) {
     const CadScan *const scan = d->of.scan;
-    const size_t n_inputs = scan->n_carried + scan->n_given, n_ends = n_ends_of(scan);
+    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    const size_t n_inputs = cad_scan_n_inputs(scan);
+    const size_t n_numbers = n_in_ends(scan);
     CadMemory memory = {0};
-    CadId *const outputs = cad_memory_take(&memory, n_ends, sizeof *outputs);
-    CadId *const cotangents = cad_memory_take(&memory, n_ends, sizeof *cotangents);
-    CadId *const wrt = cad_memory_take(&memory, n_inputs, sizeof *wrt);
-    size_t n = 0, n_wrt = 0;
+    Numbers outputs = room_for(d, &memory, n_numbers);
+    Numbers cotangents = room_for(d, &memory, n_numbers);
+    Numbers wrt = room_for(d, &memory, n_inputs);
+    Numbers results = room_for(d, &memory, n_inputs);
     if (memory.status != CAD_OK) {
-        d->graph->status = CAD_NO_MEMORY;
         cad_memory_give_back(&memory);
         return;
     }
     for (size_t k = 0; k < n_ends; k++) {
-        outputs[n] = d->found[n_inputs + k];
-        cotangents[n] = seeds[k];
-        n += seeds[k] != CAD_NO_ID;
+        if (seeds[k] != CAD_NO_ID) {
+            add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+            add_block(&cotangents, seeds[k], cad_scan_size_of_end(scan, k));
+        }
     }
     for (size_t k = 0; k < scan->n_carried; k++) {
-        wrt[n_wrt++] = d->found[k];
+        add_block(&wrt, d->found[k], scan->sizes[k]);
     }
     for (int same = 0; same < 2; same++) {
-        for (size_t k = scan->n_carried; k < n_inputs; k++) {
+        for (size_t k = scan->n_carried; k < n_operands; k++) {
             if (wanted[k] && is_same_in_all(scan, k) == same) {
-                wrt[n_wrt++] = d->found[k];
+                add_block(&wrt, d->found[k], scan->sizes[k]);
+                next_end(d, scan->sizes[k]);
             }
         }
     }
-    d->graph->status = pull(d->body, outputs, cotangents, n, wrt, n_wrt, d->ends);
+    d->graph->status =
+        pull(d->body, outputs.ids, cotangents.ids, outputs.n, wrt.ids, wrt.n, results.ids);
+    if (d->graph->status == CAD_OK) {
+        take_blocks(d, results.ids, d->sizes, d->n_carried, d->ends);
+        take_blocks(d, results.ids + cad_sum_of_sizes(d->sizes, d->n_carried),
+                    d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+    }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
-            d->ends[k] = cad_graph_apply(d->body, CAD_OP_add, d->ends[k], before[k], before[k]);
+            d->ends[k] = cad_graph_added(d->body, d->ends[k], before[k], scan->sizes[k]);
         }
     }
+    d->graph->status = d->graph->status == CAD_OK ? d->body->status : d->graph->status;
     cad_memory_give_back(&memory);
 }
 
 /* The seeds of the ends of a turn: what is carried, and inputs for those that there are. */
 static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadId *before) {
     const CadScan *const scan = d->of.scan;
+    CadId input = CAD_SCAN_INPUT;
     for (size_t k = 0; k < scan->n_carried; k++) {
-        seeds[k] = CAD_SCAN_INPUT + (CadId)k;
+        seeds[k] = input;
+        input += scan->sizes[k];
         before[k] = given->before[k].first != CAD_NO_ID
-                        ? next_input(d, backwards(given->before[k], scan->n))
+                        ? next_input(d, backwards(given->before[k], scan->n), scan->sizes[k])
                         : CAD_NO_ID;
     }
     for (size_t k = 0; k < scan->n_kept; k++) {
-        seeds[scan->n_carried + k] = given->kept[k].first != CAD_NO_ID
-                                         ? next_input(d, backwards(given->kept[k], scan->n))
-                                         : CAD_NO_ID;
+        const size_t end = scan->n_carried + k;
+        seeds[end] = given->kept[k].first != CAD_NO_ID
+                         ? next_input(d, backwards(given->kept[k], scan->n),
+                                      cad_scan_size_of_end(scan, end))
+                         : CAD_NO_ID;
     }
     for (size_t k = 0; k < scan->n_summed; k++) {
-        seeds[scan->n_carried + scan->n_kept + k] =
-            given->sums[k] != CAD_NO_ID ? next_input(d, (CadOverTurns){given->sums[k], 0})
-                                        : CAD_NO_ID;
+        const size_t end = scan->n_carried + scan->n_kept + k;
+        seeds[end] = given->sums[k] != CAD_NO_ID
+                         ? next_input(d, (CadOverTurns){given->sums[k], 0},
+                                      cad_scan_size_of_end(scan, end))
+                         : CAD_NO_ID;
     }
 }
 
 void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
                    const uint8_t *wanted, CadPullBody *pull, CadOverTurns *results) {
     const CadScan *const scan = of.scan;
-    const size_t n_carried = scan->n_carried, n_inputs = n_carried + scan->n_given;
+    const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
+    const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
     size_t n_kept = 0, n_summed = 0;
-    if (!begin(d, graph, of, n_carried + n_ends_of(scan))) {
+    if (!begin(d, graph, of, n_carried + n_ends)) {
         finish(d);
         return;
     }
-    CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends_of(scan), sizeof *names);
+    CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
     const CadScanResults found = {cad_memory_take(&d->memory, n_carried, sizeof *found.last),
                                   cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
@@ -181,12 +262,13 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         name_seeds(d, seeds, names + n_carried, names);
         insert_body(d, 1);
     }
-    for (size_t k = n_carried; k < n_inputs; k++) {
+    for (size_t k = n_carried; k < n_operands; k++) {
         *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];
     }
     if (graph->status == CAD_OK) {
         for (size_t k = 0; k < n_carried; k++) {
-            initial[k] = seeds->last[k] != CAD_NO_ID ? seeds->last[k] : CAD_ZERO;
+            initial[k] =
+                seeds->last[k] != CAD_NO_ID ? seeds->last[k] : cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]);
         }
         pull_body(d, names + n_carried, names, wanted, pull);
     }
@@ -194,7 +276,7 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         const CadRecurrence asked = recurrence(d, initial, n_kept, n_summed);
         cad_graph_recur(graph, &asked, &found);
     }
-    for (size_t k = 0, row = 0, sum = 0; k < n_inputs && graph->status == CAD_OK; k++) {
+    for (size_t k = 0, row = 0, sum = 0; k < n_operands && graph->status == CAD_OK; k++) {
         if (k < n_carried) {
             results[k] = (CadOverTurns){found.last[k], 0};
         } else if (wanted[k]) {
@@ -205,36 +287,75 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     finish(d);
 }
 
+/* Ends one behind the other: numbers, then blocks. */
+static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
+    const CadScan *const scan = d->of.scan;
+    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    const size_t n_numbers = n_in_ends(scan);
+    CadMemory memory = {0};
+    Numbers wrt = room_for(d, &memory, cad_scan_n_inputs(scan));
+    Numbers tangents = room_for(d, &memory, cad_scan_n_inputs(scan));
+    Numbers outputs = room_for(d, &memory, n_numbers);
+    Numbers results = room_for(d, &memory, n_numbers);
+    if (memory.status != CAD_OK) {
+        cad_memory_give_back(&memory);
+        return;
+    }
+    for (size_t k = 0; k < n_operands; k++) {
+        add_block(&wrt, d->found[k], scan->sizes[k]);
+        if (along[k] == CAD_NO_ID) {
+            add_zeros(&tangents, scan->sizes[k]);
+        } else {
+            add_block(&tangents, along[k], scan->sizes[k]);
+        }
+    }
+    for (size_t k = 0; k < n_ends; k++) {
+        add_block(&outputs, d->found[n_operands + k], cad_scan_size_of_end(scan, k));
+        if (k >= scan->n_carried) {
+            next_end(d, cad_scan_size_of_end(scan, k));
+        }
+    }
+    d->graph->status =
+        push(d->body, wrt.ids, tangents.ids, wrt.n, outputs.ids, outputs.n, results.ids);
+    if (d->graph->status == CAD_OK) {
+        take_blocks(d, results.ids, d->sizes, d->n_carried, d->ends);
+        take_blocks(d, results.ids + cad_sum_of_sizes(d->sizes, d->n_carried),
+                    d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+        d->graph->status = d->body->status;
+    }
+    cad_memory_give_back(&memory);
+}
+
 CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents,
                     CadPushBody *push) {
     const CadScan *const scan = of.scan;
-    const size_t n_carried = scan->n_carried, n_inputs = n_carried + scan->n_given;
+    const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
     Derived derived, *const d = &derived;
-    CadId first = CAD_NO_ID;
+    CadId first = CAD_NO_ID, input = CAD_SCAN_INPUT;
     if (!begin(d, graph, of, scan->n_given)) {
         finish(d);
         return first;
     }
-    CadId *const along = cad_memory_take(&d->memory, n_inputs, sizeof *along);
+    CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
-        for (size_t k = 0; k < n_inputs; k++) {
+        for (size_t k = 0; k < n_operands; k++) {
             const CadOverTurns t = tangents[k];
             const int is_zero = t.first == CAD_NO_ID;
             if (k < n_carried) {
-                initial[k] = is_zero ? CAD_ZERO : t.first;
-                along[k] = CAD_SCAN_INPUT + (CadId)k;
+                initial[k] = is_zero ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]) : t.first;
+                along[k] = input;
+                input += scan->sizes[k];
             } else {
-                along[k] = is_zero ? CAD_ZERO : next_input(d, t);
+                along[k] = is_zero ? CAD_NO_ID : next_input(d, t, scan->sizes[k]);
             }
         }
         insert_body(d, 0);
     }
     if (graph->status == CAD_OK) {
-        graph->status = push(d->body, d->found, along, n_inputs, d->found + n_inputs,
-                             n_ends_of(scan), d->ends);
+        push_body(d, along, push);
     }
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);

@@ -73,14 +73,16 @@ static void add_records(const CadGraph *graph, size_t n, CadGraphParts *parts) {
 static void add_scan(const CadGraph *graph, const CadRecord *record, CadGraphParts *parts) {
     const CadScan *const scan = cad_graph_scan(graph, record);
     const int64_t counts[3] = {(int64_t)scan->n, (int64_t)scan->n_kept, (int64_t)scan->n_summed};
-    const size_t size = sizeof *parts->lists;
+    const size_t size = sizeof *parts->lists, n_ends = cad_scan_n_ends(scan);
     add_items(parts->words, sizeof *counts, &parts->n_words, counts, 3);
     add_items(parts->words, sizeof *scan->steps, &parts->n_words, scan->steps, scan->n_given);
+    for (size_t k = 0; k < scan->n_given + n_ends; k++) {
+        const int64_t block = scan->sizes[k];
+        add_items(parts->words, sizeof block, &parts->n_words, &block, 1);
+    }
     add_items(parts->lists, size, &parts->n_lists,
-              graph->lists + cad_graph_array(graph, record)->list,
-              scan->n_carried + scan->n_given);
-    add_items(parts->lists, size, &parts->n_lists, scan->ends,
-              scan->n_carried + scan->n_kept + scan->n_summed);
+              graph->lists + cad_graph_array(graph, record)->list, cad_scan_n_operands(scan));
+    add_items(parts->lists, size, &parts->n_lists, scan->ends, n_ends);
     add_records(scan->body, scan->body->n_records - 1, parts);
 }
 
@@ -326,15 +328,19 @@ static CadId restore_array(Restorer *r, CadRecordKind kind, uint32_t op, const u
 
 static int restore_record(Restorer *r, int is_first);
 
-/* A body has one array of inputs; all else are single numbers and constants. */
+static int may_be_in_body(uint32_t kind) {
+    return kind == CAD_RECORD_SINGLE || kind == CAD_RECORD_CONSTANT ||
+           kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP;
+}
+
+/* A body has one array of inputs; all else are operations that cannot fail, and constants. */
 static CadGraph *restore_body(Restorer *r, size_t n_records, size_t n_inputs) {
     CadGraph *const graph = r->graph, *const body = cad_graph_new(1);
     int sound = body != NULL && n_records >= 2;
     r->graph = body;
     for (size_t k = 0; k < n_records && sound; k++) {
         const uint32_t kind = r->row < r->parts->n_rows ? r->parts->records[4 * r->row] >> 16 : 0;
-        sound = k == 1 ? kind == CAD_RECORD_INPUT
-                       : kind == CAD_RECORD_SINGLE || kind == CAD_RECORD_CONSTANT;
+        sound = k == 1 ? kind == CAD_RECORD_INPUT : may_be_in_body(kind);
         sound = sound && restore_record(r, k == 0);
     }
     r->graph = graph;
@@ -350,16 +356,53 @@ static CadGraph *restore_body(Restorer *r, size_t n_records, size_t n_inputs) {
 
 /* Whether all that is given is there, in one record if it differs from turn to turn. */
 static int is_sound_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
-    const int64_t n = (int64_t)scan->n;
-    for (size_t k = 0; k < scan->n_carried + scan->n_given; k++) {
+    for (size_t k = 0; k < cad_scan_n_operands(scan); k++) {
         const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-        const CadMade made = {.ndim = 1, .shape = &n};
+        const int64_t shape[2] = {(int64_t)scan->n, scan->sizes[k]}, strides[2] = {step, 1};
+        const CadMade made = {.ndim = 2, .shape = shape};
         if (step < -INT32_MAX || step > INT32_MAX ||
-            !is_inside(graph, &made, (CadNumbers){operands[k], &step})) {
+            !is_inside(graph, &made, (CadNumbers){operands[k], strides})) {
+            return 0;
+        }
+    }
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        const int64_t size = cad_scan_size_of_end(scan, k), one = 1;
+        const CadMade made = {.ndim = 1, .shape = &size};
+        if (!is_inside(scan->body, &made, (CadNumbers){scan->ends[k], &one})) {
             return 0;
         }
     }
     return 1;
+}
+
+/* The sizes of blocks; NULL if they are none, or there would be too many numbers. */
+static uint32_t *restore_sizes(CadGraph *graph, const CadScan *scan, const int64_t *words) {
+    const size_t n = scan->n_given + cad_scan_n_ends(scan);
+    const size_t most = CAD_MOST_SLOTS - graph->n_numbers;
+    size_t n_inputs = 0, size = 0;
+    CadScan sized = *scan;
+    sized.sizes = cad_memory_zeroed(n, sizeof *sized.sizes);
+    if (sized.sizes == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return NULL;
+    }
+    for (size_t k = 0; k < n; k++) {
+        sized.sizes[k] = words[k] >= 1 && words[k] <= INT32_MAX ? (uint32_t)words[k] : 0;
+        n_inputs += k < cad_scan_n_operands(scan) ? sized.sizes[k] : 0;
+        if (sized.sizes[k] == 0 || n_inputs > most) {
+            cad_memory_free(sized.sizes);
+            return NULL;
+        }
+    }
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        const size_t length = cad_scan_length_of_end(&sized, k);
+        if (length > most - size) {
+            cad_memory_free(sized.sizes);
+            return NULL;
+        }
+        size += length;
+    }
+    return sized.sizes;
 }
 
 static CadId restore_scan(Restorer *r, const uint32_t *given) {
@@ -377,22 +420,24 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
     scan.n = (size_t)counts[0];
     scan.n_kept = (size_t)counts[1];
     scan.n_summed = (size_t)counts[2];
-    const size_t n_ends = scan.n_carried + scan.n_kept + scan.n_summed;
+    const size_t n_ends = cad_scan_n_ends(&scan);
+    const int64_t *const sizes =
+        take(parts->words, sizeof *sizes, parts->n_words, &r->word, scan.n_given + n_ends);
     const CadId *const ends = take(parts->lists, sizeof *ends, parts->n_lists, &r->list, n_ends);
-    if (ends == NULL || cad_scan_size(&scan) == 0 ||
-        cad_scan_size(&scan) > CAD_MOST_SLOTS - r->graph->n_numbers) {
+    if (sizes == NULL || ends == NULL || n_ends == 0) {
         return CAD_NO_ID;
     }
-    scan.body = restore_body(r, given[0], scan.n_carried + scan.n_given);
+    scan.sizes = restore_sizes(r->graph, &scan, sizes);
+    if (scan.sizes == NULL) {
+        return CAD_NO_ID;
+    }
+    scan.body = restore_body(r, given[0], cad_scan_n_inputs(&scan));
     scan.ends = cad_memory_copied(ends, n_ends, sizeof *ends);
     scan.steps = cad_memory_copied(steps, scan.n_given, sizeof *steps);
     int sound = scan.body != NULL;
     if (sound && (scan.ends == NULL || scan.steps == NULL)) {
         r->graph->status = CAD_NO_MEMORY;
         sound = 0;
-    }
-    for (size_t k = 0; k < n_ends && sound; k++) {
-        sound = cad_graph_has(scan.body, scan.ends[k]);
     }
     const CadId first = sound && is_sound_scan(r->graph, &scan, operands)
                             ? cad_graph_append_scan(r->graph, &scan, operands)

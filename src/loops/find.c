@@ -36,9 +36,14 @@ static int are_alike(const Finder *f, size_t a, size_t b) {
 /* --- what the steps of a turn are made of --- */
 
 /* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
-static int64_t distance_of(const Recorded *r, size_t step, int k, size_t begin) {
-    const int64_t of = step_of(r, operand_of_step(r, step, k));
+static int64_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
+    const int64_t of = step_of(r, operand_of_step(r, step, k).first);
     return of >= (int64_t)begin ? (int64_t)step - of : 0;
+}
+
+static int is_at_offset_of(const Recorded *r, size_t step, size_t other, uint32_t k) {
+    return record_of_step(r, step)->kind == CAD_RECORD_SINGLE ||
+           offset_of(r, operand_of_step(r, step, k)) == offset_of(r, operand_of_step(r, other, k));
 }
 
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
@@ -54,7 +59,7 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
         return 0;
     }
     for (size_t q = 0; q < period; q++) {
-        for (int k = 0; k < arity_of_step(r, step + q); k++) {
+        for (uint32_t k = 0; k < arity_of_step(r, step + q); k++) {
             const int64_t distance = distance_of(r, step + q, k, begin);
             if (distance > 0 && distance == distance_of(r, step + period + q, k, begin)) {
                 int64_t *const of =
@@ -64,17 +69,18 @@ static size_t best_phase(Finder *f, size_t step, size_t period, size_t begin) {
             }
         }
     }
-    /* A number that is read `last` steps later crosses as many of the places behind it. */
+    /* What is read `last` steps later crosses as many of the places behind it. */
     for (size_t q = 0; q < period; q++) {
         const size_t reach = (size_t)last[q] % period;
+        const int64_t size = size_of_step(r, step + q);
         if (reach > 0) {
             const size_t end = q + reach;
-            change[q + 1 < period ? q + 1 : 0]++;
+            change[q + 1 < period ? q + 1 : 0] += size;
             if (end >= period) {
-                change[end - period + 1]--;
-                change[0] += q + 1 < period;
+                change[end - period + 1] -= size;
+                change[0] += q + 1 < period ? size : 0;
             } else {
-                change[end + 1]--;
+                change[end + 1] -= size;
             }
         }
     }
@@ -96,18 +102,29 @@ static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settle
     const size_t begin = loop->begin, period = loop->period;
     for (size_t q = 0; q < period; q++) {
         const size_t step = begin + turn * period + q, other = begin + settled * period + q;
-        for (int k = 0; k < arity_of_step(r, step); k++) {
+        for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
             const int64_t distance = distance_of(r, other, k, begin);
             if (distance == distance_of(r, step, k, begin)) {
+                if (distance > 0 && !is_at_offset_of(r, step, other, k)) {
+                    return 0;
+                }
                 continue;
             }
             const size_t lag = distance > 0 ? lag_of((size_t)distance, q, period) : 0;
-            if (lag <= turn || step_of(r, operand_of_step(r, step, k)) >= (int64_t)begin) {
+            if (lag <= turn || step_of(r, operand_of_step(r, step, k).first) >= (int64_t)begin) {
                 return 0;
             }
         }
     }
     return 1;
+}
+
+static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
+    size_t n = 0;
+    for (size_t q = 0; q < period; q++) {
+        n += size_of_step(r, begin + q);
+    }
+    return n;
 }
 
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
@@ -121,7 +138,8 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     }
     f->work += n * period;
     loop.n = (uint32_t)n;
-    if (n <= settled || n < LEAST_TURNS || n * period < f->least_numbers) {
+    if (n <= settled || n < LEAST_TURNS ||
+        n * numbers_in_turn(r, begin, period) < f->least_numbers) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
@@ -135,7 +153,8 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
 
 static size_t try_period(Finder *f, size_t begin, size_t end, size_t period) {
     const size_t n = (end - begin) / period;
-    if (n < LEAST_TURNS + MOST_PEELED || n * period < f->least_numbers) {
+    if (n < LEAST_TURNS + MOST_PEELED ||
+        n * numbers_in_turn(f->r, begin, period) < f->least_numbers) {
         return 0;
     }
     const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);

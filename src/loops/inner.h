@@ -3,6 +3,8 @@
 #define CAD_LOOPS_INNER_H
 
 #include "graph/copies.h"
+#include "graph/inner.h"
+#include "kernels/kernels.h"
 
 enum {
     LEAST_TURNS = 16,
@@ -10,6 +12,7 @@ enum {
         12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
                 */
     MOST_IN_TURN = 1 << 14,
+    LONG_ARRAY = 2 * CAD_TILE, /* numbers, above which arrays go tile by tile, and in no loop */
 };
 
 /* Turns [begin, begin + n period) of steps. */
@@ -18,7 +21,7 @@ typedef struct Loop {
 } Loop;
 
 /* What was recorded as a graph of numbers that are all there, in their order. A step is a number
- * that was computed; an array is one, too, which no loop goes across. */
+ * that was computed, or an array. */
 typedef struct Recorded {
     CadGraph *graph;
     CadMemory memory;
@@ -41,12 +44,40 @@ static inline const CadRecord *record_of_step(const Recorded *r, size_t step) {
     return &r->graph->records[r->records[step]];
 }
 
-static inline int arity_of_step(const Recorded *r, size_t step) {
-    return cad_op_info[record_of_step(r, step)->op].arity;
+static inline uint32_t size_of_step(const Recorded *r, size_t step) {
+    return cad_record_size(record_of_step(r, step));
 }
 
-static inline CadId operand_of_step(const Recorded *r, size_t step, int k) {
-    return record_of_step(r, step)->of.operands[k];
+static inline uint32_t arity_of_step(const Recorded *r, size_t step) {
+    const CadRecord *const record = record_of_step(r, step);
+    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)cad_op_info[record->op].arity
+           : record->kind == CAD_RECORD_PACK ? record->of.array.size
+                                             : cad_graph_plan(r->graph, record)->n_views - 1u;
+}
+
+/* Numbers in a row, of one record. */
+typedef struct Block {
+    CadId first;
+    uint32_t size;
+} Block;
+
+/* What a step reads: a number, or all that is between those that a view sees. */
+static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) {
+    const CadRecord *const record = record_of_step(r, step);
+    int64_t low, high;
+    if (record->kind == CAD_RECORD_SINGLE) {
+        return (Block){record->of.operands[k], 1};
+    }
+    if (record->kind == CAD_RECORD_PACK) {
+        return (Block){cad_graph_packed(r->graph, record)[k], 1};
+    }
+    cad_plan_bounds(cad_graph_plan(r->graph, record), (int)k + 1, &low, &high);
+    return (Block){(CadId)low, (uint32_t)(high - low + 1)};
+}
+
+/* Where an operand is within its record. */
+static inline CadId offset_of(const Recorded *r, Block operand) {
+    return operand.first - cad_graph_first(r->graph, cad_graph_record_of(r->graph, operand.first));
 }
 
 /* How many turns before this one something was computed that stands so far back from a step, `at`
@@ -54,6 +85,11 @@ static inline CadId operand_of_step(const Recorded *r, size_t step, int k) {
 static inline size_t lag_of(size_t distance, size_t at, size_t period) {
     return distance <= at ? 0 : (distance - at - 1) / period + 1;
 }
+
+/* --- steps.c --- */
+
+/* Answers 0 if there is no memory. */
+int cad_loops_list_steps(Recorded *r);
 
 /* --- find.c --- */
 

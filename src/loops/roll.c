@@ -4,17 +4,18 @@
 
 #include "tape/tape.h"
 
-/* Of a number of the body that later turns read: how many turns later, at most, and which of what
- * is carried it is, at a lag of one. */
+/* Of a step of the body that later turns read: how many turns later, at most, which of what is
+ * carried it is, at a lag of one, and its first input. */
 typedef struct Lagged {
     uint32_t most, first;
+    CadId input;
 } Lagged;
 
 typedef struct Roller {
     Recorded *r;
     CadCopier copier;
     uint8_t *is_read; /* of steps: outside of their loop */
-    CadId *turns;     /* room for a number of each */
+    CadRoom room;
 } Roller;
 
 /* --- what is read outside of loops --- */
@@ -52,20 +53,25 @@ static void find_read(Roller *o, const CadId *outputs, size_t n_outputs) {
 typedef struct Body {
     const Loop *loop;
     CadMemory memory;
-    Lagged *lagged; /* of the steps of a turn */
-    CadId *names;   /* of these, in the body */
-    CadId *inputs;  /* of each operand of each step, if that comes from outside */
+    Lagged *lagged;  /* of the steps of a turn */
+    CadId *names;    /* of these, in the body */
+    uint32_t *first; /* of these: its first operand among all */
+    uint32_t *of;    /* of operands that come from outside: which one of what is given */
+    CadId next;      /* input */
     CadRecurrence asked;
     CadId *initial, *ends;
     CadOverTurns *given;
-    size_t *kept; /* steps of a turn */
+    CadId *input_of_given;
+    uint32_t *sizes; /* of what is carried, given, kept */
+    size_t *kept;    /* steps of a turn */
 } Body;
 
 /* So many turns before, if an operand is what the loop has computed; -1: it comes from outside.
  * The middle turn tells. */
-static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, int k, size_t *of) {
+static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, uint32_t k,
+                              size_t *of) {
     const size_t step = loop->begin + loop->n / 2 * (size_t)loop->period + q;
-    const int64_t source = step_of(o->r, operand_of_step(o->r, step, k));
+    const int64_t source = step_of(o->r, operand_of_step(o->r, step, k).first);
     if (source < (int64_t)loop->begin) {
         return -1;
     }
@@ -79,17 +85,26 @@ static CadId name_at(Roller *o, CadId id) {
     return cad_copier_name(&o->copier, id);
 }
 
-static CadId operand_in_turn(const Roller *o, const Loop *loop, size_t turn, size_t q, int k) {
+static Block operand_in_turn(const Roller *o, const Loop *loop, size_t turn, size_t q,
+                             uint32_t k) {
     return operand_of_step(o->r, loop->begin + turn * loop->period + q, k);
 }
 
-/* What is carried: each number that later turns read, at each lag; it begins as what was read in
- * its place by those turns that are too early. */
+static uint32_t arity(const Roller *o, const Loop *loop, size_t q) {
+    return arity_of_step(o->r, loop->begin + q);
+}
+
+static uint32_t size_in_turn(const Roller *o, const Loop *loop, size_t q) {
+    return size_of_step(o->r, loop->begin + q);
+}
+
+/* What is carried: each step that later turns read, at each lag; it begins as what was read in its
+ * place by those turns that are too early. */
 static void find_carried(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     size_t of = 0;
     for (size_t q = 0; q < loop->period; q++) {
-        for (int k = 0; k < arity_of_step(o->r, loop->begin + q); k++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             const int64_t lag = lag_of_operand(o, loop, q, k, &of);
             if (lag > (int64_t)b->lagged[of].most) {
                 b->lagged[of].most = (uint32_t)lag;
@@ -98,121 +113,199 @@ static void find_carried(Roller *o, Body *b) {
     }
     for (size_t q = 0; q < loop->period; q++) {
         b->lagged[q].first = (uint32_t)b->asked.n_carried;
+        b->lagged[q].input = b->next;
+        b->next += b->lagged[q].most * size_in_turn(o, loop, q);
         b->asked.n_carried += b->lagged[q].most;
+    }
+}
+
+/* The blocks of what is carried, number by number: what is read of no early turn is 0. */
+static void name_initial(Roller *o, Body *b, const CadId *numbers) {
+    for (size_t q = 0; q < b->loop->period; q++) {
+        const uint32_t size = size_in_turn(o, b->loop, q);
+        for (uint32_t lag = 0; lag < b->lagged[q].most; lag++, numbers += size) {
+            b->sizes[b->lagged[q].first + lag] = size;
+            b->initial[b->lagged[q].first + lag] =
+                cad_graph_block(o->copier.to, numbers, size);
+        }
     }
 }
 
 static int find_initial(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
+    const size_t n_numbers = b->next - CAD_SCAN_INPUT;
     size_t of = 0;
+    CadId *const numbers = cad_memory_take(&b->memory, n_numbers, sizeof *numbers);
     b->initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->initial);
-    for (size_t q = 0; q < loop->period && b->initial != NULL; q++) {
-        for (int k = 0; k < arity_of_step(o->r, loop->begin + q); k++) {
+    if (b->memory.status != CAD_OK) {
+        return 0;
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            const CadId offset =
+                lag > 0 ? offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k)) : 0;
             for (int64_t turn = 0; turn < lag; turn++) {
-                CadId *const initial = &b->initial[b->lagged[of].first + (size_t)(lag - turn) - 1];
-                const CadId found = name_at(o, operand_in_turn(o, loop, (size_t)turn, q, k));
-                if (*initial != CAD_NO_ID && *initial != found) {
-                    return 0;
+                const Block found = operand_in_turn(o, loop, (size_t)turn, q, k);
+                CadId *const initial =
+                    numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
+                    (size_t)(lag - turn - 1) * size_in_turn(o, loop, of);
+                for (uint32_t e = 0; e < found.size; e++) {
+                    const CadId name = name_at(o, found.first + e);
+                    if (initial[e] != CAD_NO_ID && initial[e] != name) {
+                        return 0;
+                    }
+                    initial[e] = name;
                 }
-                *initial = found;
             }
         }
     }
-    for (size_t j = 0; j < b->asked.n_carried && b->initial != NULL; j++) {
-        b->initial[j] = b->initial[j] == CAD_NO_ID ? CAD_ZERO : b->initial[j];
+    for (size_t i = 0; i < n_numbers; i++) {
+        numbers[i] = numbers[i] == CAD_NO_ID ? CAD_ZERO : numbers[i];
     }
-    return b->initial != NULL;
+    name_initial(o, b, numbers);
+    return 1;
 }
 
-/* What an operand from outside is in all turns. */
-static CadOverTurns row_of_operand(Roller *o, const Loop *loop, size_t q, int k) {
+/* What an operand from outside is in all turns: what is seen of an array, at even distances, or an
+ * array that is made of it. */
+static CadOverTurns row_of_operand(Roller *o, const Loop *loop, size_t q, uint32_t k) {
     CadGraph *const to = o->copier.to;
-    const size_t n = loop->n;
-    CadId *const ids = o->turns;
-    for (size_t turn = 0; turn < n; turn++) {
-        ids[turn] = name_at(o, operand_in_turn(o, loop, turn, q, k));
-    }
-    const int64_t step = (int64_t)ids[1] - (int64_t)ids[0];
+    const CadId first = name_at(o, operand_in_turn(o, loop, 0, q, k).first);
+    const size_t n = loop->n, size = operand_in_turn(o, loop, 0, q, k).size;
+    int64_t step = 0, last = first;
     size_t even = 1;
-    while (even < n && (int64_t)ids[even] - (int64_t)ids[even - 1] == step) {
-        even++;
+    for (; even < n; even++) {
+        const int64_t next = name_at(o, operand_in_turn(o, loop, even, q, k).first);
+        if (even > 1 && next - last != step) {
+            break;
+        }
+        step = next - last;
+        last = next;
     }
-    const int is_view =
-        step == 0 || (cad_record_is_array(cad_graph_record(to, ids[0])) &&
-                      cad_graph_record_of(to, ids[0]) == cad_graph_record_of(to, ids[n - 1]));
-    return even == n && is_view ? (CadOverTurns){ids[0], step}
-                                : (CadOverTurns){cad_graph_pack(to, ids, n), 1};
+    if (even == n &&
+        (step == 0 || (cad_record_is_array(cad_graph_record(to, first)) &&
+                       cad_graph_record_of(to, first) == cad_graph_record_of(to, (CadId)last)))) {
+        return (CadOverTurns){first, step};
+    }
+    CadId *const ids = cad_graph_room(to, &o->room, n * size);
+    for (size_t turn = 0; turn < n && ids != NULL; turn++) {
+        const CadId from = name_at(o, operand_in_turn(o, loop, turn, q, k).first);
+        for (size_t e = 0; e < size; e++) {
+            ids[turn * size + e] = from + (CadId)e;
+        }
+    }
+    return (CadOverTurns){ids != NULL ? cad_graph_pack(to, ids, n * size) : CAD_ZERO,
+                          (int64_t)size};
 }
 
-/* Rows that are the same are one input: they are looked up by hash. */
-static CadId input_of_row(Body *b, size_t mask, uint32_t *table, CadOverTurns row) {
-    const uint64_t hash = ((uint64_t)row.first << 32 ^ (uint64_t)row.step) * 0x9e3779b97f4a7c15u;
+/* Rows that are the same are one input: they are looked up by hash. Answers which one. */
+static uint32_t find_row(Body *b, size_t mask, uint32_t *table, CadOverTurns row,
+                         uint32_t size) {
+    const uint64_t hash =
+        ((uint64_t)row.first << 32 ^ (uint64_t)row.step ^ size) * 0x9e3779b97f4a7c15u;
+    const uint32_t *const sizes = b->sizes + b->asked.n_carried;
     size_t place = (hash >> 32) & mask;
     while (table[place] != 0 && (b->given[table[place] - 1].first != row.first ||
-                                 b->given[table[place] - 1].step != row.step)) {
+                                 b->given[table[place] - 1].step != row.step ||
+                                 sizes[table[place] - 1] != size)) {
         place = (place + 1) & mask;
     }
     if (table[place] == 0) {
-        b->given[b->asked.n_given++] = row;
+        b->sizes[b->asked.n_carried + b->asked.n_given] = size;
+        b->given[b->asked.n_given] = row;
+        b->input_of_given[b->asked.n_given++] = b->next;
+        b->next += size;
         table[place] = (uint32_t)b->asked.n_given;
     }
-    return CAD_SCAN_INPUT + (CadId)(b->asked.n_carried + table[place] - 1);
+    return table[place] - 1;
 }
 
-/* Constants that are the same in all turns are told by their number in the graph, below. */
 static void find_given(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
+    const size_t n_operands = b->first[loop->period];
     size_t size = 16, of;
-    while (size < 6 * (size_t)loop->period) {
+    while (size < 2 * n_operands) {
         size *= 2;
     }
-    b->inputs = cad_memory_take(&b->memory, 3 * (size_t)loop->period, sizeof *b->inputs);
-    b->given = cad_memory_take(&b->memory, 3 * (size_t)loop->period, sizeof *b->given);
+    b->of = cad_memory_take(&b->memory, n_operands, sizeof *b->of);
+    b->given = cad_memory_take(&b->memory, n_operands, sizeof *b->given);
+    b->input_of_given = cad_memory_take(&b->memory, n_operands, sizeof *b->input_of_given);
     uint32_t *const table = cad_memory_take(&b->memory, size, sizeof *table);
     for (size_t q = 0; q < loop->period && b->memory.status == CAD_OK; q++) {
-        for (int k = 0; k < arity_of_step(o->r, loop->begin + q); k++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             if (lag_of_operand(o, loop, q, k, &of) < 0) {
-                b->inputs[3 * q + (size_t)k] =
-                    input_of_row(b, size - 1, table, row_of_operand(o, loop, q, k));
+                b->of[b->first[q] + k] =
+                    find_row(b, size - 1, table, row_of_operand(o, loop, q, k),
+                             operand_in_turn(o, loop, 0, q, k).size);
             }
         }
     }
 }
 
-static CadId name_of_operand(Roller *o, Body *b, size_t q, int k) {
-    size_t of;
+/* Constants that are the same in all turns are told by their number in the graph. */
+static CadId name_of_given(Roller *o, Body *b, uint32_t which) {
+    const CadOverTurns row = b->given[which];
     double value;
-    const int64_t lag = lag_of_operand(o, b->loop, q, k, &of);
-    if (lag == 0) {
-        return b->names[of];
-    }
-    if (lag > 0) {
-        return CAD_SCAN_INPUT + b->lagged[of].first + (CadId)lag - 1;
-    }
-    const CadId input = b->inputs[3 * q + (size_t)k];
-    const CadOverTurns row = b->given[input - CAD_SCAN_INPUT - b->asked.n_carried];
-    return row.step == 0 && cad_graph_is_constant(o->copier.to, row.first, &value)
+    return row.step == 0 && b->sizes[b->asked.n_carried + which] == 1 &&
+                   cad_graph_is_constant(o->copier.to, row.first, &value)
                ? cad_graph_constant(b->asked.body, value)
-               : input;
+               : b->input_of_given[which];
+}
+
+static CadId name_of_operand(Roller *o, Body *b, size_t q, uint32_t k) {
+    const Loop *const loop = b->loop;
+    size_t of;
+    const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+    if (lag < 0) {
+        return name_of_given(o, b, b->of[b->first[q] + k]);
+    }
+    const CadId offset = offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k));
+    return offset + (lag == 0 ? b->names[of]
+                              : b->lagged[of].input +
+                                    (CadId)(lag - 1) * size_in_turn(o, loop, of));
+}
+
+/* A step of the middle turn, which is settled, in the body. */
+static CadId step_in_body(Roller *o, Body *b, size_t q) {
+    const Loop *const loop = b->loop;
+    CadGraph *const body = b->asked.body;
+    const uint32_t n = arity(o, loop, q);
+    const size_t step = loop->begin + loop->n / 2 * (size_t)loop->period + q;
+    const CadRecord *const record = record_of_step(o->r, step);
+    CadId *const x = cad_graph_room(body, &o->room, n > 3 ? n : 3);
+    if (x == NULL) {
+        return CAD_ZERO;
+    }
+    for (uint32_t k = 0; k < 3 || k < n; k++) {
+        x[k] = k < n ? name_of_operand(o, b, q, k) : x[0];
+    }
+    if (record->kind == CAD_RECORD_SINGLE) {
+        return cad_graph_apply(body, (CadOp)record->op, x[0], x[1], x[2]);
+    }
+    if (record->kind == CAD_RECORD_PACK) {
+        return cad_graph_pack(body, x, n);
+    }
+    CadAxes axes;
+    CadMade made;
+    cad_graph_look(o->r->graph, o->r->records[step], axes, &made);
+    for (uint32_t k = 0; k < n; k++) {
+        CadNumbers *const view = &made.views[k + 1];
+        view->first = x[k] + (view->first - operand_of_step(o->r, step, k).first);
+    }
+    return cad_graph_make(body, o->r->graph, &made);
 }
 
 static void fill_body(Roller *o, Body *b) {
     const Loop *const loop = b->loop;
-    CadGraph *const body = b->asked.body;
-    for (size_t q = 0; q < loop->period && body->status == CAD_OK; q++) {
-        const int arity = arity_of_step(o->r, loop->begin + q);
-        CadId x[3] = {CAD_NO_ID};
-        for (int k = 0; k < 3; k++) {
-            x[k] = k < arity ? name_of_operand(o, b, q, k) : x[0];
-        }
-        b->names[q] = cad_graph_apply(body, (CadOp)record_of_step(o->r, loop->begin + q)->op, x[0],
-                                      x[1], x[2]);
+    for (size_t q = 0; q < loop->period && b->asked.body->status == CAD_OK; q++) {
+        b->names[q] = step_in_body(o, b, q);
     }
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t lag = 1; lag <= b->lagged[q].most; lag++) {
-            const uint32_t j = b->lagged[q].first + lag - 1;
-            b->ends[j] = lag == 1 ? b->names[q] : CAD_SCAN_INPUT + j - 1;
+            b->ends[b->lagged[q].first + lag - 1] =
+                lag == 1 ? b->names[q]
+                         : b->lagged[q].input + (lag - 2) * size_in_turn(o, loop, q);
         }
     }
 }
@@ -255,6 +348,7 @@ static void name_results(Roller *o, Body *b) {
     for (size_t k = 0; k < b->asked.n_kept; k++) {
         const size_t q = b->kept[k];
         if (b->lagged[q].most == 0 || !is_last_alone(o, loop, q)) {
+            b->sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
             b->ends[n_carried + n++] = b->names[q];
         }
     }
@@ -280,9 +374,17 @@ static void name_results(Roller *o, Body *b) {
     }
 }
 
+static void count_operands(const Roller *o, Body *b) {
+    for (size_t q = 0; q < b->loop->period; q++) {
+        b->first[q + 1] = b->first[q] + arity(o, b->loop, q);
+    }
+}
+
 /* Answers 0 if it is no loop after all. */
 static int roll_loop(Roller *o, const Loop *loop) {
-    Body body = {.loop = loop, .asked = {.n = loop->n, .input = CAD_SCAN_INPUT}};
+    Body body = {.loop = loop,
+                 .next = CAD_SCAN_INPUT,
+                 .asked = {.n = loop->n, .input = CAD_SCAN_INPUT}};
     Body *const b = &body;
     const size_t period = loop->period;
     CadGraph *const to = o->copier.to;
@@ -290,18 +392,25 @@ static int roll_loop(Roller *o, const Loop *loop) {
     b->lagged = cad_memory_take(&b->memory, period, sizeof *b->lagged);
     b->names = cad_memory_take(&b->memory, period, sizeof *b->names);
     b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
+    b->first = cad_memory_take(&b->memory, period + 1, sizeof *b->first);
     if (b->memory.status == CAD_OK) {
+        count_operands(o, b);
         find_carried(o, b);
+        b->sizes = cad_memory_take(&b->memory, b->asked.n_carried + b->first[period] + period,
+                                   sizeof *b->sizes);
+    }
+    if (b->memory.status == CAD_OK) {
         done = find_initial(o, b);
     }
     if (done) {
         find_given(o, b);
         b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
-        b->asked.body = cad_scan_body(b->asked.n_carried + b->asked.n_given);
+        b->asked.body = cad_scan_body(b->next - CAD_SCAN_INPUT);
         if (b->memory.status == CAD_OK && b->asked.body != NULL) {
             b->asked.initial = b->initial;
             b->asked.given = b->given;
             b->asked.ends = b->ends;
+            b->asked.sizes = b->sizes;
             fill_body(o, b);
             find_kept(o, b);
             name_results(o, b);
@@ -331,44 +440,8 @@ static void roll_all(Roller *o) {
     }
 }
 
-static uint32_t kind_of_record(const Recorded *r, const CadRecord *record) {
-    uint32_t constants = 0;
-    double value;
-    if (record->kind != CAD_RECORD_SINGLE) {
-        return ALONE;
-    }
-    for (int k = 0; k < cad_op_info[record->op].arity; k++) {
-        constants |= (uint32_t)cad_graph_is_constant(r->graph, record->of.operands[k], &value)
-                     << k;
-    }
-    return (uint32_t)record->op << 3 | constants;
-}
-
-static void list_steps(Recorded *r) {
-    CadGraph *const graph = r->graph;
-    r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
-    r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
-    r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
-    if (r->memory.status != CAD_OK) {
-        graph->status = CAD_NO_MEMORY;
-        return;
-    }
-    for (size_t i = 1; i < graph->n_records; i++) {
-        const CadRecord *const record = &graph->records[i];
-        if (!cad_record_is_made(record)) {
-            continue;
-        }
-        const CadId first = cad_graph_first(graph, i);
-        r->records[r->n_steps] = (uint32_t)i;
-        r->kinds[r->n_steps++] = kind_of_record(r, record);
-        for (uint32_t k = 0; k < cad_record_size(record); k++) {
-            r->steps[first + k] = (uint32_t)r->n_steps;
-        }
-    }
-}
-
-/* Whether there may be loops: enough single numbers, and no rule that makes numbers of the graph
- * itself. */
+/* Whether there may be loops: enough entries, and numbers, and no rule that makes numbers of the
+ * graph itself. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
                           size_t least_numbers) {
     size_t n = 0;
@@ -377,9 +450,9 @@ static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t beg
         if (CAD_IS_ARRAY_ENTRY(entry) && cad_entry_is_rule(entry)) {
             return 0;
         }
-        n += (size_t)!CAD_IS_ARRAY_ENTRY(entry);
+        n += CAD_IS_ARRAY_ENTRY(entry) ? entry.b : 1;
     }
-    return graph->optimize && n >= least_numbers;
+    return graph->optimize && end - begin > LEAST_TURNS && n >= least_numbers;
 }
 
 /* The inputs are the first numbers of the graph, which what was recorded has at the same places.
@@ -413,40 +486,52 @@ static int is_fresh(const CadGraph *graph) {
     return 1;
 }
 
-CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
-                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
-                         size_t least_numbers) {
-    least_numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
-    if (!is_fresh(graph) || !may_have_loops(graph, tape, begin, end, least_numbers)) {
-        return cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
-    }
-    Recorded recorded = {
-        .graph = read_apart(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs)};
-    Recorded *const r = &recorded;
+/* What was recorded with its loops in another graph; outputs are numbers of the former, then of the
+ * latter. */
+static void roll(Recorded *r, CadGraph *graph, CadId *outputs, size_t n_outputs) {
     Roller roller = {.r = r, .copier = {.from = r->graph, .to = graph, .folds = 1}};
     Roller *const o = &roller;
-    if (graph->status == CAD_OK) {
-        list_steps(r);
-        o->is_read = cad_memory_take(&r->memory, r->n_steps + 1, 1);
-        o->turns = cad_memory_take(&r->memory, r->n_steps + 1, sizeof *o->turns);
-        o->copier.names =
-            cad_memory_take(&r->memory, r->graph->n_records, sizeof *o->copier.names);
-        graph->status = r->graph->status != CAD_OK ? r->graph->status : r->memory.status;
-    }
+    o->is_read = cad_memory_take(&r->memory, r->n_steps + 1, 1);
+    o->copier.names = cad_memory_take(&r->memory, r->graph->n_records, sizeof *o->copier.names);
+    graph->status = r->memory.status;
     if (graph->status == CAD_OK) {
         for (size_t i = 2; i < graph->n_records; i++) {
             o->copier.names[i] = cad_graph_first(graph, i);
         }
-        cad_loops_find(r, least_numbers);
         find_read(o, outputs, n_outputs);
-        graph->status = r->graph->status;
         roll_all(o);
     }
     for (size_t k = 0; k < n_outputs && graph->status == CAD_OK; k++) {
         outputs[k] = name_at(o, outputs[k]);
     }
-    cad_graph_free(r->graph);
-    cad_memory_give_back(&r->memory);
-    cad_memory_free(r->loops);
-    return graph->status;
+    cad_memory_free(o->room.ids);
+}
+
+CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
+                         const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
+                         size_t least_numbers) {
+    Recorded recorded = {0}, *const r = &recorded;
+    least_numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
+    if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
+        CadId *const found = cad_memory_take(&r->memory, n_outputs, sizeof *found);
+        if (found == NULL) {
+            return graph->status = CAD_NO_MEMORY;
+        }
+        memcpy(found, outputs, n_outputs * sizeof *found);
+        r->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, found, n_outputs);
+        if (graph->status == CAD_OK && cad_loops_list_steps(r)) {
+            cad_loops_find(r, least_numbers);
+        }
+        graph->status = graph->status == CAD_OK ? r->graph->status : graph->status;
+        if (graph->status == CAD_OK && r->n_loops > 0) {
+            roll(r, graph, found, n_outputs);
+            memcpy(outputs, found, n_outputs * sizeof *found);
+        }
+        cad_graph_free(r->graph);
+        cad_memory_give_back(&r->memory);
+        cad_memory_free(r->loops);
+    }
+    return graph->status != CAD_OK || r->n_loops > 0
+               ? graph->status
+               : cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
 }

@@ -67,17 +67,22 @@ static void visit_plan(Visitor to, const CadInstruction *i, CadPlan *plan) {
 static void visit_scan(Visitor to, const CadProgram *program, const CadInstruction *i) {
     const CadTurns *const turns = &program->scans[i->x];
     const int64_t *word = program->plans + turns->at;
+    const int64_t *size = cad_turns_sizes(turns, program->plans);
+    int64_t n_out = 0;
     for (uint32_t k = 0; k < turns->n_carried; k++) {
-        visit_even(to, *word++, 0, 1, 0);
+        visit_even(to, *word++, 1, *size, 0);
+        n_out += *size++ * (i->n + 1);
     }
     for (uint32_t k = 0; k < turns->n_given; k++, word += 3) {
-        visit_even(to, word[0], word[1], i->n, 0);
+        const int64_t reach = word[1] * (i->n - 1);
+        to.visit(to.self, word[0] + (reach < 0 ? reach : 0),
+                 word[0] + (reach > 0 ? reach : 0) + *size++ - 1, 0);
+    }
+    for (uint32_t k = 0; k < turns->n_kept + turns->n_summed; k++) {
+        n_out += *size++ * (k < turns->n_kept ? i->n : 1);
     }
     visit_even(to, i->y, 1, i->z, 1);
-    visit_even(to, i->out, 1,
-               (int64_t)i->n * (turns->n_carried + turns->n_kept) + turns->n_carried +
-                   turns->n_summed,
-               1);
+    visit_even(to, i->out, 1, n_out, 1);
 }
 
 void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, CadVisit *visit,

@@ -32,10 +32,6 @@ typedef struct Divider {
 
 enum { BY_CORE = 1, BY_BEHIND = 2, BY_RESULTS = 4 };
 
-static size_t n_ends(const CadScan *scan) {
-    return scan->n_carried + scan->n_kept + scan->n_summed;
-}
-
 static int is_single(const Divider *d, size_t record) {
     return d->body->records[record].kind == CAD_RECORD_SINGLE;
 }
@@ -76,7 +72,7 @@ static void find_when(Divider *d) {
     if (d->memory.status != CAD_OK) {
         return;
     }
-    for (size_t k = 0; k < n_ends(d->scan); k++) {
+    for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         is_live[d->scan->ends[k]] = 1;
         feeds[d->scan->ends[k]] |= k < d->scan->n_carried;
     }
@@ -117,7 +113,7 @@ static void find_readers(Divider *d) {
             }
         }
     }
-    for (size_t k = 0; k < n_ends(d->scan); k++) {
+    for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         const CadId end = d->scan->ends[k];
         if (k >= d->scan->n_carried) {
             d->is_read[end] |= BY_RESULTS;
@@ -380,6 +376,22 @@ static size_t count_in_turn(const Divider *d) {
     return n;
 }
 
+/* What is carried at first, what is given, and sizes; `inputs` of what is given are the third word
+ * of each. */
+static void add_operands(Divider *d, const CadId *operands, const int64_t *inputs) {
+    const CadScan *const scan = d->scan;
+    for (size_t k = 0; k < cad_scan_n_operands(scan); k++) {
+        add_word(d, cad_maker_place_of(d->m, operands[k]));
+        if (k >= scan->n_carried) {
+            add_word(d, scan->steps[k - scan->n_carried]);
+            add_word(d, inputs[k - scan->n_carried]);
+        }
+    }
+    for (size_t k = 0; k < scan->n_given + cad_scan_n_ends(scan); k++) {
+        add_word(d, scan->sizes[k]);
+    }
+}
+
 static void divide(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     CadTurns *const turns = &d->turns;
@@ -397,14 +409,7 @@ static void divide(Divider *d, const CadId *operands) {
     }
     find_readers(d);
     take_strips(d);
-    for (size_t j = 0; j < scan->n_carried; j++) {
-        add_word(d, cad_maker_place_of(d->m, operands[j]));
-    }
-    for (size_t k = 0; k < scan->n_given; k++) {
-        add_word(d, cad_maker_place_of(d->m, operands[scan->n_carried + k]));
-        add_word(d, scan->steps[k]);
-        add_word(d, d->strip[CAD_SCAN_INPUT + scan->n_carried + k]);
-    }
+    add_operands(d, operands, d->strip + CAD_SCAN_INPUT + scan->n_carried);
     turns->ahead =
         divide_stretch(d, AHEAD, marks, roots, &turns->n_into_ahead, &turns->n_from_ahead);
     mark_read_in_turn(d, marks);
@@ -437,7 +442,7 @@ static void divide(Divider *d, const CadId *operands) {
     }
     turns->behind =
         divide_stretch(d, BEHIND, marks, roots, &turns->n_into_behind, &turns->n_from_behind);
-    for (size_t k = scan->n_carried; k < n_ends(scan); k++) {
+    for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
         add_word(d, d->strip[scan->ends[k]]);
     }
 }
@@ -470,6 +475,7 @@ static void place_strips(Divider *d) {
     for (uint32_t k = 0; k < t->n_given; k++, word += 3) {
         lengthen(d, word + 2);
     }
+    word += cad_turns_n_sizes(t);
     for (uint32_t k = 0; k < t->n_into_ahead; k++) {
         lengthen(d, word++);
     }
@@ -495,6 +501,47 @@ static void place_strips(Divider *d) {
     }
 }
 
+/* --- turns that compute arrays --- */
+
+static void make_core(Divider *d, const CadId *operands) {
+    const CadScan *const scan = d->scan;
+    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    size_t n_roots = 0;
+    for (size_t k = 0; k < n_ends; k++) {
+        n_roots += cad_scan_size_of_end(scan, k);
+    }
+    int64_t *const inputs = cad_memory_take(&d->memory, n_operands, sizeof *inputs);
+    CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
+    if (d->memory.status != CAD_OK) {
+        fail(d->m);
+        return;
+    }
+    for (size_t k = 1; k < n_operands; k++) {
+        inputs[k] = inputs[k - 1] + scan->sizes[k - 1];
+    }
+    n_roots = 0;
+    for (size_t k = 0; k < n_ends; k++) {
+        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k); e++) {
+            roots[n_roots++] = scan->ends[k] + e;
+        }
+    }
+    add_operands(d, operands, inputs + scan->n_carried);
+    const CadId input = n_operands > 0 ? (CadId)CAD_SCAN_INPUT : CAD_NO_ID;
+    d->turns.in_blocks = 1;
+    d->turns.core = program_of(d, d->body, CAD_AT_A_POINT, input, roots, n_roots);
+    const size_t begin = d->n_words;
+    if (d->turns.core == NULL) {
+        return;
+    }
+    add_places(d, d->turns.core);
+    for (size_t k = 0, at = begin; k < n_ends && d->m->status == CAD_OK; k++) {
+        const uint32_t size = cad_scan_size_of_end(scan, k);
+        d->words[begin + k] = d->words[at];
+        at += size;
+    }
+    d->n_words = begin + n_ends;
+}
+
 void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
     const CadScan *const scan = cad_graph_scan(m->graph, &m->graph->records[i]);
     CadProgram *const program = m->program;
@@ -515,11 +562,11 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        divide(d, of.ids);
+        (cad_scan_is_of_singles(scan) ? divide : make_core)(d, of.ids);
         turns->at = program->n_plan_words;
         program->scans[program->n_scans++] = *turns;
     }
-    if (m->status == CAD_OK && d->memory.status == CAD_OK) {
+    if (m->status == CAD_OK && d->memory.status == CAD_OK && !turns->in_blocks) {
         choose_length(d);
         place_strips(d);
         program->scans[program->n_scans - 1] = *turns;
@@ -538,7 +585,9 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
                                            .x = (int32_t)program->n_scans - 1,
                                            .y = place,
                                            .z = (int32_t)room});
-        program->n_operations += scan->n * (scan->body->n_records - 2);
+        program->n_operations +=
+            scan->n *
+            (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
         program->has_arrays = 1;
     }
     cad_memory_free(d->words);

@@ -118,13 +118,18 @@ typedef struct CadTeam {
 /* A recurrence (graph/graph.h) goes in stretches of turns, whose numbers stand side by side in
  * strips. What waits for no turn before is computed for a stretch at once, `ahead`, and so is what
  * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`,
- * and where fewer are left in `single`. Each is a program with a room of its own, or NULL.
+ * and where fewer are left in `single`. Each is a program with a room of its own, or NULL. Turns that
+ * compute arrays are in `core` as a whole, one by one; what they hand on are blocks, which go from
+ * place to place.
  *
  * The first strips are those of what is carried: what the first turn of a stretch finds, then what
  * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
  * strips it begins, or -1 - k for the k-th of what is given, which is the same in all turns):
  *   initial    the place of each that is carried, at first
- *   given      of each that is given its place, how far on the next one is, and its strip or -1
+ *   given      of each that is given its place, how far on the next one is, and its strip or -1;
+ *              or where it is among the inputs of the core
+ *   sizes      of blocks: of what is carried, given, kept and summed
+ * and for blocks the place of each end in the core; else
  *   ahead      sources of its inputs; then of each result its place there, and its strip
  *   core       sources of its inputs behind what is carried; where in the strips results go
  *   core       places of what is carried on; then for each turn those of results
@@ -136,12 +141,22 @@ enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
 
 typedef struct CadTurns {
     struct CadProgram *ahead, *core, *single, *behind;
+    int in_blocks;
     uint32_t n_carried, n_given, n_kept, n_summed;
     uint32_t n_into_ahead, n_from_ahead, n_into_core, n_from_core, n_into_behind, n_from_behind;
     uint32_t length, together;
     size_t n_in_strips;
     size_t at;
 } CadTurns;
+
+/* Of blocks, with those of what is given behind those of what is carried, then of what is kept. */
+static inline const int64_t *cad_turns_sizes(const CadTurns *turns, const int64_t *plans) {
+    return plans + turns->at + turns->n_carried + 3 * (size_t)turns->n_given;
+}
+
+static inline size_t cad_turns_n_sizes(const CadTurns *turns) {
+    return (size_t)turns->n_carried + turns->n_given + turns->n_kept + turns->n_summed;
+}
 
 /* Some instructions as machine code. It finds numbers at their places, and leaves them there as
  * the instructions do: those that lanes share, and constants, from `shared` on, all others from

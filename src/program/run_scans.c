@@ -1,4 +1,4 @@
-/* Recurrences, stretch by stretch: see CadTurns. */
+/* Recurrences, stretch by stretch, or in blocks: see CadTurns. */
 #include "program/running.h"
 
 /* A loop while it runs. */
@@ -131,14 +131,101 @@ static double sum_of(const double *x, size_t n) {
     return sum;
 }
 
+/* --- in blocks --- */
+
+static void add_block(double *to, const double *from, size_t n) {
+    for (size_t e = 0; e < n; e++) {
+        to[e] += from[e];
+    }
+}
+
+/* What a block hands on goes straight to where all turns have theirs. */
+static void hand_on(const CadTurns *turns, const double *places, const int64_t *sizes,
+                    const int64_t *ends, size_t n, size_t turn, double *out) {
+    const uint32_t n_rows = turns->n_carried + turns->n_kept;
+    for (uint32_t k = 0; k < n_rows + turns->n_summed; k++) {
+        const size_t size = (size_t)sizes[k < turns->n_carried ? k : k + turns->n_given];
+        const double *const from = places + ends[k];
+        if (k < turns->n_carried) {
+            memcpy(out + (turn + 1) * size, from, size * sizeof *out);
+            out += (n + 1) * size;
+        } else if (k < n_rows) {
+            memcpy(out + turn * size, from, size * sizeof *out);
+            out += n * size;
+        } else {
+            add_block(out, from, size);
+            out += size;
+        }
+    }
+}
+
+/* What the last turn has left is what the next one finds. */
+static void take_carried(const CadTurns *turns, const int64_t *sizes, size_t n, size_t turn,
+                         const double *out, double *input) {
+    for (uint32_t k = 0; k < turns->n_carried; k++) {
+        const size_t size = (size_t)sizes[k];
+        memcpy(input, out + turn * size, size * sizeof *input);
+        input += size;
+        out += (n + 1) * size;
+    }
+}
+
+static void take_blocks(const Scan *s, const int64_t *sizes, size_t turn, double *input) {
+    const int64_t *given = s->given;
+    for (uint32_t k = 0; k < s->turns->n_given; k++, given += 3) {
+        if (turn == 0 || given[1] != 0) {
+            const double *const from =
+                numbers_at(s->places, (int32_t)given[0]) + given[1] * (int64_t)turn;
+            memcpy(input + given[2], from,
+                   (size_t)sizes[s->turns->n_carried + k] * sizeof *input);
+        }
+    }
+}
+
+static void run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
+                       CadInnerRuns runs) {
+    const CadTurns *const turns = &program->scans[i->x];
+    const int64_t *const initial = program->plans + turns->at;
+    const int64_t *const sizes = cad_turns_sizes(turns, program->plans);
+    const int64_t *const ends = sizes + cad_turns_n_sizes(turns);
+    const Scan scan = {.turns = turns, .places = places, .given = initial + turns->n_carried};
+    double *const room = numbers_at(places, i->y), *const out = numbers_at(places, i->out);
+    double *const input = cad_program_places(turns->core, 1, room);
+    double *to = out;
+    cad_program_prepare(turns->core, 1, room);
+    cad_program_refer_to_places(turns->core, input);
+    for (uint32_t k = 0; k < turns->n_carried; k++) {
+        memcpy(to, numbers_at(places, (int32_t)initial[k]), (size_t)sizes[k] * sizeof *to);
+        to += (size_t)sizes[k] * (i->n + (size_t)1);
+    }
+    for (uint32_t k = 0; k < turns->n_kept; k++) {
+        to += (size_t)sizes[turns->n_carried + turns->n_given + k] * i->n;
+    }
+    for (uint32_t k = 0; k < turns->n_summed; k++) {
+        const size_t size = (size_t)sizes[cad_turns_n_sizes(turns) - turns->n_summed + k];
+        memset(to, 0, size * sizeof *to);
+        to += size;
+    }
+    for (size_t turn = 0; turn < i->n; turn++) {
+        take_carried(turns, sizes, i->n, turn, out, input);
+        take_blocks(&scan, sizes, turn, input);
+        runs.code(turns->core, input);
+        hand_on(turns, input, sizes, ends, i->n, turn, out);
+    }
+}
+
 void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
+    if (turns->in_blocks) {
+        run_blocks(program, i, places, runs);
+        return;
+    }
     const size_t n = i->n, lanes = turns->length, together = turns->together;
     const uint32_t n_carried = turns->n_carried;
     const int64_t *const initial = program->plans + turns->at;
     const int64_t *const given = initial + n_carried;
-    const int64_t *const ahead = given + 3 * turns->n_given;
+    const int64_t *const ahead = cad_turns_sizes(turns, program->plans) + cad_turns_n_sizes(turns);
     const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
     const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
     const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;

@@ -1,0 +1,110 @@
+/* Steps, and which of them are alike: of one kind, whatever it is made of. */
+#include "loops/inner.h"
+
+enum { FIRST_ARRAY = 1 << 20 }; /* of the kinds; those before are of single numbers */
+
+/* Kinds of arrays by hash: the step, counted from 1, at which one was seen first. */
+typedef struct Kinds {
+    uint32_t *first;
+    size_t mask;
+} Kinds;
+
+/* Which operands are constants, bit by bit. */
+static uint32_t constants_of(const Recorded *r, size_t step) {
+    const uint32_t arity = arity_of_step(r, step);
+    uint32_t bits = 0;
+    double value;
+    for (uint32_t k = 0; k < arity && k < 3; k++) {
+        const CadId first = operand_of_step(r, step, k).first;
+        bits |= (uint32_t)cad_graph_is_constant(r->graph, first, &value) << k;
+    }
+    return bits;
+}
+
+/* What a plan is but for where its operands begin: word by word, the rest is 0. */
+static int64_t word_of_plan(CadPlan *plan, uint32_t word) {
+    const uint32_t views = CAD_PLAN_WORDS + plan->ndim, each = plan->ndim + 1u;
+    const int is_first =
+        word >= views + each && word < views + plan->n_views * each && (word - views) % each == 0;
+    return is_first ? 0 : ((const int64_t *)plan)[word];
+}
+
+static int may_be_in_turn(const CadRecord *record) {
+    return (record->kind == CAD_RECORD_PACK || record->kind == CAD_RECORD_MAP) &&
+           record->of.array.size <= LONG_ARRAY;
+}
+
+static uint64_t hash_of_array(const Recorded *r, size_t step) {
+    const CadRecord *const record = record_of_step(r, step);
+    uint64_t hash = (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
+                    record->of.array.size << 3 | constants_of(r, step);
+    if (record->kind == CAD_RECORD_MAP) {
+        CadPlan *const plan = cad_graph_plan(r->graph, record);
+        for (uint32_t k = 0; k < plan->words; k++) {
+            hash = (hash ^ (uint64_t)word_of_plan(plan, k)) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+        }
+    }
+    return hash * 0x9e3779b97f4a7c15u;
+}
+
+static int are_alike(const Recorded *r, size_t step, size_t other) {
+    const CadRecord *const a = record_of_step(r, step), *const b = record_of_step(r, other);
+    int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
+                constants_of(r, step) == constants_of(r, other);
+    if (alike && a->kind == CAD_RECORD_MAP) {
+        CadPlan *const plan = cad_graph_plan(r->graph, a), *const same = cad_graph_plan(r->graph, b);
+        alike = plan->words == same->words;
+        for (uint32_t k = 0; k < plan->words && alike; k++) {
+            alike = word_of_plan(plan, k) == word_of_plan(same, k);
+        }
+    }
+    return alike;
+}
+
+static uint32_t kind_of_array(const Recorded *r, const Kinds *kinds, size_t step) {
+    size_t place = (hash_of_array(r, step) >> 32) & kinds->mask;
+    while (kinds->first[place] != 0 && !are_alike(r, step, kinds->first[place] - 1)) {
+        place = (place + 1) & kinds->mask;
+    }
+    if (kinds->first[place] == 0) {
+        kinds->first[place] = (uint32_t)step + 1;
+    }
+    return FIRST_ARRAY + kinds->first[place];
+}
+
+static uint32_t kind_of_step(const Recorded *r, const Kinds *kinds, size_t step) {
+    const CadRecord *const record = record_of_step(r, step);
+    return record->kind == CAD_RECORD_SINGLE ? (uint32_t)record->op << 3 | constants_of(r, step)
+           : may_be_in_turn(record)          ? kind_of_array(r, kinds, step)
+                                             : ALONE;
+}
+
+int cad_loops_list_steps(Recorded *r) {
+    CadGraph *const graph = r->graph;
+    Kinds kinds = {.mask = 15};
+    while (kinds.mask < 2 * graph->n_arrays) {
+        kinds.mask = 2 * kinds.mask + 1;
+    }
+    r->records = cad_memory_take(&r->memory, graph->n_records, sizeof *r->records);
+    r->kinds = cad_memory_take(&r->memory, graph->n_records, sizeof *r->kinds);
+    r->steps = cad_memory_take(&r->memory, graph->n_numbers, sizeof *r->steps);
+    kinds.first = cad_memory_take(&r->memory, kinds.mask + 1, sizeof *kinds.first);
+    if (r->memory.status != CAD_OK) {
+        graph->status = CAD_NO_MEMORY;
+        return 0;
+    }
+    for (size_t i = 1; i < graph->n_records; i++) {
+        const CadRecord *const record = &graph->records[i];
+        if (!cad_record_is_made(record)) {
+            continue;
+        }
+        const CadId first = cad_graph_first(graph, i);
+        r->records[r->n_steps] = (uint32_t)i;
+        r->kinds[r->n_steps] = kind_of_step(r, &kinds, r->n_steps);
+        r->n_steps++;
+        for (uint32_t k = 0; k < cad_record_size(record); k++) {
+            r->steps[first + k] = (uint32_t)r->n_steps;
+        }
+    }
+    return 1;
+}
