@@ -79,7 +79,8 @@ class Turns:
         self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
         self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
         if turns["in_blocks"]:
-            self.ends = self._take(len(self.sizes_of_ends))
+            self.inputs = self._take(n_operands, 2)
+            self.ends = self._take(len(self.sizes_of_ends), 3)
             return
         self.into_ahead = self._take(turns["n_into_ahead"])
         self.from_ahead = self._take(turns["n_from_ahead"], 2)

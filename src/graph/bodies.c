@@ -1,5 +1,5 @@
-/* Bodies of recurrences: graphs of one array of inputs, which have the same numbers where they are
- * copied to; and blocks, which are what turns hand on. */
+/* Bodies of recurrences: graphs that have the same numbers where they are copied to; and blocks,
+ * which are what turns hand on. */
 #include "graph/inner.h"
 
 void cad_scan_free(CadScan *scan) {
@@ -9,24 +9,40 @@ void cad_scan_free(CadScan *scan) {
     cad_memory_free(scan->sizes);
 }
 
+static int is_all_single(const uint32_t *sizes, size_t n) {
+    return cad_sum_of_sizes(sizes, n) == n;
+}
+
 /* What a turn computes is handed on as doubles. */
-CadGraph *cad_scan_body(size_t n_inputs) {
+CadGraph *cad_scan_body_of(const uint32_t *sizes, size_t n) {
     CadGraph *const body = cad_graph_new(1);
-    if (body != NULL) {
-        body->keeps_doubles = 1;
+    if (body == NULL) {
+        return NULL;
     }
-    if (body != NULL && n_inputs > 0) {
-        cad_graph_input(body, n_inputs, 0);
+    body->keeps_doubles = 1;
+    if (is_all_single(sizes, n)) {
+        if (n > 0) {
+            cad_graph_input(body, n, 0);
+        }
+    } else {
+        for (size_t k = 0; k < n; k++) {
+            cad_graph_input(body, sizes[k], 0);
+        }
     }
-    if (body != NULL && body->status != CAD_OK) {
+    if (body->status != CAD_OK) {
         cad_graph_free(body);
         return NULL;
     }
     return body;
 }
 
-static CadGraph *copied_body(CadGraph *body, size_t n_inputs) {
-    CadGraph *copy = cad_scan_body(n_inputs);
+CadGraph *cad_scan_body(size_t n_inputs) {
+    const uint32_t size = (uint32_t)n_inputs;
+    return cad_scan_body_of(&size, n_inputs > 0);
+}
+
+static CadGraph *copied_body(CadGraph *body, const uint32_t *sizes, size_t n) {
+    CadGraph *copy = cad_scan_body_of(sizes, n);
     CadMemory memory = {0};
     const CadCopier copier = {
         .from = body,
@@ -38,7 +54,7 @@ static CadGraph *copied_body(CadGraph *body, size_t n_inputs) {
         return NULL;
     }
     for (size_t i = 1; i < body->n_records && copy != NULL; i++) {
-        copier.names[i] = body->records[i].kind == CAD_RECORD_INPUT ? CAD_SCAN_INPUT
+        copier.names[i] = body->records[i].kind == CAD_RECORD_INPUT ? cad_graph_first(body, i)
                                                                     : cad_graph_copy(&copier, i);
     }
     cad_memory_give_back(&memory);
@@ -48,7 +64,7 @@ static CadGraph *copied_body(CadGraph *body, size_t n_inputs) {
 CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy) {
     const size_t n_ends = cad_scan_n_ends(scan);
     *copy = *scan;
-    copy->body = copied_body(scan->body, cad_scan_n_inputs(scan));
+    copy->body = copied_body(scan->body, scan->sizes, cad_scan_n_operands(scan));
     copy->ends = cad_memory_copied(scan->ends, n_ends, sizeof *scan->ends);
     copy->steps = cad_memory_copied(scan->steps, scan->n_given, sizeof *scan->steps);
     copy->sizes =
@@ -73,7 +89,7 @@ int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n
             return 0;
         }
     }
-    return cad_sum_of_sizes(sizes, n) == n;
+    return is_all_single(sizes, n);
 }
 
 int cad_scan_is_of_singles(const CadScan *scan) {

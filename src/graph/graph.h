@@ -82,7 +82,7 @@ typedef struct CadArray {
 } CadArray;
 
 /* A recurrence: turns that wait for each other. What a turn computes is a graph of its own, the
- * body, of one array of inputs. What it hands on are blocks, numbers in a row, each as long as its
+ * body; see cad_scan_body_of. What it hands on are blocks, numbers in a row, each as long as its
  * one of `sizes`: those that are carried from the turn before, then those that are given, which
  * for each turn are `steps` further on; and of ends those that are kept, then those that are added
  * up, behind those that are carried on. The numbers of a SCAN are, of each block that is carried,
@@ -264,11 +264,19 @@ CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);
  * for them: whoever makes numbers of inputs may count on them. */
 CadGraph *cad_scan_body(size_t n_inputs);
 
+/* The same with an array of inputs for each of `n` blocks; single numbers are one array. */
+CadGraph *cad_scan_body_of(const uint32_t *sizes, size_t n);
+
 /* A block for each turn, `step` apart; 0: one for all. */
 typedef struct CadOverTurns {
     CadId first;
     int64_t step;
 } CadOverTurns;
+
+/* An array of a graph, or a number, that another block has the values of. */
+typedef struct CadKnown {
+    CadId of, by;
+} CadKnown;
 
 /* What is asked for: `ends` are numbers of a body, whose inputs from `input` on are what is
  * carried and what is given. The body is not changed. */
@@ -280,6 +288,8 @@ typedef struct CadRecurrence {
     const CadId *initial;
     const CadOverTurns *given;
     const uint32_t *sizes; /* as those of a SCAN */
+    const CadKnown *known; /* what a turn need not compute, since it is given, too */
+    size_t n_known;
 } CadRecurrence;
 
 /* Blocks of it: what is carried out of the last turn, what is kept of each, and sums. */

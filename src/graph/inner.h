@@ -19,6 +19,19 @@ typedef struct CadRoom {
 
 CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
 
+/* --- insert.c --- */
+
+/* As cad_graph_insert, but of some records it is known what they are there. */
+CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown *known,
+                                size_t n_known, const CadId *inputs, const CadId *operands,
+                                size_t n_inputs, const CadId *outputs, size_t n_outputs,
+                                CadId *results);
+
+/* Mark the records that some numbers depend on; those that are marked 1 before depend on nothing.
+ */
+void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,
+                           uint8_t *marks);
+
 /* --- scan.c --- */
 
 /* A SCAN whose operands are what is carried at first, and what is given for the first turn; the

@@ -1,23 +1,46 @@
 /* A graph within another one: what it computes, as numbers of that one, of other inputs. */
 #include "graph/inner.h"
 
-CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
-                           const CadId *operands, size_t n_inputs, const CadId *outputs,
-                           size_t n_outputs, CadId *results) {
+void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,
+                           uint8_t *marks) {
+    CadOperands of;
+    for (size_t k = 0; k < n_outputs; k++) {
+        marks[cad_graph_record_of(graph, outputs[k])] |= 2;
+    }
+    for (size_t i = graph->n_records; i-- > 0;) {
+        if (marks[i] == 2) {
+            cad_graph_operands(graph, i, &of);
+            for (size_t k = 0; k < of.n; k++) {
+                marks[cad_graph_record_of(graph, of.ids[k])] |= 2;
+            }
+        }
+    }
+}
+
+CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown *known,
+                                size_t n_known, const CadId *inputs, const CadId *operands,
+                                size_t n_inputs, const CadId *outputs, size_t n_outputs,
+                                CadId *results) {
     CadMemory memory = {0};
     CadId *const by_number = cad_memory_take(&memory, from->n_numbers, sizeof *by_number);
     const CadCopier copier = {from, graph,
                               cad_memory_take(&memory, from->n_records, sizeof *copier.names),
                               by_number, 1};
-    const uint32_t *uses = cad_graph_uses(from, &memory, outputs, n_outputs, 0);
+    uint8_t *const marks = cad_memory_take(&memory, from->n_records, 1);
     if (memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
         for (size_t k = 0; k < n_inputs; k++) {
             by_number[inputs[k]] = operands[k];
         }
+        for (size_t k = 0; k < n_known; k++) {
+            const uint32_t i = cad_graph_record_of(from, known[k].of);
+            copier.names[i] = known[k].by;
+            marks[i] = 1;
+        }
+        cad_graph_mark_needed(from, outputs, n_outputs, marks);
         for (size_t i = 1; i < from->n_records && graph->status == CAD_OK; i++) {
-            if (uses[i] > 0 && from->records[i].kind != CAD_RECORD_INPUT) {
+            if (marks[i] == 2 && from->records[i].kind != CAD_RECORD_INPUT) {
                 copier.names[i] = cad_graph_copy(&copier, i);
             }
         }
@@ -27,4 +50,11 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
     }
     cad_memory_give_back(&memory);
     return graph->status;
+}
+
+CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
+                           const CadId *operands, size_t n_inputs, const CadId *outputs,
+                           size_t n_outputs, CadId *results) {
+    return cad_graph_insert_rest(graph, from, NULL, 0, inputs, operands, n_inputs, outputs,
+                                 n_outputs, results);
 }

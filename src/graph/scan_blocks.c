@@ -1,6 +1,16 @@
 /* Recurrences whose turns compute arrays: all that a turn computes is in the loop, but for what is
  * there already. */
 #include "graph/inner.h"
+#include "table/codes.h"
+
+#define NOT_ASKED SIZE_MAX
+
+/* An end of the loop, and which one of those that are asked for. */
+typedef struct End {
+    CadId id;
+    uint32_t size;
+    size_t asked;
+} End;
 
 typedef struct Blocks {
     CadGraph *graph, *body;
@@ -11,6 +21,9 @@ typedef struct Blocks {
     CadId *names;     /* of each input what it is in the loop, */
     CadOverTurns *of; /* and of each operand what it is in all turns */
     uint8_t *is_read; /* of inputs */
+    uint8_t *needed;  /* of records of the body: 2, or 3 where it is known */
+    End *ends;        /* of the loop */
+    size_t n_ends;
 } Blocks;
 
 static size_t n_operands(const Blocks *b) {
@@ -56,22 +69,34 @@ static void mark_operands(const Blocks *b, size_t i) {
     }
 }
 
+/* Of what is known its record is not looked at. */
 static void find_read(Blocks *b) {
-    uint32_t *const uses = cad_memory_take(&b->memory, b->body->n_records, sizeof *uses);
-    CadOperands of;
-    for (size_t k = 0; k < n_ends(b) && uses != NULL; k++) {
+    CadGraph *const body = b->body;
+    CadId *const ends = cad_memory_take(&b->memory, n_ends(b), sizeof *ends);
+    b->needed = cad_memory_take(&b->memory, body->n_records, 1);
+    if (b->memory.status != CAD_OK) {
+        return;
+    }
+    size_t n = 0;
+    for (size_t k = 0; k < n_ends(b); k++) {
         if (k >= b->asked->n_carried || is_carried_on(b, k)) {
-            uses[cad_graph_record_of(b->body, b->asked->ends[k])]++;
+            ends[n++] = b->asked->ends[k];
             mark(b, b->asked->ends[k], size_of_end(b, k));
         }
     }
-    for (size_t i = b->body->n_records; i-- > 1 && uses != NULL;) {
-        if (uses[i] > 0 && cad_record_is_made(&b->body->records[i])) {
+    for (size_t k = 0; k < b->asked->n_known; k++) {
+        b->needed[cad_graph_record_of(body, b->asked->known[k].of)] = 1;
+    }
+    cad_graph_mark_needed(body, ends, n, b->needed);
+    for (size_t i = 1; i < body->n_records; i++) {
+        if (b->needed[i] == 2 && cad_record_is_made(&body->records[i])) {
             mark_operands(b, i);
-            cad_graph_operands(b->body, i, &of);
-            for (size_t k = 0; k < of.n; k++) {
-                uses[cad_graph_record_of(b->body, of.ids[k])]++;
-            }
+        }
+    }
+    for (size_t k = 0; k < b->asked->n_known; k++) {
+        const uint32_t i = cad_graph_record_of(body, b->asked->known[k].of);
+        if (b->needed[i] == 3) {
+            mark(b, b->asked->known[k].by, cad_record_size(&body->records[i]));
         }
     }
 }
@@ -90,25 +115,25 @@ static void name_operand(Blocks *b, size_t k, CadId *next) {
 }
 
 /* What is carried on, then what is read of all else. */
-static CadId name_inputs(Blocks *b, CadScan *scan, CadId *operands) {
+static void name_inputs(Blocks *b, CadScan *scan, CadId *operands) {
     const CadRecurrence *const asked = b->asked;
     CadId next = CAD_SCAN_INPUT;
+    size_t n = 0;
     for (size_t j = 0; j < asked->n_carried; j++) {
         if (is_carried_on(b, j)) {
-            scan->sizes[scan->n_carried] = asked->sizes[j];
-            operands[scan->n_carried++] = asked->initial[j];
+            scan->sizes[n] = asked->sizes[j];
+            operands[n++] = asked->initial[j];
             name_operand(b, j, &next);
         }
     }
     for (size_t k = 0; k < n_operands(b); k++) {
         if ((k >= asked->n_carried || !is_carried_on(b, k)) && is_operand_read(b, k)) {
-            scan->sizes[scan->n_carried + scan->n_given] = asked->sizes[k];
-            operands[scan->n_carried + scan->n_given] = b->of[k].first;
+            scan->sizes[n] = asked->sizes[k];
+            operands[n++] = b->of[k].first;
             scan->steps[scan->n_given++] = b->of[k].step;
             name_operand(b, k, &next);
         }
     }
-    return next - CAD_SCAN_INPUT;
 }
 
 static int is_part(CadId first, size_t size, CadId whole, size_t size_of_whole) {
@@ -133,41 +158,70 @@ static CadOverTurns known(const Blocks *b, size_t k) {
     return (CadOverTurns){CAD_NO_ID, 0};
 }
 
-/* Whether an end is one of the loop: what is kept may be there already. */
-static int is_end(const Blocks *b, size_t k) {
-    const CadRecurrence *const asked = b->asked;
-    return k < asked->n_carried ? is_carried_on(b, k)
-           : k < asked->n_carried + asked->n_kept
-               ? b->whole || known(b, k).first == CAD_NO_ID
-               : 1;
+/* Whether a record takes longer to compute than to read: what adds up, and what calls a function. */
+static int is_costly(const CadRecord *record) {
+    if (record->kind == CAD_RECORD_MAP && cad_op_is_kind((CadOp)record->op)) {
+        return 1;
+    }
+    const char *const text = cad_op_values[record->op].text, *call = text;
+    while (record->kind != CAD_RECORD_PACK && (call = strchr(call, '(')) != NULL) {
+        if (call > text && call[-1] >= 'a' && call[-1] <= 'z') {
+            return 1;
+        }
+        call++;
+    }
+    return 0;
 }
 
-static void add_ends(Blocks *b, CadScan *scan) {
+static void add_end(Blocks *b, CadId id, uint32_t size, size_t asked, size_t *n) {
+    b->ends[b->n_ends++] = (End){id, size, asked};
+    *n += 1;
+}
+
+/* What is kept may be there already. What is costly is kept, so that derivatives need not compute
+ * it again; programs that do not read it do not keep it. */
+static void find_ends(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
-    for (size_t k = 0; k < n_ends(b); k++) {
-        if (is_end(b, k)) {
-            const size_t at = scan->n_carried + scan->n_kept + scan->n_summed;
-            if (k >= asked->n_carried) {
-                scan->sizes[at + scan->n_given] = size_of_end(b, k);
-                *(k < asked->n_carried + asked->n_kept ? &scan->n_kept : &scan->n_summed) += 1;
-            }
+    const size_t n_rows = asked->n_carried + asked->n_kept;
+    for (size_t k = 0; k < asked->n_carried; k++) {
+        if (is_carried_on(b, k)) {
+            add_end(b, asked->ends[k], asked->sizes[k], k, &scan->n_carried);
         }
+    }
+    for (size_t k = asked->n_carried; k < n_rows; k++) {
+        if (b->whole || known(b, k).first == CAD_NO_ID) {
+            add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_kept);
+        }
+    }
+    for (size_t i = 1; i < b->body->n_records && !b->whole; i++) {
+        const CadRecord *const record = &b->body->records[i];
+        if (b->needed[i] == 2 && cad_record_is_made(record) && is_costly(record)) {
+            add_end(b, cad_graph_first(b->body, i), cad_record_size(record), NOT_ASKED,
+                    &scan->n_kept);
+        }
+    }
+    for (size_t k = n_rows; k < n_ends(b); k++) {
+        add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_summed);
+    }
+    for (size_t k = scan->n_carried; k < b->n_ends; k++) {
+        scan->sizes[scan->n_given + k] = b->ends[k].size;
     }
 }
 
 /* The body of the loop, with its ends. */
-static void insert_body(Blocks *b, CadScan *scan, size_t n_inputs) {
+static void insert_body(Blocks *b, CadScan *scan) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_old = cad_sum_of_sizes(asked->sizes, n_operands(b));
     size_t n = 0;
     CadMemory memory = {0};
-    for (size_t k = 0; k < n_ends(b); k++) {
-        n += is_end(b, k) ? size_of_end(b, k) : 0;
+    for (size_t k = 0; k < b->n_ends; k++) {
+        n += b->ends[k].size;
     }
     CadId *const inputs = cad_memory_take(&memory, n_old, sizeof *inputs);
     CadId *const numbers = cad_memory_take(&memory, n, sizeof *numbers);
     CadId *const results = cad_memory_take(&memory, n, sizeof *results);
-    scan->body = cad_scan_body(n_inputs);
+    CadKnown *const known = cad_memory_take(&memory, asked->n_known, sizeof *known);
+    scan->body = cad_scan_body_of(scan->sizes, cad_scan_n_operands(scan));
     if (scan->body == NULL || memory.status != CAD_OK) {
         b->graph->status = CAD_NO_MEMORY;
         cad_memory_give_back(&memory);
@@ -177,26 +231,28 @@ static void insert_body(Blocks *b, CadScan *scan, size_t n_inputs) {
         inputs[i] = asked->input + (CadId)i;
     }
     n = 0;
-    for (size_t k = 0; k < n_ends(b); k++) {
-        for (uint32_t e = 0; e < size_of_end(b, k) && is_end(b, k); e++) {
-            numbers[n++] = asked->ends[k] + e;
+    for (size_t k = 0; k < b->n_ends; k++) {
+        for (uint32_t e = 0; e < b->ends[k].size; e++) {
+            numbers[n++] = b->ends[k].id + e;
         }
     }
-    cad_graph_insert(scan->body, b->body, inputs, b->names, n_old, numbers, n, results);
-    CadId *end = scan->ends;
+    for (size_t k = 0; k < asked->n_known; k++) {
+        known[k].of = asked->known[k].of;
+        known[k].by = b->names[asked->known[k].by - asked->input];
+    }
+    cad_graph_insert_rest(scan->body, b->body, known, asked->n_known, inputs, b->names, n_old,
+                          numbers, n, results);
     n = 0;
-    for (size_t k = 0; k < n_ends(b) && scan->body->status == CAD_OK; k++) {
-        if (is_end(b, k)) {
-            *end++ = cad_graph_block(scan->body, results + n, size_of_end(b, k));
-            n += size_of_end(b, k);
-        }
+    for (size_t k = 0; k < b->n_ends && scan->body->status == CAD_OK; k++) {
+        scan->ends[k] = cad_graph_block(scan->body, results + n, b->ends[k].size);
+        n += b->ends[k].size;
     }
     b->graph->status = b->graph->status == CAD_OK ? scan->body->status : b->graph->status;
     cad_memory_give_back(&memory);
 }
 
 static CadId make_scan(Blocks *b, CadScan *made) {
-    const size_t most = n_operands(b) + n_ends(b);
+    const size_t most = n_operands(b) + n_ends(b) + b->body->n_records;
     CadScan scan = {.n = b->asked->n,
                     .ends = cad_memory_zeroed(most, sizeof *scan.ends),
                     .steps = cad_memory_zeroed(most, sizeof *scan.steps),
@@ -206,9 +262,9 @@ static CadId make_scan(Blocks *b, CadScan *made) {
     if (scan.ends == NULL || scan.steps == NULL || scan.sizes == NULL || operands == NULL) {
         b->graph->status = CAD_NO_MEMORY;
     } else {
-        const CadId n_inputs = name_inputs(b, &scan, operands);
-        add_ends(b, &scan);
-        insert_body(b, &scan, n_inputs);
+        name_inputs(b, &scan, operands);
+        find_ends(b, &scan);
+        insert_body(b, &scan);
     }
     if (b->graph->status == CAD_OK && cad_scan_n_ends(&scan) > 0) {
         first = cad_graph_append_scan(b->graph, &scan, operands);
@@ -223,25 +279,34 @@ static CadId make_scan(Blocks *b, CadScan *made) {
 
 /* --- results --- */
 
+/* What is asked for of the loop, then of what was there already. */
 static void read_results(Blocks *b, CadId first, const CadScan *scan,
                          const CadScanResults *results) {
     const CadRecurrence *const asked = b->asked;
-    CadId next = first;
-    for (size_t k = 0, end = 0; k < n_ends(b); k++) {
-        const CadId length = is_end(b, k) ? (CadId)cad_scan_length_of_end(scan, end++) : 0;
-        const CadId size = size_of_end(b, k);
+    const size_t n_rows = asked->n_carried + asked->n_kept;
+    for (size_t k = 0; k < asked->n_carried; k++) {
+        results->last[k] = asked->initial[k];
+    }
+    for (size_t k = 0; k < asked->n_kept; k++) {
+        results->kept[k].first = CAD_NO_ID;
+    }
+    for (size_t end = 0; end < b->n_ends; end++) {
+        const CadId length = (CadId)cad_scan_length_of_end(scan, end), size = b->ends[end].size;
+        const size_t k = b->ends[end].asked;
         if (k < asked->n_carried) {
-            if (length > 0) {
-                b->of[k] = (CadOverTurns){next, size};
-            }
-            results->last[k] = length > 0 ? next + length - size : asked->initial[k];
-        } else if (k < asked->n_carried + asked->n_kept) {
-            results->kept[k - asked->n_carried] =
-                length > 0 ? (CadOverTurns){next, size} : known(b, k);
-        } else {
-            results->sums[k - asked->n_carried - asked->n_kept] = next;
+            b->of[k] = (CadOverTurns){first, size};
+            results->last[k] = first + length - size;
+        } else if (k < n_rows) {
+            results->kept[k - asked->n_carried] = (CadOverTurns){first, size};
+        } else if (k != NOT_ASKED) {
+            results->sums[k - n_rows] = first;
         }
-        next += length;
+        first += length;
+    }
+    for (size_t k = 0; k < asked->n_kept; k++) {
+        if (results->kept[k].first == CAD_NO_ID) {
+            results->kept[k] = known(b, k + asked->n_carried);
+        }
     }
 }
 
@@ -266,6 +331,7 @@ static int begin(Blocks *b) {
     for (size_t i = 0; i < n_inputs; i++) {
         b->names[i] = CAD_ZERO; /* what is not read */
     }
+    b->ends = cad_memory_take(&b->memory, n_ends(b) + b->body->n_records, sizeof *b->ends);
     find_read(b);
     return b->memory.status == CAD_OK;
 }

@@ -14,6 +14,8 @@ typedef struct Derived {
     uint32_t *sizes;
     size_t n_carried, n_given, n_more; /* of the sizes, which are one behind the other */
     size_t n_inputs;                   /* numbers */
+    CadKnown *known;                   /* of what the scan has kept */
+    size_t n_known;
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
@@ -122,7 +124,7 @@ static void insert_body(Derived *d, int is_backwards) {
     Numbers operands = room_for(d, &d->memory, n_inputs);
     Numbers outputs = room_for(d, &d->memory, n_numbers);
     Numbers results = room_for(d, &d->memory, n_numbers);
-    d->body = cad_scan_body(d->n_inputs);
+    d->body = cad_scan_body_of(d->sizes, d->n_carried + d->n_given);
     if (d->memory.status != CAD_OK || d->body == NULL) {
         d->graph->status = CAD_NO_MEMORY;
         return;
@@ -143,6 +145,34 @@ static void insert_body(Derived *d, int is_backwards) {
     d->graph->status = d->body->status;
 }
 
+/* What the scan has kept is given, too, where arrays would be computed again. */
+static void give_kept(Derived *d, CadId *names) {
+    const CadScan *const scan = d->of.scan;
+    CadId first = d->of.first;
+    for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
+        const uint32_t size = cad_scan_size_of_end(scan, k);
+        if (k >= scan->n_carried && !cad_scan_is_of_singles(scan)) {
+            names[k - scan->n_carried] =
+                next_input(d, backwards((CadOverTurns){first, size}, scan->n), size);
+        }
+        first += (CadId)cad_scan_length_of_end(scan, k);
+    }
+}
+
+/* Those that stand for a record as a whole. */
+static void find_known(Derived *d, const CadId *names) {
+    const CadScan *const scan = d->of.scan;
+    const CadId *const found = d->found + cad_scan_n_operands(scan) + scan->n_carried;
+    d->known = cad_memory_take(&d->memory, scan->n_kept, sizeof *d->known);
+    for (size_t k = 0; k < scan->n_kept && d->known != NULL && names[k] != CAD_NO_ID; k++) {
+        const CadRecord *const record = cad_graph_record(d->body, found[k]);
+        if (cad_record_is_made(record) &&
+            cad_record_size(record) == cad_scan_size_of_end(scan, scan->n_carried + k)) {
+            d->known[d->n_known++] = (CadKnown){found[k], names[k]};
+        }
+    }
+}
+
 /* Its ends are in `ends`. */
 static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n_kept,
                                 size_t n_summed) {
@@ -156,7 +186,9 @@ static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n
                            .ends = d->ends,
                            .initial = initial,
                            .given = d->given,
-                           .sizes = d->sizes};
+                           .sizes = d->sizes,
+                           .known = d->known,
+                           .n_known = d->n_known};
 }
 
 static int is_same_in_all(const CadScan *scan, size_t operand) {
@@ -247,12 +279,13 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
     size_t n_kept = 0, n_summed = 0;
-    if (!begin(d, graph, of, n_carried + n_ends)) {
+    if (!begin(d, graph, of, n_carried + n_ends + scan->n_kept)) {
         finish(d);
         return;
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
+    CadId *const kept = cad_memory_take(&d->memory, scan->n_kept, sizeof *kept);
     const CadScanResults found = {cad_memory_take(&d->memory, n_carried, sizeof *found.last),
                                   cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
                                   cad_memory_take(&d->memory, scan->n_given, sizeof *found.sums)};
@@ -260,7 +293,11 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         graph->status = CAD_NO_MEMORY;
     } else {
         name_seeds(d, seeds, names + n_carried, names);
+        give_kept(d, kept);
         insert_body(d, 1);
+    }
+    if (graph->status == CAD_OK) {
+        find_known(d, kept);
     }
     for (size_t k = n_carried; k < n_operands; k++) {
         *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];

@@ -333,21 +333,31 @@ static int may_be_in_body(uint32_t kind) {
            kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP;
 }
 
-/* A body has one array of inputs; all else are operations that cannot fail, and constants. */
-static CadGraph *restore_body(Restorer *r, size_t n_records, size_t n_inputs) {
+/* A body has the inputs of cad_scan_body_of; all else are operations that cannot fail, and constants.
+ */
+static CadGraph *restore_body(Restorer *r, size_t n_records, const CadScan *scan) {
     CadGraph *const graph = r->graph, *const body = cad_graph_new(1);
-    int sound = body != NULL && n_records >= 2;
+    const size_t n_operands = cad_scan_n_operands(scan);
+    const int are_single = cad_scan_n_inputs(scan) == n_operands;
+    const size_t n_arrays = are_single ? 1 : n_operands;
+    int sound = body != NULL && n_operands > 0 && n_records > n_arrays;
+    if (body != NULL) {
+        body->keeps_doubles = 1;
+    }
     r->graph = body;
     for (size_t k = 0; k < n_records && sound; k++) {
         const uint32_t kind = r->row < r->parts->n_rows ? r->parts->records[4 * r->row] >> 16 : 0;
-        sound = k == 1 ? kind == CAD_RECORD_INPUT : may_be_in_body(kind);
-        sound = sound && restore_record(r, k == 0);
+        const int is_input = k >= 1 && k <= n_arrays;
+        sound = is_input ? kind == CAD_RECORD_INPUT : may_be_in_body(kind);
+        sound = sound && restore_record(r, k == 0) &&
+                (!is_input || cad_record_size(&body->records[k + 1]) ==
+                                  (are_single ? n_operands : scan->sizes[k - 1]));
     }
     r->graph = graph;
     if (body == NULL || body->status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     }
-    if (!sound || body->status != CAD_OK || cad_record_size(&body->records[2]) != n_inputs) {
+    if (!sound || body->status != CAD_OK) {
         cad_graph_free(body);
         return NULL;
     }
@@ -431,7 +441,7 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
     if (scan.sizes == NULL) {
         return CAD_NO_ID;
     }
-    scan.body = restore_body(r, given[0], cad_scan_n_inputs(&scan));
+    scan.body = restore_body(r, given[0], &scan);
     scan.ends = cad_memory_copied(ends, n_ends, sizeof *ends);
     scan.steps = cad_memory_copied(steps, scan.n_given, sizeof *steps);
     int sound = scan.body != NULL;

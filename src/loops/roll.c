@@ -405,7 +405,7 @@ static int roll_loop(Roller *o, const Loop *loop) {
     if (done) {
         find_given(o, b);
         b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
-        b->asked.body = cad_scan_body(b->next - CAD_SCAN_INPUT);
+        b->asked.body = cad_scan_body_of(b->sizes, b->asked.n_carried + b->asked.n_given);
         if (b->memory.status == CAD_OK && b->asked.body != NULL) {
             b->asked.initial = b->initial;
             b->asked.given = b->given;

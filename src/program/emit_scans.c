@@ -1,5 +1,6 @@
 /* A recurrence is divided into what is computed for a stretch of turns at once, ahead and behind,
  * and what follows turn by turn: see CadTurns. */
+#include "graph/inner.h"
 #include "program/maker.h"
 
 enum {
@@ -162,15 +163,25 @@ static void add_places(Divider *d, const CadProgram *program) {
     }
 }
 
-static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, CadId input,
-                              const CadId *roots, size_t n_roots) {
+static CadProgram *program_of(Divider *d, CadGraph *graph, CadUse use, const CadId *roots,
+                              size_t n_roots) {
     CadProgram *program = NULL;
+    size_t n_inputs = 0;
+    CadId *const inputs = cad_memory_take(&d->memory, graph->n_records, sizeof *inputs);
+    if (inputs == NULL) {
+        fail(d->m);
+        return NULL;
+    }
+    for (size_t i = 1; i < graph->n_records; i++) {
+        if (graph->records[i].kind == CAD_RECORD_INPUT) {
+            inputs[n_inputs++] = cad_graph_first(graph, i);
+        }
+    }
     if (d->m->status != CAD_OK) { /* of one that was made before */
         return NULL;
     }
     if (graph->status == CAD_OK) {
-        d->m->status =
-            d->m->make(graph, use, &input, input != CAD_NO_ID, 0, roots, n_roots, &program);
+        d->m->status = d->m->make(graph, use, inputs, n_inputs, 0, roots, n_roots, &program);
     } else {
         d->m->status = graph->status;
     }
@@ -235,7 +246,6 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
             add_word(d, source_of(d, id));
         }
     }
-    const CadId input = *n_into > 0 ? (CadId)CAD_SCAN_INPUT : CAD_NO_ID;
     CadGraph *const to = cad_scan_body(*n_into);
     if (to == NULL) {
         fail(d->m);
@@ -252,7 +262,7 @@ static CadProgram *divide_stretch(Divider *d, When when, uint8_t *marks, CadId *
         }
     }
     if (n_roots > 0) {
-        program = program_of(d, to, CAD_AT_MANY_POINTS, input, roots, n_roots);
+        program = program_of(d, to, CAD_AT_MANY_POINTS, roots, n_roots);
     }
     const size_t begin = d->n_words;
     if (program != NULL) {
@@ -355,10 +365,10 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
     const size_t n_roots = scan->n_carried + together * n_told;
-    program = program_of(d, to, CAD_AT_A_POINT, CAD_SCAN_INPUT, roots, n_roots);
+    program = program_of(d, to, CAD_AT_A_POINT, roots, n_roots);
     if (program != NULL && together > 1 && is_chain_of_singles(program)) {
         cad_program_free(program);
-        program = program_of(d, to, CAD_IN_TURNS, CAD_SCAN_INPUT, roots, n_roots);
+        program = program_of(d, to, CAD_IN_TURNS, roots, n_roots);
     }
     if (program != NULL) {
         add_places(d, program);
@@ -376,15 +386,14 @@ static size_t count_in_turn(const Divider *d) {
     return n;
 }
 
-/* What is carried at first, what is given, and sizes; `inputs` of what is given are the third word
- * of each. */
-static void add_operands(Divider *d, const CadId *operands, const int64_t *inputs) {
+/* What is carried at first, what is given, and sizes. */
+static void add_operands(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     for (size_t k = 0; k < cad_scan_n_operands(scan); k++) {
         add_word(d, cad_maker_place_of(d->m, operands[k]));
         if (k >= scan->n_carried) {
             add_word(d, scan->steps[k - scan->n_carried]);
-            add_word(d, inputs[k - scan->n_carried]);
+            add_word(d, d->strip[CAD_SCAN_INPUT + k]);
         }
     }
     for (size_t k = 0; k < scan->n_given + cad_scan_n_ends(scan); k++) {
@@ -409,7 +418,7 @@ static void divide(Divider *d, const CadId *operands) {
     }
     find_readers(d);
     take_strips(d);
-    add_operands(d, operands, d->strip + CAD_SCAN_INPUT + scan->n_carried);
+    add_operands(d, operands);
     turns->ahead =
         divide_stretch(d, AHEAD, marks, roots, &turns->n_into_ahead, &turns->n_from_ahead);
     mark_read_in_turn(d, marks);
@@ -503,43 +512,166 @@ static void place_strips(Divider *d) {
 
 /* --- turns that compute arrays --- */
 
-static void make_core(Divider *d, const CadId *operands) {
+/* The numbers of one record that others read, as whole ends: those of all turns, and of what is
+ * carried that of the last one. */
+typedef struct Readers {
+    Divider *d;
+    CadId first;
+    size_t size;
+    uint8_t *rows, *last;
+} Readers;
+
+static void note_read(const Readers *r, int64_t low, int64_t high) {
+    const CadScan *const scan = r->d->scan;
+    int64_t begin = r->first;
+    for (size_t k = 0; k < cad_scan_n_ends(scan) && begin <= high; k++) {
+        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
+        const int64_t rows = k < scan->n_carried ? end - scan->sizes[k] : end;
+        r->rows[k] |= low < rows && high >= begin;
+        r->last[k] |= low < end && high >= rows;
+        begin = end;
+    }
+}
+
+static void note_numbers(const Readers *r, const CadId *ids, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        if (ids[k] - r->first < r->size) {
+            note_read(r, ids[k], ids[k]);
+        }
+    }
+}
+
+static void note_operands(const Readers *r, size_t record) {
+    CadGraph *const graph = r->d->m->graph;
+    CadAxes axes;
+    CadMade made;
+    CadOperands of;
+    cad_graph_look(graph, record, axes, &made);
+    cad_graph_operands(graph, record, &of);
+    if (made.kind == CAD_RECORD_SCAN) {
+        const CadScan *const scan = cad_graph_scan(graph, &graph->records[record]);
+        for (size_t k = 0; k < of.n; k++) {
+            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
+            const int64_t reach = step * ((int64_t)scan->n - 1), at = of.ids[k];
+            if (of.ids[k] - r->first < r->size) {
+                note_read(r, at + (reach < 0 ? reach : 0),
+                          at + (reach > 0 ? reach : 0) + scan->sizes[k] - 1);
+            }
+        }
+        return;
+    }
+    if (made.n_views == 0 || made.kind == CAD_RECORD_SINGLE) {
+        note_numbers(r, of.ids, of.n);
+        return;
+    }
+    if (cad_record_is_by_index(&graph->records[record]) ||
+        (made.former != CAD_NO_ID && made.former - r->first < r->size)) {
+        note_read(r, r->first, (int64_t)(r->first + r->size) - 1);
+        return;
+    }
+    for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
+        if (made.views[k].first - r->first < r->size) {
+            const CadReach reach = cad_made_reach(&made, made.views[k]);
+            note_read(r, reach.low, reach.high);
+        }
+    }
+}
+
+/* What programs do not read of what turns hand on is left out. */
+static void find_readers_of_ends(Divider *d, uint32_t record, uint8_t *rows, uint8_t *last) {
+    CadMaker *const m = d->m;
+    const Readers readers = {d, cad_graph_first(m->graph, record), cad_scan_size(d->scan), rows,
+                             last};
+    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
+    if (marks == NULL) {
+        return;
+    }
+    cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
+    for (size_t i = record + 1; i < m->graph->n_records; i++) {
+        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i])) {
+            note_operands(&readers, i);
+        }
+    }
+    note_numbers(&readers, m->ends, m->n_ends);
+}
+
+/* The place of the pointer to an input, or to a result that begins with so many of all; -1: it is
+ * copied. */
+static int64_t pointer_to(const CadProgram *program, int64_t place, int64_t result) {
+    for (size_t k = 0; k < program->n_referred; k++) {
+        const CadReferred referred = program->referred[k];
+        if (referred.result == result && referred.floats == -1 &&
+            (result >= 0 || referred.place == place)) {
+            return referred.pointer;
+        }
+    }
+    return -1;
+}
+
+static void add_inputs(Divider *d) {
+    int64_t place = 0;
+    for (size_t k = 0; k < cad_scan_n_operands(d->scan); k++) {
+        add_word(d, place);
+        add_word(d, pointer_to(d->turns.core, place, -1));
+        place += d->scan->sizes[k];
+    }
+}
+
+static void add_ends(Divider *d, const uint8_t *rows, const uint8_t *last) {
     const CadScan *const scan = d->scan;
-    const size_t n_operands = cad_scan_n_operands(scan), n_ends = cad_scan_n_ends(scan);
+    const size_t begin = d->n_words;
+    add_places(d, d->turns.core);
+    const size_t n = d->n_words - begin;
+    int64_t *const places = cad_memory_take(&d->memory, n, sizeof *places);
+    if (places == NULL || d->m->status != CAD_OK) {
+        fail(d->m);
+        return;
+    }
+    memcpy(places, d->words + begin, n * sizeof *places);
+    d->n_words = begin;
+    for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
+        const uint32_t size = cad_scan_size_of_end(scan, k);
+        const int is_read = k < scan->n_carried || rows[k] || last[k];
+        const int is_row = rows[k] && k < scan->n_carried + scan->n_kept;
+        add_word(d, is_read ? places[at] : CAD_UNREAD);
+        add_word(d, is_row ? pointer_to(d->turns.core, 0, (int64_t)at) : -1);
+        add_word(d, is_row ? size : 0);
+        at += is_read ? size : 0;
+    }
+}
+
+static void make_core(Divider *d, uint32_t record, const CadId *operands) {
+    const CadScan *const scan = d->scan;
+    const size_t n_ends = cad_scan_n_ends(scan);
+    uint8_t *const rows = cad_memory_take(&d->memory, n_ends, 1);
+    uint8_t *const last = cad_memory_take(&d->memory, n_ends, 1);
     size_t n_roots = 0;
     for (size_t k = 0; k < n_ends; k++) {
         n_roots += cad_scan_size_of_end(scan, k);
     }
-    int64_t *const inputs = cad_memory_take(&d->memory, n_operands, sizeof *inputs);
     CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
+    if (d->memory.status == CAD_OK) {
+        find_readers_of_ends(d, record, rows, last);
+    }
     if (d->memory.status != CAD_OK) {
         fail(d->m);
         return;
     }
-    for (size_t k = 1; k < n_operands; k++) {
-        inputs[k] = inputs[k - 1] + scan->sizes[k - 1];
-    }
     n_roots = 0;
     for (size_t k = 0; k < n_ends; k++) {
         for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k); e++) {
-            roots[n_roots++] = scan->ends[k] + e;
+            if (k < scan->n_carried || rows[k] || last[k]) {
+                roots[n_roots++] = scan->ends[k] + e;
+            }
         }
     }
-    add_operands(d, operands, inputs + scan->n_carried);
-    const CadId input = n_operands > 0 ? (CadId)CAD_SCAN_INPUT : CAD_NO_ID;
+    add_operands(d, operands);
     d->turns.in_blocks = 1;
-    d->turns.core = program_of(d, d->body, CAD_AT_A_POINT, input, roots, n_roots);
-    const size_t begin = d->n_words;
-    if (d->turns.core == NULL) {
-        return;
+    d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
+    if (d->turns.core != NULL) {
+        add_inputs(d);
+        add_ends(d, rows, last);
     }
-    add_places(d, d->turns.core);
-    for (size_t k = 0, at = begin; k < n_ends && d->m->status == CAD_OK; k++) {
-        const uint32_t size = cad_scan_size_of_end(scan, k);
-        d->words[begin + k] = d->words[at];
-        at += size;
-    }
-    d->n_words = begin + n_ends;
 }
 
 void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
@@ -562,7 +694,11 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        (cad_scan_is_of_singles(scan) ? divide : make_core)(d, of.ids);
+        if (cad_scan_is_of_singles(scan)) {
+            divide(d, of.ids);
+        } else {
+            make_core(d, i, of.ids);
+        }
         turns->at = program->n_plan_words;
         program->scans[program->n_scans++] = *turns;
     }

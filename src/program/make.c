@@ -137,10 +137,12 @@ static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **prog
 CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program) {
-    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
+    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15, SHORT_BLOCK = 64 };
+    const int is_inner = use == CAD_IN_TURNS || use == CAD_IN_BLOCKS;
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
-                      .use = use == CAD_IN_TURNS ? CAD_AT_A_POINT : use,
+                      .use = is_inner ? CAD_AT_A_POINT : use,
+                      .least_referred = use == CAD_IN_BLOCKS ? SHORT_BLOCK : LONG_VECTOR,
                       .fuses = use == CAD_IN_TURNS,
                       .inputs = inputs,
                       .n_inputs = n_inputs,

@@ -126,10 +126,13 @@ typedef struct CadTeam {
  * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
  * strips it begins, or -1 - k for the k-th of what is given, which is the same in all turns):
  *   initial    the place of each that is carried, at first
- *   given      of each that is given its place, how far on the next one is, and its strip or -1;
- *              or where it is among the inputs of the core
+ *   given      of each that is given its place, how far on the next one is, and its strip or -1
  *   sizes      of blocks: of what is carried, given, kept and summed
- * and for blocks the place of each end in the core; else
+ * For blocks, in the core, there follow
+ *   inputs     of each its place, and that of its pointer, or -1
+ *   ends       of each its place, or CAD_UNREAD; that of its pointer, or -1; and how far on the next
+ *              turn has its own, or 0: then it is the last one that is left
+ * and else
  *   ahead      sources of its inputs; then of each result its place there, and its strip
  *   core       sources of its inputs behind what is carried; where in the strips results go
  *   core       places of what is carried on; then for each turn those of results
@@ -138,6 +141,7 @@ typedef struct CadTeam {
  *   kept       where in the strips it is
  *   sums       likewise */
 enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
+#define CAD_UNREAD INT64_MIN
 
 typedef struct CadTurns {
     struct CadProgram *ahead, *core, *single, *behind;
@@ -218,12 +222,14 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
- * of a loop operations follow each other, products with the sums that they are in. */
+ * of a loop operations follow each other, products with the sums that they are in; where turns hand
+ * on blocks, these are referred to, rather than copied. */
 typedef enum CadUse {
     CAD_AT_A_POINT,
     CAD_ALONG_DIRECTIONS,
     CAD_AT_MANY_POINTS,
-    CAD_IN_TURNS
+    CAD_IN_TURNS,
+    CAD_IN_BLOCKS
 } CadUse;
 
 /* A program for the numbers `roots` of a graph. `inputs` are the first elements of the input

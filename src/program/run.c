@@ -119,11 +119,6 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef Z
 #undef ROW
 
-static Places places_of_point(const CadProgram *program, double *at) {
-    return (Places){
-        at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
-}
-
 /* By which loops an instruction has its values. */
 static inline CadStripFunction value_of(const CadInstruction *i) {
     return i->near ? cad_strip_value_near : cad_strip_value;
@@ -481,8 +476,9 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
 
 static void run_inner_code(const CadProgram *program, double *places) {
     const Places own = places_of_point(program, places);
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        const CadInstruction *const i = &program->code[k];
+    const CadInstruction *const code = cad_program_code(program);
+    for (size_t k = 0; k < program->n_code; k += code[k].fused) {
+        const CadInstruction *const i = &code[k];
         if (i->kind == CAD_SINGLES && i->y == 1) {
             run_singles(program->singles + i->x, i->n, places);
         } else {

@@ -133,84 +133,133 @@ static double sum_of(const double *x, size_t n) {
 
 /* --- in blocks --- */
 
-static void add_block(double *to, const double *from, size_t n) {
-    for (size_t e = 0; e < n; e++) {
-        to[e] += from[e];
+typedef struct Blocks {
+    const CadTurns *turns;
+    const int64_t *initial, *given, *sizes, *inputs, *ends;
+    size_t n; /* turns */
+    const Places *places;
+    Places inner;
+    double *in, *out;
+} Blocks;
+
+static Blocks blocks_of(const CadProgram *program, const CadInstruction *i,
+                        const Places *places) {
+    const CadTurns *const turns = &program->scans[i->x];
+    Blocks b = {.turns = turns, .n = i->n, .places = places, .out = numbers_at(places, i->out)};
+    b.initial = program->plans + turns->at;
+    b.given = b.initial + turns->n_carried;
+    b.sizes = cad_turns_sizes(turns, program->plans);
+    b.inputs = b.sizes + cad_turns_n_sizes(turns);
+    b.ends = b.inputs + 2 * ((size_t)turns->n_carried + turns->n_given);
+    b.in = cad_program_places(turns->core, 1, numbers_at(places, i->y));
+    b.inner = places_of_point(turns->core, b.in);
+    return b;
+}
+
+static size_t n_ends(const CadTurns *turns) {
+    return (size_t)turns->n_carried + turns->n_kept + turns->n_summed;
+}
+
+static size_t size_of_end(const Blocks *b, size_t k) {
+    return (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
+}
+
+static size_t length_of_end(const Blocks *b, size_t k) {
+    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
+    return size_of_end(b, k) * (k < b->turns->n_carried ? b->n + 1 : k < n_rows ? b->n : 1);
+}
+
+/* Where the block of a turn stands, if they begin at `out`: of what is carried into turns it is the
+ * one before; if only the last one is read, it stands there all the time. */
+static double *block_at(const Blocks *b, double *out, size_t k, size_t turn) {
+    return out + (b->ends[3 * k + 2] != 0 ? turn : b->n) * size_of_end(b, k);
+}
+
+/* An input is copied, or pointed to. */
+static void take_block(const Blocks *b, size_t k, const double *from, int may_point) {
+    const int64_t pointer = may_point ? b->inputs[2 * k + 1] : -1;
+    if (pointer >= 0) {
+        memcpy(b->in + pointer, &from, sizeof from);
+    } else {
+        memcpy(b->in + b->inputs[2 * k], from, (size_t)b->sizes[k] * sizeof *from);
     }
 }
 
-/* What a block hands on goes straight to where all turns have theirs. */
-static void hand_on(const CadTurns *turns, const double *places, const int64_t *sizes,
-                    const int64_t *ends, size_t n, size_t turn, double *out) {
-    const uint32_t n_rows = turns->n_carried + turns->n_kept;
-    for (uint32_t k = 0; k < n_rows + turns->n_summed; k++) {
-        const size_t size = (size_t)sizes[k < turns->n_carried ? k : k + turns->n_given];
-        const double *const from = places + ends[k];
-        if (k < turns->n_carried) {
-            memcpy(out + (turn + 1) * size, from, size * sizeof *out);
-            out += (n + 1) * size;
-        } else if (k < n_rows) {
-            memcpy(out + turn * size, from, size * sizeof *out);
-            out += n * size;
-        } else {
-            add_block(out, from, size);
-            out += size;
-        }
+static void take_blocks(const Blocks *b, size_t turn) {
+    const CadTurns *const turns = b->turns;
+    double *out = b->out;
+    for (size_t k = 0; k < turns->n_carried; k++) {
+        take_block(b, k, block_at(b, out, k, turn), b->ends[3 * k + 2] != 0);
+        out += length_of_end(b, k);
     }
-}
-
-/* What the last turn has left is what the next one finds. */
-static void take_carried(const CadTurns *turns, const int64_t *sizes, size_t n, size_t turn,
-                         const double *out, double *input) {
-    for (uint32_t k = 0; k < turns->n_carried; k++) {
-        const size_t size = (size_t)sizes[k];
-        memcpy(input, out + turn * size, size * sizeof *input);
-        input += size;
-        out += (n + 1) * size;
-    }
-}
-
-static void take_blocks(const Scan *s, const int64_t *sizes, size_t turn, double *input) {
-    const int64_t *given = s->given;
-    for (uint32_t k = 0; k < s->turns->n_given; k++, given += 3) {
+    const int64_t *given = b->given;
+    for (size_t k = 0; k < turns->n_given; k++, given += 3) {
         if (turn == 0 || given[1] != 0) {
-            const double *const from =
-                numbers_at(s->places, (int32_t)given[0]) + given[1] * (int64_t)turn;
-            memcpy(input + given[2], from,
-                   (size_t)sizes[s->turns->n_carried + k] * sizeof *input);
+            const double *const from = numbers_at(b->places, (int32_t)given[0]);
+            take_block(b, turns->n_carried + k, from + given[1] * (int64_t)turn, 1);
         }
+    }
+}
+
+/* Results that are pointed to go straight to where all turns have theirs. */
+static void point_to_ends(const Blocks *b, size_t turn) {
+    double *out = b->out;
+    for (size_t k = 0; k < n_ends(b->turns); k++) {
+        const int64_t pointer = b->ends[3 * k + 1];
+        if (pointer >= 0) {
+            double *const to = block_at(b, out, k, turn + (k < b->turns->n_carried));
+            memcpy(b->in + pointer, &to, sizeof to);
+        }
+        out += length_of_end(b, k);
+    }
+}
+
+static void hand_on(const Blocks *b, size_t turn) {
+    const size_t n_carried = b->turns->n_carried, n_rows = n_carried + b->turns->n_kept;
+    double *out = b->out;
+    for (size_t k = 0; k < n_ends(b->turns); k++) {
+        const int64_t *const end = b->ends + 3 * k;
+        const size_t size = size_of_end(b, k);
+        if (end[1] < 0 && end[0] != CAD_UNREAD) {
+            const double *const from = numbers_at(&b->inner, (int32_t)end[0]);
+            if (k < n_rows) {
+                memcpy(k < n_carried ? block_at(b, out, k, turn + 1) : out + turn * size, from,
+                       size * sizeof *out);
+            } else {
+                for (size_t e = 0; e < size; e++) {
+                    out[e] += from[e];
+                }
+            }
+        }
+        out += length_of_end(b, k);
+    }
+}
+
+static void begin_blocks(const Blocks *b) {
+    double *out = b->out;
+    for (size_t k = 0; k < n_ends(b->turns); k++) {
+        if (k < b->turns->n_carried) {
+            memcpy(block_at(b, out, k, 0), numbers_at(b->places, (int32_t)b->initial[k]),
+                   size_of_end(b, k) * sizeof *out);
+        } else if (k >= (size_t)b->turns->n_carried + b->turns->n_kept) {
+            memset(out, 0, size_of_end(b, k) * sizeof *out);
+        }
+        out += length_of_end(b, k);
     }
 }
 
 static void run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
                        CadInnerRuns runs) {
-    const CadTurns *const turns = &program->scans[i->x];
-    const int64_t *const initial = program->plans + turns->at;
-    const int64_t *const sizes = cad_turns_sizes(turns, program->plans);
-    const int64_t *const ends = sizes + cad_turns_n_sizes(turns);
-    const Scan scan = {.turns = turns, .places = places, .given = initial + turns->n_carried};
-    double *const room = numbers_at(places, i->y), *const out = numbers_at(places, i->out);
-    double *const input = cad_program_places(turns->core, 1, room);
-    double *to = out;
-    cad_program_prepare(turns->core, 1, room);
-    cad_program_refer_to_places(turns->core, input);
-    for (uint32_t k = 0; k < turns->n_carried; k++) {
-        memcpy(to, numbers_at(places, (int32_t)initial[k]), (size_t)sizes[k] * sizeof *to);
-        to += (size_t)sizes[k] * (i->n + (size_t)1);
-    }
-    for (uint32_t k = 0; k < turns->n_kept; k++) {
-        to += (size_t)sizes[turns->n_carried + turns->n_given + k] * i->n;
-    }
-    for (uint32_t k = 0; k < turns->n_summed; k++) {
-        const size_t size = (size_t)sizes[cad_turns_n_sizes(turns) - turns->n_summed + k];
-        memset(to, 0, size * sizeof *to);
-        to += size;
-    }
-    for (size_t turn = 0; turn < i->n; turn++) {
-        take_carried(turns, sizes, i->n, turn, out, input);
-        take_blocks(&scan, sizes, turn, input);
-        runs.code(turns->core, input);
-        hand_on(turns, input, sizes, ends, i->n, turn, out);
+    const Blocks blocks = blocks_of(program, i, places), *const b = &blocks;
+    const CadProgram *const core = b->turns->core;
+    cad_program_prepare(core, 1, numbers_at(places, i->y));
+    cad_program_refer_to_places(core, b->in);
+    begin_blocks(b);
+    for (size_t turn = 0; turn < b->n; turn++) {
+        take_blocks(b, turn);
+        point_to_ends(b, turn);
+        runs.code(core, b->in);
+        hand_on(b, turn);
     }
 }
 

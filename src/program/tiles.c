@@ -681,7 +681,7 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
 static size_t block_of_result(const Tiler *t, CadStretch s) {
     const CadMaker *const m = t->m;
     if (m->use != CAD_AT_A_POINT || s.listed || s.step != 1 || s.place < FAR ||
-        s.n < LONG_VECTOR) {
+        s.n < m->least_referred) {
         return SIZE_MAX;
     }
     const size_t which = cad_maker_far_block(m, s.place);
