@@ -39,6 +39,7 @@ def instruction(parts: dict[str, Any], k: int) -> Instruction:
 
 
 _NAMES, _ARITIES = binding.operation_names()
+_UNREAD = np.iinfo(np.int64).min  # CAD_UNREAD
 _SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program/program.h
 
 
@@ -78,6 +79,8 @@ class Turns:
         n_operands = turns["n_carried"] + turns["n_given"]
         self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
         self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
+        outs = self._take(len(self.sizes_of_ends))
+        self.outs = [None if out == _UNREAD else out for out in outs]
         if turns["in_blocks"]:
             self.inputs = self._take(n_operands, 2)
             self.ends = self._take(len(self.sizes_of_ends), 3)
@@ -112,6 +115,14 @@ class Turns:
         turns = self.turns
         counts = [n + 1] * turns["n_carried"] + [n] * turns["n_kept"] + [1] * turns["n_summed"]
         return [count * size for count, size in zip(counts, self.sizes_of_ends, strict=True)]
+
+    def writes(self, n: int) -> NDArray[np.int64]:
+        rows = [
+            np.arange(out, out + length)
+            for out, length in zip(self.outs, self.lengths(n), strict=True)
+            if out is not None
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *rows])
 
     def reads(self, n: int) -> NDArray[np.int64]:
         first = [*zip(self.initial, [0] * len(self.initial), strict=True)]

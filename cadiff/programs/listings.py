@@ -213,9 +213,13 @@ class _Listing:
         counts = {
             name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
         }
-        out = self.stretch(i.out, 1, sum(turns.lengths(i.n)))
+        outs = ", ".join(
+            self.stretch(out, 1, length)
+            for out, length in zip(turns.outs, turns.lengths(i.n), strict=True)
+            if out is not None
+        )
         texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
-        return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{out} = {', '.join(texts)}"
+        return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{outs} = {', '.join(texts)}"
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
         """So many places, `step` apart; constants by their values, and f for those of floats.
@@ -309,7 +313,7 @@ class _Listing:
             return _NONE, _NONE
         if i.kind == InstructionKind.SCAN:
             scan = Turns(self.parts, i.x)
-            return scan.reads(i.n), _every(i.out, 1, sum(scan.lengths(i.n)))
+            return scan.reads(i.n), scan.writes(i.n)
         turns, parts = self.turns_of(line.number)
         out = self.every(i.out, 1, i.n, turns)
         if i.kind == InstructionKind.VECTOR:

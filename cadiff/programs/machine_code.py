@@ -142,7 +142,8 @@ class _Pieces(Steps):
         if i.kind == InstructionKind.SINGLES:
             return ""
         if i.kind == InstructionKind.SCAN:
-            places = [i.out, *Turns(self.parts, i.x).reads(1).tolist()]
+            scan = Turns(self.parts, i.x)
+            places = [*scan.reads(1).tolist(), *scan.writes(0).tolist()]
             return _LONG if self.is_elsewhere(places) else ""
         n, places = i.n, [i.out, i.x, i.y, i.z]
         if i.kind in _PLANS:

@@ -238,7 +238,7 @@ class Steps:
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x)
         elif kind == InstructionKind.SCAN:
-            yield self.scan(Turns(self.parts, x), n, out)
+            yield self.scan(Turns(self.parts, x), n, x)
         elif kind == InstructionKind.CALL:
             step = self.parts["steps"][z]
             yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
@@ -350,7 +350,7 @@ class Steps:
 
     # --- recurrences ---
 
-    def scan(self, scan: Turns, n: int, out: int) -> str:
+    def scan(self, scan: Turns, n: int, number: int) -> str:
         """Turns, one after the other: what is computed ahead and behind is part of each.
 
         What parts of a turn hand on is a variable r, with the number of its strip; what is given
@@ -370,7 +370,8 @@ class Steps:
         carried = [f"r{j}" for j in range(n_carried)]
         for j, name in enumerate(carried):
             begin.append(f"double {name} = {self.operand(scan.initial[j])};")
-            begin.append(f"{self.at(out + j * (n + 1))} = {name};")
+            if scan.outs[j] is not None:
+                begin.append(f"{self.at(scan.outs[j])} = {name};")
         begin += [f"double s{k} = 0.0;" for k in range(turns["n_summed"])]
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
         for key, workspace, given, results in (
@@ -383,7 +384,7 @@ class Steps:
             names = [same[k] if k < 0 else _variable(scan, k) for k in given]
             names = [*carried, *names] if key == "single" else names
             program = {**turns[key], "steps": []}
-            inner = _Inner(program, f"{self.name}_{key}{out}", workspace, names, self.tables)
+            inner = _Inner(program, f"{self.name}_{key}{number}", workspace, names, self.tables)
             values = inner.values([place for place, _ in results])
             begin += inner.declared()
             lines += inner.lines
@@ -392,13 +393,15 @@ class Steps:
                     lines.append((_variable(scan, strip), value))
                 elif k < n_carried:
                     lines.append((f"n{k}", value))
-        first = out + n_carried * (n + 1)
-        for k, strip in enumerate(scan.kept):
-            lines.append(("", f"{self.at(first + k * n, (1, 't'))} = {_variable(scan, strip)};"))
+        n_rows = n_carried + turns["n_kept"]
+        for out, strip in zip(scan.outs[n_carried:n_rows], scan.kept, strict=True):
+            if out is not None:
+                lines.append(("", f"{self.at(out, (1, 't'))} = {_variable(scan, strip)};"))
         for k, strip in enumerate(scan.sums):
             lines.append(("", f"s{k} += {_variable(scan, strip)};"))
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
-            lines.append(("", f"{self.at(out + j * (n + 1) + 1, (1, 't'))} = {name} = n{j};"))
+            to = "" if scan.outs[j] is None else f"{self.at(scan.outs[j] + 1, (1, 't'))} = "
+            lines.append(("", f"{to}{name} = n{j};"))
         read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
         turn = []
         for name, text in lines:
@@ -406,8 +409,9 @@ class Steps:
                 turn += text.split("\n")
             elif name[0] not in "rn" or name in read:
                 turn.append(f"const double {name} = {text};")
-        first += turns["n_kept"] * n
-        end = [f"{self.at(first + k)} = s{k};" for k in range(turns["n_summed"])]
+        end = [
+            f"{self.at(out)} = s{k};" for k, out in enumerate(scan.outs[n_rows:]) if out is not None
+        ]
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
 

@@ -430,7 +430,9 @@ static void find_of_record(Finder *f, size_t i) {
         find_of_pack(f, &made);
         break;
     case CAD_RECORD_SCAN:
-        find_of_scan(f, i, made.first);
+        find_of_scan(f, i, made.first + 1);
+        break;
+    case CAD_RECORD_END: /* with its SCAN */
         break;
     case CAD_RECORD_ADD_TO:
         find_of_former(f, &made);

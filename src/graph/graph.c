@@ -85,7 +85,8 @@ static inline uint64_t mix(uint64_t hash, uint64_t word) {
 /* Inputs are told from others by where they are; lists of places are not compared. */
 static int is_looked_up(const CadRecord *record) {
     return record->kind != CAD_RECORD_NONE && record->kind != CAD_RECORD_INPUT &&
-           record->kind != CAD_RECORD_ADD_AT && record->kind != CAD_RECORD_SCAN;
+           record->kind != CAD_RECORD_ADD_AT && record->kind != CAD_RECORD_SCAN &&
+           record->kind != CAD_RECORD_END;
 }
 
 static uint64_t hash_of(const CadGraph *graph, const CadRecord *record) {
@@ -434,19 +435,26 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
     const size_t count = cad_scan_n_operands(scan);
-    const size_t size = cad_scan_size(scan);
     const CadArray array = {.list = graph->n_lists, .number = (uint32_t)graph->n_scans};
-    if (!has_array_room(graph, size) || !ROOM(lists, n_lists, count) || !ROOM(scans, n_scans, 1)) {
+    if (!has_array_room(graph, cad_scan_size(scan) + 1) || !ROOM(lists, n_lists, count) ||
+        !ROOM(scans, n_scans, 1)) {
         return CAD_NO_ID;
     }
     memcpy(graph->lists + array.list, operands, count * sizeof *operands);
     graph->n_lists += count;
-    const CadId first = finish_array(graph, CAD_RECORD_SCAN, 0, size, array);
+    const CadId own = finish_array(graph, CAD_RECORD_SCAN, 0, 1, array);
+    for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
+        const size_t length = cad_scan_length_of_end(scan, k);
+        if (has_array_room(graph, length)) {
+            finish_array(graph, CAD_RECORD_END, 0, length,
+                         (CadArray){.list = own, .number = (uint32_t)k});
+        }
+    }
     if (graph->status != CAD_OK) {
         return CAD_NO_ID;
     }
     graph->scans[graph->n_scans++] = *scan;
-    return first;
+    return own + 1;
 }
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome) {
@@ -504,6 +512,8 @@ void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperan
     } else if (made.kind == CAD_RECORD_SCAN) {
         operands->ids = graph->lists + cad_graph_array(graph, &made)->list;
         operands->n = cad_scan_n_operands(cad_graph_scan(graph, &made));
+    } else if (made.kind == CAD_RECORD_END) {
+        operands->few[operands->n++] = (CadId)cad_graph_array(graph, &made)->list;
     } else if (cad_record_has_plan(&made)) {
         CadPlan *plan = cad_graph_plan(graph, &made);
         const CadId former = cad_graph_array(graph, &made)->former;

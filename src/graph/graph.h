@@ -34,7 +34,8 @@ typedef enum CadRecordKind {
     CAD_RECORD_INPUT,
     CAD_RECORD_CONSTANTS,
     CAD_RECORD_PACK,   /* it consists of numbers that are there */
-    CAD_RECORD_SCAN,   /* what a recurrence carries from turn to turn, and what it keeps of each */
+    CAD_RECORD_SCAN,   /* a recurrence: a number without a value, followed by records of its ends */
+    CAD_RECORD_END,    /* what it hands on from turn to turn, keeps of each, or adds up */
     CAD_RECORD_MAP,    /* an operation over views: a row of the table, or a kind */
     CAD_RECORD_ADD_TO, /* an array of its size with something added to some elements, along a view
                         */
@@ -70,7 +71,8 @@ typedef struct CadRecord {
  *           goes on by index times stride. An index is a whole number below length, a negative one
  *           counts from there; with any other a program has no result.
  *   TAKE    views: result, source, index; extra: length, stride. It is the source that goes on.
- *   CALL    view: the operands, all in a row */
+ *   CALL    view: the operands, all in a row
+ *   END     its number is which one of the ends, and its list the number of the SCAN */
 typedef struct CadArray {
     size_t plan;     /* index in graph->words */
     size_t list;     /* PACK: index of its numbers in graph->lists; ADD_AT: of the places there;
@@ -85,9 +87,8 @@ typedef struct CadArray {
  * body; see cad_scan_body_of. What it hands on are blocks, numbers in a row, each as long as its
  * one of `sizes`: those that are carried from the turn before, then those that are given, which
  * for each turn are `steps` further on; and of ends those that are kept, then those that are added
- * up, behind those that are carried on. The numbers of a SCAN are, of each block that is carried,
- * the first one and that after each turn; then of each that is kept that of each turn; then sums.
- */
+ * up, behind those that are carried on. Each end is a record of its own: of a block that is carried
+ * the first one and that after each turn; of one that is kept that of each turn; or a sum. */
 typedef struct CadScan {
     size_t n;
     size_t n_carried, n_given, n_kept, n_summed;
@@ -361,7 +362,7 @@ static inline size_t cad_scan_length_of_end(const CadScan *scan, size_t k) {
     return n * cad_scan_size_of_end(scan, k);
 }
 
-/* How many numbers it has. */
+/* How many numbers its ends have. */
 static inline size_t cad_scan_size(const CadScan *scan) {
     size_t size = 0;
     for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {

@@ -35,8 +35,8 @@ void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outpu
 /* --- scan.c --- */
 
 /* A SCAN whose operands are what is carried at first, and what is given for the first turn; the
- * scan is the graph's from then on. Answers its first number; or CAD_NO_ID, and it stays the
- * caller's. */
+ * scan is the graph's from then on. Answers the first number of its ends, which stand in a row; or
+ * CAD_NO_ID, and it stays the caller's. */
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands);
 
 /* As cad_graph_recur, but all is one SCAN with the ends that are asked for. Answers its first

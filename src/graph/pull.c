@@ -424,9 +424,8 @@ static void collect_products(Pull *p, size_t i) {
     }
 }
 
-static CadDerivatives add_up(Pull *p, size_t i) {
-    const CadId first = cad_graph_first(p->graph, i);
-    const size_t size = cad_record_size(&p->graph->records[i]);
+/* All that has arrived at numbers of an array, which are all at which anything has. */
+static CadDerivatives add_up_part(Pull *p, size_t i, CadId first, size_t size) {
     CadDerivatives sum = none;
     collect_products(p, i);
     for (int turn = p->graph->optimize ? 2 : 1; turn > 0;
@@ -446,6 +445,11 @@ static CadDerivatives add_up(Pull *p, size_t i) {
         }
     }
     return p->have_any[i] ? add_elements(p, sum, p->cotangents + first, size) : sum;
+}
+
+static CadDerivatives add_up(Pull *p, size_t i) {
+    return add_up_part(p, i, cad_graph_first(p->graph, i),
+                       cad_record_size(&p->graph->records[i]));
 }
 
 /* --- the operations --- */
@@ -780,17 +784,19 @@ static void pull_call(Pull *p, const CadMade *made, CadDerivatives g) {
 
 /* --- recurrences --- */
 
-/* Whether anything but zeros may have arrived at some numbers of an array. */
-static int has_received(const Pull *p, size_t i, CadId first, size_t n) {
-    for (size_t k = 0; k < n && p->have_any[i]; k++) {
-        if (p->cotangents[first + k] != CAD_NO_ID) {
-            return 1;
+/* Whether nothing has arrived at an array but at numbers from `begin` up to `end`. */
+static int has_nothing_but(const Pull *p, size_t i, CadId begin, CadId end) {
+    const CadId first = cad_graph_first(p->graph, i);
+    const CadId last = first + cad_record_size(&p->graph->records[i]);
+    for (CadId id = first; id < last && p->have_any[i]; id++) {
+        if (p->cotangents[id] != CAD_NO_ID && (id < begin || id >= end)) {
+            return 0;
         }
     }
     for (size_t k = p->first[i]; k > 0; k = p->contributions[k - 1].next) {
         const Contribution *const given = &p->contributions[k - 1];
         if (given->way != ALONG_VIEW) {
-            return 1;
+            return 0;
         }
         const Along along = along_view(p, given);
         int64_t low = given->target, high = given->target;
@@ -798,30 +804,37 @@ static int has_received(const Pull *p, size_t i, CadId first, size_t n) {
             const int64_t reach = (along.shape[axis] - 1) * along.targets[axis];
             *(reach < 0 ? &low : &high) += reach;
         }
-        if (low < (int64_t)(first + n) && high >= (int64_t)first) {
-            return 1;
+        if (low < (int64_t)begin || high >= (int64_t)end) {
+            return 0;
         }
     }
-    return 0;
+    return 1;
 }
 
-/* What has arrived at blocks of a loop, one for each of `n` turns; `sum` is there once it was asked
- * for. */
-static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, uint32_t size,
-                             CadDerivatives *sum) {
-    if (!has_received(p, i, first, n * size)) {
+/* What has arrived at blocks of an end, one for each of `n` turns, from its first number on. */
+static CadOverTurns received(Pull *p, size_t i, CadId first, size_t n, uint32_t size) {
+    if (has_nothing_but(p, i, first, first)) {
         return (CadOverTurns){CAD_NO_ID, 0};
     }
     if (n * size == 1 && p->latest[i] == 0) {
         return (CadOverTurns){p->cotangents[first], 0};
     }
-    if (sum->first == CAD_NO_ID) {
-        *sum = add_up(p, i);
+    const CadDerivatives sum = add_up_part(p, i, first, n * size);
+    return sum.step == 0 ? (CadOverTurns){cad_graph_repeated(p->graph, sum.first, size), 0}
+                         : (CadOverTurns){sum.first, n > 1 ? size : 0};
+}
+
+/* Of what is carried: behind the last turn, and before each. */
+static void receive_carried(Pull *p, size_t i, size_t n, uint32_t size, CadId *last,
+                            CadOverTurns *before) {
+    const CadId first = cad_graph_first(p->graph, i), at_last = first + (CadId)(n * size);
+    *before = (CadOverTurns){CAD_NO_ID, 0};
+    if (has_nothing_but(p, i, at_last, at_last + size)) {
+        *last = received(p, i, at_last, 1, size).first;
+        return;
     }
-    const CadId own = cad_graph_first(p->graph, i);
-    return sum->step == 0
-               ? (CadOverTurns){cad_graph_repeated(p->graph, sum->first, size), 0}
-               : (CadOverTurns){sum->first + (first - own), n > 1 ? size : 0};
+    *before = received(p, i, first, n + 1, size);
+    *last = (CadId)(before->first + before->step * (int64_t)n);
 }
 
 /* What belongs to blocks, one for each turn or one for all, arrives at them. */
@@ -843,7 +856,7 @@ static void accumulate_blocks(Pull *p, size_t n, uint32_t size, CadOverTurns tar
 
 static void pull_scan(Pull *p, size_t i) {
     const CadScan scan = *cad_graph_scan(p->graph, &p->graph->records[i]);
-    const CadId first = cad_graph_first(p->graph, i);
+    const CadId first = cad_graph_first(p->graph, i) + 1;
     const size_t n_operands = cad_scan_n_operands(&scan), n_carried = scan.n_carried;
     CadMemory memory = {0};
     CadOperands of;
@@ -854,7 +867,6 @@ static void pull_scan(Pull *p, size_t i) {
                                 cad_memory_take(&memory, scan.n_carried, sizeof *seeds.before),
                                 cad_memory_take(&memory, scan.n_kept, sizeof *seeds.kept),
                                 cad_memory_take(&memory, scan.n_summed, sizeof *seeds.sums)};
-    CadDerivatives sum = none;
     if (memory.status != CAD_OK) {
         p->graph->status = CAD_NO_MEMORY;
         cad_memory_give_back(&memory);
@@ -865,19 +877,17 @@ static void pull_scan(Pull *p, size_t i) {
         operands[k] = of.ids[k];
         wanted[k] = (uint8_t)is_active(p, operands[k]);
     }
-    CadId next = first;
     for (size_t k = 0; k < cad_scan_n_ends(&scan); k++) {
         const uint32_t size = cad_scan_size_of_end(&scan, k);
-        const CadId length = (CadId)cad_scan_length_of_end(&scan, k);
+        const size_t end = i + 1 + k;
+        const CadId own = cad_graph_first(p->graph, end);
         if (k < n_carried) {
-            seeds.last[k] = received(p, i, next + length - size, 1, size, &sum).first;
-            seeds.before[k] = received(p, i, next, scan.n, size, &sum);
+            receive_carried(p, end, scan.n, size, &seeds.last[k], &seeds.before[k]);
         } else if (k < n_carried + scan.n_kept) {
-            seeds.kept[k - n_carried] = received(p, i, next, scan.n, size, &sum);
+            seeds.kept[k - n_carried] = received(p, end, own, scan.n, size);
         } else {
-            seeds.sums[k - n_carried - scan.n_kept] = received(p, i, next, 1, size, &sum).first;
+            seeds.sums[k - n_carried - scan.n_kept] = received(p, end, own, 1, size).first;
         }
-        next += length;
     }
     if (p->graph->status == CAD_OK) {
         cad_scan_pull(p->graph, (CadScanned){&scan, first, operands}, &seeds, wanted,
@@ -899,6 +909,10 @@ static void pull_record(Pull *p, size_t i) {
     cad_graph_look(p->graph, i, axes, &made);
     if (made.kind == CAD_RECORD_SCAN) {
         pull_scan(p, i);
+        return;
+    }
+    if (made.kind == CAD_RECORD_END) { /* its SCAN comes later */
+        p->have_any[cad_graph_record_of(p->graph, (CadId)made.list)] = 1;
         return;
     }
     if (made.kind == CAD_RECORD_PACK && p->latest[i] == 0) {

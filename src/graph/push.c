@@ -172,11 +172,18 @@ static CadDerivatives push_scan(Push *p, size_t i) {
     }
     if (any) {
         found =
-            cad_scan_push(p->graph, (CadScanned){&scan, cad_graph_first(p->graph, i), operands},
+            cad_scan_push(p->graph, (CadScanned){&scan, cad_graph_first(p->graph, i) + 1, operands},
                           rows, cad_graph_push);
     }
     cad_memory_give_back(&memory);
-    return found == CAD_NO_ID ? zero : (CadDerivatives){found, 1};
+    return found == CAD_NO_ID ? zero : (CadDerivatives){found - 1, 1};
+}
+
+/* Ends stand behind their SCAN as their tangents do behind its own. */
+static CadDerivatives push_end(const Push *p, const CadMade *made) {
+    const CadId scan = (CadId)made->list;
+    const CadDerivatives t = p->tangents[cad_graph_record_of(p->graph, scan)];
+    return t.first == CAD_NO_ID ? zero : (CadDerivatives){t.first + (made->first - scan), 1};
 }
 
 /* Indices have no tangents. */
@@ -189,6 +196,8 @@ static CadDerivatives push_record(Push *p, size_t i) {
         return push_pack(p, &made);
     case CAD_RECORD_SCAN:
         return push_scan(p, i);
+    case CAD_RECORD_END:
+        return push_end(p, &made);
     case CAD_RECORD_ADD_AT:
         return push_view(p, made, 0);
     case CAD_RECORD_TAKE:

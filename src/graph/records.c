@@ -122,7 +122,12 @@ static CadId copy_scan(const CadCopier *copier, size_t index) {
         cad_scan_free(&copy);
     }
     cad_memory_free(operands);
-    return first == CAD_NO_ID ? CAD_ZERO : first;
+    return first == CAD_NO_ID ? CAD_ZERO : first - 1;
+}
+
+static CadId copy_end(const CadCopier *copier, const CadMade *made) {
+    const CadId scan = (CadId)made->list, copy = view_name(copier, scan);
+    return copy + (made->first - scan);
 }
 
 CadId cad_graph_copy(const CadCopier *copier, size_t index) {
@@ -141,6 +146,8 @@ CadId cad_graph_copy(const CadCopier *copier, size_t index) {
         return copy_pack(copier, &made);
     case CAD_RECORD_SCAN:
         return copy_scan(copier, index);
+    case CAD_RECORD_END:
+        return copy_end(copier, &made);
     default:
         for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
             made.views[k].first = view_name(copier, made.views[k].first);

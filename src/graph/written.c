@@ -46,6 +46,9 @@ static void add_scan(const CadGraph *graph, const CadRecord *record, CadGraphPar
 static void add_records(const CadGraph *graph, size_t n, CadGraphParts *parts) {
     for (size_t i = 1; i <= n; i++) {
         const CadRecord *const record = &graph->records[i];
+        if (record->kind == CAD_RECORD_END) { /* its SCAN has it */
+            continue;
+        }
         const uint32_t size = cad_record_size(record);
         uint32_t row[4] = {(uint32_t)record->kind << 16 | record->op};
         if (record->kind == CAD_RECORD_SCAN) {
@@ -454,8 +457,9 @@ static CadId restore_scan(Restorer *r, const uint32_t *given) {
                             : CAD_NO_ID;
     if (first == CAD_NO_ID) {
         cad_scan_free(&scan);
+        return CAD_NO_ID;
     }
-    return first;
+    return first - 1;
 }
 
 /* Whether the next row is a record, and one that was not there before; the first one is the
@@ -472,7 +476,10 @@ static int restore_record(Restorer *r, int is_first) {
                        : kind == CAD_RECORD_SCAN && op == 0
                            ? restore_scan(r, given + 1)
                            : restore_array(r, kind, op, given + 1);
-    return made == expected && graph->n_records == index + (size_t)!is_first;
+    const size_t n_ends = kind == CAD_RECORD_SCAN && made != CAD_NO_ID
+                              ? cad_scan_n_ends(&graph->scans[graph->n_scans - 1])
+                              : 0;
+    return made == expected && graph->n_records == index + n_ends + (size_t)!is_first;
 }
 
 /* The inputs come first, but for a constant, before anything that is computed. */

@@ -68,21 +68,21 @@ static void visit_scan(Visitor to, const CadProgram *program, const CadInstructi
     const CadTurns *const turns = &program->scans[i->x];
     const int64_t *word = program->plans + turns->at;
     const int64_t *size = cad_turns_sizes(turns, program->plans);
-    int64_t n_out = 0;
+    const int64_t *const outs = cad_turns_outs(turns, program->plans);
     for (uint32_t k = 0; k < turns->n_carried; k++) {
-        visit_even(to, *word++, 1, *size, 0);
-        n_out += *size++ * (i->n + 1);
+        visit_even(to, *word++, 1, *size++, 0);
     }
     for (uint32_t k = 0; k < turns->n_given; k++, word += 3) {
         const int64_t reach = word[1] * (i->n - 1);
         to.visit(to.self, word[0] + (reach < 0 ? reach : 0),
                  word[0] + (reach > 0 ? reach : 0) + *size++ - 1, 0);
     }
-    for (uint32_t k = 0; k < turns->n_kept + turns->n_summed; k++) {
-        n_out += *size++ * (k < turns->n_kept ? i->n : 1);
-    }
     visit_even(to, i->y, 1, i->z, 1);
-    visit_even(to, i->out, 1, n_out, 1);
+    for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
+        if (outs[k] != CAD_UNREAD) {
+            visit_even(to, outs[k], 1, cad_turns_length(turns, program->plans, k, i->n), 1);
+        }
+    }
 }
 
 void cad_instruction_visit(const CadProgram *program, const CadInstruction *i, CadVisit *visit,
@@ -184,8 +184,12 @@ static void rename_instruction(CadProgram *program, CadInstruction *i, CadRename
             const uint32_t at = k < turns->n_carried ? k : 3 * k - 2 * turns->n_carried;
             word[at] = rename(namer, (int32_t)word[at]);
         }
+        int64_t *const outs = (int64_t *)cad_turns_outs(turns, program->plans);
+        for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
+            outs[k] = outs[k] != CAD_UNREAD ? rename(namer, (int32_t)outs[k]) : CAD_UNREAD;
+        }
         i->y = rename(namer, i->y);
-        break;
+        return;
     }
     case CAD_ZEROS:
     case CAD_SINGLES:

@@ -225,6 +225,10 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
     uint32_t former = 0;
     size_t listed = 0;
     m->group[i] = m->n_groups++;
+    if (record->kind == CAD_RECORD_SCAN) {
+        cad_maker_emit_scan(m, i);
+        return;
+    }
     if (record->kind == CAD_RECORD_PACK &&
         cad_maker_list_places(m, cad_graph_packed(m->graph, record), size, &listed)) {
         const int32_t *const places = m->program->lists + listed;
@@ -275,9 +279,6 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i) {
         break;
     case CAD_RECORD_CALL:
         emit_call(m, record, place);
-        break;
-    case CAD_RECORD_SCAN:
-        cad_maker_emit_scan(m, i, place);
         break;
     default:
         if (cad_op_is_kind((CadOp)record->op)) {

@@ -401,7 +401,22 @@ static void add_operands(Divider *d, const CadId *operands) {
     }
 }
 
-static void divide(Divider *d, const CadId *operands) {
+/* Ends that are read are placed with their SCAN, whose record they follow. */
+static void place_ends(Divider *d, uint32_t record) {
+    CadMaker *const m = d->m;
+    for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
+        const uint32_t end = record + 1 + (uint32_t)k;
+        const size_t length = cad_scan_length_of_end(d->scan, k);
+        if (m->uses[end] > 0) {
+            m->place[end] = cad_maker_take_array(m, length);
+            m->group[end] = m->n_groups++;
+            cad_maker_release_after(m, m->last[end], m->place[end], length);
+        }
+        add_word(d, m->uses[end] > 0 ? m->place[end] : CAD_UNREAD);
+    }
+}
+
+static void divide(Divider *d, uint32_t record, const CadId *operands) {
     const CadScan *const scan = d->scan;
     CadTurns *const turns = &d->turns;
     const CadId n = d->body->n_numbers;
@@ -419,6 +434,7 @@ static void divide(Divider *d, const CadId *operands) {
     find_readers(d);
     take_strips(d);
     add_operands(d, operands);
+    place_ends(d, record);
     turns->ahead =
         divide_stretch(d, AHEAD, marks, roots, &turns->n_into_ahead, &turns->n_from_ahead);
     mark_read_in_turn(d, marks);
@@ -484,7 +500,7 @@ static void place_strips(Divider *d) {
     for (uint32_t k = 0; k < t->n_given; k++, word += 3) {
         lengthen(d, word + 2);
     }
-    word += cad_turns_n_sizes(t);
+    word += cad_turns_n_sizes(t) + cad_turns_n_ends(t);
     for (uint32_t k = 0; k < t->n_into_ahead; k++) {
         lengthen(d, word++);
     }
@@ -512,87 +528,77 @@ static void place_strips(Divider *d) {
 
 /* --- turns that compute arrays --- */
 
-/* The numbers of one record that others read, as whole ends: those of all turns, and of what is
- * carried that of the last one. */
+/* Of what is carried, whether others read more of it than what the last turn leaves. */
 typedef struct Readers {
     Divider *d;
     CadId first;
-    size_t size;
-    uint8_t *rows, *last;
+    uint8_t *rows;
 } Readers;
 
 static void note_read(const Readers *r, int64_t low, int64_t high) {
     const CadScan *const scan = r->d->scan;
     int64_t begin = r->first;
-    for (size_t k = 0; k < cad_scan_n_ends(scan) && begin <= high; k++) {
+    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
         const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
-        const int64_t rows = k < scan->n_carried ? end - scan->sizes[k] : end;
-        r->rows[k] |= low < rows && high >= begin;
-        r->last[k] |= low < end && high >= rows;
+        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
         begin = end;
     }
 }
 
-static void note_numbers(const Readers *r, const CadId *ids, size_t n) {
-    for (size_t k = 0; k < n; k++) {
-        if (ids[k] - r->first < r->size) {
-            note_read(r, ids[k], ids[k]);
-        }
-    }
+static int is_of_scan(const Readers *r, CadId id) {
+    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
 }
 
 static void note_operands(const Readers *r, size_t record) {
     CadGraph *const graph = r->d->m->graph;
+    const CadRecord *const reader = &graph->records[record];
     CadAxes axes;
     CadMade made;
     CadOperands of;
     cad_graph_look(graph, record, axes, &made);
     cad_graph_operands(graph, record, &of);
-    if (made.kind == CAD_RECORD_SCAN) {
-        const CadScan *const scan = cad_graph_scan(graph, &graph->records[record]);
-        for (size_t k = 0; k < of.n; k++) {
+    for (size_t k = 0; k < of.n; k++) {
+        int64_t low = of.ids[k], high = low;
+        if (!is_of_scan(r, of.ids[k])) {
+            continue;
+        }
+        if (made.kind == CAD_RECORD_SCAN) {
+            const CadScan *const scan = cad_graph_scan(graph, reader);
             const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-            const int64_t reach = step * ((int64_t)scan->n - 1), at = of.ids[k];
-            if (of.ids[k] - r->first < r->size) {
-                note_read(r, at + (reach < 0 ? reach : 0),
-                          at + (reach > 0 ? reach : 0) + scan->sizes[k] - 1);
-            }
+            const int64_t reach = step * ((int64_t)scan->n - 1);
+            low += reach < 0 ? reach : 0;
+            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
+        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
+            low = r->first;
+            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
+        } else if (cad_record_has_plan(reader)) {
+            const CadReach reach =
+                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
+            low = reach.low;
+            high = reach.high;
         }
-        return;
-    }
-    if (made.n_views == 0 || made.kind == CAD_RECORD_SINGLE) {
-        note_numbers(r, of.ids, of.n);
-        return;
-    }
-    if (cad_record_is_by_index(&graph->records[record]) ||
-        (made.former != CAD_NO_ID && made.former - r->first < r->size)) {
-        note_read(r, r->first, (int64_t)(r->first + r->size) - 1);
-        return;
-    }
-    for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
-        if (made.views[k].first - r->first < r->size) {
-            const CadReach reach = cad_made_reach(&made, made.views[k]);
-            note_read(r, reach.low, reach.high);
-        }
+        note_read(r, low, high);
     }
 }
 
-/* What programs do not read of what turns hand on is left out. */
-static void find_readers_of_ends(Divider *d, uint32_t record, uint8_t *rows, uint8_t *last) {
+/* What only the last turn's is read of takes one place. */
+static void find_rows(Divider *d, uint32_t record, uint8_t *rows) {
     CadMaker *const m = d->m;
-    const Readers readers = {d, cad_graph_first(m->graph, record), cad_scan_size(d->scan), rows,
-                             last};
+    const Readers readers = {d, cad_graph_first(m->graph, record) + 1, rows};
     uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
     if (marks == NULL) {
         return;
     }
     cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
     for (size_t i = record + 1; i < m->graph->n_records; i++) {
-        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i])) {
+        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
+            m->graph->records[i].kind != CAD_RECORD_END) {
             note_operands(&readers, i);
         }
     }
-    note_numbers(&readers, m->ends, m->n_ends);
+    for (size_t k = 0; k < m->n_ends; k++) {
+        note_read(&readers, m->ends[k], m->ends[k]);
+    }
 }
 
 /* The place of the pointer to an input, or to a result that begins with so many of all; -1: it is
@@ -617,9 +623,13 @@ static void add_inputs(Divider *d) {
     }
 }
 
-static void add_ends(Divider *d, const uint8_t *rows, const uint8_t *last) {
+static int is_end_read(const Divider *d, uint32_t record, size_t k) {
+    return k < d->scan->n_carried || d->m->uses[record + 1 + k] > 0;
+}
+
+static void add_ends(Divider *d, uint32_t record, const uint8_t *rows) {
     const CadScan *const scan = d->scan;
-    const size_t begin = d->n_words;
+    const size_t begin = d->n_words, n_rows = scan->n_carried + scan->n_kept;
     add_places(d, d->turns.core);
     const size_t n = d->n_words - begin;
     int64_t *const places = cad_memory_take(&d->memory, n, sizeof *places);
@@ -631,9 +641,9 @@ static void add_ends(Divider *d, const uint8_t *rows, const uint8_t *last) {
     d->n_words = begin;
     for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
-        const int is_read = k < scan->n_carried || rows[k] || last[k];
-        const int is_row = rows[k] && k < scan->n_carried + scan->n_kept;
-        add_word(d, is_read ? places[at] : CAD_UNREAD);
+        const int is_read = is_end_read(d, record, k);
+        const int is_row = k < scan->n_carried ? rows[k] : is_read && k < n_rows;
+        add_word(d, is_read ? places[at] : 0);
         add_word(d, is_row ? pointer_to(d->turns.core, 0, (int64_t)at) : -1);
         add_word(d, is_row ? size : 0);
         at += is_read ? size : 0;
@@ -643,15 +653,14 @@ static void add_ends(Divider *d, const uint8_t *rows, const uint8_t *last) {
 static void make_core(Divider *d, uint32_t record, const CadId *operands) {
     const CadScan *const scan = d->scan;
     const size_t n_ends = cad_scan_n_ends(scan);
-    uint8_t *const rows = cad_memory_take(&d->memory, n_ends, 1);
-    uint8_t *const last = cad_memory_take(&d->memory, n_ends, 1);
+    uint8_t *const rows = cad_memory_take(&d->memory, scan->n_carried, 1);
     size_t n_roots = 0;
     for (size_t k = 0; k < n_ends; k++) {
-        n_roots += cad_scan_size_of_end(scan, k);
+        n_roots += is_end_read(d, record, k) ? cad_scan_size_of_end(scan, k) : 0;
     }
     CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
     if (d->memory.status == CAD_OK) {
-        find_readers_of_ends(d, record, rows, last);
+        find_rows(d, record, rows);
     }
     if (d->memory.status != CAD_OK) {
         fail(d->m);
@@ -659,22 +668,24 @@ static void make_core(Divider *d, uint32_t record, const CadId *operands) {
     }
     n_roots = 0;
     for (size_t k = 0; k < n_ends; k++) {
-        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k); e++) {
-            if (k < scan->n_carried || rows[k] || last[k]) {
-                roots[n_roots++] = scan->ends[k] + e;
-            }
+        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && is_end_read(d, record, k); e++) {
+            roots[n_roots++] = scan->ends[k] + e;
         }
     }
+    for (size_t k = 0; k < scan->n_carried; k++) { /* turns find it there */
+        d->m->uses[record + 1 + k]++;
+    }
     add_operands(d, operands);
+    place_ends(d, record);
     d->turns.in_blocks = 1;
     d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
         add_inputs(d);
-        add_ends(d, rows, last);
+        add_ends(d, record, rows);
     }
 }
 
-void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
+void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
     const CadScan *const scan = cad_graph_scan(m->graph, &m->graph->records[i]);
     CadProgram *const program = m->program;
     const size_t n = scan->body->n_numbers;
@@ -695,7 +706,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
     } else {
         cad_graph_operands(m->graph, i, &of);
         if (cad_scan_is_of_singles(scan)) {
-            divide(d, of.ids);
+            divide(d, i, of.ids);
         } else {
             make_core(d, i, of.ids);
         }
@@ -717,7 +728,6 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out) {
         cad_maker_release_after(m, m->level[i], place, room);
         cad_maker_emit(m, (CadInstruction){.kind = CAD_SCAN,
                                            .n = (uint32_t)scan->n,
-                                           .out = out,
                                            .x = (int32_t)program->n_scans - 1,
                                            .y = place,
                                            .z = (int32_t)room});

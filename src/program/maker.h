@@ -325,7 +325,7 @@ void cad_maker_emit_array(CadMaker *m, uint32_t i);
 
 /* --- emit_scans.c --- */
 
-void cad_maker_emit_scan(CadMaker *m, uint32_t i, int32_t out);
+void cad_maker_emit_scan(CadMaker *m, uint32_t i);
 
 /* --- loops.c --- */
 

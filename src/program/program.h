@@ -26,8 +26,7 @@ typedef enum CadStepKind {
     CAD_ADD_BY,  /* the plan at x: the source is added to the target at indices */
     CAD_TILES,   /* the next `fused` - 1 instructions go tile by tile, of which there are `n`, and
                     `x` in each part */
-    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on; the results from
-                    `out` on */
+    CAD_SCAN,    /* `n` turns of scans[x], in a room of `z` numbers from `y` on */
     CAD_MACHINE, /* the next `fused` instructions as machine code: function x; see CadMachine */
 } CadStepKind;
 
@@ -128,10 +127,11 @@ typedef struct CadTeam {
  *   initial    the place of each that is carried, at first
  *   given      of each that is given its place, how far on the next one is, and its strip or -1
  *   sizes      of blocks: of what is carried, given, kept and summed
+ *   outs       of each end where its numbers go, or CAD_UNREAD
  * For blocks, in the core, there follow
  *   inputs     of each its place, and that of its pointer, or -1
- *   ends       of each its place, or CAD_UNREAD; that of its pointer, or -1; and how far on the next
- *              turn has its own, or 0: then it is the last one that is left
+ *   ends       of each its place; that of its pointer, or -1; and how far on the next turn has its
+ *              own, or 0: then it is the last one that is left
  * and else
  *   ahead      sources of its inputs; then of each result its place there, and its strip
  *   core       sources of its inputs behind what is carried; where in the strips results go
@@ -160,6 +160,23 @@ static inline const int64_t *cad_turns_sizes(const CadTurns *turns, const int64_
 
 static inline size_t cad_turns_n_sizes(const CadTurns *turns) {
     return (size_t)turns->n_carried + turns->n_given + turns->n_kept + turns->n_summed;
+}
+
+static inline size_t cad_turns_n_ends(const CadTurns *turns) {
+    return (size_t)turns->n_carried + turns->n_kept + turns->n_summed;
+}
+
+static inline const int64_t *cad_turns_outs(const CadTurns *turns, const int64_t *plans) {
+    return cad_turns_sizes(turns, plans) + cad_turns_n_sizes(turns);
+}
+
+/* How many numbers all turns have of an end. */
+static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *plans, size_t end,
+                                       size_t n) {
+    const size_t n_carried = turns->n_carried;
+    const size_t count = end < n_carried ? n + 1 : end < n_carried + turns->n_kept ? n : 1;
+    return cad_turns_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given] *
+           (int64_t)count;
 }
 
 /* Some instructions as machine code. It finds numbers at their places, and leaves them there as

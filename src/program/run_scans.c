@@ -135,44 +135,37 @@ static double sum_of(const double *x, size_t n) {
 
 typedef struct Blocks {
     const CadTurns *turns;
-    const int64_t *initial, *given, *sizes, *inputs, *ends;
+    const int64_t *initial, *given, *sizes, *outs, *inputs, *ends;
     size_t n; /* turns */
     const Places *places;
     Places inner;
-    double *in, *out;
+    double *in;
 } Blocks;
 
 static Blocks blocks_of(const CadProgram *program, const CadInstruction *i,
                         const Places *places) {
     const CadTurns *const turns = &program->scans[i->x];
-    Blocks b = {.turns = turns, .n = i->n, .places = places, .out = numbers_at(places, i->out)};
+    Blocks b = {.turns = turns, .n = i->n, .places = places};
     b.initial = program->plans + turns->at;
     b.given = b.initial + turns->n_carried;
     b.sizes = cad_turns_sizes(turns, program->plans);
-    b.inputs = b.sizes + cad_turns_n_sizes(turns);
+    b.outs = cad_turns_outs(turns, program->plans);
+    b.inputs = b.outs + cad_turns_n_ends(turns);
     b.ends = b.inputs + 2 * ((size_t)turns->n_carried + turns->n_given);
     b.in = cad_program_places(turns->core, 1, numbers_at(places, i->y));
     b.inner = places_of_point(turns->core, b.in);
     return b;
 }
 
-static size_t n_ends(const CadTurns *turns) {
-    return (size_t)turns->n_carried + turns->n_kept + turns->n_summed;
-}
-
 static size_t size_of_end(const Blocks *b, size_t k) {
     return (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
 }
 
-static size_t length_of_end(const Blocks *b, size_t k) {
-    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
-    return size_of_end(b, k) * (k < b->turns->n_carried ? b->n + 1 : k < n_rows ? b->n : 1);
-}
-
-/* Where the block of a turn stands, if they begin at `out`: of what is carried into turns it is the
- * one before; if only the last one is read, it stands there all the time. */
-static double *block_at(const Blocks *b, double *out, size_t k, size_t turn) {
-    return out + (b->ends[3 * k + 2] != 0 ? turn : b->n) * size_of_end(b, k);
+/* Where the block of a turn stands: of what is carried that which turns find, the next one being
+ * what they leave. If only the last one is read, it stands there all the time. */
+static double *block_at(const Blocks *b, size_t k, size_t turn) {
+    const size_t at = k >= b->turns->n_carried || b->ends[3 * k + 2] != 0 ? turn : b->n;
+    return numbers_at(b->places, (int32_t)b->outs[k]) + at * size_of_end(b, k);
 }
 
 /* An input is copied, or pointed to. */
@@ -187,10 +180,8 @@ static void take_block(const Blocks *b, size_t k, const double *from, int may_po
 
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
-    double *out = b->out;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        take_block(b, k, block_at(b, out, k, turn), b->ends[3 * k + 2] != 0);
-        out += length_of_end(b, k);
+        take_block(b, k, block_at(b, k, turn), b->ends[3 * k + 2] != 0);
     }
     const int64_t *given = b->given;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
@@ -201,50 +192,51 @@ static void take_blocks(const Blocks *b, size_t turn) {
     }
 }
 
+static size_t turn_of_end(const Blocks *b, size_t k, size_t turn) {
+    return turn + (k < b->turns->n_carried);
+}
+
 /* Results that are pointed to go straight to where all turns have theirs. */
 static void point_to_ends(const Blocks *b, size_t turn) {
-    double *out = b->out;
-    for (size_t k = 0; k < n_ends(b->turns); k++) {
+    for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
         const int64_t pointer = b->ends[3 * k + 1];
         if (pointer >= 0) {
-            double *const to = block_at(b, out, k, turn + (k < b->turns->n_carried));
+            double *const to = block_at(b, k, turn_of_end(b, k, turn));
             memcpy(b->in + pointer, &to, sizeof to);
         }
-        out += length_of_end(b, k);
     }
 }
 
 static void hand_on(const Blocks *b, size_t turn) {
-    const size_t n_carried = b->turns->n_carried, n_rows = n_carried + b->turns->n_kept;
-    double *out = b->out;
-    for (size_t k = 0; k < n_ends(b->turns); k++) {
+    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
+    for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
         const int64_t *const end = b->ends + 3 * k;
         const size_t size = size_of_end(b, k);
-        if (end[1] < 0 && end[0] != CAD_UNREAD) {
-            const double *const from = numbers_at(&b->inner, (int32_t)end[0]);
-            if (k < n_rows) {
-                memcpy(k < n_carried ? block_at(b, out, k, turn + 1) : out + turn * size, from,
-                       size * sizeof *out);
-            } else {
-                for (size_t e = 0; e < size; e++) {
-                    out[e] += from[e];
-                }
+        if (end[1] >= 0 || b->outs[k] == CAD_UNREAD) {
+            continue;
+        }
+        const double *const from = numbers_at(&b->inner, (int32_t)end[0]);
+        double *const to = block_at(b, k, k < n_rows ? turn_of_end(b, k, turn) : 0);
+        if (k < n_rows) {
+            memcpy(to, from, size * sizeof *to);
+        } else {
+            for (size_t e = 0; e < size; e++) {
+                to[e] += from[e];
             }
         }
-        out += length_of_end(b, k);
     }
 }
 
 static void begin_blocks(const Blocks *b) {
-    double *out = b->out;
-    for (size_t k = 0; k < n_ends(b->turns); k++) {
-        if (k < b->turns->n_carried) {
-            memcpy(block_at(b, out, k, 0), numbers_at(b->places, (int32_t)b->initial[k]),
-                   size_of_end(b, k) * sizeof *out);
-        } else if (k >= (size_t)b->turns->n_carried + b->turns->n_kept) {
-            memset(out, 0, size_of_end(b, k) * sizeof *out);
+    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
+    for (size_t k = 0; k < b->turns->n_carried; k++) {
+        memcpy(block_at(b, k, 0), numbers_at(b->places, (int32_t)b->initial[k]),
+               size_of_end(b, k) * sizeof(double));
+    }
+    for (size_t k = n_rows; k < cad_turns_n_ends(b->turns); k++) {
+        if (b->outs[k] != CAD_UNREAD) {
+            memset(block_at(b, k, 0), 0, size_of_end(b, k) * sizeof(double));
         }
-        out += length_of_end(b, k);
     }
 }
 
@@ -263,6 +255,12 @@ static void run_blocks(const CadProgram *program, const CadInstruction *i, const
     }
 }
 
+static void write_to(const Scan *s, int64_t out, size_t at, const double *from, size_t n) {
+    if (out != CAD_UNREAD) {
+        memcpy(numbers_at(s->places, (int32_t)out) + at, from, n * sizeof *from);
+    }
+}
+
 void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
@@ -271,10 +269,12 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
         return;
     }
     const size_t n = i->n, lanes = turns->length, together = turns->together;
-    const uint32_t n_carried = turns->n_carried;
+    const uint32_t n_carried = turns->n_carried, n_rows = n_carried + turns->n_kept;
+    const double zero = 0.0;
     const int64_t *const initial = program->plans + turns->at;
     const int64_t *const given = initial + n_carried;
-    const int64_t *const ahead = cad_turns_sizes(turns, program->plans) + cad_turns_n_sizes(turns);
+    const int64_t *const outs = cad_turns_outs(turns, program->plans);
+    const int64_t *const ahead = outs + cad_turns_n_ends(turns);
     const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
     const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
     const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;
@@ -291,7 +291,6 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
     double *const in_core = places_in(turns->core, 1, room_of_core);
     double *const in_single = places_in(turns->single, 1, room_of_single);
     double *const in_behind = places_in(turns->behind, lanes, room_of_behind);
-    double *const out = numbers_at(places, i->out);
     const Scan scan = {turns, places, given, room, runs};
     begin_inputs(&scan, turns->ahead, lanes, room_of_ahead, in_ahead, ahead, turns->n_into_ahead,
                  1);
@@ -301,10 +300,12 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
                  turns->n_into_core, 1);
     begin_inputs(&scan, turns->behind, lanes, room_of_behind, in_behind, behind,
                  turns->n_into_behind, 1);
-    double *const out_sums = out + n_carried * (n + 1) + turns->n_kept * n;
-    memset(out_sums, 0, turns->n_summed * sizeof *out);
     for (uint32_t k = 0; k < n_carried; k++) {
-        in_core[k] = out[k * (n + 1)] = *numbers_at(places, (int32_t)initial[k]);
+        in_core[k] = *numbers_at(places, (int32_t)initial[k]);
+        write_to(&scan, outs[k], 0, in_core + k, 1);
+    }
+    for (uint32_t k = 0; k < turns->n_summed; k++) {
+        write_to(&scan, outs[n_rows + k], 0, &zero, 1);
     }
     for (size_t turn = 0; turn < n; turn += lanes) {
         const size_t length = n - turn < lanes ? n - turn : lanes;
@@ -328,14 +329,15 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
         run_stretch(&scan, turns->behind, in_behind, behind, turns->n_into_behind,
                     turns->n_from_behind, length);
         for (uint32_t k = 0; k < n_carried; k++) {
-            memcpy(out + k * (n + 1) + turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1,
-                   length * sizeof *out);
+            write_to(&scan, outs[k], turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1, length);
         }
         for (uint32_t k = 0; k < turns->n_kept; k++) {
-            memcpy(out + n_carried * (n + 1) + k * n + turn, room + kept[k], length * sizeof *out);
+            write_to(&scan, outs[n_carried + k], turn, room + kept[k], length);
         }
         for (uint32_t k = 0; k < turns->n_summed; k++) {
-            out_sums[k] += sum_of(room + sums[k], length);
+            if (outs[n_rows + k] != CAD_UNREAD) {
+                *numbers_at(places, (int32_t)outs[n_rows + k]) += sum_of(room + sums[k], length);
+            }
         }
     }
 }
