@@ -79,11 +79,12 @@ class Turns:
         n_operands = turns["n_carried"] + turns["n_given"]
         self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
         self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
-        outs = self._take(len(self.sizes_of_ends))
-        self.outs = [None if out == _UNREAD else out for out in outs]
+        outs = self._take(len(self.sizes_of_ends), 2)
+        self.outs = [None if out == _UNREAD else out for out, _ in outs]
+        self.steps = [step for _, step in outs]  # 0: the last turn alone has one
         if turns["in_blocks"]:
             self.inputs = self._take(n_operands, 2)
-            self.ends = self._take(len(self.sizes_of_ends), 3)
+            self.ends = self._take(len(self.sizes_of_ends), 2)
             return
         self.into_ahead = self._take(turns["n_into_ahead"])
         self.from_ahead = self._take(turns["n_from_ahead"], 2)
@@ -112,9 +113,8 @@ class Turns:
 
     def lengths(self, n: int) -> list[int]:
         """How many numbers there are of each that is carried, kept and summed."""
-        turns = self.turns
-        counts = [n + 1] * turns["n_carried"] + [n] * turns["n_kept"] + [1] * turns["n_summed"]
-        return [count * size for count, size in zip(counts, self.sizes_of_ends, strict=True)]
+        ends = enumerate(zip(self.sizes_of_ends, self.steps, strict=True))
+        return [size + (n - (k >= self.turns["n_carried"])) * step for k, (size, step) in ends]
 
     def writes(self, n: int) -> NDArray[np.int64]:
         rows = [

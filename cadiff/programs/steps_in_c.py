@@ -370,7 +370,7 @@ class Steps:
         carried = [f"r{j}" for j in range(n_carried)]
         for j, name in enumerate(carried):
             begin.append(f"double {name} = {self.operand(scan.initial[j])};")
-            if scan.outs[j] is not None:
+            if scan.steps[j]:
                 begin.append(f"{self.at(scan.outs[j])} = {name};")
         begin += [f"double s{k} = 0.0;" for k in range(turns["n_summed"])]
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
@@ -400,7 +400,7 @@ class Steps:
         for k, strip in enumerate(scan.sums):
             lines.append(("", f"s{k} += {_variable(scan, strip)};"))
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
-            to = "" if scan.outs[j] is None else f"{self.at(scan.outs[j] + 1, (1, 't'))} = "
+            to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
             lines.append(("", f"{to}{name} = n{j};"))
         read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
         turn = []
@@ -409,9 +409,9 @@ class Steps:
                 turn += text.split("\n")
             elif name[0] not in "rn" or name in read:
                 turn.append(f"const double {name} = {text};")
-        end = [
-            f"{self.at(out)} = s{k};" for k, out in enumerate(scan.outs[n_rows:]) if out is not None
-        ]
+        lasts = [*carried, *(f"s{k}" for k in range(turns["n_summed"]))]
+        ends = [k for k, out in enumerate(scan.outs) if not scan.steps[k] and out is not None]
+        end = [f"{self.at(scan.outs[k])} = {lasts[k if k < n_carried else k - n_rows + n_carried]};" for k in ends]
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
 

@@ -79,8 +79,8 @@ static void visit_scan(Visitor to, const CadProgram *program, const CadInstructi
     }
     visit_even(to, i->y, 1, i->z, 1);
     for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
-        if (outs[k] != CAD_UNREAD) {
-            visit_even(to, outs[k], 1, cad_turns_length(turns, program->plans, k, i->n), 1);
+        if (outs[2 * k] != CAD_UNREAD) {
+            visit_even(to, outs[2 * k], 1, cad_turns_length(turns, program->plans, k, i->n), 1);
         }
     }
 }
@@ -185,7 +185,7 @@ static void rename_instruction(CadProgram *program, CadInstruction *i, CadRename
             word[at] = rename(namer, (int32_t)word[at]);
         }
         int64_t *const outs = (int64_t *)cad_turns_outs(turns, program->plans);
-        for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
+        for (size_t k = 0; k < 2 * cad_turns_n_ends(turns); k += 2) {
             outs[k] = outs[k] != CAD_UNREAD ? rename(namer, (int32_t)outs[k]) : CAD_UNREAD;
         }
         i->y = rename(namer, i->y);

@@ -24,6 +24,7 @@ typedef struct Divider {
     uint8_t *when;    /* of numbers of the body */
     uint8_t *is_read; /* by what is computed at another time, bit by bit; and as a result */
     int64_t *strip;   /* where it begins, in strips of length 1 */
+    uint8_t *rows;    /* of what is carried: more is read than what the last turn leaves */
     CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
     CadTurns turns;
@@ -401,20 +402,111 @@ static void add_operands(Divider *d, const CadId *operands) {
     }
 }
 
-/* Ends that are read are placed with their SCAN, whose record they follow. */
-static void place_ends(Divider *d, uint32_t record) {
-    CadMaker *const m = d->m;
-    for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
-        const uint32_t end = record + 1 + (uint32_t)k;
-        const size_t length = cad_scan_length_of_end(d->scan, k);
-        if (m->uses[end] > 0) {
-            m->place[end] = cad_maker_take_array(m, length);
-            m->group[end] = m->n_groups++;
-            cad_maker_release_after(m, m->last[end], m->place[end], length);
-        }
-        add_word(d, m->uses[end] > 0 ? m->place[end] : CAD_UNREAD);
+/* --- what programs read of ends --- */
+
+/* Of what is carried, whether others read more of it than what the last turn leaves. */
+typedef struct Readers {
+    Divider *d;
+    CadId first;
+    uint8_t *rows;
+} Readers;
+
+static void note_read(const Readers *r, int64_t low, int64_t high) {
+    const CadScan *const scan = r->d->scan;
+    int64_t begin = r->first;
+    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
+        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
+        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
+        begin = end;
     }
 }
+
+static int is_of_scan(const Readers *r, CadId id) {
+    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
+}
+
+static void note_operands(const Readers *r, size_t record) {
+    CadGraph *const graph = r->d->m->graph;
+    const CadRecord *const reader = &graph->records[record];
+    CadAxes axes;
+    CadMade made;
+    CadOperands of;
+    cad_graph_look(graph, record, axes, &made);
+    cad_graph_operands(graph, record, &of);
+    for (size_t k = 0; k < of.n; k++) {
+        int64_t low = of.ids[k], high = low;
+        if (!is_of_scan(r, of.ids[k])) {
+            continue;
+        }
+        if (made.kind == CAD_RECORD_SCAN) {
+            const CadScan *const scan = cad_graph_scan(graph, reader);
+            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
+            const int64_t reach = step * ((int64_t)scan->n - 1);
+            low += reach < 0 ? reach : 0;
+            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
+        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
+            low = r->first;
+            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
+        } else if (cad_record_has_plan(reader)) {
+            const CadReach reach =
+                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
+            low = reach.low;
+            high = reach.high;
+        }
+        note_read(r, low, high);
+    }
+}
+
+/* What only the last turn's is read of takes one place. */
+static int find_rows(Divider *d, uint32_t record) {
+    CadMaker *const m = d->m;
+    d->rows = cad_memory_take(&d->memory, d->scan->n_carried, 1);
+    const Readers readers = {d, cad_graph_first(m->graph, record) + 1, d->rows};
+    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
+    if (d->memory.status != CAD_OK) {
+        return fail(m);
+    }
+    cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
+    for (size_t i = record + 1; i < m->graph->n_records; i++) {
+        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
+            m->graph->records[i].kind != CAD_RECORD_END) {
+            note_operands(&readers, i);
+        }
+    }
+    for (size_t k = 0; k < m->n_ends; k++) {
+        note_read(&readers, m->ends[k], m->ends[k]);
+    }
+    return 1;
+}
+
+/* Turns themselves read what is carried into them as blocks. */
+static int is_end_read(const Divider *d, uint32_t record, size_t k) {
+    return d->m->uses[record + 1 + k] > 0 || (d->turns.in_blocks && k < d->scan->n_carried);
+}
+
+/* Ends that are read are placed with their SCAN, whose record they follow. What only the last turn's
+ * is read of has a place for that alone, which the record begins so far before. */
+static void place_ends(Divider *d, uint32_t record) {
+    CadMaker *const m = d->m;
+    const CadScan *const scan = d->scan;
+    const size_t n_rows = scan->n_carried + scan->n_kept;
+    for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
+        const uint32_t end = record + 1 + (uint32_t)k, size = cad_scan_size_of_end(scan, k);
+        const int is_row = k < scan->n_carried ? d->rows[k] : k < n_rows;
+        const size_t length = is_row ? cad_scan_length_of_end(scan, k) : size;
+        int64_t place = CAD_UNREAD;
+        if (is_end_read(d, record, k)) {
+            place = cad_maker_take_array(m, length);
+            m->place[end] = (int32_t)(place - (is_row || k >= n_rows ? 0 : scan->n * size));
+            m->group[end] = m->n_groups++;
+            cad_maker_release_after(m, m->last[end], (int32_t)place, length);
+        }
+        add_word(d, place);
+        add_word(d, is_row ? size : 0);
+    }
+}
+
+/* --- what single numbers are divided into --- */
 
 static void divide(Divider *d, uint32_t record, const CadId *operands) {
     const CadScan *const scan = d->scan;
@@ -500,7 +592,7 @@ static void place_strips(Divider *d) {
     for (uint32_t k = 0; k < t->n_given; k++, word += 3) {
         lengthen(d, word + 2);
     }
-    word += cad_turns_n_sizes(t) + cad_turns_n_ends(t);
+    word += cad_turns_n_sizes(t) + 2 * cad_turns_n_ends(t);
     for (uint32_t k = 0; k < t->n_into_ahead; k++) {
         lengthen(d, word++);
     }
@@ -528,79 +620,6 @@ static void place_strips(Divider *d) {
 
 /* --- turns that compute arrays --- */
 
-/* Of what is carried, whether others read more of it than what the last turn leaves. */
-typedef struct Readers {
-    Divider *d;
-    CadId first;
-    uint8_t *rows;
-} Readers;
-
-static void note_read(const Readers *r, int64_t low, int64_t high) {
-    const CadScan *const scan = r->d->scan;
-    int64_t begin = r->first;
-    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
-        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
-        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
-        begin = end;
-    }
-}
-
-static int is_of_scan(const Readers *r, CadId id) {
-    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
-}
-
-static void note_operands(const Readers *r, size_t record) {
-    CadGraph *const graph = r->d->m->graph;
-    const CadRecord *const reader = &graph->records[record];
-    CadAxes axes;
-    CadMade made;
-    CadOperands of;
-    cad_graph_look(graph, record, axes, &made);
-    cad_graph_operands(graph, record, &of);
-    for (size_t k = 0; k < of.n; k++) {
-        int64_t low = of.ids[k], high = low;
-        if (!is_of_scan(r, of.ids[k])) {
-            continue;
-        }
-        if (made.kind == CAD_RECORD_SCAN) {
-            const CadScan *const scan = cad_graph_scan(graph, reader);
-            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-            const int64_t reach = step * ((int64_t)scan->n - 1);
-            low += reach < 0 ? reach : 0;
-            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
-        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
-            low = r->first;
-            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
-        } else if (cad_record_has_plan(reader)) {
-            const CadReach reach =
-                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
-            low = reach.low;
-            high = reach.high;
-        }
-        note_read(r, low, high);
-    }
-}
-
-/* What only the last turn's is read of takes one place. */
-static void find_rows(Divider *d, uint32_t record, uint8_t *rows) {
-    CadMaker *const m = d->m;
-    const Readers readers = {d, cad_graph_first(m->graph, record) + 1, rows};
-    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
-    if (marks == NULL) {
-        return;
-    }
-    cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
-    for (size_t i = record + 1; i < m->graph->n_records; i++) {
-        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
-            m->graph->records[i].kind != CAD_RECORD_END) {
-            note_operands(&readers, i);
-        }
-    }
-    for (size_t k = 0; k < m->n_ends; k++) {
-        note_read(&readers, m->ends[k], m->ends[k]);
-    }
-}
-
 /* The place of the pointer to an input, or to a result that begins with so many of all; -1: it is
  * copied. */
 static int64_t pointer_to(const CadProgram *program, int64_t place, int64_t result) {
@@ -623,11 +642,7 @@ static void add_inputs(Divider *d) {
     }
 }
 
-static int is_end_read(const Divider *d, uint32_t record, size_t k) {
-    return k < d->scan->n_carried || d->m->uses[record + 1 + k] > 0;
-}
-
-static void add_ends(Divider *d, uint32_t record, const uint8_t *rows) {
+static void add_ends(Divider *d, uint32_t record) {
     const CadScan *const scan = d->scan;
     const size_t begin = d->n_words, n_rows = scan->n_carried + scan->n_kept;
     add_places(d, d->turns.core);
@@ -642,10 +657,9 @@ static void add_ends(Divider *d, uint32_t record, const uint8_t *rows) {
     for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
         const int is_read = is_end_read(d, record, k);
-        const int is_row = k < scan->n_carried ? rows[k] : is_read && k < n_rows;
+        const int is_row = k < scan->n_carried ? d->rows[k] : is_read && k < n_rows;
         add_word(d, is_read ? places[at] : 0);
         add_word(d, is_row ? pointer_to(d->turns.core, 0, (int64_t)at) : -1);
-        add_word(d, is_row ? size : 0);
         at += is_read ? size : 0;
     }
 }
@@ -653,16 +667,13 @@ static void add_ends(Divider *d, uint32_t record, const uint8_t *rows) {
 static void make_core(Divider *d, uint32_t record, const CadId *operands) {
     const CadScan *const scan = d->scan;
     const size_t n_ends = cad_scan_n_ends(scan);
-    uint8_t *const rows = cad_memory_take(&d->memory, scan->n_carried, 1);
     size_t n_roots = 0;
+    d->turns.in_blocks = 1;
     for (size_t k = 0; k < n_ends; k++) {
         n_roots += is_end_read(d, record, k) ? cad_scan_size_of_end(scan, k) : 0;
     }
     CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
-    if (d->memory.status == CAD_OK) {
-        find_rows(d, record, rows);
-    }
-    if (d->memory.status != CAD_OK) {
+    if (roots == NULL) {
         fail(d->m);
         return;
     }
@@ -672,16 +683,12 @@ static void make_core(Divider *d, uint32_t record, const CadId *operands) {
             roots[n_roots++] = scan->ends[k] + e;
         }
     }
-    for (size_t k = 0; k < scan->n_carried; k++) { /* turns find it there */
-        d->m->uses[record + 1 + k]++;
-    }
     add_operands(d, operands);
     place_ends(d, record);
-    d->turns.in_blocks = 1;
     d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
         add_inputs(d);
-        add_ends(d, record, rows);
+        add_ends(d, record);
     }
 }
 
@@ -705,10 +712,8 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        if (cad_scan_is_of_singles(scan)) {
-            divide(d, i, of.ids);
-        } else {
-            make_core(d, i, of.ids);
+        if (find_rows(d, i)) {
+            (cad_scan_is_of_singles(scan) ? divide : make_core)(d, i, of.ids);
         }
         turns->at = program->n_plan_words;
         program->scans[program->n_scans++] = *turns;

@@ -127,11 +127,11 @@ typedef struct CadTeam {
  *   initial    the place of each that is carried, at first
  *   given      of each that is given its place, how far on the next one is, and its strip or -1
  *   sizes      of blocks: of what is carried, given, kept and summed
- *   outs       of each end where its numbers go, or CAD_UNREAD
+ *   outs       of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has its
+ *              own, or 0: then it is the last one that is left
  * For blocks, in the core, there follow
  *   inputs     of each its place, and that of its pointer, or -1
- *   ends       of each its place; that of its pointer, or -1; and how far on the next turn has its
- *              own, or 0: then it is the last one that is left
+ *   ends       of each its place, and that of its pointer, or -1
  * and else
  *   ahead      sources of its inputs; then of each result its place there, and its strip
  *   core       sources of its inputs behind what is carried; where in the strips results go
@@ -170,13 +170,14 @@ static inline const int64_t *cad_turns_outs(const CadTurns *turns, const int64_t
     return cad_turns_sizes(turns, plans) + cad_turns_n_sizes(turns);
 }
 
-/* How many numbers all turns have of an end. */
+/* How many numbers there are of an end. */
 static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *plans, size_t end,
                                        size_t n) {
     const size_t n_carried = turns->n_carried;
-    const size_t count = end < n_carried ? n + 1 : end < n_carried + turns->n_kept ? n : 1;
-    return cad_turns_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given] *
-           (int64_t)count;
+    const int64_t size =
+        cad_turns_sizes(turns, plans)[end < n_carried ? end : end + turns->n_given];
+    const int is_row = cad_turns_outs(turns, plans)[2 * end + 1] != 0;
+    return is_row ? size * (int64_t)(end < n_carried ? n + 1 : n) : size;
 }
 
 /* Some instructions as machine code. It finds numbers at their places, and leaves them there as

@@ -150,7 +150,7 @@ static Blocks blocks_of(const CadProgram *program, const CadInstruction *i,
     b.given = b.initial + turns->n_carried;
     b.sizes = cad_turns_sizes(turns, program->plans);
     b.outs = cad_turns_outs(turns, program->plans);
-    b.inputs = b.outs + cad_turns_n_ends(turns);
+    b.inputs = b.outs + 2 * cad_turns_n_ends(turns);
     b.ends = b.inputs + 2 * ((size_t)turns->n_carried + turns->n_given);
     b.in = cad_program_places(turns->core, 1, numbers_at(places, i->y));
     b.inner = places_of_point(turns->core, b.in);
@@ -164,8 +164,8 @@ static size_t size_of_end(const Blocks *b, size_t k) {
 /* Where the block of a turn stands: of what is carried that which turns find, the next one being
  * what they leave. If only the last one is read, it stands there all the time. */
 static double *block_at(const Blocks *b, size_t k, size_t turn) {
-    const size_t at = k >= b->turns->n_carried || b->ends[3 * k + 2] != 0 ? turn : b->n;
-    return numbers_at(b->places, (int32_t)b->outs[k]) + at * size_of_end(b, k);
+    const int64_t *const out = b->outs + 2 * k;
+    return numbers_at(b->places, (int32_t)out[0]) + out[1] * (int64_t)turn;
 }
 
 /* An input is copied, or pointed to. */
@@ -181,7 +181,7 @@ static void take_block(const Blocks *b, size_t k, const double *from, int may_po
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        take_block(b, k, block_at(b, k, turn), b->ends[3 * k + 2] != 0);
+        take_block(b, k, block_at(b, k, turn), b->outs[2 * k + 1] != 0);
     }
     const int64_t *given = b->given;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
@@ -199,7 +199,7 @@ static size_t turn_of_end(const Blocks *b, size_t k, size_t turn) {
 /* Results that are pointed to go straight to where all turns have theirs. */
 static void point_to_ends(const Blocks *b, size_t turn) {
     for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
-        const int64_t pointer = b->ends[3 * k + 1];
+        const int64_t pointer = b->ends[2 * k + 1];
         if (pointer >= 0) {
             double *const to = block_at(b, k, turn_of_end(b, k, turn));
             memcpy(b->in + pointer, &to, sizeof to);
@@ -210,13 +210,13 @@ static void point_to_ends(const Blocks *b, size_t turn) {
 static void hand_on(const Blocks *b, size_t turn) {
     const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
     for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
-        const int64_t *const end = b->ends + 3 * k;
+        const int64_t *const end = b->ends + 2 * k;
         const size_t size = size_of_end(b, k);
-        if (end[1] >= 0 || b->outs[k] == CAD_UNREAD) {
+        if (end[1] >= 0 || b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
         const double *const from = numbers_at(&b->inner, (int32_t)end[0]);
-        double *const to = block_at(b, k, k < n_rows ? turn_of_end(b, k, turn) : 0);
+        double *const to = block_at(b, k, turn_of_end(b, k, turn));
         if (k < n_rows) {
             memcpy(to, from, size * sizeof *to);
         } else {
@@ -234,7 +234,7 @@ static void begin_blocks(const Blocks *b) {
                size_of_end(b, k) * sizeof(double));
     }
     for (size_t k = n_rows; k < cad_turns_n_ends(b->turns); k++) {
-        if (b->outs[k] != CAD_UNREAD) {
+        if (b->outs[2 * k] != CAD_UNREAD) {
             memset(block_at(b, k, 0), 0, size_of_end(b, k) * sizeof(double));
         }
     }
@@ -255,9 +255,17 @@ static void run_blocks(const CadProgram *program, const CadInstruction *i, const
     }
 }
 
-static void write_to(const Scan *s, int64_t out, size_t at, const double *from, size_t n) {
-    if (out != CAD_UNREAD) {
-        memcpy(numbers_at(s->places, (int32_t)out) + at, from, n * sizeof *from);
+/* Numbers of an end from so many turns on, or the last one alone. */
+static void write_to(const Scan *s, const int64_t *out, size_t turn, const double *from,
+                     size_t n) {
+    if (out[0] == CAD_UNREAD) {
+        return;
+    }
+    double *const to = numbers_at(s->places, (int32_t)out[0]);
+    if (out[1] != 0) {
+        memcpy(to + turn, from, n * sizeof *from);
+    } else {
+        *to = from[n - 1];
     }
 }
 
@@ -274,7 +282,7 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
     const int64_t *const initial = program->plans + turns->at;
     const int64_t *const given = initial + n_carried;
     const int64_t *const outs = cad_turns_outs(turns, program->plans);
-    const int64_t *const ahead = outs + cad_turns_n_ends(turns);
+    const int64_t *const ahead = outs + 2 * cad_turns_n_ends(turns);
     const int64_t *const core = ahead + turns->n_into_ahead + 2 * turns->n_from_ahead;
     const int64_t *const ends = core + turns->n_into_core + turns->n_from_core;
     const int64_t *const ends_of_one = ends + n_carried + together * turns->n_from_core;
@@ -302,10 +310,10 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
                  turns->n_into_behind, 1);
     for (uint32_t k = 0; k < n_carried; k++) {
         in_core[k] = *numbers_at(places, (int32_t)initial[k]);
-        write_to(&scan, outs[k], 0, in_core + k, 1);
+        write_to(&scan, outs + 2 * k, 0, in_core + k, 1);
     }
     for (uint32_t k = 0; k < turns->n_summed; k++) {
-        write_to(&scan, outs[n_rows + k], 0, &zero, 1);
+        write_to(&scan, outs + 2 * (n_rows + k), 0, &zero, 1);
     }
     for (size_t turn = 0; turn < n; turn += lanes) {
         const size_t length = n - turn < lanes ? n - turn : lanes;
@@ -329,14 +337,16 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
         run_stretch(&scan, turns->behind, in_behind, behind, turns->n_into_behind,
                     turns->n_from_behind, length);
         for (uint32_t k = 0; k < n_carried; k++) {
-            write_to(&scan, outs[k], turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1, length);
+            write_to(&scan, outs + 2 * k, turn + 1, room + k * (lanes + CAD_STRIP_MARGIN) + 1,
+                     length);
         }
         for (uint32_t k = 0; k < turns->n_kept; k++) {
-            write_to(&scan, outs[n_carried + k], turn, room + kept[k], length);
+            write_to(&scan, outs + 2 * (n_carried + k), turn, room + kept[k], length);
         }
         for (uint32_t k = 0; k < turns->n_summed; k++) {
-            if (outs[n_rows + k] != CAD_UNREAD) {
-                *numbers_at(places, (int32_t)outs[n_rows + k]) += sum_of(room + sums[k], length);
+            const int64_t out = outs[2 * (n_rows + k)];
+            if (out != CAD_UNREAD) {
+                *numbers_at(places, (int32_t)out) += sum_of(room + sums[k], length);
             }
         }
     }
