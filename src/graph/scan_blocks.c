@@ -12,6 +12,15 @@ typedef struct End {
     size_t asked;
 } End;
 
+/* Products of matrices that are added up over all turns are one product: of what turns have of its
+ * operands, one behind the other. */
+typedef struct Product {
+    int is_one;
+    CadOp op;
+    int64_t shape[3], result[3], strides[2][3];
+    CadId operands[2]; /* of the body */
+} Product;
+
 typedef struct Blocks {
     CadGraph *graph, *body;
     const CadRecurrence *asked;
@@ -24,6 +33,7 @@ typedef struct Blocks {
     uint8_t *needed;  /* of records of the body: 2, or 3 where it is known */
     End *ends;        /* of the loop */
     size_t n_ends;
+    Product *products; /* of what is added up */
 } Blocks;
 
 static size_t n_operands(const Blocks *b) {
@@ -41,6 +51,67 @@ static uint32_t size_of_end(const Blocks *b, size_t k) {
 /* What each turn hands on as it is. */
 static int is_carried_on(const Blocks *b, size_t j) {
     return b->whole || b->asked->ends[j] != b->inputs[j];
+}
+
+/* --- sums of products --- */
+
+static size_t operand_of_input(const Blocks *b, CadId id) {
+    size_t k = 0;
+    while (id - b->inputs[k] >= b->asked->sizes[k]) {
+        k++;
+    }
+    return k;
+}
+
+/* How far on the same input of the next turn stands: blocks that are carried will be one behind the
+ * other. */
+static int64_t step_of_input(const Blocks *b, CadId id) {
+    const size_t k = operand_of_input(b, id);
+    return k < b->asked->n_carried && is_carried_on(b, k) ? b->asked->sizes[k] : b->of[k].step;
+}
+
+/* Turns follow each other along the axis that is summed over. */
+static int64_t along_turns(const int64_t *shape, int64_t stride, int64_t step) {
+    return shape[1] == 1 ? step : stride * shape[1] == step ? stride : 0;
+}
+
+/* Whether a sum is that of products whose operands are read as blocks. */
+static void find_product(const Blocks *b, size_t k, Product *found) {
+    CadAxes axes;
+    CadMade made;
+    if (b->whole || !cad_graph_is_product(b->body, b->asked->ends[k], axes, &made) ||
+        made.size != size_of_end(b, k)) {
+        return;
+    }
+    Product product = {.is_one = 1, .op = made.op};
+    for (int axis = 0; axis < 3; axis++) {
+        product.shape[axis] = made.shape[axis];
+        product.result[axis] = made.views[0].strides[axis];
+    }
+    for (int x = 0; x < 2; x++) {
+        const CadNumbers view = made.views[x + 1];
+        const CadRecord *const record = cad_graph_record(b->body, view.first);
+        const int64_t step = record->kind == CAD_RECORD_INPUT ? step_of_input(b, view.first)
+                                                              : cad_record_size(record);
+        product.operands[x] = view.first;
+        memcpy(product.strides[x], view.strides, sizeof product.strides[x]);
+        product.strides[x][1] = along_turns(made.shape, view.strides[1], step);
+        product.is_one &= product.strides[x][1] != 0;
+    }
+    *found = product;
+}
+
+static void find_products(Blocks *b) {
+    const size_t n_rows = b->asked->n_carried + b->asked->n_kept;
+    b->products = cad_memory_take(&b->memory, b->asked->n_summed, sizeof *b->products);
+    for (size_t k = 0; k < b->asked->n_summed && b->products != NULL; k++) {
+        find_product(b, n_rows + k, &b->products[k]);
+    }
+}
+
+static const Product *product_of(const Blocks *b, size_t k) {
+    const size_t n_rows = b->asked->n_carried + b->asked->n_kept;
+    return k >= n_rows && b->products[k - n_rows].is_one ? &b->products[k - n_rows] : NULL;
 }
 
 /* --- what is read --- */
@@ -72,14 +143,18 @@ static void mark_operands(const Blocks *b, size_t i) {
 /* Of what is known its record is not looked at. */
 static void find_read(Blocks *b) {
     CadGraph *const body = b->body;
-    CadId *const ends = cad_memory_take(&b->memory, n_ends(b), sizeof *ends);
+    CadId *const ends = cad_memory_take(&b->memory, 2 * n_ends(b), sizeof *ends);
     b->needed = cad_memory_take(&b->memory, body->n_records, 1);
     if (b->memory.status != CAD_OK) {
         return;
     }
     size_t n = 0;
     for (size_t k = 0; k < n_ends(b); k++) {
-        if (k >= b->asked->n_carried || is_carried_on(b, k)) {
+        const Product *const product = product_of(b, k);
+        for (int x = 0; x < 2 && product != NULL; x++) {
+            ends[n++] = product->operands[x]; /* those that are inputs are no part of the loop */
+        }
+        if (product == NULL && (k >= b->asked->n_carried || is_carried_on(b, k))) {
             ends[n++] = b->asked->ends[k];
             mark(b, b->asked->ends[k], size_of_end(b, k));
         }
@@ -173,9 +248,31 @@ static int is_costly(const CadRecord *record) {
     return 0;
 }
 
+/* Which end of the loop has all numbers of a record, or else `n_ends`. */
+static size_t end_with(const Blocks *b, uint32_t record) {
+    const CadId first = cad_graph_first(b->body, record);
+    const uint32_t size = cad_record_size(&b->body->records[record]);
+    size_t k = 0;
+    while (k < b->n_ends && !is_part(first, size, b->ends[k].id, b->ends[k].size)) {
+        k++;
+    }
+    return k;
+}
+
 static void add_end(Blocks *b, CadId id, uint32_t size, size_t asked, size_t *n) {
     b->ends[b->n_ends++] = (End){id, size, asked};
     *n += 1;
+}
+
+/* What is read of products is kept. */
+static void keep_operands(Blocks *b, const Product *product, CadScan *scan) {
+    for (int x = 0; x < 2; x++) {
+        const uint32_t i = cad_graph_record_of(b->body, product->operands[x]);
+        if (b->body->records[i].kind != CAD_RECORD_INPUT && end_with(b, i) == b->n_ends) {
+            add_end(b, cad_graph_first(b->body, i), cad_record_size(&b->body->records[i]),
+                    NOT_ASKED, &scan->n_kept);
+        }
+    }
 }
 
 /* What is kept may be there already. What is costly is kept, so that derivatives need not compute
@@ -195,13 +292,21 @@ static void find_ends(Blocks *b, CadScan *scan) {
     }
     for (size_t i = 1; i < b->body->n_records && !b->whole; i++) {
         const CadRecord *const record = &b->body->records[i];
-        if (b->needed[i] == 2 && cad_record_is_made(record) && is_costly(record)) {
+        if (b->needed[i] == 2 && cad_record_is_made(record) && is_costly(record) &&
+            end_with(b, (uint32_t)i) == b->n_ends) {
             add_end(b, cad_graph_first(b->body, i), cad_record_size(record), NOT_ASKED,
                     &scan->n_kept);
         }
     }
     for (size_t k = n_rows; k < n_ends(b); k++) {
-        add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_summed);
+        if (product_of(b, k) != NULL) {
+            keep_operands(b, product_of(b, k), scan);
+        }
+    }
+    for (size_t k = n_rows; k < n_ends(b); k++) {
+        if (product_of(b, k) == NULL) {
+            add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_summed);
+        }
     }
     for (size_t k = scan->n_carried; k < b->n_ends; k++) {
         scan->sizes[scan->n_given + k] = b->ends[k].size;
@@ -279,11 +384,40 @@ static CadId make_scan(Blocks *b, CadScan *made) {
 
 /* --- results --- */
 
+/* What a number is in all turns: of an input, or of an end. */
+static CadOverTurns row_of(const Blocks *b, CadId id, CadId first, const CadScan *scan) {
+    const uint32_t i = cad_graph_record_of(b->body, id);
+    if (b->body->records[i].kind == CAD_RECORD_INPUT) {
+        const size_t k = operand_of_input(b, id);
+        return (CadOverTurns){b->of[k].first + (id - b->inputs[k]), b->of[k].step};
+    }
+    const size_t end = end_with(b, i);
+    for (size_t k = 0; k < end; k++) {
+        first += (CadId)cad_scan_length_of_end(scan, k);
+    }
+    const uint32_t size = b->ends[end].size;
+    return (CadOverTurns){first + (end < scan->n_carried ? size : 0) + (id - b->ends[end].id),
+                          size};
+}
+
+static CadId product_of_all(const Blocks *b, const Product *product, CadId first,
+                            const CadScan *scan) {
+    const int64_t shape[3] = {product->shape[0], product->shape[1] * (int64_t)scan->n,
+                              product->shape[2]};
+    CadNumbers views[3] = {{0, product->result}};
+    for (int x = 0; x < 2; x++) {
+        views[x + 1] = (CadNumbers){row_of(b, product->operands[x], first, scan).first,
+                                    product->strides[x]};
+    }
+    return cad_graph_map(b->graph, product->op, (size_t)(shape[0] * shape[2]), 3, shape, 3, views);
+}
+
 /* What is asked for of the loop, then of what was there already. */
 static void read_results(Blocks *b, CadId first, const CadScan *scan,
                          const CadScanResults *results) {
     const CadRecurrence *const asked = b->asked;
     const size_t n_rows = asked->n_carried + asked->n_kept;
+    const CadId begin = first;
     for (size_t k = 0; k < asked->n_carried; k++) {
         results->last[k] = asked->initial[k];
     }
@@ -306,6 +440,11 @@ static void read_results(Blocks *b, CadId first, const CadScan *scan,
     for (size_t k = 0; k < asked->n_kept; k++) {
         if (results->kept[k].first == CAD_NO_ID) {
             results->kept[k] = known(b, k + asked->n_carried);
+        }
+    }
+    for (size_t k = 0; k < asked->n_summed; k++) {
+        if (product_of(b, n_rows + k) != NULL) {
+            results->sums[k] = product_of_all(b, &b->products[k], begin, scan);
         }
     }
 }
@@ -332,7 +471,10 @@ static int begin(Blocks *b) {
         b->names[i] = CAD_ZERO; /* what is not read */
     }
     b->ends = cad_memory_take(&b->memory, n_ends(b) + b->body->n_records, sizeof *b->ends);
-    find_read(b);
+    find_products(b);
+    if (b->memory.status == CAD_OK) {
+        find_read(b);
+    }
     return b->memory.status == CAD_OK;
 }
 
