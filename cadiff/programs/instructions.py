@@ -83,8 +83,7 @@ class Turns:
         self.outs = [None if out == _UNREAD else out for out, _ in outs]
         self.steps = [step for _, step in outs]  # 0: the last turn alone has one
         if turns["in_blocks"]:
-            self.inputs = self._take(n_operands, 2)
-            self.ends = self._take(len(self.sizes_of_ends), 2)
+            self.ends = self._take(len(self.sizes_of_ends))
             return
         self.into_ahead = self._take(turns["n_into_ahead"])
         self.from_ahead = self._take(turns["n_from_ahead"], 2)

@@ -98,7 +98,10 @@ typedef struct CadScan {
     uint32_t *sizes;
 } CadScan;
 
-enum { CAD_SCAN_INPUT = CAD_ZERO + 1 }; /* the first input of a body */
+enum {
+    CAD_SCAN_INPUT = CAD_ZERO + 1, /* the first input of a body */
+    CAD_SHORT_BLOCK = 64, /* numbers of an array, from which on it is kept, not computed again */
+};
 
 /* Where numbers and records are that follow each other: single ones, or those of one array. */
 typedef struct CadRun {

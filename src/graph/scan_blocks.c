@@ -233,9 +233,11 @@ static CadOverTurns known(const Blocks *b, size_t k) {
     return (CadOverTurns){CAD_NO_ID, 0};
 }
 
-/* Whether a record takes longer to compute than to read: what adds up, and what calls a function. */
+/* Whether a record takes longer to compute than to copy: arrays, what adds up, and what calls a
+ * function. */
 static int is_costly(const CadRecord *record) {
-    if (record->kind == CAD_RECORD_MAP && cad_op_is_kind((CadOp)record->op)) {
+    if (record->kind == CAD_RECORD_MAP &&
+        (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op))) {
         return 1;
     }
     const char *const text = cad_op_values[record->op].text, *call = text;

@@ -620,31 +620,9 @@ static void place_strips(Divider *d) {
 
 /* --- turns that compute arrays --- */
 
-/* The place of the pointer to an input, or to a result that begins with so many of all; -1: it is
- * copied. */
-static int64_t pointer_to(const CadProgram *program, int64_t place, int64_t result) {
-    for (size_t k = 0; k < program->n_referred; k++) {
-        const CadReferred referred = program->referred[k];
-        if (referred.result == result && referred.floats == -1 &&
-            (result >= 0 || referred.place == place)) {
-            return referred.pointer;
-        }
-    }
-    return -1;
-}
-
-static void add_inputs(Divider *d) {
-    int64_t place = 0;
-    for (size_t k = 0; k < cad_scan_n_operands(d->scan); k++) {
-        add_word(d, place);
-        add_word(d, pointer_to(d->turns.core, place, -1));
-        place += d->scan->sizes[k];
-    }
-}
-
 static void add_ends(Divider *d, uint32_t record) {
     const CadScan *const scan = d->scan;
-    const size_t begin = d->n_words, n_rows = scan->n_carried + scan->n_kept;
+    const size_t begin = d->n_words;
     add_places(d, d->turns.core);
     const size_t n = d->n_words - begin;
     int64_t *const places = cad_memory_take(&d->memory, n, sizeof *places);
@@ -655,12 +633,9 @@ static void add_ends(Divider *d, uint32_t record) {
     memcpy(places, d->words + begin, n * sizeof *places);
     d->n_words = begin;
     for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
-        const uint32_t size = cad_scan_size_of_end(scan, k);
         const int is_read = is_end_read(d, record, k);
-        const int is_row = k < scan->n_carried ? d->rows[k] : is_read && k < n_rows;
         add_word(d, is_read ? places[at] : 0);
-        add_word(d, is_row ? pointer_to(d->turns.core, 0, (int64_t)at) : -1);
-        at += is_read ? size : 0;
+        at += is_read ? cad_scan_size_of_end(scan, k) : 0;
     }
 }
 
@@ -687,7 +662,6 @@ static void make_core(Divider *d, uint32_t record, const CadId *operands) {
     place_ends(d, record);
     d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
-        add_inputs(d);
         add_ends(d, record);
     }
 }

@@ -94,7 +94,7 @@ static void find_order(CadMaker *m, CadLevels levels) {
     find_ends(m);
     cad_maker_find_wanted(m);
     cad_maker_find_rounded(m);
-    if (m->use == CAD_AT_A_POINT) {
+    if (m->use == CAD_AT_A_POINT && !m->copies) {
         cad_maker_refer_to_inputs(m);
     }
     cad_maker_find_chains(m);
@@ -137,12 +137,12 @@ static CadStatus make(const CadMaker *order, CadLevels levels, CadProgram **prog
 CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, size_t n_inputs,
                            size_t n_shared, const CadId *roots, size_t n_roots,
                            CadProgram **program) {
-    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15, SHORT_BLOCK = 64 };
+    enum { MANY_SINGLES = 256, MANY_RECORDS = 1 << 15 };
     const int is_inner = use == CAD_IN_TURNS || use == CAD_IN_BLOCKS;
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
                       .use = is_inner ? CAD_AT_A_POINT : use,
-                      .least_referred = use == CAD_IN_BLOCKS ? SHORT_BLOCK : LONG_VECTOR,
+                      .copies = use == CAD_IN_BLOCKS,
                       .fuses = use == CAD_IN_TURNS,
                       .inputs = inputs,
                       .n_inputs = n_inputs,

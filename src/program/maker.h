@@ -64,7 +64,7 @@ typedef struct CadMaker {
     CadMakeBody *make; /* cad_program_make, for programs within this one */
     int is_partial;    /* what is emitted: see CadRecord */
     CadUse use;
-    uint32_t least_referred; /* numbers of a result, or of an input that is seen through views */
+    int copies; /* inputs and results, and refers to none */
     const CadId *inputs, *roots;
     size_t n_inputs, n_shared, n_roots;
     CadProgram *program;

@@ -130,8 +130,7 @@ typedef struct CadTeam {
  *   outs       of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has its
  *              own, or 0: then it is the last one that is left
  * For blocks, in the core, there follow
- *   inputs     of each its place, and that of its pointer, or -1
- *   ends       of each its place, and that of its pointer, or -1
+ *   ends       of each its place; inputs stand in a row
  * and else
  *   ahead      sources of its inputs; then of each result its place there, and its strip
  *   core       sources of its inputs behind what is carried; where in the strips results go
@@ -241,7 +240,7 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
  * of a loop operations follow each other, products with the sums that they are in; where turns hand
- * on blocks, these are referred to, rather than copied. */
+ * on blocks, these are copied. */
 typedef enum CadUse {
     CAD_AT_A_POINT,
     CAD_ALONG_DIRECTIONS,

@@ -135,10 +135,9 @@ static double sum_of(const double *x, size_t n) {
 
 typedef struct Blocks {
     const CadTurns *turns;
-    const int64_t *initial, *given, *sizes, *outs, *inputs, *ends;
+    const int64_t *initial, *given, *sizes, *outs, *ends;
     size_t n; /* turns */
     const Places *places;
-    Places inner;
     double *in;
 } Blocks;
 
@@ -150,10 +149,8 @@ static Blocks blocks_of(const CadProgram *program, const CadInstruction *i,
     b.given = b.initial + turns->n_carried;
     b.sizes = cad_turns_sizes(turns, program->plans);
     b.outs = cad_turns_outs(turns, program->plans);
-    b.inputs = b.outs + 2 * cad_turns_n_ends(turns);
-    b.ends = b.inputs + 2 * ((size_t)turns->n_carried + turns->n_given);
+    b.ends = b.outs + 2 * cad_turns_n_ends(turns);
     b.in = cad_program_places(turns->core, 1, numbers_at(places, i->y));
-    b.inner = places_of_point(turns->core, b.in);
     return b;
 }
 
@@ -168,55 +165,33 @@ static double *block_at(const Blocks *b, size_t k, size_t turn) {
     return numbers_at(b->places, (int32_t)out[0]) + out[1] * (int64_t)turn;
 }
 
-/* An input is copied, or pointed to. */
-static void take_block(const Blocks *b, size_t k, const double *from, int may_point) {
-    const int64_t pointer = may_point ? b->inputs[2 * k + 1] : -1;
-    if (pointer >= 0) {
-        memcpy(b->in + pointer, &from, sizeof from);
-    } else {
-        memcpy(b->in + b->inputs[2 * k], from, (size_t)b->sizes[k] * sizeof *from);
-    }
-}
-
+/* What a turn finds; what is the same in all is there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
+    double *to = b->in;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        take_block(b, k, block_at(b, k, turn), b->outs[2 * k + 1] != 0);
+        memcpy(to, block_at(b, k, turn), (size_t)b->sizes[k] * sizeof *to);
+        to += b->sizes[k];
     }
-    const int64_t *given = b->given;
+    const int64_t *given = b->given, *const sizes = b->sizes + turns->n_carried;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
         if (turn == 0 || given[1] != 0) {
-            const double *const from = numbers_at(b->places, (int32_t)given[0]);
-            take_block(b, turns->n_carried + k, from + given[1] * (int64_t)turn, 1);
+            memcpy(to, numbers_at(b->places, (int32_t)given[0]) + given[1] * (int64_t)turn,
+                   (size_t)sizes[k] * sizeof *to);
         }
-    }
-}
-
-static size_t turn_of_end(const Blocks *b, size_t k, size_t turn) {
-    return turn + (k < b->turns->n_carried);
-}
-
-/* Results that are pointed to go straight to where all turns have theirs. */
-static void point_to_ends(const Blocks *b, size_t turn) {
-    for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
-        const int64_t pointer = b->ends[2 * k + 1];
-        if (pointer >= 0) {
-            double *const to = block_at(b, k, turn_of_end(b, k, turn));
-            memcpy(b->in + pointer, &to, sizeof to);
-        }
+        to += sizes[k];
     }
 }
 
 static void hand_on(const Blocks *b, size_t turn) {
-    const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
+    const size_t n_carried = b->turns->n_carried, n_rows = n_carried + b->turns->n_kept;
     for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
-        const int64_t *const end = b->ends + 2 * k;
-        const size_t size = size_of_end(b, k);
-        if (end[1] >= 0 || b->outs[2 * k] == CAD_UNREAD) {
+        if (b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
-        const double *const from = numbers_at(&b->inner, (int32_t)end[0]);
-        double *const to = block_at(b, k, turn_of_end(b, k, turn));
+        const double *const from = b->in + b->ends[k];
+        double *const to = block_at(b, k, turn + (k < n_carried));
+        const size_t size = size_of_end(b, k);
         if (k < n_rows) {
             memcpy(to, from, size * sizeof *to);
         } else {
@@ -245,11 +220,9 @@ static void run_blocks(const CadProgram *program, const CadInstruction *i, const
     const Blocks blocks = blocks_of(program, i, places), *const b = &blocks;
     const CadProgram *const core = b->turns->core;
     cad_program_prepare(core, 1, numbers_at(places, i->y));
-    cad_program_refer_to_places(core, b->in);
     begin_blocks(b);
     for (size_t turn = 0; turn < b->n; turn++) {
         take_blocks(b, turn);
-        point_to_ends(b, turn);
         runs.code(core, b->in);
         hand_on(b, turn);
     }

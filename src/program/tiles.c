@@ -680,8 +680,8 @@ static void put_tiles(Tiler *t, Shelf *shelf, const Group *group, const uint32_t
  * places; SIZE_MAX if there is none. */
 static size_t block_of_result(const Tiler *t, CadStretch s) {
     const CadMaker *const m = t->m;
-    if (m->use != CAD_AT_A_POINT || s.listed || s.step != 1 || s.place < FAR ||
-        s.n < m->least_referred) {
+    if (m->use != CAD_AT_A_POINT || m->copies || s.listed || s.step != 1 || s.place < FAR ||
+        s.n < LONG_VECTOR) {
         return SIZE_MAX;
     }
     const size_t which = cad_maker_far_block(m, s.place);
@@ -691,7 +691,8 @@ static size_t block_of_result(const Tiler *t, CadStretch s) {
 
 /* Whether a result is one number, many times. */
 static int is_repeated(const CadMaker *m, CadStretch s) {
-    return m->use == CAD_AT_A_POINT && !s.listed && s.step == 0 && s.n >= LONG_VECTOR;
+    return m->use == CAD_AT_A_POINT && !m->copies && !s.listed && s.step == 0 &&
+           s.n >= LONG_VECTOR;
 }
 
 /* Large results are written where they are wanted: no other block has their places. */

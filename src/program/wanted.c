@@ -73,6 +73,7 @@ static void find_ways(CadMaker *m, uint8_t *ways) {
 void cad_maker_refer_to_inputs(CadMaker *m) {
     enum {
         LEAST_TAKEN = 64,
+        LEAST_SEEN = 2 * CAD_TILE,
         MOST = 8
     }; /* from which on it is worth it */
     CadProgram *program = m->program;
@@ -87,7 +88,7 @@ void cad_maker_refer_to_inputs(CadMaker *m) {
         const uint32_t i = cad_graph_record_of(m->graph, m->inputs[k]);
         const uint32_t size = m->graph->records[i].of.array.size;
         if (m->uses[i] > 0 && !(ways[i] & COPIED) &&
-            size >= (ways[i] == TAKEN ? LEAST_TAKEN : m->least_referred) &&
+            size >= (ways[i] == TAKEN ? LEAST_TAKEN : LEAST_SEEN) &&
             GROW(program, referred, program->n_referred, 1)) {
             records[program->n_referred] = i;
             program->referred[program->n_referred++] =
