@@ -82,7 +82,8 @@ class Turns:
         outs = self._take(len(self.sizes_of_ends), 2)
         self.outs = [None if out == _UNREAD else out for out, _ in outs]
         self.steps = [step for _, step in outs]  # 0: the last turn alone has one
-        if turns["in_blocks"]:
+        self.in_blocks = bool(turns["in_blocks"])
+        if self.in_blocks:
             self.ends = self._take(len(self.sizes_of_ends))
             return
         self.into_ahead = self._take(turns["n_into_ahead"])
@@ -105,7 +106,7 @@ class Turns:
     @property
     def n_operations(self) -> int:
         """Of one turn."""
-        if self.turns["in_blocks"]:
+        if self.in_blocks:
             return int(self.turns["core"]["n_operations"])
         programs = [self.turns[name] for name in ("ahead", "single", "behind")]
         return sum(len(program["singles"]) for program in programs if program is not None)

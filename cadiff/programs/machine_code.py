@@ -144,7 +144,7 @@ class _Pieces(Steps):
         if i.kind == InstructionKind.SCAN:
             scan = Turns(self.parts, i.x)
             places = [*scan.reads(1).tolist(), *scan.writes(0).tolist()]
-            return _LONG if self.is_elsewhere(places) else ""
+            return _LONG if scan.in_blocks or self.is_elsewhere(places) else ""
         n, places = i.n, [i.out, i.x, i.y, i.z]
         if i.kind in _PLANS:
             shape, found = views(self.parts, i.x)

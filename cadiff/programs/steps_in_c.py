@@ -238,7 +238,8 @@ class Steps:
         elif kind == InstructionKind.TERMS:
             yield from self.terms(op, n, out, x)
         elif kind == InstructionKind.SCAN:
-            yield self.scan(Turns(self.parts, x), n, x)
+            turns = Turns(self.parts, x)
+            yield (self.blocks(turns, n, x, y) if turns.in_blocks else self.scan(turns, n, x))
         elif kind == InstructionKind.CALL:
             step = self.parts["steps"][z]
             yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
@@ -415,6 +416,36 @@ class Steps:
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
 
+    def blocks(self, scan: Turns, n: int, number: int, room: int) -> str:
+        """Turns that hand on blocks, which are copied to where the core has them, and back."""
+        parts, name = {**scan.turns["core"], "steps": []}, f"b{number}"
+        inner = _InRoom(parts, f"{self.name}_core{number}", name, self.tables)
+        steps = list(inner.steps())
+        ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
+        n_rows = len(ends) - scan.turns["n_summed"]
+        begin, take, give = list(inner.begin(self.at(room))), [], []
+        place = 0
+        for k, size in enumerate(scan.sizes[: len(scan.initial)]):
+            out, step = ends[k][1:3]
+            begin.append(_copied(self.at(out), self.at(scan.initial[k]), size))
+            take.append(_copied(inner.at(place), self.at(out, (step, "t")), size))
+            place += size
+        for k, (first, step, _) in enumerate(scan.given):
+            size = scan.sizes[len(scan.initial) + k]
+            copied = _copied(inner.at(place), self.at(first, (step, "t")), size)
+            (take if step else begin).append(copied)
+            place += size
+        for k, (place, out, step, size) in enumerate(ends):
+            if out is not None and k < n_rows:
+                after = out + step * (k < len(scan.initial))
+                give.append(_copied(self.at(after, (step, "t")), inner.at(place), size))
+            elif out is not None:
+                begin.append(loop(size, f"{self.at(out, (1, 'i'))} = 0.0;", always=True))
+                added = f"{self.at(out, (1, 'i'))} += {inner.at(place, (1, 'i'))};"
+                give.append(loop(size, added, always=True))
+        turn = block(f"for (int t = 0; t < {n}; t++)", [*take, *steps, *give], scope=True)
+        return block("", [*begin, turn], scope=True)
+
     # --- checks ---
 
     def checks(self, checks: Any, first: int) -> Iterator[str]:
@@ -550,6 +581,28 @@ class _Inner(Steps):
             yield f"double {name}[{n}];"
 
 
+class _InRoom(Steps):
+    """A program in a room of the workspace of another one: constants, then places."""
+
+    def __init__(self, parts: dict[str, Any], name: str, places: str, tables: list[str]) -> None:
+        super().__init__(parts, name)
+        self.tables = tables
+        self.places = places
+
+    def at(self, first: int, *steps: tuple[int, str]) -> str:
+        return place_text(first, *steps, name=self.places)
+
+    def array(self, places: Any) -> str:
+        return self.places
+
+    def begin(self, room: str) -> Iterator[str]:
+        constants = self.parts["constants"]
+        yield f"double *const {self.places} = &{room} + {len(constants)};"
+        if len(constants):
+            table = self.table("double", constants)
+            yield f"memcpy(&{room}, {table}, sizeof {table});"
+
+
 _BY_NUMBERS = (
     InstructionKind.SINGLES,
     InstructionKind.VECTOR,
@@ -569,6 +622,10 @@ def _variable(scan: Turns, begin: int) -> str:
 
 def _value(op: int, operands: Sequence[str]) -> str:
     return _FORMS[op].format(*operands)
+
+
+def _copied(to: str, source: str, size: int) -> str:
+    return f"memcpy(&{to}, &{source}, {size} * sizeof(double));"
 
 
 def _indented(text: str) -> str:

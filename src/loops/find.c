@@ -127,6 +127,28 @@ static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
     return n;
 }
 
+/* Whether turns do more than hand on arrays: what they carry is copied, which unrolled it is not.
+ */
+static int is_worth_it(const Recorded *r, const Loop *loop) {
+    const size_t middle = loop->begin + loop->n / 2 * (size_t)loop->period;
+    size_t n_carried = 0;
+    CadMemory memory = {0};
+    uint8_t *const is_carried = cad_memory_take(&memory, loop->period, 1);
+    for (size_t q = 0; q < loop->period && is_carried != NULL; q++) {
+        for (uint32_t k = 0; k < arity_of_step(r, middle + q); k++) {
+            const size_t distance = (size_t)distance_of(r, middle + q, k, loop->begin);
+            const size_t lag = distance > 0 ? lag_of(distance, q, loop->period) : 0;
+            const size_t of = q + lag * loop->period - distance;
+            if (lag > 0 && !is_carried[of] && size_of_step(r, middle + of) > 1) {
+                is_carried[of] = 1;
+                n_carried += size_of_step(r, middle + of);
+            }
+        }
+    }
+    cad_memory_give_back(&memory);
+    return n_carried * LEAST_WORK <= numbers_in_turn(r, middle, loop->period);
+}
+
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
 static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     Recorded *const r = f->r;
@@ -139,7 +161,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     f->work += n * period;
     loop.n = (uint32_t)n;
     if (n <= settled || n < LEAST_TURNS ||
-        n * numbers_in_turn(r, begin, period) < f->least_numbers) {
+        n * numbers_in_turn(r, begin, period) < f->least_numbers || !is_worth_it(r, &loop)) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,

@@ -183,6 +183,66 @@ def counting_down(x: Any) -> Any:
     return total
 
 
+# Arrays of more than 24 numbers are whole ones within turns.
+
+PLACES = np.random.default_rng(2).standard_normal((9, 3))
+WEIGHTS = np.random.default_rng(3).standard_normal((30, 30)) / 30.0
+ROWS = np.random.default_rng(4).standard_normal((200, 30))
+
+
+def bodies(x: Any) -> Any:
+    places, speeds = x[0] * PLACES, x[1] * PLACES[::-1]
+    for _ in range(N):
+        apart = places[None] - places[:, None]
+        pull = (cd.numpy.sum(apart * apart, axis=2) + 0.1 + x[2]) ** -1.5
+        speeds = speeds + 0.01 * cd.numpy.sum(pull[:, :, None] * apart, axis=1)
+        places = places + 0.1 * speeds
+    return cd.numpy.sum(speeds**2) + cd.numpy.sum(places[0])
+
+
+def heat(x: Any) -> Any:
+    u = x[0] * cd.numpy.sin(cd.numpy.linspace(0.0, 3.0, 40))
+    for _ in range(N):
+        inner = u[1:-1] + 0.2 * x[1] * (u[2:] - 2.0 * u[1:-1] + u[:-2]) - 0.01 * x[2] * u[1:-1] ** 3
+        u = cd.numpy.concatenate([u[:1], inner, u[-1:]])
+    return cd.numpy.sum(u * u)
+
+
+def network(x: Any) -> Any:
+    h, total = cd.numpy.zeros(30), 0.0
+    weights, bias = x[0] * WEIGHTS, x[1] * ROWS[0]
+    for t in range(N):
+        gate = 1.0 / (1.0 + cd.numpy.exp(-(weights @ h + ROWS[t] * x[2])))
+        h = gate * h + (1.0 - gate) * cd.numpy.tanh(h @ weights + bias)
+        total = total + h[t % 2] * DATA[t]
+    return total + cd.numpy.sum(h[::-1] * ROWS[1])
+
+
+def delayed(x: Any) -> Any:
+    before, now = x[0] * ROWS[0], x[1] * ROWS[1]
+    for _ in range(N):
+        wave = cd.numpy.cos(now * x[2]) * before[::-1] - 0.1 * now
+        wave = wave - 0.1 * wave**2 + 0.01 * cd.numpy.sin(wave) * now + 0.01 * wave**3
+        before, now = now, 0.5 * now + 0.3 * wave
+    return cd.numpy.sum(before * now)
+
+
+def states(x: Any) -> Any:
+    u, path = x[0] * ROWS[2], []
+    for t in range(N):
+        u = u + 0.1 * (x[1] * ROWS[t] - u) * cd.numpy.exp(-(u**2)) + 0.01 * x[2] * u**2
+        path.append(cd.numpy.sum(u * u))
+    return cd.numpy.stack(path)
+
+
+def matrices(x: Any) -> Any:
+    a = x[0] * ROWS[:6, :6] + 3.0 * np.eye(6)
+    inverse = np.eye(6) / 4.0 * x[1]
+    for _ in range(N):
+        inverse = inverse @ (2.0 * np.eye(6) - a @ inverse) + 1e-3 * (x[2] * a.T) @ inverse
+    return cd.numpy.sum(inverse * ROWS[0:6, 6:12])
+
+
 THREE = np.array([0.7, 0.4, 0.9])
 MANY = np.linspace(0.4, 1.3, N)
 WAYS: dict[Callable[[Any], Any], Any] = {
@@ -205,6 +265,12 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     nested: THREE,
     two_in_a_row: THREE,
     counting_down: MANY,
+    bodies: THREE,
+    heat: THREE,
+    network: THREE,
+    delayed: THREE,
+    states: THREE,
+    matrices: THREE,
 }
 each_way = pytest.mark.parametrize("f", WAYS, ids=lambda f: f.__name__)
 
