@@ -9,6 +9,7 @@ enum {
     FAILED = 1 << 8,    /* periods that were tried in vain are remembered in so many places */
     WORK_PER_STEP = 64, /* comparisons in all */
     MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
+    MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
 };
 
 typedef struct Finder {
@@ -41,9 +42,11 @@ static int64_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t be
     return of >= (int64_t)begin ? (int64_t)step - of : 0;
 }
 
-static int is_at_offset_of(const Recorded *r, size_t step, size_t other, uint32_t k) {
-    return record_of_step(r, step)->kind == CAD_RECORD_SINGLE ||
-           offset_of(r, operand_of_step(r, step, k)) == offset_of(r, operand_of_step(r, other, k));
+/* Whether an operand that a loop has computed is the same part of it as in another turn. */
+static int is_same_part(const Recorded *r, size_t step, size_t other, uint32_t k) {
+    const Block x = operand_of_step(r, step, k);
+    return size_of_step(r, (size_t)step_of(r, x.first)) == 1 ||
+           offset_of(r, x) == offset_of(r, operand_of_step(r, other, k));
 }
 
 /* Where in the period to begin a turn: what has to be carried from one to the next is least. */
@@ -105,7 +108,7 @@ static int is_turn(const Finder *f, const Loop *loop, size_t turn, size_t settle
         for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
             const int64_t distance = distance_of(r, other, k, begin);
             if (distance == distance_of(r, step, k, begin)) {
-                if (distance > 0 && !is_at_offset_of(r, step, other, k)) {
+                if (distance > 0 && !is_same_part(r, step, other, k)) {
                     return 0;
                 }
                 continue;
@@ -207,7 +210,10 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         begin--;
     }
     f->work += end - begin;
-    const size_t found = try_period(f, begin - period, end, period);
+    size_t found = 0;
+    for (size_t together = 1; together <= MOST_TOGETHER && found == 0; together++) {
+        found = try_period(f, begin - period, end, together * period);
+    }
     if (found == 0) {
         f->failed_period[place] = (uint32_t)period;
         f->failed_end[place] = (uint32_t)end;

@@ -190,7 +190,7 @@ WEIGHTS = np.random.default_rng(3).standard_normal((30, 30)) / 30.0
 ROWS = np.random.default_rng(4).standard_normal((200, 30))
 
 
-def bodies(x: Any) -> Any:
+def attraction(x: Any) -> Any:
     places, speeds = x[0] * PLACES, x[1] * PLACES[::-1]
     for _ in range(N):
         apart = places[None] - places[:, None]
@@ -230,7 +230,7 @@ def delayed(x: Any) -> Any:
 def states(x: Any) -> Any:
     u, path = x[0] * ROWS[2], []
     for t in range(N):
-        u = u + 0.1 * (x[1] * ROWS[t] - u) * cd.numpy.exp(-(u**2)) + 0.01 * x[2] * u**2
+        u = u + 0.1 * (x[1] * ROWS[t] - u) * cd.numpy.exp(-(u**2)) + 0.01 * x[2] * cd.numpy.cos(u)
         path.append(cd.numpy.sum(u * u))
     return cd.numpy.stack(path)
 
@@ -265,7 +265,7 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     nested: THREE,
     two_in_a_row: THREE,
     counting_down: MANY,
-    bodies: THREE,
+    attraction: THREE,
     heat: THREE,
     network: THREE,
     delayed: THREE,
