@@ -67,11 +67,15 @@ def _first_of(asked: str, path: str) -> Compiler:
         found = shutil.which(command[0], path=path or None)
         if found is None:
             continue
-        compiler = (found, *command[1:], *(_OF_ZIG if _is_zig(command) else ()))
+        compiler = (found, *command[1:])
+        question = (*compiler, "--version")
+        if _is_zig(command):  # it would answer as clang, and leave a folder in the user's cache
+            question = (*compiler[: compiler.index("cc")], "version")
+            compiler += _OF_ZIG
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            version = _said(compiler, "--version")
+            version = _said(*question)
             if version:
-                return Compiler(compiler, f"{version} {_said(compiler, '-dumpmachine')}")
+                return Compiler(compiler, f"{version} {_said(*compiler, '-dumpmachine')}")
     if asked:
         raise NativeError(
             f"there is no C compiler: CC is {asked!r}, which is not found, or does not say its "
@@ -96,14 +100,12 @@ def _brought() -> list[str]:
 def _is_zig(command: Sequence[str]) -> bool:
     """Whether it is Zig's; on Windows, where it has to make a C library first, as it comes."""
     named = Path(command[0]).stem.endswith("zig") or "ziglang" in command
-    return named and sys.platform != "win32"
+    return named and "cc" in command and sys.platform != "win32"
 
 
-def _said(command: Sequence[str], question: str) -> str:
+def _said(*question: str) -> str:
     """The first line of an answer; nothing, if there is none."""
-    found = subprocess.run(
-        [*command, question], capture_output=True, text=True, timeout=60, check=False
-    )
+    found = subprocess.run(question, capture_output=True, text=True, timeout=60, check=False)
     return "" if found.returncode else found.stdout.partition("\n")[0]
 
 

@@ -404,6 +404,7 @@ def test_one_that_pip_brings_serves_where_there_is_no_other(
     (package / "__init__.py").write_text("raise AssertionError('it was imported')")
     zig, told = package / "zig", tmp_path / "told"
     zig.write_text(f"""#!/bin/sh
+[ $1 = version ] && echo 0.99 && exit
 echo $1 $2 $3 $4 $5, $ZIG_GLOBAL_CACHE_DIR, $ZIG_LOCAL_CACHE_DIR > {told}
 shift 5
 PATH={shlex.quote(os.environ["PATH"])} exec {shlex.join(COMPILER)} "$@"
@@ -413,6 +414,7 @@ PATH={shlex.quote(os.environ["PATH"])} exec {shlex.join(COMPILER)} "$@"
     with monkeypatch.context() as patch:
         without_compilers(tmp_path, patch)
         built()
+        assert compiler_at_hand().version.startswith("0.99 ")
     command, *places = told.read_text().strip().split(", ")
     assert command == "cc -mcpu=baseline -g0 -nostdlib -lc"
     assert {Path(place).parent for place in places} == {own}
