@@ -229,6 +229,21 @@ def test_points_side_by_side_are_left_to_the_interpreter(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(program.batch(points, what="grad"), expected)
 
 
+def test_points_of_large_programs_go_one_by_one(shared_folder: Path) -> None:
+    def f(x: Any) -> Any:
+        return sum(wave(x + 0.1 * k) * x[k % 6] for k in range(40))
+
+    plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
+    points = np.stack([X * k for k in range(1, 30)])
+    found = fast.batch(points, what="value_and_grad")
+    assert fast.stats()["native"] == "machine code"
+    np.testing.assert_equal(found, plain.batch(points, what="value_and_grad", threads=2))
+    for x, value, gradient in zip(points, *found, strict=True):
+        near = plain.value_and_grad(x)
+        np.testing.assert_allclose(value, near[0], rtol=1e-13)
+        np.testing.assert_allclose(gradient, near[1], rtol=1e-11, atol=1e-13)
+
+
 def test_points_of_arrays_go_one_by_one() -> None:
     def f(x: Any) -> Any:
         return cnp.sum(cnp.tanh(x @ x.T)) * wave(x[0])
