@@ -339,10 +339,12 @@ cdef class Code:
     cdef size_t lanes(self, size_t n_points):
         """How many points to compute side by side, so that their numbers stay in the cache; 1 where
         these are too few to be worth it, and where there is machine code."""
-        lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        cdef size_t lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        if self.program.has_calls:  # of Python, each for all lanes at once
+            lanes = max(lanes, <size_t>(LEAST_LANES + 8))
         if lanes < LEAST_LANES or not self.has_lanes or self.machine is not None:
             return 1
-        return min(<size_t>MOST_LANES, min(<size_t>lanes, (n_points + 7) // 8 * 8))
+        return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))
 
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2:
