@@ -42,7 +42,7 @@ cdef class Code:
     cdef bint is_large, is_listed, was_run
     cdef bint is_long
     cdef bint has_lanes  # whether points can be computed side by side
-    cdef readonly bint is_for_lanes  # and it is made for that
+    cdef readonly bint is_for_lanes  # and it is made for that, and faster than machine code
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
     cdef list natives         # of each of them: what carries it out in C, or None,
@@ -97,6 +97,7 @@ cdef class Code:
     cdef int set_team(self, int threads) except -1
     cdef bint is_in_c(self) noexcept
     cdef void choose_along(self) noexcept
+    cdef bint gains_by_lanes(self)
     cdef size_t lanes(self, size_t n_points)
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2

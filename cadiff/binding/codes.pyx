@@ -87,7 +87,7 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
 
 cdef enum:
     LANE_NUMBERS = 1 << 13    # numbers in the workspace of a batch, if it can be
-    LEAST_LANES = 8
+    LEAST_LANES = 16
     MOST_LANES = 256
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
@@ -332,13 +332,19 @@ cdef class Code:
             <size_t>1, min(<size_t>MOST_ALONG, ALONG_NUMBERS // max(width, <size_t>1))
         )
 
+    cdef bint gains_by_lanes(self):
+        """Whether so many points go side by side that machine code, one by one, takes longer."""
+        return self.lanes(MOST_LANES) > LEAST_LANES
+
     cdef size_t lanes(self, size_t n_points):
-        """How many points to compute side by side, so that their numbers stay in the cache."""
-        if not self.has_lanes:
+        """How many points to compute side by side, so that their numbers stay in the cache; 1 where
+        these are too few to be worth it, and where there is machine code."""
+        cdef size_t lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
+        if self.program.has_calls:  # of Python, each for all lanes at once
+            lanes = max(lanes, <size_t>(LEAST_LANES + 8))
+        if lanes < LEAST_LANES or not self.has_lanes or self.machine is not None:
             return 1
-        lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
-        lanes = min(lanes, (n_points + 7) // 8 * 8)
-        return max(<size_t>LEAST_LANES, min(<size_t>MOST_LANES, <size_t>lanes))
+        return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))
 
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,
                           size_t n) except -2:
@@ -382,7 +388,7 @@ cdef class Code:
                 or n_results != self.program.n_results
             ):
                 raise ValueError("the arrays are not of the widths of this program")
-            if not self.has_lanes and self.machines is not None:
+            if self.machines is not None:
                 self.ask_for_machine()
             return run_shared(self.program, &points, n_points, self.lanes(n_points), threads)
         finally:

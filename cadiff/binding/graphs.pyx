@@ -488,7 +488,7 @@ cdef class Graph:
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
-        code.is_for_lanes = self.for_lanes and code.has_lanes
+        code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
         code.machines = None if code.is_for_lanes else self.machines
         return code
 

@@ -84,7 +84,8 @@ def gather() -> dict[str, Any]:
 def _compiler() -> str | None:
     """What makes machine code of programs."""
     try:
-        return compiler_at_hand().version
+        found = compiler_at_hand()
+        return f"{found.version}, {found.command[0]}"
     except NativeError:
         return None
 

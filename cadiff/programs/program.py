@@ -342,7 +342,8 @@ def build(program: Program[P, T], *, wait: bool = True) -> Program[P, T]:
 
     Compilers take about a third of a millisecond an operation. What they made is kept for other
     processes in the user's cache folder, or in CADIFF_CACHE: `python -m cadiff info` says where,
-    and how much. They are CC of the environment, or the first of cc, gcc and clang.
+    and how much. They are CC of the environment, or the first of cc, gcc and clang, or the one
+    that `pip install "cadiff[native]"` brings.
 
     Parameters
     ----------

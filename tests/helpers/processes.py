@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import cadiff
+from cadiff.programs.compilers import NativeError, compiler_at_hand
 
 IS_SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 HAS_SMALL_BLOCKS = "CADIFF_SMALL_BLOCKS" in os.environ  # which a few elements fill
@@ -18,6 +19,20 @@ in_whole_tiles = pytest.mark.skipif(
 
 of_amounts = pytest.mark.skipif(
     IS_SANITIZED, reason="the address sanitizer keeps what was given back: others count memory"
+)
+
+
+def _compiler() -> tuple[str, ...]:
+    try:
+        return compiler_at_hand().command
+    except NativeError:
+        return ()
+
+
+COMPILER = _compiler()  # a command that compiles C, if there is one
+needs_compiler = pytest.mark.skipif(
+    not COMPILER or IS_SANITIZED,
+    reason="there is no C compiler, or its programs are not watched",
 )
 
 

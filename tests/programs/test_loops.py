@@ -4,7 +4,6 @@ is made of them is what the function itself gives."""
 from __future__ import annotations
 
 import pickle
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 import cadiff as cd
 from cadiff import binding
 
-from ..helpers.processes import IS_SANITIZED
+from ..helpers.processes import COMPILER, needs_compiler
 
 N = 40  # turns
 
@@ -344,7 +343,7 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
         near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
-@pytest.mark.skipif(shutil.which("cc") is None or IS_SANITIZED, reason="needs a compiler of C")
+@needs_compiler
 @each_way
 def test_machine_code(
     f: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -358,13 +357,13 @@ def test_machine_code(
     assert program.stats()["native"].startswith("machine code")
 
 
-@pytest.mark.skipif(shutil.which("cc") is None or IS_SANITIZED, reason="needs a compiler of C")
+@needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "f.c"]
     texts = [cd.compile(f).to_c(WAYS[f], name=f"f{k}") for k, f in enumerate(WAYS)]
     for text in texts:
         (tmp_path / "f.c").write_text(text)
-        subprocess.run(["cc", *options], cwd=tmp_path, check=True)
+        subprocess.run([*COMPILER, *options], cwd=tmp_path, check=True)
         assert text.count("\n") < 400
 
 

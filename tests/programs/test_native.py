@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,10 @@ import cadiff.numpy as cnp
 from cadiff.binding import MatrixPlan
 from cadiff.commands import main
 from cadiff.programs import machine_code, machine_files, native
+from cadiff.programs.compilers import compiler_at_hand
 
 from ..helpers.functions import rosenbrock
-from ..helpers.processes import IS_SANITIZED, isolated
+from ..helpers.processes import COMPILER, isolated, needs_compiler
 from .test_program_files import (
     ALL,
     POINTS,
@@ -40,11 +42,7 @@ from .test_program_files import (
     vector,
 )
 
-HAS_COMPILER = shutil.which("cc") is not None and not IS_SANITIZED
-pytestmark = pytest.mark.skipif(
-    not HAS_COMPILER or os.name == "nt",
-    reason="there is no compiler of C, or its programs are not watched",
-)
+pytestmark = [needs_compiler, pytest.mark.skipif(os.name == "nt", reason="needs POSIX")]
 
 X = np.linspace(-1.0, 1.5, 6)
 
@@ -58,7 +56,6 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _settings(shared_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CADIFF_CACHE", str(shared_folder))
     monkeypatch.delenv("CADIFF_NATIVE", raising=False)
-    monkeypatch.delenv("CC", raising=False)
 
 
 @pytest.fixture
@@ -232,6 +229,21 @@ def test_points_side_by_side_are_left_to_the_interpreter(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(program.batch(points, what="grad"), expected)
 
 
+def test_points_of_large_programs_go_one_by_one(shared_folder: Path) -> None:
+    def f(x: Any) -> Any:
+        return sum(wave(x + 0.1 * k) * x[k % 6] for k in range(40))
+
+    plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
+    points = np.stack([X * k for k in range(1, 30)])
+    found = fast.batch(points, what="value_and_grad")
+    assert fast.stats()["native"] == "machine code"
+    np.testing.assert_equal(found, plain.batch(points, what="value_and_grad", threads=2))
+    for x, value, gradient in zip(points, *found, strict=True):
+        near = plain.value_and_grad(x)
+        np.testing.assert_allclose(value, near[0], rtol=1e-13)
+        np.testing.assert_allclose(gradient, near[1], rtol=1e-11, atol=1e-13)
+
+
 def test_points_of_arrays_go_one_by_one() -> None:
     def f(x: Any) -> Any:
         return cnp.sum(cnp.tanh(x @ x.T)) * wave(x[0])
@@ -369,19 +381,27 @@ def compiler_in(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> P
     return path
 
 
+def without_compilers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a system that has none."""
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(folder))
+
+
 def test_without_a_compiler_it_is_said_which_were_looked_for(
     own: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
+    without_compilers(tmp_path, monkeypatch)
+    monkeypatch.setitem(sys.modules, "ziglang", None)
     program = cadiff.compile(wave)
     expected = program(X)
     with pytest.raises(
-        RuntimeError, match=r"no C compiler: none of .*cc, gcc, clang .*apt install"
+        RuntimeError,
+        match=r"no C compiler: none of cc, gcc, clang .*cadiff\[native\]",
     ):
         cadiff.build(program)
     monkeypatch.setenv("CC", "nocc -m64")
     with pytest.raises(
-        RuntimeError, match=r"no C compiler: CC is 'nocc -m64', which is not found"
+        RuntimeError, match=r"no C compiler: CC is 'nocc -m64', .*cadiff\[native\]"
     ):
         cadiff.build(program)
     program = cadiff.compile(wave, native=True)
@@ -389,6 +409,50 @@ def test_without_a_compiler_it_is_said_which_were_looked_for(
         assert program(X) == expected
     program.grad(X)  # and nothing more is said
     assert "interpreter: there is no C compiler" in program.stats()["native"]
+
+
+def test_one_that_pip_brings_serves_where_there_is_no_other(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "ziglang"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise AssertionError('it was imported')")
+    zig, told = package / "zig", tmp_path / "told"
+    zig.write_text(f"""#!/bin/sh
+[ $1 = version ] && echo 0.99 && exit
+echo $1 $2 $3 $4 $5, $ZIG_GLOBAL_CACHE_DIR, $ZIG_LOCAL_CACHE_DIR > {told}
+shift 5
+PATH={shlex.quote(os.environ["PATH"])} exec {shlex.join(COMPILER)} "$@"
+""")
+    zig.chmod(0o755)
+    monkeypatch.syspath_prepend(tmp_path)
+    with monkeypatch.context() as patch:
+        without_compilers(tmp_path, patch)
+        built()
+        assert compiler_at_hand().version.startswith("0.99 ")
+    command, *places = told.read_text().strip().split(", ")
+    assert command == "cc -mcpu=baseline -g0 -nostdlib -lc"
+    assert {Path(place).parent for place in places} == {own}
+    assert sorted(path.suffix for path in own.iterdir()) == [".sha256", ".so"]
+    monkeypatch.setenv("CC", f"{zig} cc -Wall")
+    assert compiler_at_hand().command[1:3] == ("cc", "-Wall")
+    assert "-mcpu=baseline" in compiler_at_hand().command
+    other = tmp_path / "bin"
+    other.mkdir()
+    compiler_in(other, "", monkeypatch).rename(other / "cc")
+    without_compilers(other, monkeypatch)
+    assert compiler_at_hand().command == (str(other / "cc"),)
+
+
+@pytest.mark.skipif(find_spec("ziglang") is None, reason='needs pip install "cadiff[native]"')
+def test_what_it_makes_computes_the_same(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_compilers(tmp_path, monkeypatch)
+    for special in (False, True):
+        test_every_operation_is_that_of_the_interpreter(special)
+    assert Path(compiler_at_hand().command[0]).stem == "zig"
+    assert {path.suffix for path in own.iterdir()} == {".sha256", ".so"}
 
 
 def test_what_a_compiler_says_is_told(
@@ -414,7 +478,6 @@ def test_what_a_compiler_says_is_told(
 def test_an_interrupt_leaves_nothing_behind(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60 & wait", monkeypatch)
     program = cadiff.compile(wave)
     expected, main = program(X), threading.main_thread()
 
@@ -427,15 +490,16 @@ def test_an_interrupt_leaves_nothing_behind(
     former = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
     try:
         thread.start()
-        with pytest.raises(KeyboardInterrupt):
-            cadiff.build(program)
+        with monkeypatch.context() as patch:
+            compiler_in(tmp_path, f"echo $$ > {tmp_path}/started; sleep 60 & wait", patch)
+            with pytest.raises(KeyboardInterrupt):
+                cadiff.build(program)
     finally:
         thread.join()
         signal.signal(signal.SIGINT, former)
     assert list(own.iterdir()) == []
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "started").read_text()), 0)
-    monkeypatch.delenv("CC")
     assert program(X) == expected
     cadiff.build(program)
     assert program.stats()["native"] == "machine code"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import pickle
 import re
-import shutil
 import struct
 import subprocess
 import zlib
@@ -23,7 +22,7 @@ from cadiff.programs import codegen
 from cadiff.transforms._outputs import Output
 
 from ..helpers.functions import rosenbrock
-from ..helpers.processes import IS_SANITIZED, isolated
+from ..helpers.processes import COMPILER, isolated, needs_compiler
 
 rng = np.random.default_rng(7)
 
@@ -301,11 +300,6 @@ def test_a_program_whose_sizes_do_not_fit_is_refused(size: int) -> None:
 
 # --- C -------------------------------------------------------------------------------------------
 
-CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-needs_compiler = pytest.mark.skipif(
-    CC is None or IS_SANITIZED, reason="there is no compiler of C, or its programs are not watched"
-)
-
 FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
 
 
@@ -315,7 +309,7 @@ class Library:
     def __init__(self, text: str, directory: Path, n_outputs: int, n_inputs: int) -> None:
         path = directory / "f.c"
         path.write_text(text, encoding="ascii")
-        command = [str(CC), *FLAGS, str(path), "-o", str(path.with_suffix(".so")), "-lm"]
+        command = [*COMPILER, *FLAGS, str(path), "-o", str(path.with_suffix(".so")), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         self.library = ctypes.CDLL(str(path.with_suffix(".so")))
