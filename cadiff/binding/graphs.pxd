@@ -51,6 +51,7 @@ cdef class Graph:
         return not self.graph.optimize
 
     cdef void take_guards(self) noexcept
+    cdef void write_in_c(self, bint now) noexcept
     cdef int keep(self) except -1
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)

@@ -532,11 +532,15 @@ cdef class Graph:
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
         with Making(self):
-            self.graph.compares_last = self.graph.keeps_doubles = True
+            self.write_in_c(True)
             try:
                 return getattr(self, f"{what}_code")(*which)
             finally:
-                self.graph.compares_last = self.graph.keeps_doubles = False
+                self.write_in_c(False)
+
+    cdef void write_in_c(self, bint now) noexcept:
+        """Have codes made that can be written as functions of C, from now on or no more."""
+        self.graph.compares_last = self.graph.keeps_doubles = now
 
     def value_code(self):
         """inputs -> outputs."""

@@ -161,6 +161,23 @@ cdef class MatrixPlan:
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
+    @property
+    def products(self):
+        """How the vector is read from products along directions, where there is a code for what they
+        share: of each element of a direction its colour, and of each number that is read its place
+        in the vector, that in a product, and the colour of this. Of a place that is there more than
+        once the numbers are added.
+        """
+        height = self.code.program.n_results
+        if self.is_whole:
+            lanes, at = np.divmod(np.arange(self.n_colors * height), height)
+            places = lanes * height + at if self.is_by_rows else at * self.n_colors + lanes
+            return np.arange(self.n_colors), places, at, lanes
+        places = np.concatenate([places for _, _, places, _ in self.blocks])
+        found = [np.divmod(source, height) for _, _, _, source in self.blocks]
+        lanes = np.concatenate([begin + k for (begin, *_), (k, _) in zip(self.blocks, found)])
+        return self.seeds.argmax(0), places, np.concatenate([at for _, at in found]), lanes
+
     def directions(self):
         """Of each number of the vector the product that it is read from, by its colour; of one that
         is a sum over several, the last of them. None where there are no products."""
@@ -355,18 +372,22 @@ cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.
         data[targets[k]] = data[sources[k]]
 
 
-def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False):
+def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False,
+                bint for_c=False):
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
+    `for_c`: of codes as `code_for_c` has them; where there are no products, one has all numbers.
     """
     with Making(graph):
         graph.for_lanes = for_points
+        graph.write_in_c(for_c)
         try:
             return planned_matrix(graph, what, ranges, given, layout)
         finally:
             graph.for_lanes = False
+            graph.write_in_c(False)
 
 
 cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):
@@ -562,7 +583,7 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
             roots.data[n_roots] = numbers.data[k]
             n_roots += 1
     cdef Ids ids = roots
-    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size:
+    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size or graph.graph.compares_last:
         plan.direct = True
         ids = new_ids(size)
         for k in range(size):

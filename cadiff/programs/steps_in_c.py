@@ -432,12 +432,12 @@ class Steps:
             check = block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
             yield loop(len(own), check)
 
-    def sequence(self, numbers: Any) -> str:
+    def sequence(self, numbers: Any, index: str = "i") -> str:
         """The i-th of several whole numbers: a formula if there is one, else out of a table."""
         steps = np.diff(numbers)
-        if (steps == steps[0]).all():
-            return place_text(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
-        return f"{self.table('int', numbers)}[i]"
+        if (steps == steps[:1]).all():
+            return place_text(int(numbers[0]), (int(steps[:1].sum()), index))[2:-1]
+        return f"{self.table('int', numbers)}[{index}]"
 
 
 class _Written(NamedTuple):
@@ -581,8 +581,8 @@ def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
     return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
 
 
-def loop(n: int, line: str, index: str = "i", always: bool = False) -> str:
-    if n == 1 and not always:
+def loop(n: int | str, line: str, index: str = "i", always: bool = False) -> str:
+    if n in (1, "1") and not always:
         return line
     head = f"for (int {index} = 0; {index} < {n}; {index}++)"
     return block(head, [line], scope=True)
