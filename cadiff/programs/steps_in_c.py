@@ -8,6 +8,7 @@ statements become.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -399,13 +400,9 @@ class Steps:
             lines.append(("", f"s{k} += {_variable(scan, strip)};"))
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
             lines.append(("", f"{self.at(out + j * (n + 1) + 1, (1, 't'))} = {name} = n{j};"))
-        read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
         turn = []
-        for name, text in lines:
-            if not name:
-                turn += text.split("\n")
-            elif name[0] not in "rn" or name in read:
-                turn.append(f"const double {name} = {text};")
+        for name, text in _joined(lines):
+            turn += [f"const double {name} = {text};"] if name else text.split("\n")
         first += turns["n_kept"] * n
         end = [f"{self.at(first + k)} = s{k};" for k in range(turns["n_summed"])]
         head = f"for (int t = 0; t < {n}; t++)"
@@ -489,25 +486,12 @@ class _Inner(Steps):
         return [self.operand(place) for place in places]
 
     def expressions(self, places: Sequence[int]) -> list[str]:
-        written = [*self.numbers()]
-        made: dict[int, int] = {}  # by places: which number is there
-        reads = [0] * len(written)
-        for k, (place, form, operands) in enumerate(written):
-            for which, operand in enumerate(operands):
-                if operand in made:
-                    reads[made[operand]] += form.count(f"{{{which}}}")
-            made[place] = k
-        for place in places:
-            if place in made:
-                reads[made[place]] += 1
         texts = dict(enumerate(self.inputs))
-        for k, (place, form, operands) in enumerate(written):
+        for k, (place, form, operands) in enumerate(self.numbers()):
+            name = f"{self.workspace}{k}"
             text = form.format(*[texts.get(x) or self.operand(x) for x in operands])
-            is_name = re.fullmatch(r"[\w.]+", text) is not None
-            if (reads[k] > 1 or len(text) > _LONG_TEXT) and not is_name:
-                self.lines.append((f"{self.workspace}{k}", text))
-                text, is_name = f"{self.workspace}{k}", True
-            texts[place] = text if is_name else f"({text})"
+            self.lines.append((name, text))
+            texts[place] = name
         return [texts.get(place) or self.operand(place) for place in places]
 
     def numbers(self) -> Iterator[_Written]:
@@ -553,6 +537,40 @@ _BY_NUMBERS = (
     InstructionKind.TOTAL,
     InstructionKind.ZEROS,
 )
+
+
+_NAMES = re.compile(r"\b[abcnr]\d+\b")
+_CLOSED = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")  # beside any operator
+
+
+def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The lines of a turn, in which numbers that are names, or short and read once, are put in.
+
+    But for n, what is carried on: r may be set before it is read.
+    """
+    reads: Counter[str] = Counter()
+    for name, text in reversed(lines):
+        if not name or reads[name]:
+            reads.update(_NAMES.findall(text))
+    kept = {name for _, text in lines if "\n" in text for name in _NAMES.findall(text)}
+    texts: dict[str, str] = {}
+
+    def operand(found: re.Match[str]) -> str:
+        text = texts.get(found[0], found[0])
+        return text if _CLOSED.fullmatch(text) else f"({text})"
+
+    for name, text in lines:
+        if "\n" not in text:
+            text = texts.get(text) or _NAMES.sub(operand, text)
+        if name[:1] == "n":
+            is_part = re.fullmatch(r"[abc]\d+", text) is not None
+        else:
+            is_short = len(text) <= _LONG_TEXT or not reads[name]
+            is_part = (is_short and reads[name] < 2) or re.fullmatch(r"[\w.]+", text) is not None
+        if name and name not in kept and is_part:
+            texts[name] = text
+        else:
+            yield name, text
 
 
 def _variable(scan: Turns, begin: int) -> str:
