@@ -24,6 +24,7 @@ _KEYWORDS = """
     unsigned void volatile while main
 """
 
+LEAST_LOOP = 60  # operations, of which a loop is shorter in C than one after the other
 _ON_STACK = 4096  # numbers of workspace, above which it is taken from the heap
 _FEW_ENTRIES = 64  # of a matrix, which are written like any other results
 

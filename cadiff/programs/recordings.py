@@ -142,12 +142,14 @@ def record(
     exact: bool = False,
     within: bool = False,
     known: Watch | None = None,
+    least_loop: int = 0,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
     With `exact` there is a Replay of it, too. `within` another derivative nothing is recorded
     of a function that keeps numbers, which may carry that. `known`: what f reads, if a recording
-    of such calls tells.
+    of such calls tells. `least_loop`: how many operations a loop has at least that is kept; 0: as
+    many as usual.
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
@@ -161,7 +163,7 @@ def record(
             return Attempt(error.reason)
     if known.asks_types:  # of its arguments: those of stand-ins are others
         call.lift(frozenset())
-    trial = _Trial(f, call, known, optimize, exact)
+    trial = _Trial(f, call, known, optimize, exact, least_loop)
     given = call.lifted
     ways = (given, given - call.single_ints, frozenset[int]()) if given else (given,)
     for lifted in dict.fromkeys(ways):
@@ -188,12 +190,21 @@ def record(
 class _Trial:
     """Runs of f for one call, each of which can be taken back."""
 
-    def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
+    def __init__(
+        self,
+        f: Function,
+        call: Call,
+        watch: Watch,
+        optimize: bool,
+        exact: bool,
+        least_loop: int,
+    ) -> None:
         self._function = f
         self._call = call
         self._watch = watch
         self._optimize = optimize
         self._exact = exact
+        self._least_loop = least_loop
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
 
@@ -303,7 +314,7 @@ class _Trial:
                 return
             replays.append(replay)
         attempt.recorded = Recorded(
-            binding.graph_of(guarded.recording, output.atoms, self._optimize),
+            binding.graph_of(guarded.recording, output.atoms, self._optimize, self._least_loop),
             output,
             call.ranges,
             guarded.recording.structure.shapes,

@@ -13,9 +13,10 @@ from ..inspection.texts import Graph, check_rows, counted
 from ..transforms._base import checked_argnums
 from ..transforms._pages import page
 from . import listings
-from .codegen import name_in_c, to_c
+from .codegen import LEAST_LOOP, name_in_c, to_c
 from .profiles import Profile, lines_of, measured
 from .recorded import Recorded, codes_of
+from .recordings import record
 from .traces import Traces
 
 # What is profiled, by names of methods and of codes.
@@ -326,8 +327,9 @@ class Report:
         Parameters
         ----------
         *args, **kwargs
-            Arguments of f: they choose the recording, and make it if need be. Without any, it is
-            the only one that there is, and what it was recorded to differentiate by.
+            Arguments of f: they choose the recording, and make it if need be. f is recorded once
+            more, to keep loops that are too short to be kept in programs. Without any, it is the
+            only recording that there is, and what this was made to differentiate by.
         name : str, optional
             What the names of all functions begin with. None: what f is called.
         what : str or sequence of str
@@ -378,6 +380,9 @@ class Report:
             numbers = first_argument(args) if is_usual else checked_argnums(argnums)[0]
             call = Call(args, kwargs, numbers)
             recorded = self._replayed(call, functools.partial(self._traces.met, call))
+            if self._traces.optimize and recorded.graph.n_recorded > LEAST_LOOP:
+                again = record(self._traces.function, call, True, least_loop=LEAST_LOOP)
+                recorded = again.recorded or recorded
         else:
             every = list(self._traces)
             if len(every) != 1 or argnums != 0:

@@ -361,13 +361,14 @@ class Steps:
         lines: list[tuple[str, str]] = []  # the variable that a line sets, if any, and its value
         begin: list[str] = []  # before all turns
         same: dict[int, str] = {}
+        fixed: dict[str, str] = {}
         for k, (place, step, strip) in enumerate(scan.given):
             if step:
                 self.reaches_constants |= place < 0
                 lines.append((_variable(scan, strip), self.at(place, (step, "t"))))
             else:
                 same[-1 - k] = f"f{k}"
-                begin.append(f"const double f{k} = {self.operand(place)};")
+                fixed[f"f{k}"] = self.operand(place)
         carried = [f"r{j}" for j in range(n_carried)]
         for j, name in enumerate(carried):
             begin.append(f"double {name} = {self.operand(scan.initial[j])};")
@@ -403,6 +404,8 @@ class Steps:
         turn = []
         for name, text in _joined(lines):
             turn += [f"const double {name} = {text};"] if name else text.split("\n")
+        read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
+        begin = [*(f"const double {f} = {x};" for f, x in fixed.items() if f in read), *begin]
         first += turns["n_kept"] * n
         end = [f"{self.at(first + k)} = s{k};" for k in range(turns["n_summed"])]
         head = f"for (int t = 0; t < {n}; t++)"
