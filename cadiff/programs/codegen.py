@@ -81,6 +81,7 @@ def to_c(graph: Any, which: Sequence[Any], name: str, what: Sequence[str] = ()) 
             raise ValueError(f"what is one of {list(_FUNCTIONS)}, or several, not {one!r}")
         if one in _OF_ONE_NUMBER and m != 1:
             raise ValueError(f'to_c: "{one}" is of one number, but {name} returns {m}')
+    _parts(graph.code_for_c("value"), name)  # or it says what has neither text nor derivatives
     functions = [_function(graph, which, name, one) for one in dict.fromkeys(what)]
     body = "\n".join(function.text() for function in functions)
     parts = [
@@ -371,7 +372,8 @@ class _ProductsInC(_MatrixInC):
         (_, n_shared), (_, n_along) = self.along.inputs
         room = n_shared + n_along + self.along.results[0][1]
         places, at, color = self.products
-        of_color = [np.flatnonzero(color == k) for k in range(int(self.colors.max()) + 1)]
+        ends = np.cumsum(np.bincount(color, minlength=int(self.colors.max()) + 1))
+        of_color = np.split(np.argsort(color, kind="stable"), ends[:-1])
         runs = [_even_runs(places[own], at[own], self.width) for own in of_color]
         # A direction may be where the derivative has no value: nothing is written before the last.
         is_late = len(self.along.parts["checks"]) > 0
@@ -389,7 +391,7 @@ class _ProductsInC(_MatrixInC):
             f"double {', '.join(pointers)};",
             f"int missed = {self.point.name}({self.inputs[0][0]}, room);",
             miss,
-            loop(size, f"{matrix}[i] = 0.0;"),
+            loop(size, f"{matrix}[i] = 0.0;", always=True),
             block(f"for (int k = 0; k < {len(runs)}; k++)", turn, scope=True),
             *[f"memcpy({name}, matrix, {size} * sizeof *matrix);"] * is_late,
             "return 0;",

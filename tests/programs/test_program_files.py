@@ -474,6 +474,7 @@ MATRICES: dict[str, tuple[Any, Any]] = {
     "anyhow": (lambda x: cnp.sin(x[MANY[:99]] * x[FEW[:99]]) * cnp.sum(x), rng.normal(size=60)),
     "a path": (orbit, np.array([0.3, 3.1, 0.5])),
     "by a path": (last_of_orbit, np.array([0.3, 3.1, 0.5])),
+    "by a number": (lambda x: last_of_orbit(cnp.stack([0.3, x[0], 0.5])), np.array([3.1])),
     "by colours": (lambda x: cnp.max(x.reshape(3, 40) * x[0], axis=0), rng.normal(size=120)),
     "columns": (lambda x: cnp.sin(cnp.cumsum(cnp.sin(cnp.cumsum(x)))), np.linspace(0.0, 1.0, 600)),
     "rows": (lambda x: cnp.sum(x) * cnp.sin(cnp.cumsum(x))[:500], np.linspace(0.0, 1.0, 600)),
@@ -568,6 +569,10 @@ def test_c_of_what_there_is_not_is_refused() -> None:
         program.to_c(1.0, what=["jvp", "grad"])
     with pytest.raises(ValueError, match="call to_c with the arguments of f"):
         program.to_c(argnums=1)
+    own = cadiff.primitive(lambda x: np.sin(x))
+    own.defvjp(lambda ans, x: lambda g: float(g) * np.cos(x))  # which is of plain numbers
+    with pytest.raises(ValueError, match="is a function of Python and has no text in C"):
+        cadiff.compile(lambda x: own(x) * x).to_c(1.0, what="hessian")
 
 
 @needs_compiler
