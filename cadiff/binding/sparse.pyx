@@ -161,23 +161,6 @@ cdef class MatrixPlan:
         codes = [code for code in (self.point, self.code) if code is not None]
         return sum([part.nbytes for part in codes + arrays if part is not None])
 
-    @property
-    def products(self):
-        """How the vector is read from products along directions, where there is a code for what they
-        share: of each element of a direction its colour, and of each number that is read its place
-        in the vector, that in a product, and the colour of this. Of a place that is there more than
-        once the numbers are added.
-        """
-        height = self.code.program.n_results
-        if self.is_whole:
-            lanes, at = np.divmod(np.arange(self.n_colors * height), height)
-            places = lanes * height + at if self.is_by_rows else at * self.n_colors + lanes
-            return np.arange(self.n_colors), places, at, lanes
-        places = np.concatenate([places for _, _, places, _ in self.blocks])
-        found = [np.divmod(source, height) for _, _, _, source in self.blocks]
-        lanes = np.concatenate([begin + k for (begin, *_), (k, _) in zip(self.blocks, found)])
-        return self.seeds.argmax(0), places, np.concatenate([at for _, at in found]), lanes
-
     def directions(self):
         """Of each number of the vector the product that it is read from, by its colour; of one that
         is a sum over several, the last of them. None where there are no products."""

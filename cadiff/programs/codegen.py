@@ -84,21 +84,15 @@ def to_c(graph: Any, which: Sequence[Any], name: str, what: Sequence[str] = ()) 
     _parts(graph.code_for_c("value"), name)  # or it says what has neither text nor derivatives
     functions = [_function(graph, which, name, one) for one in dict.fromkeys(what)]
     body = "\n".join(function.text() for function in functions)
-    parts = [
-        _explanation(graph, which, name, functions),
-        includes(body),
-        *called(body),
-        body,
-    ]
-    return "\n".join(parts)
+    head = _explanation(graph, which, name, functions)
+    return "\n".join([head, includes(body), *called(body), body])
 
 
 def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _FunctionInC:
     """What computes a value or a derivative."""
     n, m = graph.n_inputs, graph.n_outputs
     k = sum(end - begin for begin, end in which)
-    sizes = {"x": n, "value": m, "cotangents": m, "jvp": m}
-    sizes |= {"jacobian": m * k, "hessian": k * k}
+    sizes = {"x": n, "value": m, "cotangents": m, "jvp": m, "jacobian": m * k, "hessian": k * k}
     ending, code, signature = _FUNCTIONS[what]
     given, results = (
         [(one, sizes.get(one, k)) for one in side.split()] for side in signature.split("->")
@@ -111,7 +105,7 @@ def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _Functi
     parts = _parts(plan.code, name)
     if plan.point is None:
         return _MatrixInC(parts, own, given, results, k)
-    return _ProductsInC(_parts(plan.point, name), parts, plan.products, own, given, results, k)
+    return _ProductsInC(plan, (_parts(plan.point, name), parts), own, given, results, k)
 
 
 def _parts(code: Any, name: str) -> dict[str, Any]:
@@ -289,16 +283,13 @@ class _FunctionInC(Steps):
 
     def write_result(self, name: str, places: Any) -> Iterator[str]:
         """Stretches that stand evenly as loops; what lies between by a list, or one by one."""
-        turns = np.flatnonzero(np.diff(places, 2)) + 2  # where a new step begins
-        written = begin = 0
-        for end in [*turns.tolist(), len(places)]:
-            if end - begin > SHORT:
+        written = 0
+        for begin, _, place, step, n in _runs(np.arange(len(places)), places).tolist():
+            if n > SHORT:
                 yield from self.write_some(name, places, written, begin)
-                source = self.operand(int(places[begin]), int(places[begin + 1] - places[begin]))
-                yield loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = {source};")
-                written = begin = end
-            else:
-                begin = max(begin, end - 1)
+                source = self.operand(place, step)
+                yield loop(n, f"{name}[{_at(str(begin), '1')}] = {source};")
+                written = begin + n
         yield from self.write_some(name, places, written, len(places))
 
     def write_some(self, name: str, places: Any, begin: int, end: int) -> Iterator[str]:
@@ -306,7 +297,7 @@ class _FunctionInC(Steps):
         if end - begin > SHORT:
             self.reaches_constants |= bool((places < 0).any())
             table = self.table("int", places)
-            yield loop(end - begin, f"{name}[{f'{begin} + ' * (begin > 0)}i] = w[{table}[i]];")
+            yield loop(end - begin, f"{name}[{_at(str(begin), '1')}] = w[{table}[i]];")
         else:
             for k, place in enumerate(places.tolist()):
                 yield f"{name}[{begin + k}] = {self.operand(place)};"
@@ -350,31 +341,32 @@ class _MatrixInC(_FunctionInC):
 class _ProductsInC(_MatrixInC):
     """A matrix by its products along directions: what these share is computed once."""
 
-    def __init__(
-        self,
-        point: dict[str, Any],
-        along: dict[str, Any],
-        products: tuple[Any, ...],
-        name: str,
-        inputs: Sequence[tuple[str, int]],
-        results: Sequence[tuple[str, int]],
-        width: int,
-    ) -> None:
-        super().__init__({}, name, inputs, results, width)
-        self.colors, *self.products = products
+    def __init__(self, plan: Any, parts: tuple[Any, Any], *own: Any) -> None:
+        super().__init__({}, *own)
+        point, along = parts
+        n, height = plan.n_colors, along["n_results"]
+        if plan.is_whole:
+            self.colors = np.arange(n)
+            color, at = np.divmod(np.arange(n * height), height)
+            places = color * height + at if plan.is_by_rows else at * n + color
+        else:
+            self.colors = plan.seeds.argmax(axis=0)
+            places = np.concatenate([one[2] for one in plan.blocks])
+            sources = [one[0] * height + one[3] for one in plan.blocks]
+            color, at = np.divmod(np.concatenate(sources), height)
+        ends = np.cumsum(np.bincount(color, minlength=n))
+        of_color = np.split(np.argsort(color, kind="stable"), ends[:-1])
+        self.runs = [_even_runs(places[own], at[own], self.width) for own in of_color]
         sizes = [("shared", point["n_results"]), ("along", len(self.colors))]
-        product = [("product", along["n_results"])]
-        self.point = _FunctionInC(point, f"{name}_point", inputs, sizes[:1], is_own=True)
-        self.along = _FunctionInC(along, f"{name}_along", sizes, product, is_own=True)
+        self.point = _FunctionInC(point, f"{self.name}_point", self.inputs, sizes[:1], is_own=True)
+        self.along = _FunctionInC(
+            along, f"{self.name}_along", sizes, [("product", height)], is_own=True
+        )
 
     def text(self) -> str:
         [(name, size)] = self.results
         (_, n_shared), (_, n_along) = self.along.inputs
         room = n_shared + n_along + self.along.results[0][1]
-        places, at, color = self.products
-        ends = np.cumsum(np.bincount(color, minlength=int(self.colors.max()) + 1))
-        of_color = np.split(np.argsort(color, kind="stable"), ends[:-1])
-        runs = [_even_runs(places[own], at[own], self.width) for own in of_color]
         # A direction may be where the derivative has no value: nothing is written before the last.
         is_late = len(self.along.parts["checks"]) > 0
         matrix = "matrix" if is_late else name
@@ -385,14 +377,14 @@ class _ProductsInC(_MatrixInC):
             loop(n_along, f"along[i] = {self.sequence(self.colors)} == k;", always=True),
             f"missed = {self.along.name}(room, along, product);",
             miss,
-            *self.scattered(runs, f"{matrix}[{{}}] += product[{{}}];"),
+            *self.scattered(self.runs, f"{matrix}[{{}}] += product[{{}}];"),
         ]
         work = [
             f"double {', '.join(pointers)};",
             f"int missed = {self.point.name}({self.inputs[0][0]}, room);",
             miss,
             loop(size, f"{matrix}[i] = 0.0;", always=True),
-            block(f"for (int k = 0; k < {len(runs)}; k++)", turn, scope=True),
+            block(f"for (int k = 0; k < {len(self.runs)}; k++)", turn, scope=True),
             *[f"memcpy({name}, matrix, {size} * sizeof *matrix);"] * is_late,
             "return 0;",
         ]
@@ -410,18 +402,17 @@ def _even_runs(to: Any, places: Any, width: int) -> Any:
     return min((_runs(to[k], places[k]) for k in (np.argsort(to), diagonals)), key=len)
 
 
-def _runs(*sequences: Any) -> Any:
-    """Stretches of several sequences in which each goes on by steps of one size."""
-    steps = np.diff(sequences)
-    n = len(sequences[0])
-    found, begin = [], 0
-    for end in [*(np.flatnonzero(np.diff(steps).any(axis=0)) + 2).tolist(), n]:
-        if end - begin > 1 or begin < end == n:
-            even = steps[:, begin] if end - begin > 1 else (0, 0)
-            row = [(one[begin], step) for one, step in zip(sequences, even, strict=True)]
-            found.append([*row[0], *row[1], end - begin])
-            begin = end
-    return np.array(found, np.int64).reshape(-1, 5)
+def _runs(to: Any, places: Any) -> Any:
+    """Stretches of two sequences over which both go on by steps of one size."""
+    rows = np.stack([to, np.diff(to, append=0), places, np.diff(places, append=0)], axis=1)
+    begins = [0][: len(to)]
+    for turn in (np.flatnonzero(np.diff(rows[:-1, 1::2], axis=0).any(axis=1)) + 2).tolist():
+        if turn > begins[-1] + 1:
+            begins.append(turn)
+    lengths = np.diff(begins, append=len(to)).astype(np.int64)
+    runs = np.column_stack([rows[np.array(begins, np.int64)], lengths])
+    runs[lengths == 1, 1::2] = 0
+    return runs
 
 
 def _at(first: str, step: str) -> str:

@@ -163,7 +163,8 @@ def record(
             return Attempt(error.reason)
     if known.asks_types:  # of its arguments: those of stand-ins are others
         call.lift(frozenset())
-    trial = _Trial(f, call, known, optimize, exact, least_loop)
+    trial = _Trial(f, call, known, optimize, exact)
+    trial.least_loop = least_loop
     given = call.lifted
     ways = (given, given - call.single_ints, frozenset[int]()) if given else (given,)
     for lifted in dict.fromkeys(ways):
@@ -190,21 +191,14 @@ def record(
 class _Trial:
     """Runs of f for one call, each of which can be taken back."""
 
-    def __init__(
-        self,
-        f: Function,
-        call: Call,
-        watch: Watch,
-        optimize: bool,
-        exact: bool,
-        least_loop: int,
-    ) -> None:
+    least_loop = 0
+
+    def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
         self._function = f
         self._call = call
         self._watch = watch
         self._optimize = optimize
         self._exact = exact
-        self._least_loop = least_loop
         self._before = Before(call.args, call.kwargs, watch)
         self._stand_ins: StandIns | None = None  # of the last run
 
@@ -314,7 +308,7 @@ class _Trial:
                 return
             replays.append(replay)
         attempt.recorded = Recorded(
-            binding.graph_of(guarded.recording, output.atoms, self._optimize, self._least_loop),
+            binding.graph_of(guarded.recording, output.atoms, self._optimize, self.least_loop),
             output,
             call.ranges,
             guarded.recording.structure.shapes,

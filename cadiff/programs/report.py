@@ -336,17 +336,13 @@ class Report:
             Which functions there are, by the methods that give the same. Each takes the n numbers
             of all inputs, `x`. Of m numbers that f returns, by k numbers:
 
-            ==================  ====================================================
-            "value"             `name_value(x, value)`: m numbers
-            "value_and_grad"    `name_value_and_grad(x, value, grad)`: 1 and k
-            "vjp"               `name_value_and_vjp(x, cotangents, value, grad)`:
-                                m numbers are given; m and k
-            "jvp"               `name_value_and_jvp(x, tangents, value, jvp)`:
-                                k numbers are given; m and m
-            "hvp"               `name_hvp(x, v, hvp)`: k numbers are given; k
-            "jacobian"          `name_jacobian(x, jacobian)`: m rows of k
-            "hessian"           `name_hessian(x, hessian)`: k rows of k
-            ==================  ====================================================
+            * "value": `name_value(x, value)` gives m numbers
+            * "value_and_grad": `name_value_and_grad(x, value, grad)` gives 1 and k
+            * "vjp": `name_value_and_vjp(x, cotangents, value, grad)` takes m, and gives m and k
+            * "jvp": `name_value_and_jvp(x, tangents, value, jvp)` takes k, and gives m and m
+            * "hvp": `name_hvp(x, v, hvp)` takes k, and gives k
+            * "jacobian": `name_jacobian(x, jacobian)` gives m rows of k
+            * "hessian": `name_hessian(x, hessian)` gives k rows of k
 
             Unless told: "value" and "value_and_grad"; "value" and "vjp", if m is not 1.
         argnums : int or tuple of ints
@@ -368,10 +364,7 @@ class Report:
         --------
         >>> import cadiff, numpy as np
         >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
-        >>> text = program.to_c(np.ones(2), name="wave")
-        >>> "int wave_value_and_grad(const double *x" in text
-        True
-        >>> text = program.to_c(np.ones(2), name="wave", what=["jvp", "hessian"])
+        >>> text = program.to_c(np.ones(2), name="wave", what=["value_and_grad", "hessian"])
         >>> "int wave_hessian(const double *x, double *hessian);" in text
         True
         """
