@@ -29,6 +29,7 @@ cdef class Graph:
     cdef readonly Py_ssize_t n_outputs
     cdef readonly Py_ssize_t n_recorded  # operations
     cdef Py_ssize_t n_arrays             # in the graph, when it was read
+    cdef size_t least_loop               # numbers of a loop that is kept; 0: as usual
     cdef bint for_lanes                  # codes are made for many points, ...
     cdef bint is_part                    # ... or for many directions, from what these share
     cdef public int threads              # that share the work of codes at most; 0: as many as can
@@ -51,6 +52,7 @@ cdef class Graph:
         return not self.graph.optimize
 
     cdef void take_guards(self) noexcept
+    cdef void write_in_c(self, bint now) noexcept
     cdef int keep(self) except -1
     cdef Ids elements(self, which)
     cdef Ids more_inputs(self, Py_ssize_t size)

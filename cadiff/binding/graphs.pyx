@@ -432,7 +432,7 @@ cdef class Graph:
             k += count
         check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
-            found.data, found.n, least_loop,
+            found.data, found.n, self.least_loop or least_loop,
         ))
         k = 0
         for atom in atoms:
@@ -532,11 +532,15 @@ cdef class Graph:
         """The code that `what` names, whose guards are compared at its end: the functions of C
         that parts of it become cannot end all of it."""
         with Making(self):
-            self.graph.compares_last = self.graph.keeps_doubles = True
+            self.write_in_c(True)
             try:
                 return getattr(self, f"{what}_code")(*which)
             finally:
-                self.graph.compares_last = self.graph.keeps_doubles = False
+                self.write_in_c(False)
+
+    cdef void write_in_c(self, bint now) noexcept:
+        """Have codes made that can be written as functions of C, from now on or no more."""
+        self.graph.compares_last = self.graph.keeps_doubles = now
 
     def value_code(self):
         """inputs -> outputs."""
@@ -809,12 +813,14 @@ cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
         cad_edges_free(&edges)
 
 
-def graph_of(Recording recording, list atoms, bint optimize):
-    """What a recording computes, as a Graph; `atoms` are its outputs."""
+def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0):
+    """What a recording computes, as a Graph; `atoms` are its outputs. `least_loop`: from how many
+    operations on loops are kept; 0: from where it is faster."""
     cdef CadTape *tape = recording.tape
     cdef Graph result = Graph.__new__(Graph)
     cdef Ids inputs = new_ids(recording.n or 1), outputs
     cdef Py_ssize_t k, i, n = 0
+    result.least_loop = least_loop
     result.sizes, are_single = blocks_of(recording)
     result.graph = cad_graph_new(optimize)
     result.inputs = <CadId *>cad_memory_resize(NULL, len(result.sizes), sizeof(CadId))

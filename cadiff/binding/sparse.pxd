@@ -37,11 +37,11 @@ cdef class MatrixPlan:
     cdef cnp.ndarray colors             # of each number, if it is of one of a few products
     # By products: along which direction each goes, and for blocks of them which entries are read
     # from which places. Of a whole matrix each is a column, or a row, as it stands.
-    cdef bint is_whole
-    cdef bint is_by_rows
+    cdef readonly bint is_whole
+    cdef readonly bint is_by_rows
     cdef bint adds                      # more than one number to an entry
-    cdef cnp.ndarray seeds
-    cdef list blocks
+    cdef readonly cnp.ndarray seeds
+    cdef readonly list blocks
 
     cdef Py_ssize_t n_inputs(self)
     cdef object run_products(self, cnp.ndarray inputs)

@@ -44,6 +44,10 @@ class MatrixPlan:
     n_filled: int
     is_backward: bool
     has_copies: bool
+    is_whole: bool
+    is_by_rows: bool
+    seeds: NDArray[np.float64]
+    blocks: list[tuple[int, int, NDArray[np.intp], NDArray[np.intp]]]
     @property
     def n_operations(self) -> int: ...
     @property
@@ -60,4 +64,5 @@ def plan_matrix(
     given: Pattern | None,
     layout: str,
     for_points: bool = False,
+    for_c: bool = False,
 ) -> MatrixPlan: ...

@@ -355,18 +355,22 @@ cdef inline void copy_some(double *data, const cnp.npy_intp *targets, const cnp.
         data[targets[k]] = data[sources[k]]
 
 
-def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False):
+def plan_matrix(Graph graph, str what, ranges, Pattern given, str layout, bint for_points=False,
+                bint for_c=False):
     """A plan for the "jacobian" of the outputs, or the "hessian" of the one output, by inputs.
 
     Its vector holds the entries of the pattern, by "rows" or by "columns", or the "dense" matrix.
     With a given pattern these are the entries that are wanted. `for_points`: of many points.
+    `for_c`: of codes as `code_for_c` has them; where there are no products, one has all numbers.
     """
     with Making(graph):
         graph.for_lanes = for_points
+        graph.write_in_c(for_c)
         try:
             return planned_matrix(graph, what, ranges, given, layout)
         finally:
             graph.for_lanes = False
+            graph.write_in_c(False)
 
 
 cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str layout):
@@ -562,7 +566,7 @@ cdef int set_entries(MatrixPlan plan, Graph graph, Ids entries, index, places) e
             roots.data[n_roots] = numbers.data[k]
             n_roots += 1
     cdef Ids ids = roots
-    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size:
+    if size <= SMALL_MATRIX or 4 * n_roots > 3 * size or graph.graph.compares_last:
         plan.direct = True
         ids = new_ids(size)
         for k in range(size):

@@ -142,12 +142,14 @@ def record(
     exact: bool = False,
     within: bool = False,
     known: Watch | None = None,
+    least_loop: int = 0,
 ) -> Attempt:
     """Run f; what it did, or the reason why that cannot be replayed.
 
     With `exact` there is a Replay of it, too. `within` another derivative nothing is recorded
     of a function that keeps numbers, which may carry that. `known`: what f reads, if a recording
-    of such calls tells.
+    of such calls tells. `least_loop`: how many operations a loop has at least that is kept; 0: as
+    many as usual.
 
     Where f raises, or comes to an obstacle, for want of plain integers or values, what it changed
     is put back, and it runs again: with single ints as they are, then with all that is plain.
@@ -162,6 +164,7 @@ def record(
     if known.asks_types:  # of its arguments: those of stand-ins are others
         call.lift(frozenset())
     trial = _Trial(f, call, known, optimize, exact)
+    trial.least_loop = least_loop
     given = call.lifted
     ways = (given, given - call.single_ints, frozenset[int]()) if given else (given,)
     for lifted in dict.fromkeys(ways):
@@ -187,6 +190,8 @@ def record(
 
 class _Trial:
     """Runs of f for one call, each of which can be taken back."""
+
+    least_loop = 0
 
     def __init__(self, f: Function, call: Call, watch: Watch, optimize: bool, exact: bool) -> None:
         self._function = f
@@ -303,7 +308,7 @@ class _Trial:
                 return
             replays.append(replay)
         attempt.recorded = Recorded(
-            binding.graph_of(guarded.recording, output.atoms, self._optimize),
+            binding.graph_of(guarded.recording, output.atoms, self._optimize, self.least_loop),
             output,
             call.ranges,
             guarded.recording.structure.shapes,

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..binding import Call, Code, MatrixPlan, first_argument
 from ..inspection.texts import Graph, check_rows, counted
+from ..transforms._base import checked_argnums
 from ..transforms._pages import page
 from . import listings
-from .codegen import name_in_c, to_c
+from .codegen import LEAST_LOOP, name_in_c, to_c
 from .profiles import Profile, lines_of, measured
 from .recorded import Recorded, codes_of
+from .recordings import record
 from .traces import Traces
 
 # What is profiled, by names of methods and of codes.
@@ -311,16 +313,40 @@ class Report:
         ]
         return listings.to_dot(codes, repr(self._traces), max_rows)
 
-    def to_c(self, /, *args: Any, name: str | None = None, **kwargs: Any) -> str:
-        """A file of C99 with value and gradient, which needs nothing but the C library.
+    def to_c(
+        self,
+        /,
+        *args: Any,
+        name: str | None = None,
+        what: str | Sequence[str] = (),
+        argnums: int | Sequence[int] = 0,
+        **kwargs: Any,
+    ) -> str:
+        """A file of C99 with value and derivatives, which needs nothing but the C library.
 
         Parameters
         ----------
         *args, **kwargs
-            Arguments of f, of which the first is differentiated by: they choose the recording, and
-            make it if need be. Without any, it is the only one that there is.
+            Arguments of f: they choose the recording, and make it if need be. f is recorded once
+            more, to keep loops that are too short to be kept in programs. Without any, it is the
+            only recording that there is, and what this was made to differentiate by.
         name : str, optional
-            What the functions are called: `name_value`, `name_value_and_grad`. None: as f is.
+            What the names of all functions begin with. None: what f is called.
+        what : str or sequence of str
+            Which functions there are, by the methods that give the same. Each takes the n numbers
+            of all inputs, `x`. Of m numbers that f returns, by k numbers:
+
+            * "value": `name_value(x, value)` gives m numbers
+            * "value_and_grad": `name_value_and_grad(x, value, grad)` gives 1 and k
+            * "vjp": `name_value_and_vjp(x, cotangents, value, grad)` takes m, and gives m and k
+            * "jvp": `name_value_and_jvp(x, tangents, value, jvp)` takes k, and gives m and m
+            * "hvp": `name_hvp(x, v, hvp)` takes k, and gives k
+            * "jacobian": `name_jacobian(x, jacobian)` gives m rows of k
+            * "hessian": `name_hessian(x, hessian)` gives k rows of k
+
+            Unless told: "value" and "value_and_grad"; "value" and "vjp", if m is not 1.
+        argnums : int or tuple of ints
+            What to differentiate by.
 
         Returns
         -------
@@ -328,28 +354,40 @@ class Report:
             The comment at its head says how to call them. A call that meets another outcome of a
             comparison than the recording did returns the number of that guard, and no result.
 
+        Raises
+        ------
+        ValueError
+            If there is no recording, or several and no arguments; if `what` has no such function,
+            or is of one number where f returns several; if a step has no text in C.
+
         Examples
         --------
         >>> import cadiff, numpy as np
         >>> program = cadiff.compile(lambda x: x[0] * cadiff.sin(x[1]))
-        >>> text = program.to_c(np.ones(2), name="wave")
-        >>> "int wave_value_and_grad(const double *x" in text
+        >>> text = program.to_c(np.ones(2), name="wave", what=["value_and_grad", "hessian"])
+        >>> "int wave_hessian(const double *x, double *hessian);" in text
         True
         """
         if args or kwargs:
-            call = Call(args, kwargs, first_argument(args))
+            is_usual = not what and argnums == 0
+            numbers = first_argument(args) if is_usual else checked_argnums(argnums)[0]
+            call = Call(args, kwargs, numbers)
             recorded = self._replayed(call, functools.partial(self._traces.met, call))
+            if self._traces.optimize and recorded.graph.n_recorded > LEAST_LOOP:
+                again = record(self._traces.function, call, True, least_loop=LEAST_LOOP)
+                recorded = again.recorded or recorded
         else:
             every = list(self._traces)
-            if len(every) != 1:
+            if len(every) != 1 or argnums != 0:
                 raise ValueError(
                     f"{self._traces!r}: call to_c with the arguments of f, which choose one"
                 )
             recorded = every[0]
         if name is None:
             name = name_in_c(self._traces.function)
+        what = (what,) if isinstance(what, str) else what
         with self._traces.lock():
-            return to_c(recorded.graph, recorded.ranges, name)
+            return to_c(recorded.graph, recorded.ranges, name, what)
 
 
 def _title(what: str, ranges: Any) -> str:

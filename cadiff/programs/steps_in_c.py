@@ -8,6 +8,7 @@ statements become.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
@@ -361,13 +362,14 @@ class Steps:
         lines: list[tuple[str, str]] = []  # the variable that a line sets, if any, and its value
         begin: list[str] = []  # before all turns
         same: dict[int, str] = {}
+        fixed: dict[str, str] = {}
         for k, (place, step, strip) in enumerate(scan.given):
             if step:
                 self.reaches_constants |= place < 0
                 lines.append((_variable(scan, strip), self.at(place, (step, "t"))))
             else:
                 same[-1 - k] = f"f{k}"
-                begin.append(f"const double f{k} = {self.operand(place)};")
+                fixed[f"f{k}"] = self.operand(place)
         carried = [f"r{j}" for j in range(n_carried)]
         for j, name in enumerate(carried):
             begin.append(f"double {name} = {self.operand(scan.initial[j])};")
@@ -403,16 +405,17 @@ class Steps:
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
             to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
             lines.append(("", f"{to}{name} = n{j};"))
-        read = {name for _, text in lines for name in re.findall(r"\b[rn]\d+\b", text)}
         turn = []
-        for name, text in lines:
-            if not name:
-                turn += text.split("\n")
-            elif name[0] not in "rn" or name in read:
-                turn.append(f"const double {name} = {text};")
-        lasts = [*carried, *(f"s{k}" for k in range(turns["n_summed"]))]
-        ends = [k for k, out in enumerate(scan.outs) if not scan.steps[k] and out is not None]
-        end = [f"{self.at(scan.outs[k])} = {lasts[k if k < n_carried else k - n_rows + n_carried]};" for k in ends]
+        for name, text in _joined(lines):
+            turn += [f"const double {name} = {text};"] if name else text.split("\n")
+        read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
+        begin = [*(f"const double {f} = {x};" for f, x in fixed.items() if f in read), *begin]
+        lasts = [*carried, *([""] * turns["n_kept"]), *(f"s{k}" for k in range(turns["n_summed"]))]
+        end = [
+            f"{self.at(out)} = {last};"
+            for out, step, last in zip(scan.outs, scan.steps, lasts, strict=True)
+            if out is not None and not step
+        ]
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
 
@@ -423,6 +426,8 @@ class Steps:
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
         n_rows = len(ends) - scan.turns["n_summed"]
+        firsts = [*scan.initial, *(first for first, _, _ in scan.given)]
+        self.reaches_constants |= min(firsts, default=0) < 0
         begin, take, give = list(inner.begin(self.at(room))), [], []
         place = 0
         for k, size in enumerate(scan.sizes[: len(scan.initial)]):
@@ -467,12 +472,12 @@ class Steps:
             check = block(f"if ({found} != {outcome})", [f"return {number};"], scope=True)
             yield loop(len(own), check)
 
-    def sequence(self, numbers: Any) -> str:
+    def sequence(self, numbers: Any, index: str = "i") -> str:
         """The i-th of several whole numbers: a formula if there is one, else out of a table."""
         steps = np.diff(numbers)
-        if (steps == steps[0]).all():
-            return place_text(int(numbers[0]), (int(steps[0]), "i"))[2:-1]
-        return f"{self.table('int', numbers)}[i]"
+        if (steps == steps[:1]).all():
+            return place_text(int(numbers[0]), (int(steps[:1].sum()), index))[2:-1]
+        return f"{self.table('int', numbers)}[{index}]"
 
 
 class _Written(NamedTuple):
@@ -524,25 +529,12 @@ class _Inner(Steps):
         return [self.operand(place) for place in places]
 
     def expressions(self, places: Sequence[int]) -> list[str]:
-        written = [*self.numbers()]
-        made: dict[int, int] = {}  # by places: which number is there
-        reads = [0] * len(written)
-        for k, (place, form, operands) in enumerate(written):
-            for which, operand in enumerate(operands):
-                if operand in made:
-                    reads[made[operand]] += form.count(f"{{{which}}}")
-            made[place] = k
-        for place in places:
-            if place in made:
-                reads[made[place]] += 1
         texts = dict(enumerate(self.inputs))
-        for k, (place, form, operands) in enumerate(written):
+        for k, (place, form, operands) in enumerate(self.numbers()):
+            name = f"{self.workspace}{k}"
             text = form.format(*[texts.get(x) or self.operand(x) for x in operands])
-            is_name = re.fullmatch(r"[\w.]+", text) is not None
-            if (reads[k] > 1 or len(text) > _LONG_TEXT) and not is_name:
-                self.lines.append((f"{self.workspace}{k}", text))
-                text, is_name = f"{self.workspace}{k}", True
-            texts[place] = text if is_name else f"({text})"
+            self.lines.append((name, text))
+            texts[place] = name
         return [texts.get(place) or self.operand(place) for place in places]
 
     def numbers(self) -> Iterator[_Written]:
@@ -612,6 +604,40 @@ _BY_NUMBERS = (
 )
 
 
+_NAMES = re.compile(r"\b[abcnr]\d+\b")
+_CLOSED = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")  # beside any operator
+
+
+def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The lines of a turn, in which numbers that are names, or short and read once, are put in.
+
+    But for n, what is carried on: r may be set before it is read.
+    """
+    reads: Counter[str] = Counter()
+    for name, text in reversed(lines):
+        if not name or reads[name]:
+            reads.update(_NAMES.findall(text))
+    kept = {name for _, text in lines if "\n" in text for name in _NAMES.findall(text)}
+    texts: dict[str, str] = {}
+
+    def operand(found: re.Match[str]) -> str:
+        text = texts.get(found[0], found[0])
+        return text if _CLOSED.fullmatch(text) else f"({text})"
+
+    for name, text in lines:
+        if "\n" not in text:
+            text = texts.get(text) or _NAMES.sub(operand, text)
+        if name[:1] == "n":
+            is_part = re.fullmatch(r"[abc]\d+", text) is not None
+        else:
+            is_short = len(text) <= _LONG_TEXT or not reads[name]
+            is_part = (is_short and reads[name] < 2) or re.fullmatch(r"[\w.]+", text) is not None
+        if name and name not in kept and is_part:
+            texts[name] = text
+        else:
+            yield name, text
+
+
 def _variable(scan: Turns, begin: int) -> str:
     """The number of a turn that stands in a strip."""
     return f"r{begin // scan.stride}"
@@ -642,8 +668,8 @@ def block(head: str, lines: Sequence[str], scope: bool = False) -> str:
     return "\n".join([begin, *map(_indented, lines), "}" if scope else "}\n"])
 
 
-def loop(n: int, line: str, index: str = "i", always: bool = False) -> str:
-    if n == 1 and not always:
+def loop(n: int | str, line: str, index: str = "i", always: bool = False) -> str:
+    if n in (1, "1") and not always:
         return line
     head = f"for (int {index} = 0; {index} < {n}; {index}++)"
     return block(head, [line], scope=True)

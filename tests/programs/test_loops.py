@@ -360,11 +360,42 @@ def test_machine_code(
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "f.c"]
-    texts = [cd.compile(f).to_c(WAYS[f], name=f"f{k}") for k, f in enumerate(WAYS)]
-    for text in texts:
+    of_all, of_one = ["value", "jvp", "vjp", "jacobian"], ["value_and_grad", "hvp", "hessian"]
+    for f, x in WAYS.items():
+        text = cd.compile(f).to_c(x, what=[*of_all, *(of_one if np.ndim(f(x)) == 0 else [])])
         (tmp_path / "f.c").write_text(text)
         subprocess.run([*COMPILER, *options], cwd=tmp_path, check=True)
-        assert text.count("\n") < 400
+        assert cd.compile(f).to_c(x).count("\n") < 450
+
+
+def by_runge_and_kutta(n: int) -> Callable[[Any], Any]:
+    def slopes(y: Any, x: Any) -> Any:
+        return [y[0] * (x[0] - x[1] * y[1]), y[1] * (x[2] * y[0] - x[3])]
+
+    def moved(y: Any, by: float, k: Any) -> Any:
+        return [number + by * slope for number, slope in zip(y, k, strict=True)]
+
+    def f(x: Any) -> Any:
+        y, h = [x[4], x[5]], 1.0 / n
+        for _ in range(n):
+            a = slopes(y, x)
+            b = slopes(moved(y, 0.5 * h, a), x)
+            c = slopes(moved(y, 0.5 * h, b), x)
+            d = slopes(moved(y, h, c), x)
+            y = moved(y, h / 6.0, [a[i] + 2.0 * (b[i] + c[i]) + d[i] for i in range(2)])
+        return y[0] * y[1]
+
+    return f
+
+
+@pytest.mark.parametrize("n", [20, 300, 2000])
+def test_text_in_c_is_as_long_at_any_number_of_steps(n: int) -> None:
+    binding.set_least_loop()  # programs of twenty steps have no loops
+    program, x = cd.compile(by_runge_and_kutta(n)), np.array([1.1, 0.4, 0.3, 0.9, 1.0, 0.5])
+    assert program.to_c(x).count("\n") < 250
+    for what in ("jvp", "vjp", "hvp", "jacobian", "hessian"):
+        assert program.to_c(x, what=what).count("\n") < 400
+    assert program.stats()["recordings"] == 1
 
 
 def test_a_guard_within_a_loop_is_met_again() -> None:

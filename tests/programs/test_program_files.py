@@ -304,17 +304,17 @@ FLAGS = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared
 
 
 class Library:
-    """A file of C, compiled."""
+    """Files of C, compiled."""
 
-    def __init__(self, text: str, directory: Path, n_outputs: int, n_inputs: int) -> None:
-        path = directory / "f.c"
-        path.write_text(text, encoding="ascii")
-        command = [*COMPILER, *FLAGS, str(path), "-o", str(path.with_suffix(".so")), "-lm"]
+    def __init__(self, directory: Path, *texts: str) -> None:
+        paths = [directory / f"f{k}.c" for k in range(len(texts))]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="ascii")
+        library = str(directory / "f.so")
+        command = [*COMPILER, *FLAGS, *map(str, paths), "-o", library, "-lm"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        self.library = ctypes.CDLL(str(path.with_suffix(".so")))
-        self.n_outputs = n_outputs
-        self.n_inputs = n_inputs
+        self.library = ctypes.CDLL(library)
 
     def call(self, name: str, *given: Any, results: tuple[int, ...]) -> Any:
         arrays = [np.ascontiguousarray(x, dtype=np.float64) for x in given]
@@ -324,6 +324,15 @@ class Library:
         missed = getattr(self.library, name)(*places)
         assert all(array[-1] == 1234.5 for array in made)
         return missed, *[array[:-1] for array in made]
+
+
+class Function(Library):
+    """Value and derivatives, of so many outputs by so many inputs."""
+
+    def __init__(self, text: str, directory: Path, n_outputs: int, n_inputs: int) -> None:
+        super().__init__(directory, text)
+        self.n_outputs = n_outputs
+        self.n_inputs = n_inputs
 
     def value(self, x: Any) -> Any:
         return self.call("f_value", x, results=(self.n_outputs,))
@@ -335,9 +344,9 @@ class Library:
         return self.call("f_value_and_vjp", x, g, results=(self.n_outputs, self.n_inputs))
 
 
-def compiled(graph: Any, directory: Path) -> Library:
+def compiled(graph: Any, directory: Path) -> Function:
     text = codegen.to_c(graph, everything(graph), "f")
-    return Library(text, directory, graph.n_outputs, graph.n_inputs)
+    return Function(text, directory, graph.n_outputs, graph.n_inputs)
 
 
 def assert_close(found: Any, expected: Any) -> None:
@@ -425,11 +434,146 @@ def test_c_answers_the_choice_that_is_another_one(tmp_path: Path) -> None:
         assert library.value(x)[0] == number
 
 
+FEW, MANY = rng.integers(0, 5, 1100), rng.integers(0, 60, 1100)
+
+
+def observed(x: Any) -> Any:
+    """Of a few and of many things that were gathered."""
+    few, many = x[:15].reshape(5, 3)[FEW], x[15:].reshape(60, 3)[MANY]
+    turned = few[:, 0] * many[:, 1] - few[:, 1] * many[:, 2]
+    return cnp.reshape((cnp.sin(few * many).T + turned).T, -1)
+
+
+def orbit(x: Any) -> Any:
+    place, path = x[0], []
+    for _ in range(40):
+        place = x[1] * place * (1.0 - place) + 0.01 * cadiff.sin(x[2] * place)
+        path.append(place)
+    return cnp.array(path)
+
+
+def last_of_orbit(x: Any) -> Any:
+    return orbit(x)[-1] * x[1]
+
+
+WEIGHTS = rng.normal(size=(20, 9))
+
+# What Jacobians and Hessians are made of: few numbers; those of one code, in diagonals, in a dense
+# matrix, and anyhow; products along all directions, and along few of them, or of gathered numbers.
+MATRICES: dict[str, tuple[Any, Any]] = {
+    "few": (rosenbrock, np.linspace(-1.0, 1.0, 5)),
+    "diagonals": (rosenbrock, np.linspace(-1.0, 1.0, 60)),
+    "a diagonal": (lambda x: cnp.sin(x) * x[::-1], rng.normal(size=200)),
+    "dense": (lambda x: cnp.tanh(WEIGHTS @ cnp.sin(x)), rng.normal(size=9)),
+    "anyhow": (lambda x: cnp.sin(x[MANY[:99]] * x[FEW[:99]]) * cnp.sum(x), rng.normal(size=60)),
+    "a path": (orbit, np.array([0.3, 3.1, 0.5])),
+    "by a path": (last_of_orbit, np.array([0.3, 3.1, 0.5])),
+    "by a number": (lambda x: last_of_orbit(cnp.stack([0.3, x[0], 0.5])), np.array([3.1])),
+    "by colours": (lambda x: cnp.max(x.reshape(3, 40) * x[0], axis=0), rng.normal(size=120)),
+    "columns": (lambda x: cnp.sin(cnp.cumsum(cnp.sin(cnp.cumsum(x)))), np.linspace(0.0, 1.0, 600)),
+    "rows": (lambda x: cnp.sum(x) * cnp.sin(cnp.cumsum(x))[:500], np.linspace(0.0, 1.0, 600)),
+    "gathered": (observed, rng.normal(size=195)),
+    "of nothing": (lambda x: x[:0], np.ones(4)),
+    "constant": (lambda x: 3.0, np.ones(12)),
+}
+
+
+def of_methods(f: Any, x: Any) -> Iterator[tuple[str, str, list[Any], list[Any]]]:
+    """What methods of a program give: their names, those in C, what is given, and results."""
+    program: Any = cadiff.compile(f)
+    value, pull = program.vjp(x)
+    v, u = np.cos(np.arange(x.size)), np.sin(1.0 + np.arange(np.size(value)))
+    seed = float(u[0]) if np.ndim(value) == 0 else u.reshape(np.shape(value))
+    yield "value", "value", [x], [value]
+    yield "jvp", "value_and_jvp", [x, v], [*program.jvp((x,), (v,))]
+    yield "vjp", "value_and_vjp", [x, u], [value, pull(seed)]
+    yield "jacobian", "jacobian", [x], [program.jacobian(x)]
+    if np.ndim(value) == 0:
+        yield "value_and_grad", "value_and_grad", [x], [*program.value_and_grad(x)]
+        yield "hvp", "hvp", [x, v], [program.hvp(x, v)]
+        yield "hessian", "hessian", [x], [program.hessian(x)]
+
+
+@needs_compiler
+def test_c_has_what_the_methods_give(tmp_path: Path) -> None:
+    binding.set_least_loop(60)
+    try:
+        expected = [[*of_methods(f, x)] for f, x in MATRICES.values()]
+        programs: list[Any] = [cadiff.compile(f) for f, _ in MATRICES.values()]
+        texts = [
+            program.to_c(x, name=f"f{k}", what=[what for what, *_ in expected[k]])
+            for k, (program, (_, x)) in enumerate(zip(programs, MATRICES.values(), strict=True))
+        ]
+    finally:
+        binding.set_least_loop()
+    library = Library(tmp_path, *texts)
+    for k, methods in enumerate(expected):
+        for _, name, given, results in methods:
+            sizes = tuple(map(np.size, results))
+            missed, *found = library.call(f"f{k}_{name}", *given, results=sizes)
+            assert missed == 0
+            for one, other in zip(found, results, strict=True):
+                assert_close(one, np.ravel(other))
+
+
+@needs_compiler
+def test_c_of_the_arguments_that_are_chosen(tmp_path: Path) -> None:
+    args = (rng.normal(size=4), rng.normal(size=5))
+    program: Any = cadiff.compile(broadcast)
+    chosen = ((1,), (1, 0), (0, 1))
+    texts = [
+        program.to_c(*args, name=f"f{k}", what="hessian", argnums=argnums)
+        for k, argnums in enumerate(chosen)
+    ]
+    library = Library(tmp_path, *texts)
+    for k, argnums in enumerate(chosen):
+        order = [*argnums, *({0, 1} - {*argnums})]  # those first
+        expected = np.block([[*row] for row in program.hessian(*args, argnums=argnums)])
+        given = vector([args[i] for i in order])
+        missed, found = library.call(f"f{k}_hessian", given, results=(expected.size,))
+        assert missed == 0
+        assert_close(found, expected.ravel())
+
+
+@needs_compiler
+def test_c_writes_no_part_of_a_matrix(tmp_path: Path) -> None:
+    graph = recorded(choosing, np.array([1.0, 3.0]))
+    of_choices = codegen.to_c(graph, everything(graph), "f", ["hessian"])
+    by_products, x = MATRICES["by colours"]
+    program: Any = cadiff.compile(by_products)
+    text = program.to_c(x, name="g", what="jacobian")
+    assert "*matrix = room" in text  # which guards are compared in the midst of
+    library = Library(tmp_path, of_choices, text)
+    missed, found = library.call("f_hessian", [1.0, 2.0], results=(4,))
+    assert missed == 2
+    np.testing.assert_array_equal(found, 1234.5)
+    missed, found = library.call("g_jacobian", np.full(120, np.inf), results=(40 * 120,))
+    assert missed > 0
+    np.testing.assert_array_equal(found, 1234.5)
+
+
+def test_c_of_what_there_is_not_is_refused() -> None:
+    program: Any = cadiff.compile(lambda x: (x, 2.0 * x))
+    for what in ("hessian", "hvp", "value_and_grad"):
+        with pytest.raises(
+            ValueError, match=f'"{what}" is of one number, but <?lambda>?|f returns 2'
+        ):
+            program.to_c(1.0, what=what)
+    with pytest.raises(ValueError, match=r"what is one of \['value', .*, not 'grad'"):
+        program.to_c(1.0, what=["jvp", "grad"])
+    with pytest.raises(ValueError, match="call to_c with the arguments of f"):
+        program.to_c(argnums=1)
+    own = cadiff.primitive(lambda x: np.sin(x))
+    own.defvjp(lambda ans, x: lambda g: float(g) * np.cos(x))  # which is of plain numbers
+    with pytest.raises(ValueError, match="is a function of Python and has no text in C"):
+        cadiff.compile(lambda x: own(x) * x).to_c(1.0, what="hessian")
+
+
 @needs_compiler
 def test_c_of_some_inputs(tmp_path: Path) -> None:
     args = (rng.normal(size=4), rng.normal(size=5))
     graph = recorded(broadcast, *args)
-    library = Library(codegen.to_c(graph, [(4, 9)], "f"), tmp_path, 1, 5)
+    library = Function(codegen.to_c(graph, [(4, 9)], "f"), tmp_path, 1, 5)
     gradient = cadiff.grad(broadcast, 1)(*args)
     assert_close(library.value_and_grad(vector(args))[2], gradient)
 
@@ -441,7 +585,7 @@ def test_long_programs_compile_in_parts(tmp_path: Path) -> None:
     graph = recorded(rosenbrock, x, optimize=False)
     text = codegen.to_c(graph, everything(graph), "f")
     assert "f_value_and_grad_parts" in text
-    library = Library(text, tmp_path, 1, len(x))
+    library = Function(text, tmp_path, 1, len(x))
     assert_close(library.value_and_grad(x)[2], cadiff.grad(rosenbrock)(x))
 
 
