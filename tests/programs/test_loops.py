@@ -365,7 +365,7 @@ def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> No
         text = cd.compile(f).to_c(x, what=[*of_all, *(of_one if np.ndim(f(x)) == 0 else [])])
         (tmp_path / "f.c").write_text(text)
         subprocess.run([*COMPILER, *options], cwd=tmp_path, check=True)
-        assert cd.compile(f).to_c(x).count("\n") < 450
+        assert cd.compile(f).to_c(x).count("\n") < 600
 
 
 def by_runge_and_kutta(n: int) -> Callable[[Any], Any]:
