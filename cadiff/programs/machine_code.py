@@ -7,15 +7,19 @@ many numbers, for which the core and NumPy have better ones. This module does no
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import binding
 from ..inspection.texts import counted
+from . import fused
+from .fused import Loop
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -24,7 +28,8 @@ from .instructions import (
     place_text,
     views,
 )
-from .steps_in_c import PART, TEXTS, Steps, block, called, includes
+from .loops_in_c import HEAD, LoopFunctions
+from .steps_in_c import FORMS, PART, TEXTS, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -68,14 +73,20 @@ def written(parts: dict[str, Any]) -> Written:
     pieces: list[Piece] = []
     texts: list[str] = []
     left: Counter[str] = Counter()
-    for first, n, reason in steps.runs():
+    runs = [*steps.runs()]
+    arranged = [
+        [first] if reason else fused.arranged(parts, range(first, first + n), steps.loop)
+        for first, n, reason in runs
+    ]
+    wanted = iter(fused.kept(parts, [unit for units in arranged for unit in units]))
+    for (first, n, reason), units in zip(runs, arranged, strict=True):
         if reason:
             left[reason] += n
             continue
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
-        texts.append(steps.function(pieces[-1]))
-    body = "\n".join([*steps.tables, *texts])
-    text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
+        texts.append(steps.function(pieces[-1].name, units, wanted))
+    body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
+    text = "\n".join([includes(body), *_helpers(body), HEAD.replace("VECTORS))", os.environ.get("H3VEC", "") + "))"), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
 
 
@@ -112,7 +123,13 @@ class _Pieces(Steps):
         super().__init__(parts, name)
         self.n_shared = parts["n_shared"]
         referred = parts["referred"]
-        self.elsewhere = [*zip(referred["place"].tolist(), referred["size"].tolist(), strict=True)]
+        self.elsewhere = [
+            *zip(*(referred[key].tolist() for key in ("place", "size", "pointer")), strict=True)
+        ]
+        self.known: dict[int, Loop | None] = {}
+        self.loops = LoopFunctions(
+            self.base, lambda place: number_text(parts["constants"][place])
+        )
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name="s" if first < self.n_shared else "w")
@@ -125,7 +142,7 @@ class _Pieces(Steps):
         first = k = 0
         while k < len(self.parts["code"]):
             i = instruction(self.parts, k)
-            reason = self.obstacle(i)
+            reason = self.obstacle(k, i)
             if reason:
                 if first < k:
                     yield first, k - first, ""
@@ -135,7 +152,7 @@ class _Pieces(Steps):
         if first < k:
             yield first, k - first, ""
 
-    def obstacle(self, i: Instruction) -> str:
+    def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
         if i.kind in _OTHERS:
             return _OTHERS[i.kind]
@@ -156,6 +173,8 @@ class _Pieces(Steps):
             places = [i.out, i.x]
         if max(places) >= self.parts["least_float"]:
             return _SINGLE
+        if self.loop(k) is not None:
+            return ""
         calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
@@ -167,21 +186,35 @@ class _Pieces(Steps):
     def is_elsewhere(self, places: Any) -> bool:
         """Whether any of the places is one of arrays that are not in the workspace."""
         return any(
-            begin <= place < begin + size for begin, size in self.elsewhere for place in places
+            begin <= place < begin + size for begin, size, _ in self.elsewhere for place in places
         )
 
-    def function(self, piece: Piece) -> str:
+    def loop(self, k: int) -> Loop | None:
+        """The loop that an instruction is, if it is one."""
+        if k not in self.known:
+            self.known[k] = fused.loop_of(self.parts, instruction(self.parts, k), _LOOP_FORMS)
+        return self.known[k]
+
+    def base(self, place: int) -> tuple[str, tuple[int, ...]]:
+        """Where a place is, with gaps for numbers, and these."""
+        for begin, size, pointer in self.elsewhere:
+            if begin <= place < begin + size:
+                return "cadiff_referred(w, {}) + {}", (pointer, place - begin)
+        return ("s + {}" if place < self.n_shared else "w + {}"), (place,)
+
+    def function(self, name: str, units: Iterable[fused.Unit], wanted: Iterator[Any]) -> str:
         """The function for some instructions; of many statements, one that calls several.
 
         They are called through pointers: else compilers make one of them again, which takes
         minutes.
         """
-        lines = [
-            line
-            for k in range(piece.first, piece.first + piece.n)
-            for line in self.step(*instruction(self.parts, k))
-        ]
-        head = f"long {piece.name}"
+        lines = []
+        for unit in units:
+            if isinstance(unit, int):
+                lines += self.step(*instruction(self.parts, unit))
+            else:
+                lines.append(self.loops.call(unit, next(wanted)))
+        head = f"long {name}"
         if len(lines) <= PART:
             return block(f"{head}{_HEAD}", [*lines, "return -1;"])
         parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
@@ -189,10 +222,10 @@ class _Pieces(Steps):
             block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
             for k, part in enumerate(parts)
         ]
-        names = ", ".join(f"{piece.name}_{k}" for k in range(len(parts)))
-        table = f"static long (*const {piece.name}_parts[]){_HEAD} = {{{names}}};\n"
+        names = ", ".join(f"{name}_{k}" for k in range(len(parts)))
+        table = f"static long (*const {name}_parts[]){_HEAD} = {{{names}}};\n"
         each = f"for (int i = 0; i < {len(parts)} && missed == -1; i++)"
-        turns = block(each, [f"missed = {piece.name}_parts[i](s, w);"], scope=True)
+        turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
         whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
         return "\n".join([*functions, table, whole])
 
@@ -201,3 +234,7 @@ class _Pieces(Steps):
 _CALLS = [
     bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
 ]
+
+# In loops over many numbers, forms of which compilers make vectors; "" if there is none.
+_LOOP_FORMS = ["" if calls else form for form, calls in zip(FORMS, _CALLS, strict=True)]
+_LOOP_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"

@@ -93,7 +93,7 @@ static void cad_multiply_others(double *to, const double *x, int n, int columns)
 
 TEXTS = binding.operation_texts()
 # Values of operations, with {0}, {1} and {2} in the place of x, y and z.
-_FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
+FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
 _KINDS = binding.operation_kinds()
 _HELPERS: dict[str, str] = {
     **binding.helper_texts(),
@@ -516,11 +516,11 @@ class _Inner(Steps):
             if i.kind == InstructionKind.SINGLES:
                 for single in self.parts["singles"][i.x : i.x + i.n].tolist():
                     for op, out, operands in single_operations(single):
-                        yield _Written(out, _FORMS[op], operands)
+                        yield _Written(out, FORMS[op], operands)
             elif i.kind == InstructionKind.VECTOR:
                 for k in range(i.n):
                     operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
-                    yield _Written(i.out + k, _FORMS[i.op], operands)
+                    yield _Written(i.out + k, FORMS[i.op], operands)
             elif i.kind == InstructionKind.TAKE:
                 for k, place in enumerate(self.parts["lists"][i.x : i.x + i.n].tolist()):
                     yield _Written(i.out + k, "{0}", [place])
@@ -564,7 +564,7 @@ def _variable(scan: Turns, begin: int) -> str:
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
-    return _FORMS[op].format(*operands)
+    return FORMS[op].format(*operands)
 
 
 def _indented(text: str) -> str:

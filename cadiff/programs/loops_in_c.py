@@ -1,0 +1,152 @@
+"""Loops of fused instructions as functions of C.
+
+Loops that differ in nothing but their places are one function, which gets these: the steps of an
+unrolled program are compiled once. This module does not know how loops are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from math import prod
+
+from .fused import Loop, Statement, Stream
+from .instructions import place_text
+
+# No turn of these loops waits for another one, which compilers cannot see. Results are the same
+# whatever vectors there are, since nothing is contracted.
+HEAD = """\
+#if defined(__clang__)
+#define CADIFF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define CADIFF_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define CADIFF_INDEPENDENT
+#endif
+#ifdef __GNUC__
+#define CADIFF_VECTORS __attribute__((noinline VECTORS))
+#else
+#define CADIFF_VECTORS
+#endif
+
+static inline double cad_absorbed(double x, double y) {
+    const double product = x * y;
+    return (product == product) | ((x != 0.0) & (y != 0.0)) ? product : 0.0;
+}
+
+static double *cadiff_referred(const double *w, int place) {
+    double *numbers;
+    memcpy(&numbers, w + place, sizeof numbers);
+    return numbers;
+}
+"""
+
+
+class LoopFunctions:
+    """Functions of C for loops. `base` tells of a place in which array it stands, and where."""
+
+    def __init__(
+        self,
+        base: Callable[[int], tuple[str, tuple[int, ...]]],
+        number: Callable[[int], str],
+    ) -> None:
+        self.base = base
+        self.number = number
+        self.names: dict[str, str] = {}  # of functions, by their text
+        self.places: list[int] = []
+
+    def call(self, loop: Loop, kept: Collection[Stream]) -> str:
+        """The statement that has a loop carried out, of which some streams are wanted."""
+        written = _Writing(self, loop, kept)
+        text = written.text()
+        name = self.names.setdefault(text, f"cadiff_loop{len(self.names)}")
+        at = len(self.places)
+        self.places += written.given
+        return f"{name}(s, w, cadiff_places + {at});"
+
+    def texts(self) -> str:
+        rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
+        lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
+        functions = [f"CADIFF_VECTORS static void {name}{text}" for text, name in self.names.items()]
+        table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
+        return "\n".join([*functions, table])
+
+
+class _Writing:
+    """One loop."""
+
+    def __init__(self, functions: LoopFunctions, loop: Loop, kept: Collection[Stream]) -> None:
+        self.functions = functions
+        self.loop = loop
+        self.kept = kept
+        self.given: list[int] = []  # places
+        self.lines: list[list[str]] = [[] for _ in range(len(loop.axes) + 1)]  # within so many axes
+        self.arrays: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {}
+        self.names: dict[Stream, str] = {}
+
+    def element(self, stream: Stream) -> str:
+        """A number of a stream, by the pointer to it or to its neighbours."""
+        first, steps = stream
+        base, own = self.functions.base(first)
+        known = self.arrays.setdefault((base, steps), [])
+        width = min(map(abs, filter(None, steps)), default=1)
+        for begin, name in known:
+            if 0 <= first - begin < width:
+                break
+        else:
+            begin, name = first, f"a{sum(map(len, self.arrays.values()))}"
+            known.append((begin, name))
+            places = [f"p[{len(self.given) + k}]" for k in range(len(own))]
+            self.given += own
+            constant = "const " if base == "s" else ""
+            self.lines[0].append(f"{constant}double *const {name} = {base.format(*places)};")
+        indices = [(step, f"i{axis}") for axis, step in enumerate(steps)]
+        return place_text(first - begin, *indices, name=name)
+
+    def operand(self, stream: Stream) -> str:
+        name = self.names.get(stream)
+        if name is None:
+            if stream.first < 0 and not any(stream.steps):
+                return self.functions.number(stream.first)
+            depth = max((axis + 1 for axis, step in enumerate(stream.steps) if step), default=0)
+            text = self.element(stream)
+            name = self.names[stream] = self.fresh()
+            self.lines[depth].append(f"const double {name} = {text};")
+        return name
+
+    def fresh(self) -> str:
+        self.n_variables += 1
+        return f"v{self.n_variables}"
+
+    n_variables = 0
+
+    def text(self) -> str:
+        inner = self.lines[-1]
+        totals: list[str] = []
+        turns = prod(self.loop.axes)
+        for s in self.loop.statements:
+            if s.is_total:
+                value = self.operand(s.operands[-1])
+                strip = f"t{len(totals)}"
+                self.lines[0].append(f"double {strip}[{turns}];")
+                index = [(prod(self.loop.axes[k + 1 :]), f"i{k}") for k in range(len(self.loop.axes))]
+                inner.append(f"{place_text(0, *index, name=strip)} = {value};")
+                out = self.element(s.out)
+                given = [out] * (len(s.operands) - 1)
+                total = s.form.format(*given, f"cad_sum({strip}, 1, {turns})")
+                totals.append(f"{out} = {total};")
+                continue
+            value = s.form.format(*map(self.operand, s.operands))
+            name = self.fresh()
+            inner.append(f"const double {name} = {value};")
+            self.names[s.out] = name
+        for stream in self.loop.writes:
+            if stream in self.kept and stream not in self.loop.totals:
+                inner.append(f"{self.element(stream)} = {self.names[stream]};")
+        body = ""
+        for k in reversed(range(len(self.loop.axes))):
+            begin = f"for (int i{k} = 0; i{k} < {self.loop.axes[k]}; i{k}++) {{"
+            pragma = "CADIFF_INDEPENDENT\n" if k == len(self.loop.axes) - 1 else ""
+            within = "\n".join([*self.lines[k + 1], *([body] if body else [])])
+            body = f"{pragma}{begin}\n{within}\n}}"
+        whole = "\n".join([*self.lines[0], body, *totals])
+        return f"(const double *restrict s, double *w, const int *restrict p) {{\n{whole}\n}}\n"
