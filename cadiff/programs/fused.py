@@ -7,7 +7,7 @@ of the loop reads it. This module does not know how loops are written in C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise, product
 from math import gcd, prod
 from operator import mul
@@ -29,15 +29,21 @@ from .instructions import (
     written_by,
 )
 
-_SHORT = 4  # an axis of up to so many numbers is written out
+_SHORT = 4  # an axis of up to so many numbers is written out, ...
+_TERMS = 32  # ... and one that is added up
+_STRIP = 1024  # numbers that are added up behind a loop, at most
 _MOST = 120  # statements of a loop
-_STRIP = 1024  # numbers that are added up in NumPy's order behind a loop, at most
 _OPEN = 4  # loops that may still grow
+_ROUNDS = 8
 
 _ARITIES = binding.operation_names()[1]
 _KINDS = binding.operation_kinds()
 Places = NDArray[np.int64]
 View = tuple[int, Shape]
+Bounds = tuple[int, int]
+
+
+_KNOWN = range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1)
 
 
 class Stream(NamedTuple):
@@ -48,12 +54,16 @@ class Stream(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What a turn computes, as a form for operands; or `out` and a sum over all turns."""
+    """What a turn computes, as a form for operands; or a sum over all turns, which is one of them.
+
+    It is kept at the place `out`, or handed to other statements alone.
+    """
 
     form: str
     out: Stream
     operands: tuple[Stream, ...]
-    is_total: bool = False
+    is_total: bool
+    is_kept: bool
 
 
 # --- one instruction -----------------------------------------------------------------------------
@@ -62,7 +72,7 @@ class Statement(NamedTuple):
 class _Each(NamedTuple):
     """An operation on all elements of views of one shape, of which the first is the result.
 
-    With `sums` the other one is added up along the axes where the result has but one number: to
+    With `sums` the other one is added up along the axis where the result has but one number: to
     what is there if it `adds`; by itself at first, if it is `apart`.
     """
 
@@ -100,32 +110,45 @@ def _each(parts: dict[str, Any], i: Instruction, forms: Sequence[str]) -> _Each 
     return _Each("", shape, found, True, adds, adds_apart(i, shape, found))
 
 
-def _statements(each: _Each) -> tuple[Shape, list[Statement]] | None:
+def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | None:
     """The axes of a loop, and what a turn computes of an instruction; None if there is no loop."""
     shape, (_, to) = each.shape, each.views[0]
-    long = [axis for axis, n in enumerate(shape) if n > _SHORT]
-    short = [axis for axis, n in enumerate(shape) if 1 < n <= _SHORT]
-    summed = [axis for axis in (*long, *short) if to[axis] == 0]
-    is_total = each.sums and len(long) == 1 and summed == long and shape[long[0]] <= _STRIP
-    if not long or 0 in shape or prod(shape[axis] for axis in short) > _SHORT**2:
+    summed = [axis for axis, n in enumerate(shape) if to[axis] == 0 and n > 1]
+    is_total = [shape[axis] > _TERMS for axis in summed] == [True]
+    long = [k for k, n in enumerate(shape) if n > _SHORT and (is_total or k not in summed)]
+    short = [k for k, n in enumerate(shape) if 1 < n <= _SHORT and k not in summed]
+    if not long or 0 in shape or len(summed) > each.sums:
         return None
-    if not is_total and (len(summed) > each.sums or not set(summed) <= set(short)):
+    if prod(shape[axis] for axis in short) > (1 if is_total else _SHORT**2):
         return None
-    kept = [axis for axis in short if axis not in summed]
+    if is_total and (long != summed or shape[long[0]] > _STRIP):
+        return None
     found = []
-    for index in product(*(range(shape[axis]) for axis in kept)):
-        at = dict(zip(kept, index, strict=True))
+    for index in product(*(range(shape[axis]) for axis in short)):
+        at = dict(zip(short, index, strict=True))
         out, *operands = (_stream(view, long, at) for view in each.views)
         form = each.form
         if each.sums:
-            inner = [{**at, axis: k} for axis in summed for k in range(shape[axis])] or [at]
-            terms = operands if is_total else [_stream(each.views[1], long, k) for k in inner]
-            names = " + ".join(f"{{{k + each.adds}}}" for k in range(len(terms)))
-            is_apart = each.apart and each.adds and len(terms) > 1
-            form = f"{'{0}' if each.adds else '0.0'} + {f'(0.0 + {names})' if is_apart else names}"
-            operands = [*([out] if each.adds else []), *terms]
-        found.append(Statement(form, out, tuple(operands), is_total))
+            axis, *_ = *summed, 0
+            inner = [at] if is_total or not summed else [{**at, axis: k} for k in range(shape[axis])]
+            former = [out] if each.adds else []
+            operands = [*former, *(_stream(each.views[1], long, at) for at in inner)]
+            names = [f"{{{k}}}" for k in range(len(former), len(operands))]
+            form = " + ".join(["{0}" if each.adds else "0.0", *_in_order(names, each.apart)])
+        found.append(Statement(form, out, tuple(operands), is_total, is_kept or is_total))
     return tuple(shape[axis] for axis in long), found
+
+
+def _in_order(terms: list[str], apart: bool) -> list[str]:
+    """Terms of a sum, as NumPy adds up less than 128 if they are added up by themselves."""
+    if len(terms) == 1 or not apart:
+        return terms
+    eights = len(terms) // 8 * 8
+    begin = "0.0"
+    if eights:
+        r = [f"({' + '.join(terms[k:eights:8])})" for k in range(8)]
+        begin = "((({} + {}) + ({} + {})) + (({} + {}) + ({} + {})))".format(*r)
+    return [f"({' + '.join([begin, *terms[eights:]])})"]
 
 
 def _stream(view: View, long: Sequence[int], at: dict[int, int]) -> Stream:
@@ -138,86 +161,113 @@ def _stream(view: View, long: Sequence[int], at: dict[int, int]) -> Stream:
 
 
 class Loop:
-    """Statements over some axes, none of which waits for another turn."""
+    """Statements over some axes, none of which waits for another turn.
 
-    def __init__(self, axes: Shape, statements: Sequence[Statement]) -> None:
+    `reads` are the streams that it finds at their places, `outs` all that it computes, of which it
+    leaves `writes` at their places; and `ends` sums that are there behind it. All with their
+    bounds. `values` are the outs that can be handed on.
+    """
+
+    def __init__(self, axes: Shape, statements: Iterable[Statement], members: Iterable[int]) -> None:
         self.axes = axes
-        self.statements = list(statements)
-        self.reads: dict[Stream, tuple[int, int]] = {}  # before they are written; and where
-        self.writes: dict[Stream, tuple[int, int]] = {}
-        self.totals = {s.out for s in statements if s.is_total}
+        self.members = frozenset(members)
+        self.statements: list[Statement] = []
+        self.reads: dict[Stream, Bounds] = {}
+        self.writes: dict[Stream, Bounds] = {}
+        self.ends: dict[Stream, Bounds] = {}
+        self.outs: dict[Stream, Bounds] = {}
+        self.values: set[Stream] = set()
         for statement in statements:
-            for stream in statement.operands:
-                if stream not in self.writes:
-                    self.reads[stream] = self.bounds(stream)
-            self.writes[statement.out] = self.bounds(statement.out)
+            self._add(statement)
 
-    def bounds(self, stream: Stream) -> tuple[int, int]:
+    def _add(self, statement: Statement) -> None:
+        self.statements.append(statement)
+        _, out, operands, is_total, is_kept = statement
+        for stream in operands[-1:] if is_total else operands:
+            if stream not in self.values:
+                self.reads[stream] = self._bounds(stream)
+        one = {out: self._bounds(out)}
+        if is_total:
+            self.ends |= one
+            return
+        self.values = {x for x in self.values if not _meet(one, {x: self.outs[x]})} | {out}
+        self.outs |= one
+        if is_kept:
+            self.writes |= one
+
+    def _bounds(self, stream: Stream) -> Bounds:
         spans = [step * (n - 1) for step, n in zip(stream.steps, self.axes, strict=True)]
-        return stream.first + sum(min(x, 0) for x in spans), stream.first + sum(
-            max(x, 0) for x in spans
-        )
-
-    def places(self, stream: Stream) -> Places:
-        return _places(stream.first, self.axes, stream.steps)
+        low = sum(x for x in spans if x < 0)
+        return stream.first + low, stream.first + sum(spans) - low
 
     def is_sound(self) -> bool:
-        """Whether all turns are independent."""
-        for stream in self.writes:
+        """Whether all turns of one instruction are independent."""
+        for x in self.statements:
             reach = 0
-            for step, n in sorted(zip(map(abs, stream.steps), self.axes, strict=True)):
-                if step <= reach and stream not in self.totals:
+            for step, n in sorted(zip(map(abs, x.out.steps), self.axes, strict=True)):
+                if step <= reach and not x.is_total:
                     return False
                 reach += step * (n - 1)
-        return not self.disturbs(self)
+            mine = {x.out: self._bounds(x.out)}
+            others = {s: self._bounds(s) for y in self.statements for s in (y.out, *y.operands)}
+            others.pop(x.out)
+            if _meet(mine, others):
+                return False
+        return True
 
-    def disturbs(self, other: Loop, in_other_turns: bool = True) -> bool:
-        """Whether one of the two writes what the other one reads or writes, in other turns."""
-        pairs = (
-            (self.writes, other.writes),
-            (self.writes, other.reads),
-            (self.reads, other.writes),
+    def followed_by(self, other: Loop) -> Loop | None:
+        """The loop that does what two over the same axes do; None if turns would not wait."""
+        read = {x: bounds for x, bounds in other.reads.items() if x not in self.values}
+        if (
+            _meet(read, self.outs, alike=False)
+            or _meet(other.writes, self.reads)
+            or _meet(other.writes, self.writes)
+            or _meet(self.ends, {**read, **other.writes, **other.ends}, alike=False)
+            or _meet(other.ends, {**self.reads, **self.writes}, alike=False)
+        ):
+            return None
+        whole = Loop(self.axes, (), self.members | other.members)
+        whole.statements = self.statements.copy()
+        whole.reads, whole.writes = self.reads.copy(), self.writes.copy()
+        whole.ends, whole.outs, whole.values = self.ends.copy(), self.outs.copy(), self.values
+        for statement in other.statements:
+            whole._add(statement)
+        return whole
+
+    def waits_for(self, other: Loop) -> bool:
+        """Whether two loops have to stay in their order."""
+        mine, others = {**self.writes, **self.ends}, {**other.writes, **other.ends}
+        return (
+            _meet(mine, others, alike=False)
+            or _meet(mine, other.reads, alike=False)
+            or _meet(self.reads, others, alike=False)
         )
-        return any(
-            low <= end and begin <= high and (self._meet(x, y, other) or not in_other_turns)
-            for mine, others in pairs
-            for x, (low, high) in mine.items()
-            for y, (begin, end) in others.items()
-        )
 
-    def _meet(self, x: Stream, y: Stream, other: Loop) -> bool:
-        """Whether two streams have a place in common in different turns."""
-        if x == y:
-            return other is not self and bool({x} & (self.totals | other.totals))
-        return (x.first - y.first) % (gcd(*x.steps, *y.steps) or 1) == 0
-
-    def over(self, axes: Shape, change: Callable[[Stream], Iterator[Stream]]) -> Loop:
-        """The same with other axes, a stream becoming one or several."""
+    def _over(self, axes: Shape, change: Callable[[Stream], Iterator[Stream]]) -> Loop:
+        """The same with other axes, where each stream is one or several."""
         found = [
-            Statement(s.form, streams[0], streams[1:], s.is_total)
+            s._replace(out=out, operands=tuple(operands))
             for s in self.statements
-            for streams in zip(*map(change, (s.out, *s.operands)), strict=True)
+            for out, *operands in zip(*map(change, (s.out, *s.operands)), strict=True)
         ]
-        return Loop(axes, found)
+        return Loop(axes, found, self.members)
 
     def split(self, parts: int, inner: bool) -> Loop:
-        """A loop of fewer turns, each of which has several numbers of each stream."""
+        """The same with fewer turns, each of which has several numbers of each stream."""
         turns = self.axes[0] // parts
 
         def change(stream: Stream) -> Iterator[Stream]:
-            (step,) = stream.steps
+            first, (step,) = stream
             for k in range(parts):
-                yield Stream(
-                    stream.first + k * step * (1 if inner else turns),
-                    (step * (parts if inner else 1),),
-                )
+                if inner:
+                    yield Stream(first + k * step, (parts * step,))
+                else:
+                    yield Stream(first + k * step * turns, (step,))
 
-        return self.over((turns,), change)
+        return self._over((turns,), change)
 
     def refined(self, axes: Shape) -> Loop:
         """The same over axes that divide its own."""
-        if axes == self.axes:
-            return self
 
         def change(stream: Stream) -> Iterator[Stream]:
             steps: list[int] = []
@@ -229,21 +279,34 @@ class Loop:
                     reach *= rest.pop()
             yield Stream(stream.first, tuple(reversed(steps)))
 
-        return self.over(axes, change)
+        return self if axes == self.axes else self._over(axes, change)
 
     def simple(self) -> Loop:
         """The same over as few axes as possible."""
-        axes, loop = self.axes, self
-        for k in reversed(range(len(axes) - 1)):
-            streams = [*loop.reads, *loop.writes]
-            if all(x.steps[k] == x.steps[k + 1] * loop.axes[k + 1] for x in streams):
-                axes = (*loop.axes[:k], loop.axes[k] * loop.axes[k + 1], *loop.axes[k + 2 :])
+        loop = self
+        for k in reversed(range(len(self.axes) - 1)):
+            before, n, behind = loop.axes[:k], loop.axes[k + 1], loop.axes[k + 2 :]
+            streams = {x for s in loop.statements for x in (s.out, *s.operands)}
+            if all(x.steps[k] == x.steps[k + 1] * n for x in streams):
 
                 def change(x: Stream, k: int = k) -> Iterator[Stream]:
                     yield Stream(x.first, (*x.steps[:k], *x.steps[k + 1 :]))
 
-                loop = loop.over(axes, change)
+                loop = loop._over((*before, loop.axes[k] * n, *behind), change)
         return loop
+
+
+def _meet(some: dict[Stream, Bounds], others: dict[Stream, Bounds], alike: bool = True) -> bool:
+    """Whether streams have a place in common; those that are `alike` do not matter then."""
+    for x, (low, high) in some.items():
+        for y, (begin, end) in others.items():
+            if low <= end and begin <= high:
+                if x == y:
+                    if not alike:
+                        return True
+                elif (x.first - y.first) % (gcd(*x.steps, *y.steps) or 1) == 0:
+                    return True
+    return False
 
 
 def _common(one: Shape, other: Shape) -> Shape | None:
@@ -254,80 +317,147 @@ def _common(one: Shape, other: Shape) -> Shape | None:
     return tuple(b // a for a, b in pairwise(cuts))[::-1]
 
 
-def loop_of(parts: dict[str, Any], i: Instruction, forms: Sequence[str]) -> Loop | None:
-    """The loop that an instruction is, given the forms of operations in C ("" if there is none)."""
-    each = _each(parts, i, forms)
-    if each is None or not (each.form or each.sums):
-        return None
-    found = _statements(each)
-    loop = Loop(*found).simple() if found else None
-    return loop if loop and loop.is_sound() else None
-
-
-def fused(one: Loop, other: Loop) -> Loop | None:
-    """The loop that does what two do, one after the other; None if there is none."""
-    if len(one.statements) + len(other.statements) > _MOST:
-        return None
-    for first, second in _aligned(one, other):
-        axes = _common(first.axes, second.axes)
-        if axes is None:
-            continue
-        first, second = first.refined(axes), second.refined(axes)
-        if not first.disturbs(second):
-            return Loop(axes, [*first.statements, *second.statements])
-    return None
-
-
 def _aligned(one: Loop, other: Loop) -> Iterator[tuple[Loop, Loop]]:
     """The same with as many turns."""
     m, n = prod(one.axes), prod(other.axes)
     if m == n:
         yield one, other
-    elif n % m == 0 and n // m <= _SHORT and len(other.axes) == 1 and not other.totals:
+    elif n % m == 0 and n // m <= _SHORT and len(other.axes) == 1 and not other.ends:
         yield from ((one, other.split(n // m, inner)) for inner in (True, False))
-    elif m % n == 0 and m // n <= _SHORT and len(one.axes) == 1 and not one.totals:
+    elif m % n == 0 and m // n <= _SHORT and len(one.axes) == 1 and not one.ends:
         yield from ((one.split(m // n, inner), other) for inner in (True, False))
+
+
+def _fused(one: Loop, other: Loop) -> Loop | None:
+    """The loop that does what two do, one after the other; None if there is none."""
+    for first, second in _aligned(one, other):
+        axes = _common(first.axes, second.axes)
+        if axes and len(first.statements) + len(second.statements) <= _MOST:
+            whole = first.refined(axes).followed_by(second.refined(axes))
+            if whole is not None:
+                return whole
+    return None
 
 
 # --- several instructions ------------------------------------------------------------------------
 
-
-Unit = int | Loop  # an instruction, or a loop that does the work of several
-
-
-def arranged(
-    parts: dict[str, Any], which: Sequence[int], loops: Callable[[int], Loop | None]
-) -> list[Unit]:
-    """Instructions that follow each other, some in loops, in an order that changes nothing."""
-    done: list[Unit] = []
-    open_loops: list[Loop] = []
-    for k in which:
-        loop = loops(k)
-        if loop is not None:
-            _add(open_loops, loop)
-            done += open_loops[: -_OPEN]
-            open_loops = open_loops[-_OPEN:]
-            continue
-        if any(_disturbs(parts, k, one) for one in open_loops):
-            done += open_loops
-            open_loops = []
-        done.append(k)
-    return [*done, *open_loops]
+Unit = int | Loop  # an instruction, or the loop that does the work of some
+Run = Sequence[int]  # instructions that follow each other
 
 
-def _add(open_loops: list[Loop], loop: Loop) -> None:
+class Fused:
+    """The loops that instructions of a program become, given forms of operations in C.
+
+    An operation that no loop is made of has an empty one.
+    """
+
+    def __init__(self, parts: dict[str, Any], forms: Sequence[str]) -> None:
+        self.parts = parts
+        self.forms = forms
+        self.readers = _readers(parts)
+        self.kept = {k for k, readers in enumerate(self.readers) if readers is None}
+        self.known: dict[tuple[int, bool], Loop | None] = {}
+
+    def loop(self, k: int) -> Loop | None:
+        """The loop that an instruction is by itself; None if it is none."""
+        key = k, k in self.kept
+        if key not in self.known:
+            each = _each(self.parts, instruction(self.parts, k), self.forms)
+            found = _taken_apart(each, key[1]) if each and (each.form or each.sums) else None
+            loop = Loop(*found, {k}).simple() if found else None
+            self.known[key] = loop if loop and loop.is_sound() else None
+        return self.known[key]
+
+    def arranged(self, run: Run) -> list[Unit]:
+        """Instructions that follow each other, some in loops, in an order that changes nothing.
+
+        At first all numbers are taken to be handed on, but those that the others need for certain.
+        Who stays outside of a loop and reads one of its numbers has it kept the next time.
+        """
+        for turn in range(_ROUNDS):
+            if turn == _ROUNDS - 1:
+                self.kept.update(run)
+            units = self._arranged(run)
+            missing = {
+                k
+                for unit in units
+                if isinstance(unit, Loop)
+                for k in unit.members - self.kept
+                if not self.readers[k] <= unit.members
+            }
+            if not missing:
+                break
+            self.kept |= missing
+        return units
+
+    def _arranged(self, run: Run) -> list[Unit]:
+        done: list[Unit] = []
+        loops: list[Loop] = []  # that may still grow
+        for k in run:
+            loop = self.loop(k)
+            if loop is not None:
+                _join(loops, loop)
+                done += loops[:-_OPEN]
+                loops = loops[-_OPEN:]
+                continue
+            if any(self._disturbs(k, one) for one in loops):
+                done += loops
+                loops = []
+            done.append(k)
+        return [*done, *loops]
+
+    def _disturbs(self, k: int, loop: Loop) -> bool:
+        """Whether an instruction has to stay behind a loop."""
+        found = _accesses(self.parts, instruction(self.parts, k))
+        if found is None:
+            return True
+        read, written = found
+        left = [*loop.writes.values(), *loop.ends.values()]
+        return _are_within(np.append(read, written), left) or _are_within(
+            written, loop.reads.values()
+        )
+
+
+def _join(loops: list[Loop], loop: Loop) -> None:
     """Have a loop be part of one of some that follow each other, or the last one of them."""
-    for k in reversed(range(len(open_loops))):
-        whole = fused(open_loops[k], loop)
+    for k in reversed(range(len(loops))):
+        whole = _fused(loops[k], loop)
         if whole is not None:
-            open_loops[k] = whole
+            loops[k] = whole
             return
-        if open_loops[k].disturbs(loop, in_other_turns=False):
+        if loop.waits_for(loops[k]):
             break
-    open_loops.append(loop)
+    loops.append(loop)
 
 
-# --- what is read again --------------------------------------------------------------------------
+# --- who reads what ------------------------------------------------------------------------------
+
+
+def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
+    """Of each instruction which others read what it writes; None if that is not known for sure."""
+    code = [instruction(parts, k) for k in range(len(parts["code"]))]
+    writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
+    readers: list[set[int] | None] = [set() for _ in code]
+
+    def read(places: Places | slice, k: int | None) -> None:
+        for which in set(writer[places].tolist()) - {-1}:
+            if k is None:
+                readers[which] = None
+            elif readers[which] is not None:
+                readers[which].add(k)
+
+    for k, i in enumerate(code):
+        accesses = _accesses(parts, i)
+        if accesses is None:
+            read(slice(None), None)
+            continue
+        read(accesses[0][accesses[0] >= 0], k)
+        writer[accesses[1]] = k
+    results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
+    read(results, None)
+    if parts["compares_last"]:
+        read(parts["checks"]["place"], None)
+    return readers
 
 
 def _places(first: int, shape: Shape, steps: Shape) -> Places:
@@ -340,6 +470,8 @@ def _places(first: int, shape: Shape, steps: Shape) -> Places:
 def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | None:
     """The places that an instruction reads, and those that it writes; None if that is not known."""
     lists, kind = parts["lists"], InstructionKind
+    if i.kind not in _KNOWN or max(i.out, i.x, i.y, i.z) >= parts["least_float"]:
+        return None
     out, none = _places(i.out, (i.n,), (1,)), np.empty(0, np.int64)
     if i.kind == kind.SINGLES:
         singles = parts["singles"][i.x : i.x + i.n]
@@ -361,9 +493,9 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | 
         return _places(i.x, (i.n,), (1,)), _places(i.out, (i.y,), (1,))
     if i.kind == kind.COMPARE:
         return parts["checks"]["place"][i.x : i.x + i.n].astype(np.int64), none
-    if i.kind not in (kind.ROWS, kind.TERMS, kind.ADD_TO):
-        return None
     shape, found = views(parts, i.x)
+    if max(first for first, _ in found) >= parts["least_float"]:
+        return None
     to, *given = (_places(first, shape, steps) for first, steps in found)
     if i.kind == kind.ROWS:
         return np.concatenate(given), to
@@ -372,40 +504,5 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | 
     return np.concatenate([to, *given]), to
 
 
-def _disturbs(parts: dict[str, Any], k: int, loop: Loop) -> bool:
-    """Whether an instruction and a loop cannot change places."""
-    found = _accesses(parts, instruction(parts, k))
-    if found is None:
-        return True
-    read, written = found
-
-    def meets(places: Places, bounds: Iterable[tuple[int, int]]) -> bool:
-        return any(bool(((places >= low) & (places <= high)).any()) for low, high in bounds)
-
-    return meets(np.append(read, written), loop.writes.values()) or meets(
-        written, loop.reads.values()
-    )
-
-
-def kept(parts: dict[str, Any], units: Sequence[Unit]) -> list[frozenset[Stream]]:
-    """Of each loop, in the order of units, the streams that are read after it."""
-    is_read = np.zeros(parts["n_places"], bool)
-    is_read[in_workspace(parts, np.fromiter(result_places(parts), np.int64))] = True
-    if parts["compares_last"]:
-        is_read[parts["checks"]["place"]] = True
-    found = []
-    for unit in reversed(units):
-        if isinstance(unit, Loop):
-            written = {stream: unit.places(stream) for stream in unit.writes}
-            found.append(frozenset(x for x, places in written.items() if is_read[places].any()))
-            read = [unit.places(stream) for stream in unit.reads]
-            accesses = np.concatenate(read or [np.empty(0, np.int64)]), np.concatenate([*written.values()])
-        else:
-            accesses = _accesses(parts, instruction(parts, unit))
-        if accesses is None or any(places.max(initial=-1) >= len(is_read) for places in accesses):
-            is_read[:] = True
-            continue
-        read, written = accesses
-        is_read[written] = False
-        is_read[read[read >= 0]] = True
-    return found[::-1]
+def _are_within(places: Places, bounds: Iterable[Bounds]) -> bool:
+    return any(bool(((places >= low) & (places <= high)).any()) for low, high in bounds)

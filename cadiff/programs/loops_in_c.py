@@ -6,10 +6,10 @@ unrolled program are compiled once. This module does not know how loops are foun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from math import prod
 
-from .fused import Loop, Statement, Stream
+from .fused import Loop, Stream
 from .instructions import place_text
 
 # No turn of these loops waits for another one, which compilers cannot see. Results are the same
@@ -54,9 +54,9 @@ class LoopFunctions:
         self.names: dict[str, str] = {}  # of functions, by their text
         self.places: list[int] = []
 
-    def call(self, loop: Loop, kept: Collection[Stream]) -> str:
-        """The statement that has a loop carried out, of which some streams are wanted."""
-        written = _Writing(self, loop, kept)
+    def call(self, loop: Loop) -> str:
+        """The statement that has a loop carried out."""
+        written = _Writing(self, loop)
         text = written.text()
         name = self.names.setdefault(text, f"cadiff_loop{len(self.names)}")
         at = len(self.places)
@@ -74,10 +74,9 @@ class LoopFunctions:
 class _Writing:
     """One loop."""
 
-    def __init__(self, functions: LoopFunctions, loop: Loop, kept: Collection[Stream]) -> None:
+    def __init__(self, functions: LoopFunctions, loop: Loop) -> None:
         self.functions = functions
         self.loop = loop
-        self.kept = kept
         self.given: list[int] = []  # places
         self.lines: list[list[str]] = [[] for _ in range(len(loop.axes) + 1)]  # within so many axes
         self.arrays: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {}
@@ -122,6 +121,7 @@ class _Writing:
     def text(self) -> str:
         inner = self.lines[-1]
         totals: list[str] = []
+        kept: dict[Stream, str] = {}
         turns = prod(self.loop.axes)
         for s in self.loop.statements:
             if s.is_total:
@@ -139,9 +139,9 @@ class _Writing:
             name = self.fresh()
             inner.append(f"const double {name} = {value};")
             self.names[s.out] = name
-        for stream in self.loop.writes:
-            if stream in self.kept and stream not in self.loop.totals:
-                inner.append(f"{self.element(stream)} = {self.names[stream]};")
+            if s.is_kept:
+                kept[s.out] = name
+        inner += [f"{self.element(stream)} = {name};" for stream, name in kept.items()]
         body = ""
         for k in reversed(range(len(self.loop.axes))):
             begin = f"for (int i{k} = 0; i{k} < {self.loop.axes[k]}; i{k}++) {{"

@@ -18,8 +18,7 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from . import fused
-from .fused import Loop
+from .fused import Fused, Unit
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -75,16 +74,15 @@ def written(parts: dict[str, Any]) -> Written:
     left: Counter[str] = Counter()
     runs = [*steps.runs()]
     arranged = [
-        [first] if reason else fused.arranged(parts, range(first, first + n), steps.loop)
+        [first] if reason else steps.fused.arranged(range(first, first + n))
         for first, n, reason in runs
     ]
-    wanted = iter(fused.kept(parts, [unit for units in arranged for unit in units]))
     for (first, n, reason), units in zip(runs, arranged, strict=True):
         if reason:
             left[reason] += n
             continue
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
-        texts.append(steps.function(pieces[-1].name, units, wanted))
+        texts.append(steps.function(pieces[-1].name, units))
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), HEAD.replace("VECTORS))", os.environ.get("H3VEC", "") + "))"), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
@@ -126,7 +124,7 @@ class _Pieces(Steps):
         self.elsewhere = [
             *zip(*(referred[key].tolist() for key in ("place", "size", "pointer")), strict=True)
         ]
-        self.known: dict[int, Loop | None] = {}
+        self.fused = Fused(parts, _LOOP_FORMS)
         self.loops = LoopFunctions(
             self.base, lambda place: number_text(parts["constants"][place])
         )
@@ -173,7 +171,7 @@ class _Pieces(Steps):
             places = [i.out, i.x]
         if max(places) >= self.parts["least_float"]:
             return _SINGLE
-        if self.loop(k) is not None:
+        if self.fused.loop(k) is not None:
             return ""
         calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
@@ -189,12 +187,6 @@ class _Pieces(Steps):
             begin <= place < begin + size for begin, size, _ in self.elsewhere for place in places
         )
 
-    def loop(self, k: int) -> Loop | None:
-        """The loop that an instruction is, if it is one."""
-        if k not in self.known:
-            self.known[k] = fused.loop_of(self.parts, instruction(self.parts, k), _LOOP_FORMS)
-        return self.known[k]
-
     def base(self, place: int) -> tuple[str, tuple[int, ...]]:
         """Where a place is, with gaps for numbers, and these."""
         for begin, size, pointer in self.elsewhere:
@@ -202,7 +194,7 @@ class _Pieces(Steps):
                 return "cadiff_referred(w, {}) + {}", (pointer, place - begin)
         return ("s + {}" if place < self.n_shared else "w + {}"), (place,)
 
-    def function(self, name: str, units: Iterable[fused.Unit], wanted: Iterator[Any]) -> str:
+    def function(self, name: str, units: Iterable[Unit]) -> str:
         """The function for some instructions; of many statements, one that calls several.
 
         They are called through pointers: else compilers make one of them again, which takes
@@ -213,7 +205,7 @@ class _Pieces(Steps):
             if isinstance(unit, int):
                 lines += self.step(*instruction(self.parts, unit))
             else:
-                lines.append(self.loops.call(unit, next(wanted)))
+                lines.append(self.loops.call(unit))
         head = f"long {name}"
         if len(lines) <= PART:
             return block(f"{head}{_HEAD}", [*lines, "return -1;"])
