@@ -33,6 +33,31 @@ static inline double cad_absorbed(double x, double y) {
     return (product == product) | ((x != 0.0) & (y != 0.0)) ? product : 0.0;
 }
 
+#ifdef __GNUC__
+typedef double cadiff_pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+CADIFF_VECTORS static double cadiff_sum(const double *x, int n) {
+    if (n > 128) {
+        const int half = n / 16 * 8;
+        return cadiff_sum(x, half) + cadiff_sum(x + half, n - half);
+    }
+    const cadiff_pair *pair = (const cadiff_pair *)x;
+    cadiff_pair r0 = pair[0], r1 = pair[1], r2 = pair[2], r3 = pair[3];
+    int i = 8;
+    for (; i + 8 <= n; i += 8) {
+        pair += 4;
+        r0 += pair[0], r1 += pair[1], r2 += pair[2], r3 += pair[3];
+    }
+    double sum = ((r0[0] + r0[1]) + (r1[0] + r1[1])) + ((r2[0] + r2[1]) + (r3[0] + r3[1]));
+    for (; i < n; i++) {
+        sum += x[i];
+    }
+    return sum;
+}
+#else
+#define cadiff_sum(x, n) cad_sum(x, 1, n)
+#endif
+
 static double *cadiff_referred(const double *w, int place) {
     double *numbers;
     memcpy(&numbers, w + place, sizeof numbers);
@@ -112,6 +137,18 @@ class _Writing:
             self.lines[depth].append(f"const double {name} = {text};")
         return name
 
+    def strip(self, stream: Stream, number: int) -> str:
+        """Where the numbers of all turns stand side by side."""
+        axes = self.loop.axes
+        steps = tuple(prod(axes[k + 1 :]) for k in range(len(axes)))
+        if stream not in self.names and stream.steps == steps:
+            return f"&{self.element(Stream(stream.first, (0,) * len(axes)))}"
+        name = f"t{number}"
+        self.lines[0].append(f"double {name}[{prod(axes)}];")
+        index = [(step, f"i{axis}") for axis, step in enumerate(steps)]
+        self.lines[-1].append(f"{place_text(0, *index, name=name)} = {self.operand(stream)};")
+        return name
+
     def fresh(self) -> str:
         self.n_variables += 1
         return f"v{self.n_variables}"
@@ -125,14 +162,9 @@ class _Writing:
         turns = prod(self.loop.axes)
         for s in self.loop.statements:
             if s.is_total:
-                value = self.operand(s.operands[-1])
-                strip = f"t{len(totals)}"
-                self.lines[0].append(f"double {strip}[{turns}];")
-                index = [(prod(self.loop.axes[k + 1 :]), f"i{k}") for k in range(len(self.loop.axes))]
-                inner.append(f"{place_text(0, *index, name=strip)} = {value};")
-                out = self.element(s.out)
+                out, strip = self.element(s.out), self.strip(s.operands[-1], len(totals))
                 given = [out] * (len(s.operands) - 1)
-                total = s.form.format(*given, f"cad_sum({strip}, 1, {turns})")
+                total = s.form.format(*given, f"cadiff_sum({strip}, {turns})")
                 totals.append(f"{out} = {total};")
                 continue
             value = s.form.format(*map(self.operand, s.operands))

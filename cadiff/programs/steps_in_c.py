@@ -34,26 +34,31 @@ _MOST_VARIABLES = 4096  # of a turn of a loop
 
 # Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
 # of terms, and of few terms eight at a time.
-_SUM = """\
+_SUM = (
+    """\
 static double cad_sum(const double *x, int step, int n) {
     if (n > 128) {
         const int half = n / 16 * 8;
         return cad_sum(x, step, half) + cad_sum(x + half * step, step, n - half);
     }
-    double sum = x[0], r[8];
+    double sum = x[0];
     int i = 1;
     if (n >= 8) {
-        for (i = 0; i < n / 8 * 8; i++) {
-            r[i % 8] = i < 8 ? x[i * step] : r[i % 8] + x[i * step];
+        double DECLARED;
+        for (i = 8; i + 8 <= n; i += 8) {
+            const double *const next = x + i * step;
+            ADDED;
         }
-        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+        sum = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7));
     }
     for (; i < n; i++) {
         sum += x[i * step];
     }
     return sum;
 }
-"""
+""".replace("DECLARED", ", ".join(f"r{k} = x[{k} * step]" for k in range(8)))
+    .replace("ADDED", "; ".join(f"r{k} += next[{k} * step]" for k in range(8)))
+)
 
 # Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.
 _SHARES = """\
