@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from .. import binding
 from .fused import Loop, Stream
 from .instructions import place_text
 
 # No turn of these loops waits for another one, which compilers cannot see. Results are the same
 # whatever vectors there are, since nothing is contracted.
-HEAD = """\
+_HEAD = """\
 #if defined(__clang__)
 #define CADIFF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -23,7 +24,7 @@ HEAD = """\
 #define CADIFF_INDEPENDENT
 #endif
 #ifdef __GNUC__
-#define CADIFF_VECTORS __attribute__((noinline VECTORS))
+#define CADIFF_VECTORS __attribute__((noinlineTARGET))
 #else
 #define CADIFF_VECTORS
 #endif
@@ -89,11 +90,15 @@ class LoopFunctions:
         return f"{name}(s, w, cadiff_places + {at});"
 
     def texts(self) -> str:
+        if not self.names:
+            return ""
+        target = binding.vector_target()
+        head = _HEAD.replace("TARGET", f', target("{target}")' if target else "")
         rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
         lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
         functions = [f"CADIFF_VECTORS static void {name}{text}" for text, name in self.names.items()]
         table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
-        return "\n".join([*functions, table])
+        return "\n".join([head, *functions, table])
 
 
 class _Writing:
@@ -141,7 +146,7 @@ class _Writing:
         """Where the numbers of all turns stand side by side."""
         axes = self.loop.axes
         steps = tuple(prod(axes[k + 1 :]) for k in range(len(axes)))
-        if stream not in self.names and stream.steps == steps:
+        if stream not in self.loop.outs and stream.steps == steps:
             return f"&{self.element(Stream(stream.first, (0,) * len(axes)))}"
         name = f"t{number}"
         self.lines[0].append(f"double {name}[{prod(axes)}];")

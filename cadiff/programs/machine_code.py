@@ -7,7 +7,6 @@ many numbers, for which the core and NumPy have better ones. This module does no
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,7 @@ from .instructions import (
     place_text,
     views,
 )
-from .loops_in_c import HEAD, LoopFunctions
+from .loops_in_c import LoopFunctions
 from .steps_in_c import FORMS, PART, TEXTS, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
@@ -84,7 +83,7 @@ def written(parts: dict[str, Any]) -> Written:
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
         texts.append(steps.function(pieces[-1].name, units))
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
-    text = "\n".join([includes(body), *_helpers(body), HEAD.replace("VECTORS))", os.environ.get("H3VEC", "") + "))"), body]) if pieces else ""
+    text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
 
 
