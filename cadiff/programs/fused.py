@@ -439,8 +439,8 @@ def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
     writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
     readers: list[set[int] | None] = [set() for _ in code]
 
-    def read(places: Places | slice, k: int | None) -> None:
-        for which in set(writer[places].tolist()) - {-1}:
+    def read(places: Places, k: int | None) -> None:
+        for which in set(writer[places[places >= 0]].tolist()) - {-1}:
             if k is None:
                 readers[which] = None
             elif readers[which] is not None:
@@ -449,9 +449,9 @@ def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
     for k, i in enumerate(code):
         accesses = _accesses(parts, i)
         if accesses is None:
-            read(slice(None), None)
+            read(np.arange(len(writer)), None)
             continue
-        read(accesses[0][accesses[0] >= 0], k)
+        read(accesses[0], k)
         writer[accesses[1]] = k
     results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
     read(results, None)

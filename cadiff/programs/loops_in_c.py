@@ -14,7 +14,8 @@ from .fused import Loop, Stream
 from .instructions import place_text
 
 # No turn of these loops waits for another one, which compilers cannot see. Results are the same
-# whatever vectors there are, since nothing is contracted.
+# whatever vectors there are, since nothing is contracted. GCC 12 leaves out calls of such functions
+# if it looks into them.
 _HEAD = """\
 #if defined(__clang__)
 #define CADIFF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -23,8 +24,10 @@ _HEAD = """\
 #else
 #define CADIFF_INDEPENDENT
 #endif
-#ifdef __GNUC__
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ < 8)
 #define CADIFF_VECTORS __attribute__((noinlineTARGET))
+#elif defined(__GNUC__)
+#define CADIFF_VECTORS __attribute__((noipaTARGET))
 #else
 #define CADIFF_VECTORS
 #endif

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from .fused import Fused, Unit
+from .fused import Fused, Loop, Unit
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -71,20 +71,21 @@ def written(parts: dict[str, Any]) -> Written:
     pieces: list[Piece] = []
     texts: list[str] = []
     left: Counter[str] = Counter()
-    runs = [*steps.runs()]
-    arranged = [
-        [first] if reason else steps.fused.arranged(range(first, first + n))
-        for first, n, reason in runs
-    ]
-    for (first, n, reason), units in zip(runs, arranged, strict=True):
-        if reason:
-            left[reason] += n
+    for first, n, reason in steps.runs():
+        units = [] if reason else steps.fused.arranged(range(first, first + n))
+        if not any(map(_gains, units)):
+            left[reason or _LONG] += n
             continue
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
         texts.append(steps.function(pieces[-1].name, units))
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
+
+
+def _gains(unit: Unit) -> bool:
+    """Whether it is no loop over many numbers by itself, which the core has, too."""
+    return not isinstance(unit, Loop) or len(unit.members) > 1 or prod(unit.axes) <= _MOST_NUMBERS
 
 
 # A product of the chain rule is looked at again where it is nan. If that is done apart, gradients
