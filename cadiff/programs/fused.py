@@ -23,6 +23,7 @@ from .instructions import (
     Shape,
     in_workspace,
     instruction,
+    moves,
     result_places,
     single_operations,
     views,
@@ -39,18 +40,22 @@ _ROUNDS = 8
 _ARITIES = binding.operation_names()[1]
 _KINDS = binding.operation_kinds()
 Places = NDArray[np.int64]
-View = tuple[int, Shape]
 Bounds = tuple[int, int]
+Tiles = tuple[int, int]  # how many there are, and how many parts of them
 
 
 _KNOWN = range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1)
 
 
 class Stream(NamedTuple):
-    """A number in each turn: the place of the first one, and steps along the axes of the loop."""
+    """A number in each turn: the place of the first one, and steps along the axes of the loop.
+
+    It moves by so many places from tile to tile, and by more from part to part of these.
+    """
 
     first: int
     steps: Shape
+    moves: tuple[int, int] = (0, 0)
 
 
 class Statement(NamedTuple):
@@ -78,41 +83,50 @@ class _Each(NamedTuple):
 
     form: str
     shape: Shape
-    views: list[View]
+    views: list[Stream]
     sums: bool = False
     adds: bool = False
     apart: bool = False
 
 
-def adds_apart(i: Instruction, shape: Shape, found: Sequence[View]) -> bool:
+def adds_apart(i: Instruction, shape: Shape, to: Shape, steps: Shape) -> bool:
     """Whether a sum over the last axis is found by itself, or term by term with what is there."""
-    (_, to), (_, steps) = found[:2]
     is_beside = len(shape) > 1 and to[-2] == steps[-2] == 1 != steps[-1]
     return bool(shape) and shape[-1] > 1 and to[-1] == 0 and not (i.y and is_beside)
 
 
-def _each(parts: dict[str, Any], i: Instruction, forms: Sequence[str]) -> _Each | None:
-    if i.kind == InstructionKind.VECTOR:
-        given = [(i.x, (i.sx,)), (i.y, (i.sy,)), (i.z, (i.sz,))][: _ARITIES[i.op]]
-        return _Each(forms[i.op], (i.n,), [(i.out, (1,)), *given])
-    if i.kind == InstructionKind.ZEROS:
-        return _Each("0.0", (i.n,), [(i.out, (1,))])
+def _each(
+    parts: dict[str, Any], i: Instruction, forms: Sequence[str], in_tiles: bool
+) -> _Each | None:
+    if i.kind in (InstructionKind.VECTOR, InstructionKind.ZEROS):
+
+        def row(place: int, step: int) -> Stream:
+            moves = in_tiles and place < parts["n_whole"]
+            return Stream(place, (step,), (i.n * step * moves, 0))
+
+        is_zero = i.kind == InstructionKind.ZEROS
+        given = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: 0 if is_zero else _ARITIES[i.op]]
+        found = [row(*one) for one in ((i.out, 1), *given)]
+        return _Each("0.0" if is_zero else forms[i.op], (i.n,), found)
     if i.kind not in (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO):
         return None
-    shape, found = views(parts, i.x)
+    shape, seen = views(parts, i.x)
+    moved = moves(parts, i.x) if in_tiles else [(0, 0)] * len(seen)
+    found = [Stream(*view, by) for view, by in zip(seen, moved, strict=True)]
     if i.kind == InstructionKind.ROWS:
         return _Each(forms[i.op], shape, found)
     adds = i.kind == InstructionKind.ADD_TO or i.n == 0
-    kept = prod(n for n, step in zip(shape, found[0][1], strict=True) if step)
+    to, steps = found[0].steps, found[1].steps
+    kept = prod(n for n, step in zip(shape, to, strict=True) if step)
     sums = i.kind == InstructionKind.ADD_TO or (_KINDS[i.op][0] and len(found) == 2)
     if not sums or not (adds or i.n == kept):
         return None
-    return _Each("", shape, found, True, adds, adds_apart(i, shape, found))
+    return _Each("", shape, found, True, adds, adds_apart(i, shape, to, steps))
 
 
 def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | None:
     """The axes of a loop, and what a turn computes of an instruction; None if there is no loop."""
-    shape, (_, to) = each.shape, each.views[0]
+    shape, to = each.shape, each.views[0].steps
     summed = [axis for axis, n in enumerate(shape) if to[axis] == 0 and n > 1]
     is_total = [shape[axis] > _TERMS for axis in summed] == [True]
     long = [k for k, n in enumerate(shape) if n > _SHORT and (is_total or k not in summed)]
@@ -130,7 +144,9 @@ def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | 
         form = each.form
         if each.sums:
             axis, *_ = *summed, 0
-            inner = [at] if is_total or not summed else [{**at, axis: k} for k in range(shape[axis])]
+            inner = (
+                [at] if is_total or not summed else [{**at, axis: k} for k in range(shape[axis])]
+            )
             former = [out] if each.adds else []
             operands = [*former, *(_stream(each.views[1], long, at) for at in inner)]
             names = [f"{{{k}}}" for k in range(len(former), len(operands))]
@@ -151,10 +167,9 @@ def _in_order(terms: list[str], apart: bool) -> list[str]:
     return [f"({' + '.join([begin, *terms[eights:]])})"]
 
 
-def _stream(view: View, long: Sequence[int], at: dict[int, int]) -> Stream:
-    first, steps = view
-    place = first + sum(steps[axis] * k for axis, k in at.items())
-    return Stream(place, tuple(steps[axis] for axis in long))
+def _stream(view: Stream, long: Sequence[int], at: dict[int, int]) -> Stream:
+    place = view.first + sum(view.steps[axis] * k for axis, k in at.items())
+    return Stream(place, tuple(view.steps[axis] for axis in long), view.moves)
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -168,8 +183,15 @@ class Loop:
     bounds. `values` are the outs that can be handed on.
     """
 
-    def __init__(self, axes: Shape, statements: Iterable[Statement], members: Iterable[int]) -> None:
+    def __init__(
+        self,
+        axes: Shape,
+        statements: Iterable[Statement],
+        members: Iterable[int],
+        tiles: Tiles | None = None,
+    ) -> None:
         self.axes = axes
+        self.tiles = tiles  # that it is for, one of them each time
         self.members = frozenset(members)
         self.statements: list[Statement] = []
         self.reads: dict[Stream, Bounds] = {}
@@ -196,7 +218,8 @@ class Loop:
             self.writes |= one
 
     def _bounds(self, stream: Stream) -> Bounds:
-        spans = [step * (n - 1) for step, n in zip(stream.steps, self.axes, strict=True)]
+        steps, lengths = (*stream.steps, *stream.moves), (*self.axes, *(self.tiles or (1, 1)))
+        spans = [step * (n - 1) for step, n in zip(steps, lengths, strict=True)]
         low = sum(x for x in spans if x < 0)
         return stream.first + low, stream.first + sum(spans) - low
 
@@ -226,7 +249,7 @@ class Loop:
             or _meet(other.ends, {**self.reads, **self.writes}, alike=False)
         ):
             return None
-        whole = Loop(self.axes, (), self.members | other.members)
+        whole = Loop(self.axes, (), self.members | other.members, self.tiles)
         whole.statements = self.statements.copy()
         whole.reads, whole.writes = self.reads.copy(), self.writes.copy()
         whole.ends, whole.outs, whole.values = self.ends.copy(), self.outs.copy(), self.values
@@ -250,19 +273,19 @@ class Loop:
             for s in self.statements
             for out, *operands in zip(*map(change, (s.out, *s.operands)), strict=True)
         ]
-        return Loop(axes, found, self.members)
+        return Loop(axes, found, self.members, self.tiles)
 
     def split(self, parts: int, inner: bool) -> Loop:
         """The same with fewer turns, each of which has several numbers of each stream."""
         turns = self.axes[0] // parts
 
         def change(stream: Stream) -> Iterator[Stream]:
-            first, (step,) = stream
+            first, (step,), moves = stream
             for k in range(parts):
                 if inner:
-                    yield Stream(first + k * step, (parts * step,))
+                    yield Stream(first + k * step, (parts * step,), moves)
                 else:
-                    yield Stream(first + k * step * turns, (step,))
+                    yield Stream(first + k * step * turns, (step,), moves)
 
         return self._over((turns,), change)
 
@@ -277,7 +300,7 @@ class Loop:
                 while reach < n:
                     steps.append(step * reach)
                     reach *= rest.pop()
-            yield Stream(stream.first, tuple(reversed(steps)))
+            yield stream._replace(steps=tuple(reversed(steps)))
 
         return self if axes == self.axes else self._over(axes, change)
 
@@ -290,7 +313,7 @@ class Loop:
             if all(x.steps[k] == x.steps[k + 1] * n for x in streams):
 
                 def change(x: Stream, k: int = k) -> Iterator[Stream]:
-                    yield Stream(x.first, (*x.steps[:k], *x.steps[k + 1 :]))
+                    yield x._replace(steps=(*x.steps[:k], *x.steps[k + 1 :]))
 
                 loop = loop._over((*before, loop.axes[k] * n, *behind), change)
         return loop
@@ -304,7 +327,7 @@ def _meet(some: dict[Stream, Bounds], others: dict[Stream, Bounds], alike: bool 
                 if x == y:
                     if not alike:
                         return True
-                elif (x.first - y.first) % (gcd(*x.steps, *y.steps) or 1) == 0:
+                elif (x.first - y.first) % (gcd(*x.steps, *y.steps, *x.moves, *y.moves) or 1) == 0:
                     return True
     return False
 
@@ -354,6 +377,7 @@ class Fused:
     def __init__(self, parts: dict[str, Any], forms: Sequence[str]) -> None:
         self.parts = parts
         self.forms = forms
+        self.tiles = _tiles(parts)
         self.readers = _readers(parts)
         self.kept = {k for k, readers in enumerate(self.readers) if readers is None}
         self.known: dict[tuple[int, bool], Loop | None] = {}
@@ -362,9 +386,10 @@ class Fused:
         """The loop that an instruction is by itself; None if it is none."""
         key = k, k in self.kept
         if key not in self.known:
-            each = _each(self.parts, instruction(self.parts, k), self.forms)
+            tiles = self.tiles.get(k)
+            each = _each(self.parts, instruction(self.parts, k), self.forms, tiles is not None)
             found = _taken_apart(each, key[1]) if each and (each.form or each.sums) else None
-            loop = Loop(*found, {k}).simple() if found else None
+            loop = Loop(*found, {k}, tiles).simple() if found else None
             self.known[key] = loop if loop and loop.is_sound() else None
         return self.known[key]
 
@@ -433,9 +458,21 @@ def _join(loops: list[Loop], loop: Loop) -> None:
 # --- who reads what ------------------------------------------------------------------------------
 
 
+def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
+    """Of each instruction that goes tile by tile which tiles there are."""
+    heads = np.flatnonzero(parts["code"]["kind"] == InstructionKind.TILES).tolist()
+    return {
+        head + k: (i.n, -(-i.n // i.x))
+        for head in heads
+        for i in [instruction(parts, head)]
+        for k in range(1, i.fused)
+    }
+
+
 def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
     code = [instruction(parts, k) for k in range(len(parts["code"]))]
+    kind = InstructionKind
     writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
     readers: list[set[int] | None] = [set() for _ in code]
 
@@ -453,6 +490,9 @@ def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
             continue
         read(accesses[0], k)
         writer[accesses[1]] = k
+    for k in _tiles(parts):  # all turns of which leave numbers there
+        if code[k].out < parts["n_whole"] or code[k].kind not in (kind.VECTOR, kind.ZEROS):
+            readers[k] = None
     results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
     read(results, None)
     if parts["compares_last"]:
@@ -475,7 +515,9 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | 
     out, none = _places(i.out, (i.n,), (1,)), np.empty(0, np.int64)
     if i.kind == kind.SINGLES:
         singles = parts["singles"][i.x : i.x + i.n]
-        read = [x for row in singles.tolist() for *_, given in single_operations(row) for x in given]
+        read = [
+            x for row in singles.tolist() for *_, given in single_operations(row) for x in given
+        ]
         return np.array(read, np.int64), written_by(singles)
     if i.kind == kind.VECTOR:
         given = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]

@@ -13,6 +13,9 @@ from .. import binding
 from .fused import Loop, Stream
 from .instructions import place_text
 
+PARAMETERS = "const double *restrict s, double *w"
+TURN_PARAMETERS = f"{PARAMETERS}, double *tiles, long turn, long part"
+
 # No turn of these loops waits for another one, which compilers cannot see. Results are the same
 # whatever vectors there are, since nothing is contracted. GCC 12 leaves out calls of such functions
 # if it looks into them.
@@ -75,7 +78,7 @@ class LoopFunctions:
 
     def __init__(
         self,
-        base: Callable[[int], tuple[str, tuple[int, ...]]],
+        base: Callable[[int, bool], tuple[str, tuple[int, ...]]],
         number: Callable[[int], str],
     ) -> None:
         self.base = base
@@ -86,11 +89,13 @@ class LoopFunctions:
     def call(self, loop: Loop) -> str:
         """The statement that has a loop carried out."""
         written = _Writing(self, loop)
-        text = written.text()
+        in_tiles = loop.tiles is not None
+        text = f"({TURN_PARAMETERS if in_tiles else PARAMETERS}, {written.text()}"
         name = self.names.setdefault(text, f"cadiff_loop{len(self.names)}")
         at = len(self.places)
         self.places += written.given
-        return f"{name}(s, w, cadiff_places + {at});"
+        arguments = "s, w, tiles, turn, part" if in_tiles else "s, w"
+        return f"{name}({arguments}, cadiff_places + {at});"
 
     def texts(self) -> str:
         if not self.names:
@@ -99,7 +104,9 @@ class LoopFunctions:
         head = _HEAD.replace("TARGET", f', target("{target}")' if target else "")
         rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
         lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
-        functions = [f"CADIFF_VECTORS static void {name}{text}" for text, name in self.names.items()]
+        functions = [
+            f"CADIFF_VECTORS static void {name}{text}" for text, name in self.names.items()
+        ]
         table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
         return "\n".join([head, *functions, table])
 
@@ -111,14 +118,20 @@ class _Writing:
         self.functions = functions
         self.loop = loop
         self.given: list[int] = []  # places
-        self.lines: list[list[str]] = [[] for _ in range(len(loop.axes) + 1)]  # within so many axes
+        self.lines: list[list[str]] = [
+            [] for _ in range(len(loop.axes) + 1)
+        ]  # within so many axes
         self.arrays: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {}
         self.names: dict[Stream, str] = {}
 
     def element(self, stream: Stream) -> str:
         """A number of a stream, by the pointer to it or to its neighbours."""
-        first, steps = stream
-        base, own = self.functions.base(first)
+        first, steps, moves = stream
+        base, own = self.functions.base(first, self.loop.tiles is not None)
+        moved = [
+            f" + {move} * {by}" for move, by in zip(moves, ("turn", "part"), strict=True) if move
+        ]
+        base += "".join(moved)
         known = self.arrays.setdefault((base, steps), [])
         width = min(map(abs, filter(None, steps)), default=1)
         for begin, name in known:
@@ -129,7 +142,7 @@ class _Writing:
             known.append((begin, name))
             places = [f"p[{len(self.given) + k}]" for k in range(len(own))]
             self.given += own
-            constant = "const " if base == "s" else ""
+            constant = "const " if base.startswith("s") else ""
             self.lines[0].append(f"{constant}double *const {name} = {base.format(*places)};")
         indices = [(step, f"i{axis}") for axis, step in enumerate(steps)]
         return place_text(first - begin, *indices, name=name)
@@ -150,7 +163,7 @@ class _Writing:
         axes = self.loop.axes
         steps = tuple(prod(axes[k + 1 :]) for k in range(len(axes)))
         if stream not in self.loop.outs and stream.steps == steps:
-            return f"&{self.element(Stream(stream.first, (0,) * len(axes)))}"
+            return f"&{self.element(stream._replace(steps=(0,) * len(axes)))}"
         name = f"t{number}"
         self.lines[0].append(f"double {name}[{prod(axes)}];")
         index = [(step, f"i{axis}") for axis, step in enumerate(steps)]
@@ -189,4 +202,4 @@ class _Writing:
             within = "\n".join([*self.lines[k + 1], *([body] if body else [])])
             body = f"{pragma}{begin}\n{within}\n}}"
         whole = "\n".join([*self.lines[0], body, *totals])
-        return f"(const double *restrict s, double *w, const int *restrict p) {{\n{whole}\n}}\n"
+        return f"const int *restrict p) {{\n{whole}\n}}\n"

@@ -26,7 +26,7 @@ from .instructions import (
     place_text,
     views,
 )
-from .loops_in_c import LoopFunctions
+from .loops_in_c import TURN_PARAMETERS, LoopFunctions
 from .steps_in_c import FORMS, PART, TEXTS, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
@@ -77,7 +77,8 @@ def written(parts: dict[str, Any]) -> Written:
             left[reason or _LONG] += n
             continue
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
-        texts.append(steps.function(pieces[-1].name, units))
+        in_tiles = first in steps.fused.tiles
+        texts.append((steps.turn if in_tiles else steps.function)(pieces[-1].name, units))
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
@@ -125,9 +126,7 @@ class _Pieces(Steps):
             *zip(*(referred[key].tolist() for key in ("place", "size", "pointer")), strict=True)
         ]
         self.fused = Fused(parts, _LOOP_FORMS)
-        self.loops = LoopFunctions(
-            self.base, lambda place: number_text(parts["constants"][place])
-        )
+        self.loops = LoopFunctions(self.base, lambda place: number_text(parts["constants"][place]))
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name="s" if first < self.n_shared else "w")
@@ -137,18 +136,19 @@ class _Pieces(Steps):
 
     def runs(self) -> Iterator[tuple[int, int, str]]:
         """Instructions (first, how many) that are machine code, or why they are not."""
-        first = k = 0
-        while k < len(self.parts["code"]):
+        first, tiles = 0, self.fused.tiles
+        for k in range(len(self.parts["code"])):
             i = instruction(self.parts, k)
             reason = self.obstacle(k, i)
+            if first < k and (reason or tiles.get(k) != tiles.get(k - 1)):
+                yield first, k - first, ""
+                first = k
             if reason:
-                if first < k:
-                    yield first, k - first, ""
-                yield k, i.fused, reason
-                first = k + i.fused
-            k += i.fused
-        if first < k:
-            yield first, k - first, ""
+                first = k + 1
+                if i.kind != InstructionKind.TILES:  # whose instructions follow
+                    yield k, 1, reason
+        if first < len(self.parts["code"]):
+            yield first, len(self.parts["code"]) - first, ""
 
     def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
@@ -173,6 +173,8 @@ class _Pieces(Steps):
             return _SINGLE
         if self.fused.loop(k) is not None:
             return ""
+        if k in self.fused.tiles:
+            return _LONG
         calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
@@ -187,12 +189,19 @@ class _Pieces(Steps):
             begin <= place < begin + size for begin, size, _ in self.elsewhere for place in places
         )
 
-    def base(self, place: int) -> tuple[str, tuple[int, ...]]:
+    def base(self, place: int, in_tiles: bool) -> tuple[str, tuple[int, ...]]:
         """Where a place is, with gaps for numbers, and these."""
+        if in_tiles and place >= self.parts["n_whole"]:
+            return "tiles + {}", (place,)
         for begin, size, pointer in self.elsewhere:
             if begin <= place < begin + size:
                 return "cadiff_referred(w, {}) + {}", (pointer, place - begin)
         return ("s + {}" if place < self.n_shared else "w + {}"), (place,)
+
+    def turn(self, name: str, units: Iterable[Unit]) -> str:
+        """The function for some instructions of tiles, which are loops."""
+        lines = [self.loops.call(unit) for unit in units if isinstance(unit, Loop)]
+        return block(f"void {name}({TURN_PARAMETERS})", lines)
 
     def function(self, name: str, units: Iterable[Unit]) -> str:
         """The function for some instructions; of many statements, one that calls several.

@@ -34,8 +34,7 @@ _MOST_VARIABLES = 4096  # of a turn of a loop
 
 # Sums as NumPy adds up, to the last bit: in halves, so that rounding hardly grows with the number
 # of terms, and of few terms eight at a time.
-_SUM = (
-    """\
+_SUM = """\
 static double cad_sum(const double *x, int step, int n) {
     if (n > 128) {
         const int half = n / 16 * 8;
@@ -56,8 +55,8 @@ static double cad_sum(const double *x, int step, int n) {
     }
     return sum;
 }
-""".replace("DECLARED", ", ".join(f"r{k} = x[{k} * step]" for k in range(8)))
-    .replace("ADDED", "; ".join(f"r{k} += next[{k} * step]" for k in range(8)))
+""".replace("DECLARED", ", ".join(f"r{k} = x[{k} * step]" for k in range(8))).replace(
+    "ADDED", "; ".join(f"r{k} += next[{k} * step]" for k in range(8))
 )
 
 # Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.

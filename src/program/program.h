@@ -148,9 +148,12 @@ typedef struct CadTurns {
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
+/* The same for instructions of tiles, in one of their turns. */
+typedef void CadMachineTurn(double *shared, double *own, double *tiles, long turn, long part);
+
 typedef struct CadMachinePiece {
-    size_t first, n; /* instructions, none of which are among those of tiles */
-    CadMachineCode *run;
+    size_t first, n;     /* instructions */
+    CadMachineCode *run; /* of tiles a CadMachineTurn */
 } CadMachinePiece;
 
 typedef struct CadMachine CadMachine;
