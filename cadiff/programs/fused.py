@@ -7,7 +7,7 @@ of the loop reads it. This module does not know how loops are written in C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise, product
 from math import gcd, prod
 from operator import mul
@@ -143,10 +143,8 @@ def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | 
         out, *operands = (_stream(view, long, at) for view in each.views)
         form = each.form
         if each.sums:
-            axis, *_ = *summed, 0
-            inner = (
-                [at] if is_total or not summed else [{**at, axis: k} for k in range(shape[axis])]
-            )
+            axes = [] if is_total else summed
+            inner = [{**at, axis: k} for axis in axes for k in range(shape[axis])] or [at]
             former = [out] if each.adds else []
             operands = [*former, *(_stream(each.views[1], long, at) for at in inner)]
             names = [f"{{{k}}}" for k in range(len(former), len(operands))]
@@ -200,22 +198,27 @@ class Loop:
         self.outs: dict[Stream, Bounds] = {}
         self.values: set[Stream] = set()
         for statement in statements:
-            self._add(statement)
+            self._add(statement, {})
 
-    def _add(self, statement: Statement) -> None:
+    def _add(self, statement: Statement, known: Mapping[Stream, Bounds]) -> None:
+        """Another statement; of some streams the bounds are known."""
         self.statements.append(statement)
         _, out, operands, is_total, is_kept = statement
         for stream in operands[-1:] if is_total else operands:
             if stream not in self.values:
-                self.reads[stream] = self._bounds(stream)
-        one = {out: self._bounds(out)}
+                self.reads[stream] = known.get(stream) or self._bounds(stream)
+        low, high = bounds = known.get(out) or self._bounds(out)
         if is_total:
-            self.ends |= one
+            self.ends[out] = bounds
             return
-        self.values = {x for x in self.values if not _meet(one, {x: self.outs[x]})} | {out}
-        self.outs |= one
+        for stream in [*self.values]:
+            begin, end = self.outs[stream]
+            if low <= end and begin <= high and _meet({out: bounds}, {stream: (begin, end)}):
+                self.values.remove(stream)
+        self.values.add(out)
+        self.outs[out] = bounds
         if is_kept:
-            self.writes |= one
+            self.writes[out] = bounds
 
     def _bounds(self, stream: Stream) -> Bounds:
         steps, lengths = (*stream.steps, *stream.moves), (*self.axes, *(self.tiles or (1, 1)))
@@ -231,10 +234,12 @@ class Loop:
                 if step <= reach and not x.is_total:
                     return False
                 reach += step * (n - 1)
-            mine = {x.out: self._bounds(x.out)}
-            others = {s: self._bounds(s) for y in self.statements for s in (y.out, *y.operands)}
-            others.pop(x.out)
-            if _meet(mine, others):
+            own = (x.out, *(stream for stream in x.operands if stream == x.out))
+            others = [s for y in self.statements for s in (y.out, *y.operands)]
+            for stream in own:
+                others.remove(stream)
+            bounds = {stream: self._bounds(stream) for stream in others}
+            if _meet({x.out: self._bounds(x.out)}, bounds, alike=False):
                 return False
         return True
 
@@ -252,9 +257,13 @@ class Loop:
         whole = Loop(self.axes, (), self.members | other.members, self.tiles)
         whole.statements = self.statements.copy()
         whole.reads, whole.writes = self.reads.copy(), self.writes.copy()
-        whole.ends, whole.outs, whole.values = self.ends.copy(), self.outs.copy(), self.values
+        whole.ends, whole.outs, whole.values = (
+            self.ends.copy(),
+            self.outs.copy(),
+            self.values.copy(),
+        )
         for statement in other.statements:
-            whole._add(statement)
+            whole._add(statement, other.reads | other.outs | other.ends)
         return whole
 
     def waits_for(self, other: Loop) -> bool:
@@ -399,21 +408,20 @@ class Fused:
         At first all numbers are taken to be handed on, but those that the others need for certain.
         Who stays outside of a loop and reads one of its numbers has it kept the next time.
         """
-        for turn in range(_ROUNDS):
-            if turn == _ROUNDS - 1:
-                self.kept.update(run)
+        for _ in range(_ROUNDS):
             units = self._arranged(run)
             missing = {
                 k
                 for unit in units
                 if isinstance(unit, Loop)
                 for k in unit.members - self.kept
-                if not self.readers[k] <= unit.members
+                if not (self.readers[k] or frozenset()) <= unit.members
             }
             if not missing:
-                break
+                return units
             self.kept |= missing
-        return units
+        self.kept.update(run)
+        return self._arranged(run)
 
     def _arranged(self, run: Run) -> list[Unit]:
         done: list[Unit] = []
@@ -469,7 +477,7 @@ def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
     }
 
 
-def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
+def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
     code = [instruction(parts, k) for k in range(len(parts["code"]))]
     kind = InstructionKind
@@ -478,10 +486,11 @@ def _readers(parts: dict[str, Any]) -> list[Collection[int] | None]:
 
     def read(places: Places, k: int | None) -> None:
         for which in set(writer[places[places >= 0]].tolist()) - {-1}:
+            known = readers[which]
             if k is None:
                 readers[which] = None
-            elif readers[which] is not None:
-                readers[which].add(k)
+            elif known is not None:
+                known.add(k)
 
     for k, i in enumerate(code):
         accesses = _accesses(parts, i)
@@ -508,7 +517,7 @@ def _places(first: int, shape: Shape, steps: Shape) -> Places:
 
 
 def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | None:
-    """The places that an instruction reads, and those that it writes; None if that is not known."""
+    """The places that an instruction reads, and those that it writes; None: that is not known."""
     lists, kind = parts["lists"], InstructionKind
     if i.kind not in _KNOWN or max(i.out, i.x, i.y, i.z) >= parts["least_float"]:
         return None
@@ -520,8 +529,8 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | 
         ]
         return np.array(read, np.int64), written_by(singles)
     if i.kind == kind.VECTOR:
-        given = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-        return np.concatenate([_places(x, (i.n,), (step,)) for x, step in given]), out
+        rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
+        return np.concatenate([_places(x, (i.n,), (step,)) for x, step in rows]), out
     if i.kind == kind.TAKE:
         return lists[i.x : i.x + i.n].astype(np.int64), out
     if i.kind == kind.TOTAL:

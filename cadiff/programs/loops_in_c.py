@@ -17,8 +17,8 @@ PARAMETERS = "const double *restrict s, double *w"
 TURN_PARAMETERS = f"{PARAMETERS}, double *tiles, long turn, long part"
 
 # No turn of these loops waits for another one, which compilers cannot see. Results are the same
-# whatever vectors there are, since nothing is contracted. GCC 12 leaves out calls of such functions
-# if it looks into them.
+# whatever vectors there are, since nothing is contracted. GCC 12 leaves out calls of such
+# functions if it looks into them.
 _HEAD = """\
 #if defined(__clang__)
 #define CADIFF_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
@@ -134,11 +134,9 @@ class _Writing:
         base += "".join(moved)
         known = self.arrays.setdefault((base, steps), [])
         width = min(map(abs, filter(None, steps)), default=1)
-        for begin, name in known:
-            if 0 <= first - begin < width:
-                break
-        else:
-            begin, name = first, f"a{sum(map(len, self.arrays.values()))}"
+        near = [array for array in known if 0 <= first - array[0] < width]
+        begin, name = near[0] if near else (first, f"a{sum(map(len, self.arrays.values()))}")
+        if not near:
             known.append((begin, name))
             places = [f"p[{len(self.given) + k}]" for k in range(len(own))]
             self.given += own

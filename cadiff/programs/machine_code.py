@@ -209,7 +209,7 @@ class _Pieces(Steps):
         They are called through pointers: else compilers make one of them again, which takes
         minutes.
         """
-        lines = []
+        lines: list[str] = []
         for unit in units:
             if isinstance(unit, int):
                 lines += self.step(*instruction(self.parts, unit))

@@ -358,8 +358,8 @@ static int width_of_vectors(void) {
 const char *cad_vector_target(void) {
     static const char *const targets[] = {"avx2", "avx512f,avx512dq,avx512vl"};
     const int width = width_of_vectors();
-    const int is_wide = width == WIDE && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl");
+    const int is_wide =
+        width == WIDE && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     return width < 0 ? "" : targets[is_wide];
 }
 #else
