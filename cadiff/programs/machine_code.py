@@ -121,10 +121,9 @@ class _Pieces(Steps):
     def __init__(self, parts: dict[str, Any], name: str) -> None:
         super().__init__(parts, name)
         self.n_shared = parts["n_shared"]
-        referred = parts["referred"]
-        self.elsewhere = [
-            *zip(*(referred[key].tolist() for key in ("place", "size", "pointer")), strict=True)
-        ]
+        referred = parts["referred"][parts["referred"]["floats"] == -1]
+        keys = ("place", "size", "pointer")
+        self.elsewhere = [*zip(*(referred[key].tolist() for key in keys), strict=True)]
         self.fused = Fused(parts, _LOOP_FORMS)
         self.loops = LoopFunctions(self.base, lambda place: number_text(parts["constants"][place]))
 
