@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import prod
 
 from .. import binding
-from .fused import Loop, Stream
+from .fused_loops import Loop, Stream
 from .instructions import place_text
 
 PARAMETERS = "const double *restrict s, double *w"
@@ -35,6 +35,7 @@ _HEAD = """\
 #define CADIFF_VECTORS
 #endif
 
+/* cad_amul without a branch. */
 static inline double cad_absorbed(double x, double y) {
     const double product = x * y;
     return (product == product) | ((x != 0.0) & (y != 0.0)) ? product : 0.0;
@@ -98,29 +99,27 @@ class LoopFunctions:
         return f"{name}({arguments}, cadiff_places + {at});"
 
     def texts(self) -> str:
+        """All functions, and the places that are given to them."""
         if not self.names:
             return ""
         target = binding.vector_target()
         head = _HEAD.replace("TARGET", f', target("{target}")' if target else "")
         rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
         lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
-        functions = [
-            f"CADIFF_VECTORS static void {name}{text}" for text, name in self.names.items()
-        ]
+        functions = [f"CADIFF_VECTORS static void {n}{text}" for text, n in self.names.items()]
         table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
         return "\n".join([head, *functions, table])
 
 
 class _Writing:
-    """One loop."""
+    """One loop, and the places that are given to it."""
 
     def __init__(self, functions: LoopFunctions, loop: Loop) -> None:
         self.functions = functions
         self.loop = loop
         self.given: list[int] = []  # places
-        self.lines: list[list[str]] = [
-            [] for _ in range(len(loop.axes) + 1)
-        ]  # within so many axes
+        self.lines: list[list[str]] = [[] for _ in (None, *loop.axes)]  # within so many axes
+        self.n_variables = 0
         self.arrays: dict[tuple[str, tuple[int, ...]], list[tuple[int, str]]] = {}
         self.names: dict[Stream, str] = {}
 
@@ -128,10 +127,8 @@ class _Writing:
         """A number of a stream, by the pointer to it or to its neighbours."""
         first, steps, moves = stream
         base, own = self.functions.base(first, self.loop.tiles is not None)
-        moved = [
-            f" + {move} * {by}" for move, by in zip(moves, ("turn", "part"), strict=True) if move
-        ]
-        base += "".join(moved)
+        for move, by in zip(moves, ("turn", "part"), strict=True):
+            base += f" + {move} * {by}" if move else ""
         known = self.arrays.setdefault((base, steps), [])
         width = min(map(abs, filter(None, steps)), default=1)
         near = [array for array in known if 0 <= first - array[0] < width]
@@ -146,6 +143,7 @@ class _Writing:
         return place_text(first - begin, *indices, name=name)
 
     def operand(self, stream: Stream) -> str:
+        """A variable that was handed on, or is read as far outside as can be; or a constant."""
         name = self.names.get(stream)
         if name is None:
             if stream.first < 0 and not any(stream.steps):
@@ -172,9 +170,8 @@ class _Writing:
         self.n_variables += 1
         return f"v{self.n_variables}"
 
-    n_variables = 0
-
     def text(self) -> str:
+        """All behind the other parameters."""
         inner = self.lines[-1]
         totals: list[str] = []
         kept: dict[Stream, str] = {}

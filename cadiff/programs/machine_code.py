@@ -17,7 +17,8 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from .fused import Fused, Loop, Unit
+from .fused import Fused, Unit
+from .fused_loops import Loop
 from .instructions import (
     Instruction,
     InstructionKind,
