@@ -35,6 +35,13 @@ _HEAD = """\
 #define CADIFF_VECTORS
 #endif
 
+/* Else all code that knows no such vectors is slow from then on; with -O1 GCC leaves it out. */
+#if defined(__GNUC__) && defined(__x86_64__) && HAS_TARGET
+#define CADIFF_END __builtin_ia32_vzeroupper();
+#else
+#define CADIFF_END
+#endif
+
 /* cad_amul without a branch. */
 static inline double cad_absorbed(double x, double y) {
     const double product = x * y;
@@ -103,7 +110,8 @@ class LoopFunctions:
         if not self.names:
             return ""
         target = binding.vector_target()
-        head = _HEAD.replace("TARGET", f', target("{target}")' if target else "")
+        head = _HEAD.replace("HAS_TARGET", str(int(bool(target))))
+        head = head.replace("TARGET", f', target("{target}")' if target else "")
         rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
         lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
         functions = [f"CADIFF_VECTORS static void {n}{text}" for text, n in self.names.items()]
@@ -196,5 +204,5 @@ class _Writing:
             pragma = "CADIFF_INDEPENDENT\n" if k == len(self.loop.axes) - 1 else ""
             within = "\n".join([*self.lines[k + 1], *([body] if body else [])])
             body = f"{pragma}{begin}\n{within}\n}}"
-        whole = "\n".join([*self.lines[0], body, *totals])
+        whole = "\n".join([*self.lines[0], body, *totals, "CADIFF_END"])
         return f"const int *restrict p) {{\n{whole}\n}}\n"
