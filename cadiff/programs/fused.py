@@ -135,12 +135,13 @@ def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
 def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
     code = [instruction(parts, k) for k in range(len(parts["code"]))]
-    kind = InstructionKind
+    tiles = _tiles(parts)
     writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
     readers: list[set[int] | None] = [set() for _ in code]
 
     def read(places: Places, k: int | None) -> None:
-        for which in set(writer[places[places >= 0]].tolist()) - {-1}:
+        found = writer[places[places >= 0]]
+        for which in set(found[np.flatnonzero(np.diff(found, prepend=-1))].tolist()) - {-1}:
             known = readers[which]
             if k is None:
                 readers[which] = None
@@ -154,11 +155,9 @@ def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
             continue
         read(accesses[0], k)
         writer[accesses[1]] = k
-    for k in _tiles(parts):  # all turns of which leave numbers there
-        if code[k].out < parts["n_whole"] or code[k].kind not in (kind.VECTOR, kind.ZEROS):
-            readers[k] = None
-    results = in_workspace(parts, np.fromiter(result_places(parts), np.int64))
-    read(results, None)
+        if k in tiles and (accesses[1] < parts["n_whole"]).any():
+            readers[k] = None  # other tiles write elsewhere
+    read(in_workspace(parts, np.fromiter(result_places(parts), np.int64)), None)
     if parts["compares_last"]:
         read(parts["checks"]["place"], None)
     return readers

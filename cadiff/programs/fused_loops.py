@@ -209,6 +209,7 @@ class Loop:
 
     def is_sound(self) -> bool:
         """Whether all turns of one instruction are independent."""
+        bounds = {**self.reads, **self.outs, **self.ends}
         for x in self.statements:
             reach = 0
             for step, n in sorted(zip(map(abs, x.out.steps), self.axes, strict=True)):
@@ -219,8 +220,7 @@ class Loop:
             others = [s for y in self.statements for s in (y.out, *y.operands)]
             for stream in own:
                 others.remove(stream)
-            bounds = {stream: self._bounds(stream) for stream in others}
-            if _meet({x.out: self._bounds(x.out)}, bounds, alike=False):
+            if _meet({x.out: bounds[x.out]}, {s: bounds[s] for s in others}, alike=False):
                 return False
         return True
 
