@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from .fused_loops import Bounds, Loop, Tiles, fused, loop_of
+from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -100,10 +100,18 @@ class Fused:
         if found is None:
             return True
         read, written = found
-        left = [*loop.writes.values(), *loop.ends.values()]
-        return _are_within(np.append(read, written), left) or _are_within(
-            written, loop.reads.values()
+        left = (loop.writes, loop.ends)
+        known = (*left, loop.reads, loop.outs)
+        return any(_are_within(read, one.values()) for one in left) or any(
+            _are_within(written, one.values()) for one in known
         )
+
+
+def _joined(several: Iterable[Loop]) -> list[Loop]:
+    loops: list[Loop] = []
+    for loop in several:
+        _join(loops, loop)
+    return loops
 
 
 def _join(loops: list[Loop], loop: Loop) -> None:
@@ -112,6 +120,12 @@ def _join(loops: list[Loop], loop: Loop) -> None:
         whole = fused(loops[k], loop)
         if whole is not None:
             loops[k] = whole
+            return
+        parts = overlapped(loops[k], loop)
+        if parts is not None:
+            before, whole, behind = parts
+            loops[k : k + 1] = [*_joined(before), whole]
+            loops += _joined(behind)
             return
         if loop.waits_for(loops[k]):
             break

@@ -18,9 +18,10 @@ from .instructions import Instruction, InstructionKind, Shape, instruction, move
 
 _SHORT = 4  # an axis of up to so many numbers is written out, ...
 _TERMS = 32  # ... and one that is added up
-_STRIP = 1024  # numbers that are added up behind a loop, at most
+_STRIP = 4096  # numbers that are added up behind a loop, at most
 _STRIPS = 8192  # of all sums of a loop
 _MOST = 120  # statements of a loop
+_MOST_LEFT = 32  # turns of two loops that are no part of the loop that they are
 
 _ARITIES = binding.operation_names()[1]
 _KINDS = binding.operation_kinds()
@@ -249,12 +250,14 @@ class Loop:
         return whole
 
     def waits_for(self, other: Loop) -> bool:
-        """Whether two loops have to stay in their order."""
+        """Whether this loop has to stay behind another one.
+
+        That something is only handed on there does not matter, but if this one writes to its
+        place: who reads that afterwards is not handed the former number.
+        """
         mine, others = {**self.writes, **self.ends}, {**other.writes, **other.ends}
-        return (
-            _meet(mine, others, alike=False)
-            or _meet(mine, other.reads, alike=False)
-            or _meet(self.reads, others, alike=False)
+        return _meet(mine, {**other.reads, **other.outs, **other.ends}, alike=False) or _meet(
+            self.reads, others, alike=False
         )
 
     def _over(self, axes: Shape, change: Callable[[Stream], Iterator[Stream]]) -> Loop:
@@ -279,6 +282,14 @@ class Loop:
                     yield Stream(first + k * step * turns, (step,), moves)
 
         return self._over((turns,), change)
+
+    def part(self, begin: int, end: int) -> list[Loop]:
+        """Some of the turns over its axis; none if there are none."""
+
+        def change(stream: Stream) -> Iterator[Stream]:
+            yield stream._replace(first=stream.first + begin * stream.steps[0])
+
+        return [self._over((end - begin,), change)] if begin < end else []
 
     def refined(self, axes: Shape) -> Loop:
         """The same over axes that divide its own."""
@@ -350,6 +361,33 @@ def fused(one: Loop, other: Loop) -> Loop | None:
             whole = first.refined(axes).followed_by(second.refined(axes))
             if whole is not None:
                 return whole
+    return None
+
+
+def overlapped(one: Loop, other: Loop) -> tuple[list[Loop], Loop, list[Loop]] | None:
+    """The loop that does what two do where they reach the same places, and what is left.
+
+    Ranges that are moved by some numbers, such as those of neighbours, are the same but for a few
+    turns: those of the one that go before, and those of the other one that go behind.
+    """
+    if not all(s.is_kept and len(s.out.steps) == 1 for s in (*one.statements, *other.statements)):
+        return None
+    (m,), (n,) = one.axes, other.axes
+    for x, y in product(one.writes, other.writes):
+        by, rest = divmod(y.first - x.first, x.steps[0])
+        low, high = max(0, by), min(m, n + by)
+        if (
+            x.steps != y.steps
+            or rest
+            or not 0 < m + n - 2 * (high - low) <= _MOST_LEFT < high - low
+        ):
+            continue
+        [first], [second] = one.part(low, high), other.part(low - by, high - by)
+        whole = fused(first, second)
+        if whole is not None:
+            before = [*one.part(0, low), *one.part(high, m)]
+            behind = [*other.part(0, low - by), *other.part(high - by, n)]
+            return before, whole, behind
     return None
 
 
