@@ -23,6 +23,7 @@ from ._core import (
     operations,
     register,
     tape_usage,
+    vector_target,
 )
 from .arguments import (
     Structure,

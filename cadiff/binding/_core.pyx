@@ -104,6 +104,11 @@ def helper_texts():
     return result
 
 
+def vector_target():
+    """What compilers are told of the vectors of this machine, as `target` of a function."""
+    return cad_vector_target().decode()
+
+
 def elementwise(str name, tuple lent):
     """The ufunc of one of the core's elementwise functions of SciPy's kind; None if there is none.
 

@@ -22,6 +22,10 @@ cdef extern from "kernels/kernels.h" nogil:
                            size_t classes, double *losses, double *residuals)
 
 
+cdef extern from "kernels/vectors.h" nogil:
+    const char *cad_vector_target()
+
+
 cdef extern from "kernels/single.h" nogil:
     void cad_widen_row(double *to, const float *from_, size_t n)
 

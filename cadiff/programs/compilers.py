@@ -30,7 +30,7 @@ _MOST_LINES = 12  # of what it says, the last ones
 # of processor that shares a home.
 FLAGS = (
     *("-std=c99", "-O1", "-ftree-vectorize", "-w", "-pipe", "-fPIC", "-shared"),
-    *("-ffp-contract=off", "-fno-math-errno", "-fno-builtin-pow"),
+    *("-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-builtin-pow"),
 )
 
 # Zig's clang takes by itself what only this processor has, adds tables for debuggers, a third of

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import binding
 from ..inspection.texts import counted
+from .fused import Fused, Unit
+from .fused_loops import Loop
 from .instructions import (
     Instruction,
     InstructionKind,
@@ -24,7 +27,8 @@ from .instructions import (
     place_text,
     views,
 )
-from .steps_in_c import PART, TEXTS, Steps, block, called, includes
+from .loops_in_c import TURN_PARAMETERS, LoopFunctions
+from .steps_in_c import FORMS, PART, TEXTS, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -69,14 +73,21 @@ def written(parts: dict[str, Any]) -> Written:
     texts: list[str] = []
     left: Counter[str] = Counter()
     for first, n, reason in steps.runs():
-        if reason:
-            left[reason] += n
+        units = [] if reason else steps.fused.arranged(range(first, first + n))
+        if not any(map(_gains, units)):
+            left[reason or _LONG] += n
             continue
         pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
-        texts.append(steps.function(pieces[-1]))
-    body = "\n".join([*steps.tables, *texts])
+        in_tiles = first in steps.fused.tiles
+        texts.append((steps.turn if in_tiles else steps.function)(pieces[-1].name, units))
+    body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
     return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
+
+
+def _gains(unit: Unit) -> bool:
+    """Whether it is no loop over many numbers by itself, which the core has, too."""
+    return not isinstance(unit, Loop) or len(unit.members) > 1 or prod(unit.axes) <= _MOST_NUMBERS
 
 
 # A product of the chain rule is looked at again where it is nan. If that is done apart, gradients
@@ -111,8 +122,11 @@ class _Pieces(Steps):
     def __init__(self, parts: dict[str, Any], name: str) -> None:
         super().__init__(parts, name)
         self.n_shared = parts["n_shared"]
-        referred = parts["referred"]
-        self.elsewhere = [*zip(referred["place"].tolist(), referred["size"].tolist(), strict=True)]
+        referred = parts["referred"][parts["referred"]["floats"] == -1]
+        keys = ("place", "size", "pointer")
+        self.elsewhere = [*zip(*(referred[key].tolist() for key in keys), strict=True)]
+        self.fused = Fused(parts, _LOOP_FORMS)
+        self.loops = LoopFunctions(self.base, lambda place: number_text(parts["constants"][place]))
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name="s" if first < self.n_shared else "w")
@@ -122,20 +136,21 @@ class _Pieces(Steps):
 
     def runs(self) -> Iterator[tuple[int, int, str]]:
         """Instructions (first, how many) that are machine code, or why they are not."""
-        first = k = 0
-        while k < len(self.parts["code"]):
+        first, tiles = 0, self.fused.tiles
+        for k in range(len(self.parts["code"])):
             i = instruction(self.parts, k)
-            reason = self.obstacle(i)
+            reason = self.obstacle(k, i)
+            if first < k and (reason or tiles.get(k) != tiles.get(k - 1)):
+                yield first, k - first, ""
+                first = k
             if reason:
-                if first < k:
-                    yield first, k - first, ""
-                yield k, i.fused, reason
-                first = k + i.fused
-            k += i.fused
-        if first < k:
-            yield first, k - first, ""
+                first = k + 1
+                if i.kind != InstructionKind.TILES:  # whose instructions follow
+                    yield k, 1, reason
+        if first < len(self.parts["code"]):
+            yield first, len(self.parts["code"]) - first, ""
 
-    def obstacle(self, i: Instruction) -> str:
+    def obstacle(self, k: int, i: Instruction) -> str:
         """Why an instruction is left as it is; nothing if it is not."""
         if i.kind in _OTHERS:
             return _OTHERS[i.kind]
@@ -157,6 +172,10 @@ class _Pieces(Steps):
             places = [i.out, i.x]
         if max(places) >= self.parts["least_float"]:
             return _SINGLE
+        if self.fused.loop(k) is not None:
+            return ""
+        if k in self.fused.tiles:
+            return _LONG
         calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
@@ -168,21 +187,36 @@ class _Pieces(Steps):
     def is_elsewhere(self, places: Any) -> bool:
         """Whether any of the places is one of arrays that are not in the workspace."""
         return any(
-            begin <= place < begin + size for begin, size in self.elsewhere for place in places
+            begin <= place < begin + size for begin, size, _ in self.elsewhere for place in places
         )
 
-    def function(self, piece: Piece) -> str:
+    def base(self, place: int, in_tiles: bool) -> tuple[str, tuple[int, ...]]:
+        """Where a place is, with gaps for numbers, and these."""
+        if in_tiles and place >= self.parts["n_whole"]:
+            return "tiles + {}", (place,)
+        for begin, size, pointer in self.elsewhere:
+            if begin <= place < begin + size:
+                return "cadiff_referred(w, {}) + {}", (pointer, place - begin)
+        return ("s + {}" if place < self.n_shared else "w + {}"), (place,)
+
+    def turn(self, name: str, units: Iterable[Unit]) -> str:
+        """The function for some instructions of tiles, which are loops."""
+        lines = [self.loops.call(unit) for unit in units if isinstance(unit, Loop)]
+        return block(f"void {name}({TURN_PARAMETERS})", lines)
+
+    def function(self, name: str, units: Iterable[Unit]) -> str:
         """The function for some instructions; of many statements, one that calls several.
 
         They are called through pointers: else compilers make one of them again, which takes
         minutes.
         """
-        lines = [
-            line
-            for k in range(piece.first, piece.first + piece.n)
-            for line in self.step(*instruction(self.parts, k))
-        ]
-        head = f"long {piece.name}"
+        lines: list[str] = []
+        for unit in units:
+            if isinstance(unit, int):
+                lines += self.step(*instruction(self.parts, unit))
+            else:
+                lines.append(self.loops.call(unit))
+        head = f"long {name}"
         if len(lines) <= PART:
             return block(f"{head}{_HEAD}", [*lines, "return -1;"])
         parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
@@ -190,10 +224,10 @@ class _Pieces(Steps):
             block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
             for k, part in enumerate(parts)
         ]
-        names = ", ".join(f"{piece.name}_{k}" for k in range(len(parts)))
-        table = f"static long (*const {piece.name}_parts[]){_HEAD} = {{{names}}};\n"
+        names = ", ".join(f"{name}_{k}" for k in range(len(parts)))
+        table = f"static long (*const {name}_parts[]){_HEAD} = {{{names}}};\n"
         each = f"for (int i = 0; i < {len(parts)} && missed == -1; i++)"
-        turns = block(each, [f"missed = {piece.name}_parts[i](s, w);"], scope=True)
+        turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
         whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
         return "\n".join([*functions, table, whole])
 
@@ -202,3 +236,7 @@ class _Pieces(Steps):
 _CALLS = [
     bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
 ]
+
+# In loops over many numbers, forms of which compilers make vectors; "" if there is none.
+_LOOP_FORMS = ["" if calls else form for form, calls in zip(FORMS, _CALLS, strict=True)]
+_LOOP_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"

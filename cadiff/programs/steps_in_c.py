@@ -41,20 +41,24 @@ static double cad_sum(const double *x, int step, int n) {
         const int half = n / 16 * 8;
         return cad_sum(x, step, half) + cad_sum(x + half * step, step, n - half);
     }
-    double sum = x[0], r[8];
+    double sum = x[0];
     int i = 1;
     if (n >= 8) {
-        for (i = 0; i < n / 8 * 8; i++) {
-            r[i % 8] = i < 8 ? x[i * step] : r[i % 8] + x[i * step];
+        double DECLARED;
+        for (i = 8; i + 8 <= n; i += 8) {
+            const double *const next = x + i * step;
+            ADDED;
         }
-        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+        sum = ((r0 + r1) + (r2 + r3)) + ((r4 + r5) + (r6 + r7));
     }
     for (; i < n; i++) {
         sum += x[i * step];
     }
     return sum;
 }
-"""
+""".replace("DECLARED", ", ".join(f"r{k} = x[{k} * step]" for k in range(8))).replace(
+    "ADDED", "; ".join(f"r{k} += next[{k} * step]" for k in range(8))
+)
 
 # Of numbers in a row: equal shares of 1 for those that are extreme, as in src/kernels/rows.c.
 _SHARES = """\
@@ -94,7 +98,7 @@ static void cad_multiply_others(double *to, const double *x, int n, int columns)
 
 TEXTS = binding.operation_texts()
 # Values of operations, with {0}, {1} and {2} in the place of x, y and z.
-_FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
+FORMS = [re.sub(r"\b[xyz]\b", lambda x: f"{{{'xyz'.index(x[0])}}}", text[1:-1]) for text in TEXTS]
 _KINDS = binding.operation_kinds()
 _HELPERS: dict[str, str] = {
     **binding.helper_texts(),
@@ -543,11 +547,11 @@ class _Inner(Steps):
             if i.kind == InstructionKind.SINGLES:
                 for single in self.parts["singles"][i.x : i.x + i.n].tolist():
                     for op, out, operands in single_operations(single):
-                        yield _Written(out, _FORMS[op], operands)
+                        yield _Written(out, FORMS[op], operands)
             elif i.kind == InstructionKind.VECTOR:
                 for k in range(i.n):
                     operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
-                    yield _Written(i.out + k, _FORMS[i.op], operands)
+                    yield _Written(i.out + k, FORMS[i.op], operands)
             elif i.kind == InstructionKind.TAKE:
                 for k, place in enumerate(self.parts["lists"][i.x : i.x + i.n].tolist()):
                     yield _Written(i.out + k, "{0}", [place])
@@ -647,7 +651,7 @@ def _variable(scan: Turns, begin: int) -> str:
 
 
 def _value(op: int, operands: Sequence[str]) -> str:
-    return _FORMS[op].format(*operands)
+    return FORMS[op].format(*operands)
 
 
 def _copied(to: str, source: str, size: int) -> str:

@@ -354,6 +354,14 @@ static int width_of_vectors(void) {
 #endif
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? NARROW : -1;
 }
+
+const char *cad_vector_target(void) {
+    static const char *const targets[] = {"avx2", "avx512f,avx512dq,avx512vl"};
+    const int width = width_of_vectors();
+    const int is_wide =
+        width == WIDE && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return width < 0 ? "" : targets[is_wide];
+}
 #else
 #ifdef __FP_FAST_FMA
 #define NARROW_LOOP(name, value, is_rare) LOOP_FOR(narrow_##name, , value, is_rare)
@@ -367,6 +375,10 @@ static int width_of_vectors(void) {
 
 static int width_of_vectors(void) {
     return NARROW;
+}
+
+const char *cad_vector_target(void) {
+    return "";
 }
 #endif
 

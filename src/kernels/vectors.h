@@ -13,4 +13,8 @@ int cad_vector_knows(CadOp op);
  * for this operation on this machine; else 0. `out` may be an operand. */
 int cad_vector_value(CadOp op, CadStrip out, CadStrip x, CadStrip y, size_t n);
 
+/* What compilers are told of this machine's vectors, as `target` of a function: nothing if they
+ * know them anyway. */
+const char *cad_vector_target(void);
+
 #endif

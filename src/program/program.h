@@ -184,9 +184,12 @@ static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *pla
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
+/* The same for instructions of tiles, in one of their turns. */
+typedef void CadMachineTurn(double *shared, double *own, double *tiles, long turn, long part);
+
 typedef struct CadMachinePiece {
-    size_t first, n; /* instructions, none of which are among those of tiles */
-    CadMachineCode *run;
+    size_t first, n;     /* instructions */
+    CadMachineCode *run; /* of tiles a CadMachineTurn */
 } CadMachinePiece;
 
 typedef struct CadMachine CadMachine;

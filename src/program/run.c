@@ -363,6 +363,12 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
     }
 }
 
+static void run_machine_turn(const CadProgram *program, const CadInstruction *i,
+                             const Places *places, Turn turn) {
+    CadMachineTurn *const run = (CadMachineTurn *)program->machine->functions[i->x];
+    run(places->shared, places->own, places->tiles, (long)turn.number, (long)turn.part);
+}
+
 /* A loop over tiles, and where its numbers are. With a clock, what each instruction takes is added
  * to its seconds. */
 typedef struct Loop {
@@ -386,8 +392,12 @@ static void run_part(const void *work, size_t part, double *room) {
     Turn turn = {part * (size_t)head->x, part};
     const size_t end = turn.number + (size_t)head->x;
     for (; turn.number < end && turn.number < head->n; turn.number++) {
-        for (uint32_t k = 1; k < head->fused; k++) {
+        for (uint32_t k = 1; k < head->fused; k += head[k].fused) {
             const double begun = watch != NULL ? watch->now() : 0.0;
+            if (head[k].kind == CAD_MACHINE) {
+                run_machine_turn(loop->program, &head[k], &places, turn);
+                continue;
+            }
             run_turn(loop->program, &head[k], &places, turn);
             if (watch != NULL) {
                 loop->seconds[k] += seconds_since(watch, begun);

@@ -136,7 +136,11 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
         "programs",
         [
             {"compilers", "instructions", "kinds", "reads", "returned"},
-            {"machine_files", "reasons", "recorded", "settings", "settling", "steps_in_c"},
+            {
+                *("fused_loops", "machine_files", "reasons", "recorded", "settings", "settling"),
+                "steps_in_c",
+            },
+            {"fused", "loops_in_c"},
             {"machine_code"},
             {"native"},
             {"findings", "named", "observations"},

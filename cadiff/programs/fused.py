@@ -1,0 +1,227 @@
+"""Instructions over many numbers that follow each other, as loops that do the work of several.
+
+Which instructions read what others write decides what has to stand at its place. This module does
+not know how loops are written in C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import binding
+from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
+from .instructions import (
+    Instruction,
+    InstructionKind,
+    Shape,
+    in_workspace,
+    instruction,
+    result_places,
+    single_operations,
+    views,
+    written_by,
+)
+
+_OPEN = 4  # loops that may still grow
+_ROUNDS = 8  # in which instructions are put together
+
+_ARITIES = binding.operation_names()[1]
+_KNOWN = range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1)
+Places = NDArray[np.int64]
+Unit = int | Loop  # an instruction, or the loop that does the work of some
+Run = Sequence[int]  # instructions that follow each other
+
+
+class Fused:
+    """The loops that instructions of a program become, given forms of operations in C.
+
+    An operation that no loop is made of has an empty one.
+    """
+
+    def __init__(self, parts: dict[str, Any], forms: Sequence[str]) -> None:
+        self.parts = parts
+        self.forms = forms
+        self.tiles = _tiles(parts)
+        self.readers = _readers(parts)
+        self.kept = {k for k, readers in enumerate(self.readers) if readers is None}
+        self.known: dict[tuple[int, bool], Loop | None] = {}
+
+    def loop(self, k: int) -> Loop | None:
+        """The loop that an instruction is by itself; None if it is none."""
+        key = k, k in self.kept
+        if key not in self.known:
+            self.known[key] = loop_of(self.parts, k, self.forms, self.tiles.get(k), key[1])
+        return self.known[key]
+
+    def arranged(self, run: Run) -> list[Unit]:
+        """Instructions that follow each other, some in loops, in an order that changes nothing.
+
+        At first all numbers are taken to be handed on, but those that the others need for certain.
+        Who stays outside of a loop and reads one of its numbers has it kept the next time.
+        """
+        for _ in range(_ROUNDS):
+            units = self._arranged(run)
+            missing = {
+                k
+                for unit in units
+                if isinstance(unit, Loop)
+                for k in unit.members - self.kept
+                if not (self.readers[k] or frozenset()) <= unit.members
+            }
+            if not missing:
+                return units
+            self.kept |= missing
+        self.kept.update(run)
+        return self._arranged(run)
+
+    def _arranged(self, run: Run) -> list[Unit]:
+        done: list[Unit] = []
+        loops: list[Loop] = []  # that may still grow
+        for k in run:
+            loop = self.loop(k)
+            if loop is not None:
+                _join(loops, loop)
+                done += loops[:-_OPEN]
+                loops = loops[-_OPEN:]
+                continue
+            if any(self._disturbs(k, one) for one in loops):
+                done += loops
+                loops = []
+            done.append(k)
+        return [*done, *loops]
+
+    def _disturbs(self, k: int, loop: Loop) -> bool:
+        """Whether an instruction has to stay behind a loop."""
+        found = _accesses(self.parts, instruction(self.parts, k))
+        if found is None:
+            return True
+        read, written = found
+        left = (loop.writes, loop.ends)
+        known = (*left, loop.reads, loop.outs)
+        return any(_are_within(read, one.values()) for one in left) or any(
+            _are_within(written, one.values()) for one in known
+        )
+
+
+def _joined(several: Iterable[Loop]) -> list[Loop]:
+    loops: list[Loop] = []
+    for loop in several:
+        _join(loops, loop)
+    return loops
+
+
+def _join(loops: list[Loop], loop: Loop) -> None:
+    """Have a loop be part of one of some that follow each other, or the last one of them."""
+    for k in reversed(range(len(loops))):
+        whole = fused(loops[k], loop)
+        if whole is not None:
+            loops[k] = whole
+            return
+        parts = overlapped(loops[k], loop)
+        if parts is not None:
+            before, whole, behind = parts
+            loops[k : k + 1] = [*_joined(before), whole]
+            loops += _joined(behind)
+            return
+        if loop.waits_for(loops[k]):
+            break
+    loops.append(loop)
+
+
+# --- who reads what ------------------------------------------------------------------------------
+
+
+def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
+    """Of each instruction that goes tile by tile which tiles there are."""
+    heads = np.flatnonzero(parts["code"]["kind"] == InstructionKind.TILES).tolist()
+    return {
+        head + k: (i.n, -(-i.n // i.x))
+        for head in heads
+        for i in [instruction(parts, head)]
+        for k in range(1, i.fused)
+    }
+
+
+def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
+    """Of each instruction which others read what it writes; None if that is not known for sure."""
+    code = [instruction(parts, k) for k in range(len(parts["code"]))]
+    tiles = _tiles(parts)
+    writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
+    readers: list[set[int] | None] = [set() for _ in code]
+
+    def read(places: Places, k: int | None) -> None:
+        found = writer[places[places >= 0]]
+        for which in set(found[np.flatnonzero(np.diff(found, prepend=-1))].tolist()) - {-1}:
+            known = readers[which]
+            if k is None:
+                readers[which] = None
+            elif known is not None:
+                known.add(k)
+
+    for k, i in enumerate(code):
+        accesses = _accesses(parts, i)
+        if accesses is None:
+            read(np.arange(len(writer)), None)
+            continue
+        read(accesses[0], k)
+        writer[accesses[1]] = k
+        if k in tiles and (accesses[1] < parts["n_whole"]).any():
+            readers[k] = None  # other tiles write elsewhere
+    read(in_workspace(parts, np.fromiter(result_places(parts), np.int64)), None)
+    if parts["compares_last"]:
+        read(parts["checks"]["place"], None)
+    return readers
+
+
+def _places(first: int, shape: Shape, steps: Shape) -> Places:
+    places = np.array([first], np.int64)
+    for n, step in zip(shape, steps, strict=True):
+        places = np.add.outer(places, step * np.arange(n)).ravel()
+    return places
+
+
+def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | None:
+    """The places that an instruction reads, and those that it writes; None: that is not known."""
+    lists, kind = parts["lists"], InstructionKind
+    if i.kind not in _KNOWN or max(i.out, i.x, i.y, i.z) >= parts["least_float"]:
+        return None
+    out, none = _places(i.out, (i.n,), (1,)), np.empty(0, np.int64)
+    if i.kind == kind.SINGLES:
+        singles = parts["singles"][i.x : i.x + i.n]
+        read = [
+            x for row in singles.tolist() for *_, given in single_operations(row) for x in given
+        ]
+        return np.array(read, np.int64), written_by(singles)
+    if i.kind == kind.VECTOR:
+        rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
+        return np.concatenate([_places(x, (i.n,), (step,)) for x, step in rows]), out
+    if i.kind == kind.TAKE:
+        return lists[i.x : i.x + i.n].astype(np.int64), out
+    if i.kind == kind.TOTAL:
+        return np.append(_places(i.x, (i.n,), (i.sx,)), out[: 1 if i.y else 0]), out[:1]
+    if i.kind == kind.ZEROS:
+        return none, out
+    if i.kind == kind.ADD_AT:
+        to = i.out + lists[i.z : i.z + i.n].astype(np.int64)
+        return np.append(_places(i.x, (i.n,), (i.sx,)), to), to
+    if i.kind == kind.CALL:
+        return _places(i.x, (i.n,), (1,)), _places(i.out, (i.y,), (1,))
+    if i.kind == kind.COMPARE:
+        return parts["checks"]["place"][i.x : i.x + i.n].astype(np.int64), none
+    shape, found = views(parts, i.x)
+    if max(first for first, _ in found) >= parts["least_float"]:
+        return None
+    to, *given = (_places(first, shape, steps) for first, steps in found)
+    if i.kind == kind.ROWS:
+        return np.concatenate(given), to
+    if i.kind == kind.TERMS and i.n:
+        return np.concatenate(given), out
+    return np.concatenate([to, *given]), to
+
+
+def _are_within(places: Places, bounds: Iterable[Bounds]) -> bool:
+    return any(bool(((places >= low) & (places <= high)).any()) for low, high in bounds)
