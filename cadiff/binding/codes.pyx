@@ -266,30 +266,15 @@ cdef class Code:
     def has_machine(self):
         return self.machine is not None
 
-    def set_machine(self, machine, list pieces):
+    def set_machine(self, machine, list pieces, dict cores):
         """Have machine code carry out some instructions, from now on: pieces (first instruction,
-        how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps."""
-        cdef Py_ssize_t k, n = len(pieces)
-        cdef size_t end = 0
-        cdef CadMachinePiece *items = <CadMachinePiece *>cad_memory_resize(
-            NULL, n + 1, sizeof(CadMachinePiece)
-        )
-        if items == NULL:
-            check(CAD_NO_MEMORY)
-        try:
-            for k in range(n):
-                items[k].first, items[k].n = pieces[k][0], pieces[k][1]
-                items[k].run = <CadMachineCode *>(<intptr_t>pieces[k][2])
-                if items[k].first < end or items[k].n == 0:
-                    raise ValueError("pieces of machine code are apart, one behind the other")
-                end = items[k].first + items[k].n
-            if end > self.program.n_code:
-                raise ValueError("machine code is for instructions that there are")
-            if self.machine is None:
-                check(cad_program_set_machine(self.program, items, n))
-                self.machine = machine
-        finally:
-            cad_memory_free(items)
+        how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps; and
+        those of the turns of loops, by their number."""
+        if self.machine is None:
+            for k in cores:
+                set_pieces(self.program.scans[<size_t>k].core, cores[k])
+            set_pieces(self.program, pieces)
+            self.machine = machine
 
     def parts(self):
         """What it consists of, as NumPy arrays; see program/program.h."""
@@ -493,6 +478,28 @@ cdef dict parts_of_program(CadProgram *p):
         "n_operations": p.n_operations,
         "compares_last": p.compares_last,
     }
+
+
+cdef int set_pieces(CadProgram *program, list pieces) except -1:
+    cdef Py_ssize_t k, n = len(pieces)
+    cdef size_t end = 0
+    cdef CadMachinePiece *items = <CadMachinePiece *>cad_memory_resize(
+        NULL, n + 1, sizeof(CadMachinePiece)
+    )
+    if items == NULL:
+        check(CAD_NO_MEMORY)
+    try:
+        for k in range(n):
+            items[k].first, items[k].n = pieces[k][0], pieces[k][1]
+            items[k].run = <CadMachineCode *>(<intptr_t>pieces[k][2])
+            if items[k].first < end or items[k].n == 0:
+                raise ValueError("pieces of machine code are apart, one behind the other")
+            end = items[k].first + items[k].n
+        if end > program.n_code:
+            raise ValueError("machine code is for instructions that there are")
+        return check(cad_program_set_machine(program, items, n))
+    finally:
+        cad_memory_free(items)
 
 
 # --- steps ---------------------------------------------------------------------------------------

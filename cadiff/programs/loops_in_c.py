@@ -94,6 +94,10 @@ class LoopFunctions:
         self.names: dict[str, str] = {}  # of functions, by their text
         self.places: list[int] = []
 
+    def share(self, others: LoopFunctions) -> None:
+        """Have the functions of another program, and add to them."""
+        self.names, self.places = others.names, others.places
+
     def call(self, loop: Loop) -> str:
         """The statement that has a loop carried out."""
         written = _Writing(self, loop)

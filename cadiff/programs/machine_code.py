@@ -38,6 +38,7 @@ _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core comput
 _PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
 _LONG = "long vectors"
 _SINGLE = "numbers of float32"
+_IN_TURNS = "turns, which have machine code of their own"
 _OTHERS = {
     InstructionKind.CALL: "calls",
     InstructionKind.TAKE_BY: "indices that are computed",
@@ -59,30 +60,30 @@ class Written(NamedTuple):
 
     text: str
     pieces: list[Piece]
+    cores: dict[int, list[Piece]]  # of the turns of loops, by their number
     left: str
 
 
 def written(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
-    n = len(parts["singles"]) + _OF_LOOP * len(parts["code"])
+    found = {k: scan["core"] for k, scan in enumerate(parts["scans"]) if scan["in_blocks"]}
+    n = sum(len(own["singles"]) + _OF_LOOP * len(own["code"]) for own in (parts, *found.values()))
     if n > MOST_OPERATIONS:
         many = counted(n, "operation")
-        return Written("", [], f"{many}, which would take the compiler minutes")
+        return Written("", [], {}, f"{many}, which would take the compiler minutes")
     steps = _Pieces(parts, "cadiff")
-    pieces: list[Piece] = []
-    texts: list[str] = []
     left: Counter[str] = Counter()
-    for first, n, reason in steps.runs():
-        units = [] if reason else steps.fused.arranged(range(first, first + n))
-        if not any(map(_gains, units)):
-            left[reason or _LONG] += n
-            continue
-        pieces.append(Piece(f"cadiff_piece{len(pieces)}", first, n))
-        in_tiles = first in steps.fused.tiles
-        texts.append((steps.turn if in_tiles else steps.function)(pieces[-1].name, units))
+    texts: list[str] = []
+    pieces = steps.pieces(texts, left)
+    cores = {}
+    for k, core in found.items():
+        own = _Pieces(core, f"cadiff_core{k}")
+        own.loops.share(steps.loops)
+        cores[k] = own.pieces(texts, left)
+        texts[:0] = own.tables
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
-    text = "\n".join([includes(body), *_helpers(body), body]) if pieces else ""
-    return Written(text, pieces, ", ".join(reason for reason, _ in left.most_common()))
+    text = "\n".join([includes(body), *_helpers(body), body]) if texts else ""
+    return Written(text, pieces, cores, ", ".join(reason for reason, _ in left.most_common()))
 
 
 def _gains(unit: Unit) -> bool:
@@ -134,6 +135,21 @@ class _Pieces(Steps):
     def array(self, places: Any) -> str:
         return "s" if self.n_shared and (places < self.n_shared).all() else "w"
 
+    def pieces(self, texts: list[str], left: Counter[str]) -> list[Piece]:
+        """What of it is machine code, whose functions are added, and what is left."""
+        pieces: list[Piece] = []
+        for first, n, reason in self.runs():
+            units = [] if reason else self.fused.arranged(range(first, first + n))
+            if reason == _IN_TURNS:
+                continue
+            if not any(map(_gains, units)):
+                left[reason or _LONG] += n
+                continue
+            pieces.append(Piece(f"{self.name}_piece{len(pieces)}", first, n))
+            in_tiles = first in self.fused.tiles
+            texts.append((self.turn if in_tiles else self.function)(pieces[-1].name, units))
+        return pieces
+
     def runs(self) -> Iterator[tuple[int, int, str]]:
         """Instructions (first, how many) that are machine code, or why they are not."""
         first, tiles = 0, self.fused.tiles
@@ -159,7 +175,7 @@ class _Pieces(Steps):
         if i.kind == InstructionKind.SCAN:
             scan = Turns(self.parts, i.x)
             places = [*scan.reads(1).tolist(), *scan.writes(0).tolist()]
-            return _LONG if scan.in_blocks or self.is_elsewhere(places) else ""
+            return _IN_TURNS if scan.in_blocks else _LONG if self.is_elsewhere(places) else ""
         n, places = i.n, [i.out, i.x, i.y, i.z]
         if i.kind in _PLANS:
             shape, found = views(self.parts, i.x)

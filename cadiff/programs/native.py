@@ -18,7 +18,7 @@ from typing import Literal
 from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
-from .machine_code import written
+from .machine_code import Piece, written
 from .machine_files import library_of
 
 Native = bool | Literal["background"] | None
@@ -67,22 +67,24 @@ def make(code: Code) -> None:
     if code.has_machine or code.is_for_lanes:
         return
     try:
-        text, pieces, left = written(code.parts())
-        if not pieces:
+        text, pieces, cores, left = written(code.parts())
+        if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
         library = library_of(text)
-        code.set_machine(
-            library, [(first, n, _address(library, name)) for name, first, n in pieces]
-        )
+        found = {k: _addresses(library, own) for k, own in cores.items()}
+        code.set_machine(library, _addresses(library, pieces), found)
     except NativeError as error:
         code.serves = f"{_INTERPRETER}: {error}"
         raise
     code.serves = f"{_MACHINE}, and the {_INTERPRETER} for {left}" if left else _MACHINE
 
 
-def _address(library: ctypes.CDLL, name: str) -> int:
-    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
+def _addresses(library: ctypes.CDLL, pieces: Iterable[Piece]) -> list[tuple[int, int, int]]:
+    return [
+        (first, n, ctypes.cast(library[name], ctypes.c_void_p).value or 0)
+        for name, first, n in pieces
+    ]
 
 
 # --- meanwhile -----------------------------------------------------------------------------------
