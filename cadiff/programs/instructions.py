@@ -80,8 +80,9 @@ class Turns:
         self.sizes = self._take(n_operands + turns["n_kept"] + turns["n_summed"])
         self.sizes_of_ends = self.sizes[: turns["n_carried"]] + self.sizes[n_operands:]
         outs = self._take(len(self.sizes_of_ends), 2)
-        self.outs = [None if out == _UNREAD else out for out, _ in outs]
-        self.steps = [step for _, step in outs]  # 0: the last turn alone has one
+        self.outs: list[int] = [out for out, _ in outs]
+        self.is_read = [out != _UNREAD for out in self.outs]
+        self.steps: list[int] = [step for _, step in outs]  # 0: the last turn alone has one
         self.in_blocks = bool(turns["in_blocks"])
         if self.in_blocks:
             self.ends = self._take(len(self.sizes_of_ends))
@@ -116,12 +117,13 @@ class Turns:
         ends = enumerate(zip(self.sizes_of_ends, self.steps, strict=True))
         return [size + (n - (k >= self.turns["n_carried"])) * step for k, (size, step) in ends]
 
+    def written(self, n: int) -> list[tuple[int, int]]:
+        """Where the ends that are read go, and how many numbers they have."""
+        ends = zip(self.outs, self.lengths(n), self.is_read, strict=True)
+        return [(out, length) for out, length, is_read in ends if is_read]
+
     def writes(self, n: int) -> NDArray[np.int64]:
-        rows = [
-            np.arange(out, out + length)
-            for out, length in zip(self.outs, self.lengths(n), strict=True)
-            if out is not None
-        ]
+        rows = [np.arange(out, out + length) for out, length in self.written(n)]
         return np.concatenate([np.zeros(0, np.int64), *rows])
 
     def reads(self, n: int) -> NDArray[np.int64]:

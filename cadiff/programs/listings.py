@@ -213,13 +213,12 @@ class _Listing:
         counts = {
             name: turns.turns[f"n_{name}"] for name in ("carried", "given", "kept", "summed")
         }
-        outs = ", ".join(
-            self.stretch(out, 1, length)
-            for out, length in zip(turns.outs, turns.lengths(i.n), strict=True)
-            if out is not None
-        )
+        outs = ", ".join(self.stretch(out, 1, length) for out, length in turns.written(i.n))
         texts = [f"{count} {name}" for name, count in counts.items() if count > 0]
-        return f"{i.n} × {counted(turns.n_operations, 'operation')}", f"{outs} = {', '.join(texts)}"
+        return (
+            f"{i.n} × {counted(turns.n_operations, 'operation')}",
+            f"{outs} = {', '.join(texts)}",
+        )
 
     def stretch(self, place: int, step: int = 0, n: int = 1, turns: bool = False) -> str:
         """So many places, `step` apart; constants by their values, and f for those of floats.

@@ -401,8 +401,11 @@ class Steps:
                 elif k < n_carried:
                     lines.append((f"n{k}", value))
         n_rows = n_carried + turns["n_kept"]
-        for out, strip in zip(scan.outs[n_carried:n_rows], scan.kept, strict=True):
-            if out is not None:
+        rows = slice(n_carried, n_rows)
+        for out, strip, is_read in zip(
+            scan.outs[rows], scan.kept, scan.is_read[rows], strict=True
+        ):
+            if is_read:
                 lines.append(("", f"{self.at(out, (1, 't'))} = {_variable(scan, strip)};"))
         for k, strip in enumerate(scan.sums):
             lines.append(("", f"s{k} += {_variable(scan, strip)};"))
@@ -417,8 +420,10 @@ class Steps:
         lasts = [*carried, *([""] * turns["n_kept"]), *(f"s{k}" for k in range(turns["n_summed"]))]
         end = [
             f"{self.at(out)} = {last};"
-            for out, step, last in zip(scan.outs, scan.steps, lasts, strict=True)
-            if out is not None and not step
+            for out, step, is_read, last in zip(
+                scan.outs, scan.steps, scan.is_read, lasts, strict=True
+            )
+            if is_read and not step
         ]
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
@@ -445,10 +450,10 @@ class Steps:
             (take if step else begin).append(copied)
             place += size
         for k, (place, out, step, size) in enumerate(ends):
-            if out is not None and k < n_rows:
+            if scan.is_read[k] and k < n_rows:
                 after = out + step * (k < len(scan.initial))
                 give.append(_copied(self.at(after, (step, "t")), inner.at(place), size))
-            elif out is not None:
+            elif scan.is_read[k]:
                 begin.append(loop(size, f"{self.at(out, (1, 'i'))} = 0.0;", always=True))
                 added = f"{self.at(out, (1, 'i'))} += {inner.at(place, (1, 'i'))};"
                 give.append(loop(size, added, always=True))

@@ -1,8 +1,42 @@
-/* Records of one graph made again in another one. */
+/* Records of a graph taken apart, and made again in another one. */
 #ifndef CAD_GRAPH_COPIES_H
 #define CAD_GRAPH_COPIES_H
 
 #include "graph/graph.h"
+
+/* --- taken apart --- */
+
+/* Room for the shape of a record and for the strides of its views. */
+typedef int64_t CadAxes[5][CAD_MOST_AXES];
+
+void cad_graph_look(CadGraph *graph, size_t record, CadAxes axes, CadMade *made);
+
+/* The first and the last of the numbers that a view sees. */
+typedef struct CadReach {
+    CadId low, high;
+} CadReach;
+
+CadReach cad_made_reach(const CadMade *made, CadNumbers view);
+
+/* Mark the records that some numbers depend on; those that are marked 1 before depend on nothing.
+ */
+void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,
+                           uint8_t *marks);
+
+/* --- numbers in a row --- */
+
+/* Room for a list of numbers, which is used again and again. */
+typedef struct CadRoom {
+    CadId *ids;
+    size_t capacity;
+} CadRoom;
+
+CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
+
+/* Numbers as a block: those that stand in a row are one. Answers the first one. */
+CadId cad_graph_block(CadGraph *graph, const CadId *ids, size_t size);
+
+/* --- made again --- */
 
 typedef struct CadCopier {
     CadGraph *from;

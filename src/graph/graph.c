@@ -31,6 +31,13 @@ CadGraph *cad_graph_new(int optimize) {
 #define REWIND(type, items, n) graph->n = mark->n;
 
 /* Loops hold graphs of their own. */
+void cad_scan_free(CadScan *scan) {
+    cad_graph_free(scan->body);
+    cad_memory_free(scan->ends);
+    cad_memory_free(scan->steps);
+    cad_memory_free(scan->sizes);
+}
+
 static void free_scans(CadGraph *graph, size_t from) {
     for (size_t k = from; k < graph->n_scans; k++) {
         cad_scan_free(&graph->scans[k]);

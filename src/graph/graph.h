@@ -33,10 +33,10 @@ typedef enum CadRecordKind {
     /* arrays */
     CAD_RECORD_INPUT,
     CAD_RECORD_CONSTANTS,
-    CAD_RECORD_PACK,   /* it consists of numbers that are there */
-    CAD_RECORD_SCAN,   /* a recurrence: a number without a value, followed by records of its ends */
-    CAD_RECORD_END,    /* what it hands on from turn to turn, keeps of each, or adds up */
-    CAD_RECORD_MAP,    /* an operation over views: a row of the table, or a kind */
+    CAD_RECORD_PACK, /* it consists of numbers that are there */
+    CAD_RECORD_SCAN, /* a recurrence: a number without a value, followed by records of its ends */
+    CAD_RECORD_END,  /* what it hands on from turn to turn, keeps of each, or adds up */
+    CAD_RECORD_MAP,  /* an operation over views: a row of the table, or a kind */
     CAD_RECORD_ADD_TO, /* an array of its size with something added to some elements, along a view
                         */
     CAD_RECORD_ADD_AT, /* or at places that are listed, */
@@ -87,8 +87,9 @@ typedef struct CadArray {
  * body; see cad_scan_body_of. What it hands on are blocks, numbers in a row, each as long as its
  * one of `sizes`: those that are carried from the turn before, then those that are given, which
  * for each turn are `steps` further on; and of ends those that are kept, then those that are added
- * up, behind those that are carried on. Each end is a record of its own: of a block that is carried
- * the first one and that after each turn; of one that is kept that of each turn; or a sum. */
+ * up, behind those that are carried on. Each end is a record of its own: of a block that is
+ * carried the first one and that after each turn; of one that is kept that of each turn; or a sum.
+ */
 typedef struct CadScan {
     size_t n;
     size_t n_carried, n_given, n_kept, n_summed;

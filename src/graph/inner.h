@@ -11,14 +11,6 @@ CadId cad_graph_single(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 /* Whether numbers are elements of one array, side by side. */
 int cad_graph_are_in_row(CadGraph *graph, const CadId *ids, size_t size);
 
-/* Room for a list of numbers, which is used again and again. */
-typedef struct CadRoom {
-    CadId *ids;
-    size_t capacity;
-} CadRoom;
-
-CadId *cad_graph_room(CadGraph *graph, CadRoom *room, size_t count);
-
 /* --- insert.c --- */
 
 /* As cad_graph_insert, but of some records it is known what they are there. */
@@ -26,11 +18,6 @@ CadStatus cad_graph_insert_rest(CadGraph *graph, CadGraph *from, const CadKnown 
                                 size_t n_known, const CadId *inputs, const CadId *operands,
                                 size_t n_inputs, const CadId *outputs, size_t n_outputs,
                                 CadId *results);
-
-/* Mark the records that some numbers depend on; those that are marked 1 before depend on nothing.
- */
-void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,
-                           uint8_t *marks);
 
 /* --- scan.c --- */
 
@@ -45,23 +32,24 @@ CadId cad_graph_recur_whole(CadGraph *graph, const CadRecurrence *asked);
 
 /* --- scan_blocks.c --- */
 
-/* The same of any body; without `results` all is one SCAN with the ends that are asked for. Answers
- * its first number; or CAD_NO_ID, if there is none. */
+/* The same of any body; without `results` all is one SCAN with the ends that are asked for.
+ * Answers its first number; or CAD_NO_ID, if there is none. */
 CadId cad_graph_recur_in_blocks(CadGraph *graph, const CadRecurrence *asked,
                                 const CadScanResults *results);
 
-/* --- bodies.c --- */
+/* --- graph.c --- */
 
 void cad_scan_free(CadScan *scan);
-CadStatus cad_scan_copy(const CadScan *scan, CadScan *copy);
 
-/* Numbers as a block: those that stand in a row are one. Answers the first one. */
-CadId cad_graph_block(CadGraph *graph, const CadId *ids, size_t size);
+/* --- blocks.c --- */
 
+/* The same number, so many times. */
 CadId cad_graph_repeated(CadGraph *graph, CadId id, size_t size);
 
 /* The sum of two. */
 CadId cad_graph_added(CadGraph *graph, CadId x, CadId y, size_t size);
+
+/* --- bodies.c --- */
 
 /* Whether there are only single numbers in a body, and in `n` blocks. */
 int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n);
@@ -138,18 +126,6 @@ static inline int cad_is_single(const CadShape *shape, CadNumbers x) {
 }
 
 /* --- records.c --- */
-
-/* Room for the shape of a record and for the strides of its views. */
-typedef int64_t CadAxes[5][CAD_MOST_AXES];
-
-void cad_graph_look(CadGraph *graph, size_t record, CadAxes axes, CadMade *made);
-
-/* The first and the last of the numbers that a view sees. */
-typedef struct CadReach {
-    CadId low, high;
-} CadReach;
-
-CadReach cad_made_reach(const CadMade *made, CadNumbers view);
 
 static inline CadShape cad_made_shape(CadGraph *graph, const CadMade *made, int64_t *in_order) {
     const size_t size = cad_strides_in_order(made->ndim, made->shape, in_order);

@@ -448,20 +448,10 @@ static CadDerivatives add_up_part(Pull *p, size_t i, CadId first, size_t size) {
 }
 
 static CadDerivatives add_up(Pull *p, size_t i) {
-    return add_up_part(p, i, cad_graph_first(p->graph, i),
-                       cad_record_size(&p->graph->records[i]));
+    return add_up_part(p, i, cad_graph_first(p->graph, i), cad_record_size(&p->graph->records[i]));
 }
 
 /* --- the operations --- */
-
-/* The lowest and the highest of the numbers of a view. */
-static void find_bounds(const CadMade *made, CadNumbers x, int64_t *low, int64_t *high) {
-    *low = *high = (int64_t)x.first;
-    for (int axis = 0; axis < made->ndim; axis++) {
-        const int64_t length = x.strides[axis] * (made->shape[axis] - 1);
-        *(length < 0 ? low : high) += length;
-    }
-}
 
 /* Whether `offset` is a sum of so many strides, from `axis` on, as lead from one element of a view
  * to another. Strides stand in falling order, each at least the sum of what follows, as in arrays.
@@ -482,11 +472,9 @@ static int is_reached(const CadMade *made, const int64_t *strides, int axis, int
 
 /* Whether a number may stand in both of two views. */
 static int may_overlap(const CadMade *made, CadNumbers x, CadNumbers y) {
-    int64_t low[2], high[2];
+    const CadReach a = cad_made_reach(made, x), b = cad_made_reach(made, y);
     int is_nested = memcmp(x.strides, y.strides, (size_t)made->ndim * sizeof *x.strides) == 0;
-    find_bounds(made, x, &low[0], &high[0]);
-    find_bounds(made, y, &low[1], &high[1]);
-    if (high[0] < low[1] || high[1] < low[0]) {
+    if (a.high < b.low || b.high < a.low) {
         return 0;
     }
     int64_t extent = 0;
@@ -799,12 +787,9 @@ static int has_nothing_but(const Pull *p, size_t i, CadId begin, CadId end) {
             return 0;
         }
         const Along along = along_view(p, given);
-        int64_t low = given->target, high = given->target;
-        for (int axis = 0; axis < along.ndim; axis++) {
-            const int64_t reach = (along.shape[axis] - 1) * along.targets[axis];
-            *(reach < 0 ? &low : &high) += reach;
-        }
-        if (low < (int64_t)begin || high >= (int64_t)end) {
+        const CadMade over = {.ndim = along.ndim, .shape = along.shape};
+        const CadReach reach = cad_made_reach(&over, (CadNumbers){given->target, along.targets});
+        if (reach.low < begin || reach.high >= end) {
             return 0;
         }
     }

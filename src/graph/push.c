@@ -162,18 +162,18 @@ static CadDerivatives push_scan(Push *p, size_t i) {
         for (size_t k = 0; k < n_operands; k++) {
             const uint32_t step = p->tangents[cad_graph_record_of(p->graph, operands[k])].step;
             const CadId tangent = tangent_of(p, operands[k]);
-            rows[k] = (CadOverTurns){
-                tangent == CAD_NO_ID || step == 1
-                    ? tangent
-                    : cad_graph_repeated(p->graph, tangent, scan.sizes[k]),
-                k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
+            rows[k] =
+                (CadOverTurns){tangent == CAD_NO_ID || step == 1
+                                   ? tangent
+                                   : cad_graph_repeated(p->graph, tangent, scan.sizes[k]),
+                               k < scan.n_carried ? 0 : step * scan.steps[k - scan.n_carried]};
             any |= rows[k].first != CAD_NO_ID;
         }
     }
     if (any) {
-        found =
-            cad_scan_push(p->graph, (CadScanned){&scan, cad_graph_first(p->graph, i) + 1, operands},
-                          rows, cad_graph_push);
+        found = cad_scan_push(p->graph,
+                              (CadScanned){&scan, cad_graph_first(p->graph, i) + 1, operands},
+                              rows, cad_graph_push);
     }
     cad_memory_give_back(&memory);
     return found == CAD_NO_ID ? zero : (CadDerivatives){found - 1, 1};

@@ -98,6 +98,42 @@ static CadId copy_pack(const CadCopier *copier, const CadMade *made) {
     return first;
 }
 
+/* It has the same numbers. */
+static CadGraph *copied_body(CadGraph *body, const uint32_t *sizes, size_t n) {
+    CadGraph *copy = cad_scan_body_of(sizes, n);
+    CadMemory memory = {0};
+    const CadCopier copier = {
+        .from = body,
+        .to = copy,
+        .names = cad_memory_take(&memory, body->n_records, sizeof *copier.names),
+    };
+    if (memory.status != CAD_OK) {
+        cad_graph_free(copy);
+        return NULL;
+    }
+    for (size_t i = 1; i < body->n_records && copy != NULL; i++) {
+        copier.names[i] = body->records[i].kind == CAD_RECORD_INPUT ? cad_graph_first(body, i)
+                                                                    : cad_graph_copy(&copier, i);
+    }
+    cad_memory_give_back(&memory);
+    return copy;
+}
+
+static CadStatus copied_scan(const CadScan *scan, CadScan *copy) {
+    const size_t n_ends = cad_scan_n_ends(scan);
+    *copy = *scan;
+    copy->body = copied_body(scan->body, scan->sizes, cad_scan_n_operands(scan));
+    copy->ends = cad_memory_copied(scan->ends, n_ends, sizeof *scan->ends);
+    copy->steps = cad_memory_copied(scan->steps, scan->n_given, sizeof *scan->steps);
+    copy->sizes = cad_memory_copied(scan->sizes, n_ends + scan->n_given, sizeof *scan->sizes);
+    if (copy->body == NULL || copy->body->status != CAD_OK || copy->ends == NULL ||
+        copy->steps == NULL || copy->sizes == NULL) {
+        cad_scan_free(copy);
+        return CAD_NO_MEMORY;
+    }
+    return CAD_OK;
+}
+
 /* What differs from turn to turn is seen as a view is. */
 static CadId copy_scan(const CadCopier *copier, size_t index) {
     CadGraph *const from = copier->from, *const to = copier->to;
@@ -106,7 +142,7 @@ static CadId copy_scan(const CadCopier *copier, size_t index) {
     CadId *const operands = cad_memory_zeroed(count, sizeof *operands);
     CadScan copy;
     CadOperands of;
-    if (operands == NULL || cad_scan_copy(scan, &copy) != CAD_OK) {
+    if (operands == NULL || copied_scan(scan, &copy) != CAD_OK) {
         to->status = CAD_NO_MEMORY;
         cad_memory_free(operands);
         return CAD_ZERO;

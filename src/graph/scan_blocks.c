@@ -63,8 +63,8 @@ static size_t operand_of_input(const Blocks *b, CadId id) {
     return k;
 }
 
-/* How far on the same input of the next turn stands: blocks that are carried will be one behind the
- * other. */
+/* How far on the same input of the next turn stands: blocks that are carried will be one behind
+ * the other. */
 static int64_t step_of_input(const Blocks *b, CadId id) {
     const size_t k = operand_of_input(b, id);
     return k < b->asked->n_carried && is_carried_on(b, k) ? b->asked->sizes[k] : b->of[k].step;
@@ -408,8 +408,8 @@ static CadId product_of_all(const Blocks *b, const Product *product, CadId first
                               product->shape[2]};
     CadNumbers views[3] = {{0, product->result}};
     for (int x = 0; x < 2; x++) {
-        views[x + 1] = (CadNumbers){row_of(b, product->operands[x], first, scan).first,
-                                    product->strides[x]};
+        views[x + 1] =
+            (CadNumbers){row_of(b, product->operands[x], first, scan).first, product->strides[x]};
     }
     return cad_graph_map(b->graph, product->op, (size_t)(shape[0] * shape[2]), 3, shape, 3, views);
 }
@@ -482,7 +482,8 @@ static int begin(Blocks *b) {
 
 CadId cad_graph_recur_in_blocks(CadGraph *graph, const CadRecurrence *asked,
                                 const CadScanResults *results) {
-    Blocks blocks = {.graph = graph, .body = asked->body, .asked = asked, .whole = results == NULL};
+    Blocks blocks = {
+        .graph = graph, .body = asked->body, .asked = asked, .whole = results == NULL};
     Blocks *const b = &blocks;
     CadScan scan;
     CadId first = CAD_NO_ID;

@@ -265,10 +265,9 @@ static void name_seeds(Derived *d, const CadScanSeeds *given, CadId *seeds, CadI
     }
     for (size_t k = 0; k < scan->n_summed; k++) {
         const size_t end = scan->n_carried + scan->n_kept + k;
-        seeds[end] = given->sums[k] != CAD_NO_ID
-                         ? next_input(d, (CadOverTurns){given->sums[k], 0},
-                                      cad_scan_size_of_end(scan, end))
-                         : CAD_NO_ID;
+        seeds[end] = given->sums[k] != CAD_NO_ID ? next_input(d, (CadOverTurns){given->sums[k], 0},
+                                                              cad_scan_size_of_end(scan, end))
+                                                 : CAD_NO_ID;
     }
 }
 
@@ -304,8 +303,9 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     }
     if (graph->status == CAD_OK) {
         for (size_t k = 0; k < n_carried; k++) {
-            initial[k] =
-                seeds->last[k] != CAD_NO_ID ? seeds->last[k] : cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]);
+            initial[k] = seeds->last[k] != CAD_NO_ID
+                             ? seeds->last[k]
+                             : cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]);
         }
         pull_body(d, names + n_carried, names, wanted, pull);
     }
@@ -382,7 +382,8 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
             const CadOverTurns t = tangents[k];
             const int is_zero = t.first == CAD_NO_ID;
             if (k < n_carried) {
-                initial[k] = is_zero ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]) : t.first;
+                initial[k] =
+                    is_zero ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]) : t.first;
                 along[k] = input;
                 input += scan->sizes[k];
             } else {

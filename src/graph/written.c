@@ -336,7 +336,8 @@ static int may_be_in_body(uint32_t kind) {
            kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP;
 }
 
-/* A body has the inputs of cad_scan_body_of; all else are operations that cannot fail, and constants.
+/* A body has the inputs of cad_scan_body_of; all else are operations that cannot fail, and
+ * constants.
  */
 static CadGraph *restore_body(Restorer *r, size_t n_records, const CadScan *scan) {
     CadGraph *const graph = r->graph, *const body = cad_graph_new(1);

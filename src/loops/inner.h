@@ -3,7 +3,6 @@
 #define CAD_LOOPS_INNER_H
 
 #include "graph/copies.h"
-#include "graph/inner.h"
 #include "kernels/kernels.h"
 
 enum {
@@ -13,7 +12,7 @@ enum {
                 */
     MOST_IN_TURN = 1 << 14,
     LONG_ARRAY = 2 * CAD_TILE, /* numbers, above which arrays go tile by tile, and in no loop */
-    LEAST_WORK = 6,            /* numbers that turns compute, for each of an array that they carry */
+    LEAST_WORK = 6, /* numbers that turns compute, for each of an array that they carry */
 };
 
 /* Turns [begin, begin + n period) of steps. */

@@ -125,8 +125,7 @@ static void name_initial(Roller *o, Body *b, const CadId *numbers) {
         const uint32_t size = size_in_turn(o, b->loop, q);
         for (uint32_t lag = 0; lag < b->lagged[q].most; lag++, numbers += size) {
             b->sizes[b->lagged[q].first + lag] = size;
-            b->initial[b->lagged[q].first + lag] =
-                cad_graph_block(o->copier.to, numbers, size);
+            b->initial[b->lagged[q].first + lag] = cad_graph_block(o->copier.to, numbers, size);
         }
     }
 }
@@ -147,9 +146,8 @@ static int find_initial(Roller *o, Body *b) {
                 lag > 0 ? offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k)) : 0;
             for (int64_t turn = 0; turn < lag; turn++) {
                 const Block found = operand_in_turn(o, loop, (size_t)turn, q, k);
-                CadId *const initial =
-                    numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
-                    (size_t)(lag - turn - 1) * size_in_turn(o, loop, of);
+                CadId *const initial = numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
+                                       (size_t)(lag - turn - 1) * size_in_turn(o, loop, of);
                 for (uint32_t e = 0; e < found.size; e++) {
                     const CadId name = name_at(o, found.first + e);
                     if (initial[e] != CAD_NO_ID && initial[e] != name) {
@@ -200,15 +198,14 @@ static CadOverTurns row_of_operand(Roller *o, const Loop *loop, size_t q, uint32
 }
 
 /* Rows that are the same are one input: they are looked up by hash. Answers which one. */
-static uint32_t find_row(Body *b, size_t mask, uint32_t *table, CadOverTurns row,
-                         uint32_t size) {
+static uint32_t find_row(Body *b, size_t mask, uint32_t *table, CadOverTurns row, uint32_t size) {
     const uint64_t hash =
         ((uint64_t)row.first << 32 ^ (uint64_t)row.step ^ size) * 0x9e3779b97f4a7c15u;
     const uint32_t *const sizes = b->sizes + b->asked.n_carried;
     size_t place = (hash >> 32) & mask;
-    while (table[place] != 0 && (b->given[table[place] - 1].first != row.first ||
-                                 b->given[table[place] - 1].step != row.step ||
-                                 sizes[table[place] - 1] != size)) {
+    while (table[place] != 0 &&
+           (b->given[table[place] - 1].first != row.first ||
+            b->given[table[place] - 1].step != row.step || sizes[table[place] - 1] != size)) {
         place = (place + 1) & mask;
     }
     if (table[place] == 0) {
@@ -261,9 +258,9 @@ static CadId name_of_operand(Roller *o, Body *b, size_t q, uint32_t k) {
         return name_of_given(o, b, b->of[b->first[q] + k]);
     }
     const CadId offset = offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k));
-    return offset + (lag == 0 ? b->names[of]
-                              : b->lagged[of].input +
-                                    (CadId)(lag - 1) * size_in_turn(o, loop, of));
+    return offset + (lag == 0
+                         ? b->names[of]
+                         : b->lagged[of].input + (CadId)(lag - 1) * size_in_turn(o, loop, of));
 }
 
 /* A step of the middle turn, which is settled, in the body. */
@@ -304,8 +301,7 @@ static void fill_body(Roller *o, Body *b) {
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t lag = 1; lag <= b->lagged[q].most; lag++) {
             b->ends[b->lagged[q].first + lag - 1] =
-                lag == 1 ? b->names[q]
-                         : b->lagged[q].input + (lag - 2) * size_in_turn(o, loop, q);
+                lag == 1 ? b->names[q] : b->lagged[q].input + (lag - 2) * size_in_turn(o, loop, q);
         }
     }
 }
@@ -382,9 +378,8 @@ static void count_operands(const Roller *o, Body *b) {
 
 /* Answers 0 if it is no loop after all. */
 static int roll_loop(Roller *o, const Loop *loop) {
-    Body body = {.loop = loop,
-                 .next = CAD_SCAN_INPUT,
-                 .asked = {.n = loop->n, .input = CAD_SCAN_INPUT}};
+    Body body = {
+        .loop = loop, .next = CAD_SCAN_INPUT, .asked = {.n = loop->n, .input = CAD_SCAN_INPUT}};
     Body *const b = &body;
     const size_t period = loop->period;
     CadGraph *const to = o->copier.to;
@@ -486,8 +481,8 @@ static int is_fresh(const CadGraph *graph) {
     return 1;
 }
 
-/* What was recorded with its loops in another graph; outputs are numbers of the former, then of the
- * latter. */
+/* What was recorded with its loops in another graph; outputs are numbers of the former, then of
+ * the latter. */
 static void roll(Recorded *r, CadGraph *graph, CadId *outputs, size_t n_outputs) {
     Roller roller = {.r = r, .copier = {.from = r->graph, .to = graph, .folds = 1}};
     Roller *const o = &roller;

@@ -52,7 +52,8 @@ static int are_alike(const Recorded *r, size_t step, size_t other) {
     int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
                 constants_of(r, step) == constants_of(r, other);
     if (alike && a->kind == CAD_RECORD_MAP) {
-        CadPlan *const plan = cad_graph_plan(r->graph, a), *const same = cad_graph_plan(r->graph, b);
+        CadPlan *const plan = cad_graph_plan(r->graph, a), *const same =
+                                                               cad_graph_plan(r->graph, b);
         alike = plan->words == same->words;
         for (uint32_t k = 0; k < plan->words && alike; k++) {
             alike = word_of_plan(plan, k) == word_of_plan(same, k);

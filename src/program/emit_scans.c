@@ -1,6 +1,6 @@
 /* A recurrence is divided into what is computed for a stretch of turns at once, ahead and behind,
  * and what follows turn by turn: see CadTurns. */
-#include "graph/inner.h"
+#include "graph/copies.h"
 #include "program/maker.h"
 
 enum {
@@ -484,8 +484,8 @@ static int is_end_read(const Divider *d, uint32_t record, size_t k) {
     return d->m->uses[record + 1 + k] > 0 || (d->turns.in_blocks && k < d->scan->n_carried);
 }
 
-/* Ends that are read are placed with their SCAN, whose record they follow. What only the last turn's
- * is read of has a place for that alone, which the record begins so far before. */
+/* Ends that are read are placed with their SCAN, whose record they follow. What only the last
+ * turn's is read of has a place for that alone, which the record begins so far before. */
 static void place_ends(Divider *d, uint32_t record) {
     CadMaker *const m = d->m;
     const CadScan *const scan = d->scan;
@@ -711,8 +711,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                                            .y = place,
                                            .z = (int32_t)room});
         program->n_operations +=
-            scan->n *
-            (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
+            scan->n * (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
         program->has_arrays = 1;
     }
     cad_memory_free(d->words);

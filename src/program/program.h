@@ -117,9 +117,9 @@ typedef struct CadTeam {
 /* A recurrence (graph/graph.h) goes in stretches of turns, whose numbers stand side by side in
  * strips. What waits for no turn before is computed for a stretch at once, `ahead`, and so is what
  * no turn waits for, `behind`; between them turns follow each other in `core`, some `together`,
- * and where fewer are left in `single`. Each is a program with a room of its own, or NULL. Turns that
- * compute arrays are in `core` as a whole, one by one; what they hand on are blocks, which go from
- * place to place.
+ * and where fewer are left in `single`. Each is a program with a room of its own, or NULL. Turns
+ * that compute arrays are in `core` as a whole, one by one; what they hand on are blocks, which go
+ * from place to place.
  *
  * The first strips are those of what is carried: what the first turn of a stretch finds, then what
  * each has left. Of `plans` from `at` on these are, one behind the other (a source is where in the
@@ -127,18 +127,13 @@ typedef struct CadTeam {
  *   initial    the place of each that is carried, at first
  *   given      of each that is given its place, how far on the next one is, and its strip or -1
  *   sizes      of blocks: of what is carried, given, kept and summed
- *   outs       of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has its
- *              own, or 0: then it is the last one that is left
- * For blocks, in the core, there follow
- *   ends       of each its place; inputs stand in a row
- * and else
- *   ahead      sources of its inputs; then of each result its place there, and its strip
- *   core       sources of its inputs behind what is carried; where in the strips results go
- *   core       places of what is carried on; then for each turn those of results
- *   single     the same for one turn
- *   behind     as ahead
- *   kept       where in the strips it is
- *   sums       likewise */
+ *   outs       of each end where its numbers go, or CAD_UNREAD; and how far on the next turn has
+ * its own, or 0: then it is the last one that is left For blocks, in the core, there follow ends
+ * of each its place; inputs stand in a row and else ahead      sources of its inputs; then of each
+ * result its place there, and its strip core       sources of its inputs behind what is carried;
+ * where in the strips results go core       places of what is carried on; then for each turn those
+ * of results single     the same for one turn behind     as ahead kept       where in the strips
+ * it is sums       likewise */
 enum { CAD_STRIP_MARGIN = 8 }; /* by which strips are longer than a stretch */
 #define CAD_UNREAD INT64_MIN
 
@@ -242,8 +237,8 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
- * of a loop operations follow each other, products with the sums that they are in; where turns hand
- * on blocks, these are copied. */
+ * of a loop operations follow each other, products with the sums that they are in; where turns
+ * hand on blocks, these are copied. */
 typedef enum CadUse {
     CAD_AT_A_POINT,
     CAD_ALONG_DIRECTIONS,

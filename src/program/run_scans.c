@@ -141,8 +141,7 @@ typedef struct Blocks {
     double *in;
 } Blocks;
 
-static Blocks blocks_of(const CadProgram *program, const CadInstruction *i,
-                        const Places *places) {
+static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places) {
     const CadTurns *const turns = &program->scans[i->x];
     Blocks b = {.turns = turns, .n = i->n, .places = places};
     b.initial = program->plans + turns->at;

@@ -90,7 +90,9 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"bodies"},
             {"fold", "maps", "written", "records", "read", "partials", "products"},
             {"live", "derivatives"},
-            {"insert", "scan"},
+            {"blocks", "insert"},
+            {"scan_blocks"},
+            {"scan"},
             {"scan_derivatives"},
             {"split"},
             {"pull", "push", "forward"},
@@ -98,7 +100,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"jacobian", "sparsity"},
         ],
     ),
-    ("loops", [{"loops"}, {"inner"}, {"find"}, {"roll"}]),
+    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"find"}, {"roll"}]),
     (
         "program",
         [
