@@ -23,6 +23,10 @@ from .machine_files import library_of
 
 Native = bool | Literal["background"] | None
 
+# How many operations a loop has at least that programs keep which are to be machine code: straight
+# code of 2,000 takes compilers half a second, and fills the cache for instructions.
+LEAST_LOOP = 2000
+
 _INTERPRETER = "interpreter"
 _MACHINE = "machine code"
 _OFF = f"{_INTERPRETER}: CADIFF_NATIVE is 0"
@@ -41,6 +45,7 @@ class Machines:
         if native is None:
             native = "background" if told == "background" else bool(told)
         self.asked = native if optimize and told != "0" else False
+        self.least_loop = LEAST_LOOP if self.asked else 0
         self._without = _INTERPRETER if not native else _OFF if told == "0" else _EXACT
 
     def __call__(self, code: Code) -> None:

@@ -435,7 +435,15 @@ class Traces:
         known = self._current_watch(call, recordings) if recordings else None
         key, lifted = call.key, call.lifted
         try:
-            attempt = record(self.function, call, self.optimize, not self.optimize, within, known)
+            attempt = record(
+                self.function,
+                call,
+                self.optimize,
+                not self.optimize,
+                within,
+                known,
+                self.machines.least_loop,
+            )
         except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more
             raise

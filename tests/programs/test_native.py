@@ -236,7 +236,7 @@ def test_points_of_large_programs_go_one_by_one(shared_folder: Path) -> None:
     plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
     points = np.stack([X * k for k in range(1, 30)])
     found = fast.batch(points, what="value_and_grad")
-    assert fast.stats()["native"] == "machine code"
+    assert fast.stats()["native"].startswith("machine code")
     np.testing.assert_equal(found, plain.batch(points, what="value_and_grad", threads=2))
     for x, value, gradient in zip(points, *found, strict=True):
         near = plain.value_and_grad(x)
