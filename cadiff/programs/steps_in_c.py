@@ -379,7 +379,9 @@ class Steps:
             begin.append(f"double {name} = {self.operand(scan.initial[j])};")
             if scan.steps[j]:
                 begin.append(f"{self.at(scan.outs[j])} = {name};")
-        begin += [f"double s{k} = 0.0;" for k in range(turns["n_summed"])]
+        n_rows = n_carried + turns["n_kept"]
+        sums = {f"s{k}": strip for k, strip in enumerate(scan.sums) if scan.is_read[n_rows + k]}
+        begin += [f"double {name} = 0.0;" for name in sums]
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
         for key, workspace, given, results in (
             ("ahead", "a", scan.into_ahead, scan.from_ahead),
@@ -400,15 +402,14 @@ class Steps:
                     lines.append((_variable(scan, strip), value))
                 elif k < n_carried:
                     lines.append((f"n{k}", value))
-        n_rows = n_carried + turns["n_kept"]
         rows = slice(n_carried, n_rows)
         for out, strip, is_read in zip(
             scan.outs[rows], scan.kept, scan.is_read[rows], strict=True
         ):
             if is_read:
                 lines.append(("", f"{self.at(out, (1, 't'))} = {_variable(scan, strip)};"))
-        for k, strip in enumerate(scan.sums):
-            lines.append(("", f"s{k} += {_variable(scan, strip)};"))
+        for name, strip in sums.items():
+            lines.append(("", f"{name} += {_variable(scan, strip)};"))
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
             to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
             lines.append(("", f"{to}{name} = n{j};"))

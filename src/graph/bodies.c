@@ -1,5 +1,6 @@
 /* Bodies of recurrences: graphs of what a turn computes. */
 #include "graph/inner.h"
+#include "table/codes.h"
 
 static int is_all_single(const uint32_t *sizes, size_t n) {
     return cad_sum_of_sizes(sizes, n) == n;
@@ -45,4 +46,20 @@ int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n
 
 int cad_scan_is_of_singles(const CadScan *scan) {
     return cad_body_is_of_singles(scan->body, scan->sizes, scan->n_given + cad_scan_n_ends(scan));
+}
+
+/* It takes longer to compute than to copy: arrays, what adds up, and what calls a function. */
+int cad_record_is_costly(const CadRecord *record) {
+    if (record->kind == CAD_RECORD_MAP &&
+        (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op))) {
+        return 1;
+    }
+    const char *const text = cad_op_values[record->op].text, *call = text;
+    while (record->kind != CAD_RECORD_PACK && (call = strchr(call, '(')) != NULL) {
+        if (call > text && call[-1] >= 'a' && call[-1] <= 'z') {
+            return 1;
+        }
+        call++;
+    }
+    return 0;
 }

@@ -51,6 +51,9 @@ CadId cad_graph_added(CadGraph *graph, CadId x, CadId y, size_t size);
 
 /* --- bodies.c --- */
 
+/* Whether what a turn computes is kept, so that derivatives need not compute it again. */
+int cad_record_is_costly(const CadRecord *record);
+
 /* Whether there are only single numbers in a body, and in `n` blocks. */
 int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n);
 

@@ -137,12 +137,23 @@ static void mark_operands(const Recurrence *r, size_t record, uint8_t *marks) {
     }
 }
 
+/* What is known already depends on nothing. */
+static int is_known(const Recurrence *r, CadId id) {
+    return r->rows[id].first != CAD_NO_ID;
+}
+
+static int is_in_loop(const Recurrence *r, CadId id) {
+    return r->is_needed[id] && !is_known(r, id);
+}
+
 static void find_live(Recurrence *r) {
     for (size_t k = 0; k < n_ends(r); k++) {
         r->is_live[end_of(r, k)] = 1;
     }
     EACH_SINGLE_BACKWARDS(r, i, id) {
-        mark_operands(r, i, r->is_live);
+        if (!is_known(r, (CadId)id)) {
+            mark_operands(r, i, r->is_live);
+        }
     }
 }
 
@@ -151,7 +162,7 @@ static void find_live(Recurrence *r) {
 static void find_users(Recurrence *r) {
     EACH_SINGLE(r, i, id) {
         CadId x[3];
-        for (int k = operands_of(r, i, x); k-- > 0;) {
+        for (int k = is_known(r, (CadId)id) ? 0 : operands_of(r, i, x); k-- > 0;) {
             CadId *const user = &r->user[x[k]];
             *user = *user == CAD_NO_ID ? (CadId)id : UINT32_MAX;
         }
@@ -222,12 +233,12 @@ static void set_row(Recurrence *r, size_t record, CadId id) {
 /* Of what is marked as read, and of all that it depends on: none of it waits. */
 static void set_rows(Recurrence *r) {
     EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (r->is_read[id] && r->rows[id].first == CAD_NO_ID) {
+        if (r->is_read[id] && !is_known(r, (CadId)id)) {
             mark_operands(r, i, r->is_read);
         }
     }
     EACH_SINGLE(r, i, id) {
-        if (r->is_read[id] && r->rows[id].first == CAD_NO_ID) {
+        if (r->is_read[id] && !is_known(r, (CadId)id)) {
             set_row(r, i, (CadId)id);
         }
     }
@@ -240,7 +251,7 @@ static void find_waiting(Recurrence *r) {
     EACH_SINGLE(r, i, id) {
         CadId x[3];
         r->waits[id] = 0;
-        for (int k = operands_of(r, i, x); k-- > 0;) {
+        for (int k = is_known(r, (CadId)id) ? 0 : operands_of(r, i, x); k-- > 0;) {
             r->waits[id] |= r->waits[x[k]];
         }
     }
@@ -309,7 +320,7 @@ static void find_needed(Recurrence *r, int whole) {
         }
     }
     EACH_SINGLE_BACKWARDS(r, i, id) {
-        if (r->is_needed[id] && r->rows[id].first == CAD_NO_ID) {
+        if (is_in_loop(r, (CadId)id)) {
             mark_operands(r, i, r->is_needed);
         }
     }
@@ -318,7 +329,7 @@ static void find_needed(Recurrence *r, int whole) {
 static void fill_body(Recurrence *r, CadGraph *to) {
     EACH_SINGLE(r, i, id) {
         CadId x[3];
-        if (r->is_needed[id] && r->rows[id].first == CAD_NO_ID) {
+        if (is_in_loop(r, (CadId)id)) {
             operands_of(r, i, x);
             for (int k = 0; k < 3; k++) {
                 x[k] = name_of(r, to, x[k]);
@@ -358,6 +369,16 @@ static int is_summed_in_loop(const Recurrence *r, CadId end) {
     return r->rows[end].first == CAD_NO_ID;
 }
 
+static int is_carried_on(const Recurrence *r, CadId id) {
+    for (size_t j = 0; j < r->asked->n_carried; j++) {
+        if (r->how[j] == IN_LOOP && end_of(r, j) == id) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What is costly is kept beside what is asked for; programs leave out what they do not read. */
 static void name_ends(Recurrence *r, CadScan *scan, int whole) {
     CadGraph *const to = scan->body;
     const size_t n = r->asked->n_carried, m = r->asked->n_kept;
@@ -372,6 +393,13 @@ static void name_ends(Recurrence *r, CadScan *scan, int whole) {
         if (whole || r->is_kept[end] == NOT_NAMED) {
             *next++ = name_of(r, to, end);
             r->is_kept[end] = NAMED;
+            scan->n_kept++;
+        }
+    }
+    EACH_SINGLE(r, i, id) {
+        if (!whole && is_in_loop(r, (CadId)id) && r->is_kept[id] == 0 &&
+            cad_record_is_costly(&r->body->records[i]) && !is_carried_on(r, (CadId)id)) {
+            *next++ = name_of(r, to, (CadId)id);
             scan->n_kept++;
         }
     }
@@ -536,6 +564,9 @@ static void begin(Recurrence *r) {
         if (cad_graph_is_constant(r->body, id, &value)) {
             r->rows[id] = (CadOverTurns){cad_graph_constant(r->graph, value), 0};
         }
+    }
+    for (size_t k = 0; k < r->asked->n_known; k++) {
+        r->rows[r->asked->known[k].of] = r->rows[r->asked->known[k].by];
     }
     find_live(r);
 }

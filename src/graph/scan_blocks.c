@@ -1,7 +1,6 @@
 /* Recurrences whose turns compute arrays: all that a turn computes is in the loop, but for what is
  * there already. */
 #include "graph/inner.h"
-#include "table/codes.h"
 
 #define NOT_ASKED SIZE_MAX
 
@@ -233,23 +232,6 @@ static CadOverTurns known(const Blocks *b, size_t k) {
     return (CadOverTurns){CAD_NO_ID, 0};
 }
 
-/* Whether a record takes longer to compute than to copy: arrays, what adds up, and what calls a
- * function. */
-static int is_costly(const CadRecord *record) {
-    if (record->kind == CAD_RECORD_MAP &&
-        (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op))) {
-        return 1;
-    }
-    const char *const text = cad_op_values[record->op].text, *call = text;
-    while (record->kind != CAD_RECORD_PACK && (call = strchr(call, '(')) != NULL) {
-        if (call > text && call[-1] >= 'a' && call[-1] <= 'z') {
-            return 1;
-        }
-        call++;
-    }
-    return 0;
-}
-
 /* Which end of the loop has all numbers of a record, or else `n_ends`. */
 static size_t end_with(const Blocks *b, uint32_t record) {
     const CadId first = cad_graph_first(b->body, record);
@@ -294,7 +276,7 @@ static void find_ends(Blocks *b, CadScan *scan) {
     }
     for (size_t i = 1; i < b->body->n_records && !b->whole; i++) {
         const CadRecord *const record = &b->body->records[i];
-        if (b->needed[i] == 2 && cad_record_is_made(record) && is_costly(record) &&
+        if (b->needed[i] == 2 && cad_record_is_made(record) && cad_record_is_costly(record) &&
             end_with(b, (uint32_t)i) == b->n_ends) {
             add_end(b, cad_graph_first(b->body, i), cad_record_size(record), NOT_ASKED,
                     &scan->n_kept);

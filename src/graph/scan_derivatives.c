@@ -145,16 +145,14 @@ static void insert_body(Derived *d, int is_backwards) {
     d->graph->status = d->body->status;
 }
 
-/* What the scan has kept is given, too, where arrays would be computed again. */
-static void give_kept(Derived *d, CadId *names) {
+/* What turns have left and kept is given, too: it need not be computed again. */
+static void give_ends(Derived *d, CadId *names) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
-        if (k >= scan->n_carried && !cad_scan_is_of_singles(scan)) {
-            names[k - scan->n_carried] =
-                next_input(d, backwards((CadOverTurns){first, size}, scan->n), size);
-        }
+        const CadOverTurns row = {first + (k < scan->n_carried ? size : 0), size};
+        names[k] = next_input(d, backwards(row, scan->n), size);
         first += (CadId)cad_scan_length_of_end(scan, k);
     }
 }
@@ -162,12 +160,14 @@ static void give_kept(Derived *d, CadId *names) {
 /* Those that stand for a record as a whole. */
 static void find_known(Derived *d, const CadId *names) {
     const CadScan *const scan = d->of.scan;
-    const CadId *const found = d->found + cad_scan_n_operands(scan) + scan->n_carried;
-    d->known = cad_memory_take(&d->memory, scan->n_kept, sizeof *d->known);
-    for (size_t k = 0; k < scan->n_kept && d->known != NULL && names[k] != CAD_NO_ID; k++) {
+    const CadId *const found = d->found + cad_scan_n_operands(scan);
+    const size_t n = scan->n_carried + scan->n_kept;
+    d->known = cad_memory_take(&d->memory, n, sizeof *d->known);
+    for (size_t k = 0; k < n && d->known != NULL; k++) {
         const CadRecord *const record = cad_graph_record(d->body, found[k]);
         if (cad_record_is_made(record) &&
-            cad_record_size(record) == cad_scan_size_of_end(scan, scan->n_carried + k)) {
+            found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
+            cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
             d->known[d->n_known++] = (CadKnown){found[k], names[k]};
         }
     }
@@ -278,13 +278,13 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     const size_t n_ends = cad_scan_n_ends(scan);
     Derived derived, *const d = &derived;
     size_t n_kept = 0, n_summed = 0;
-    if (!begin(d, graph, of, n_carried + n_ends + scan->n_kept)) {
+    if (!begin(d, graph, of, n_carried + 2 * n_ends)) {
         finish(d);
         return;
     }
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
-    CadId *const kept = cad_memory_take(&d->memory, scan->n_kept, sizeof *kept);
+    CadId *const given = cad_memory_take(&d->memory, n_ends, sizeof *given);
     const CadScanResults found = {cad_memory_take(&d->memory, n_carried, sizeof *found.last),
                                   cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
                                   cad_memory_take(&d->memory, scan->n_given, sizeof *found.sums)};
@@ -292,11 +292,11 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         graph->status = CAD_NO_MEMORY;
     } else {
         name_seeds(d, seeds, names + n_carried, names);
-        give_kept(d, kept);
+        give_ends(d, given);
         insert_body(d, 1);
     }
     if (graph->status == CAD_OK) {
-        find_known(d, kept);
+        find_known(d, given);
     }
     for (size_t k = n_carried; k < n_operands; k++) {
         *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];

@@ -19,6 +19,7 @@ typedef enum When { NEVER, AHEAD, IN_TURN, BEHIND } When;
 typedef struct Divider {
     CadMaker *m;
     const CadScan *scan;
+    uint32_t record;
     CadGraph *body;
     CadMemory memory;
     uint8_t *when;    /* of numbers of the body */
@@ -63,6 +64,88 @@ static void add_word(Divider *d, int64_t word) {
     }
 }
 
+/* --- what programs read of ends --- */
+
+/* Of what is carried, whether others read more of it than what the last turn leaves. */
+typedef struct Readers {
+    Divider *d;
+    CadId first;
+    uint8_t *rows;
+} Readers;
+
+static void note_read(const Readers *r, int64_t low, int64_t high) {
+    const CadScan *const scan = r->d->scan;
+    int64_t begin = r->first;
+    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
+        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
+        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
+        begin = end;
+    }
+}
+
+static int is_of_scan(const Readers *r, CadId id) {
+    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
+}
+
+static void note_operands(const Readers *r, size_t record) {
+    CadGraph *const graph = r->d->m->graph;
+    const CadRecord *const reader = &graph->records[record];
+    CadAxes axes;
+    CadMade made;
+    CadOperands of;
+    cad_graph_look(graph, record, axes, &made);
+    cad_graph_operands(graph, record, &of);
+    for (size_t k = 0; k < of.n; k++) {
+        int64_t low = of.ids[k], high = low;
+        if (!is_of_scan(r, of.ids[k])) {
+            continue;
+        }
+        if (made.kind == CAD_RECORD_SCAN) {
+            const CadScan *const scan = cad_graph_scan(graph, reader);
+            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
+            const int64_t reach = step * ((int64_t)scan->n - 1);
+            low += reach < 0 ? reach : 0;
+            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
+        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
+            low = r->first;
+            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
+        } else if (cad_record_has_plan(reader)) {
+            const CadReach reach =
+                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
+            low = reach.low;
+            high = reach.high;
+        }
+        note_read(r, low, high);
+    }
+}
+
+/* What only the last turn's is read of takes one place. */
+static int find_rows(Divider *d) {
+    CadMaker *const m = d->m;
+    d->rows = cad_memory_take(&d->memory, d->scan->n_carried, 1);
+    const Readers readers = {d, cad_graph_first(m->graph, d->record) + 1, d->rows};
+    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
+    if (d->memory.status != CAD_OK) {
+        return fail(m);
+    }
+    cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
+    for (size_t i = d->record + 1; i < m->graph->n_records; i++) {
+        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
+            m->graph->records[i].kind != CAD_RECORD_END) {
+            note_operands(&readers, i);
+        }
+    }
+    for (size_t k = 0; k < m->n_ends; k++) {
+        note_read(&readers, m->ends[k], m->ends[k]);
+    }
+    return 1;
+}
+
+/* Turns themselves read what is carried into them as blocks. */
+static int is_end_read(const Divider *d, size_t k) {
+    return d->m->uses[d->record + 1 + k] > 0 || (d->turns.in_blocks && k < d->scan->n_carried);
+}
+
 /* --- what is computed when --- */
 
 static void find_when(Divider *d) {
@@ -75,7 +158,7 @@ static void find_when(Divider *d) {
         return;
     }
     for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
-        is_live[d->scan->ends[k]] = 1;
+        is_live[d->scan->ends[k]] |= k < d->scan->n_carried || is_end_read(d, k);
         feeds[d->scan->ends[k]] |= k < d->scan->n_carried;
     }
     for (size_t j = 0; j < d->scan->n_carried; j++) {
@@ -117,6 +200,9 @@ static void find_readers(Divider *d) {
     }
     for (size_t k = 0; k < cad_scan_n_ends(d->scan); k++) {
         const CadId end = d->scan->ends[k];
+        if (k >= d->scan->n_carried && !is_end_read(d, k)) {
+            continue;
+        }
         if (k >= d->scan->n_carried) {
             d->is_read[end] |= BY_RESULTS;
             if (is_same_in_all(d, end)) { /* for a strip of them */
@@ -402,100 +488,18 @@ static void add_operands(Divider *d, const CadId *operands) {
     }
 }
 
-/* --- what programs read of ends --- */
-
-/* Of what is carried, whether others read more of it than what the last turn leaves. */
-typedef struct Readers {
-    Divider *d;
-    CadId first;
-    uint8_t *rows;
-} Readers;
-
-static void note_read(const Readers *r, int64_t low, int64_t high) {
-    const CadScan *const scan = r->d->scan;
-    int64_t begin = r->first;
-    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
-        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
-        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
-        begin = end;
-    }
-}
-
-static int is_of_scan(const Readers *r, CadId id) {
-    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
-}
-
-static void note_operands(const Readers *r, size_t record) {
-    CadGraph *const graph = r->d->m->graph;
-    const CadRecord *const reader = &graph->records[record];
-    CadAxes axes;
-    CadMade made;
-    CadOperands of;
-    cad_graph_look(graph, record, axes, &made);
-    cad_graph_operands(graph, record, &of);
-    for (size_t k = 0; k < of.n; k++) {
-        int64_t low = of.ids[k], high = low;
-        if (!is_of_scan(r, of.ids[k])) {
-            continue;
-        }
-        if (made.kind == CAD_RECORD_SCAN) {
-            const CadScan *const scan = cad_graph_scan(graph, reader);
-            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-            const int64_t reach = step * ((int64_t)scan->n - 1);
-            low += reach < 0 ? reach : 0;
-            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
-        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
-            low = r->first;
-            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
-        } else if (cad_record_has_plan(reader)) {
-            const CadReach reach =
-                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
-            low = reach.low;
-            high = reach.high;
-        }
-        note_read(r, low, high);
-    }
-}
-
-/* What only the last turn's is read of takes one place. */
-static int find_rows(Divider *d, uint32_t record) {
-    CadMaker *const m = d->m;
-    d->rows = cad_memory_take(&d->memory, d->scan->n_carried, 1);
-    const Readers readers = {d, cad_graph_first(m->graph, record) + 1, d->rows};
-    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
-    if (d->memory.status != CAD_OK) {
-        return fail(m);
-    }
-    cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
-    for (size_t i = record + 1; i < m->graph->n_records; i++) {
-        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
-            m->graph->records[i].kind != CAD_RECORD_END) {
-            note_operands(&readers, i);
-        }
-    }
-    for (size_t k = 0; k < m->n_ends; k++) {
-        note_read(&readers, m->ends[k], m->ends[k]);
-    }
-    return 1;
-}
-
-/* Turns themselves read what is carried into them as blocks. */
-static int is_end_read(const Divider *d, uint32_t record, size_t k) {
-    return d->m->uses[record + 1 + k] > 0 || (d->turns.in_blocks && k < d->scan->n_carried);
-}
-
 /* Ends that are read are placed with their SCAN, whose record they follow. What only the last
  * turn's is read of has a place for that alone, which the record begins so far before. */
-static void place_ends(Divider *d, uint32_t record) {
+static void place_ends(Divider *d) {
     CadMaker *const m = d->m;
     const CadScan *const scan = d->scan;
     const size_t n_rows = scan->n_carried + scan->n_kept;
     for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
-        const uint32_t end = record + 1 + (uint32_t)k, size = cad_scan_size_of_end(scan, k);
+        const uint32_t end = d->record + 1 + (uint32_t)k, size = cad_scan_size_of_end(scan, k);
         const int is_row = k < scan->n_carried ? d->rows[k] : k < n_rows;
         const size_t length = is_row ? cad_scan_length_of_end(scan, k) : size;
         int64_t place = CAD_UNREAD;
-        if (is_end_read(d, record, k)) {
+        if (is_end_read(d, k)) {
             place = cad_maker_take_array(m, length);
             m->place[end] = (int32_t)(place - (is_row || k >= n_rows ? 0 : scan->n * size));
             m->group[end] = m->n_groups++;
@@ -508,7 +512,7 @@ static void place_ends(Divider *d, uint32_t record) {
 
 /* --- what single numbers are divided into --- */
 
-static void divide(Divider *d, uint32_t record, const CadId *operands) {
+static void divide(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     CadTurns *const turns = &d->turns;
     const CadId n = d->body->n_numbers;
@@ -526,7 +530,7 @@ static void divide(Divider *d, uint32_t record, const CadId *operands) {
     find_readers(d);
     take_strips(d);
     add_operands(d, operands);
-    place_ends(d, record);
+    place_ends(d);
     turns->ahead =
         divide_stretch(d, AHEAD, marks, roots, &turns->n_into_ahead, &turns->n_from_ahead);
     mark_read_in_turn(d, marks);
@@ -560,7 +564,7 @@ static void divide(Divider *d, uint32_t record, const CadId *operands) {
     turns->behind =
         divide_stretch(d, BEHIND, marks, roots, &turns->n_into_behind, &turns->n_from_behind);
     for (size_t k = scan->n_carried; k < cad_scan_n_ends(scan); k++) {
-        add_word(d, d->strip[scan->ends[k]]);
+        add_word(d, is_end_read(d, k) ? d->strip[scan->ends[k]] : NO_STRIP);
     }
 }
 
@@ -620,7 +624,7 @@ static void place_strips(Divider *d) {
 
 /* --- turns that compute arrays --- */
 
-static void add_ends(Divider *d, uint32_t record) {
+static void add_ends(Divider *d) {
     const CadScan *const scan = d->scan;
     const size_t begin = d->n_words;
     add_places(d, d->turns.core);
@@ -633,19 +637,19 @@ static void add_ends(Divider *d, uint32_t record) {
     memcpy(places, d->words + begin, n * sizeof *places);
     d->n_words = begin;
     for (size_t k = 0, at = 0; k < cad_scan_n_ends(scan); k++) {
-        const int is_read = is_end_read(d, record, k);
+        const int is_read = is_end_read(d, k);
         add_word(d, is_read ? places[at] : 0);
         at += is_read ? cad_scan_size_of_end(scan, k) : 0;
     }
 }
 
-static void make_core(Divider *d, uint32_t record, const CadId *operands) {
+static void make_core(Divider *d, const CadId *operands) {
     const CadScan *const scan = d->scan;
     const size_t n_ends = cad_scan_n_ends(scan);
     size_t n_roots = 0;
     d->turns.in_blocks = 1;
     for (size_t k = 0; k < n_ends; k++) {
-        n_roots += is_end_read(d, record, k) ? cad_scan_size_of_end(scan, k) : 0;
+        n_roots += is_end_read(d, k) ? cad_scan_size_of_end(scan, k) : 0;
     }
     CadId *const roots = cad_memory_take(&d->memory, n_roots, sizeof *roots);
     if (roots == NULL) {
@@ -654,15 +658,15 @@ static void make_core(Divider *d, uint32_t record, const CadId *operands) {
     }
     n_roots = 0;
     for (size_t k = 0; k < n_ends; k++) {
-        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && is_end_read(d, record, k); e++) {
+        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && is_end_read(d, k); e++) {
             roots[n_roots++] = scan->ends[k] + e;
         }
     }
     add_operands(d, operands);
-    place_ends(d, record);
+    place_ends(d);
     d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
-        add_ends(d, record);
+        add_ends(d);
     }
 }
 
@@ -670,7 +674,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
     const CadScan *const scan = cad_graph_scan(m->graph, &m->graph->records[i]);
     CadProgram *const program = m->program;
     const size_t n = scan->body->n_numbers;
-    Divider divider = {.m = m, .scan = scan, .body = scan->body};
+    Divider divider = {.m = m, .scan = scan, .record = i, .body = scan->body};
     Divider *const d = &divider;
     CadTurns *const turns = &d->turns;
     CadOperands of;
@@ -686,8 +690,8 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        if (find_rows(d, i)) {
-            (cad_scan_is_of_singles(scan) ? divide : make_core)(d, i, of.ids);
+        if (find_rows(d)) {
+            (cad_scan_is_of_singles(scan) ? divide : make_core)(d, of.ids);
         }
         turns->at = program->n_plan_words;
         program->scans[program->n_scans++] = *turns;
