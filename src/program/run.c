@@ -365,7 +365,8 @@ static CAD_INLINE void run_turn(const CadProgram *program, const CadInstruction 
 
 static void run_machine_turn(const CadProgram *program, const CadInstruction *i,
                              const Places *places, Turn turn) {
-    CadMachineTurn *const run = (CadMachineTurn *)program->machine->functions[i->x];
+    CadMachineTurn *const run =
+        (CadMachineTurn *)(void (*)(void))program->machine->functions[i->x];
     run(places->shared, places->own, places->tiles, (long)turn.number, (long)turn.part);
 }
 
