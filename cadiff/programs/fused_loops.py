@@ -372,7 +372,9 @@ def overlapped(one: Loop, other: Loop) -> tuple[list[Loop], Loop, list[Loop]] | 
     Ranges that are moved by some numbers, such as those of neighbours, are the same but for a few
     turns: those of the one that go before, and those of the other one that go behind.
     """
-    if not all(s.is_kept and len(s.out.steps) == 1 for s in (*one.statements, *other.statements)):
+    if one.ends or other.ends or not len(one.axes) == len(other.axes) == 1:
+        return None
+    if not all(s.is_kept for s in (*one.statements, *other.statements)):
         return None
     (m,), (n,) = one.axes, other.axes
     for x, y in product(one.writes, other.writes):

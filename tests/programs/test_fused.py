@@ -173,7 +173,7 @@ def test_places_that_are_used_again_are_no_hindrance() -> None:
 def test_ranges_that_overlap_are_one_loop() -> None:
     def f(x: Any) -> Any:
         bend = x[1:] - x[:-1] ** 2
-        return cnp.sum(bend * bend) + cnp.sum((x[2:] - x[:-2]) ** 3)
+        return cnp.sum(bend * bend) + cnp.sum((x[2:] - x[:-2]) ** 3) + cnp.sum(x)
 
     x = np.linspace(-1.0, 1.5, 3000)
     code = code_of(f, x)
