@@ -119,7 +119,9 @@ def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | 
         return None
     if prod(shape[axis] for axis in short) > (1 if is_total else _SHORT**2):
         return None
-    if is_total and (long != summed or shape[long[0]] > _STRIP):
+    if is_total and long != summed:
+        return None
+    if any(shape[axis] > (_STRIP if is_total else _TERMS) for axis in summed):
         return None
     found = []
     for index in product(*(range(shape[axis]) for axis in short)):
