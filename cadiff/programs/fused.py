@@ -6,6 +6,7 @@ not know how loops are written in C.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -192,13 +193,17 @@ def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
 
 
 def _seen(numbers: Places, region: Region) -> Places:
-    """What stands in a region; of what stands before all places nothing."""
+    """What stands in a region; of constants, which stand before all places, nothing."""
     if isinstance(region, np.ndarray):
         return numbers[region[region >= 0]]
     first, shape, steps = region
-    if first < 0 or 0 in shape:
-        return numbers[:0]
+    low, high = _bounds(region)
     axes = [(n, step) for n, step in zip(shape, steps, strict=True) if step]
+    if 0 in shape or high < 0:
+        return numbers[:0]
+    if low < 0:  # and then the first places
+        moves = (step * np.arange(n) for n, step in axes)
+        return _seen(numbers, functools.reduce(np.add.outer, moves, np.array(first)).ravel())
     strides = [step * numbers.itemsize for _, step in axes]
     return as_strided(numbers[first:], [n for n, _ in axes], strides)
 
@@ -207,11 +212,15 @@ def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
     """Whether a region reaches into some bounds."""
     if isinstance(region, np.ndarray):
         return any(bool(((region >= low) & (region <= high)).any()) for low, high in bounds)
+    begin, end = _bounds(region)
+    return any(begin <= high and low <= end for low, high in bounds)
+
+
+def _bounds(region: tuple[int, Shape, Shape]) -> Bounds:
     first, shape, steps = region
     spans = [step * (n - 1) for n, step in zip(shape, steps, strict=True)]
-    begin = first + sum(x for x in spans if x < 0)
-    end = first + sum(x for x in spans if x > 0)
-    return any(begin <= high and low <= end for low, high in bounds)
+    low = sum(x for x in spans if x < 0)
+    return first + low, first + sum(spans) - low
 
 
 def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[list[Region], list[Region]] | None:

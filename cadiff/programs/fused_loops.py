@@ -215,6 +215,8 @@ class Loop:
     def is_sound(self) -> bool:
         """Whether all turns of one instruction are independent."""
         bounds = {**self.reads, **self.outs, **self.ends}
+        if any(low < 0 <= high for low, high in bounds.values()):  # from constants to inputs
+            return False
         for x in self.statements:
             reach = 0
             for step, n in sorted(zip(map(abs, x.out.steps), self.axes, strict=True)):

@@ -243,3 +243,9 @@ def test_other_vectors_and_compilers_make_the_same(
         monkeypatch.setattr(loops_in_c, "_HEAD", loops_in_c._HEAD.replace("__GNUC__", "CADIFF_NO"))
     check(chain, np.linspace(0.5, 1.5, 200))
     check(springs(3), np.linspace(-1.0, 1.0, 40))
+
+
+def test_results_may_reach_from_inputs_to_constants() -> None:
+    program = cadiff.compile(lambda x, k: (x * 1.0, np.where(k > 3, k, 3)), native=True)
+    for k in (np.int64(5), np.int64(1)):
+        assert [*map(float, program(2.0, k))] == [2.0, max(3.0, float(k))]
