@@ -6,10 +6,12 @@ not know how loops are written in C.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from .. import binding
@@ -20,7 +22,6 @@ from .instructions import (
     Shape,
     in_workspace,
     instruction,
-    result_places,
     single_operations,
     views,
     written_by,
@@ -31,7 +32,8 @@ _ROUNDS = 8  # in which instructions are put together
 
 _ARITIES = binding.operation_names()[1]
 _KNOWN = range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1)
-Places = NDArray[np.int64]
+Places = NDArray[Any]
+Region = Places | tuple[int, Shape, Shape]  # some places; or the first one, lengths and steps
 Unit = int | Loop  # an instruction, or the loop that does the work of some
 Run = Sequence[int]  # instructions that follow each other
 
@@ -99,11 +101,12 @@ class Fused:
         found = _accesses(self.parts, instruction(self.parts, k))
         if found is None:
             return True
-        read, written = found
-        left = (loop.writes, loop.ends)
-        known = (*left, loop.reads, loop.outs)
-        return any(_are_within(read, one.values()) for one in left) or any(
-            _are_within(written, one.values()) for one in known
+        left = [*loop.writes.values(), *loop.ends.values()]
+        known = [*left, *loop.reads.values(), *loop.outs.values()]
+        return any(
+            _are_within(region, bounds)
+            for regions, bounds in zip(found, (left, known), strict=True)
+            for region in regions
         )
 
 
@@ -150,12 +153,13 @@ def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
     code = [instruction(parts, k) for k in range(len(parts["code"]))]
     tiles = _tiles(parts)
-    writer = np.full(parts["n_places"], -1)  # the instruction that has written a place last
+    writer = np.full(parts["n_places"], -1, np.int32)  # which has written a place last
     readers: list[set[int] | None] = [set() for _ in code]
 
-    def read(places: Places, k: int | None) -> None:
-        found = writer[places[places >= 0]]
-        for which in set(found[np.flatnonzero(np.diff(found, prepend=-1))].tolist()) - {-1}:
+    def read(region: Region, k: int | None) -> None:
+        found = _seen(writer, region).ravel()
+        ends = np.flatnonzero(found[1:] != found[:-1])
+        for which in {*found[ends].tolist(), *found[-1:].tolist()} - {-1}:
             known = readers[which]
             if k is None:
                 readers[which] = None
@@ -165,63 +169,98 @@ def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
     for k, i in enumerate(code):
         accesses = _accesses(parts, i)
         if accesses is None:
-            read(np.arange(len(writer)), None)
+            read((0, writer.shape, (1,)), None)
             continue
-        read(accesses[0], k)
-        writer[accesses[1]] = k
-        if k in tiles and (accesses[1] < parts["n_whole"]).any():
-            readers[k] = None  # other tiles write elsewhere
-    read(in_workspace(parts, np.fromiter(result_places(parts), np.int64)), None)
+        for region in accesses[0]:
+            read(region, k)
+        for region in accesses[1]:
+            if isinstance(region, np.ndarray):
+                writer[region] = k
+            else:
+                _seen(writer, region)[...] = k
+                if k in tiles and region[0] < parts["n_whole"]:
+                    readers[k] = None  # other tiles write elsewhere
+    for place, step, n, listed in parts["outputs"].tolist():
+        if listed:
+            read(parts["lists"][place : place + n], None)
+        elif place < parts["least_float"]:
+            read((place, (n,), (step,)), None)
+        else:
+            read(in_workspace(parts, place + step * np.arange(n)), None)
     if parts["compares_last"]:
         read(parts["checks"]["place"], None)
     return readers
 
 
-def _places(first: int, shape: Shape, steps: Shape) -> Places:
-    places = np.array([first], np.int64)
-    for n, step in zip(shape, steps, strict=True):
-        places = np.add.outer(places, step * np.arange(n)).ravel()
-    return places
+def _seen(numbers: Places, region: Region) -> Places:
+    """What stands in a region; of constants, which stand before all places, nothing."""
+    if isinstance(region, np.ndarray):
+        return numbers[region[region >= 0]]
+    first, shape, steps = region
+    low, high = _bounds(region)
+    axes = [(n, step) for n, step in zip(shape, steps, strict=True) if step]
+    if 0 in shape or high < 0:
+        return numbers[:0]
+    if low < 0:  # and then the first places
+        moves = (step * np.arange(n) for n, step in axes)
+        return _seen(numbers, functools.reduce(np.add.outer, moves, np.array(first)).ravel())
+    strides = [step * numbers.itemsize for _, step in axes]
+    return as_strided(numbers[first:], [n for n, _ in axes], strides)
 
 
-def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[Places, Places] | None:
+def _are_within(region: Region, bounds: Iterable[Bounds]) -> bool:
+    """Whether a region reaches into some bounds."""
+    if isinstance(region, np.ndarray):
+        return any(bool(((region >= low) & (region <= high)).any()) for low, high in bounds)
+    begin, end = _bounds(region)
+    return any(begin <= high and low <= end for low, high in bounds)
+
+
+def _bounds(region: tuple[int, Shape, Shape]) -> Bounds:
+    first, shape, steps = region
+    spans = [step * (n - 1) for n, step in zip(shape, steps, strict=True)]
+    low = sum(x for x in spans if x < 0)
+    return first + low, first + sum(spans) - low
+
+
+def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[list[Region], list[Region]] | None:
     """The places that an instruction reads, and those that it writes; None: that is not known."""
     lists, kind = parts["lists"], InstructionKind
     if i.kind not in _KNOWN or max(i.out, i.x, i.y, i.z) >= parts["least_float"]:
         return None
-    out, none = _places(i.out, (i.n,), (1,)), np.empty(0, np.int64)
+
+    def row(first: int, n: int, step: int = 1) -> Region:
+        return first, (n,), (step,)
+
+    out = row(i.out, i.n)
     if i.kind == kind.SINGLES:
         singles = parts["singles"][i.x : i.x + i.n]
-        read = [
-            x for row in singles.tolist() for *_, given in single_operations(row) for x in given
-        ]
-        return np.array(read, np.int64), written_by(singles)
+        each = [one for single in singles.tolist() for one in single_operations(single)]
+        read = [place for _, _, operands in each for place in operands]
+        return [np.array(read, np.int64)], [written_by(singles)]
     if i.kind == kind.VECTOR:
         rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
-        return np.concatenate([_places(x, (i.n,), (step,)) for x, step in rows]), out
+        return [row(first, i.n, step) for first, step in rows], [out]
     if i.kind == kind.TAKE:
-        return lists[i.x : i.x + i.n].astype(np.int64), out
+        return [lists[i.x : i.x + i.n]], [out]
     if i.kind == kind.TOTAL:
-        return np.append(_places(i.x, (i.n,), (i.sx,)), out[: 1 if i.y else 0]), out[:1]
+        total = row(i.out, 1)
+        return [row(i.x, i.n, i.sx), *([total] if i.y else [])], [total]
     if i.kind == kind.ZEROS:
-        return none, out
+        return [], [out]
     if i.kind == kind.ADD_AT:
         to = i.out + lists[i.z : i.z + i.n].astype(np.int64)
-        return np.append(_places(i.x, (i.n,), (i.sx,)), to), to
+        return [row(i.x, i.n, i.sx), to], [to]
     if i.kind == kind.CALL:
-        return _places(i.x, (i.n,), (1,)), _places(i.out, (i.y,), (1,))
+        return [row(i.x, i.n)], [row(i.out, i.y)]
     if i.kind == kind.COMPARE:
-        return parts["checks"]["place"][i.x : i.x + i.n].astype(np.int64), none
+        return [parts["checks"]["place"][i.x : i.x + i.n]], []
     shape, found = views(parts, i.x)
     if max(first for first, _ in found) >= parts["least_float"]:
         return None
-    to, *given = (_places(first, shape, steps) for first, steps in found)
+    regions: list[Region] = [(first, shape, steps) for first, steps in found]
     if i.kind == kind.ROWS:
-        return np.concatenate(given), to
+        return regions[1:], regions[:1]
     if i.kind == kind.TERMS and i.n:
-        return np.concatenate(given), out
-    return np.concatenate([to, *given]), to
-
-
-def _are_within(places: Places, bounds: Iterable[Bounds]) -> bool:
-    return any(bool(((places >= low) & (places <= high)).any()) for low, high in bounds)
+        return regions[1:], [out]
+    return regions, regions[:1]

@@ -14,7 +14,15 @@ from operator import mul
 from typing import Any, NamedTuple
 
 from .. import binding
-from .instructions import Instruction, InstructionKind, Shape, instruction, moves, views
+from .instructions import (
+    Instruction,
+    InstructionKind,
+    Shape,
+    adds_apart,
+    instruction,
+    moves,
+    views,
+)
 
 _SHORT = 4  # an axis of up to so many numbers is written out, ...
 _TERMS = 32  # ... and one that is added up
@@ -71,12 +79,6 @@ class _Each(NamedTuple):
     apart: bool = False
 
 
-def adds_apart(i: Instruction, shape: Shape, to: Shape, steps: Shape) -> bool:
-    """Whether a sum over the last axis is found by itself, or term by term with what is there."""
-    is_beside = len(shape) > 1 and to[-2] == steps[-2] == 1 != steps[-1]
-    return bool(shape) and shape[-1] > 1 and to[-1] == 0 and not (i.y and is_beside)
-
-
 def _each(
     parts: dict[str, Any], i: Instruction, forms: Sequence[str], in_tiles: bool
 ) -> _Each | None:
@@ -103,21 +105,23 @@ def _each(
     sums = i.kind == InstructionKind.ADD_TO or (_KINDS[i.op][0] and len(found) == 2)
     if not sums or not (adds or i.n == kept):
         return None
-    return _Each("", shape, found, True, adds, adds_apart(i, shape, to, steps))
+    return _Each("", shape, found, True, adds, adds_apart(i.y, shape, to, steps))
 
 
 def _taken_apart(each: _Each, is_kept: bool) -> tuple[Shape, list[Statement]] | None:
     """The axes of a loop, and what a turn computes of an instruction; None if there is no loop."""
     shape, to = each.shape, each.views[0].steps
     summed = [axis for axis, n in enumerate(shape) if to[axis] == 0 and n > 1]
-    is_total = [shape[axis] > _TERMS for axis in summed] == [True]
+    is_total = each.apart and [shape[axis] > _TERMS for axis in summed] == [True]
     long = [k for k, n in enumerate(shape) if n > _SHORT and (is_total or k not in summed)]
     short = [k for k, n in enumerate(shape) if 1 < n <= _SHORT and k not in summed]
     if not long or 0 in shape or len(summed) > each.sums:
         return None
     if prod(shape[axis] for axis in short) > (1 if is_total else _SHORT**2):
         return None
-    if is_total and (long != summed or shape[long[0]] > _STRIP):
+    if is_total and long != summed:
+        return None
+    if any(shape[axis] > (_STRIP if is_total else _TERMS) for axis in summed):
         return None
     found = []
     for index in product(*(range(shape[axis]) for axis in short)):
@@ -211,6 +215,8 @@ class Loop:
     def is_sound(self) -> bool:
         """Whether all turns of one instruction are independent."""
         bounds = {**self.reads, **self.outs, **self.ends}
+        if any(low < 0 <= high for low, high in bounds.values()):  # from constants to inputs
+            return False
         for x in self.statements:
             reach = 0
             for step, n in sorted(zip(map(abs, x.out.steps), self.axes, strict=True)):
@@ -370,7 +376,9 @@ def overlapped(one: Loop, other: Loop) -> tuple[list[Loop], Loop, list[Loop]] | 
     Ranges that are moved by some numbers, such as those of neighbours, are the same but for a few
     turns: those of the one that go before, and those of the other one that go behind.
     """
-    if not all(s.is_kept and len(s.out.steps) == 1 for s in (*one.statements, *other.statements)):
+    if one.ends or other.ends or not len(one.axes) == len(other.axes) == 1:
+        return None
+    if not all(s.is_kept for s in (*one.statements, *other.statements)):
         return None
     (m,), (n,) = one.axes, other.axes
     for x, y in product(one.writes, other.writes):

@@ -142,6 +142,15 @@ def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]
     return shape, found
 
 
+def adds_apart(in_any_order: int, shape: Shape, to: Shape, steps: Shape) -> bool:
+    """Whether a sum over the last axis is found by itself, or term by term with what is there.
+
+    It is the latter in whatever order, where the terms of several sums stand side by side.
+    """
+    is_beside = len(shape) > 1 and to[-2] == steps[-2] == 1 != steps[-1]
+    return bool(shape) and shape[-1] > 1 and to[-1] == 0 and not (in_any_order and is_beside)
+
+
 def result_places(parts: dict[str, Any]) -> Iterator[int]:
     for place, step, n, listed in parts["outputs"].tolist():
         if listed:

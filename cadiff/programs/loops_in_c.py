@@ -158,7 +158,7 @@ class _Writing:
         """A variable that was handed on, or is read as far outside as can be; or a constant."""
         name = self.names.get(stream)
         if name is None:
-            if stream.first < 0 and not any(stream.steps):
+            if stream.first < 0 and not any((*stream.steps, *stream.moves)):
                 return self.functions.number(stream.first)
             depth = max((axis + 1 for axis, step in enumerate(stream.steps) if step), default=0)
             text = self.element(stream)

@@ -1,8 +1,9 @@
 """What of a program the C compiler can make machine code of, as a file of C.
 
 Runs of instructions become functions over the places of a workspace (CadMachineCode of
-src/program/program.h). What is left is carried out as before, between them: calls, and loops over
-many numbers, for which the core and NumPy have better ones. This module does not know compilers.
+src/program/program.h). What is left is carried out as before, between them: calls, and functions
+of many numbers, for which the core and NumPy have better loops. This module does not know
+compilers.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from .instructions import (
     Instruction,
     InstructionKind,
     Turns,
+    adds_apart,
     instruction,
     moves,
     place_text,
@@ -241,7 +242,7 @@ class Steps:
             axes, (result, *given) = self.plan(x)
             yield loops(axes, f"{result} = {_value(op, given)};")
         elif kind == InstructionKind.TERMS:
-            yield from self.terms(op, n, out, x)
+            yield from self.terms(op, n, out, x, y)
         elif kind == InstructionKind.SCAN:
             turns = Turns(self.parts, x)
             yield (self.blocks(turns, n, x, y) if turns.in_blocks else self.scan(turns, n, x))
@@ -249,7 +250,7 @@ class Steps:
             step = self.parts["steps"][z]
             yield from (self.call if operation_of(step).helper_in_c else self.fold)(step, x, out)
         else:
-            yield self.additions(x)
+            yield self.additions(x, y)
 
     def fold(self, step: Any, first: int, out: int) -> Iterator[str]:
         """A call that reduces an array over axes."""
@@ -307,11 +308,12 @@ class Steps:
         names = ("t", f"(t / {self.in_part})")
         return [[*zip(steps, names, strict=True)] for steps in moves(self.parts, at)]
 
-    def additions(self, at: int) -> str:
+    def additions(self, at: int, in_any_order: int) -> str:
         """What the second view sees is added to the first one."""
         axes, (target, source) = self.plan(at)
         shape, ((_, to), (first, strides)) = views(self.parts, at)
-        if axes and shape[-1] > 1 and to[-1] == 0 and (first >= 0 or strides[-1] != 0):
+        apart = adds_apart(in_any_order, shape, to, strides)
+        if axes and apart and (first >= 0 or strides[-1] != 0):
             _, length = axes.pop()
             steps = [(strides[int(name[1:])], name) for name, _ in axes]
             begin = self.at(first, *self.moves(at, 2)[1], *steps)
@@ -327,7 +329,7 @@ class Steps:
         begin = "" if adds else loops(outer, f"{target} = 0.0;") + "\n"
         return begin + loops(ordered, f"{target} += {a} * {b};")
 
-    def terms(self, op: int, n: int, out: int, at: int) -> Iterator[str]:
+    def terms(self, op: int, n: int, out: int, at: int, in_any_order: int) -> Iterator[str]:
         """An operation of a kind (src/table/kinds.def)."""
         shape, found = views(self.parts, at)
         sums_up, backwards = _KINDS[op]
@@ -336,7 +338,7 @@ class Steps:
         elif sums_up:
             if n > 0:
                 yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
-            yield self.additions(at)
+            yield self.additions(at, in_any_order)
         else:
             yield self.running(op, shape, at, backwards)
 

@@ -90,6 +90,10 @@ STEPS: list[Callable[[Any, Any, int], Any]] = [
     lambda a, b, axis: a * b[..., :1],
     lambda a, b, axis: a * cnp.linspace(0.0, 1.0, a.shape[-1]),
     lambda a, b, axis: cnp.cumsum(a, axis=axis) * 1e-2 + b,
+    lambda a, b, axis: cnp.concatenate([a[1:] - a[:-1], b[:1]]),
+    lambda a, b, axis: cnp.concatenate([a[:1] * 0.5, a[1:] * b[:-1]]),
+    lambda a, b, axis: cnp.concatenate([b[:1], a[2:] - 2.0 * a[1:-1] + a[:-2], b[-1:]]),
+    lambda a, b, axis: cnp.maximum(a, b),
 ]
 
 
@@ -166,13 +170,33 @@ def test_places_that_are_used_again_are_no_hindrance() -> None:
     check(f, np.linspace(0.4, 2.0, 1000))
 
 
+def test_ranges_that_overlap_are_one_loop() -> None:
+    def f(x: Any) -> Any:
+        bend = x[1:] - x[:-1] ** 2
+        return cnp.sum(bend * bend) + cnp.sum((x[2:] - x[:-2]) ** 3) + cnp.sum(x)
+
+    x = np.linspace(-1.0, 1.5, 3000)
+    code = code_of(f, x)
+    assert code.text.count("i0 < 299") < 7 < code.text.count("for (int i0")
+    check(f, x)
+
+
+@pytest.mark.parametrize("seed", [2012, 2064, 2065])
+@pytest.mark.parametrize("shape", [(1100,), (12, 50), (200, 17, 13)])
+def test_a_place_is_not_that_of_a_number_that_stood_there(
+    seed: int, shape: tuple[int, ...]
+) -> None:
+    """What is written meanwhile by a loop of another length."""
+    check(program_of(seed, shape), np.random.default_rng(seed).normal(size=int(np.prod(shape))))
+
+
 @pytest.mark.parametrize("n", [0, 1, 33, 128, 129, 1024, 1025, 5000])
 def test_sums_are_in_order(n: int) -> None:
     x = np.random.default_rng(n).normal(size=n) * 10.0 ** np.arange(n).clip(0, 12)
     check(lambda x: cnp.sum(x * 3.0) + cnp.sum((x + 1.0) * (2.0 - x)), x)
 
 
-@pytest.mark.parametrize("shape", [(20, 20, 3), (20, 3, 20), (3, 20, 20), (40, 9), (9, 40)])
+@pytest.mark.parametrize("shape", [(20, 20, 3), (20, 3, 20), (3, 20, 20), (40, 9), (200, 1)])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_sums_over_axes_are_in_order(shape: tuple[int, ...], axis: int) -> None:
     x = np.random.default_rng(5).normal(size=int(np.prod(shape)))
@@ -219,3 +243,9 @@ def test_other_vectors_and_compilers_make_the_same(
         monkeypatch.setattr(loops_in_c, "_HEAD", loops_in_c._HEAD.replace("__GNUC__", "CADIFF_NO"))
     check(chain, np.linspace(0.5, 1.5, 200))
     check(springs(3), np.linspace(-1.0, 1.0, 40))
+
+
+def test_results_may_reach_from_inputs_to_constants() -> None:
+    program = cadiff.compile(lambda x, k: (x * 1.0, np.where(k > 3, k, 3)), native=True)
+    for k in (np.int64(5), np.int64(1)):
+        assert [*map(float, program(2.0, k))] == [2.0, max(3.0, float(k))]
