@@ -237,7 +237,9 @@ def test_points_of_large_programs_go_one_by_one(shared_folder: Path) -> None:
     points = np.stack([X * k for k in range(1, 30)])
     found = fast.batch(points, what="value_and_grad")
     assert fast.stats()["native"].startswith("machine code")
-    np.testing.assert_equal(found, plain.batch(points, what="value_and_grad", threads=2))
+    expected = plain.batch(points, what="value_and_grad", threads=2)
+    for one, other in zip(found, expected, strict=True):  # machine code has a loop of the waves
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
     for x, value, gradient in zip(points, *found, strict=True):
         near = plain.value_and_grad(x)
         np.testing.assert_allclose(value, near[0], rtol=1e-13)
