@@ -104,6 +104,13 @@ static void take_blocks(Derived *d, const CadId *ids, const uint32_t *sizes, siz
     }
 }
 
+/* The ends of the derived body, carried ones first. */
+static void take_ends(Derived *d, const CadId *ids) {
+    take_blocks(d, ids, d->sizes, d->n_carried, d->ends);
+    take_blocks(d, ids + cad_sum_of_sizes(d->sizes, d->n_carried),
+                d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+}
+
 /* What turns found and were given is given; then the inputs are all there, and the scan's body is
  * computed in this one. */
 static void insert_body(Derived *d, int is_backwards) {
@@ -163,7 +170,11 @@ static void find_known(Derived *d, const CadId *names) {
     const CadId *const found = d->found + cad_scan_n_operands(scan);
     const size_t n = scan->n_carried + scan->n_kept;
     d->known = cad_memory_take(&d->memory, n, sizeof *d->known);
-    for (size_t k = 0; k < n && d->known != NULL; k++) {
+    if (d->known == NULL) {
+        d->graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
         const CadRecord *const record = cad_graph_record(d->body, found[k]);
         if (cad_record_is_made(record) &&
             found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
@@ -232,9 +243,7 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
     d->graph->status =
         pull(d->body, outputs.ids, cotangents.ids, outputs.n, wrt.ids, wrt.n, results.ids);
     if (d->graph->status == CAD_OK) {
-        take_blocks(d, results.ids, d->sizes, d->n_carried, d->ends);
-        take_blocks(d, results.ids + cad_sum_of_sizes(d->sizes, d->n_carried),
-                    d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+        take_ends(d, results.ids);
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
@@ -355,9 +364,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     d->graph->status =
         push(d->body, wrt.ids, tangents.ids, wrt.n, outputs.ids, outputs.n, results.ids);
     if (d->graph->status == CAD_OK) {
-        take_blocks(d, results.ids, d->sizes, d->n_carried, d->ends);
-        take_blocks(d, results.ids + cad_sum_of_sizes(d->sizes, d->n_carried),
-                    d->sizes + d->n_carried + d->n_given, d->n_more, d->ends + d->n_carried);
+        take_ends(d, results.ids);
         d->graph->status = d->body->status;
     }
     cad_memory_give_back(&memory);
