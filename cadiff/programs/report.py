@@ -385,6 +385,8 @@ class Report:
             recorded = every[0]
         if name is None:
             name = name_in_c(self._traces.function)
+        if not isinstance(what, (str, Sequence)):
+            raise TypeError(f"what is the name of a method of programs, or several, not {what!r}")
         what = (what,) if isinstance(what, str) else what
         with self._traces.lock():
             return to_c(recorded.graph, recorded.ranges, name, what)

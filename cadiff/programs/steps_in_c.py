@@ -235,7 +235,8 @@ class Steps:
             yield loop(n, f"{self.operand(out, 1, n)} = 0.0;")
         elif kind == InstructionKind.ADD_AT:
             table = self.table("int", self.parts["lists"][z : z + n])
-            yield loop(n, f"w[{out} + {table}[i]] += {self.operand(x, sx)};", always=True)
+            target = self.at(out, (1, f"{table}[i]"))
+            yield loop(n, f"{target} += {self.operand(x, sx)};", always=True)
         elif kind == InstructionKind.COMPARE:
             yield from self.checks(self.parts["checks"][x : x + n], 0)
         elif kind == InstructionKind.ROWS:

@@ -3,6 +3,7 @@ is made of them is what the function itself gives."""
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 import re
 import subprocess
@@ -245,6 +246,15 @@ def matrices(x: Any) -> Any:
     return cd.numpy.sum(inverse * ROWS[0:6, 6:12])
 
 
+def gathered(x: Any) -> Any:
+    order = np.random.default_rng(5).permutation(30)
+    s = x[0] * ROWS[3]
+    for _ in range(N):
+        mixed = 0.9 * s[order] + 0.2 * x[1] * s
+        s = cd.numpy.sin(mixed) + 0.1 * mixed * x[2] + 0.01 * cd.numpy.cos(mixed) * s
+    return cd.numpy.sum(s)
+
+
 THREE = np.array([0.7, 0.4, 0.9])
 MANY = np.linspace(0.4, 1.3, N)
 WAYS: dict[Callable[[Any], Any], Any] = {
@@ -273,6 +283,7 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     delayed: THREE,
     states: THREE,
     matrices: THREE,
+    gathered: THREE,
 }
 each_way = pytest.mark.parametrize("f", WAYS, ids=lambda f: f.__name__)
 
@@ -362,12 +373,25 @@ def test_machine_code(
 
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
-    options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "f.c"]
-    of_all, of_one = ["value", "jvp", "vjp", "jacobian"], ["value_and_grad", "hvp", "hessian"]
-    for f, x in WAYS.items():
-        text = cd.compile(f).to_c(x, what=[*of_all, *(of_one if np.ndim(f(x)) == 0 else [])])
+    options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    for k, (f, x) in enumerate(WAYS.items()):
+        of_one, of_all = ["value_and_grad", "hvp", "hessian"], ["vjp"]
+        wanted = ["jacobian", *(of_one if np.ndim(f(x)) == 0 else of_all)]
+        text = cd.compile(f).to_c(x, name="f", what=["value", "jvp", *wanted])
         (tmp_path / "f.c").write_text(text)
-        subprocess.run([*COMPILER, *options], cwd=tmp_path, check=True)
+        command = [*COMPILER, *options, "-shared", "-fPIC", "-o", f"f{k}.so", "f.c", "-lm"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        library = ctypes.CDLL(str(tmp_path / f"f{k}.so"))
+        value, cotangents = np.zeros(np.shape(f(x))), np.cos(np.arange(1.0 + np.size(f(x))))
+        found, matrix = np.zeros(np.shape(x)), np.zeros(np.shape(f(x)) + np.shape(x))
+        given = [x] if np.ndim(value) == 0 else [x, cotangents]
+        names = ["f_value_and_grad" if np.ndim(value) == 0 else "f_value_and_vjp", "f_jacobian"]
+        for name, arrays in zip(names, [[*given, value, found], [x, matrix]], strict=True):
+            assert library[name](*(a.ctypes.data_as(ctypes.c_void_p) for a in arrays)) == 0
+        seeds = cotangents[:-1].reshape(np.shape(value)) if np.ndim(value) else 1.0
+        near(value, f(x))
+        near(found, cd.vjp(f, x)[1](seeds))
+        near(matrix, cd.jacobian(f)(x))
         lines = cd.compile(f).to_c(x).split("\n")
         assert sum(not re.match(r"\s+\(?-?\d", line) for line in lines) < 1100  # but for tables
 
