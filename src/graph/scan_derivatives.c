@@ -370,37 +370,76 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
     cad_memory_give_back(&memory);
 }
 
+/* The tangents of a turn, in a body of their own. Those of what is carried are carried, or zero.
+ */
+static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, CadPushBody *push) {
+    const CadScan *const scan = d->of.scan;
+    const size_t n_operands = cad_scan_n_operands(scan);
+    CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
+    CadId input = CAD_SCAN_INPUT;
+    if (along == NULL) {
+        d->graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    for (size_t k = 0; k < n_operands; k++) {
+        if (k < scan->n_carried) {
+            along[k] = carries ? input : CAD_NO_ID;
+            input += scan->sizes[k];
+        } else if (tangents[k].first != CAD_NO_ID) {
+            along[k] = next_input(d, tangents[k], scan->sizes[k]);
+        }
+    }
+    insert_body(d, 0);
+    if (d->graph->status == CAD_OK) {
+        push_body(d, along, push);
+    }
+}
+
+/* Whether nothing moves: nothing is carried at first, and turns bring nothing. */
+static int is_at_rest(CadGraph *graph, CadScanned of, const CadOverTurns *tangents,
+                      CadPushBody *push) {
+    const CadScan *const scan = of.scan;
+    Derived derived, *const d = &derived;
+    int rests = 1;
+    for (size_t k = 0; k < scan->n_carried; k++) {
+        rests &= tangents[k].first == CAD_NO_ID;
+    }
+    if (!rests) {
+        return 0;
+    }
+    if (begin(d, graph, of, scan->n_given)) {
+        derive_push(d, tangents, 0, push);
+    }
+    for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
+        for (uint32_t e = 0; e < cad_scan_size_of_end(scan, k) && rests; e++) {
+            rests = cad_graph_is(d->body, d->ends[k] + e, 0.0);
+        }
+    }
+    finish(d);
+    return rests && graph->status == CAD_OK;
+}
+
 CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents,
                     CadPushBody *push) {
     const CadScan *const scan = of.scan;
-    const size_t n_carried = scan->n_carried, n_operands = cad_scan_n_operands(scan);
     Derived derived, *const d = &derived;
-    CadId first = CAD_NO_ID, input = CAD_SCAN_INPUT;
-    if (!begin(d, graph, of, scan->n_given)) {
-        finish(d);
+    CadId first = CAD_NO_ID;
+    if (is_at_rest(graph, of, tangents, push) || graph->status != CAD_OK) {
         return first;
     }
-    CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
-    CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
-    if (d->memory.status != CAD_OK) {
+    CadId *initial = NULL;
+    if (begin(d, graph, of, scan->n_given)) {
+        initial = cad_memory_take(&d->memory, scan->n_carried, sizeof *initial);
+    }
+    if (initial == NULL) {
         graph->status = CAD_NO_MEMORY;
     } else {
-        for (size_t k = 0; k < n_operands; k++) {
-            const CadOverTurns t = tangents[k];
-            const int is_zero = t.first == CAD_NO_ID;
-            if (k < n_carried) {
-                initial[k] =
-                    is_zero ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k]) : t.first;
-                along[k] = input;
-                input += scan->sizes[k];
-            } else {
-                along[k] = is_zero ? CAD_NO_ID : next_input(d, t, scan->sizes[k]);
-            }
+        for (size_t k = 0; k < scan->n_carried; k++) {
+            initial[k] = tangents[k].first == CAD_NO_ID
+                             ? cad_graph_repeated(graph, CAD_ZERO, scan->sizes[k])
+                             : tangents[k].first;
         }
-        insert_body(d, 0);
-    }
-    if (graph->status == CAD_OK) {
-        push_body(d, along, push);
+        derive_push(d, tangents, 1, push);
     }
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);

@@ -130,9 +130,10 @@ static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
     return n;
 }
 
-/* Whether turns do more than hand on arrays: what they carry is copied, which unrolled it is not.
+/* Whether turns, of which so many are one, do more than hand on arrays: what they carry is copied,
+ * which unrolled it is not.
  */
-static int is_worth_it(const Recorded *r, const Loop *loop) {
+static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
     const size_t middle = loop->begin + loop->n / 2 * (size_t)loop->period;
     size_t n_carried = 0;
     CadMemory memory = {0};
@@ -149,11 +150,11 @@ static int is_worth_it(const Recorded *r, const Loop *loop) {
         }
     }
     cad_memory_give_back(&memory);
-    return n_carried * LEAST_WORK <= numbers_in_turn(r, middle, loop->period);
+    return n_carried * LEAST_WORK * together <= numbers_in_turn(r, middle, loop->period);
 }
 
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
-static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
+static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     Recorded *const r = f->r;
     Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period)};
     const size_t settled = loop.n / 2;
@@ -164,7 +165,8 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     f->work += n * period;
     loop.n = (uint32_t)n;
     if (n <= settled || n < LEAST_TURNS ||
-        n * numbers_in_turn(r, begin, period) < f->least_numbers || !is_worth_it(r, &loop)) {
+        n * numbers_in_turn(r, begin, period) < f->least_numbers ||
+        !is_worth_it(r, &loop, together)) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
@@ -176,7 +178,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period) {
     return begin + n * period;
 }
 
-static size_t try_period(Finder *f, size_t begin, size_t end, size_t period) {
+static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     const size_t n = (end - begin) / period;
     if (n < LEAST_TURNS + MOST_PEELED ||
         n * numbers_in_turn(f->r, begin, period) < f->least_numbers) {
@@ -184,7 +186,7 @@ static size_t try_period(Finder *f, size_t begin, size_t end, size_t period) {
     }
     const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
     for (size_t peeled = 0; peeled < MOST_PEELED; peeled++) {
-        const size_t found = try_turns(f, begin + phase + peeled * period, end, period);
+        const size_t found = try_turns(f, begin + phase + peeled * period, end, period, together);
         if (found > 0) {
             return found;
         }
@@ -212,7 +214,7 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     f->work += end - begin;
     size_t found = 0;
     for (size_t together = 1; together <= MOST_TOGETHER && found == 0; together++) {
-        found = try_period(f, begin - period, end, together * period);
+        found = try_period(f, begin - period, end, together * period, together);
     }
     if (found == 0) {
         f->failed_period[place] = (uint32_t)period;

@@ -3,7 +3,6 @@
 #define CAD_LOOPS_INNER_H
 
 #include "graph/copies.h"
-#include "kernels/kernels.h"
 
 enum {
     LEAST_TURNS = 16,
@@ -11,8 +10,8 @@ enum {
         12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
                 */
     MOST_IN_TURN = 1 << 14,
-    LONG_ARRAY = 2 * CAD_TILE, /* numbers, above which arrays go tile by tile, and in no loop */
-    LEAST_WORK = 6, /* numbers that turns compute, for each of an array that they carry */
+    LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
+    LEAST_WORK = 6,    /* numbers that turns compute, for each of an array that they carry */
 };
 
 /* Turns [begin, begin + n period) of steps. */
