@@ -130,27 +130,37 @@ static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
     return n;
 }
 
+static int is_product(const Recorded *r, size_t step) {
+    const CadRecord *const record = record_of_step(r, step);
+    return record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
+}
+
 /* Whether turns, of which so many are one, do more than hand on arrays: what they carry is copied,
- * which unrolled it is not.
- */
+ * which unrolled it is not. And whether all products of matrices wait for the turn before: those
+ * that do not are better as one. */
 static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
     const size_t middle = loop->begin + loop->n / 2 * (size_t)loop->period;
     size_t n_carried = 0;
+    int is_worth = 1;
     CadMemory memory = {0};
     uint8_t *const is_carried = cad_memory_take(&memory, loop->period, 1);
-    for (size_t q = 0; q < loop->period && is_carried != NULL; q++) {
+    uint8_t *const waits = cad_memory_take(&memory, loop->period, 1);
+    for (size_t q = 0; q < loop->period && memory.status == CAD_OK; q++) {
         for (uint32_t k = 0; k < arity_of_step(r, middle + q); k++) {
             const size_t distance = (size_t)distance_of(r, middle + q, k, loop->begin);
             const size_t lag = distance > 0 ? lag_of(distance, q, loop->period) : 0;
             const size_t of = q + lag * loop->period - distance;
+            waits[q] |= lag > 0 || (distance > 0 && waits[of]);
             if (lag > 0 && !is_carried[of] && size_of_step(r, middle + of) > 1) {
                 is_carried[of] = 1;
                 n_carried += size_of_step(r, middle + of);
             }
         }
+        is_worth &= waits[q] || !is_product(r, middle + q);
     }
     cad_memory_give_back(&memory);
-    return n_carried * LEAST_WORK * together <= numbers_in_turn(r, middle, loop->period);
+    return is_worth &&
+           n_carried * LEAST_WORK * together <= numbers_in_turn(r, middle, loop->period);
 }
 
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */

@@ -243,6 +243,7 @@ def matrices(x: Any) -> Any:
     inverse = np.eye(6) / 4.0 * x[1]
     for _ in range(N):
         inverse = inverse @ (2.0 * np.eye(6) - a @ inverse) + 1e-3 * (x[2] * a.T) @ inverse
+        inverse = inverse + 1e-4 * cd.numpy.sin(inverse) * cd.numpy.cos(inverse)
     return cd.numpy.sum(inverse * ROWS[0:6, 6:12])
 
 
