@@ -137,6 +137,9 @@ static void mark_operands(const Blocks *b, size_t i) {
         const CadReach reach = cad_made_reach(&made, made.views[k]);
         mark(b, reach.low, reach.high - reach.low + 1);
     }
+    if (made.former != CAD_NO_ID) {
+        mark(b, made.former, made.size);
+    }
 }
 
 /* Of what is known its record is not looked at. */
