@@ -119,6 +119,11 @@ static void run_singles(const CadSingle *single, size_t n, double *at) {
 #undef Z
 #undef ROW
 
+static Places places_of_point(const CadProgram *program, double *at) {
+    return (Places){
+        at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
+}
+
 /* By which loops an instruction has its values. */
 static inline CadStripFunction value_of(const CadInstruction *i) {
     return i->near ? cad_strip_value_near : cad_strip_value;

@@ -15,11 +15,6 @@ typedef struct Places {
     size_t n_referred;
 } Places;
 
-static inline Places places_of_point(const CadProgram *program, double *at) {
-    return (Places){
-        at, at, at, 0, (int32_t)program->n_whole, program->referred, program->n_referred};
-}
-
 /* Inputs and results that are referred to have a base of their own. */
 static CAD_APART double *base_elsewhere(const Places *places, int64_t place) {
     for (size_t k = 0; k < places->n_referred; k++) {
