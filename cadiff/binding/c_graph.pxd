@@ -63,15 +63,21 @@ cdef extern from "graph/graph.h" nogil:
         size_t n
         size_t n_between
 
+    ctypedef struct CadScan:
+        CadGraph *body
+
     ctypedef struct CadCalls:
         CadStatus (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive,
                           CadNoted *noted) noexcept
-        CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                          int64_t step, const uint8_t *wanted, CadId *made) noexcept
-        CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                          int64_t step, const uint8_t *move, CadId *made) noexcept
+        CadStatus (*pull)(void *owner, CadGraph *graph, uint32_t number, CadId operands,
+                          CadId results, CadId given, int64_t step, const uint8_t *wanted,
+                          CadId *made) noexcept
+        CadStatus (*push)(void *owner, CadGraph *graph, uint32_t number, CadId operands,
+                          CadId results, CadId given, int64_t step, const uint8_t *move,
+                          CadId *made) noexcept
         CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                             CadId *results) noexcept
+        CadStatus (*form)(void *owner, uint32_t number, uint32_t *first) noexcept
         CadStatus (*link)(void *owner, uint32_t number, CadLinks *links) noexcept
 
     ctypedef struct CadGraph:
@@ -82,6 +88,8 @@ cdef extern from "graph/graph.h" nogil:
         size_t n_arrays
         size_t n_own
         size_t n_guards
+        size_t n_scans
+        CadScan *scans
         bint optimize
         bint takes_turns
         bint compares_last

@@ -538,6 +538,7 @@ class _Step:
         self.rule = rule
         self.operands = operands
         self.results = results
+        self.form = None  # the number of the first one that does the same, once it is known
 
     @property
     def name(self):

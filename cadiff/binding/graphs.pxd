@@ -65,6 +65,7 @@ cdef class Graph:
     cdef Ids pushed(self, Ids wrt, Ids along, Ids outputs)
     cdef void own_calls(self) noexcept
     cdef int64_t add_step(self, rule, operands, results) except -1
+    cdef uint32_t form(self, uint32_t number) except? 0
     cdef int forget_steps(self, Py_ssize_t n) except -1
     cdef CadStatus derive(self, uint32_t number, str way, CadId operands, CadId results,
                           CadId given, int64_t step, const uint8_t *active,

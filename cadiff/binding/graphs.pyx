@@ -260,6 +260,16 @@ cdef class Graph:
                 self.known_steps[key] = number
         return number
 
+    cdef uint32_t form(self, uint32_t number) except? 0:
+        """The first of the calls that do the same."""
+        step = self.steps[number]
+        if step.form is None:
+            try:
+                step.form = self.known_steps.setdefault((step.rule.form(),), number)
+            except (AttributeError, TypeError):  # it says nothing of it, or nothing to look up
+                step.form = number
+        return step.form
+
     cdef int forget_steps(self, Py_ssize_t n) except -1:
         """Have the first n steps alone. Codes that know others keep their own list of them."""
         if len(self.steps) > n:
@@ -482,6 +492,7 @@ cdef class Graph:
         code.program.call = carry_out_step
         code.program.call_lanes = carry_out_lanes
         code.program.owner = <void *>code.steps
+        cad_program_set_owner(code.program, code.program)
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.set_team(self.threads)
@@ -873,21 +884,41 @@ cdef CadStatus note_step(void *owner, CadTape *tape, size_t entry, uint8_t *pass
         return CAD_RAISED
 
 
-cdef CadStatus pull_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                         int64_t step, const uint8_t *wanted, CadId *made) noexcept:
+cdef CadStatus derive_in(Graph owner, CadGraph *graph, uint32_t number, str way, CadId operands,
+                         CadId results, CadId given, int64_t step, const uint8_t *active,
+                         CadId *made) noexcept:
+    """Derivatives of a call as numbers of the owner's graph, or of what a turn computes in it."""
+    cdef CadGraph *own = owner.graph
+    owner.graph = graph
     try:
-        return (<Graph>owner).derive(
-            number, "pull", operands, results, given, step, wanted, made
-        )
+        return owner.derive(number, way, operands, results, given, step, active, made)
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
+    finally:
+        owner.graph = own
 
 
-cdef CadStatus push_step(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                         int64_t step, const uint8_t *move, CadId *made) noexcept:
+cdef CadStatus pull_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
+                         CadId results, CadId given, int64_t step, const uint8_t *wanted,
+                         CadId *made) noexcept:
+    return derive_in(
+        <Graph>owner, graph, number, "pull", operands, results, given, step, wanted, made
+    )
+
+
+cdef CadStatus push_step(void *owner, CadGraph *graph, uint32_t number, CadId operands,
+                         CadId results, CadId given, int64_t step, const uint8_t *move,
+                         CadId *made) noexcept:
+    return derive_in(
+        <Graph>owner, graph, number, "push", operands, results, given, step, move, made
+    )
+
+
+cdef CadStatus form_of_step(void *owner, uint32_t number, uint32_t *first) noexcept:
     try:
-        return (<Graph>owner).derive(number, "push", operands, results, given, step, move, made)
+        first[0] = (<Graph>owner).form(number)
+        return CAD_OK
     except BaseException as error:
         cad_restore_exception(error)
         return CAD_RAISED
@@ -916,6 +947,7 @@ STEPS.note = note_step
 STEPS.pull = pull_step
 STEPS.push = push_step
 STEPS.insert = insert_rule
+STEPS.form = form_of_step
 STEPS.link = link_step
 
 
@@ -1043,7 +1075,7 @@ def graph_from_bytes(given, steps=()):
     if status == CAD_RAISED:
         raise ValueError(f"{complaint}: an operation is none, or has operands that it cannot have")
     check(status)
-    if not are_calls_known(result):
+    if not are_calls_known(result.graph, result.steps):
         raise ValueError(f"{complaint}: a call is none of its steps")
     for number in (*outputs, *ids):
         if not cad_graph_has(result.graph, number):
@@ -1064,24 +1096,24 @@ def graph_from_bytes(given, steps=()):
     return result
 
 
-cdef bint are_calls_known(Graph graph) except -1:
-    """Whether each call is one of the steps, with as many operands and results."""
+cdef bint are_calls_known(CadGraph *graph, list steps) except -1:
+    """Whether each call is one of the steps, with as many operands and results; in loops, too."""
     cdef const CadRecord *record
     cdef uint32_t number
     cdef size_t k
-    for k in range(graph.graph.n_records):
-        record = &graph.graph.records[k]
+    for k in range(graph.n_records):
+        record = &graph.records[k]
         if record.kind == CAD_RECORD_CALL:
-            number = cad_graph_array(graph.graph, record).number
-            if number >= len(graph.steps):
+            number = cad_graph_array(graph, record).number
+            if number >= len(steps):
                 return False
-            n_operands, n_results = graph.steps[number].sizes()
+            n_operands, n_results = steps[number].sizes()
             if (
-                cad_plan_shape(cad_graph_plan(graph.graph, record))[0] != n_operands
+                cad_plan_shape(cad_graph_plan(graph, record))[0] != n_operands
                 or cad_record_size(record) != max(n_results, 1)
             ):
                 return False
-    return True
+    return all([are_calls_known(graph.scans[k].body, steps) for k in range(graph.n_scans)])
 
 
 cdef list counts_of_graph(bytes given, str complaint):

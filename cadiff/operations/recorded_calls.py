@@ -162,8 +162,15 @@ class Rule:
 
     def key(self) -> Any:
         """What tells it from other calls: arguments, and where it was recorded."""
+        return self._told_by(_exactly)
+
+    def form(self) -> Any:
+        """The same without the values of operands: what turns of a loop have in common."""
+        return self._told_by(_as_laid_out)
+
+    def _told_by(self, look: Callable[[Any], Any]) -> Any:
         kwargs = tuple((name, _exactly(arg)) for name, arg in sorted(self.kwargs.items()))
-        kept = (tuple(map(_exactly, self.args)), tuple(map(_exactly, self.point[0])))
+        kept = (tuple(map(_exactly, self.args)), tuple(map(look, self.point[0])))
         return self.operation, kept, kwargs, tuple(self.which), tuple(self.passive)
 
     def links(
@@ -284,6 +291,11 @@ def _exactly(x: Any) -> Any:
     if isinstance(x, (tuple, list)):
         return type(x), tuple(map(_exactly, x))
     return type(x), x
+
+
+def _as_laid_out(x: Any) -> Any:
+    """How numbers stand in memory, whatever they are."""
+    return (x.dtype.str, x.shape, x.strides) if isinstance(x, np.ndarray) else type(x)
 
 
 def as_list(ans: Any) -> list[Any]:

@@ -34,24 +34,29 @@ CadGraph *cad_scan_body(size_t n_inputs) {
     return cad_scan_body_of(&size, n_inputs > 0);
 }
 
-int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n) {
+static int has_none_beyond(const CadGraph *body, CadRecordKind kind) {
     for (size_t i = 1; i < body->n_records; i++) {
-        const CadRecord *const record = &body->records[i];
-        if (record->kind > CAD_RECORD_PACK) {
+        if (body->records[i].kind > kind) {
             return 0;
         }
     }
-    return is_all_single(sizes, n);
+    return 1;
+}
+
+int cad_body_is_of_singles(const CadGraph *body, const uint32_t *sizes, size_t n) {
+    return has_none_beyond(body, CAD_RECORD_PACK) && is_all_single(sizes, n);
 }
 
 int cad_scan_is_of_singles(const CadScan *scan) {
-    return cad_body_is_of_singles(scan->body, scan->sizes, scan->n_given + cad_scan_n_ends(scan));
+    return has_none_beyond(scan->body, CAD_RECORD_CONSTANTS) &&
+           is_all_single(scan->sizes, scan->n_given + cad_scan_n_ends(scan));
 }
 
 /* It takes longer to compute than to copy: arrays, what adds up, and what calls a function. */
 int cad_record_is_costly(const CadRecord *record) {
-    if (record->kind == CAD_RECORD_MAP &&
-        (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op))) {
+    if (record->kind == CAD_RECORD_CALL ||
+        (record->kind == CAD_RECORD_MAP &&
+         (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op)))) {
         return 1;
     }
     const char *const text = cad_op_values[record->op].text, *call = text;

@@ -146,15 +146,20 @@ typedef struct CadCalls {
      * operand k is cut. */
     CadStatus (*note)(void *owner, CadTape *tape, size_t entry, uint8_t *passive, CadNoted *noted);
     /* Leave in *made the first of the cotangents of operands, given those of results, or of the
-     * tangents of results, given those of operands; CAD_NO_ID where all are zero. Cotangents that
-     * are not `wanted`, number by number, may be anything; tangents that do not `move` are 0. */
-    CadStatus (*pull)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                      int64_t step, const uint8_t *wanted, CadId *made);
-    CadStatus (*push)(void *owner, uint32_t number, CadId operands, CadId results, CadId given,
-                      int64_t step, const uint8_t *move, CadId *made);
+     * tangents of results, given those of operands; CAD_NO_ID where all are zero. All are numbers
+     * of `graph`, the owner's or a body in it; what has to hold there are guards of it. Cotangents
+     * that are not `wanted`, number by number, may be anything; tangents that do not `move` are 0.
+     */
+    CadStatus (*pull)(void *owner, struct CadGraph *graph, uint32_t number, CadId operands,
+                      CadId results, CadId given, int64_t step, const uint8_t *wanted,
+                      CadId *made);
+    CadStatus (*push)(void *owner, struct CadGraph *graph, uint32_t number, CadId operands,
+                      CadId results, CadId given, int64_t step, const uint8_t *move, CadId *made);
     /* What an entry of a direct rule (tape/entries.h) computes, as numbers of the graph. */
     CadStatus (*insert)(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                         CadId *results);
+    /* The first call that does the same, of whatever numbers; NULL: all are told apart. */
+    CadStatus (*form)(void *owner, uint32_t number, uint32_t *first);
     /* How the derivative of a call is made up; NULL: nothing is known of any. */
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
 } CadCalls;

@@ -759,8 +759,9 @@ static void pull_call(Pull *p, const CadMade *made, CadDerivatives g) {
     if (wanted == NULL) {
         return;
     }
-    const CadStatus status = graph->calls->pull(graph->owner, made->number, made->views[0].first,
-                                                made->first, g.first, g.step, wanted, &found);
+    const CadStatus status =
+        graph->calls->pull(graph->owner, graph, made->number, made->views[0].first, made->first,
+                           g.first, g.step, wanted, &found);
     cad_memory_free(wanted);
     if (status != CAD_OK) {
         graph->status = status;

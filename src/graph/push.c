@@ -135,8 +135,8 @@ static CadDerivatives push_call(Push *p, const CadMade *made) {
     uint8_t *move = given.first != CAD_NO_ID ? moving_operands(p, made, given) : NULL;
     if (move != NULL) {
         const CadStatus status =
-            graph->calls->push(graph->owner, made->number, made->views[0].first, made->first,
-                               given.first, given.strides[0], move, &found);
+            graph->calls->push(graph->owner, graph, made->number, made->views[0].first,
+                               made->first, given.first, given.strides[0], move, &found);
         graph->status = status != CAD_OK ? status : graph->status;
         cad_memory_free(move);
     }

@@ -16,6 +16,7 @@ typedef struct Derived {
     size_t n_inputs;                   /* numbers */
     CadKnown *known;                   /* of what the scan has kept */
     size_t n_known;
+    int is_guarded; /* the last one of what is added up says how often its guards do not hold */
 } Derived;
 
 static CadId next_input(Derived *d, CadOverTurns row, uint32_t size) {
@@ -45,8 +46,9 @@ static int begin(Derived *d, CadGraph *graph, CadScanned of, size_t n_more) {
     *d = (Derived){.graph = graph, .of = of, .n_carried = scan->n_carried};
     d->given = cad_memory_take(&d->memory, n_operands + n_more, sizeof *d->given);
     d->found = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->found);
-    d->ends = cad_memory_take(&d->memory, n_operands + n_ends, sizeof *d->ends);
-    d->sizes = cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more, sizeof *d->sizes);
+    d->ends = cad_memory_take(&d->memory, n_operands + n_ends + 1, sizeof *d->ends);
+    d->sizes =
+        cad_memory_take(&d->memory, 2 * (n_operands + n_ends) + n_more + 1, sizeof *d->sizes);
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
         return 0;
@@ -136,6 +138,8 @@ static void insert_body(Derived *d, int is_backwards) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
+    d->body->calls = d->graph->calls;
+    d->body->owner = d->graph->owner;
     add_block(&inputs, CAD_SCAN_INPUT, (uint32_t)n_inputs);
     for (size_t k = 0; k < n_operands; k++) {
         add_block(&operands, d->found[k], scan->sizes[k]);
@@ -150,6 +154,23 @@ static void insert_body(Derived *d, int is_backwards) {
                 scan->sizes + n_operands, n_ends - scan->n_carried,
                 d->found + n_operands + scan->n_carried);
     d->graph->status = d->body->status;
+}
+
+/* What derivatives of calls need to hold is looked at in each turn, and added up. */
+static void add_guards(Derived *d) {
+    CadGraph *const body = d->body;
+    CadId sum = CAD_ZERO;
+    for (size_t k = 0; k < body->n_guards; k++) {
+        const CadOutcome guard = body->guards[k];
+        const CadId outcome = cad_graph_constant(body, guard.value);
+        const CadId broken = cad_graph_apply(body, CAD_OP_not_equal, guard.id, outcome, outcome);
+        sum = cad_graph_apply(body, CAD_OP_add, sum, broken, broken);
+    }
+    d->is_guarded = body->n_guards > 0;
+    if (d->is_guarded) {
+        d->ends[d->n_carried + d->n_more] = sum;
+        next_end(d, 1);
+    }
 }
 
 /* What turns have left and kept is given, too: it need not be computed again. */
@@ -191,7 +212,7 @@ static CadRecurrence recurrence(const Derived *d, const CadId *initial, size_t n
                            .n_carried = d->n_carried,
                            .n_given = d->n_given,
                            .n_kept = n_kept,
-                           .n_summed = n_summed,
+                           .n_summed = n_summed + (size_t)d->is_guarded,
                            .body = d->body,
                            .input = CAD_SCAN_INPUT,
                            .ends = d->ends,
@@ -244,6 +265,7 @@ static void pull_body(Derived *d, const CadId *seeds, const CadId *before, const
         pull(d->body, outputs.ids, cotangents.ids, outputs.n, wrt.ids, wrt.n, results.ids);
     if (d->graph->status == CAD_OK) {
         take_ends(d, results.ids);
+        add_guards(d);
     }
     for (size_t k = 0; k < scan->n_carried && d->graph->status == CAD_OK; k++) {
         if (before[k] != CAD_NO_ID) {
@@ -294,9 +316,10 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     CadId *const names = cad_memory_take(&d->memory, n_carried + n_ends, sizeof *names);
     CadId *const initial = cad_memory_take(&d->memory, n_carried, sizeof *initial);
     CadId *const given = cad_memory_take(&d->memory, n_ends, sizeof *given);
-    const CadScanResults found = {cad_memory_take(&d->memory, n_carried, sizeof *found.last),
-                                  cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
-                                  cad_memory_take(&d->memory, scan->n_given, sizeof *found.sums)};
+    const CadScanResults found = {
+        cad_memory_take(&d->memory, n_carried, sizeof *found.last),
+        cad_memory_take(&d->memory, scan->n_given, sizeof *found.kept),
+        cad_memory_take(&d->memory, scan->n_given + 1, sizeof *found.sums)};
     if (d->memory.status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
     } else {
@@ -321,6 +344,9 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, n_kept, n_summed);
         cad_graph_recur(graph, &asked, &found);
+    }
+    if (graph->status == CAD_OK && d->is_guarded) {
+        cad_graph_guard(graph, found.sums[n_summed], 0.0);
     }
     for (size_t k = 0, row = 0, sum = 0; k < n_operands && graph->status == CAD_OK; k++) {
         if (k < n_carried) {
@@ -365,6 +391,7 @@ static void push_body(Derived *d, const CadId *along, CadPushBody *push) {
         push(d->body, wrt.ids, tangents.ids, wrt.n, outputs.ids, outputs.n, results.ids);
     if (d->graph->status == CAD_OK) {
         take_ends(d, results.ids);
+        add_guards(d);
         d->graph->status = d->body->status;
     }
     cad_memory_give_back(&memory);
@@ -444,6 +471,9 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
     if (graph->status == CAD_OK) {
         const CadRecurrence asked = recurrence(d, initial, scan->n_kept, scan->n_summed);
         first = cad_graph_recur_whole(graph, &asked);
+    }
+    if (first != CAD_NO_ID && d->is_guarded) { /* behind the ends that the scan has */
+        cad_graph_guard(graph, first + (CadId)cad_scan_size(scan), 0.0);
     }
     finish(d);
     return first;

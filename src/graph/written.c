@@ -333,12 +333,11 @@ static int restore_record(Restorer *r, int is_first);
 
 static int may_be_in_body(uint32_t kind) {
     return kind == CAD_RECORD_SINGLE || kind == CAD_RECORD_CONSTANT ||
-           kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP;
+           kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP ||
+           kind == CAD_RECORD_CALL;
 }
 
-/* A body has the inputs of cad_scan_body_of; all else are operations that cannot fail, and
- * constants.
- */
+/* A body has the inputs of cad_scan_body_of; all else are operations, calls, and constants. */
 static CadGraph *restore_body(Restorer *r, size_t n_records, const CadScan *scan) {
     CadGraph *const graph = r->graph, *const body = cad_graph_new(1);
     const size_t n_operands = cad_scan_n_operands(scan);

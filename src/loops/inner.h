@@ -47,11 +47,17 @@ static inline uint32_t size_of_step(const Recorded *r, size_t step) {
     return cad_record_size(record_of_step(r, step));
 }
 
+/* The first view of a plan that is an operand: calls have no other one. */
+static inline uint32_t first_operand(const CadRecord *record) {
+    return record->kind != CAD_RECORD_CALL;
+}
+
 static inline uint32_t arity_of_step(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
     return record->kind == CAD_RECORD_SINGLE ? (uint32_t)cad_op_info[record->op].arity
-           : record->kind == CAD_RECORD_PACK ? record->of.array.size
-                                             : cad_graph_plan(r->graph, record)->n_views - 1u;
+           : record->kind == CAD_RECORD_PACK
+               ? record->of.array.size
+               : cad_graph_plan(r->graph, record)->n_views - first_operand(record);
 }
 
 /* Numbers in a row, of one record. */
@@ -70,7 +76,8 @@ static inline Block operand_of_step(const Recorded *r, size_t step, uint32_t k) 
     if (record->kind == CAD_RECORD_PACK) {
         return (Block){cad_graph_packed(r->graph, record)[k], 1};
     }
-    cad_plan_bounds(cad_graph_plan(r->graph, record), (int)k + 1, &low, &high);
+    cad_plan_bounds(cad_graph_plan(r->graph, record), (int)(k + first_operand(record)), &low,
+                    &high);
     return (Block){(CadId)low, (uint32_t)(high - low + 1)};
 }
 

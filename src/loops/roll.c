@@ -287,7 +287,7 @@ static CadId step_in_body(Roller *o, Body *b, size_t q) {
     CadMade made;
     cad_graph_look(o->r->graph, o->r->records[step], axes, &made);
     for (uint32_t k = 0; k < n; k++) {
-        CadNumbers *const view = &made.views[k + 1];
+        CadNumbers *const view = &made.views[k + first_operand(record)];
         view->first = x[k] + (view->first - operand_of_step(o->r, step, k).first);
     }
     return cad_graph_make(body, o->r->graph, &made);
@@ -435,40 +435,61 @@ static void roll_all(Roller *o) {
     }
 }
 
-/* Whether there may be loops: enough entries, and numbers, and no rule that makes numbers of the
- * graph itself. */
+/* Whether there may be loops: enough entries, and numbers. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
                           size_t least_numbers) {
     size_t n = 0;
     for (size_t i = begin + 1; i < end; i++) {
         const CadEntry entry = tape->entries[i];
-        if (CAD_IS_ARRAY_ENTRY(entry) && cad_entry_is_rule(entry)) {
-            return 0;
-        }
         n += CAD_IS_ARRAY_ENTRY(entry) ? entry.b : 1;
     }
     return graph->optimize && end - begin > LEAST_TURNS && n >= least_numbers;
 }
 
-/* The inputs are the first numbers of the graph, which what was recorded has at the same places.
- */
+/* A graph with the inputs of another one, of the same owner. */
+static CadGraph *with_inputs_of(const CadGraph *graph) {
+    CadGraph *const made = cad_graph_new(graph->optimize);
+    if (made != NULL) {
+        made->keeps_doubles = graph->keeps_doubles;
+        made->compares_last = graph->compares_last;
+        made->calls = graph->calls;
+        made->owner = graph->owner;
+        for (size_t i = 2; i < graph->n_records; i++) {
+            cad_graph_input(made, cad_record_size(&graph->records[i]),
+                            cad_graph_has_floats(graph, &graph->records[i]));
+        }
+    }
+    return made;
+}
+
+/* What was recorded, as a graph of its own; the given one begins anew, with its inputs. Calls are
+ * made numbers of by the owner, who knows that one alone: so they change places after reading. */
 static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t end,
                             const CadId *inputs, size_t n_inputs, CadId *outputs,
                             size_t n_outputs) {
-    CadGraph *const apart = cad_graph_new(1);
-    if (apart == NULL) {
+    CadGraph *const apart = with_inputs_of(graph);
+    if (apart == NULL || apart->status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;
-        return NULL;
+        return apart;
     }
-    for (size_t i = 2; i < graph->n_records; i++) {
-        const CadRecord *const record = &graph->records[i];
-        if (record->kind == CAD_RECORD_INPUT) {
-            cad_graph_input(apart, record->of.array.size, cad_graph_has_floats(graph, record));
+    graph->keeps_singles = 1;
+    graph->status = cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
+    if (graph->status == CAD_OK) {
+        const CadGraph read = *graph;
+        *graph = *apart;
+        *apart = read;
+    }
+    return apart;
+}
+
+/* Whether the owner has numbered calls, which is done once. */
+static int has_calls(const CadGraph *graph) {
+    for (size_t i = 0; i < graph->n_records; i++) {
+        if (graph->records[i].kind == CAD_RECORD_CALL) {
+            return 1;
         }
     }
-    apart->keeps_singles = 1;
-    graph->status = cad_graph_read(apart, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
-    return apart;
+    return 0;
 }
 
 /* Whether the inputs are all that the graph has beside the constant 0. */
@@ -506,6 +527,7 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
                          const CadId *inputs, size_t n_inputs, CadId *outputs, size_t n_outputs,
                          size_t least_numbers) {
     Recorded recorded = {0}, *const r = &recorded;
+    int is_read = 0;
     least_numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
         CadId *const found = cad_memory_take(&r->memory, n_outputs, sizeof *found);
@@ -518,7 +540,8 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
             cad_loops_find(r, least_numbers);
         }
         graph->status = graph->status == CAD_OK ? r->graph->status : graph->status;
-        if (graph->status == CAD_OK && r->n_loops > 0) {
+        is_read = graph->status == CAD_OK && (r->n_loops > 0 || has_calls(r->graph));
+        if (is_read) {
             roll(r, graph, found, n_outputs);
             memcpy(outputs, found, n_outputs * sizeof *found);
         }
@@ -526,7 +549,7 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         cad_memory_give_back(&r->memory);
         cad_memory_free(r->loops);
     }
-    return graph->status != CAD_OK || r->n_loops > 0
+    return graph->status != CAD_OK || is_read
                ? graph->status
                : cad_graph_read(graph, tape, begin, end, inputs, n_inputs, outputs, n_outputs);
 }

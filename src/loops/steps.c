@@ -21,27 +21,48 @@ static uint32_t constants_of(const Recorded *r, size_t step) {
     return bits;
 }
 
-/* What a plan is but for where its operands begin: word by word, the rest is 0. */
-static int64_t word_of_plan(CadPlan *plan, uint32_t word) {
+/* What a plan is but for where its operands begin, from the view `first` on: word by word, the
+ * rest is 0. */
+static int64_t word_of_plan(CadPlan *plan, uint32_t first, uint32_t word) {
     const uint32_t views = CAD_PLAN_WORDS + plan->ndim, each = plan->ndim + 1u;
-    const int is_first =
-        word >= views + each && word < views + plan->n_views * each && (word - views) % each == 0;
-    return is_first ? 0 : ((const int64_t *)plan)[word];
+    const int is_begin = word >= views + first * each && word < views + plan->n_views * each &&
+                         (word - views) % each == 0;
+    return is_begin ? 0 : ((const int64_t *)plan)[word];
+}
+
+static int has_plan(const CadRecord *record) {
+    return record->kind == CAD_RECORD_MAP || record->kind == CAD_RECORD_CALL;
 }
 
 static int may_be_in_turn(const CadRecord *record) {
-    return (record->kind == CAD_RECORD_PACK || record->kind == CAD_RECORD_MAP) &&
+    return (record->kind == CAD_RECORD_PACK || has_plan(record)) &&
            record->of.array.size <= LONG_ARRAY;
+}
+
+/* Which call it is, by the first one that does the same. */
+static uint32_t form_of(const Recorded *r, const CadRecord *record) {
+    CadGraph *const graph = r->graph;
+    uint32_t form = 0;
+    if (record->kind == CAD_RECORD_CALL) {
+        form = cad_graph_array(graph, record)->number;
+        if (graph->calls->form != NULL && graph->status == CAD_OK) {
+            graph->status = graph->calls->form(graph->owner, form, &form);
+        }
+    }
+    return form;
 }
 
 static uint64_t hash_of_array(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
     uint64_t hash = (uint64_t)record->kind << 48 | (uint64_t)record->op << 32 |
                     record->of.array.size << 3 | constants_of(r, step);
-    if (record->kind == CAD_RECORD_MAP) {
+    hash ^= (uint64_t)form_of(r, record) << 40;
+    if (has_plan(record)) {
         CadPlan *const plan = cad_graph_plan(r->graph, record);
         for (uint32_t k = 0; k < plan->words; k++) {
-            hash = (hash ^ (uint64_t)word_of_plan(plan, k)) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+            hash = (hash ^ (uint64_t)word_of_plan(plan, first_operand(record), k)) *
+                       0x9e3779b97f4a7c15u ^
+                   hash >> 29;
         }
     }
     return hash * 0x9e3779b97f4a7c15u;
@@ -50,13 +71,14 @@ static uint64_t hash_of_array(const Recorded *r, size_t step) {
 static int are_alike(const Recorded *r, size_t step, size_t other) {
     const CadRecord *const a = record_of_step(r, step), *const b = record_of_step(r, other);
     int alike = a->kind == b->kind && a->op == b->op && a->of.array.size == b->of.array.size &&
-                constants_of(r, step) == constants_of(r, other);
-    if (alike && a->kind == CAD_RECORD_MAP) {
+                constants_of(r, step) == constants_of(r, other) && form_of(r, a) == form_of(r, b);
+    if (alike && has_plan(a)) {
         CadPlan *const plan = cad_graph_plan(r->graph, a), *const same =
                                                                cad_graph_plan(r->graph, b);
         alike = plan->words == same->words;
         for (uint32_t k = 0; k < plan->words && alike; k++) {
-            alike = word_of_plan(plan, k) == word_of_plan(same, k);
+            alike =
+                word_of_plan(plan, first_operand(a), k) == word_of_plan(same, first_operand(a), k);
         }
     }
     return alike;

@@ -717,6 +717,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         program->n_operations +=
             scan->n * (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
         program->has_arrays = 1;
+        program->has_calls |= turns->core->has_calls;
     }
     cad_memory_free(d->words);
     cad_memory_give_back(&d->memory);

@@ -22,6 +22,15 @@ size_t cad_program_cost(const CadProgram *program) {
     return program->n_operations + 3 * program->n_singles + program->n_places;
 }
 
+void cad_program_set_owner(CadProgram *program, const CadProgram *of) {
+    program->call = of->call;
+    program->call_lanes = of->call_lanes;
+    program->owner = of->owner;
+    for (size_t k = 0; k < program->n_scans; k++) {
+        cad_program_set_owner(program->scans[k].core, of);
+    }
+}
+
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives) {
     program->natives = natives;
     program->has_calls = 0;
@@ -32,6 +41,11 @@ void cad_program_set_natives(CadProgram *program, const CadNative *const *native
         } else if (i->kind == CAD_CALL) {
             program->n_operations += i->n + (size_t)i->y;
         }
+    }
+    for (size_t k = 0; k < program->n_scans; k++) {
+        CadProgram *const core = program->scans[k].core;
+        cad_program_set_natives(core, natives);
+        program->has_calls |= core->has_calls;
     }
 }
 

@@ -429,7 +429,7 @@ static void run_tiles(const CadProgram *program, const CadInstruction *head, con
 
 /* --- one instruction --- */
 
-static void run_inner_code(const CadProgram *program, double *places);
+static long run_inner_code(const CadProgram *program, double *places);
 static void run_inner_lanes(const CadProgram *program, double *places, size_t lanes);
 static const CadInnerRuns inner_runs = {run_inner_lanes, run_inner_code};
 
@@ -484,23 +484,24 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
     case CAD_ADD_BY:
         return run_by_index(program, i, places) ? -1 : CAD_OUT_OF_BOUNDS;
     case CAD_SCAN:
-        cad_run_scan(program, i, places, inner_runs);
-        break;
+        return cad_run_scan(program, i, places, inner_runs);
     }
     return -1;
 }
 
-static void run_inner_code(const CadProgram *program, double *places) {
+static long run_inner_code(const CadProgram *program, double *places) {
     const Places own = places_of_point(program, places);
     const CadInstruction *const code = cad_program_code(program);
-    for (size_t k = 0; k < program->n_code; k += code[k].fused) {
+    long failed = -1;
+    for (size_t k = 0; k < program->n_code && failed == -1; k += code[k].fused) {
         const CadInstruction *const i = &code[k];
         if (i->kind == CAD_SINGLES && i->y == 1) {
             run_singles(program->singles + i->x, i->n, places);
         } else {
-            run_instruction(program, i, &own);
+            failed = run_instruction(program, i, &own);
         }
     }
+    return failed;
 }
 
 static long failed_at_end(const CadProgram *program, const Places *places) {

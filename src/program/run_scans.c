@@ -214,17 +214,19 @@ static void begin_blocks(const Blocks *b) {
     }
 }
 
-static void run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
+static long run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
                        CadInnerRuns runs) {
     const Blocks blocks = blocks_of(program, i, places), *const b = &blocks;
     const CadProgram *const core = b->turns->core;
     cad_program_prepare(core, 1, numbers_at(places, i->y));
     begin_blocks(b);
-    for (size_t turn = 0; turn < b->n; turn++) {
+    long failed = -1;
+    for (size_t turn = 0; turn < b->n && failed == -1; turn++) {
         take_blocks(b, turn);
-        runs.code(core, b->in);
+        failed = runs.code(core, b->in);
         hand_on(b, turn);
     }
+    return failed;
 }
 
 /* Numbers of an end from so many turns on, or the last one alone. */
@@ -241,12 +243,11 @@ static void write_to(const Scan *s, const int64_t *out, size_t turn, const doubl
     }
 }
 
-void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
+long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
     if (turns->in_blocks) {
-        run_blocks(program, i, places, runs);
-        return;
+        return run_blocks(program, i, places, runs);
     }
     const size_t n = i->n, lanes = turns->length, together = turns->together;
     const uint32_t n_carried = turns->n_carried, n_rows = n_carried + turns->n_kept;
@@ -322,4 +323,5 @@ void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
             }
         }
     }
+    return -1;
 }

@@ -100,14 +100,15 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
 
 /* --- run_scans.c --- */
 
-/* How programs within a loop are carried out: for so many lanes, and for one point. Nothing in
- * them can fail. */
+/* How programs within a loop are carried out: for so many lanes, and for one point. That answers
+ * -1, or CAD_CALL_FAILED; nothing else in them can fail. */
 typedef struct CadInnerRuns {
     void (*lanes)(const CadProgram *program, double *places, size_t lanes);
-    void (*code)(const CadProgram *program, double *places);
+    long (*code)(const CadProgram *program, double *places);
 } CadInnerRuns;
 
-void cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
+/* Answers the same. */
+long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs);
 
 /* --- run_floats.c --- */

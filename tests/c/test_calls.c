@@ -14,11 +14,11 @@
 enum { NUMBER = 5, GRANTED = 2000 };
 
 typedef struct Owner {
-    CadGraph *graph;
     int wants[2]; /* what the last pull was asked for */
     int moves[2]; /* what the last push was given */
     int fails;
-    int raises; /* when it is asked for links */
+    int raises;   /* when it is asked for links */
+    double below; /* pulls hold for first operands below it; 0: for all */
 } Owner;
 
 static CadId times(CadGraph *graph, CadId x, CadId y) {
@@ -31,16 +31,19 @@ static CadStatus note(void *owner, CadTape *tape, size_t entry, uint8_t *passive
     return CAD_RAISED;
 }
 
-static CadStatus pull(void *owner, uint32_t number, CadId x, CadId results, CadId given,
-                      int64_t step, const uint8_t *wanted, CadId *made) {
+static CadStatus pull(void *owner, CadGraph *g, uint32_t number, CadId x, CadId results,
+                      CadId given, int64_t step, const uint8_t *wanted, CadId *made) {
     Owner *const o = owner;
-    CadGraph *const g = o->graph;
     CHECK_COUNT(number, NUMBER);
     (void)results;
     o->wants[0] = wanted[0];
     o->wants[1] = wanted[1];
     if (o->fails) {
         return CAD_RAISED;
+    }
+    if (o->below > 0.0) {
+        const CadId most = cad_graph_constant(g, o->below);
+        cad_graph_guard(g, cad_graph_apply(g, CAD_OP_less, x, most, most), 1.0);
     }
     const CadId g0 = given, g1 = given + (CadId)step;
     const CadId slope = cad_graph_apply(g, CAD_OP_cos, x, x, x);
@@ -50,10 +53,9 @@ static CadStatus pull(void *owner, uint32_t number, CadId x, CadId results, CadI
     return g->status;
 }
 
-static CadStatus push(void *owner, uint32_t number, CadId x, CadId results, CadId given,
-                      int64_t step, const uint8_t *move, CadId *made) {
+static CadStatus push(void *owner, CadGraph *g, uint32_t number, CadId x, CadId results,
+                      CadId given, int64_t step, const uint8_t *move, CadId *made) {
     Owner *const o = owner;
-    CadGraph *const g = o->graph;
     CHECK_COUNT(number, NUMBER);
     (void)results;
     o->moves[0] = move[0];
@@ -65,6 +67,13 @@ static CadStatus push(void *owner, uint32_t number, CadId x, CadId results, CadI
                            times(g, slope, t0)};
     *made = cad_graph_pack(g, both, 2);
     return g->status;
+}
+
+/* All calls do the same. */
+static CadStatus form(void *owner, uint32_t number, uint32_t *first) {
+    (void)owner, (void)number;
+    *first = NUMBER;
+    return CAD_OK;
 }
 
 static CadStatus insert(void *owner, CadTape *tape, size_t entry, const CadId *operands,
@@ -84,7 +93,7 @@ static CadStatus link(void *owner, uint32_t number, CadLinks *links) {
     return o->raises ? CAD_RAISED : CAD_OK;
 }
 
-static const CadCalls calls = {note, pull, push, insert, link};
+static const CadCalls calls = {note, pull, push, insert, form, link};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;
@@ -117,7 +126,6 @@ static CadStatus make_case(Case *c) {
     if (graph == NULL) {
         return CAD_NO_MEMORY;
     }
-    c->owner.graph = graph;
     graph->calls = &calls;
     graph->owner = &c->owner;
     c->x = cad_graph_input(graph, 3, 0);
@@ -311,7 +319,7 @@ static void graphs_with_calls_are_written_and_read(void) {
     CHECK_COUNT(graph->n_arrays, c.graph->n_arrays);
     CHECK_COUNT(graph->n_records, c.graph->n_records);
     Case again = c;
-    again.graph = again.owner.graph = graph;
+    again.graph = graph;
     CadProgram *const program = program_of(&again, &c.x, 1, c.outputs, 3);
     double results[3], expected[3];
     CHECK(run(program, POINT, results) == -1);
@@ -361,6 +369,167 @@ static void what_calls_depend_on_is_known_or_all(void) {
         CHECK(pattern.starts == NULL);
         cad_graph_free(c.graph);
     }
+}
+
+/* --- in turns --- */
+
+enum { TURNS = 20 };
+
+/* The block (x0, x1) becomes (x0 x1, sin x0) + 0.1 at each turn; answers the last one. */
+static CadId loop_of(CadGraph *graph, CadId x) {
+    static const uint32_t size = 2;
+    CadGraph *const body = cad_scan_body_of(&size, 1);
+    CadId last = CAD_NO_ID;
+    if (body == NULL) {
+        graph->status = CAD_NO_MEMORY;
+        return last;
+    }
+    const CadId call = cad_graph_call(body, NUMBER, CAD_SCAN_INPUT, 2, 2);
+    const CadId more = cad_graph_constant(body, 0.1);
+    const CadId both[2] = {cad_graph_apply(body, CAD_OP_add, call, more, more),
+                           cad_graph_apply(body, CAD_OP_add, call + 1, more, more)};
+    const CadId end = cad_graph_pack(body, both, 2);
+    graph->status = body->status;
+    if (graph->status == CAD_OK) {
+        cad_graph_recur(graph,
+                        &(CadRecurrence){.n = TURNS,
+                                         .n_carried = 1,
+                                         .body = body,
+                                         .input = CAD_SCAN_INPUT,
+                                         .ends = &end,
+                                         .initial = &x,
+                                         .sizes = &size},
+                        &(CadScanResults){&last, NULL, NULL});
+    }
+    cad_graph_free(body);
+    return last;
+}
+
+/* The last block, its slope along a direction, and the least x0 above all that calls were given.
+ */
+static double turns_by_hand(const double *x, const double *along, double *ends, double *slopes) {
+    double most = -INFINITY;
+    memcpy(ends, x, 2 * sizeof *ends);
+    memcpy(slopes, along, 2 * sizeof *slopes);
+    for (int t = 0; t < TURNS; t++) {
+        const double a = ends[0], b = ends[1], da = slopes[0], db = slopes[1];
+        most = a > most ? a : most;
+        ends[0] = a * b + 0.1;
+        ends[1] = sin(a) + 0.1;
+        slopes[0] = a * db + b * da;
+        slopes[1] = cos(a) * da;
+    }
+    return most;
+}
+
+typedef struct Loop {
+    Owner owner;
+    CadGraph *graph;
+    CadId x, more, last, pulled[2];
+} Loop;
+
+/* With the cotangents of the last block, which are inputs, pulled to the first one. */
+static CadStatus make_loop(Loop *loop, double below) {
+    *loop = (Loop){.owner = {.below = below}, .graph = cad_graph_new(1)};
+    CadGraph *const graph = loop->graph;
+    if (graph == NULL) {
+        return CAD_NO_MEMORY;
+    }
+    graph->calls = &calls;
+    graph->owner = &loop->owner;
+    loop->x = cad_graph_input(graph, 2, 0);
+    loop->more = cad_graph_input(graph, 2, 0);
+    if (graph->status == CAD_OK) {
+        loop->last = loop_of(graph, loop->x);
+    }
+    if (graph->status != CAD_OK) {
+        return graph->status;
+    }
+    const CadId outputs[2] = {loop->last, loop->last + 1};
+    const CadId seeds[2] = {loop->more, loop->more + 1}, wrt[2] = {loop->x, loop->x + 1};
+    return cad_graph_pull(graph, outputs, seeds, 2, wrt, 2, loop->pulled);
+}
+
+static CadProgram *program_of_loop(Loop *loop, const CadId *roots, size_t n) {
+    const CadId inputs[2] = {loop->x, loop->more};
+    CadProgram *program = NULL;
+    CHECK(cad_program_make(loop->graph, CAD_AT_A_POINT, inputs, 2, 0, roots, n, &program) ==
+          CAD_OK);
+    CHECK(program->has_calls && program->n_code < TURNS);
+    program->call = carry_out;
+    program->owner = &loop->owner;
+    cad_program_set_owner(program, program);
+    return program;
+}
+
+static const double START[4] = {0.8, 0.9, 0.4, -0.3};
+
+static void turns_make_calls(void) {
+    Loop loop;
+    double ends[2], slopes[2], results[2];
+    CHECK(make_loop(&loop, 0.0) == CAD_OK);
+    const CadId last[2] = {loop.last, loop.last + 1}, wrt[2] = {loop.x, loop.x + 1};
+    const CadId along[2] = {loop.more, loop.more + 1};
+    CadProgram *program = program_of_loop(&loop, last, 2);
+    turns_by_hand(START, START + 2, ends, slopes);
+    CHECK(run(program, START, results) == -1);
+    CHECK_NEAR(results[0], ends[0], 1e-15);
+    CHECK_NEAR(results[1], ends[1], 1e-15);
+    loop.owner.fails = 1;
+    CHECK(run(program, START, results) == CAD_CALL_FAILED);
+    loop.owner.fails = 0;
+    cad_program_free(program);
+    CadId found[2];
+    CHECK(cad_graph_push(loop.graph, wrt, along, 2, last, 2, found) == CAD_OK);
+    program = program_of_loop(&loop, found, 2);
+    CHECK(run(program, START, results) == -1);
+    CHECK_NEAR(results[0], slopes[0], 1e-14);
+    CHECK_NEAR(results[1], slopes[1], 1e-14);
+    cad_program_free(program);
+    program = program_of_loop(&loop, loop.pulled, 2);
+    CHECK(run(program, START, results) == -1);
+    for (int k = 0; k < 2; k++) {
+        const double unit[2] = {k == 0, k == 1};
+        turns_by_hand(START, unit, ends, slopes);
+        CHECK_NEAR(results[k], START[2] * slopes[0] + START[3] * slopes[1], 1e-14);
+    }
+    cad_program_free(program);
+    cad_graph_free(loop.graph);
+}
+
+/* What the derivative of a call holds for is looked at in all turns. */
+static void guards_of_calls_in_turns(void) {
+    Loop loop;
+    double ends[2], slopes[2], results[2];
+    const double most = turns_by_hand(START, START + 2, ends, slopes);
+    for (int holds = 0; holds < 2; holds++) {
+        CHECK(make_loop(&loop, holds ? most + 0.01 : most) == CAD_OK);
+        CHECK_COUNT(loop.graph->n_guards, 1);
+        CadProgram *const program = program_of_loop(&loop, loop.pulled, 2);
+        CHECK(run(program, START, results) == (holds ? -1 : 0));
+        cad_program_free(program);
+        cad_graph_free(loop.graph);
+    }
+}
+
+static void loops_with_calls_survive_want_of_memory(void) {
+    CadStatus status = CAD_NO_MEMORY;
+    for (long granted = 0; status != CAD_OK && granted < GRANTED; granted++) {
+        Loop loop;
+        CadProgram *program = NULL;
+        cad_memory_fail_after(granted);
+        status = make_loop(&loop, 10.0);
+        if (status == CAD_OK) {
+            const CadId inputs[2] = {loop.x, loop.more};
+            status = cad_program_make(loop.graph, CAD_AT_A_POINT, inputs, 2, 0, loop.pulled, 2,
+                                      &program);
+        }
+        cad_memory_fail_after(-1);
+        CHECK(status == CAD_OK || (status == CAD_NO_MEMORY && program == NULL));
+        cad_program_free(program);
+        cad_graph_free(loop.graph);
+    }
+    CHECK(status == CAD_OK);
 }
 
 static CadStatus all_of_it(Case *c, CadProgram **program) {
@@ -413,5 +582,8 @@ const Test call_tests[] = {
     TEST(what_calls_depend_on_is_known_or_all),
     TEST(graphs_with_calls_are_written_and_read),
     TEST(calls_survive_want_of_memory),
+    TEST(turns_make_calls),
+    TEST(guards_of_calls_in_turns),
+    TEST(loops_with_calls_survive_want_of_memory),
     END_OF_TESTS,
 };
