@@ -256,6 +256,71 @@ def gathered(x: Any) -> Any:
     return cd.numpy.sum(s)
 
 
+# Turns that call what is not of the table: LAPACK, Fourier transforms, programs, one's own rules.
+
+
+def filtered(x: Any) -> Any:
+    state, covariance, total = x[0] * np.ones(3), np.eye(3), 0.0
+    moves, seen = x[1] * (np.eye(3) + 0.1 * ROWS[:3, :3]), ROWS[3:5, :3]
+    for t in range(N):
+        state, covariance = moves @ state, moves @ covariance @ moves.T + x[2] * np.eye(3)
+        spread, error = seen @ covariance @ seen.T + np.eye(2), ROWS[t, :2] - seen @ state
+        gain = cd.numpy.linalg.solve(spread, seen @ covariance).T
+        total = (
+            total
+            + cd.numpy.linalg.slogdet(spread)[1]
+            + error @ cd.numpy.linalg.inv(spread) @ error
+        )
+        state, covariance = state + gain @ error, covariance - gain @ seen @ covariance
+    return total
+
+
+def rotated(x: Any) -> Any:
+    v, total = cd.numpy.stack([x[0], x[1], x[2], x[0] * x[1]]), 0.0
+    for t in range(N):
+        v = v / cd.numpy.linalg.norm(v) * (1.0 + 0.1 * x[0]) + 0.1 * cd.numpy.sin(v + DATA[t])
+        factor = cd.numpy.linalg.cholesky(cd.numpy.outer(v, v) + 2.0 * np.eye(4))
+        v = v + 0.05 * factor[3] - 0.01 * factor.T @ v
+        total = total + v[1] * DATA[t]
+    return total
+
+
+def by_transforms(x: Any) -> Any:
+    y, total = cd.numpy.stack([x[0], x[1], x[2], x[0] - x[1]]), 0.0
+    for d in DATA:
+        y = 0.4 * cd.numpy.abs(cd.numpy.fft.fft(y)) + 0.1 * d * cd.numpy.cos(y)
+        total = total + cd.numpy.sum(y * y)
+    return total
+
+
+@cd.compile
+def inner_program(y: Any, a: Any) -> Any:
+    return cd.numpy.tanh(a * y) + 0.1 * cd.numpy.linalg.solve(2.0 * np.eye(3) + WEIGHTS[:3, :3], y)
+
+
+def program_in_turns(x: Any) -> Any:
+    y = cd.numpy.stack([x[0], x[1], x[2]])
+    for d in DATA:
+        y = inner_program(y, x[1]) + 0.1 * d * y
+    return cd.numpy.sum(y)
+
+
+@cd.primitive
+def squash(y: Any) -> Any:
+    return y / np.sqrt(1.0 + y * y)
+
+
+squash.defvjp(lambda ans, y: lambda g: g * (1.0 - ans * ans) ** 1.5)
+
+
+def with_own_rule(x: Any) -> Any:
+    y, total = x[0], 0.0
+    for d in DATA:
+        y = squash(y * x[1] + d) + 0.1 * x[2] * y
+        total = total + y * d
+    return total
+
+
 THREE = np.array([0.7, 0.4, 0.9])
 MANY = np.linspace(0.4, 1.3, N)
 WAYS: dict[Callable[[Any], Any], Any] = {
@@ -286,6 +351,14 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     matrices: THREE,
     gathered: THREE,
 }
+CALLING: dict[Callable[[Any], Any], Any] = {
+    filtered: THREE,
+    rotated: THREE,
+    by_transforms: THREE,
+    program_in_turns: THREE,
+    with_own_rule: THREE,
+}
+IN_C, WAYS = WAYS, WAYS | CALLING
 each_way = pytest.mark.parametrize("f", WAYS, ids=lambda f: f.__name__)
 
 
@@ -375,7 +448,7 @@ def test_machine_code(
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    for k, (f, x) in enumerate(WAYS.items()):
+    for k, (f, x) in enumerate(IN_C.items()):
         of_one, of_all = ["value_and_grad", "hvp", "hessian"], ["vjp"]
         wanted = ["jacobian", *(of_one if np.ndim(f(x)) == 0 else of_all)]
         text = cd.compile(f).to_c(x, name="f", what=["value", "jvp", *wanted])
@@ -437,7 +510,7 @@ def test_a_guard_within_a_loop_is_met_again() -> None:
 
 
 def test_exact_programs_agree_to_the_last_bit() -> None:
-    for f, x in WAYS.items():
+    for f, x in IN_C.items():
         program = cd.compile(f, optimize=False)
         np.testing.assert_array_equal(program(x), f(x))
         if np.ndim(f(x)) == 0:
