@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from math import prod
 from typing import Any, NamedTuple
 
@@ -31,6 +32,7 @@ from .instructions import (
 
 PART = 100  # statements of a function, above which it is divided
 SHORT = 8  # numbers that are written one by one
+_LINE = 86  # characters, beside what lines of a turn are indented by
 _LONG_TEXT = 60  # characters of an expression, from which on it is no part of another one
 _MOST_VARIABLES = 4096  # of a turn of a loop
 
@@ -378,13 +380,13 @@ class Steps:
                 same[-1 - k] = f"f{k}"
                 fixed[f"f{k}"] = self.operand(place)
         carried = [f"r{j}" for j in range(n_carried)]
-        for j, name in enumerate(carried):
-            begin.append(f"double {name} = {self.operand(scan.initial[j])};")
-            if scan.steps[j]:
-                begin.append(f"{self.at(scan.outs[j])} = {name};")
+        initial = [(name, self.operand(scan.initial[j])) for j, name in enumerate(carried)]
         n_rows = n_carried + turns["n_kept"]
         sums = {f"s{k}": strip for k, strip in enumerate(scan.sums) if scan.is_read[n_rows + k]}
-        begin += [f"double {name} = 0.0;" for name in sums]
+        begin += _declared("double", [*initial, *((name, "0.0") for name in sums)])
+        for j, name in enumerate(carried):
+            if scan.steps[j]:
+                begin.append(f"{self.at(scan.outs[j])} = {name};")
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
         for key, workspace, given, results in (
             ("ahead", "a", scan.into_ahead, scan.from_ahead),
@@ -416,11 +418,14 @@ class Steps:
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
             to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
             lines.append(("", f"{to}{name} = n{j};"))
-        turn = []
-        for name, text in _joined(lines):
-            turn += [f"const double {name} = {text};"] if name else text.split("\n")
+        turn: list[str] = []
+        for is_named, some in groupby(_joined(lines), lambda line: bool(line[0])):
+            if is_named:
+                turn += _declared("const double", some)
+            else:
+                turn += (part for _, text in some for part in text.split("\n"))
         read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
-        begin = [*(f"const double {f} = {x};" for f, x in fixed.items() if f in read), *begin]
+        begin[:0] = _declared("const double", [(f, x) for f, x in fixed.items() if f in read])
         lasts = [*carried, *([""] * turns["n_kept"]), *(f"s{k}" for k in range(turns["n_summed"]))]
         end = [
             f"{self.at(out)} = {last};"
@@ -618,7 +623,24 @@ _BY_NUMBERS = (
 
 
 _NAMES = re.compile(r"\b[abcnr]\d+\b")
-_CLOSED = re.compile(r"[\w.]+|\w+\([^()]*\)|\w+\[[^][]*\]")  # beside any operator
+_INNER = re.compile(r"\([^()]*\)|\[[^][]*\]")
+
+
+def _stands_alone(text: str, before: str, after: str) -> bool:
+    """Whether an expression means the same without parentheses beside these characters.
+
+    Operators of one precedence go from left to right, as the operations of a program do.
+    """
+    while _INNER.search(text):
+        text = _INNER.sub("", text)
+    if re.fullmatch(r"[\w.]*", text):
+        return True
+    begins, ends = before in ("", "(", ","), after in ("", ")", ",")
+    if re.fullmatch(r"-?[\w.]*( [-+*/] [\w.]*)*", text) is None:
+        return False
+    if text[0] == "-" or " + " in text or " - " in text:
+        return begins and (ends or after in "+-")
+    return (begins or before in "+-") and (ends or after in "+-*/")
 
 
 def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -635,7 +657,9 @@ def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
     def operand(found: re.Match[str]) -> str:
         text = texts.get(found[0], found[0])
-        return text if _CLOSED.fullmatch(text) else f"({text})"
+        before = found.string[: found.start()].rstrip()[-1:]
+        after = found.string[found.end() :].lstrip()[:1]
+        return text if _stands_alone(text, before, after) else f"({text})"
 
     for name, text in lines:
         if "\n" not in text:
@@ -649,6 +673,21 @@ def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             texts[name] = text
         else:
             yield name, text
+
+
+def _declared(kind: str, values: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Declarations of variables, as many in a line as it has room for."""
+    line = ""
+    for name, text in values:
+        more = f"{name} = {text}"
+        if line and len(line) + len(more) < _LINE:
+            line += f", {more}"
+            continue
+        if line:
+            yield f"{line};"
+        line = f"{kind} {more}"
+    if line:
+        yield f"{line};"
 
 
 def _variable(scan: Turns, begin: int) -> str:

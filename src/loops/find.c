@@ -16,7 +16,7 @@ typedef struct Finder {
     Recorded *r;
     uint32_t *latest; /* by hash: the step, counted from 1, at which such a window was seen last */
     size_t mask;
-    size_t least_numbers;
+    Least least;
     uint32_t failed_period[FAILED], failed_end[FAILED];
     size_t done, work;
 } Finder;
@@ -163,6 +163,14 @@ static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
            n_carried * LEAST_WORK * together <= numbers_in_turn(r, middle, loop->period);
 }
 
+static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns) {
+    if (turns < f->least.turns) {
+        return 0;
+    }
+    const size_t in_turn = numbers_in_turn(f->r, begin, period);
+    return turns * in_turn >= f->least.numbers && in_turn >= f->least.in_turn;
+}
+
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
 static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     Recorded *const r = f->r;
@@ -174,9 +182,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
     }
     f->work += n * period;
     loop.n = (uint32_t)n;
-    if (n <= settled || n < LEAST_TURNS ||
-        n * numbers_in_turn(r, begin, period) < f->least_numbers ||
-        !is_worth_it(r, &loop, together)) {
+    if (n <= settled || !is_enough(f, begin, period, n) || !is_worth_it(r, &loop, together)) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
@@ -190,18 +196,17 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
 
 static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     const size_t n = (end - begin) / period;
-    if (n < LEAST_TURNS + MOST_PEELED ||
-        n * numbers_in_turn(f->r, begin, period) < f->least_numbers) {
+    if (!is_enough(f, begin, period, n)) {
         return 0;
     }
     const size_t phase = best_phase(f, begin + n / 2 * period, period, begin);
-    for (size_t peeled = 0; peeled < MOST_PEELED; peeled++) {
-        const size_t found = try_turns(f, begin + phase + peeled * period, end, period, together);
-        if (found > 0) {
-            return found;
-        }
+    size_t found = 0;
+    begin += phase;
+    for (size_t peeled = 0; peeled < MOST_PEELED && begin < end && found == 0; peeled++) {
+        found = try_turns(f, begin, end, period, together);
+        begin += period;
     }
-    return 0;
+    return found;
 }
 
 /* --- stretches --- */
@@ -233,8 +238,8 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     return found;
 }
 
-void cad_loops_find(Recorded *r, size_t least_numbers) {
-    Finder finder = {.r = r, .least_numbers = least_numbers}, *const f = &finder;
+void cad_loops_find(Recorded *r, Least least) {
+    Finder finder = {.r = r, .least = least}, *const f = &finder;
     size_t size = 1 << 10;
     while (size < r->n_steps) {
         size *= 2;

@@ -6,9 +6,7 @@
 
 enum {
     LEAST_TURNS = 16,
-    LEAST_NUMBERS =
-        12000, /* of a loop, unless told otherwise: below, it stays in the cache as it is
-                */
+    LEAST_NUMBERS = 12000, /* of a loop, unless told otherwise: below, it stays in the cache */
     MOST_IN_TURN = 1 << 14,
     LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
     LEAST_WORK = 6,    /* numbers that turns compute, for each of an array that they carry */
@@ -99,7 +97,11 @@ int cad_loops_list_steps(Recorded *r);
 
 /* --- find.c --- */
 
-/* Loops of so many numbers. */
-void cad_loops_find(Recorded *r, size_t least_numbers);
+/* Loops of so many turns, with so many numbers in all and in each of them. */
+typedef struct Least {
+    size_t turns, numbers, in_turn;
+} Least;
+
+void cad_loops_find(Recorded *r, Least least);
 
 #endif

@@ -435,6 +435,17 @@ static void roll_all(Roller *o) {
     }
 }
 
+/* Loops of few turns are found if there are none of more, within which they might be; and if they
+ * are asked for, as for a text. */
+static void find_loops(Recorded *r, size_t least_numbers) {
+    enum { FEW_TURNS = 3 };
+    const size_t numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
+    cad_loops_find(r, (Least){LEAST_TURNS, numbers, 0});
+    if (least_numbers > 0 && r->n_loops == 0 && r->graph->status == CAD_OK) {
+        cad_loops_find(r, (Least){FEW_TURNS, numbers, FEW_TURNS * numbers});
+    }
+}
+
 /* Whether there may be loops: enough entries, and numbers. */
 static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t begin, size_t end,
                           size_t least_numbers) {
@@ -443,7 +454,7 @@ static int may_have_loops(const CadGraph *graph, const CadTape *tape, size_t beg
         const CadEntry entry = tape->entries[i];
         n += CAD_IS_ARRAY_ENTRY(entry) ? entry.b : 1;
     }
-    return graph->optimize && end - begin > LEAST_TURNS && n >= least_numbers;
+    return graph->optimize && n >= (least_numbers > 0 ? least_numbers : LEAST_NUMBERS);
 }
 
 /* A graph with the inputs of another one, of the same owner. */
@@ -528,7 +539,6 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
                          size_t least_numbers) {
     Recorded recorded = {0}, *const r = &recorded;
     int is_read = 0;
-    least_numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     if (is_fresh(graph) && may_have_loops(graph, tape, begin, end, least_numbers)) {
         CadId *const found = cad_memory_take(&r->memory, n_outputs, sizeof *found);
         if (found == NULL) {
@@ -537,7 +547,7 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
         memcpy(found, outputs, n_outputs * sizeof *found);
         r->graph = read_apart(graph, tape, begin, end, inputs, n_inputs, found, n_outputs);
         if (graph->status == CAD_OK && cad_loops_list_steps(r)) {
-            cad_loops_find(r, least_numbers);
+            find_loops(r, least_numbers);
         }
         graph->status = graph->status == CAD_OK ? r->graph->status : graph->status;
         is_read = graph->status == CAD_OK && (r->n_loops > 0 || has_calls(r->graph));

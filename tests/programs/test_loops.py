@@ -490,7 +490,7 @@ def by_runge_and_kutta(n: int) -> Callable[[Any], Any]:
     return f
 
 
-@pytest.mark.parametrize("n", [20, 300, 2000])
+@pytest.mark.parametrize("n", [6, 20, 300, 2000])
 def test_text_in_c_is_as_long_at_any_number_of_steps(n: int) -> None:
     binding.set_least_loop()  # programs of twenty steps have no loops
     program, x = cd.compile(by_runge_and_kutta(n)), np.array([1.1, 0.4, 0.3, 0.9, 1.0, 0.5])
