@@ -442,7 +442,7 @@ static void find_loops(Recorded *r, size_t least_numbers) {
     const size_t numbers = least_numbers > 0 ? least_numbers : LEAST_NUMBERS;
     cad_loops_find(r, (Least){LEAST_TURNS, numbers, 0});
     if (least_numbers > 0 && r->n_loops == 0 && r->graph->status == CAD_OK) {
-        cad_loops_find(r, (Least){FEW_TURNS, numbers, FEW_TURNS * numbers});
+        cad_loops_find(r, (Least){FEW_TURNS, numbers, numbers});
     }
 }
 
