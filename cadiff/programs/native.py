@@ -24,8 +24,9 @@ from .machine_files import library_of
 Native = bool | Literal["background"] | None
 
 # How many operations a loop has at least that programs keep which are to be machine code: straight
-# code of 2,000 takes compilers half a second, and fills the cache for instructions.
-LEAST_LOOP = 2000
+# code of 2,000 takes compilers half a second, its Hessian several, and fills the cache for
+# instructions.
+LEAST_LOOP = 500
 
 _INTERPRETER = "interpreter"
 _MACHINE = "machine code"

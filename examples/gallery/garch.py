@@ -17,7 +17,7 @@ dates, returns = data["date"][1:], 100.0 * np.diff(np.log(data["adj_close"]))  #
 shocks = returns - returns.mean()
 
 
-@cadiff.compile
+@cadiff.compile(native="background")  # machine code, as soon as a C compiler has made it
 def surprise(p):
     """Minus the log-likelihood of normal shocks with variances h = omega + alpha e² + beta h."""
     omega, alpha, beta = p

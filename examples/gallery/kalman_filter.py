@@ -36,7 +36,7 @@ def filtered(log_variances, flow):
     return levels, variances, surprise
 
 
-@cadiff.compile
+@cadiff.compile(native="background")  # machine code, as soon as a C compiler has made it
 def surprise(log_variances):
     return filtered(log_variances, flow)[2]
 
