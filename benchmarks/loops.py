@@ -304,16 +304,31 @@ def rosenbrock(n: int) -> Contest:
     )
 
 
-def bodies(count: int, steps: int) -> Contest:
-    """Bodies that attract each other, in arrays."""
-    data = sequences.bodies_data(count, steps)
+def written_in_arrays(
+    others: Callable[..., Contest], f: Callable[[Any], Any], at: Sequence[FloatArray]
+) -> Contest:
+    """What others take for a problem in arrays, and cadiff's programs."""
     peers = {"jax": Jax()} if find_spec("jax") else {}
-    others = side_by_side.bodies(count, steps, peers=peers)
-    expected = others.runners[side_by_side.HAND].expected
+    contest = others(peers=peers)
+    expected = contest.runners[side_by_side.HAND].expected
     names = {side_by_side.PLAIN: FLOATS, side_by_side.HAND: HAND, "jax": JAX}
-    runners = {new: others.runners[old] for old, new in names.items() if old in others.runners}
-    calls = own_ways(partial(sequences.energy, cnp, data), data.parameters)
-    return Contest(others.work, runners | {k: Runner(v, expected) for k, v in calls.items()})
+    runners = {new: contest.runners[old] for old, new in names.items() if old in contest.runners}
+    calls = own_ways(f, at)
+    return Contest(contest.work, runners | {k: Runner(v, expected) for k, v in calls.items()})
+
+
+def bodies(count: int, steps: int) -> Contest:
+    """Bodies that attract each other."""
+    data = sequences.bodies_data(count, steps)
+    f = partial(sequences.energy, cnp, data)
+    return written_in_arrays(partial(side_by_side.bodies, count, steps), f, data.parameters)
+
+
+def solved(steps: int) -> Contest:
+    """The Kalman filter by `solve` and `slogdet`, which turns call."""
+    data = sequences.tracking_data(steps)
+    f = partial(sequences.likelihood, cnp, data)
+    return written_in_arrays(partial(side_by_side.kalman, steps), f, data.parameters)
 
 
 def asian(count: int, paths: int, days: int) -> Contest:
@@ -366,6 +381,8 @@ PROBLEMS = (
     Problem("volatility-200000", partial(volatility, 200_000)),
     Problem("mixture", partial(mixture, 10, 5, 100)),
     Problem("kalman", partial(filtered, 500)),
+    Problem("kalman-solved", partial(solved, 500)),
+    Problem("kalman-solved-5000", partial(solved, 5000)),
     Problem("rosenbrock", partial(rosenbrock, 100_000)),
     Problem("markov", partial(visited, 10, 500)),
     Problem("bodies", partial(bodies, 20, 100)),
@@ -379,6 +396,7 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(volatility, 1500), (FLOATS, IN_C, *OURS)),
     (partial(mixture, 4, 3, 80), (FLOATS, *OURS)),
     (partial(filtered, 150), (FLOATS, *OURS)),
+    (partial(solved, 150), (FLOATS, HAND, *OURS)),
     (partial(rosenbrock, 2000), (FLOATS, IN_C, *OURS)),
     (partial(visited, 4, 300), (FLOATS, *OURS)),
     (partial(bodies, 3, 20), (FLOATS, HAND, *OURS)),
