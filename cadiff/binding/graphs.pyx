@@ -442,7 +442,7 @@ cdef class Graph:
             k += count
         check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
-            found.data, found.n, self.least_loop or least_loop,
+            found.data, found.n, least_loop or self.least_loop,
         ))
         k = 0
         for atom in atoms:

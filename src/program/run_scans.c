@@ -164,19 +164,28 @@ static double *block_at(const Blocks *b, size_t k, size_t turn) {
     return numbers_at(b->places, (int32_t)out[0]) + out[1] * (int64_t)turn;
 }
 
+/* Most blocks are single numbers. */
+static CAD_INLINE void copy_block(double *to, const double *from, size_t size) {
+    if (size == 1) {
+        *to = *from;
+    } else {
+        memcpy(to, from, size * sizeof *to);
+    }
+}
+
 /* What a turn finds; what is the same in all is there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
     double *to = b->in;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        memcpy(to, block_at(b, k, turn), (size_t)b->sizes[k] * sizeof *to);
+        copy_block(to, block_at(b, k, turn), (size_t)b->sizes[k]);
         to += b->sizes[k];
     }
     const int64_t *given = b->given, *const sizes = b->sizes + turns->n_carried;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
         if (turn == 0 || given[1] != 0) {
-            memcpy(to, numbers_at(b->places, (int32_t)given[0]) + given[1] * (int64_t)turn,
-                   (size_t)sizes[k] * sizeof *to);
+            copy_block(to, numbers_at(b->places, (int32_t)given[0]) + given[1] * (int64_t)turn,
+                       (size_t)sizes[k]);
         }
         to += sizes[k];
     }
@@ -192,7 +201,7 @@ static void hand_on(const Blocks *b, size_t turn) {
         double *const to = block_at(b, k, turn + (k < n_carried));
         const size_t size = size_of_end(b, k);
         if (k < n_rows) {
-            memcpy(to, from, size * sizeof *to);
+            copy_block(to, from, size);
         } else {
             for (size_t e = 0; e < size; e++) {
                 to[e] += from[e];
