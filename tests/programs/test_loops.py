@@ -35,6 +35,13 @@ def short_loops() -> Iterator[None]:
     binding.set_least_loop()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CADIFF_CACHE", str(tmp_path_factory.mktemp("native")))
+        yield
+
+
 # --- ways round ----------------------------------------------------------------------------------
 
 
@@ -433,10 +440,7 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
 
 @needs_compiler
 @each_way
-def test_machine_code(
-    f: Callable[[Any], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CADIFF_CACHE", str(tmp_path))
+def test_machine_code(f: Callable[[Any], Any]) -> None:
     x, program = WAYS[f], cd.compile(f, native=True)
     value, pull = program.vjp(x)
     seed = np.cos(np.arange(np.size(value), dtype=float)).reshape(np.shape(value))
@@ -559,13 +563,9 @@ def bodies(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     return steps
 
 
-@settings(max_examples=60, deadline=None)
-@given(bodies(), st.lists(st.integers(0, 30), min_size=3, max_size=3), st.integers(16, 45))
-def test_recurrences_at_random(
+def recurrence(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> None:
-    binding.set_least_loop(60)
-
+) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         u, v, before, total, plain = x[0], x[1], x[0], 0.0, 0.0
         path = []
@@ -582,13 +582,29 @@ def test_recurrences_at_random(
             path.append(v)
         return total + path[turns // 2] * u + v * plain
 
-    x = np.random.default_rng(2).uniform(-1.0, 1.0, 5 + 45)
-    program, along = cd.compile(f), np.cos(np.arange(50.0))
+    return f
+
+
+def agrees_with_eager_code(f: Callable[[Any], Any], n: int, native: bool = False) -> None:
+    binding.set_least_loop(60)
+    x, along = np.random.default_rng(2).uniform(-1.0, 1.0, n), np.cos(np.arange(float(n)))
+    program = cd.compile(f, native=native)
     near(program(x), f(x))
     near(program.grad(x), cd.grad(f)(x))
     near(program.jvp((x,), (along,))[1], cd.jvp(f, (x,), (along,))[1])
     near(program.hvp(x, along), cd.hvp(f)(x, along))
     near(program.batch(np.array([x, 0.9 * x])), [f(x), f(0.9 * x)])
+
+
+some_ends = st.lists(st.integers(0, 30), min_size=3, max_size=3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies(), some_ends, st.integers(16, 45))
+def test_recurrences_at_random(
+    body: list[tuple[int, int, int]], ends: list[int], turns: int
+) -> None:
+    agrees_with_eager_code(recurrence(body, ends, turns), 50)
 
 
 ON_ARRAYS = [
@@ -605,6 +621,9 @@ ON_ARRAYS = [
     lambda a, b: (a.reshape(5, 6) * b[:6]).T.reshape(30),
     lambda a, b: a @ b * a / 30.0,
     lambda a, _: cd.numpy.cumsum(a) / 30.0,
+    lambda a, _: cd.numpy.linalg.solve(WEIGHTS + np.eye(30), a),
+    lambda a, b: a / cd.numpy.linalg.norm(b + 2.0),
+    lambda a, b: a * cd.numpy.linalg.det(cd.numpy.outer(b[:4], a[:4]) + 2.0 * np.eye(4)) / 20.0,
 ]
 
 
@@ -617,15 +636,9 @@ def bodies_of_arrays(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    bodies_of_arrays(), st.lists(st.integers(0, 30), min_size=3, max_size=3), st.integers(22, 40)
-)
-def test_recurrences_of_arrays_at_random(
+def recurrence_of_arrays(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
-) -> None:
-    binding.set_least_loop(60)
-
+) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
         u, v, before, total = x[:30], x[30:60], ROWS[0], 0.0
         path = []
@@ -640,9 +653,26 @@ def test_recurrences_of_arrays_at_random(
             path.append(w)
         return total + cd.numpy.sum(path[turns // 2] * u) + cd.numpy.sum(v) * path[-1][3]
 
-    x = np.random.default_rng(2).uniform(-1.0, 1.0, 110)
-    program, along = cd.compile(f), np.cos(np.arange(110.0))
-    near(program(x), f(x))
-    near(program.grad(x), cd.grad(f)(x))
-    near(program.jvp((x,), (along,))[1], cd.jvp(f, (x,), (along,))[1])
-    near(program.hvp(x, along), cd.hvp(f)(x, along))
+    return f
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies_of_arrays(), some_ends, st.integers(22, 40))
+def test_recurrences_of_arrays_at_random(
+    body: list[tuple[int, int, int]], ends: list[int], turns: int
+) -> None:
+    agrees_with_eager_code(recurrence_of_arrays(body, ends, turns), 110)
+
+
+@pytest.mark.thorough
+@needs_compiler
+@settings(max_examples=4, deadline=None)
+@given(bodies(), bodies_of_arrays(), some_ends, st.integers(22, 40))
+def test_machine_code_of_recurrences_at_random(
+    body: list[tuple[int, int, int]],
+    body_of_arrays: list[tuple[int, int, int]],
+    ends: list[int],
+    turns: int,
+) -> None:
+    agrees_with_eager_code(recurrence(body, ends, turns), 50, native=True)
+    agrees_with_eager_code(recurrence_of_arrays(body_of_arrays, ends, turns), 110, native=True)
