@@ -159,6 +159,7 @@ from .gradients import (
     value_and_grad,
 )
 from .graphs import (
+    NO_LOOPS,
     Graph,
     Held,
     graph_from_bytes,

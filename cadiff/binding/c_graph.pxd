@@ -119,6 +119,7 @@ cdef extern from "graph/graph.h" nogil:
     void cad_graph_rewind(CadGraph *graph, const CadGraphMark *mark)
     CadId cad_graph_constant(CadGraph *graph, double value)
     CadId cad_graph_input(CadGraph *graph, size_t size, bint are_floats)
+    int cad_graph_has_calls(const CadGraph *graph)
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)

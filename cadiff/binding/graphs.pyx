@@ -45,6 +45,8 @@ cdef enum:
     MOST_LINKS = 1 << 25      # of one of them
 
 
+NO_LOOPS = sys.maxsize  # in place of how many operations a loop has
+
 cdef int n_forks = 0
 
 
@@ -140,6 +142,14 @@ cdef class Graph:
         """Whether a sweep adds to an array by two operands in turns, where a graph adds all that
         comes by one of them before the other."""
         return bool(self.graph.takes_turns)
+
+    @property
+    def calls_in_turns(self):
+        """Whether there are loops whose turns make calls: what derivatives of these need to hold is
+        that of one turn."""
+        cdef size_t k
+        return any([cad_graph_has_calls(self.graph.scans[k].body)
+                    for k in range(self.graph.n_scans)])
 
     @property
     def nbytes(self):
@@ -442,7 +452,9 @@ cdef class Graph:
             k += count
         check(cad_loops_read(
             self.graph, tape, recording.begin(), tape.n_entries, inputs.data, inputs.n,
-            found.data, found.n, least_loop or self.least_loop,
+            found.data, found.n,
+            self.least_loop if self.least_loop == <size_t>NO_LOOPS
+            else least_loop or self.least_loop,
         ))
         k = 0
         for atom in atoms:
@@ -826,7 +838,7 @@ cdef tuple linked_backwards(Graph graph, Ids found, Ids given, Py_ssize_t n):
 
 def graph_of(Recording recording, list atoms, bint optimize, size_t least_loop=0):
     """What a recording computes, as a Graph; `atoms` are its outputs. `least_loop`: from how many
-    operations on loops are kept; 0: from where it is faster."""
+    operations on loops are kept; 0: from where it is faster. NO_LOOPS: of none, whatever tests say."""
     cdef CadTape *tape = recording.tape
     cdef Graph result = Graph.__new__(Graph)
     cdef Ids inputs = new_ids(recording.n or 1), outputs
@@ -951,7 +963,7 @@ STEPS.form = form_of_step
 STEPS.link = link_step
 
 
-cdef size_t least_loop = 0
+cdef size_t least_loop = 0  # as tests say
 
 
 def set_least_loop(size_t numbers=0):

@@ -74,6 +74,7 @@ class Traces:
         self.lock = functools.partial(Held, threading.RLock())
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
+        self.keeps_loops = True
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
         self.clear()
@@ -241,9 +242,12 @@ class Traces:
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
-                former, miss = miss, self._miss_of(call, recorded, error) or miss
+                own = self._miss_of(call, recorded, error)
+                former, miss = miss, own or miss
                 tried.append(recorded)
-                if is_fresh:
+                if is_fresh and own is None and self._gives_up_loops(recorded):
+                    self._remove(call, recorded)
+                elif is_fresh:
                     if len(tried) > 1 and former is None:  # f does what it did for others
                         self._remove(call, recorded)
                     return False, None
@@ -298,6 +302,15 @@ class Traces:
         changes, attempt.changes = attempt.changes or [], []
         if changes:
             call.assign(changes, of_derivative)
+
+    def _gives_up_loops(self, recorded: Recorded) -> bool:
+        """Whether turns make calls, of which derivatives hold for some turns alone.
+
+        Then programs keep no loops from now on: each turn has derivatives of its own.
+        """
+        gives_up = self.keeps_loops and recorded.graph.calls_in_turns
+        self.keeps_loops = self.keeps_loops and not gives_up
+        return gives_up
 
     def _miss_of(
         self, call: Call, recorded: Recorded, error: MissedError | PointError
@@ -442,7 +455,7 @@ class Traces:
                 not self.optimize,
                 within,
                 known,
-                self.machines.least_loop,
+                self.machines.least_loop if self.keeps_loops else binding.NO_LOOPS,
             )
         except Exception:
             self._fix(call, call.lifted)  # for want of which it may be, and no more

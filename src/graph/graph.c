@@ -440,6 +440,14 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
                                      .views = {{operands, step}}});
 }
 
+int cad_graph_has_calls(const CadGraph *graph) {
+    size_t i = 0;
+    while (i < graph->n_records && graph->records[i].kind != CAD_RECORD_CALL) {
+        i++;
+    }
+    return i < graph->n_records;
+}
+
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {
     const size_t count = cad_scan_n_operands(scan);
     const CadArray array = {.list = graph->n_lists, .number = (uint32_t)graph->n_scans};

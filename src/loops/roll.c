@@ -493,16 +493,6 @@ static CadGraph *read_apart(CadGraph *graph, CadTape *tape, size_t begin, size_t
     return apart;
 }
 
-/* Whether the owner has numbered calls, which is done once. */
-static int has_calls(const CadGraph *graph) {
-    for (size_t i = 0; i < graph->n_records; i++) {
-        if (graph->records[i].kind == CAD_RECORD_CALL) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Whether the inputs are all that the graph has beside the constant 0. */
 static int is_fresh(const CadGraph *graph) {
     for (size_t i = 2; i < graph->n_records; i++) {
@@ -550,7 +540,8 @@ CadStatus cad_loops_read(CadGraph *graph, CadTape *tape, size_t begin, size_t en
             find_loops(r, least_numbers);
         }
         graph->status = graph->status == CAD_OK ? r->graph->status : graph->status;
-        is_read = graph->status == CAD_OK && (r->n_loops > 0 || has_calls(r->graph));
+        /* The owner numbers calls once. */
+        is_read = graph->status == CAD_OK && (r->n_loops > 0 || cad_graph_has_calls(r->graph));
         if (is_read) {
             roll(r, graph, found, n_outputs);
             memcpy(outputs, found, n_outputs * sizeof *found);

@@ -513,6 +513,26 @@ def test_a_guard_within_a_loop_is_met_again() -> None:
     assert program.stats()["recordings"] == 2
 
 
+def test_turns_of_which_one_has_another_derivative() -> None:
+    """The norm of a turn is 0, where its slope is another one than of all others."""
+    scales = np.where(np.arange(N) == 25, 0.0, DATA)
+
+    def f(x: Any) -> Any:
+        y = x[0]
+        for scale in scales:
+            y = 0.5 * y + cd.numpy.linalg.norm(scale * x) + 0.1 * cd.sin(y)
+        return y
+
+    program = cd.compile(f)
+    for k in range(4):
+        x = THREE + 0.1 * k
+        near(program.grad(x), cd.grad(f)(x))
+        near(program.hvp(x, x), cd.hvp(f)(x, x))
+        near(program.batch([x, 2.0 * x], what="value_and_grad")[1][1], cd.grad(f)(2.0 * x))
+    stats = program.stats()
+    assert (stats["recordings"], stats["eager"]) == (2, 0)  # the second one without loops
+
+
 def test_exact_programs_agree_to_the_last_bit() -> None:
     for f, x in IN_C.items():
         program = cd.compile(f, optimize=False)
