@@ -52,6 +52,7 @@ class Making:
 def graph_of(
     recording: Recording, atoms: list[Any], optimize: bool, least_loop: int = 0
 ) -> Graph: ...
+
 NO_LOOPS: int
 
 def set_least_loop(numbers: int = 0) -> None: ...
