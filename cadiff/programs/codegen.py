@@ -111,6 +111,13 @@ def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _Functi
 def _parts(code: Any, name: str) -> dict[str, Any]:
     """The parts of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
+    turns = [scan["core"] for scan in parts["scans"]]
+    for own in (parts, *turns):
+        _check_instructions(code, own, name)
+    return {**parts, "steps": code.steps}
+
+
+def _check_instructions(code: Any, parts: dict[str, Any], name: str) -> None:
     if np.isin(parts["code"]["kind"], [InstructionKind.TAKE_BY, InstructionKind.ADD_BY]).any():
         raise ValueError(
             f"{name} indexes by whole numbers that it computes, which has no text in C: pass the "
@@ -124,7 +131,6 @@ def _parts(code: Any, name: str) -> dict[str, Any]:
                 f"{name} calls {step.name}, which is a function of Python and has no text in C: "
                 "leave it out of what is compiled, and pass what it gives as an argument"
             )
-    return {**parts, "steps": code.steps}
 
 
 def _explanation(

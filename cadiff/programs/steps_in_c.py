@@ -380,13 +380,8 @@ class Steps:
                 same[-1 - k] = f"f{k}"
                 fixed[f"f{k}"] = self.operand(place)
         carried = [f"r{j}" for j in range(n_carried)]
-        initial = [(name, self.operand(scan.initial[j])) for j, name in enumerate(carried)]
         n_rows = n_carried + turns["n_kept"]
         sums = {f"s{k}": strip for k, strip in enumerate(scan.sums) if scan.is_read[n_rows + k]}
-        begin += _declared("double", [*initial, *((name, "0.0") for name in sums)])
-        for j, name in enumerate(carried):
-            if scan.steps[j]:
-                begin.append(f"{self.at(scan.outs[j])} = {name};")
         ends = list(zip(scan.ends, [*range(n_carried), *scan.from_core], strict=True))
         for key, workspace, given, results in (
             ("ahead", "a", scan.into_ahead, scan.from_ahead),
@@ -418,6 +413,15 @@ class Steps:
         for j, name in enumerate(carried):  # last: a turn keeps and sums up what it has been given
             to = f"{self.at(scan.outs[j] + 1, (1, 't'))} = " if scan.steps[j] else ""
             lines.append(("", f"{to}{name} = n{j};"))
+        named = Counter(name for _, text in _joined(lines) for name in _NAMES.findall(text))
+        idle = {r for j, r in enumerate(carried) if not scan.is_read[j] and named[r] == 1}
+        lines = [line for line in lines if line[0] or line[1].partition(" = ")[0] not in idle]
+        initial = {r: self.operand(scan.initial[j]) for j, r in enumerate(carried)}
+        kept = [(r, text) for r, text in initial.items() if r not in idle]
+        begin += _declared("double", [*kept, *((name, "0.0") for name in sums)])
+        for j, name in enumerate(carried):
+            if scan.steps[j]:
+                begin.append(f"{self.at(scan.outs[j])} = {name};")
         turn: list[str] = []
         for is_named, some in groupby(_joined(lines), lambda line: bool(line[0])):
             if is_named:
@@ -439,7 +443,7 @@ class Steps:
 
     def blocks(self, scan: Turns, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
-        parts, name = {**scan.turns["core"], "steps": []}, f"b{number}"
+        parts, name = {**scan.turns["core"], "steps": self.parts["steps"]}, f"b{number}"
         inner = _InRoom(parts, f"{self.name}_core{number}", name, self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
@@ -665,7 +669,7 @@ def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
         if "\n" not in text:
             text = texts.get(text) or _NAMES.sub(operand, text)
         if name[:1] == "n":
-            is_part = re.fullmatch(r"[abc]\d+", text) is not None
+            is_part = not reads[name] or re.fullmatch(r"[abc]\d+", text) is not None
         else:
             is_short = len(text) <= _LONG_TEXT or not reads[name]
             is_part = (is_short and reads[name] < 2) or re.fullmatch(r"[\w.]+", text) is not None

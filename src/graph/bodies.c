@@ -54,13 +54,16 @@ int cad_scan_is_of_singles(const CadScan *scan) {
 
 /* It takes longer to compute than to copy: arrays, what adds up, and what calls a function. */
 int cad_record_is_costly(const CadRecord *record) {
+    if (record->kind == CAD_RECORD_PACK || record->op == CAD_OP_amul) { /* which is a product */
+        return 0;
+    }
     if (record->kind == CAD_RECORD_CALL ||
         (record->kind == CAD_RECORD_MAP &&
          (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op)))) {
         return 1;
     }
     const char *const text = cad_op_values[record->op].text, *call = text;
-    while (record->kind != CAD_RECORD_PACK && (call = strchr(call, '(')) != NULL) {
+    while ((call = strchr(call, '(')) != NULL) {
         if (call > text && call[-1] >= 'a' && call[-1] <= 'z') {
             return 1;
         }

@@ -174,19 +174,20 @@ static void add_guards(Derived *d) {
 }
 
 /* What turns have left and kept is given, too: it need not be computed again. */
-static void give_ends(Derived *d, CadId *names) {
+static void give_ends(Derived *d, CadId *names, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     CadId first = d->of.first;
     for (size_t k = 0; k < scan->n_carried + scan->n_kept; k++) {
         const uint32_t size = cad_scan_size_of_end(scan, k);
         const CadOverTurns row = {first + (k < scan->n_carried ? size : 0), size};
-        names[k] = next_input(d, backwards(row, scan->n), size);
+        names[k] = next_input(d, in_order(row, scan->n, is_backwards), size);
         first += (CadId)cad_scan_length_of_end(scan, k);
     }
 }
 
-/* Those that stand for a record as a whole. */
-static void find_known(Derived *d, const CadId *names) {
+/* Those that stand for a record as a whole; or, forwards, for one that is costly: to compute again
+ * is cheaper where what is read has tangents of its own. */
+static void find_known(Derived *d, const CadId *names, int is_backwards) {
     const CadScan *const scan = d->of.scan;
     const CadId *const found = d->found + cad_scan_n_operands(scan);
     const size_t n = scan->n_carried + scan->n_kept;
@@ -197,7 +198,7 @@ static void find_known(Derived *d, const CadId *names) {
     }
     for (size_t k = 0; k < n; k++) {
         const CadRecord *const record = cad_graph_record(d->body, found[k]);
-        if (cad_record_is_made(record) &&
+        if (cad_record_is_made(record) && (is_backwards || cad_record_is_costly(record)) &&
             found[k] == cad_graph_first(d->body, cad_graph_record_of(d->body, found[k])) &&
             cad_record_size(record) == cad_scan_size_of_end(scan, k)) {
             d->known[d->n_known++] = (CadKnown){found[k], names[k]};
@@ -324,11 +325,11 @@ void cad_scan_pull(CadGraph *graph, CadScanned of, const CadScanSeeds *seeds,
         graph->status = CAD_NO_MEMORY;
     } else {
         name_seeds(d, seeds, names + n_carried, names);
-        give_ends(d, given);
+        give_ends(d, given, 1);
         insert_body(d, 1);
     }
     if (graph->status == CAD_OK) {
-        find_known(d, given);
+        find_known(d, given, 1);
     }
     for (size_t k = n_carried; k < n_operands; k++) {
         *(is_same_in_all(scan, k) ? &n_summed : &n_kept) += wanted[k];
@@ -403,8 +404,9 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
     const CadScan *const scan = d->of.scan;
     const size_t n_operands = cad_scan_n_operands(scan);
     CadId *const along = cad_memory_take(&d->memory, n_operands, sizeof *along);
+    CadId *const given = cad_memory_take(&d->memory, cad_scan_n_ends(scan), sizeof *given);
     CadId input = CAD_SCAN_INPUT;
-    if (along == NULL) {
+    if (d->memory.status != CAD_OK) {
         d->graph->status = CAD_NO_MEMORY;
         return;
     }
@@ -416,9 +418,13 @@ static void derive_push(Derived *d, const CadOverTurns *tangents, int carries, C
             along[k] = next_input(d, tangents[k], scan->sizes[k]);
         }
     }
+    give_ends(d, given, 0);
     insert_body(d, 0);
     if (d->graph->status == CAD_OK) {
         push_body(d, along, push);
+    }
+    if (d->graph->status == CAD_OK) {
+        find_known(d, given, 0);
     }
 }
 
@@ -434,7 +440,7 @@ static int is_at_rest(CadGraph *graph, CadScanned of, const CadOverTurns *tangen
     if (!rests) {
         return 0;
     }
-    if (begin(d, graph, of, scan->n_given)) {
+    if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
         derive_push(d, tangents, 0, push);
     }
     for (size_t k = 0; k < cad_scan_n_ends(scan) && graph->status == CAD_OK; k++) {
@@ -455,7 +461,7 @@ CadId cad_scan_push(CadGraph *graph, CadScanned of, const CadOverTurns *tangents
         return first;
     }
     CadId *initial = NULL;
-    if (begin(d, graph, of, scan->n_given)) {
+    if (begin(d, graph, of, scan->n_given + cad_scan_n_ends(scan))) {
         initial = cad_memory_take(&d->memory, scan->n_carried, sizeof *initial);
     }
     if (initial == NULL) {

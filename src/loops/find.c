@@ -130,14 +130,16 @@ static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
     return n;
 }
 
-static int is_product(const Recorded *r, size_t step) {
+/* Whether what does not wait is better off unrolled: products of matrices, which are one then, and
+ * calls, which may be equal, and depend on little. */
+static int has_to_wait(const Recorded *r, size_t step) {
     const CadRecord *const record = record_of_step(r, step);
-    return record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
+    return record->kind == CAD_RECORD_CALL ||
+           (record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op));
 }
 
 /* Whether turns, of which so many are one, do more than hand on arrays: what they carry is copied,
- * which unrolled it is not. And whether all products of matrices wait for the turn before: those
- * that do not are better as one. */
+ * which unrolled it is not. And whether all waits for the turn before that has to. */
 static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
     const size_t middle = loop->begin + loop->n / 2 * (size_t)loop->period;
     size_t n_carried = 0;
@@ -156,7 +158,7 @@ static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
                 n_carried += size_of_step(r, middle + of);
             }
         }
-        is_worth &= waits[q] || !is_product(r, middle + q);
+        is_worth &= waits[q] || !has_to_wait(r, middle + q);
     }
     cad_memory_give_back(&memory);
     return is_worth &&
