@@ -74,7 +74,6 @@ class Traces:
         self.lock = functools.partial(Held, threading.RLock())
         self.fast_paths = fast_paths
         self.is_quiet = False  # whether no warnings are given
-        self.keeps_loops = True
         self.as_given: set[AsGiven] = set()  # why f runs on its own arguments, if it does
         _alive.add(self)
         self.clear()
@@ -94,6 +93,7 @@ class Traces:
         self._missing_derivatives: dict[str, None] = {}  # why f is run as it is for some
         self._changes: dict[str, str] = {}  # of what is watched: the last ones
         self._forgets = False
+        self.keeps_loops = True
         self._unchecked = 0  # bytes
 
     # --- what there is
