@@ -57,7 +57,6 @@ NUMBA = "numba by hand"
 WAYS = (FLOATS, HAND, IN_C, UNROLLED, INTERPRETED, NATIVE, CASADI, JAX, NUMBA)
 OURS = (INTERPRETED, NATIVE)
 PACKAGES = {CASADI: "casadi", JAX: "jax", NUMBA: "numba"}
-NEVER = 10**12  # numbers, from which on loops are kept
 FEW_ROUNDS, ROUNDS = 5, 15
 LONG = 0.05
 LENGTHS = tuple(10**k for k in range(2, 7))
@@ -74,7 +73,7 @@ Gradient = tuple[Any, Any]
 @contextmanager
 def unrolled() -> Iterator[None]:
     """Have programs keep no loops."""
-    binding.set_least_loop(NEVER)
+    binding.set_least_loop(binding.NO_LOOPS)
     try:
         yield
     finally:

@@ -179,7 +179,7 @@ cdef extern from "program/program.h" nogil:
                                size_t n_shared, const CadId *roots, size_t n_roots,
                                CadProgram **program)
     void cad_program_free(CadProgram *program)
-    void cad_program_set_owner(CadProgram *program, const CadProgram *of)
+    void cad_program_share_owner(CadProgram *program)
     void cad_program_set_natives(CadProgram *program, const CadNative *const *natives)
     CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n)
     size_t cad_program_cost(const CadProgram *program)

@@ -504,7 +504,7 @@ cdef class Graph:
         code.program.call = carry_out_step
         code.program.call_lanes = carry_out_lanes
         code.program.owner = <void *>code.steps
-        cad_program_set_owner(code.program, code.program)
+        cad_program_share_owner(code.program)
         code.set_natives()
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.set_team(self.threads)

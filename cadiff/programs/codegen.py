@@ -111,8 +111,7 @@ def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _Functi
 def _parts(code: Any, name: str) -> dict[str, Any]:
     """The parts of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
-    turns = [scan["core"] for scan in parts["scans"]]
-    for own in (parts, *turns):
+    for own in (parts, *(scan["core"] for scan in parts["scans"])):
         _check_instructions(code, own, name)
     return {**parts, "steps": code.steps}
 

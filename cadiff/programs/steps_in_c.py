@@ -416,9 +416,10 @@ class Steps:
         named = Counter(name for _, text in _joined(lines) for name in _NAMES.findall(text))
         idle = {r for j, r in enumerate(carried) if not scan.is_read[j] and named[r] == 1}
         lines = [line for line in lines if line[0] or line[1].partition(" = ")[0] not in idle]
-        initial = {r: self.operand(scan.initial[j]) for j, r in enumerate(carried)}
-        kept = [(r, text) for r, text in initial.items() if r not in idle]
-        begin += _declared("double", [*kept, *((name, "0.0") for name in sums)])
+        initial = [
+            (r, self.operand(scan.initial[j])) for j, r in enumerate(carried) if r not in idle
+        ]
+        begin += _declared("double", [*initial, *((name, "0.0") for name in sums)])
         for j, name in enumerate(carried):
             if scan.steps[j]:
                 begin.append(f"{self.at(scan.outs[j])} = {name};")

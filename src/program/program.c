@@ -22,12 +22,13 @@ size_t cad_program_cost(const CadProgram *program) {
     return program->n_operations + 3 * program->n_singles + program->n_places;
 }
 
-void cad_program_set_owner(CadProgram *program, const CadProgram *of) {
-    program->call = of->call;
-    program->call_lanes = of->call_lanes;
-    program->owner = of->owner;
+void cad_program_share_owner(CadProgram *program) {
     for (size_t k = 0; k < program->n_scans; k++) {
-        cad_program_set_owner(program->scans[k].core, of);
+        CadProgram *const core = program->scans[k].core;
+        core->call = program->call;
+        core->call_lanes = program->call_lanes;
+        core->owner = program->owner;
+        cad_program_share_owner(core);
     }
 }
 

@@ -255,8 +255,8 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
 
 void cad_program_free(CadProgram *program);
 
-/* Have calls carried out as those of another program, in loops, too. */
-void cad_program_set_owner(CadProgram *program, const CadProgram *of);
+/* Have calls within loops carried out by the owner of the program, which is set. */
+void cad_program_share_owner(CadProgram *program);
 
 /* Have C carry out the calls that it can: one for each number, NULL for those of the owner. They
  * have to outlive the program. */

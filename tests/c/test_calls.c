@@ -458,7 +458,7 @@ static CadProgram *program_of_loop(Loop *loop, const CadId *roots, size_t n) {
     CHECK(program->has_calls && program->n_code < TURNS);
     program->call = carry_out;
     program->owner = &loop->owner;
-    cad_program_set_owner(program, program);
+    cad_program_share_owner(program);
     return program;
 }
 
