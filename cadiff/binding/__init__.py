@@ -76,12 +76,15 @@ from .calls import (
     ways_to_take,
 )
 from .codes import (
+    LEAST_LANES,
+    MACHINE_LANES,
     CallError,
     Code,
     ObstacleError,
     PointError,
     Transformation,
     is_deriving,
+    machine_value,
     native_of,
     run_loop,
 )

@@ -125,6 +125,8 @@ cdef extern from "program/program.h" nogil:
         size_t at
 
     ctypedef long CadMachineCode(double *shared, double *own)
+    enum: CAD_MACHINE_LANES
+    void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z)
 
     ctypedef struct CadMachinePiece:
         size_t first
@@ -185,6 +187,7 @@ cdef extern from "program/program.h" nogil:
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)
+    size_t cad_program_near_room(const CadProgram *program)
     void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
     double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
     void cad_program_refer(double *places, CadReferred referred, const void *numbers)

@@ -86,12 +86,24 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
 
 
 cdef enum:
-    LANE_NUMBERS = 1 << 13    # numbers in the workspace of a batch, if it can be
-    LEAST_LANES = 16
+    LANE_NUMBERS = 1 << 17    # numbers of a batch, of the second cache;
+    MOST_NUMBERS = 1 << 24    # and of its whole workspace
+    LEAST = 32                # lanes, with fewer of which points one by one take as long
     MOST_LANES = 256
+    MOST_NEAR = 1 << 13       # numbers of a point that are used again and again
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
     PATIENCE = 4096  # runs of others, after which a large workspace is given back
+
+
+LEAST_LANES = LEAST    # points that go side by side; with fewer each takes longer than by itself
+MACHINE_LANES = CAD_MACHINE_LANES
+
+
+def machine_value():
+    """The address of the function by which machine code for many points has values of operations:
+    void (int op, double *out, const double *x, const double *y, const double *z)."""
+    return <intptr_t>&cad_machine_value
 
 
 cdef Large large
@@ -318,17 +330,35 @@ cdef class Code:
         )
 
     cdef bint gains_by_lanes(self):
-        """Whether so many points go side by side that machine code, one by one, takes longer."""
-        return self.lanes(MOST_LANES) > LEAST_LANES
+        """Whether points go side by side sooner than one by one."""
+        return self.has_lanes and (
+            self.lanes(MOST_LANES) > 1
+            or self.machines is not None and not self.program.has_calls
+        )
+
+    def serves_points(self, size_t n):
+        """Whether n points take it less time than a code for one point takes for each."""
+        if not self.is_for_lanes or n < 2:
+            return False
+        if self.machine is not None or self.machines is not None:
+            return True
+        return self.lanes(n) > 1 and (n >= LEAST or self.program.has_calls)
 
     cdef size_t lanes(self, size_t n_points):
-        """How many points to compute side by side, so that their numbers stay in the cache; 1 where
-        these are too few to be worth it, and where there is machine code."""
-        cdef size_t lanes = LANE_NUMBERS // (cad_program_room(self.program, 1) + 1) // 8 * 8
-        if self.program.has_calls:  # of Python, each for all lanes at once
-            lanes = max(lanes, <size_t>(LEAST_LANES + 8))
-        if lanes < LEAST_LANES or not self.has_lanes or self.machine is not None:
+        """How many points to compute side by side, so that the numbers that they use again and
+        again stay in the cache; 1 where these are too few to be worth it, and where there is
+        machine code for a point."""
+        cdef size_t room = cad_program_room(self.program, 1) + 1
+        cdef size_t near = cad_program_near_room(self.program) + 1
+        cdef size_t lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)
+        if not self.has_lanes:
             return 1
+        if self.machine is not None:
+            return CAD_MACHINE_LANES if self.is_for_lanes else 1
+        # Calls of Python's are for all lanes at once.
+        if not self.program.has_calls and (near > MOST_NEAR or room > MOST_NUMBERS // LEAST):
+            return 1
+        lanes = min(lanes, max(<size_t>LEAST, MOST_NUMBERS // room))
         return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))
 
     cdef long carry_along(self, double *room, const double *own, size_t unit, double *results,

@@ -511,8 +511,8 @@ cdef class Graph:
         code.has_lanes = not code.program.has_arrays and (
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
+        code.machines = self.machines
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
-        code.machines = None if code.is_for_lanes else self.machines
         return code
 
     cdef tuple codes_along(self, Ids along, Ids roots):

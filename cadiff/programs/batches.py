@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import Call, CallError, ObstacleError, PointError, is_eager
+from ..binding import LEAST_LANES, Call, CallError, ObstacleError, PointError, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
@@ -232,10 +232,10 @@ class Batch:
         self._recorded = recorded
         self._plan = None
         if self.kind in ("jacobian", "hessian"):
-            self._plan = recorded.plan(self.kind, self._ranges, "dense", for_points=True)
+            self._plan = recorded.plan(self.kind, self._ranges, "dense", n_points=self.n)
             self._code = self._plan.code
             return self._plan.point is None
-        self._code = recorded.code_for_points(self.kind, self._ranges)
+        self._code = recorded.code_for_points(self.kind, self.n, self._ranges)
         return True
 
     def run(self, threads: int | None, most: int | None = None) -> None:
@@ -300,6 +300,7 @@ class Batch:
             or what != self.what
             or single != self.single
             or (what != "value" and numbers != self.numbers)
+            or (len(X) < LEAST_LANES) != (self.n < LEAST_LANES)
         ):
             return None
         other = self._copied()

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from .. import binding
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
+    ARITIES,
     Instruction,
     InstructionKind,
     Shape,
+    Turns,
     in_workspace,
     instruction,
     single_operations,
@@ -30,8 +32,7 @@ from .instructions import (
 _OPEN = 4  # loops that may still grow
 _ROUNDS = 8  # in which instructions are put together
 
-_ARITIES = binding.operation_names()[1]
-_KNOWN = range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1)
+_KNOWN = {*range(InstructionKind.SINGLES, InstructionKind.COMPARE + 1), InstructionKind.SCAN}
 Places = NDArray[Any]
 Region = Places | tuple[int, Shape, Shape]  # some places; or the first one, lengths and steps
 Unit = int | Loop  # an instruction, or the loop that does the work of some
@@ -48,7 +49,7 @@ class Fused:
         self.parts = parts
         self.forms = forms
         self.tiles = _tiles(parts)
-        self.readers = _readers(parts)
+        self.readers = readers_of(parts)
         self.kept = {k for k, readers in enumerate(self.readers) if readers is None}
         self.known: dict[tuple[int, bool], Loop | None] = {}
 
@@ -149,7 +150,7 @@ def _tiles(parts: dict[str, Any]) -> dict[int, Tiles]:
     }
 
 
-def _readers(parts: dict[str, Any]) -> list[set[int] | None]:
+def readers_of(parts: dict[str, Any]) -> list[set[int] | None]:
     """Of each instruction which others read what it writes; None if that is not known for sure."""
     code = [instruction(parts, k) for k in range(len(parts["code"]))]
     tiles = _tiles(parts)
@@ -239,7 +240,7 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[list[Region], list
         read = [place for _, _, operands in each for place in operands]
         return [np.array(read, np.int64)], [written_by(singles)]
     if i.kind == kind.VECTOR:
-        rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: _ARITIES[i.op]]
+        rows = [(i.x, i.sx), (i.y, i.sy), (i.z, i.sz)][: ARITIES[i.op]]
         return [row(first, i.n, step) for first, step in rows], [out]
     if i.kind == kind.TAKE:
         return [lists[i.x : i.x + i.n]], [out]
@@ -253,6 +254,9 @@ def _accesses(parts: dict[str, Any], i: Instruction) -> tuple[list[Region], list
         return [row(i.x, i.n, i.sx), to], [to]
     if i.kind == kind.CALL:
         return [row(i.x, i.n)], [row(i.out, i.y)]
+    if i.kind == kind.SCAN:
+        scan = Turns(parts, i.x)
+        return [scan.reads(i.n)], [scan.writes(i.n), row(i.y, i.z)]
     if i.kind == kind.COMPARE:
         return [parts["checks"]["place"][i.x : i.x + i.n]], []
     shape, found = views(parts, i.x)

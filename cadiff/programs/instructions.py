@@ -38,7 +38,7 @@ def instruction(parts: dict[str, Any], k: int) -> Instruction:
     return Instruction(*parts["code"][k].tolist())
 
 
-_NAMES, _ARITIES = binding.operation_names()
+_NAMES, ARITIES = binding.operation_names()
 _UNREAD = np.iinfo(np.int64).min  # CAD_UNREAD
 _SINCOS = len(_NAMES)  # CAD_SINGLE_SINCOS of src/program/program.h
 
@@ -48,7 +48,7 @@ def single_operations(single: Sequence[int]) -> list[tuple[int, int, list[int]]]
     op, out, x, y, z = single
     if op == _SINCOS:
         return [(_NAMES.index("sin"), out, [x]), (_NAMES.index("cos"), y, [x])]
-    return [(op, out, [x, y, z][: _ARITIES[op]])]
+    return [(op, out, [x, y, z][: ARITIES[op]])]
 
 
 def written_by(singles: Any) -> NDArray[np.int64]:

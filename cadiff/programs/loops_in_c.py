@@ -6,12 +6,14 @@ unrolled program are compiled once. This module does not know how loops are foun
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import prod
 
 from .. import binding
 from .fused_loops import Loop, Stream
 from .instructions import place_text
+from .steps_in_c import FORMS, TEXTS
 
 PARAMETERS = "const double *restrict s, double *w"
 TURN_PARAMETERS = f"{PARAMETERS}, double *tiles, long turn, long part"
@@ -47,7 +49,9 @@ static inline double cad_absorbed(double x, double y) {
     const double product = x * y;
     return (product == product) | ((x != 0.0) & (y != 0.0)) ? product : 0.0;
 }
+"""
 
+_SUMS = """\
 #ifdef __GNUC__
 typedef double cadiff_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -79,6 +83,13 @@ static double *cadiff_referred(const double *w, int place) {
     return numbers;
 }
 """
+
+
+def vectors_head() -> str:
+    """What functions are written with that are to be vectors of the machine at hand."""
+    target = binding.vector_target()
+    head = _HEAD.replace("HAS_TARGET", str(int(bool(target))))
+    return head.replace("TARGET", f', target("{target}")' if target else "")
 
 
 class LoopFunctions:
@@ -113,14 +124,11 @@ class LoopFunctions:
         """All functions, and the places that are given to them."""
         if not self.names:
             return ""
-        target = binding.vector_target()
-        head = _HEAD.replace("HAS_TARGET", str(int(bool(target))))
-        head = head.replace("TARGET", f', target("{target}")' if target else "")
         rows = [self.places[k : k + 12] for k in range(0, len(self.places), 12)]
         lines = "\n".join(f"    {', '.join(map(str, row))}," for row in rows)
         functions = [f"CADIFF_VECTORS static void {n}{text}" for text, n in self.names.items()]
         table = f"static const int cadiff_places[] = {{\n{lines}\n}};\n"
-        return "\n".join([head, *functions, table])
+        return "\n".join([vectors_head(), _SUMS, *functions, table])
 
 
 class _Writing:
@@ -210,3 +218,13 @@ class _Writing:
             body = f"{pragma}{begin}\n{within}\n}}"
         whole = "\n".join([*self.lines[0], body, *totals, "CADIFF_END"])
         return f"const int *restrict p) {{\n{whole}\n}}\n"
+
+
+# Of each operation, whether its formula calls a function that is more than an instruction or two.
+CALLS = [
+    bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
+]
+
+# In loops over many numbers, forms of which compilers make vectors; "" if there is none.
+VECTOR_FORMS = ["" if calls else form for form, calls in zip(FORMS, CALLS, strict=True)]
+VECTOR_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"

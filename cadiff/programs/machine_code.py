@@ -8,7 +8,6 @@ compilers.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -28,8 +27,8 @@ from .instructions import (
     place_text,
     views,
 )
-from .loops_in_c import TURN_PARAMETERS, LoopFunctions
-from .steps_in_c import FORMS, PART, TEXTS, Steps, block, called, includes, number_text
+from .loops_in_c import CALLS, TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
+from .steps_in_c import PART, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
@@ -127,7 +126,7 @@ class _Pieces(Steps):
         referred = parts["referred"][parts["referred"]["floats"] == -1]
         keys = ("place", "size", "pointer")
         self.elsewhere = [*zip(*(referred[key].tolist() for key in keys), strict=True)]
-        self.fused = Fused(parts, _LOOP_FORMS)
+        self.fused = Fused(parts, VECTOR_FORMS)
         self.loops = LoopFunctions(self.base, lambda place: number_text(parts["constants"][place]))
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
@@ -193,7 +192,7 @@ class _Pieces(Steps):
             return ""
         if k in self.fused.tiles:
             return _LONG
-        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and _CALLS[i.op]
+        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and CALLS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
         if i.kind in (InstructionKind.TAKE, InstructionKind.COMPARE) and self.n_shared:
@@ -247,13 +246,3 @@ class _Pieces(Steps):
         turns = block(each, [f"missed = {name}_parts[i](s, w);"], scope=True)
         whole = block(f"{head}{_HEAD}", ["long missed = -1;", turns, "return missed;"])
         return "\n".join([*functions, table, whole])
-
-
-# Of each operation, whether its formula calls a function that is more than an instruction or two.
-_CALLS = [
-    bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
-]
-
-# In loops over many numbers, forms of which compilers make vectors; "" if there is none.
-_LOOP_FORMS = ["" if calls else form for form, calls in zip(FORMS, _CALLS, strict=True)]
-_LOOP_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"

@@ -15,9 +15,11 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Literal
 
+from .. import binding
 from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
+from .lanes_in_c import lane_functions
 from .machine_code import Piece, written
 from .machine_files import library_of
 
@@ -70,14 +72,21 @@ class Machines:
 
 def make(code: Code) -> None:
     """Have machine code carry out what it can of a code; NativeError, if it cannot be had."""
-    if code.has_machine or code.is_for_lanes:
+    if code.has_machine:
         return
     try:
-        text, pieces, cores, left = written(code.parts())
+        if code.is_for_lanes:
+            text, runs = lane_functions(code.parts())
+            pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
+            cores, left = {}, ""
+        else:
+            text, pieces, cores, left = written(code.parts())
         if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
         library = library_of(text)
+        if code.is_for_lanes:
+            ctypes.c_void_p.in_dll(library, "cadiff_value").value = binding.machine_value()
         found = {k: _addresses(library, own) for k, own in cores.items()}
         code.set_machine(library, _addresses(library, pieces), found)
     except NativeError as error:
@@ -98,7 +107,7 @@ def _addresses(library: ctypes.CDLL, pieces: Iterable[Piece]) -> list[tuple[int,
 
 def make_later(code: Code) -> None:
     """As make, by a thread, while the interpreter serves."""
-    if not (code.has_machine or code.is_for_lanes):
+    if not code.has_machine:
         code.serves = f"{_INTERPRETER}, until there is {_MACHINE}"
         _worker.add(code)
 

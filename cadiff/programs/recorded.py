@@ -142,13 +142,13 @@ class Recorded:
         code: Code = self._made((what, ranges), make, *() if what == "value" else (ranges,))
         return code
 
-    def code_for_points(self, what: str, ranges: tuple[Range, ...] = ()) -> Code:
-        """The code that computes a value or a derivative at many points at once."""
+    def code_for_points(self, what: str, n: int, ranges: tuple[Range, ...] = ()) -> Code:
+        """The code that computes a value or a derivative at n points."""
         which = () if what == "value" else (ranges,)
         code: Code = self._made(
             (f"{what} of points", ranges), self.graph.code_for_points, what, *which
         )
-        return code
+        return code if code.serves_points(n) else self.code(what, ranges)
 
     def plan(
         self,
@@ -157,15 +157,18 @@ class Recorded:
         layout: str = "dense",
         sparsity: Hashable = None,
         pattern: Callable[[], Pattern | None] = lambda: None,
-        for_points: bool = False,
+        n_points: int = 1,
     ) -> MatrixPlan:
-        """The plan for a matrix, of the entries that `sparsity` stands for."""
+        """The plan for a matrix, of the entries that `sparsity` stands for; at n points."""
+        for_points = n_points > 1
         key = (f"{layout} {what}{' of points' if for_points else ''}", (ranges, sparsity))
 
         def make() -> MatrixPlan:
             return binding.plan_matrix(self.graph, what, ranges, pattern(), layout, for_points)
 
         plan: MatrixPlan = self._made(key, make)
+        if for_points and plan.point is None and not plan.code.serves_points(n_points):
+            return self.plan(what, ranges, layout, sparsity, pattern)
         return plan
 
     @property

@@ -19,6 +19,7 @@ import numpy as np
 from .. import binding
 from ..operations.primitives import primitive
 from .instructions import (
+    ARITIES,
     Instruction,
     InstructionKind,
     Turns,
@@ -503,12 +504,34 @@ class Steps:
         return f"{self.table('int', numbers)}[{index}]"
 
 
-class _Written(NamedTuple):
+class Made(NamedTuple):
     """A number, and how it is made, as a form that operands are put into."""
 
     place: int
     form: str
     operands: list[int]
+
+
+def made_by(parts: dict[str, Any], i: Instruction) -> Iterator[Made]:
+    """The numbers that an instruction makes, if it is one of those on single numbers."""
+    if i.kind == InstructionKind.SINGLES:
+        for single in parts["singles"][i.x : i.x + i.n].tolist():
+            for op, out, operands in single_operations(single):
+                yield Made(out, FORMS[op], operands)
+    elif i.kind == InstructionKind.VECTOR:
+        for k in range(i.n):
+            operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
+            yield Made(i.out + k, FORMS[i.op], operands[: ARITIES[i.op]])
+    elif i.kind == InstructionKind.TAKE:
+        for k, place in enumerate(parts["lists"][i.x : i.x + i.n].tolist()):
+            yield Made(i.out + k, "{0}", [place])
+    elif i.kind == InstructionKind.ZEROS:
+        yield from (Made(i.out + k, "0.0", []) for k in range(i.n))
+    else:  # a sum, which may be added to what is there
+        terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
+        begin = "" if i.y or not i.z else "-"
+        text = begin + (" - " if i.z else " + ").join(f"{{{k}}}" for k in range(len(terms)))
+        yield Made(i.out, text, terms)
 
 
 class _Inner(Steps):
@@ -560,28 +583,10 @@ class _Inner(Steps):
             texts[place] = name
         return [texts.get(place) or self.operand(place) for place in places]
 
-    def numbers(self) -> Iterator[_Written]:
+    def numbers(self) -> Iterator[Made]:
         """All that is computed, number by number."""
-        for i in (Instruction(*row) for row in self.parts["code"].tolist()):
-            if i.kind == InstructionKind.SINGLES:
-                for single in self.parts["singles"][i.x : i.x + i.n].tolist():
-                    for op, out, operands in single_operations(single):
-                        yield _Written(out, FORMS[op], operands)
-            elif i.kind == InstructionKind.VECTOR:
-                for k in range(i.n):
-                    operands = [i.x + k * i.sx, i.y + k * i.sy, i.z + k * i.sz]
-                    yield _Written(i.out + k, FORMS[i.op], operands)
-            elif i.kind == InstructionKind.TAKE:
-                for k, place in enumerate(self.parts["lists"][i.x : i.x + i.n].tolist()):
-                    yield _Written(i.out + k, "{0}", [place])
-            elif i.kind == InstructionKind.ZEROS:
-                yield from (_Written(i.out + k, "0.0", []) for k in range(i.n))
-            else:  # a sum, which may be added to what is there
-                terms = [*([i.out] if i.y else []), *(i.x + k * i.sx for k in range(i.n))]
-                sign = " - " if i.z else " + "
-                begin = "" if i.y or not i.z else "-"
-                text = begin + sign.join(f"{{{k}}}" for k in range(len(terms)))
-                yield _Written(i.out, text, terms)
+        for k in range(len(self.parts["code"])):
+            yield from made_by(self.parts, instruction(self.parts, k))
 
     def declared(self) -> Iterator[str]:
         name, constants, n = self.workspace, self.parts["constants"], self.parts["n_places"]

@@ -20,6 +20,7 @@ typedef struct Divider {
     CadMaker *m;
     const CadScan *scan;
     uint32_t record;
+    int for_points; /* whose numbers stand side by side: turns go one by one */
     CadGraph *body;
     CadMemory memory;
     uint8_t *when;    /* of numbers of the body */
@@ -664,7 +665,7 @@ static void make_core(Divider *d, const CadId *operands) {
     }
     add_operands(d, operands);
     place_ends(d);
-    d->turns.core = program_of(d, d->body, CAD_IN_BLOCKS, roots, n_roots);
+    d->turns.core = program_of(d, d->body, d->for_points ? CAD_AT_MANY_POINTS : CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
         add_ends(d);
     }
@@ -674,7 +675,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
     const CadScan *const scan = cad_graph_scan(m->graph, &m->graph->records[i]);
     CadProgram *const program = m->program;
     const size_t n = scan->body->n_numbers;
-    Divider divider = {.m = m, .scan = scan, .record = i, .body = scan->body};
+    Divider divider = {.m = m, .scan = scan, .record = i, .body = scan->body, .for_points = m->use == CAD_AT_MANY_POINTS};
     Divider *const d = &divider;
     CadTurns *const turns = &d->turns;
     CadOperands of;
@@ -691,7 +692,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
     } else {
         cad_graph_operands(m->graph, i, &of);
         if (find_rows(d)) {
-            (cad_scan_is_of_singles(scan) ? divide : make_core)(d, of.ids);
+            (cad_scan_is_of_singles(scan) && !d->for_points ? divide : make_core)(d, of.ids);
         }
         turns->at = program->n_plan_words;
         program->scans[program->n_scans++] = *turns;
@@ -716,7 +717,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
                                            .z = (int32_t)room});
         program->n_operations +=
             scan->n * (turns->in_blocks ? turns->core->n_operations : scan->body->n_records - 2);
-        program->has_arrays = 1;
+        program->has_arrays |= !d->for_points || turns->core->has_arrays;
         program->has_calls |= turns->core->has_calls;
     }
     cad_memory_free(d->words);

@@ -12,6 +12,12 @@ void cad_machine_free(CadMachine *machine) {
     }
 }
 
+void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z) {
+    cad_strip_value_near((CadOp)op, (CadStrip){out, 1}, (CadStrip){(double *)x, 1},
+                         (CadStrip){(double *)y, 1}, (CadStrip){(double *)z, 1},
+                         CAD_MACHINE_LANES);
+}
+
 CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n) {
     if (program->machine != NULL || n == 0) {
         return CAD_OK;

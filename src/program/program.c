@@ -2,8 +2,42 @@
 #include "program/program.h"
 #include "program/running.h"
 
+#include <stdlib.h>
+
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
     return (program->n_constants + program->n_places) * lanes;
+}
+
+/* Numbers that a loop goes through: what is known, and what it leaves, of each turn. */
+static size_t numbers_along(const CadProgram *program, const CadTurns *turns, size_t n) {
+    const int64_t *const given = program->plans + turns->at + turns->n_carried;
+    size_t numbers = 0;
+    for (size_t k = 0; k < turns->n_given; k++) {
+        if (given[3 * k] < 0) {
+            numbers += (size_t)llabs(given[3 * k + 1]) * n;
+        }
+    }
+    for (size_t k = 0; k < cad_turns_n_ends(turns); k++) {
+        if (cad_turns_outs(turns, program->plans)[2 * k] != CAD_UNREAD) {
+            numbers += (size_t)cad_turns_length(turns, program->plans, k, n);
+        }
+    }
+    return numbers;
+}
+
+size_t cad_program_near_room(const CadProgram *program) {
+    enum { ONCE = 8 }; /* what is computed once may be that much farther */
+    const size_t room = cad_program_room(program, 1);
+    size_t along = 0, least = 0;
+    for (size_t k = 0; k < program->n_code; k++) {
+        const CadInstruction *const i = &program->code[k];
+        if (i->kind == CAD_SCAN) {
+            along += numbers_along(program, &program->scans[i->x], i->n);
+            least = (size_t)i->z > least ? (size_t)i->z : least;
+        }
+    }
+    const size_t rest = room > along ? (room - along) / (least > 0 ? ONCE : 1) : 0;
+    return rest > least ? rest : least;
 }
 
 void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {

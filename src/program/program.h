@@ -179,6 +179,11 @@ static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *pla
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
+/* That of a program for many points has the numbers of so many of them side by side; and an
+ * operation on as many, for it to call. */
+enum { CAD_MACHINE_LANES = 8 };
+void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
+
 /* The same for instructions of tiles, in one of their turns. */
 typedef void CadMachineTurn(double *shared, double *own, double *tiles, long turn, long part);
 
@@ -274,6 +279,7 @@ size_t cad_program_bytes(const CadProgram *program);
 
 /* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
 size_t cad_program_room(const CadProgram *program, size_t lanes);
+size_t cad_program_near_room(const CadProgram *program); /* but what loops go through, for a lane */
 void cad_program_prepare(const CadProgram *program, size_t lanes, double *room);
 
 /* Where the places are in a workspace: inputs are written from here on. */

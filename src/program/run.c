@@ -430,7 +430,7 @@ static void run_tiles(const CadProgram *program, const CadInstruction *head, con
 /* --- one instruction --- */
 
 static long run_inner_code(const CadProgram *program, double *places);
-static void run_inner_lanes(const CadProgram *program, double *places, size_t lanes);
+static long run_inner_lanes(const CadProgram *program, double *places, size_t lanes);
 static const CadInnerRuns inner_runs = {run_inner_lanes, run_inner_code};
 
 /* What is written to is never shared. Answers as cad_program_run. */
@@ -854,6 +854,11 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);
     }
+    case CAD_SCAN:
+        return cad_run_scan_of_lanes(program, i, lanes.at, lanes.count, inner_runs) == -1 ? 0 : -1;
+    case CAD_MACHINE:
+        program->machine->functions[i->x](lanes.at, lanes.at);
+        break;
     default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }
@@ -861,16 +866,18 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
 }
 
 static int run_all_lanes(const CadProgram *program, Lanes lanes) {
-    for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
-        if (run_lanes(program, &program->code[k], lanes) < 0) {
+    const CadInstruction *const code =
+        lanes.count == CAD_MACHINE_LANES ? cad_program_code(program) : program->code;
+    for (size_t k = 0; k < program->n_code; k += code[k].fused) {
+        if (run_lanes(program, &code[k], lanes) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static void run_inner_lanes(const CadProgram *program, double *places, size_t lanes) {
-    run_all_lanes(program, (Lanes){places, lanes});
+static long run_inner_lanes(const CadProgram *program, double *places, size_t lanes) {
+    return run_all_lanes(program, (Lanes){places, lanes}) < 0 ? CAD_CALL_FAILED : -1;
 }
 
 /* The inputs that all points share: those of all directions, and those behind. */
@@ -942,6 +949,7 @@ static long run_point(const CadProgram *program, double *room, const CadPoints *
     double *const at = cad_program_places(program, 1, room);
     write_own(program, (Lanes){at, 1}, points, k, 1);
     cad_program_refer_to_places(program, at);
+    cad_program_narrow_inputs(program, at);
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;
     read_results(program, (Lanes){at, 1}, points, k, 1);

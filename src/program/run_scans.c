@@ -133,35 +133,47 @@ static double sum_of(const double *x, size_t n) {
 
 /* --- in blocks --- */
 
+/* With lanes, each number of a block is so many, side by side. */
 typedef struct Blocks {
     const CadTurns *turns;
     const int64_t *initial, *given, *sizes, *outs, *ends;
     size_t n; /* turns */
     const Places *places;
+    size_t lanes;
     double *in;
 } Blocks;
 
-static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places) {
+static double *place_of_block(const Places *places, size_t lanes, int64_t place) {
+    return lanes == 1 ? numbers_at(places, (int32_t)place)
+                      : places->own + place * (ptrdiff_t)lanes;
+}
+
+static double *at_place(const Blocks *b, int64_t place) {
+    return place_of_block(b->places, b->lanes, place);
+}
+
+static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places,
+                        size_t lanes) {
     const CadTurns *const turns = &program->scans[i->x];
-    Blocks b = {.turns = turns, .n = i->n, .places = places};
+    Blocks b = {.turns = turns, .n = i->n, .places = places, .lanes = lanes};
     b.initial = program->plans + turns->at;
     b.given = b.initial + turns->n_carried;
     b.sizes = cad_turns_sizes(turns, program->plans);
     b.outs = cad_turns_outs(turns, program->plans);
     b.ends = b.outs + 2 * cad_turns_n_ends(turns);
-    b.in = cad_program_places(turns->core, 1, numbers_at(places, i->y));
+    b.in = cad_program_places(turns->core, lanes, at_place(&b, i->y));
     return b;
 }
 
 static size_t size_of_end(const Blocks *b, size_t k) {
-    return (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
+    return b->lanes * (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
 }
 
 /* Where the block of a turn stands: of what is carried that which turns find, the next one being
  * what they leave. If only the last one is read, it stands there all the time. */
 static double *block_at(const Blocks *b, size_t k, size_t turn) {
     const int64_t *const out = b->outs + 2 * k;
-    return numbers_at(b->places, (int32_t)out[0]) + out[1] * (int64_t)turn;
+    return at_place(b, out[0]) + out[1] * (int64_t)(turn * b->lanes);
 }
 
 /* Most blocks are single numbers. */
@@ -178,16 +190,17 @@ static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
     double *to = b->in;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        copy_block(to, block_at(b, k, turn), (size_t)b->sizes[k]);
-        to += b->sizes[k];
+        const size_t size = b->lanes * (size_t)b->sizes[k];
+        copy_block(to, block_at(b, k, turn), size);
+        to += size;
     }
     const int64_t *given = b->given, *const sizes = b->sizes + turns->n_carried;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
+        const size_t size = b->lanes * (size_t)sizes[k];
         if (turn == 0 || given[1] != 0) {
-            copy_block(to, numbers_at(b->places, (int32_t)given[0]) + given[1] * (int64_t)turn,
-                       (size_t)sizes[k]);
+            copy_block(to, at_place(b, given[0]) + given[1] * (int64_t)(turn * b->lanes), size);
         }
-        to += sizes[k];
+        to += size;
     }
 }
 
@@ -197,7 +210,7 @@ static void hand_on(const Blocks *b, size_t turn) {
         if (b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
-        const double *const from = b->in + b->ends[k];
+        const double *const from = b->in + b->ends[k] * (int64_t)b->lanes;
         double *const to = block_at(b, k, turn + (k < n_carried));
         const size_t size = size_of_end(b, k);
         if (k < n_rows) {
@@ -213,8 +226,7 @@ static void hand_on(const Blocks *b, size_t turn) {
 static void begin_blocks(const Blocks *b) {
     const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
     for (size_t k = 0; k < b->turns->n_carried; k++) {
-        memcpy(block_at(b, k, 0), numbers_at(b->places, (int32_t)b->initial[k]),
-               size_of_end(b, k) * sizeof(double));
+        memcpy(block_at(b, k, 0), at_place(b, b->initial[k]), size_of_end(b, k) * sizeof(double));
     }
     for (size_t k = n_rows; k < cad_turns_n_ends(b->turns); k++) {
         if (b->outs[2 * k] != CAD_UNREAD) {
@@ -224,18 +236,24 @@ static void begin_blocks(const Blocks *b) {
 }
 
 static long run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
-                       CadInnerRuns runs) {
-    const Blocks blocks = blocks_of(program, i, places), *const b = &blocks;
+                       size_t lanes, CadInnerRuns runs) {
+    const Blocks blocks = blocks_of(program, i, places, lanes), *const b = &blocks;
     const CadProgram *const core = b->turns->core;
-    cad_program_prepare(core, 1, numbers_at(places, i->y));
+    cad_program_prepare(core, lanes, at_place(b, i->y));
     begin_blocks(b);
     long failed = -1;
     for (size_t turn = 0; turn < b->n && failed == -1; turn++) {
         take_blocks(b, turn);
-        failed = runs.code(core, b->in);
+        failed = lanes == 1 ? runs.code(core, b->in) : runs.lanes(core, b->in, lanes);
         hand_on(b, turn);
     }
     return failed;
+}
+
+long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, double *at,
+                           size_t lanes, CadInnerRuns runs) {
+    const Places places = {.own = at};
+    return run_blocks(program, i, &places, lanes, runs);
 }
 
 /* Numbers of an end from so many turns on, or the last one alone. */
@@ -256,7 +274,7 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
                   CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
     if (turns->in_blocks) {
-        return run_blocks(program, i, places, runs);
+        return run_blocks(program, i, places, 1, runs);
     }
     const size_t n = i->n, lanes = turns->length, together = turns->together;
     const uint32_t n_carried = turns->n_carried, n_rows = n_carried + turns->n_kept;

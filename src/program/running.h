@@ -103,13 +103,17 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
 /* How programs within a loop are carried out: for so many lanes, and for one point. That answers
  * -1, or CAD_CALL_FAILED; nothing else in them can fail. */
 typedef struct CadInnerRuns {
-    void (*lanes)(const CadProgram *program, double *places, size_t lanes);
+    long (*lanes)(const CadProgram *program, double *places, size_t lanes);
     long (*code)(const CadProgram *program, double *places);
 } CadInnerRuns;
 
 /* Answers the same. */
 long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Places *places,
                   CadInnerRuns runs);
+
+/* The same for many points, whose numbers stand side by side. */
+long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, double *at,
+                           size_t lanes, CadInnerRuns runs);
 
 /* --- run_floats.c --- */
 
