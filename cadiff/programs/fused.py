@@ -14,7 +14,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from .. import binding
 from .fused_loops import Bounds, Loop, Tiles, fused, loop_of, overlapped
 from .instructions import (
     ARITIES,

@@ -23,10 +23,8 @@ _MOST_NUMBERS = 2048  # of a function
 _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if own}
 _CALLED = {form: op for op, form in reversed([*enumerate(FORMS)]) if form not in _FORMS}
 
-_VALUE = """\
-/* An operation of the core on so many numbers; set when this is loaded. */
-void (*cadiff_value)(int, double *, const double *, const double *, const double *);
-"""
+VALUE = "cadiff_value"  # an operation of the core on so many numbers, set when this is loaded
+_VALUE = f"void (*{VALUE})(int, double *, const double *, const double *, const double *);\n"
 
 
 def lane_functions(parts: dict[str, Any]) -> tuple[str, dict[str, range]]:
@@ -94,9 +92,7 @@ def _is_simple(scan: Turns) -> bool:
 # --- functions -----------------------------------------------------------------------------------
 
 
-def _straight(
-    parts: dict[str, Any], run: range, readers: list[set[int] | None]
-) -> list[str]:
+def _straight(parts: dict[str, Any], run: range, readers: list[set[int] | None]) -> list[str]:
     """Instructions on single numbers, of which those are stored that others read."""
     lines = _Lines(parts["constants"], {})
     kept: dict[int, None] = {}
@@ -192,7 +188,7 @@ class _Lines:
             given += given[:1] * (3 - len(given))
             name = self.fresh()
             self.arrays[name] = None
-            self.calls[loop].append(f"cadiff_value({op}, {name}_, {', '.join(given)});")
+            self.calls[loop].append(f"{VALUE}({op}, {name}_, {', '.join(given)});")
             self.made[place] = name, loop, True
             if loop + 1 == len(self.loops):
                 self.loops.append([])

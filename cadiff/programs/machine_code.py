@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import binding
 from ..inspection.texts import counted
 from .fused import Fused, Unit
 from .fused_loops import Loop
@@ -27,6 +26,7 @@ from .instructions import (
     place_text,
     views,
 )
+from .lanes_in_c import lane_functions
 from .loops_in_c import CALLS, TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
 from .steps_in_c import PART, Steps, block, called, includes, number_text
 
@@ -84,6 +84,17 @@ def written(parts: dict[str, Any]) -> Written:
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), body]) if texts else ""
     return Written(text, pieces, cores, ", ".join(reason for reason, _ in left.most_common()))
+
+
+def written_for_lanes(parts: dict[str, Any]) -> Written:
+    """The same of a program for many points, whose functions take eight points at a time."""
+    text, runs = lane_functions(parts)
+    pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
+    left = Counter(
+        _OTHERS.get(instruction(parts, k).kind, _LONG)
+        for k in {*range(len(parts["code"]))}.difference(*runs.values())
+    )
+    return Written(text, pieces, {}, ", ".join(reason for reason, _ in left.most_common()))
 
 
 def _gains(unit: Unit) -> bool:

@@ -19,8 +19,8 @@ from .. import binding
 from ..binding import Code
 from ..binding.callers import warn_caller
 from .compilers import NativeError, end_all
-from .lanes_in_c import lane_functions
-from .machine_code import Piece, written
+from .lanes_in_c import VALUE
+from .machine_code import Piece, written, written_for_lanes
 from .machine_files import library_of
 
 Native = bool | Literal["background"] | None
@@ -75,18 +75,14 @@ def make(code: Code) -> None:
     if code.has_machine:
         return
     try:
-        if code.is_for_lanes:
-            text, runs = lane_functions(code.parts())
-            pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
-            cores, left = {}, ""
-        else:
-            text, pieces, cores, left = written(code.parts())
+        make_text = written_for_lanes if code.is_for_lanes else written
+        text, pieces, cores, left = make_text(code.parts())
         if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
             return
         library = library_of(text)
         if code.is_for_lanes:
-            ctypes.c_void_p.in_dll(library, "cadiff_value").value = binding.machine_value()
+            ctypes.c_void_p.in_dll(library, VALUE).value = binding.machine_value()
         found = {k: _addresses(library, own) for k, own in cores.items()}
         code.set_machine(library, _addresses(library, pieces), found)
     except NativeError as error:

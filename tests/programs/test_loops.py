@@ -406,12 +406,13 @@ def test_all_that_a_program_answers(f: Callable[[Any], Any]) -> None:
 
 @each_way
 def test_many_points_at_once(f: Callable[[Any], Any]) -> None:
-    x = WAYS[f] * np.linspace(0.9, 1.1, 11)[:, None]
+    x = WAYS[f] * np.linspace(0.9, 1.1, 35)[:, None]  # so many go side by side, three do not
     program = cd.compile(f)
-    near(program.batch(x), [f(row) for row in x])
+    for points in (x, x[:3], x[::-1]):
+        near(program.batch(points), [f(row) for row in points])
+        if np.ndim(f(x[0])) == 0:
+            near(program.batch(points, what="grad"), [cd.grad(f)(row) for row in points])
     near(cd.vmap(f)(x), [f(row) for row in x])
-    if np.ndim(f(x[0])) == 0:
-        near(program.batch(x, what="value_and_grad")[1], [cd.grad(f)(row) for row in x])
 
 
 @each_way
@@ -457,6 +458,10 @@ def test_machine_code(f: Callable[[Any], Any]) -> None:
     seed = np.cos(np.arange(np.size(value), dtype=float)).reshape(np.shape(value))
     near(value, f(x))
     near(pull(seed), cd.vjp(f, x)[1](seed))
+    points = x * np.linspace(0.9, 1.1, 11)[:, None]
+    near(program.batch(points), [f(row) for row in points])
+    if np.ndim(value) == 0:
+        near(program.batch(points, what="grad"), [cd.grad(f)(row) for row in points])
     assert program.stats()["native"].startswith("machine code")
 
 
@@ -639,7 +644,8 @@ def agrees_with_eager_code(f: Callable[[Any], Any], n: int, native: bool = False
     near(program.grad(x), cd.grad(f)(x))
     near(program.jvp((x,), (along,))[1], cd.jvp(f, (x,), (along,))[1])
     near(program.hvp(x, along), cd.hvp(f)(x, along))
-    near(program.batch(np.array([x, 0.9 * x])), [f(x), f(0.9 * x)])
+    points = np.outer(np.linspace(0.9, 1.0, 11 if native else 33), x)  # side by side
+    near(program.batch(points, what="grad")[[0, -1]], [cd.grad(f)(points[0]), cd.grad(f)(x)])
 
 
 some_ends = st.lists(st.integers(0, 30), min_size=3, max_size=3)

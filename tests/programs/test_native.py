@@ -222,16 +222,17 @@ def test_build_makes_what_there_is_and_what_will_be() -> None:
     assert cadiff.build(program) is program
 
 
-def test_points_side_by_side_are_left_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_side_by_side_have_machine_code_of_their_own() -> None:
     program = cadiff.compile(wave)
-    points = np.stack([X, 2.0 * X, 3.0 * X])
+    points = np.outer(MANY, X)
     expected = program.batch(points, what="grad")
     cadiff.build(program)
-    monkeypatch.setattr(native, "written", lambda parts: pytest.fail("written"))
+    of_points = program.stats()["traces"][0]["programs"]["gradient of points"]
+    assert of_points["native"] == "machine code"
     np.testing.assert_array_equal(program.batch(points, what="grad"), expected)
 
 
-def test_points_of_large_programs_go_one_by_one(shared_folder: Path) -> None:
+def test_points_of_large_programs_go_side_by_side(shared_folder: Path) -> None:
     def f(x: Any) -> Any:
         return sum(wave(x + 0.1 * k) * x[k % 6] for k in range(40))
 
