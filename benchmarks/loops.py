@@ -229,6 +229,56 @@ def volatility(count: int, ways: Sequence[str] = WAYS) -> Contest:
     )
 
 
+def at_points(
+    work: str,
+    f: Callable[..., Any],
+    at: FloatArray,
+    n: int,
+    jax: Callable[[Jax, Any], Any],
+) -> Contest:
+    """A loop over numbers at n points at once; results for the last one are checked."""
+    points = np.outer(np.linspace(0.9, 1.0, n), at)
+    value = f(math, at.tolist())
+    expected = value, problems.complex_step(lambda *p: f(cmath, p), at.tolist())
+
+    def last(call: Callable[[], Any]) -> Gradient:
+        values, gradients = call()
+        return float(values[-1]), np.asarray(gradients[-1])
+
+    runners = {FLOATS: Runner(lambda: [f(math, p) for p in points.tolist()][-1], value)}
+    for way in OURS:
+        program = cadiff.compile(partial(f, cadiff.math), native=way == NATIVE)
+        batch = partial(program.batch, points, what="value_and_grad", threads=1)
+        runners[way] = Runner(partial(last, batch), expected)
+    if find_spec("jax"):
+        own = Jax()
+        slopes = own.jax.jit(own.jax.vmap(own.jax.value_and_grad(partial(jax, own))))
+        there = own.jax.device_put(points)
+        runners[JAX] = Runner(partial(last, partial(slopes, there)), expected)
+    return Contest(f"{work}, {n} points", runners)
+
+
+def populations_at_points(steps: int, n: int) -> Contest:
+    return at_points(
+        f"RK4, 4 states, {steps:,} steps",
+        lambda m, p: loops.populations(p, steps),
+        np.array(loops.POPULATIONS),
+        n,
+        lambda jax, p: loops.populations(p, steps, jax.loop),
+    )
+
+
+def volatility_at_points(count: int, n: int) -> Contest:
+    data = loops.returns(count)
+    return at_points(
+        f"GARCH(1,1), {count:,} steps",
+        lambda m, p: loops.volatility(m, data, p),
+        np.array(loops.VOLATILITY),
+        n,
+        lambda jax, p: loops.volatility(jax.np, data, p, jax.loop),
+    )
+
+
 def split(like: Sequence[FloatArray], p: Any) -> list[Any]:
     """Arrays of some shapes from all their numbers."""
     ends = np.cumsum([array.size for array in like])
@@ -385,6 +435,8 @@ PROBLEMS = (
     Problem("rosenbrock", partial(rosenbrock, 100_000)),
     Problem("markov", partial(visited, 10, 500)),
     Problem("bodies", partial(bodies, 20, 100)),
+    Problem("populations-points", partial(populations_at_points, 1000, 256)),
+    Problem("volatility-points", partial(volatility_at_points, 2000, 256)),
     Problem("asian", partial(asian, 100, 1000, 252)),
 )
 
@@ -399,6 +451,8 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(rosenbrock, 2000), (FLOATS, IN_C, *OURS)),
     (partial(visited, 4, 300), (FLOATS, *OURS)),
     (partial(bodies, 3, 20), (FLOATS, HAND, *OURS)),
+    (partial(populations_at_points, 120, 40), (FLOATS, *OURS)),
+    (partial(volatility_at_points, 1500, 40), (FLOATS, *OURS)),
     (partial(asian, 3, 20, 60), (FLOATS, HAND, *OURS)),
 )
 

@@ -76,7 +76,7 @@ from .calls import (
     ways_to_take,
 )
 from .codes import (
-    LEAST_LANES,
+    FROM_POINTS,
     MACHINE_LANES,
     CallError,
     Code,

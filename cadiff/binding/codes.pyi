@@ -47,7 +47,7 @@ class Code:
         threads: int = 1,
     ) -> int: ...
 
-LEAST_LANES: int
+FROM_POINTS: tuple[int, int]
 MACHINE_LANES: int
 
 def machine_value() -> int: ...

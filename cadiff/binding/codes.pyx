@@ -96,7 +96,8 @@ cdef enum:
     PATIENCE = 4096  # runs of others, after which a large workspace is given back
 
 
-LEAST_LANES = LEAST    # points that go side by side; with fewer each takes longer than by itself
+# Of so many points on codes for many serve: those in machine code, and interpreted ones.
+FROM_POINTS = (CAD_MACHINE_LANES // 4, LEAST)
 MACHINE_LANES = CAD_MACHINE_LANES
 
 
@@ -338,10 +339,10 @@ cdef class Code:
 
     def serves_points(self, size_t n):
         """Whether n points take it less time than a code for one point takes for each."""
-        if not self.is_for_lanes or n < 2:
+        if not self.is_for_lanes:
             return False
         if self.machine is not None or self.machines is not None:
-            return True
+            return n >= <size_t>(CAD_MACHINE_LANES // 4)
         return self.lanes(n) > 1 and (n >= LEAST or self.program.has_calls)
 
     cdef size_t lanes(self, size_t n_points):
@@ -356,7 +357,7 @@ cdef class Code:
         if self.machine is not None:
             return CAD_MACHINE_LANES if self.is_for_lanes else 1
         # Calls of Python's are for all lanes at once.
-        if not self.program.has_calls and (near > MOST_NEAR or room > MOST_NUMBERS // LEAST):
+        if not self.program.has_calls and (near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)):
             return 1
         lanes = min(lanes, max(<size_t>LEAST, MOST_NUMBERS // room))
         return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))

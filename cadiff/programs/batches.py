@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..binding import LEAST_LANES, Call, CallError, ObstacleError, PointError, is_eager
+from ..binding import FROM_POINTS, Call, CallError, ObstacleError, PointError, is_eager
 from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
@@ -300,7 +300,7 @@ class Batch:
             or what != self.what
             or single != self.single
             or (what != "value" and numbers != self.numbers)
-            or (len(X) < LEAST_LANES) != (self.n < LEAST_LANES)
+            or any((len(X) < n) != (self.n < n) for n in FROM_POINTS)
         ):
             return None
         other = self._copied()

@@ -1,4 +1,4 @@
-"""Programs for many points as functions of C, which take eight points at a time.
+"""Programs for many points as functions of C, which take several points at a time.
 
 All numbers of a program stand side by side for these points (src/program/program.h). What follows
 each other without a call is a loop over them, of which compilers make vectors; functions such as

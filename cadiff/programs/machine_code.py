@@ -87,7 +87,7 @@ def written(parts: dict[str, Any]) -> Written:
 
 
 def written_for_lanes(parts: dict[str, Any]) -> Written:
-    """The same of a program for many points, whose functions take eight points at a time."""
+    """The same of a program for many points, whose functions take several points at a time."""
     text, runs = lane_functions(parts)
     pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
     left = Counter(

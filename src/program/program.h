@@ -181,7 +181,7 @@ typedef long CadMachineCode(double *shared, double *own);
 
 /* That of a program for many points has the numbers of so many of them side by side; and an
  * operation on as many, for it to call. */
-enum { CAD_MACHINE_LANES = 8 };
+enum { CAD_MACHINE_LANES = 16 };
 void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
 
 /* The same for instructions of tiles, in one of their turns. */
