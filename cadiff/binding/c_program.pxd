@@ -188,8 +188,8 @@ cdef extern from "program/program.h" nogil:
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)
     size_t cad_program_near_room(const CadProgram *program)
-    void cad_program_prepare(const CadProgram *program, size_t lanes, double *room)
-    double *cad_program_places(const CadProgram *program, size_t lanes, double *room)
+    void cad_program_prepare(const CadProgram *program, double *room)
+    double *cad_program_places(const CadProgram *program, double *room)
     void cad_program_refer(double *places, CadReferred referred, const void *numbers)
     void cad_program_narrow_inputs(const CadProgram *program, double *places)
     void cad_program_refer_to_places(const CadProgram *program, double *places)
@@ -205,7 +205,6 @@ cdef extern from "program/program.h" nogil:
         double *results
         size_t unit
 
-    size_t cad_program_room_along(const CadProgram *program, size_t lanes)
     long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                                const CadDirections *directions, size_t begin, size_t end) nogil
     ctypedef struct CadColumns:

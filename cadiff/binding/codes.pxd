@@ -14,7 +14,7 @@ from .crew cimport be_ready
 cdef inline long carry_out(const CadProgram *program, double *room, const double *inputs,
                            double *results) noexcept nogil:
     cdef long missed
-    cdef double *places = cad_program_places(program, 1, room)
+    cdef double *places = cad_program_places(program, room)
     cad_program_take_inputs(program, places, inputs)
     cad_program_refer_to_results(program, places, results)
     missed = cad_program_run(program, room)
@@ -55,7 +55,7 @@ cdef class Code:
     cdef public object serves # what runs it, for people; None: the interpreter
 
     cdef inline size_t room(self) noexcept:
-        return cad_program_room_along(self.program, self.n_along)
+        return cad_program_room(self.program, self.n_along)
 
     cdef inline double *take_room(self) except NULL:
         """A workspace, and behind it room for the results: the spare one, unless another thread
@@ -71,7 +71,7 @@ cdef class Code:
         if room == NULL:
             check(CAD_NO_MEMORY)
         self.is_large = count >= LARGE_ROOM
-        cad_program_prepare(self.program, 1, room)
+        cad_program_prepare(self.program, room)
         return room
 
     cdef inline void give_back(self, double *room) noexcept:

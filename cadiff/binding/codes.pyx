@@ -242,7 +242,7 @@ cdef class Code:
         cdef size_t count = cad_program_room(p, 1)
         cdef cnp.ndarray room = np.empty(count + 1)
         cdef double *numbers = <double *>cnp.PyArray_DATA(room)
-        cdef double *places = cad_program_places(p, 1, numbers)
+        cdef double *places = cad_program_places(p, numbers)
         cdef const double *given = <const double *>cnp.PyArray_DATA(inputs)
         cdef long missed
         if (
@@ -251,7 +251,7 @@ cdef class Code:
             or not cnp.PyArray_ISCARRAY_RO(inputs)
         ):
             raise ValueError(f"expected {p.n_inputs} numbers in a contiguous array")
-        cad_program_prepare(p, 1, numbers)
+        cad_program_prepare(p, numbers)
         cad_program_take_inputs(p, places, given)
         missed = cad_program_profile(p, numbers, -1, now, <double *>cnp.PyArray_DATA(whole))
         if missed == -1 and p.n_singles > 0:

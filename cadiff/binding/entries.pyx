@@ -280,7 +280,7 @@ cdef class TapeProgram:
         cdef CadProgram *program = self.values.program
         cdef double *room = self.values.take_room()
         cdef long missed
-        take_inputs(tape, entry, cad_program_places(program, 1, room))
+        take_inputs(tape, entry, cad_program_places(program, room))
         missed = carry(tape, self.values, room)
         if missed == -1:
             cad_program_read(program, room, tape.values + tape.entries[entry].out)
@@ -361,7 +361,7 @@ cdef long carry(CadTape *tape, Code code, double *room) noexcept:
     """Run a code whose inputs are in their places; answers the guard that does not hold, or -1.
     While other threads may run, the tape takes nothing new."""
     cdef long missed
-    cdef double *places = cad_program_places(code.program, 1, room)
+    cdef double *places = cad_program_places(code.program, room)
     cad_program_refer_to_places(code.program, places)
     cad_program_narrow_inputs(code.program, places)
     if not code.is_long or code.program.has_calls:  # what is declined may use the tape
@@ -525,7 +525,7 @@ cdef class ActiveProgram(DirectRule):
         cdef CadSlot out = tape.entries[index].out
         cdef size_t n = self.whole.n_outputs
         cdef double *room = code.take_room()
-        cdef double *place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+        cdef double *place = take_inputs(tape, index, cad_program_places(code.program, room))
         cdef double *results = room + code.room()
         cdef long missed = -1
         cad_tape_read_adjoints(tape, out, out + n, place)
@@ -659,7 +659,7 @@ cdef class ActiveProgram(DirectRule):
         cdef double *place
         cdef long missed = -1
         for lane in range(lanes.count):
-            place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+            place = take_inputs(tape, index, cad_program_places(code.program, room))
             self.lanes(tape, index, lanes, lane, place, False)
             missed = carry(tape, code, room)
             if missed != -1:
@@ -692,7 +692,7 @@ cdef class ActiveProgram(DirectRule):
         room = code.take_room()
         results = room + code.room()
         for lane in range(adjoints.count):
-            place = take_inputs(tape, index, cad_program_places(code.program, 1, room))
+            place = take_inputs(tape, index, cad_program_places(code.program, room))
             memcpy(place, cad_tape_adjoints(tape, out) + out, n * sizeof(double))
             place += n
             self.lanes(tape, index, along.tangents, lane, place, False)

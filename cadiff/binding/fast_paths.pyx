@@ -312,7 +312,7 @@ cdef class Signature:
             )
         room = code.take_room()
         try:
-            inputs = cad_program_places(code.program, 1, room)
+            inputs = cad_program_places(code.program, room)
             if code.program.n_referred > 0:
                 cad_program_refer_to_places(code.program, inputs)
             if not self.take(args, kwargs, inputs):
@@ -491,7 +491,7 @@ cdef class FastPath:
         if self.plan is None:
             room = self.code.take_room()
             cad_program_take_inputs(
-                self.code.program, cad_program_places(self.code.program, 1, room), inputs
+                self.code.program, cad_program_places(self.code.program, room), inputs
             )
         try:
             return self.run(inputs, room, n, miss)
@@ -510,7 +510,7 @@ cdef class FastPath:
             return self.run_plan(inputs, n, miss)
         code = self.code
         if self.ready is not None:
-            ready = self.arrays_for(cad_program_places(code.program, 1, room))
+            ready = self.arrays_for(cad_program_places(code.program, room))
         if code.is_long:
             code.call_team()
             with nogil:

@@ -493,8 +493,8 @@ cdef class Graph:
                 k += 1
         try:
             check(cad_program_make(
-                self.graph, use, inputs.data, k, k - len(more), all_roots.data, all_roots.n,
-                &code.program
+                self.graph, use, inputs.data, k, k - len(more) if self.is_part else 0,
+                all_roots.data, all_roots.n, &code.program
             ))
             if self.is_part:
                 code.choose_along()

@@ -286,7 +286,7 @@ cdef class MatrixPlan:
         try:
             if in_room:
                 room = code.take_room()
-                place = cad_program_places(code.program, 1, room)
+                place = cad_program_places(code.program, room)
             else:
                 place = <double *>cnp.PyArray_DATA(shared)
             missed = self.point.carry_array(inputs, place, &outcome)

@@ -38,8 +38,8 @@ def lane_functions(parts: dict[str, Any]) -> tuple[str, dict[str, range]]:
     names = {f"cadiff_lanes{k}": run for k, run in enumerate(bodies)}
     whole = "\n".join(
         block(
-            f"CADIFF_VECTORS long {name}(const double *s, double *restrict w)",
-            ["(void)s;", *bodies[run], "CADIFF_END", "return -1;"],
+            f"CADIFF_VECTORS long {name}(const double *restrict s, double *restrict w)",
+            [*bodies[run], "CADIFF_END", "return -1;"],
         )
         for name, run in names.items()
     )
@@ -94,7 +94,7 @@ def _is_simple(scan: Turns) -> bool:
 
 def _straight(parts: dict[str, Any], run: range, readers: list[set[int] | None]) -> list[str]:
     """Instructions on single numbers, of which those are stored that others read."""
-    lines = _Lines(parts["constants"], {})
+    lines = _Lines(parts, {})
     kept: dict[int, None] = {}
     for k in run:
         own = [*made_by(parts, instruction(parts, k))]
@@ -102,7 +102,7 @@ def _straight(parts: dict[str, Any], run: range, readers: list[set[int] | None])
         read = readers[k]
         if read is None or not read <= {*run}:
             kept.update(dict.fromkeys(made.place for made in own))
-    lines.hand_on(f"{_at(place)} = {lines.last(place)};" for place in kept)
+    lines.hand_on(f"{_at(parts, place)} = {lines.last(place)};" for place in kept)
     return [*lines.declared(), *lines.texts()]
 
 
@@ -112,8 +112,8 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     n_carried, n_kept = scan.turns["n_carried"], scan.turns["n_kept"]
     core = {**scan.turns["core"], "steps": []}
     inputs = [f"r{j}[l]" for j in range(n_carried)]
-    inputs += [_operand(parts, place, step) for place, step, _ in scan.given]
-    lines = _Lines(core["constants"], dict(enumerate(inputs)))
+    inputs += [_at(parts, place, step) for place, step, _ in scan.given]
+    lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
         lines.make(made_by(core, instruction(core, k)))
     declared, begin, given, stored, end = [], [], [], [], []
@@ -122,34 +122,33 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
         value = lines.last(place)
         if k < n_carried:
             declared.append(f"double r{k}[{_LANES}];")
-            begin.append(f"r{k}[l] = {_operand(parts, scan.initial[k])};")
+            begin.append(f"r{k}[l] = {_at(parts, scan.initial[k])};")
             given.append(f"const double n{k} = {value};")
             stored.append(f"r{k}[l] = n{k};")
             if is_read and step:
-                begin.append(f"{_at(out)} = r{k}[l];")
-                stored.append(f"{_at(out + step, step)} = n{k};")
+                begin.append(f"{_at(parts, out)} = r{k}[l];")
+                stored.append(f"{_at(parts, out + step, step)} = n{k};")
             elif is_read:
-                end.append(f"{_at(out)} = r{k}[l];")
+                end.append(f"{_at(parts, out)} = r{k}[l];")
         elif is_read and k < n_carried + n_kept:
-            given.append(f"{_at(out, step)} = {value};")
+            given.append(f"{_at(parts, out, step)} = {value};")
         elif is_read:
             declared.append(f"double s{k}[{_LANES}];")
             begin.append(f"s{k}[l] = 0.0;")
             given.append(f"s{k}[l] += {value};")
-            end.append(f"{_at(out)} = s{k}[l];")
+            end.append(f"{_at(parts, out)} = s{k}[l];")
     lines.hand_on([*given, *stored])
     turn = block(f"for (long t = 0; t < {i.n}; t++)", [*lines.texts()], scope=True)
     return [*declared, *lines.declared(), _over_lanes(begin), turn, _over_lanes(end)]
 
 
-def _at(place: int, step: int = 0) -> str:
+def _at(parts: dict[str, Any], place: int, step: int = 0) -> str:
     """The number of a lane at a place, so far from that of the turn before."""
-    return place_text(_LANES * place, (_LANES * step, "t"), (1, "l"))
-
-
-def _operand(parts: dict[str, Any], place: int, step: int = 0) -> str:
-    is_known = place < 0 and not step
-    return number_text(parts["constants"][place]) if is_known else _at(place, step)
+    if place < 0 and not step:
+        return number_text(parts["constants"][place])
+    if place < parts["n_shared"]:
+        return place_text(place, (step, "t"), name="s")
+    return place_text(_LANES * (place - parts["n_shared"]), (_LANES * step, "t"), (1, "l"))
 
 
 def _over_lanes(lines: Iterable[str]) -> str:
@@ -165,8 +164,8 @@ class _Lines:
     array. What is not made here has a text in `elsewhere`, or else stands at its place.
     """
 
-    def __init__(self, constants: Any, elsewhere: dict[int, str]) -> None:
-        self.constants = constants
+    def __init__(self, parts: dict[str, Any], elsewhere: dict[int, str]) -> None:
+        self.parts = parts
         self.elsewhere = elsewhere
         self.made: dict[int, tuple[str, int, bool]] = {}  # the name, the loop, whether by a call
         self.loops: list[list[tuple[str, str]]] = [[]]  # names and values
@@ -214,10 +213,8 @@ class _Lines:
 
     def text(self, place: int, loop: int) -> str:
         """A number as a loop reads it."""
-        if place < 0:
-            return number_text(self.constants[place])
         if place not in self.made:
-            return self.elsewhere.get(place) or _at(place)
+            return self.elsewhere.get(place) or _at(self.parts, place)
         name, made_in, by_call = self.made[place]
         if by_call or made_in != loop:
             self.arrays[name] = None

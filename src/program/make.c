@@ -90,7 +90,7 @@ static void find_ends(CadMaker *m) {
 static void find_order(CadMaker *m, CadLevels levels) {
     m->program->compares_last = m->use != CAD_AT_A_POINT || m->graph->compares_last;
     cad_maker_place_inputs(m);
-    m->boundary = m->use == CAD_ALONG_DIRECTIONS ? (int32_t)m->program->n_shared : INT32_MIN;
+    m->boundary = m->use == CAD_AT_A_POINT ? INT32_MIN : (int32_t)m->program->n_shared;
     find_ends(m);
     cad_maker_find_wanted(m);
     cad_maker_find_rounded(m);
@@ -146,7 +146,7 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
                       .fuses = use == CAD_IN_TURNS,
                       .inputs = inputs,
                       .n_inputs = n_inputs,
-                      .n_shared = use == CAD_ALONG_DIRECTIONS ? n_shared : 0,
+                      .n_shared = n_shared,
                       .roots = roots,
                       .n_roots = n_roots,
                       .status = graph->status,

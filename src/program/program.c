@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 size_t cad_program_room(const CadProgram *program, size_t lanes) {
-    return (program->n_constants + program->n_places) * lanes;
+    return program->n_constants + program->n_shared +
+           (program->n_places - program->n_shared) * lanes;
 }
 
 /* Numbers that a loop goes through: what is known, and what it leaves, of each turn. */
@@ -40,15 +41,9 @@ size_t cad_program_near_room(const CadProgram *program) {
     return rest > least ? rest : least;
 }
 
-void cad_program_prepare(const CadProgram *program, size_t lanes, double *room) {
-    if (lanes == 1 && program->n_constants > 0) {
+void cad_program_prepare(const CadProgram *program, double *room) {
+    if (program->n_constants > 0) {
         memcpy(room, program->constants, program->n_constants * sizeof *room);
-        return;
-    }
-    for (size_t k = 0; k < program->n_constants; k++) {
-        for (size_t lane = 0; lane < lanes; lane++) {
-            *room++ = program->constants[k];
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 /* Programs: instructions over numbered places, made from a graph, run without anything else.
  *
- * A place holds a number, or as many lanes of it as there are points. Inputs come first, constants
- * have negative places. Operations of one kind that do not wait for each other are one
+ * A place holds a number, or as many lanes of it as there are points, but for what all of these
+ * share: the first inputs, and constants, which have negative places. Operations of one kind that do not wait for each other are one
  * instruction over vectors; what is left is carried out number by number. */
 #ifndef CAD_PROGRAM_H
 #define CAD_PROGRAM_H
@@ -179,8 +179,8 @@ static inline int64_t cad_turns_length(const CadTurns *turns, const int64_t *pla
  * `own` on. It answers the guard that does not hold, or -1. */
 typedef long CadMachineCode(double *shared, double *own);
 
-/* That of a program for many points has the numbers of so many of them side by side; and an
- * operation on as many, for it to call. */
+/* That of a program for many points has the numbers of so many of them side by side, and the first
+ * that is not shared at `own`; and an operation on as many, for it to call. */
 enum { CAD_MACHINE_LANES = 16 };
 void cad_machine_value(int op, double *out, const double *x, const double *y, const double *z);
 
@@ -277,14 +277,14 @@ size_t cad_program_cost(const CadProgram *program);
 
 size_t cad_program_bytes(const CadProgram *program);
 
-/* Numbers in a workspace; and a workspace made ready. `lanes` > 1 for several points at once. */
+/* Numbers in a workspace, for so many lanes; and a workspace made ready. */
 size_t cad_program_room(const CadProgram *program, size_t lanes);
 size_t cad_program_near_room(const CadProgram *program); /* but what loops go through, for a lane */
-void cad_program_prepare(const CadProgram *program, size_t lanes, double *room);
+void cad_program_prepare(const CadProgram *program, double *room);
 
 /* Where the places are in a workspace: inputs are written from here on. */
-static inline double *cad_program_places(const CadProgram *program, size_t lanes, double *room) {
-    return room + program->n_constants * lanes;
+static inline double *cad_program_places(const CadProgram *program, double *room) {
+    return room + program->n_constants;
 }
 
 /* Say where numbers are that are referred to, doubles or floats; they have to stay there. */
@@ -358,9 +358,6 @@ typedef struct CadDirections {
     double *results;
     size_t unit;
 } CadDirections;
-
-/* Numbers in a workspace, which is made ready as for one lane. */
-size_t cad_program_room_along(const CadProgram *program, size_t lanes);
 
 /* Directions [begin, end), up to so many at a time. Answers as cad_program_run. */
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,

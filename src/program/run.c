@@ -548,7 +548,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
 }
 
 long cad_program_run(const CadProgram *program, double *room) {
-    const Places places = places_of_point(program, cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, room));
     const CadInstruction *const code = cad_program_code(program);
     for (size_t k = 0; k < program->n_code; k += code[k].fused) {
         const long missed = run_instruction(program, &code[k], &places);
@@ -602,7 +602,7 @@ static void profile_singles(const CadProgram *program, const CadInstruction *i, 
 
 long cad_program_profile(const CadProgram *program, double *room, int32_t spare,
                          double (*now)(void), double *seconds) {
-    const Places places = places_of_point(program, cad_program_places(program, 1, room));
+    const Places places = places_of_point(program, cad_program_places(program, room));
     const Stopwatch watch = stopwatch(now);
     for (size_t k = 0; k < program->n_code; k += program->code[k].fused) {
         const CadInstruction *i = &program->code[k];
@@ -720,16 +720,11 @@ static long run_along(const CadProgram *program, const CadInstruction *i, const 
     return missed;
 }
 
-size_t cad_program_room_along(const CadProgram *program, size_t lanes) {
-    return program->n_constants + program->n_shared +
-           (program->n_places - program->n_shared) * lanes;
-}
-
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end) {
     const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
     const CadInstruction *const code = cad_program_code(program);
-    Along along = {.at = cad_program_places(program, 1, room),
+    Along along = {.at = cad_program_places(program, room),
                    .n_shared = (int32_t)n_shared,
                    .n_inputs = (int32_t)program->n_inputs,
                    .width = (ptrdiff_t)(program->n_places - n_shared)};
@@ -766,49 +761,76 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
 
 /* --- many points --- */
 
-typedef struct Lanes {
-    double *at;
-    size_t count;
-} Lanes;
+/* Lanes of a place stand side by side. */
+static double *lanes_of_place(Lanes lanes, int32_t place) {
+    return cad_lanes_at(lanes, place);
+}
 
-static CadStrip lanes_of_place(Lanes lanes, int32_t place) {
-    return (CadStrip){lanes.at + (ptrdiff_t)place * (ptrdiff_t)lanes.count, 1};
+/* What all lanes share is one number. */
+static CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
+    return (CadStrip){cad_lanes_at(lanes, place), place < lanes.n_shared ? 0 : 1};
+}
+
+static CadStrip lanes_of_result(Lanes lanes, int32_t place) {
+    return (CadStrip){cad_lanes_at(lanes, place), 1};
+}
+
+/* Whether the operands of a vector are one for all its numbers and lanes, or as many in a row. */
+static int is_in_a_row(Lanes lanes, int32_t place, int32_t step) {
+    return place < lanes.n_shared ? step == 0 : step == 1;
 }
 
 static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
     const int arity = cad_op_info[i->op].arity;
-    const int contiguous = (i->sx == 1) & (arity < 2 || i->sy == 1) & (arity < 3 || i->sz == 1);
-    const size_t width = contiguous ? i->n * lanes.count : lanes.count;
-    for (int32_t k = 0; k < (contiguous ? 1 : (int32_t)i->n); k++) {
-        value_of(i)((CadOp)i->op, lanes_of_place(lanes, i->out + k),
-                    lanes_of_place(lanes, i->x + k * i->sx),
-                    lanes_of_place(lanes, i->y + k * i->sy),
-                    lanes_of_place(lanes, i->z + k * i->sz), width);
+    const int in_a_row = is_in_a_row(lanes, i->x, i->sx) &
+                         (arity < 2 || is_in_a_row(lanes, i->y, i->sy)) &
+                         (arity < 3 || is_in_a_row(lanes, i->z, i->sz));
+    const size_t width = in_a_row ? i->n * lanes.count : lanes.count;
+    for (int32_t k = 0; k < (in_a_row ? 1 : (int32_t)i->n); k++) {
+        value_of(i)((CadOp)i->op, lanes_of_result(lanes, i->out + k),
+                    lanes_of_operand(lanes, i->x + k * i->sx),
+                    lanes_of_operand(lanes, i->y + k * i->sy),
+                    lanes_of_operand(lanes, i->z + k * i->sz), width);
     }
-}
-
-/* A constant is one number for all. */
-static CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
-    return (CadStrip){lanes_of_place(lanes, place).data, place < 0 ? 0 : 1};
 }
 
 static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singles, Lanes lanes) {
     const CadStripFunction value = value_of(i);
     for (const CadSingle *s = singles, *end = singles + i->n; s < end; s++) {
-        const CadStrip out = lanes_of_place(lanes, s->out), x = lanes_of_operand(lanes, s->x),
+        const CadStrip out = lanes_of_result(lanes, s->out), x = lanes_of_operand(lanes, s->x),
                        y = lanes_of_operand(lanes, s->y), z = lanes_of_operand(lanes, s->z);
         if (s->op == CAD_SINGLE_SINCOS) {
             value(CAD_OP_sin, out, x, x, x, lanes.count);
-            value(CAD_OP_cos, lanes_of_place(lanes, s->y), x, x, x, lanes.count);
+            value(CAD_OP_cos, lanes_of_result(lanes, s->y), x, x, x, lanes.count);
         } else {
             value((CadOp)s->op, out, x, y, z, lanes.count);
         }
     }
 }
 
-/* Answers 0, or -1 if a call has failed. */
-static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
-    const size_t bytes = lanes.count * sizeof(double);
+/* Operands stand side by side, shared ones in a room of their own. 0 if it has failed. */
+static int call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
+    const CadNative *const native = native_of(program, i);
+    double *const results = lanes_of_place(lanes, i->out);
+    double *const own = i->x < lanes.n_shared
+                            ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own)
+                            : NULL;
+    if (i->x < lanes.n_shared && own == NULL) {
+        return 0;
+    }
+    for (uint32_t k = 0; own != NULL && k < i->n; k++) {
+        cad_lanes_copy(own + k * lanes.count, lanes, i->x + (int32_t)k);
+    }
+    const double *const operands = own != NULL ? own : lanes_of_place(lanes, i->x);
+    const int is_done =
+        (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) ||
+        program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results) >= 0;
+    cad_memory_free(own);
+    return is_done;
+}
+
+/* Answers as cad_program_run, but for guards. */
+static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     switch ((CadStepKind)i->kind) {
     case CAD_SINGLES:
         for (int32_t turn = 0; turn < i->y; turn++) {
@@ -820,14 +842,14 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         break;
     case CAD_TAKE:
         for (uint32_t k = 0; k < i->n; k++) {
-            memcpy(lanes_of_place(lanes, i->out + (int32_t)k).data,
-                   lanes_of_place(lanes, program->lists[i->x + (int32_t)k]).data, bytes);
+            cad_lanes_copy(lanes_of_place(lanes, i->out + (int32_t)k), lanes,
+                           program->lists[i->x + (int32_t)k]);
         }
         break;
     case CAD_TOTAL:
         for (uint32_t k = 0; k < i->n; k++) {
-            const CadStrip out = lanes_of_place(lanes, i->out);
-            const CadStrip x = lanes_of_place(lanes, i->x + (int32_t)k * i->sx);
+            const CadStrip out = lanes_of_result(lanes, i->out);
+            const CadStrip x = lanes_of_operand(lanes, i->x + (int32_t)k * i->sx);
             if (k == 0 && !i->y) {
                 cad_strip_value(i->z ? CAD_OP_negative : CAD_OP_positive, out, x, x, x,
                                 lanes.count);
@@ -837,55 +859,48 @@ static int run_lanes(const CadProgram *program, const CadInstruction *i, Lanes l
         }
         break;
     case CAD_ZEROS:
-        memset(lanes_of_place(lanes, i->out).data, 0, i->n * bytes);
+        memset(lanes_of_place(lanes, i->out), 0, i->n * lanes.count * sizeof(double));
         break;
     case CAD_ADD_AT:
         for (uint32_t k = 0; k < i->n; k++) {
-            cad_strip_add(lanes_of_place(lanes, i->out + program->lists[i->z + (int32_t)k]),
-                          lanes_of_place(lanes, i->x + (int32_t)k * i->sx), 0, lanes.count);
+            const int32_t to = i->out + program->lists[i->z + (int32_t)k];
+            const CadStrip x = lanes_of_operand(lanes, i->x + (int32_t)k * i->sx);
+            cad_strip_add(lanes_of_result(lanes, to), x, 0, lanes.count);
         }
         break;
-    case CAD_CALL: {
-        const CadNative *const native = native_of(program, i);
-        const double *const operands = lanes_of_place(lanes, i->x).data;
-        double *const results = lanes_of_place(lanes, i->out).data;
-        if (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) {
-            break;
-        }
-        return program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results);
-    }
+    case CAD_CALL:
+        return call_for_lanes(program, i, lanes) ? -1 : CAD_CALL_FAILED;
     case CAD_SCAN:
-        return cad_run_scan_of_lanes(program, i, lanes.at, lanes.count, inner_runs) == -1 ? 0 : -1;
+        return cad_run_scan_of_lanes(program, i, lanes, inner_runs);
     case CAD_MACHINE:
-        program->machine->functions[i->x](lanes.at, lanes.at);
-        break;
+        return program->machine->functions[i->x](lanes.shared, lanes.own);
     default: /* plans and tiles are for one lane, and checks are made at the end */
         break;
     }
-    return 0;
+    return -1;
 }
 
-static int run_all_lanes(const CadProgram *program, Lanes lanes) {
+static long run_all_lanes(const CadProgram *program, Lanes lanes) {
     const CadInstruction *const code =
         lanes.count == CAD_MACHINE_LANES ? cad_program_code(program) : program->code;
-    for (size_t k = 0; k < program->n_code; k += code[k].fused) {
-        if (run_lanes(program, &code[k], lanes) < 0) {
-            return -1;
-        }
+    long failed = -1;
+    for (size_t k = 0; k < program->n_code && failed == -1; k += code[k].fused) {
+        failed = run_lanes(program, &code[k], lanes);
     }
-    return 0;
+    return failed;
 }
 
 static long run_inner_lanes(const CadProgram *program, double *places, size_t lanes) {
-    return run_all_lanes(program, (Lanes){places, lanes}) < 0 ? CAD_CALL_FAILED : -1;
+    return run_all_lanes(program, cad_lanes_in(program, places, lanes));
 }
 
 /* The inputs that all points share: those of all directions, and those behind. */
 static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints *points) {
     for (size_t i = 0; i < program->n_inputs - points->n_own; i++) {
         const size_t place = i < program->n_shared ? i : points->n_own + i;
-        for (size_t lane = 0; lane < lanes.count; lane++) {
-            lanes.at[place * lanes.count + lane] = points->shared[i];
+        double *const at = lanes_of_place(lanes, (int32_t)place);
+        for (size_t lane = 0; lane < (i < program->n_shared ? 1 : lanes.count); lane++) {
+            at[lane] = points->shared[i];
         }
     }
 }
@@ -893,7 +908,7 @@ static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints
 /* The inputs of some points, side by side; the last of them may be without one. */
 static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *points,
                       size_t first, size_t n_points) {
-    double *at = lanes_of_place(lanes, (int32_t)program->n_shared).data;
+    double *at = lanes_of_place(lanes, (int32_t)program->n_shared);
     for (size_t k = 0; k < points->n_own_columns; k++) {
         const CadColumns own = points->own[k];
         for (size_t lane = 0; lane < lanes.count; lane++) {
@@ -911,9 +926,9 @@ static size_t check_lanes(const CadProgram *program, Lanes lanes, uint8_t *misse
                           size_t n_points) {
     memset(missed, 0, n_points);
     for (size_t k = 0; k < program->n_checks; k++) {
-        const double *place = lanes_of_place(lanes, program->checks[k].place).data;
-        for (size_t lane = 0; lane < n_points; lane++) {
-            missed[lane] |= place[lane] != program->checks[k].value;
+        const CadStrip found = lanes_of_operand(lanes, program->checks[k].place);
+        for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
+            missed[lane] |= found.data[lane * found.step] != program->checks[k].value;
         }
     }
     size_t n_missed = 0;
@@ -932,13 +947,13 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
         for (uint32_t i = 0; i < s.n; i++, column++) {
             const int32_t place =
                 s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
-            const double *const from = lanes_of_place(lanes, place).data;
+            const CadStrip from = lanes_of_operand(lanes, place);
             for (; column == to->n; to++) {
                 column = 0;
             }
             double *const row = to->data + (ptrdiff_t)first * to->row + column;
             for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-                row[lane * to->row] = from[lane];
+                row[lane * to->row] = from.data[lane * from.step];
             }
         }
     }
@@ -946,25 +961,26 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
 
 /* Answers as cad_program_run. */
 static long run_point(const CadProgram *program, double *room, const CadPoints *points, size_t k) {
-    double *const at = cad_program_places(program, 1, room);
-    write_own(program, (Lanes){at, 1}, points, k, 1);
+    double *const at = cad_program_places(program, room);
+    const Lanes alone = cad_lanes_in(program, at, 1);
+    write_own(program, alone, points, k, 1);
     cad_program_refer_to_places(program, at);
     cad_program_narrow_inputs(program, at);
     const long missed = cad_program_run(program, room);
     points->missed[k] = missed != -1;
-    read_results(program, (Lanes){at, 1}, points, k, 1);
+    read_results(program, alone, points, k, 1);
     return missed;
 }
 
 void cad_program_prepare_points(const CadProgram *program, size_t lanes, double *room,
                                 const CadPoints *points) {
-    cad_program_prepare(program, lanes, room);
-    write_shared(program, (Lanes){cad_program_places(program, lanes, room), lanes}, points);
+    cad_program_prepare(program, room);
+    write_shared(program, cad_lanes_in(program, cad_program_places(program, room), lanes), points);
 }
 
 long cad_program_run_points(const CadProgram *program, size_t lanes, double *room,
                             const CadPoints *points, size_t begin, size_t end) {
-    const Lanes all = {cad_program_places(program, lanes, room), lanes};
+    const Lanes all = cad_lanes_in(program, cad_program_places(program, room), lanes);
     size_t n_missed = 0;
     if (lanes == 1) {
         for (size_t k = begin; k < end; k++) {
@@ -978,7 +994,7 @@ long cad_program_run_points(const CadProgram *program, size_t lanes, double *roo
     for (size_t first = begin; first < end; first += lanes) {
         const size_t n = end - first < lanes ? end - first : lanes;
         write_own(program, all, points, first, n);
-        if (run_all_lanes(program, all) < 0) {
+        if (run_all_lanes(program, all) != -1) {
             return CAD_CALL_FAILED;
         }
         n_missed += check_lanes(program, all, points->missed + first, n);

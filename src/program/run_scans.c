@@ -10,8 +10,8 @@ typedef struct Scan {
     CadInnerRuns runs;
 } Scan;
 
-static double *places_in(const CadProgram *program, size_t lanes, double *room) {
-    return program != NULL ? cad_program_places(program, lanes, room) : NULL;
+static double *places_in(const CadProgram *program, double *room) {
+    return program != NULL ? cad_program_places(program, room) : NULL;
 }
 
 static double *room_behind(const CadProgram *program, size_t lanes, double *room) {
@@ -34,7 +34,7 @@ static void begin_inputs(const Scan *s, const CadProgram *program, size_t lanes,
     if (program == NULL) {
         return;
     }
-    cad_program_prepare(program, lanes, room);
+    cad_program_prepare(program, room);
     for (uint32_t k = 0; k < n; k++) {
         if (sources[k] < 0) {
             fill(places, *first_given(s, -1 - sources[k]), lanes);
@@ -78,8 +78,9 @@ static void run_stretch(const Scan *s, const CadProgram *program, double *places
         }
     }
     s->runs.lanes(program, places, lanes);
+    const Lanes results = cad_lanes_in(program, places, lanes);
     for (uint32_t k = 0; k < n_from; k++, from += 2) {
-        memcpy(s->strips + from[1], places + from[0] * (int64_t)lanes, n * sizeof *places);
+        cad_lanes_copy(s->strips + from[1], results, from[0]);
     }
 }
 
@@ -133,27 +134,22 @@ static double sum_of(const double *x, size_t n) {
 
 /* --- in blocks --- */
 
-/* With lanes, each number of a block is so many, side by side. */
+/* Of one point, at `places`; or of many, with lanes of each number side by side. */
 typedef struct Blocks {
     const CadTurns *turns;
     const int64_t *initial, *given, *sizes, *outs, *ends;
     size_t n; /* turns */
     const Places *places;
-    size_t lanes;
-    double *in;
+    Lanes lanes, inner; /* around turns, and in them */
 } Blocks;
 
-static double *place_of_block(const Places *places, size_t lanes, int64_t place) {
-    return lanes == 1 ? numbers_at(places, (int32_t)place)
-                      : places->own + place * (ptrdiff_t)lanes;
-}
-
 static double *at_place(const Blocks *b, int64_t place) {
-    return place_of_block(b->places, b->lanes, place);
+    return b->places != NULL ? numbers_at(b->places, (int32_t)place)
+                             : cad_lanes_at(b->lanes, place);
 }
 
 static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, const Places *places,
-                        size_t lanes) {
+                        Lanes lanes) {
     const CadTurns *const turns = &program->scans[i->x];
     Blocks b = {.turns = turns, .n = i->n, .places = places, .lanes = lanes};
     b.initial = program->plans + turns->at;
@@ -161,19 +157,21 @@ static Blocks blocks_of(const CadProgram *program, const CadInstruction *i, cons
     b.sizes = cad_turns_sizes(turns, program->plans);
     b.outs = cad_turns_outs(turns, program->plans);
     b.ends = b.outs + 2 * cad_turns_n_ends(turns);
-    b.in = cad_program_places(turns->core, lanes, at_place(&b, i->y));
+    double *const room = at_place(&b, i->y);
+    cad_program_prepare(turns->core, room);
+    b.inner = cad_lanes_in(turns->core, cad_program_places(turns->core, room), lanes.count);
     return b;
 }
 
 static size_t size_of_end(const Blocks *b, size_t k) {
-    return b->lanes * (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
+    return (size_t)b->sizes[k < b->turns->n_carried ? k : k + b->turns->n_given];
 }
 
 /* Where the block of a turn stands: of what is carried that which turns find, the next one being
  * what they leave. If only the last one is read, it stands there all the time. */
 static double *block_at(const Blocks *b, size_t k, size_t turn) {
     const int64_t *const out = b->outs + 2 * k;
-    return at_place(b, out[0]) + out[1] * (int64_t)(turn * b->lanes);
+    return at_place(b, out[0]) + out[1] * (int64_t)(turn * b->lanes.count);
 }
 
 /* Most blocks are single numbers. */
@@ -185,40 +183,54 @@ static CAD_INLINE void copy_block(double *to, const double *from, size_t size) {
     }
 }
 
+/* From around turns, so far from a place: lanes may share it. */
+static CAD_INLINE void bring(const Blocks *b, double *to, int64_t place, int64_t move,
+                             size_t size) {
+    if (b->places != NULL) {
+        copy_block(to, numbers_at(b->places, (int32_t)place) + move, size);
+        return;
+    }
+    for (size_t e = 0; e < size; e++) {
+        cad_lanes_copy(to + e * b->lanes.count, b->lanes, place + move + (int64_t)e);
+    }
+}
+
 /* What a turn finds; what is the same in all is there after the first one. */
 static void take_blocks(const Blocks *b, size_t turn) {
     const CadTurns *const turns = b->turns;
-    double *to = b->in;
+    double *to = b->inner.own;
     for (size_t k = 0; k < turns->n_carried; k++) {
-        const size_t size = b->lanes * (size_t)b->sizes[k];
+        const size_t size = b->lanes.count * (size_t)b->sizes[k];
         copy_block(to, block_at(b, k, turn), size);
         to += size;
     }
     const int64_t *given = b->given, *const sizes = b->sizes + turns->n_carried;
     for (size_t k = 0; k < turns->n_given; k++, given += 3) {
-        const size_t size = b->lanes * (size_t)sizes[k];
         if (turn == 0 || given[1] != 0) {
-            copy_block(to, at_place(b, given[0]) + given[1] * (int64_t)(turn * b->lanes), size);
+            bring(b, to, given[0], given[1] * (int64_t)turn, (size_t)sizes[k]);
         }
-        to += size;
+        to += b->lanes.count * (size_t)sizes[k];
     }
 }
 
 static void hand_on(const Blocks *b, size_t turn) {
-    const size_t n_carried = b->turns->n_carried, n_rows = n_carried + b->turns->n_kept;
+    const size_t count = b->lanes.count, n_carried = b->turns->n_carried;
+    const size_t n_rows = n_carried + b->turns->n_kept;
     for (size_t k = 0; k < cad_turns_n_ends(b->turns); k++) {
         if (b->outs[2 * k] == CAD_UNREAD) {
             continue;
         }
-        const double *const from = b->in + b->ends[k] * (int64_t)b->lanes;
+        const double *const from = cad_lanes_at(b->inner, b->ends[k]);
+        const int is_shared = count > 1 && b->ends[k] < 0;
         double *const to = block_at(b, k, turn + (k < n_carried));
-        const size_t size = size_of_end(b, k);
-        if (k < n_rows) {
+        const size_t size = count * size_of_end(b, k);
+        if (k < n_rows && !is_shared) {
             copy_block(to, from, size);
-        } else {
-            for (size_t e = 0; e < size; e++) {
-                to[e] += from[e];
-            }
+            continue;
+        }
+        for (size_t e = 0; e < size; e++) {
+            const double value = from[is_shared ? e / count : e];
+            to[e] = k < n_rows ? value : to[e] + value;
         }
     }
 }
@@ -226,34 +238,32 @@ static void hand_on(const Blocks *b, size_t turn) {
 static void begin_blocks(const Blocks *b) {
     const size_t n_rows = (size_t)b->turns->n_carried + b->turns->n_kept;
     for (size_t k = 0; k < b->turns->n_carried; k++) {
-        memcpy(block_at(b, k, 0), at_place(b, b->initial[k]), size_of_end(b, k) * sizeof(double));
+        bring(b, block_at(b, k, 0), b->initial[k], 0, size_of_end(b, k));
     }
     for (size_t k = n_rows; k < cad_turns_n_ends(b->turns); k++) {
         if (b->outs[2 * k] != CAD_UNREAD) {
-            memset(block_at(b, k, 0), 0, size_of_end(b, k) * sizeof(double));
+            memset(block_at(b, k, 0), 0, b->lanes.count * size_of_end(b, k) * sizeof(double));
         }
     }
 }
 
-static long run_blocks(const CadProgram *program, const CadInstruction *i, const Places *places,
-                       size_t lanes, CadInnerRuns runs) {
-    const Blocks blocks = blocks_of(program, i, places, lanes), *const b = &blocks;
+static long run_blocks(const Blocks *b, CadInnerRuns runs) {
     const CadProgram *const core = b->turns->core;
-    cad_program_prepare(core, lanes, at_place(b, i->y));
-    begin_blocks(b);
     long failed = -1;
+    begin_blocks(b);
     for (size_t turn = 0; turn < b->n && failed == -1; turn++) {
         take_blocks(b, turn);
-        failed = lanes == 1 ? runs.code(core, b->in) : runs.lanes(core, b->in, lanes);
+        failed = b->places != NULL ? runs.code(core, b->inner.own)
+                                   : runs.lanes(core, b->inner.own, b->lanes.count);
         hand_on(b, turn);
     }
     return failed;
 }
 
-long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, double *at,
-                           size_t lanes, CadInnerRuns runs) {
-    const Places places = {.own = at};
-    return run_blocks(program, i, &places, lanes, runs);
+long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes,
+                           CadInnerRuns runs) {
+    const Blocks blocks = blocks_of(program, i, NULL, lanes);
+    return run_blocks(&blocks, runs);
 }
 
 /* Numbers of an end from so many turns on, or the last one alone. */
@@ -274,7 +284,8 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
                   CadInnerRuns runs) {
     const CadTurns *const turns = &program->scans[i->x];
     if (turns->in_blocks) {
-        return run_blocks(program, i, places, 1, runs);
+        const Blocks blocks = blocks_of(program, i, places, (Lanes){.count = 1});
+        return run_blocks(&blocks, runs);
     }
     const size_t n = i->n, lanes = turns->length, together = turns->together;
     const uint32_t n_carried = turns->n_carried, n_rows = n_carried + turns->n_kept;
@@ -295,10 +306,10 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
     double *const room_of_single = room_behind(turns->core, 1, room_of_core);
     double *const room_of_behind = room_behind(turns->single, 1, room_of_single);
     double *const next = room_behind(turns->behind, lanes, room_of_behind);
-    double *const in_ahead = places_in(turns->ahead, lanes, room_of_ahead);
-    double *const in_core = places_in(turns->core, 1, room_of_core);
-    double *const in_single = places_in(turns->single, 1, room_of_single);
-    double *const in_behind = places_in(turns->behind, lanes, room_of_behind);
+    double *const in_ahead = places_in(turns->ahead, room_of_ahead);
+    double *const in_core = places_in(turns->core, room_of_core);
+    double *const in_single = places_in(turns->single, room_of_single);
+    double *const in_behind = places_in(turns->behind, room_of_behind);
     const Scan scan = {turns, places, given, room, runs};
     begin_inputs(&scan, turns->ahead, lanes, room_of_ahead, in_ahead, ahead, turns->n_into_ahead,
                  1);

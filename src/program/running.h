@@ -80,6 +80,35 @@ struct CadMachine {
 
 void cad_machine_free(CadMachine *machine);
 
+/* Where places are of many points, whose numbers stand side by side; what they share stands once,
+ * before all others. */
+typedef struct Lanes {
+    double *shared, *own;
+    size_t count;
+    int32_t n_shared;
+} Lanes;
+
+static inline Lanes cad_lanes_in(const CadProgram *program, double *places, size_t count) {
+    return (Lanes){places, places + program->n_shared, count, (int32_t)program->n_shared};
+}
+
+static CAD_INLINE double *cad_lanes_at(Lanes lanes, int64_t place) {
+    return place < lanes.n_shared ? lanes.shared + place
+                                  : lanes.own + (place - lanes.n_shared) * (int64_t)lanes.count;
+}
+
+/* A number of each lane. */
+static CAD_INLINE void cad_lanes_copy(double *to, Lanes lanes, int64_t place) {
+    const double *const from = cad_lanes_at(lanes, place);
+    if (place >= lanes.n_shared) {
+        memcpy(to, from, lanes.count * sizeof *to);
+        return;
+    }
+    for (size_t k = 0; k < lanes.count; k++) {
+        to[k] = *from;
+    }
+}
+
 /* The code to run, as it is now: machine code may be there from one call to the next. */
 static inline const CadInstruction *cad_program_code(const CadProgram *program) {
     const CadMachine *const machine = CAD_PUBLISHED(program->machine);
@@ -112,8 +141,8 @@ long cad_run_scan(const CadProgram *program, const CadInstruction *i, const Plac
                   CadInnerRuns runs);
 
 /* The same for many points, whose numbers stand side by side. */
-long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, double *at,
-                           size_t lanes, CadInnerRuns runs);
+long cad_run_scan_of_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes,
+                           CadInnerRuns runs);
 
 /* --- run_floats.c --- */
 

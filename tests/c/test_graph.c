@@ -102,11 +102,11 @@ static void check_along(Case *c, CadId direction, size_t n, const CadId *roots, 
             own[k] = are_units ? (double)(k % n == unit + k / n)
                                : inputs[c->n + k % n] * ((double)(k / n) - 1.0);
         }
-        double *const room = test_memory(cad_program_room_along(rest, lanes) + 1, sizeof *room);
+        double *const room = test_memory(cad_program_room(rest, lanes) + 1, sizeof *room);
         const CadDirections directions = {
             .own = are_units ? NULL : own, .results = results, .unit = unit};
-        cad_program_prepare(rest, 1, room);
-        CHECK(run(point, inputs, cad_program_places(rest, 1, room)) == -1);
+        cad_program_prepare(rest, room);
+        CHECK(run(point, inputs, cad_program_places(rest, room)) == -1);
         CHECK(cad_program_run_along(rest, lanes, room, &directions, 0, 1) == -1);
         CHECK(cad_program_run_along(rest, lanes, room, &directions, 1, count) == -1);
         for (size_t k = 0; k < count; k++) {
@@ -652,8 +652,8 @@ static void a_miss_ends_where_it_is_met(void) {
     CHECK(program->code[program->n_code - 1].kind == CAD_COMPARE);
 
     double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
-    double *const places = cad_program_places(program, 1, room);
+    cad_program_prepare(program, room);
+    double *const places = cad_program_places(program, room);
     for (double bound = 0.125; bound < 4.0; bound += 0.125) {
         places[0] = 1.0;
         places[1] = bound;
@@ -686,9 +686,9 @@ static void machine_code_is_one_instruction(void) {
     const CadId root = apply(graph, CAD_OP_sin, x, CAD_NO_ID);
     CadProgram *const program = make(graph, &x, 1, &root, 1);
     double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    double *const places = cad_program_places(program, 1, room);
+    double *const places = cad_program_places(program, room);
     double result = 0.0;
-    cad_program_prepare(program, 1, room);
+    cad_program_prepare(program, room);
     const CadMachinePiece piece = {0, program->n_code, three_times};
     CadStatus status = CAD_NO_MEMORY;
     long granted = 0;
@@ -808,9 +808,9 @@ static void what_varies_is_told_from_what_does_not(void) {
     const double own[4] = {1.0, 2.0, 3.0, 20.0};
     double results[12];
     const CadDirections directions = {.own = own, .results = results};
-    double *const room = test_memory(cad_program_room_along(program, 3), sizeof *room);
-    cad_program_prepare(program, 1, room);
-    *cad_program_places(program, 1, room) = 7.0;
+    double *const room = test_memory(cad_program_room(program, 3), sizeof *room);
+    cad_program_prepare(program, room);
+    *cad_program_places(program, room) = 7.0;
     CHECK(cad_program_run_along(program, 3, room, &directions, 0, 3) == -1);
     for (int k = 0; k < 3; k++) {
         CHECK_SAME(results[3 * k], 5.0);

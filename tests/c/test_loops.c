@@ -153,8 +153,8 @@ static void run(CadGraph *graph, CadId x, const CadId *roots, size_t n, double *
         return;
     }
     double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
-    cad_program_take_inputs(program, cad_program_places(program, 1, room), POINT);
+    cad_program_prepare(program, room);
+    cad_program_take_inputs(program, cad_program_places(program, room), POINT);
     CHECK(cad_program_run(program, room) == -1);
     cad_program_read(program, room, results);
     CHECK(cad_program_bytes(program) > 0);
@@ -308,8 +308,8 @@ static void what_differs_in_each_turn_has_a_derivative_in_each(void) {
     CHECK(cad_program_make(c.graph, CAD_AT_A_POINT, &c.x, 1, 0, found, TURNS + 1, &program) ==
           CAD_OK);
     double *const room = test_memory(cad_program_room(program, 1) + 1, sizeof *room);
-    cad_program_prepare(program, 1, room);
-    cad_program_take_inputs(program, cad_program_places(program, 1, room), x);
+    cad_program_prepare(program, room);
+    cad_program_take_inputs(program, cad_program_places(program, room), x);
     CHECK(cad_program_run(program, room) == -1);
     cad_program_read(program, room, results);
     for (int k = 0; k <= TURNS; k++) {

@@ -121,7 +121,7 @@ static double *room_for(const CadProgram *program, size_t lanes, const CadPoints
     if (room != NULL && points != NULL) {
         cad_program_prepare_points(program, lanes, room, points);
     } else if (room != NULL) {
-        cad_program_prepare(program, lanes, room);
+        cad_program_prepare(program, room);
     }
     return room;
 }
@@ -153,7 +153,7 @@ static void *work(void *given) {
         Random random = {job->seed};
         job->done = 1;
         for (size_t run = 0; run < RUNS; run++) {
-            double *x = cad_program_places(program, 1, room);
+            double *x = cad_program_places(program, room);
             for (size_t k = 0; k < SIZE; k++) {
                 x[k] = random_between(&random, -1.0, 1.0);
             }
@@ -176,7 +176,7 @@ static void *make_others(void *given) {
         if (room == NULL) {
             *done = 0;
         } else {
-            double *x = cad_program_places(program, 1, room);
+            double *x = cad_program_places(program, room);
             for (size_t i = 0; i < SIZE; i++) {
                 x[i] = 0.5;
             }
