@@ -352,12 +352,15 @@ cdef class Code:
         cdef size_t room = cad_program_room(self.program, 1) + 1
         cdef size_t near = cad_program_near_room(self.program) + 1
         cdef size_t lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)
+        cdef bint is_few, is_long = near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)
         if not self.has_lanes:
             return 1
         if self.machine is not None:
             return CAD_MACHINE_LANES if self.is_for_lanes else 1
-        # Calls of Python's are for all lanes at once.
-        if not self.program.has_calls and (near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)):
+        # Calls of Python's are for all lanes at once; and a few points that are left of many have
+        # the same last digits as these.
+        is_few = n_points < <size_t>(LEAST // 2) and not self.is_for_lanes
+        if not self.program.has_calls and (is_long or is_few):
             return 1
         lanes = min(lanes, max(<size_t>LEAST, MOST_NUMBERS // room))
         return min(<size_t>MOST_LANES, min(lanes, (n_points + 7) // 8 * 8))

@@ -30,7 +30,7 @@ from .codes cimport (
     are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
-from .codes import _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .codes import FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
 from .digests import counts_of, with_checksum
 
 
@@ -480,9 +480,9 @@ cdef class Graph:
         cdef Py_ssize_t i, k = 0, n = len(self.sizes)
         cdef Ids inputs = new_ids(n + len(more))
         cdef Ids all_roots = joined_ids(roots)
-        cdef CadUse use = CAD_AT_MANY_POINTS if self.for_lanes else CAD_AT_A_POINT
-        if self.is_part:
-            use = CAD_ALONG_DIRECTIONS
+        cdef CadUse use = CAD_ALONG_DIRECTIONS if self.is_part else CAD_AT_A_POINT
+        if self.for_lanes:
+            use = CAD_AT_MANY_POINTS
         for i in range(n):
             if self.sizes[i] > 0:  # an empty array has no element that could name it
                 inputs.data[k] = self.inputs[i]
@@ -496,7 +496,7 @@ cdef class Graph:
                 self.graph, use, inputs.data, k, k - len(more) if self.is_part else 0,
                 all_roots.data, all_roots.n, &code.program
             ))
-            if self.is_part:
+            if use == CAD_ALONG_DIRECTIONS:
                 code.choose_along()
         finally:
             self.graph.n_guards = self.kept_guards  # those of derivatives are of this code alone
@@ -515,9 +515,9 @@ cdef class Graph:
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
         return code
 
-    cdef tuple codes_along(self, Ids along, Ids roots):
+    cdef tuple codes_along(self, Ids along, Ids roots, size_t n):
         """Two programs: from the inputs of f to numbers that do not depend on a direction; and
-        from these and a direction, an input `along`, to `roots`."""
+        from these and one of n directions, an input `along`, to `roots`."""
         cdef Graph part = Graph.__new__(Graph)
         cdef Ids given = Ids.__new__(Ids), own = new_ids(1), ends = joined_ids([roots])
         cdef CadPart split
@@ -539,8 +539,19 @@ cdef class Graph:
         part.sizes = [given.n]
         part.inputs[0] = split.inputs
         own.data[0] = split.own
+        part.for_lanes = not self.graph.keeps_doubles and part.has_many_directions(n)
         rest = part.code([own], [ends])
+        if part.for_lanes and not rest.is_for_lanes:
+            part.for_lanes = False
+            rest = part.code([own], [ends])
         return self.code([], [given]), rest
+
+    cdef bint has_many_directions(self, size_t n):
+        """Whether n directions are enough to go side by side through turns, or machine code."""
+        of_machine, interpreted = FROM_POINTS
+        return n >= of_machine if self.machines is not None else (
+            n >= interpreted and self.graph.n_scans > 0
+        )
 
     def code_for_points(self, what, *which):
         """The code that `what` names, for many points at once."""

@@ -417,9 +417,11 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
         is_full(found) or hessian and found.count == wrt.n * wrt.n  # no colours would save any
     )
     if plan.is_whole:
-        set_directions(plan, graph, wrt, outputs, backward or outputs.n < wrt.n)
+        backward = backward or outputs.n < wrt.n
+        plan.n_colors = outputs.n if backward else wrt.n
+        set_directions(plan, graph, wrt, outputs, backward)
         plan.is_by_rows = plan.is_backward or hessian  # which is symmetric
-        set_blocks(plan, outputs.n if plan.is_backward else wrt.n)
+        set_blocks(plan)
         return plan
     rows, columns = plan.pattern.rows(), plan.pattern.indices
     if dense:
@@ -604,6 +606,7 @@ cdef int set_directions(MatrixPlan plan, Graph graph, Ids wrt, Ids outputs,
     plan.point, plan.code = graph.codes_along(
         along,
         graph.pulled(outputs, along, wrt) if backward else graph.pushed(wrt, along, outputs),
+        plan.n_colors,
     )
     return 0
 
@@ -671,10 +674,10 @@ cdef tuple colors_of_lines(Pattern found, bint backward):
     return chosen, colors, n_colors
 
 
-cdef int set_blocks(MatrixPlan plan, Py_ssize_t n_colors) except -1:
+cdef int set_blocks(MatrixPlan plan) except -1:
     """Divide the directions into those that are taken together."""
+    cdef Py_ssize_t n_colors = plan.n_colors
     cdef Py_ssize_t step = max(1, BLOCK_NUMBERS // <Py_ssize_t>plan.code.program.n_results)
-    plan.n_colors = n_colors
     plan.blocks = [
         (begin, min(begin + step, n_colors), None, None) for begin in range(0, n_colors, step)
     ]
@@ -759,6 +762,7 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
         plan.colors[places] = lanes if index is None else np.where(index >= 0, lanes[index], 0)
         set_entries(plan, graph, products.known_products(graph, wrt, outputs), index, places)
         return 0
+    plan.n_colors = products.n_colors
     set_directions(plan, graph, products.variables, outputs, products.backward)
     colors, at, lane = products.colors, products.at, products.lane
     plan.seeds = np.zeros((products.n_colors, len(colors)))
@@ -769,7 +773,7 @@ cdef int set_products(MatrixPlan plan, Graph graph, Pattern found, Ids wrt, Ids 
         places = wanted
     places = places[products.entries]
     at, lane, places = at[places >= 0], lane[places >= 0], places[places >= 0]
-    set_blocks(plan, products.n_colors)
+    set_blocks(plan)
     for k, (begin, end, _, _) in enumerate(plan.blocks):
         chosen = np.flatnonzero((lane >= begin) & (lane < end))
         source = (lane[chosen] - begin) * plan.code.program.n_results + at[chosen]

@@ -8,7 +8,7 @@ keeps what it carries in small arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from .. import binding
@@ -161,13 +161,16 @@ class _Lines:
     """Numbers that are made one behind the other: in loops over lanes, and by calls behind each.
 
     A number that a call makes, or that is read elsewhere than in the loop that makes it, is an
-    array. What is not made here has a text in `elsewhere`, or else stands at its place.
+    array. What is the same for all lanes is made before. What is not made here has a text in
+    `elsewhere`, or else stands at its place.
     """
 
     def __init__(self, parts: dict[str, Any], elsewhere: dict[int, str]) -> None:
         self.parts = parts
         self.elsewhere = elsewhere
         self.made: dict[int, tuple[str, int, bool]] = {}  # the name, the loop, whether by a call
+        self.same: dict[int, str] = {}  # for all lanes, and what they are called
+        self.before: list[str] = []
         self.loops: list[list[tuple[str, str]]] = [[]]  # names and values
         self.calls: list[list[str]] = [[]]
         self.arrays: dict[str, None] = {}
@@ -177,21 +180,31 @@ class _Lines:
     def make(self, numbers: Iterable[Made]) -> None:
         for place, form, operands in numbers:
             op = _CALLED.get(form)
-            if op is None:
-                loop = max((self.in_loop(x) for x in operands), default=0)
-                value = _FORMS.get(form, form).format(*[self.text(x, loop) for x in operands])
-                self.made[place] = self.add(loop, value), loop, False
+            if op is not None:
+                self.call(op, place, operands)
                 continue
-            loop = max(self.behind_loop(x) for x in operands)
-            given = [self.array(x) for x in operands]
-            given += given[:1] * (3 - len(given))
-            name = self.fresh()
-            self.arrays[name] = None
-            self.calls[loop].append(f"{VALUE}({op}, {name}_, {', '.join(given)});")
-            self.made[place] = name, loop, True
-            if loop + 1 == len(self.loops):
-                self.loops.append([])
-                self.calls.append([])
+            loop = max((self.in_loop(x) for x in operands), default=0)
+            texts = [self.text(x, loop) for x in operands]
+            value = _FORMS.get(form, form).format(*texts)
+            self.same.pop(place, None)
+            self.made.pop(place, None)
+            if all(x in self.same or x < 0 for x in operands):
+                self.same[place] = self.set_before(value)
+            else:
+                self.made[place] = self.add(loop, value), loop, False
+
+    def call(self, op: int, place: int, operands: Sequence[int]) -> None:
+        loop = max(self.behind_loop(x) for x in operands)
+        given = [self.array(x) for x in operands]
+        given += given[:1] * (3 - len(given))
+        name = self.fresh()
+        self.arrays[name] = None
+        self.calls[loop].append(f"{VALUE}({op}, {name}_, {', '.join(given)});")
+        self.same.pop(place, None)
+        self.made[place] = name, loop, True
+        if loop + 1 == len(self.loops):
+            self.loops.append([])
+            self.calls.append([])
 
     def fresh(self) -> str:
         self.n += 1
@@ -200,6 +213,11 @@ class _Lines:
     def add(self, loop: int, value: str) -> str:
         name = self.fresh()
         self.loops[loop].append((name, value))
+        return name
+
+    def set_before(self, value: str) -> str:
+        name = self.fresh()
+        self.before.append(f"const double {name} = {value};")
         return name
 
     def in_loop(self, place: int) -> int:
@@ -213,8 +231,13 @@ class _Lines:
 
     def text(self, place: int, loop: int) -> str:
         """A number as a loop reads it."""
+        if place in self.same:
+            return self.same[place]
         if place not in self.made:
-            return self.elsewhere.get(place) or _at(self.parts, place)
+            text = self.elsewhere.get(place) or _at(self.parts, place)
+            if text.startswith("s["):
+                text = self.same[place] = self.set_before(text)
+            return text
         name, made_in, by_call = self.made[place]
         if by_call or made_in != loop:
             self.arrays[name] = None
@@ -239,6 +262,7 @@ class _Lines:
         return [f"double {name}_[{_LANES}];" for name in self.arrays]
 
     def texts(self) -> Iterator[str]:
+        yield from self.before
         for k, (numbers, calls) in enumerate(zip(self.loops, self.calls, strict=True)):
             lines = [f"const double {name} = {value};" for name, value in numbers]
             lines += [f"{name}_[l] = {name};" for name, _ in numbers if name in self.arrays]
