@@ -332,9 +332,10 @@ cdef class Code:
 
     cdef bint gains_by_lanes(self):
         """Whether points go side by side sooner than one by one."""
+        cdef bint is_small = cad_program_room(self.program, CAD_MACHINE_LANES) <= MOST_NUMBERS
         return self.has_lanes and (
             self.lanes(MOST_LANES) > 1
-            or self.machines is not None and not self.program.has_calls
+            or self.machines is not None and is_small and not self.program.has_calls
         )
 
     def serves_points(self, size_t n):

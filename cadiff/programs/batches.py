@@ -23,6 +23,7 @@ from .traces import Traces
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
+_SOME, _MANY = FROM_POINTS  # below which other codes may serve
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
 
@@ -300,7 +301,8 @@ class Batch:
             or what != self.what
             or single != self.single
             or (what != "value" and numbers != self.numbers)
-            or any((len(X) < n) != (self.n < n) for n in FROM_POINTS)
+            or (len(X) < _SOME) != (self.n < _SOME)
+            or (len(X) < _MANY) != (self.n < _MANY)
         ):
             return None
         other = self._copied()

@@ -797,8 +797,9 @@ static void run_lanes_of_vector(const CadInstruction *i, Lanes lanes) {
 static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singles, Lanes lanes) {
     const CadStripFunction value = value_of(i);
     for (const CadSingle *s = singles, *end = singles + i->n; s < end; s++) {
-        const CadStrip out = lanes_of_result(lanes, s->out), x = lanes_of_operand(lanes, s->x),
-                       y = lanes_of_operand(lanes, s->y), z = lanes_of_operand(lanes, s->z);
+        const CadStrip out = lanes_of_result(lanes, s->out), x = lanes_of_operand(lanes, s->x);
+        const CadStrip y = s->y == s->x ? x : lanes_of_operand(lanes, s->y);
+        const CadStrip z = s->z == s->x ? x : lanes_of_operand(lanes, s->z);
         if (s->op == CAD_SINGLE_SINCOS) {
             value(CAD_OP_sin, out, x, x, x, lanes.count);
             value(CAD_OP_cos, lanes_of_result(lanes, s->y), x, x, x, lanes.count);
@@ -952,8 +953,11 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
                 column = 0;
             }
             double *const row = to->data + (ptrdiff_t)first * to->row + column;
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-                row[lane * to->row] = from.data[lane * from.step];
+            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points && from.step != 0; lane++) {
+                row[lane * to->row] = from.data[lane];
+            }
+            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points && from.step == 0; lane++) {
+                row[lane * to->row] = *from.data;
             }
         }
     }

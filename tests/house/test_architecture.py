@@ -141,6 +141,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 "steps_in_c",
             },
             {"fused", "loops_in_c"},
+            {"lanes_in_c"},
             {"machine_code"},
             {"native"},
             {"findings", "named", "observations"},
