@@ -130,35 +130,55 @@ static size_t numbers_in_turn(const Recorded *r, size_t begin, size_t period) {
     return n;
 }
 
+/* What a turn reads from outside beside what the turn before it reads. */
+enum { THE_SAME, OTHER_DATA, OTHER_NUMBERS };
+
+static int difference_of(const Recorded *r, size_t step, uint32_t k, size_t period) {
+    const Block x = operand_of_step(r, step, k), y = operand_of_step(r, step + period, k);
+    double value, other;
+    const int are_known = cad_graph_is_constant(r->graph, x.first, &value) &&
+                          cad_graph_is_constant(r->graph, y.first, &other);
+    return x.first == y.first || (are_known && x.size == 1 && value == other) ? THE_SAME
+           : are_known                                                        ? OTHER_DATA
+                                                                              : OTHER_NUMBERS;
+}
+
 /* Whether what does not wait is better off unrolled: products of matrices, which are one then, and
- * calls, which may be equal, and depend on little. */
-static int has_to_wait(const Recorded *r, size_t step) {
-    const CadRecord *const record = record_of_step(r, step);
-    return record->kind == CAD_RECORD_CALL ||
-           (record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op));
+ * calls: those that are the same in all turns are one, others depend on other numbers alone. But
+ * many turns that differ by data are soon recorded as one. */
+static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int change) {
+    const CadRecord *const record = record_of_step(f->r, step);
+    return record->kind == CAD_RECORD_CALL
+               ? change != OTHER_DATA || loop->n < f->least.turns_that_call
+               : record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
 }
 
 /* Whether turns, of which so many are one, do more than hand on arrays: what they carry is copied,
  * which unrolled it is not. And whether all waits for the turn before that has to. */
-static int is_worth_it(const Recorded *r, const Loop *loop, size_t together) {
-    const size_t middle = loop->begin + loop->n / 2 * (size_t)loop->period;
+static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
+    const Recorded *const r = f->r;
+    const size_t period = loop->period, middle = loop->begin + loop->n / 2 * period;
     size_t n_carried = 0;
     int is_worth = 1;
     CadMemory memory = {0};
     uint8_t *const is_carried = cad_memory_take(&memory, loop->period, 1);
     uint8_t *const waits = cad_memory_take(&memory, loop->period, 1);
+    uint8_t *const changes = cad_memory_take(&memory, loop->period, 1);
     for (size_t q = 0; q < loop->period && memory.status == CAD_OK; q++) {
         for (uint32_t k = 0; k < arity_of_step(r, middle + q); k++) {
             const size_t distance = (size_t)distance_of(r, middle + q, k, loop->begin);
             const size_t lag = distance > 0 ? lag_of(distance, q, loop->period) : 0;
             const size_t of = q + lag * loop->period - distance;
             waits[q] |= lag > 0 || (distance > 0 && waits[of]);
+            const int change =
+                distance > 0 ? changes[of] : difference_of(r, middle + q, k, period);
+            changes[q] = (uint8_t)(change > changes[q] ? change : changes[q]);
             if (lag > 0 && !is_carried[of] && size_of_step(r, middle + of) > 1) {
                 is_carried[of] = 1;
                 n_carried += size_of_step(r, middle + of);
             }
         }
-        is_worth &= waits[q] || !has_to_wait(r, middle + q);
+        is_worth &= waits[q] || !has_to_wait(f, loop, middle + q, changes[q]);
     }
     cad_memory_give_back(&memory);
     return is_worth &&
@@ -184,7 +204,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
     }
     f->work += n * period;
     loop.n = (uint32_t)n;
-    if (n <= settled || !is_enough(f, begin, period, n) || !is_worth_it(r, &loop, together)) {
+    if (n <= settled || !is_enough(f, begin, period, n) || !is_worth_it(f, &loop, together)) {
         return 0;
     }
     if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,

@@ -6,6 +6,7 @@
 
 enum {
     LEAST_TURNS = 16,
+    MANY_TURNS = 4096,
     LEAST_NUMBERS = 12000, /* of a loop, unless told otherwise: below, it stays in the cache */
     MOST_IN_TURN = 1 << 14,
     LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
@@ -97,9 +98,10 @@ int cad_loops_list_steps(Recorded *r);
 
 /* --- find.c --- */
 
-/* Loops of so many turns, with so many numbers in all and in each of them. */
+/* Loops of so many turns, with so many numbers in all and in each of them; or of so many turns if
+ * they make calls that wait for no turn before. */
 typedef struct Least {
-    size_t turns, numbers, in_turn;
+    size_t turns, numbers, in_turn, turns_that_call;
 } Least;
 
 void cad_loops_find(Recorded *r, Least least);

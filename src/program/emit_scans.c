@@ -665,7 +665,8 @@ static void make_core(Divider *d, const CadId *operands) {
     }
     add_operands(d, operands);
     place_ends(d);
-    d->turns.core = program_of(d, d->body, d->for_points ? CAD_AT_MANY_POINTS : CAD_IN_BLOCKS, roots, n_roots);
+    d->turns.core =
+        program_of(d, d->body, d->for_points ? CAD_AT_MANY_POINTS : CAD_IN_BLOCKS, roots, n_roots);
     if (d->turns.core != NULL) {
         add_ends(d);
     }
@@ -675,7 +676,11 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
     const CadScan *const scan = cad_graph_scan(m->graph, &m->graph->records[i]);
     CadProgram *const program = m->program;
     const size_t n = scan->body->n_numbers;
-    Divider divider = {.m = m, .scan = scan, .record = i, .body = scan->body, .for_points = m->use == CAD_AT_MANY_POINTS};
+    Divider divider = {.m = m,
+                       .scan = scan,
+                       .record = i,
+                       .body = scan->body,
+                       .for_points = m->use == CAD_AT_MANY_POINTS};
     Divider *const d = &divider;
     CadTurns *const turns = &d->turns;
     CadOperands of;

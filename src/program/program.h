@@ -1,8 +1,9 @@
 /* Programs: instructions over numbered places, made from a graph, run without anything else.
  *
  * A place holds a number, or as many lanes of it as there are points, but for what all of these
- * share: the first inputs, and constants, which have negative places. Operations of one kind that do not wait for each other are one
- * instruction over vectors; what is left is carried out number by number. */
+ * share: the first inputs, and constants, which have negative places. Operations of one kind that
+ * do not wait for each other are one instruction over vectors; what is left is carried out number
+ * by number. */
 #ifndef CAD_PROGRAM_H
 #define CAD_PROGRAM_H
 
@@ -279,7 +280,8 @@ size_t cad_program_bytes(const CadProgram *program);
 
 /* Numbers in a workspace, for so many lanes; and a workspace made ready. */
 size_t cad_program_room(const CadProgram *program, size_t lanes);
-size_t cad_program_near_room(const CadProgram *program); /* but what loops go through, for a lane */
+size_t
+cad_program_near_room(const CadProgram *program); /* but what loops go through, for a lane */
 void cad_program_prepare(const CadProgram *program, double *room);
 
 /* Where the places are in a workspace: inputs are written from here on. */

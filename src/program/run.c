@@ -813,9 +813,8 @@ static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singl
 static int call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     const CadNative *const native = native_of(program, i);
     double *const results = lanes_of_place(lanes, i->out);
-    double *const own = i->x < lanes.n_shared
-                            ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own)
-                            : NULL;
+    double *const own =
+        i->x < lanes.n_shared ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own) : NULL;
     if (i->x < lanes.n_shared && own == NULL) {
         return 0;
     }

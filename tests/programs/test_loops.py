@@ -529,6 +529,24 @@ def test_a_guard_within_a_loop_is_met_again() -> None:
     assert program.stats()["recordings"] == 2
 
 
+def test_many_calls_that_differ_by_data_are_in_the_loop() -> None:
+    rows = np.random.default_rng(4).standard_normal((4200, 3))
+
+    def f(x: Any) -> Any:
+        total, state = 0.0, x[0]
+        for row in rows:
+            state = 0.9 * state + 0.1 * cd.tanh(state * row[0])
+            total = total + cd.numpy.linalg.norm(row - x) * state
+        return total
+
+    program, x = cd.compile(f), np.array([0.3, 0.4, 0.5])
+    near(program.grad(x), cd.grad(f)(x))
+    near(program.hvp(x, x[::-1]), cd.hvp(f)(x, x[::-1]))
+    near(program.batch(np.outer([1.0, 0.5] * 20, x))[[0, 1]], [f(x), f(0.5 * x)])
+    [trace] = program.stats()["traces"]
+    assert trace["programs"]["gradient"]["nbytes"] < 1_000_000  # 3.5 MB turn by turn
+
+
 def test_calls_that_wait_for_nothing_are_apart() -> None:
     """What depends on three numbers alone has a sparse Hessian."""
 
