@@ -33,7 +33,7 @@ from .instructions import (
 
 PART = 100  # statements of a function, above which it is divided
 SHORT = 8  # numbers that are written one by one
-_LINE = 86  # characters, beside what lines of a turn are indented by
+_LINE = 104  # characters, beside what lines of a turn are indented by
 _LONG_TEXT = 60  # characters of an expression, from which on it is no part of another one
 _MOST_VARIABLES = 4096  # of a turn of a loop
 
@@ -421,15 +421,17 @@ class Steps:
             (r, self.operand(scan.initial[j])) for j, r in enumerate(carried) if r not in idle
         ]
         begin += _declared("double", [*initial, *((name, "0.0") for name in sums)])
-        for j, name in enumerate(carried):
-            if scan.steps[j]:
-                begin.append(f"{self.at(scan.outs[j])} = {name};")
+        begin += _filled(
+            f"{self.at(scan.outs[j])} = {name};" for j, name in enumerate(carried) if scan.steps[j]
+        )
         turn: list[str] = []
-        for is_named, some in groupby(_joined(lines), lambda line: bool(line[0])):
+        for (is_named, is_long), some in groupby(_joined(lines), _sort_of_line):
             if is_named:
                 turn += _declared("const double", some)
-            else:
+            elif is_long:
                 turn += (part for _, text in some for part in text.split("\n"))
+            else:
+                turn += _filled(text for _, text in some)
         read = {*re.findall(r"\bf\d+\b", "\n".join(turn))}
         begin[:0] = _declared("const double", [(f, x) for f, x in fixed.items() if f in read])
         lasts = [*carried, *([""] * turns["n_kept"]), *(f"s{k}" for k in range(turns["n_summed"]))]
@@ -441,7 +443,7 @@ class Steps:
             if is_read and not step
         ]
         head = f"for (int t = 0; t < {n}; t++)"
-        return block("", [*begin, block(head, turn, scope=True), *end], scope=True)
+        return block("", [*begin, block(head, turn, scope=True), *_filled(end)], scope=True)
 
     def blocks(self, scan: Turns, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
@@ -685,19 +687,30 @@ def _joined(lines: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield name, text
 
 
+def _sort_of_line(line: tuple[str, str]) -> tuple[bool, bool]:
+    """Whether it sets a variable; and whether it is several lines."""
+    return bool(line[0]), "\n" in line[1]
+
+
 def _declared(kind: str, values: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Declarations of variables, as many in a line as it has room for."""
+    """Declarations of variables."""
+    return _filled((f"{name} = {text}" for name, text in values), f"{kind} ", ", ", ";")
+
+
+def _filled(
+    parts: Iterable[str], begin: str = "", between: str = " ", end: str = ""
+) -> Iterator[str]:
+    """Lines of as many parts as each has room for."""
     line = ""
-    for name, text in values:
-        more = f"{name} = {text}"
-        if line and len(line) + len(more) < _LINE:
-            line += f", {more}"
+    for part in parts:
+        if line and len(line) + len(part) < _LINE:
+            line += f"{between}{part}"
             continue
         if line:
-            yield f"{line};"
-        line = f"{kind} {more}"
+            yield f"{line}{end}"
+        line = f"{begin}{part}"
     if line:
-        yield f"{line};"
+        yield f"{line}{end}"
 
 
 def _variable(scan: Turns, begin: int) -> str:
