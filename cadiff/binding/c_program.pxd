@@ -183,7 +183,8 @@ cdef extern from "program/program.h" nogil:
     void cad_program_free(CadProgram *program)
     void cad_program_share_owner(CadProgram *program)
     void cad_program_set_natives(CadProgram *program, const CadNative *const *natives)
-    CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n)
+    CadStatus cad_program_set_machine(CadProgram *program, size_t lanes,
+                                      const CadMachinePiece *pieces, size_t n)
     size_t cad_program_cost(const CadProgram *program)
     size_t cad_program_bytes(const CadProgram *program)
     size_t cad_program_room(const CadProgram *program, size_t lanes)

@@ -285,8 +285,8 @@ cdef class Code:
         those of the turns of loops, by their number."""
         if self.machine is None:
             for k in cores:
-                set_pieces(self.program.scans[<size_t>k].core, cores[k])
-            set_pieces(self.program, pieces)
+                set_pieces(self.program.scans[<size_t>k].core, 1, cores[k])
+            set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
             self.machine = machine
 
     def parts(self):
@@ -515,7 +515,7 @@ cdef dict parts_of_program(CadProgram *p):
     }
 
 
-cdef int set_pieces(CadProgram *program, list pieces) except -1:
+cdef int set_pieces(CadProgram *program, size_t lanes, list pieces) except -1:
     cdef Py_ssize_t k, n = len(pieces)
     cdef size_t end = 0
     cdef CadMachinePiece *items = <CadMachinePiece *>cad_memory_resize(
@@ -532,7 +532,7 @@ cdef int set_pieces(CadProgram *program, list pieces) except -1:
             end = items[k].first + items[k].n
         if end > program.n_code:
             raise ValueError("machine code is for instructions that there are")
-        return check(cad_program_set_machine(program, items, n))
+        return check(cad_program_set_machine(program, lanes, items, n))
     finally:
         cad_memory_free(items)
 

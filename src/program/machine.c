@@ -18,7 +18,8 @@ void cad_machine_value(int op, double *out, const double *x, const double *y, co
                          CAD_MACHINE_LANES);
 }
 
-CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n) {
+CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
+                                  size_t n) {
     if (program->machine != NULL || n == 0) {
         return CAD_OK;
     }
@@ -26,6 +27,7 @@ CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pi
     if (machine == NULL) {
         return CAD_NO_MEMORY;
     }
+    machine->lanes = lanes;
     machine->functions = cad_memory_resize(NULL, n, sizeof *machine->functions);
     machine->code = cad_memory_resize(NULL, program->n_code, sizeof *machine->code);
     if (machine->functions == NULL || machine->code == NULL) {

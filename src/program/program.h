@@ -268,9 +268,11 @@ void cad_program_share_owner(CadProgram *program);
  * have to outlive the program. */
 void cad_program_set_natives(CadProgram *program, const CadNative *const *natives);
 
-/* Have machine code carry out some of the instructions, one piece behind the other, for one point
- * and along directions. The program may be running; it keeps what it was given first. */
-CadStatus cad_program_set_machine(CadProgram *program, const CadMachinePiece *pieces, size_t n);
+/* Have machine code carry out some of the instructions, one piece behind the other: for one point
+ * and along directions, or for CAD_MACHINE_LANES. The program may be running; it keeps what it was
+ * given first. */
+CadStatus cad_program_set_machine(CadProgram *program, size_t lanes, const CadMachinePiece *pieces,
+                                  size_t n);
 
 /* To compare programs: operations, and the memory that they go through, instructions and numbers.
  */

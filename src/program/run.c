@@ -491,7 +491,7 @@ static long run_instruction(const CadProgram *program, const CadInstruction *i,
 
 static long run_inner_code(const CadProgram *program, double *places) {
     const Places own = places_of_point(program, places);
-    const CadInstruction *const code = cad_program_code(program);
+    const CadInstruction *const code = cad_program_code(program, 1);
     long failed = -1;
     for (size_t k = 0; k < program->n_code && failed == -1; k += code[k].fused) {
         const CadInstruction *const i = &code[k];
@@ -549,7 +549,7 @@ static void read_places(const CadProgram *program, const Places *places, double 
 
 long cad_program_run(const CadProgram *program, double *room) {
     const Places places = places_of_point(program, cad_program_places(program, room));
-    const CadInstruction *const code = cad_program_code(program);
+    const CadInstruction *const code = cad_program_code(program, 1);
     for (size_t k = 0; k < program->n_code; k += code[k].fused) {
         const long missed = run_instruction(program, &code[k], &places);
         if (missed != -1) {
@@ -723,7 +723,7 @@ static long run_along(const CadProgram *program, const CadInstruction *i, const 
 long cad_program_run_along(const CadProgram *program, size_t lanes, double *room,
                            const CadDirections *directions, size_t begin, size_t end) {
     const size_t n_shared = program->n_shared, n_own = program->n_inputs - n_shared;
-    const CadInstruction *const code = cad_program_code(program);
+    const CadInstruction *const code = cad_program_code(program, 1);
     Along along = {.at = cad_program_places(program, room),
                    .n_shared = (int32_t)n_shared,
                    .n_inputs = (int32_t)program->n_inputs,
@@ -881,8 +881,7 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
 }
 
 static long run_all_lanes(const CadProgram *program, Lanes lanes) {
-    const CadInstruction *const code =
-        lanes.count == CAD_MACHINE_LANES ? cad_program_code(program) : program->code;
+    const CadInstruction *const code = cad_program_code(program, lanes.count);
     long failed = -1;
     for (size_t k = 0; k < program->n_code && failed == -1; k += code[k].fused) {
         failed = run_lanes(program, &code[k], lanes);

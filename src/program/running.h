@@ -74,6 +74,7 @@ static inline float *floats_at(const Places *places, int64_t place) {
 
 /* The code of a program where pieces of it are one instruction, each the call of a function. */
 struct CadMachine {
+    size_t lanes;
     CadMachineCode **functions;
     CadInstruction *code;
 };
@@ -110,9 +111,9 @@ static CAD_INLINE void cad_lanes_copy(double *to, Lanes lanes, int64_t place) {
 }
 
 /* The code to run, as it is now: machine code may be there from one call to the next. */
-static inline const CadInstruction *cad_program_code(const CadProgram *program) {
+static inline const CadInstruction *cad_program_code(const CadProgram *program, size_t lanes) {
     const CadMachine *const machine = CAD_PUBLISHED(program->machine);
-    return machine != NULL ? machine->code : program->code;
+    return machine != NULL && machine->lanes == lanes ? machine->code : program->code;
 }
 
 /* One of the turns of tiles: of them all, and of the parts that they are divided into. */

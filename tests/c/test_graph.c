@@ -692,7 +692,7 @@ static void machine_code_is_one_instruction(void) {
     const CadMachinePiece piece = {0, program->n_code, three_times};
     CadStatus status = CAD_NO_MEMORY;
     long granted = 0;
-    CHECK(cad_program_set_machine(program, &piece, 0) == CAD_OK && program->machine == NULL);
+    CHECK(cad_program_set_machine(program, 1, &piece, 0) == CAD_OK && program->machine == NULL);
     for (; status != CAD_OK && granted < GRANTED; granted++) {
         CHECK(program->machine == NULL);
         places[0] = 0.5;
@@ -700,7 +700,7 @@ static void machine_code_is_one_instruction(void) {
         cad_program_read(program, room, &result);
         CHECK_SAME(result, sin(0.5));
         cad_memory_fail_after(granted);
-        status = cad_program_set_machine(program, &piece, 1);
+        status = cad_program_set_machine(program, 1, &piece, 1);
         cad_memory_fail_after(-1);
     }
     CHECK_COUNT((size_t)granted, 4);
@@ -710,7 +710,7 @@ static void machine_code_is_one_instruction(void) {
     places[0] = 2.0;
     CHECK(cad_program_run(program, room) == 7);
     CadMachine *const before = program->machine;
-    CHECK(cad_program_set_machine(program, &piece, 1) == CAD_OK && program->machine == before);
+    CHECK(cad_program_set_machine(program, 1, &piece, 1) == CAD_OK && program->machine == before);
     free(room);
     cad_program_free(program);
     cad_graph_free(graph);

@@ -230,6 +230,26 @@ def test_points_side_by_side_have_machine_code_of_their_own() -> None:
     of_points = program.stats()["traces"][0]["programs"]["gradient of points"]
     assert of_points["native"] == "machine code"
     np.testing.assert_array_equal(program.batch(points, what="grad"), expected)
+    [recorded] = program._traces
+    [code] = [code for code in recorded.all_codes if code.is_for_lanes]
+    assert code.has_machine
+    near = code.run(points[3])[1:]  # of one point, for which that machine code is not
+    np.testing.assert_allclose(near, expected[3], rtol=1e-12)
+
+
+def test_points_are_computed_while_machine_code_is_made() -> None:
+    points = np.outer(np.linspace(0.5, 2.0, 16), X)
+    for k in range(8):
+
+        def f(x: Any, k: int = k) -> Any:
+            return wave(x) * (k + 1.0)
+
+        program = cadiff.compile(f, native="background")
+        expected = (k + 1.0) * cadiff.compile(wave).batch(points, what="hessian")
+        for _ in range(100):
+            np.testing.assert_allclose(program.batch(points, what="hessian"), expected, rtol=1e-9)
+            if "until" not in program.stats()["native"]:
+                break
 
 
 def test_points_of_large_programs_go_side_by_side(shared_folder: Path) -> None:
