@@ -16,6 +16,7 @@ from ._core import (
     helper_texts,
     is_recording,
     lent_names,
+    operation_calls,
     operation_kinds,
     operation_names,
     operation_of,

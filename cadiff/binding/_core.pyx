@@ -85,6 +85,11 @@ def operation_texts():
     ]
 
 
+def operation_calls():
+    """Of each operation by its code: whether its value calls a function."""
+    return [bool(cad_op_info[op].calls) for op in range(<int>CAD_OP_COUNT)]
+
+
 def operation_kinds():
     """Of each kind of array operations by its code: whether its result is a sum of products, and
     whether it goes through the last axis from its end."""

@@ -69,6 +69,7 @@ cdef extern from "table/codes.h" nogil:
     ctypedef struct CadOpInfo:
         const char *name
         int arity
+        bint calls
         const char *ufunc
 
     const CadOpInfo cad_op_info[]

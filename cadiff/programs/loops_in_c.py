@@ -6,14 +6,13 @@ unrolled program are compiled once. This module does not know how loops are foun
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from math import prod
 
 from .. import binding
 from .fused_loops import Loop, Stream
 from .instructions import place_text
-from .steps_in_c import FORMS, TEXTS
+from .steps_in_c import FORMS
 
 PARAMETERS = "const double *restrict s, double *w"
 TURN_PARAMETERS = f"{PARAMETERS}, double *tiles, long turn, long part"
@@ -220,11 +219,8 @@ class _Writing:
         return f"const int *restrict p) {{\n{whole}\n}}\n"
 
 
-# Of each operation, whether its formula calls a function that is more than an instruction or two.
-CALLS = [
-    bool(set(re.findall(r"(\w+)\(", text)) - {"sqrt", "fabs", "double", "float"}) for text in TEXTS
+# Of each operation a form of which compilers make vectors in loops; "" if there is none.
+VECTOR_FORMS = [
+    "" if calls else form for form, calls in zip(FORMS, binding.operation_calls(), strict=True)
 ]
-
-# In loops over many numbers, forms of which compilers make vectors; "" if there is none.
-VECTOR_FORMS = ["" if calls else form for form, calls in zip(FORMS, CALLS, strict=True)]
 VECTOR_FORMS[binding.operation_names()[0].index("_amul")] = "cad_absorbed({0}, {1})"

@@ -27,7 +27,7 @@ from .instructions import (
     views,
 )
 from .lanes_in_c import lane_functions
-from .loops_in_c import CALLS, TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
+from .loops_in_c import TURN_PARAMETERS, VECTOR_FORMS, LoopFunctions
 from .steps_in_c import PART, Steps, block, called, includes, number_text
 
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
@@ -203,7 +203,7 @@ class _Pieces(Steps):
             return ""
         if k in self.fused.tiles:
             return _LONG
-        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and CALLS[i.op]
+        calls = i.kind in (*_PLANS, InstructionKind.VECTOR) and not VECTOR_FORMS[i.op]
         if n > (_MOST_VALUES if calls else _MOST_NUMBERS) or self.is_elsewhere(places):
             return _LONG
         if i.kind in (InstructionKind.TAKE, InstructionKind.COMPARE) and self.n_shared:

@@ -54,20 +54,10 @@ int cad_scan_is_of_singles(const CadScan *scan) {
 
 /* It takes longer to compute than to copy: arrays, what adds up, and what calls a function. */
 int cad_record_is_costly(const CadRecord *record) {
-    if (record->kind == CAD_RECORD_PACK || record->op == CAD_OP_amul) { /* which is a product */
+    if (record->kind == CAD_RECORD_PACK) {
         return 0;
     }
-    if (record->kind == CAD_RECORD_CALL ||
-        (record->kind == CAD_RECORD_MAP &&
-         (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op)))) {
-        return 1;
-    }
-    const char *const text = cad_op_values[record->op].text, *call = text;
-    while ((call = strchr(call, '(')) != NULL) {
-        if (call > text && call[-1] >= 'a' && call[-1] <= 'z') {
-            return 1;
-        }
-        call++;
-    }
-    return 0;
+    return record->kind == CAD_RECORD_CALL || cad_op_info[record->op].calls ||
+           (record->kind == CAD_RECORD_MAP &&
+            (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op)));
 }

@@ -53,6 +53,7 @@ static inline int cad_op_is_flat(CadOp op) {
 typedef struct CadOpInfo {
     const char *name;
     int arity;
+    int calls; /* a function that is more than an instruction or two */
     const char *ufunc;
     const char *doc;
 } CadOpInfo;

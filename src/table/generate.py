@@ -139,6 +139,12 @@ class Row:
         return tuple(domain for domain in map(parse_domain, self.domain) if domain is not None)
 
     @property
+    def calls(self) -> bool:
+        """Whether the value calls a function that is more than an instruction or two."""
+        functions = {*re.findall(r"(\w+)\(", self.value)} - {"sqrt", "fabs", "absolute"}
+        return bool(functions) and self.name != "_amul"  # a product, but where it is nan
+
+    @property
     def word(self) -> str:
         """The name of the operation in C."""
         return self.name.lstrip("_")
@@ -335,9 +341,15 @@ def c_direct(rows: list[Row]) -> Iterator[str]:
 
 
 def c_docs(rows: list[Row]) -> Iterator[str]:
-    """The columns that only people and Python read: CAD_DOC(word, name, arity, ufunc, text)."""
+    """What is known of an operation: CAD_DOC(word, name, arity, calls, ufunc, text)."""
     for row in rows:
-        fields = [row.word, c_string(row.name), str(len(row.operands)), c_string(row.ufunc)]
+        fields = [
+            row.word,
+            c_string(row.name),
+            str(len(row.operands)),
+            str(int(row.calls)),
+            c_string(row.ufunc),
+        ]
         doc = f"{row.name}({', '.join(row.operands)}, /)\n--\n\n{docstring(row)}"
         fields.append(c_string(doc).replace("\n", "\\n"))
         yield f"CAD_DOC({', '.join(fields)})"

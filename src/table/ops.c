@@ -4,18 +4,19 @@
 #include <stddef.h>
 
 const CadOpInfo cad_op_info[CAD_OP_COUNT] = {
-#define CAD_WORD(word, name) [CAD_OP_##word] = {name, 0, "-", ""},
+#define CAD_WORD(word, name) [CAD_OP_##word] = {name, 0, 0, "-", ""},
     CAD_STRUCTURE(CAD_WORD)
-#define CAD_KIND(word, name, ...) [CAD_OP_##word] = {name, 0, "-", ""},
+#define CAD_KIND(word, name, ...) [CAD_OP_##word] = {name, 0, 0, "-", ""},
 #include "table/kinds.def"
 #undef CAD_WORD
-#define CAD_DOC(word, name, arity, ufunc, doc) [CAD_OP_##word] = {name, arity, ufunc, doc},
+#define CAD_DOC(word, name, arity, calls, ufunc, doc)                                             \
+    [CAD_OP_##word] = {name, arity, calls, ufunc, doc},
 #define CAD_ALIAS(alias, name)
 #include "ops_docs.h"
 };
 
 const char *const cad_op_aliases[][2] = {
-#define CAD_DOC(word, name, arity, ufunc, doc)
+#define CAD_DOC(word, name, arity, calls, ufunc, doc)
 #define CAD_ALIAS(alias, name) {alias, name},
 #include "ops_docs.h"
     {NULL, NULL},
