@@ -11,6 +11,7 @@ class Code:
     uses: int
     serves: str | None
     is_for_lanes: bool
+    expects_machine: bool
     def serves_points(self, n: int) -> bool: ...
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     @property

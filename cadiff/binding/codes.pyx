@@ -86,18 +86,18 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
 
 
 cdef enum:
-    LANE_NUMBERS = 1 << 17    # numbers of a batch, of the second cache;
-    MOST_NUMBERS = 1 << 24    # and of its whole workspace
-    LEAST = 32                # lanes, with fewer of which points one by one take as long
+    LEAST = 32                # points that take less time side by side than one by one;
+    LEAST_OF_MACHINE = 4      # where that is machine code
     MOST_LANES = 256
-    MOST_NEAR = 1 << 13       # numbers of a point that are used again and again
+    LANE_NUMBERS = 1 << 17    # numbers of all lanes that are used again and again, as the second
+    MOST_NEAR = 1 << 13       # cache has room for; and of one lane
+    MOST_NUMBERS = 1 << 24    # numbers of a workspace
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
     PATIENCE = 4096  # runs of others, after which a large workspace is given back
 
 
-# Of so many points on codes for many serve: those in machine code, and interpreted ones.
-FROM_POINTS = (CAD_MACHINE_LANES // 4, LEAST)
+FROM_POINTS = (LEAST_OF_MACHINE, LEAST)
 MACHINE_LANES = CAD_MACHINE_LANES
 
 
@@ -335,21 +335,21 @@ cdef class Code:
         cdef bint is_small = cad_program_room(self.program, CAD_MACHINE_LANES) <= MOST_NUMBERS
         return self.has_lanes and (
             self.lanes(MOST_LANES) > 1
-            or self.machines is not None and is_small and not self.program.has_calls
+            or self.expects_machine and is_small and not self.program.has_calls
         )
 
     def serves_points(self, size_t n):
         """Whether n points take it less time than a code for one point takes for each."""
         if not self.is_for_lanes:
             return False
-        if self.machine is not None or self.machines is not None:
-            return n >= <size_t>(CAD_MACHINE_LANES // 4)
+        if self.machine is not None or self.expects_machine:
+            return n >= LEAST_OF_MACHINE
         return self.lanes(n) > 1 and (n >= LEAST or self.program.has_calls)
 
     cdef size_t lanes(self, size_t n_points):
         """How many points to compute side by side, so that the numbers that they use again and
-        again stay in the cache; 1 where these are too few to be worth it, and where there is
-        machine code for a point."""
+        again stay in the cache. 1: they go one by one, since these are too many, or the points too
+        few, or there is machine code for a point."""
         cdef size_t room = cad_program_room(self.program, 1) + 1
         cdef size_t near = cad_program_near_room(self.program) + 1
         cdef size_t lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)

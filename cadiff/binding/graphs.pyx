@@ -512,6 +512,7 @@ cdef class Graph:
             code.natives is None or go_over_lanes(code.steps, code.natives)
         )
         code.machines = self.machines
+        code.expects_machine = self.machines is not None
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
         return code
 
@@ -541,7 +542,7 @@ cdef class Graph:
         own.data[0] = split.own
         part.for_lanes = not self.graph.keeps_doubles and part.has_many_directions(n)
         rest = part.code([own], [ends])
-        if part.for_lanes and not rest.is_for_lanes:
+        if part.for_lanes and (not rest.is_for_lanes or rest.program.has_calls):
             part.for_lanes = False
             rest = part.code([own], [ends])
         return self.code([], [given]), rest
@@ -549,9 +550,9 @@ cdef class Graph:
     cdef bint has_many_directions(self, size_t n):
         """Whether n directions are enough to go side by side through turns, or machine code."""
         of_machine, interpreted = FROM_POINTS
-        return n >= of_machine if self.machines is not None else (
-            n >= interpreted and self.graph.n_scans > 0
-        )
+        if self.machines is not None:
+            return n >= of_machine
+        return n >= interpreted and self.graph.n_scans > 0
 
     def code_for_points(self, what, *which):
         """The code that `what` names, for many points at once."""

@@ -23,7 +23,7 @@ from .traces import Traces
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
 NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
-_SOME, _MANY = FROM_POINTS  # below which other codes may serve
+_SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
 
@@ -301,6 +301,7 @@ class Batch:
             or what != self.what
             or single != self.single
             or (what != "value" and numbers != self.numbers)
+            or (self._code.is_for_lanes and not self._code.serves_points(len(X)))
             or (len(X) < _SOME) != (self.n < _SOME)
             or (len(X) < _MANY) != (self.n < _MANY)
         ):

@@ -9,110 +9,128 @@ keeps what it carries in small arrays.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import binding
 from .fused import readers_of
 from .instructions import Instruction, InstructionKind, Turns, instruction, place_text
 from .loops_in_c import VECTOR_FORMS, vectors_head
-from .steps_in_c import FORMS, Made, block, called, includes, made_by, number_text
+from .steps_in_c import (
+    FORMS,
+    Made,
+    block,
+    called,
+    includes,
+    is_by_numbers,
+    made_by,
+    number_text,
+)
 
 _LANES = binding.MACHINE_LANES
-_MOST_NUMBERS = 2048  # of a function
+_MOST_IN_TURN = 2048  # numbers
+_MOST_NUMBERS = 256  # of a function; longer ones take compilers longer than in proportion
+_MOST_IN_ALL = 10_000  # of which compilers make some 2,000 a second
 
 _FORMS = {form: own for form, own in zip(FORMS, VECTOR_FORMS, strict=True) if own}
 _CALLED = {form: op for op, form in reversed([*enumerate(FORMS)]) if form not in _FORMS}
 
 VALUE = "cadiff_value"  # an operation of the core on so many numbers, set when this is loaded
 _VALUE = f"void (*{VALUE})(int, double *, const double *, const double *, const double *);\n"
+_PARAMETERS = "(const double *restrict s, double *restrict w)"
 
 
 def lane_functions(parts: dict[str, Any]) -> tuple[str, dict[str, range]]:
     """A file of functions by their names, and which instructions each of them stands for."""
-    bodies: dict[range, list[str]] = {}
-    readers = readers_of(parts)
-    for run in _runs(parts):
+    runs = [*_runs(parts)]
+    if _count(parts, range(len(parts["code"]))) > _MOST_IN_ALL:
+        return "", {}
+    readers = readers_of(parts) if runs else []
+    texts: list[str] = []
+    names: dict[str, range] = {}
+    for run in runs:
         i = instruction(parts, run[0])
         is_scan = i.kind == InstructionKind.SCAN
-        bodies[run] = _turns(parts, i) if is_scan else _straight(parts, run, readers)
-    names = {f"cadiff_lanes{k}": run for k, run in enumerate(bodies)}
-    whole = "\n".join(
-        block(
-            f"CADIFF_VECTORS long {name}(const double *restrict s, double *restrict w)",
-            [*bodies[run], "CADIFF_END", "return -1;"],
-        )
-        for name, run in names.items()
-    )
-    head = [includes(whole), *called(whole), vectors_head(), _VALUE]
-    return ("\n".join([*head, whole]) if names else ""), names
+        bodies = [_turns(parts, i)] if is_scan else [*_straight(parts, run, readers)]
+        name = f"cadiff_lanes{len(names)}"
+        names[name] = run
+        own = [name] if len(bodies) == 1 else [f"{name}_{k}" for k in range(len(bodies))]
+        for each, body in zip(own, bodies, strict=True):
+            head = f"CADIFF_VECTORS long {each}{_PARAMETERS}"
+            texts.append(block(head, [*body, "CADIFF_END", "return -1;"]))
+        if len(bodies) > 1:
+            calls = [f"{each}(s, w);" for each in own]
+            texts.append(block(f"long {name}{_PARAMETERS}", [*calls, "return -1;"]))
+    whole = "\n".join(texts)
+    before = [includes(whole), *called(whole), vectors_head(), _VALUE]
+    return ("\n".join([*before, whole]) if names else ""), names
 
 
 def _runs(parts: dict[str, Any]) -> Iterator[range]:
-    """What can be a function: a loop, or some instructions on single numbers."""
-    first = n = 0  # of those that follow each other
-    for k in range(len(parts["code"])):
+    """What can be a function: a loop, or instructions on single numbers that follow each other."""
+    first, end = 0, len(parts["code"])
+    for k in range(end):
         i = instruction(parts, k)
-        more = _count(i)
-        if first < k and (more is None or n + more > _MOST_NUMBERS):
-            yield range(first, k)
-            first, n = k, 0
-        if more is None:
-            first = k + 1
+        if not is_by_numbers(i):
+            if first < k:
+                yield range(first, k)
             if i.kind == InstructionKind.SCAN and _is_simple(Turns(parts, i.x)):
                 yield range(k, k + 1)
-        else:
-            n += more
-    if first < len(parts["code"]):
-        yield range(first, len(parts["code"]))
+            first = k + 1
+    if first < end:
+        yield range(first, end)
 
 
-def _count(i: Instruction) -> int | None:
-    """How many numbers an instruction makes, if each has a line of its own."""
-    is_repeated = i.kind == InstructionKind.SINGLES and i.y != 1
-    return None if i.kind not in _BY_NUMBERS or is_repeated or i.n > _MOST_NUMBERS else i.n
-
-
-_BY_NUMBERS = (
-    InstructionKind.SINGLES,
-    InstructionKind.VECTOR,
-    InstructionKind.TAKE,
-    InstructionKind.TOTAL,
-    InstructionKind.ZEROS,
-)
+def _count(parts: dict[str, Any], run: range) -> int:
+    """How many numbers instructions make one by one."""
+    found = (instruction(parts, k) for k in run)
+    return sum(i.n for i in found if is_by_numbers(i))
 
 
 def _is_simple(scan: Turns) -> bool:
     """Whether all that a turn hands on and makes is single numbers, and not too many."""
     core = scan.turns["core"]
-    counts = [_count(instruction(core, k)) for k in range(len(core["code"]))]
-    known = [n for n in counts if n is not None]
-    return {*scan.sizes} <= {1} and len(known) == len(counts) and sum(known) <= _MOST_NUMBERS
+    run = range(len(core["code"]))
+    return (
+        {*scan.sizes} <= {1}
+        and all(is_by_numbers(instruction(core, k)) for k in run)
+        and _count(core, run) <= _MOST_IN_TURN
+    )
 
 
 # --- functions -----------------------------------------------------------------------------------
 
 
-def _straight(parts: dict[str, Any], run: range, readers: list[set[int] | None]) -> list[str]:
-    """Instructions on single numbers, of which those are stored that others read."""
-    lines = _Lines(parts, {})
-    kept: dict[int, None] = {}
+def _straight(
+    parts: dict[str, Any], run: range, readers: list[set[int] | None]
+) -> Iterator[list[str]]:
+    """Instructions on single numbers, in functions that store what is read elsewhere."""
+    made: list[Made] = []
+    wanted: set[int] = set()  # places that are read behind
     for k in run:
         own = [*made_by(parts, instruction(parts, k))]
-        lines.make(own)
+        made += own
         read = readers[k]
         if read is None or not read <= {*run}:
-            kept.update(dict.fromkeys(made.place for made in own))
-    lines.hand_on(f"{_at(parts, place)} = {lines.last(place)};" for place in kept)
-    return [*lines.declared(), *lines.texts()]
+            wanted.update(one.place for one in own)
+    pieces = [made[k : k + _MOST_NUMBERS] for k in range(0, len(made), _MOST_NUMBERS)]
+    bodies = []
+    for piece in reversed(pieces):
+        lines = _Lines(parts, {})
+        lines.make(piece)
+        kept = dict.fromkeys(one.place for one in piece if one.place in wanted)
+        lines.hand_on(f"{_given(parts, place).text} = {lines.last(place)};" for place in kept)
+        bodies.append([*lines.declared(), *lines.texts()])
+        wanted.update(x for one in piece for x in one.operands)
+    yield from reversed(bodies)
 
 
 def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
-    """A recurrence: r is what is carried, s what is summed up."""
+    """A recurrence: r is what is carried, u what is summed up."""
     scan = Turns(parts, i.x)
     n_carried, n_kept = scan.turns["n_carried"], scan.turns["n_kept"]
     core = {**scan.turns["core"], "steps": []}
-    inputs = [f"r{j}[l]" for j in range(n_carried)]
-    inputs += [_at(parts, place, step) for place, step, _ in scan.given]
+    inputs = [_Given(f"r{j}[l]", False) for j in range(n_carried)]
+    inputs += [_given(parts, place, step) for place, step, _ in scan.given]
     lines = _Lines(core, dict(enumerate(inputs)))
     for k in range(len(core["code"])):
         lines.make(made_by(core, instruction(core, k)))
@@ -120,35 +138,45 @@ def _turns(parts: dict[str, Any], i: Instruction) -> list[str]:
     ends = zip(scan.ends, scan.outs, scan.steps, scan.is_read, strict=True)
     for k, (place, out, step, is_read) in enumerate(ends):
         value = lines.last(place)
+        to = _given(parts, out, step).text if is_read else ""
         if k < n_carried:
             declared.append(f"double r{k}[{_LANES}];")
-            begin.append(f"r{k}[l] = {_at(parts, scan.initial[k])};")
+            begin.append(f"r{k}[l] = {_given(parts, scan.initial[k]).text};")
             given.append(f"const double n{k} = {value};")
             stored.append(f"r{k}[l] = n{k};")
             if is_read and step:
-                begin.append(f"{_at(parts, out)} = r{k}[l];")
-                stored.append(f"{_at(parts, out + step, step)} = n{k};")
+                begin.append(f"{_given(parts, out).text} = r{k}[l];")
+                stored.append(f"{_given(parts, out + step, step).text} = n{k};")
             elif is_read:
-                end.append(f"{_at(parts, out)} = r{k}[l];")
+                end.append(f"{to} = r{k}[l];")
         elif is_read and k < n_carried + n_kept:
-            given.append(f"{_at(parts, out, step)} = {value};")
+            given.append(f"{to} = {value};")
         elif is_read:
-            declared.append(f"double s{k}[{_LANES}];")
-            begin.append(f"s{k}[l] = 0.0;")
-            given.append(f"s{k}[l] += {value};")
-            end.append(f"{_at(parts, out)} = s{k}[l];")
+            declared.append(f"double u{k}[{_LANES}];")
+            begin.append(f"u{k}[l] = 0.0;")
+            given.append(f"u{k}[l] += {value};")
+            end.append(f"{to} = u{k}[l];")
     lines.hand_on([*given, *stored])
     turn = block(f"for (long t = 0; t < {i.n}; t++)", [*lines.texts()], scope=True)
     return [*declared, *lines.declared(), _over_lanes(begin), turn, _over_lanes(end)]
 
 
-def _at(parts: dict[str, Any], place: int, step: int = 0) -> str:
+class _Given(NamedTuple):
+    """A number that is made elsewhere; whether it is the same for all lanes."""
+
+    text: str
+    is_shared: bool
+
+
+def _given(parts: dict[str, Any], place: int, step: int = 0) -> _Given:
     """The number of a lane at a place, so far from that of the turn before."""
     if place < 0 and not step:
-        return number_text(parts["constants"][place])
-    if place < parts["n_shared"]:
-        return place_text(place, (step, "t"), name="s")
-    return place_text(_LANES * (place - parts["n_shared"]), (_LANES * step, "t"), (1, "l"))
+        return _Given(number_text(parts["constants"][place]), True)
+    n_shared = parts["n_shared"]
+    if place < n_shared:
+        return _Given(place_text(place, (step, "t"), name="s"), True)
+    first = _LANES * (place - n_shared)
+    return _Given(place_text(first, (_LANES * step, "t"), (1, "l")), False)
 
 
 def _over_lanes(lines: Iterable[str]) -> str:
@@ -161,11 +189,11 @@ class _Lines:
     """Numbers that are made one behind the other: in loops over lanes, and by calls behind each.
 
     A number that a call makes, or that is read elsewhere than in the loop that makes it, is an
-    array. What is the same for all lanes is made before. What is not made here has a text in
-    `elsewhere`, or else stands at its place.
+    array. What is the same for all lanes is made before. What is not made here is in `elsewhere`,
+    or else stands at its place.
     """
 
-    def __init__(self, parts: dict[str, Any], elsewhere: dict[int, str]) -> None:
+    def __init__(self, parts: dict[str, Any], elsewhere: dict[int, _Given]) -> None:
         self.parts = parts
         self.elsewhere = elsewhere
         self.made: dict[int, tuple[str, int, bool]] = {}  # the name, the loop, whether by a call
@@ -188,7 +216,7 @@ class _Lines:
             value = _FORMS.get(form, form).format(*texts)
             self.same.pop(place, None)
             self.made.pop(place, None)
-            if all(x in self.same or x < 0 for x in operands):
+            if all(x in self.same for x in operands):
                 self.same[place] = self.set_before(value)
             else:
                 self.made[place] = self.add(loop, value), loop, False
@@ -234,9 +262,9 @@ class _Lines:
         if place in self.same:
             return self.same[place]
         if place not in self.made:
-            text = self.elsewhere.get(place) or _at(self.parts, place)
-            if text.startswith("s["):
-                text = self.same[place] = self.set_before(text)
+            text, is_shared = self.elsewhere.get(place) or _given(self.parts, place)
+            if is_shared:
+                text = self.same[place] = self.set_before(text) if "[" in text else text
             return text
         name, made_in, by_call = self.made[place]
         if by_call or made_in != loop:
@@ -246,7 +274,9 @@ class _Lines:
 
     def array(self, place: int) -> str:
         """A number of all lanes, as a call reads it."""
-        name = self.made[place][0] if place in self.made else self.add(0, self.text(place, 0))
+        if place not in self.made:
+            self.made[place] = self.add(0, self.text(place, 0)), 0, False
+        name = self.made[place][0]
         self.arrays[name] = None
         return f"{name}_"
 

@@ -37,6 +37,7 @@ _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core comput
 
 _PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
 _LONG = "long vectors"
+_MANY = "many operations"
 _SINGLE = "numbers of float32"
 _IN_TURNS = "turns, which have machine code of their own"
 _OTHERS = {
@@ -87,11 +88,11 @@ def written(parts: dict[str, Any]) -> Written:
 
 
 def written_for_lanes(parts: dict[str, Any]) -> Written:
-    """The same of a program for many points, whose functions take several points at a time."""
+    """What machine code can be made of a program for many points, several points at a time."""
     text, runs = lane_functions(parts)
     pieces = [Piece(name, run[0], len(run)) for name, run in runs.items()]
     left = Counter(
-        _OTHERS.get(instruction(parts, k).kind, _LONG)
+        _OTHERS.get(instruction(parts, k).kind, _MANY)
         for k in {*range(len(parts["code"]))}.difference(*runs.values())
     )
     return Written(text, pieces, {}, ", ".join(reason for reason, _ in left.most_common()))

@@ -514,8 +514,22 @@ class Made(NamedTuple):
     operands: list[int]
 
 
+_BY_NUMBERS = (
+    InstructionKind.SINGLES,
+    InstructionKind.VECTOR,
+    InstructionKind.TAKE,
+    InstructionKind.TOTAL,
+    InstructionKind.ZEROS,
+)
+
+
+def is_by_numbers(i: Instruction) -> bool:
+    """Whether `made_by` knows all that an instruction makes."""
+    return i.kind in _BY_NUMBERS and (i.kind != InstructionKind.SINGLES or i.y == 1)
+
+
 def made_by(parts: dict[str, Any], i: Instruction) -> Iterator[Made]:
-    """The numbers that an instruction makes, if it is one of those on single numbers."""
+    """The numbers that an instruction makes, one by one."""
     if i.kind == InstructionKind.SINGLES:
         for single in parts["singles"][i.x : i.x + i.n].tolist():
             for op, out, operands in single_operations(single):
@@ -556,11 +570,9 @@ class _Inner(Steps):
         self.workspace = workspace
         self.inputs = inputs
         self.lines: list[tuple[str, str]] = []  # the variable that a line sets, and its value
-        code = parts["code"]
-        is_simple = np.isin(code["kind"], _BY_NUMBERS) & (
-            (code["kind"] != InstructionKind.SINGLES) | (code["y"] == 1)
-        )
-        self.is_simple = bool(is_simple.all()) and int(code["n"].sum()) <= _MOST_VARIABLES
+        code = [Instruction(*row) for row in parts["code"].tolist()]
+        n = sum(i.n for i in code)
+        self.is_simple = n <= _MOST_VARIABLES and all(map(is_by_numbers, code))
 
     def at(self, first: int, *steps: tuple[int, str]) -> str:
         return place_text(first, *steps, name=self.workspace)
@@ -623,15 +635,6 @@ class _InRoom(Steps):
         if len(constants):
             table = self.table("double", constants)
             yield f"memcpy(&{room}, {table}, sizeof {table});"
-
-
-_BY_NUMBERS = (
-    InstructionKind.SINGLES,
-    InstructionKind.VECTOR,
-    InstructionKind.TAKE,
-    InstructionKind.TOTAL,
-    InstructionKind.ZEROS,
-)
 
 
 _NAMES = re.compile(r"\b[abcnr]\d+\b")

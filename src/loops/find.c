@@ -136,16 +136,19 @@ enum { THE_SAME, OTHER_DATA, OTHER_NUMBERS };
 static int difference_of(const Recorded *r, size_t step, uint32_t k, size_t period) {
     const Block x = operand_of_step(r, step, k), y = operand_of_step(r, step + period, k);
     double value, other;
-    const int are_known = cad_graph_is_constant(r->graph, x.first, &value) &&
-                          cad_graph_is_constant(r->graph, y.first, &other);
-    return x.first == y.first || (are_known && x.size == 1 && value == other) ? THE_SAME
-           : are_known                                                        ? OTHER_DATA
-                                                                              : OTHER_NUMBERS;
+    if (x.first == y.first) {
+        return THE_SAME;
+    }
+    if (!cad_graph_is_constant(r->graph, x.first, &value) ||
+        !cad_graph_is_constant(r->graph, y.first, &other)) {
+        return OTHER_NUMBERS;
+    }
+    return x.size == 1 && value == other ? THE_SAME : OTHER_DATA;
 }
 
 /* Whether what does not wait is better off unrolled: products of matrices, which are one then, and
- * calls: those that are the same in all turns are one, others depend on other numbers alone. But
- * many turns that differ by data are soon recorded as one. */
+ * calls: those that are the same in all turns are one, others depend on other numbers alone. Of
+ * many turns that differ by data alone the derivatives are made once in a loop. */
 static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int change) {
     const CadRecord *const record = record_of_step(f->r, step);
     return record->kind == CAD_RECORD_CALL

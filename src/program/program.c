@@ -27,7 +27,7 @@ static size_t numbers_along(const CadProgram *program, const CadTurns *turns, si
 }
 
 size_t cad_program_near_room(const CadProgram *program) {
-    enum { ONCE = 8 }; /* what is computed once may be that much farther */
+    enum { ONCE = 8 }; /* what is used once, around loops, may stay in a larger cache */
     const size_t room = cad_program_room(program, 1);
     size_t along = 0, least = 0;
     for (size_t k = 0; k < program->n_code; k++) {

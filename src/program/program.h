@@ -282,9 +282,10 @@ size_t cad_program_bytes(const CadProgram *program);
 
 /* Numbers in a workspace, for so many lanes; and a workspace made ready. */
 size_t cad_program_room(const CadProgram *program, size_t lanes);
-size_t
-cad_program_near_room(const CadProgram *program); /* but what loops go through, for a lane */
 void cad_program_prepare(const CadProgram *program, double *room);
+
+/* Numbers of a lane that are used again and again: without the rows that loops go through. */
+size_t cad_program_near_room(const CadProgram *program);
 
 /* Where the places are in a workspace: inputs are written from here on. */
 static inline double *cad_program_places(const CadProgram *program, double *room) {

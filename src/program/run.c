@@ -761,11 +761,6 @@ long cad_program_run_along(const CadProgram *program, size_t lanes, double *room
 
 /* --- many points --- */
 
-/* Lanes of a place stand side by side. */
-static double *lanes_of_place(Lanes lanes, int32_t place) {
-    return cad_lanes_at(lanes, place);
-}
-
 /* What all lanes share is one number. */
 static CadStrip lanes_of_operand(Lanes lanes, int32_t place) {
     return (CadStrip){cad_lanes_at(lanes, place), place < lanes.n_shared ? 0 : 1};
@@ -812,7 +807,7 @@ static void run_lanes_of_singles(const CadInstruction *i, const CadSingle *singl
 /* Operands stand side by side, shared ones in a room of their own. 0 if it has failed. */
 static int call_for_lanes(const CadProgram *program, const CadInstruction *i, Lanes lanes) {
     const CadNative *const native = native_of(program, i);
-    double *const results = lanes_of_place(lanes, i->out);
+    double *const results = cad_lanes_at(lanes, i->out);
     double *const own =
         i->x < lanes.n_shared ? cad_memory_resize(NULL, i->n * lanes.count, sizeof *own) : NULL;
     if (i->x < lanes.n_shared && own == NULL) {
@@ -821,7 +816,7 @@ static int call_for_lanes(const CadProgram *program, const CadInstruction *i, La
     for (uint32_t k = 0; own != NULL && k < i->n; k++) {
         cad_lanes_copy(own + k * lanes.count, lanes, i->x + (int32_t)k);
     }
-    const double *const operands = own != NULL ? own : lanes_of_place(lanes, i->x);
+    const double *const operands = own != NULL ? own : cad_lanes_at(lanes, i->x);
     const int is_done =
         (native != NULL && cad_native_run_lanes(native, lanes.count, operands, results)) ||
         program->call_lanes(program->owner, (uint32_t)i->z, lanes.count, operands, results) >= 0;
@@ -842,7 +837,7 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
         break;
     case CAD_TAKE:
         for (uint32_t k = 0; k < i->n; k++) {
-            cad_lanes_copy(lanes_of_place(lanes, i->out + (int32_t)k), lanes,
+            cad_lanes_copy(cad_lanes_at(lanes, i->out + (int32_t)k), lanes,
                            program->lists[i->x + (int32_t)k]);
         }
         break;
@@ -859,7 +854,7 @@ static long run_lanes(const CadProgram *program, const CadInstruction *i, Lanes 
         }
         break;
     case CAD_ZEROS:
-        memset(lanes_of_place(lanes, i->out), 0, i->n * lanes.count * sizeof(double));
+        memset(cad_lanes_at(lanes, i->out), 0, i->n * lanes.count * sizeof(double));
         break;
     case CAD_ADD_AT:
         for (uint32_t k = 0; k < i->n; k++) {
@@ -897,7 +892,7 @@ static long run_inner_lanes(const CadProgram *program, double *places, size_t la
 static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints *points) {
     for (size_t i = 0; i < program->n_inputs - points->n_own; i++) {
         const size_t place = i < program->n_shared ? i : points->n_own + i;
-        double *const at = lanes_of_place(lanes, (int32_t)place);
+        double *const at = cad_lanes_at(lanes, (int32_t)place);
         for (size_t lane = 0; lane < (i < program->n_shared ? 1 : lanes.count); lane++) {
             at[lane] = points->shared[i];
         }
@@ -907,7 +902,7 @@ static void write_shared(const CadProgram *program, Lanes lanes, const CadPoints
 /* The inputs of some points, side by side; the last of them may be without one. */
 static void write_own(const CadProgram *program, Lanes lanes, const CadPoints *points,
                       size_t first, size_t n_points) {
-    double *at = lanes_of_place(lanes, (int32_t)program->n_shared);
+    double *at = cad_lanes_at(lanes, (int32_t)program->n_shared);
     for (size_t k = 0; k < points->n_own_columns; k++) {
         const CadColumns own = points->own[k];
         for (size_t lane = 0; lane < lanes.count; lane++) {
@@ -951,11 +946,8 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
                 column = 0;
             }
             double *const row = to->data + (ptrdiff_t)first * to->row + column;
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points && from.step != 0; lane++) {
-                row[lane * to->row] = from.data[lane];
-            }
-            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points && from.step == 0; lane++) {
-                row[lane * to->row] = *from.data;
+            for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
+                row[lane * to->row] = from.data[lane * from.step];
             }
         }
     }

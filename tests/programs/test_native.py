@@ -25,6 +25,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
+from cadiff import binding
 from cadiff.binding import MatrixPlan
 from cadiff.commands import main
 from cadiff.programs import machine_code, machine_files, native
@@ -235,6 +236,26 @@ def test_points_side_by_side_have_machine_code_of_their_own() -> None:
     assert code.has_machine
     near = code.run(points[3])[1:]  # of one point, for which that machine code is not
     np.testing.assert_allclose(near, expected[3], rtol=1e-12)
+
+
+def test_long_straight_code_is_several_functions_of_points() -> None:
+    def f(x: Any) -> Any:
+        y, total = x[0], x[1]
+        for k in range(110):  # too few operations for a loop, too many for one function
+            y = 0.9 * y + cadiff.sin(x[k % 6]) / (2.0 + y * y)
+            total = total * 0.99 + y * x[(k * k) % 6]
+        return total
+
+    plain, fast = cadiff.compile(f), cadiff.compile(f, native=True)
+    binding.set_least_loop(binding.NO_LOOPS)
+    try:
+        points = np.outer(MANY, X)
+        found, expected = (each.batch(points, what="grad") for each in (fast, plain))
+    finally:
+        binding.set_least_loop()
+    np.testing.assert_array_equal(found, expected)
+    assert fast.stats()["native"] == "machine code"
+    assert fast.stats()["traces"][0]["programs"]["gradient of points"]["operations"] > 1024
 
 
 def test_points_are_computed_while_machine_code_is_made() -> None:
