@@ -1069,10 +1069,12 @@ cdef int carry_out_step(void *owner, uint32_t number, const double *operands,
         return failed(error)
 
 
-cdef bint go_over_lanes(list steps, list natives) except -1:
+cdef bint go_over_lanes(list steps, list natives, bint in_turns) except -1:
     """Whether calls for many points side by side are possible: each is C's, or one of Python's for
-    all points."""
-    return all([native is not None or goes_over_lanes(step)
+    all points. In turns those of C have to be one for all points, too: to bring the numbers of
+    each point together takes longer than what else is gained."""
+    return all([goes_over_lanes(step) if native is None
+                else not in_turns or (<Native>native).call.is_elementwise
                 for step, native in zip(steps, natives)])
 
 

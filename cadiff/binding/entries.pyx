@@ -751,7 +751,7 @@ cdef class ActiveProgram(DirectRule):
 
     cdef cnp.ndarray jacobian_again(self, cnp.ndarray inputs):
         """All of the Jacobian, by the rule that does the same."""
-        cdef Py_ssize_t k, at = 0
+        cdef Py_ssize_t k, n, at = 0
         operands = []
         for item in self.whole.inputs:
             operands.append(inputs[at : at + prod(item)].reshape(item))
@@ -767,9 +767,10 @@ cdef class ActiveProgram(DirectRule):
             at = 0
             for k, term in enumerate(self.whole.otherwise.pull(operands, None, cotangents)):
                 if self.is_active(k):
-                    if term is not None:
-                        row[at : at + term.size] = np.ravel(term)
-                    at += prod(self.whole.inputs[k])
+                    n = prod(self.whole.inputs[k])
+                    if term is not None:  # of a number it may be a float
+                        row[at : at + n] = np.ravel(term)
+                    at += n
         return rows
 
     cdef void name_sources(self, CadTape *tape, size_t index, CadSlot *slots) noexcept:

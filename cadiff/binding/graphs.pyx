@@ -509,7 +509,8 @@ cdef class Graph:
         code.is_long = code.program.n_operations > LONG_RUN and code.is_in_c()
         code.set_team(self.threads)
         code.has_lanes = not code.program.has_arrays and (
-            code.natives is None or go_over_lanes(code.steps, code.natives)
+            code.natives is None
+            or go_over_lanes(code.steps, code.natives, code.program.n_scans > 0)
         )
         code.machines = self.machines
         code.expects_machine = self.machines is not None

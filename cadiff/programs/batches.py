@@ -151,10 +151,12 @@ class Batches:
             call = batch.call(batch.rest[0])
             serve = functools.partial(serves_first, call)
             done, recorded = self._traces.replayed_once(call, serve)
-            if not done or recorded in tried:
+            known = self._traces.known(call.key)
+            if not done:  # this point is left, and those that are served by what there is
+                recorded = known.untried(tried, None)
+            if recorded is None or recorded in tried:
                 break
             # What f has just done that cannot be replayed is the result of this point alone.
-            known = self._traces.known(call.key)
             serves_many = recorded.is_current and recorded in known.recordings
             while recorded is not None and len(batch.rest) > 0:
                 tried.append(recorded)

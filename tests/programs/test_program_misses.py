@@ -404,6 +404,25 @@ def test_points_that_choose_otherwise(what: str, most: int) -> None:
         assert (stats["eager"] == 0) == (most == 40)
 
 
+@pytest.mark.parametrize("at", [0, 40])
+def test_a_point_that_no_recording_serves_leaves_the_others(at: int) -> None:
+    def f(x: Any) -> Any:
+        turns = 0
+        while turns < 9 and x[0] > turns:
+            turns += 1
+        return cadiff.sin(x[1]) * turns + x[0] * x[1]
+
+    X = np.stack([np.arange(40) % 8 - 0.5, np.linspace(0.1, 1.0, 40)], axis=1)
+    program = cadiff.compile(f)
+    program.batch(X, what="grad")
+    points = np.insert(X, at, [8.5, 1.0], axis=0)
+    for _ in range(2):
+        before = program.stats()["eager"]
+        found = program.batch(points, what="grad")
+        assert program.stats()["eager"] - before <= 2
+        near(found, stacked([cadiff.grad(f)(x) for x in points]), rtol=1e-14)
+
+
 def stacked(items: list[Any]) -> Any:
     first = items[0]
     if isinstance(first, dict):
