@@ -30,7 +30,7 @@ from .codes cimport (
     are_any, as_steps, carry_out_lanes, carry_out_step, Code, go_over_lanes, hold_finite,
 )
 
-from .codes import FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
+from .codes import FROM_POINTS as _FROM_POINTS, _OpaqueDerivative, _Step, deriving, ObstacleError, PointError
 from .digests import counts_of, with_checksum
 
 
@@ -550,7 +550,7 @@ cdef class Graph:
 
     cdef bint has_many_directions(self, size_t n):
         """Whether n directions are enough to go side by side through turns, or machine code."""
-        of_machine, interpreted = FROM_POINTS
+        of_machine, interpreted = _FROM_POINTS
         if self.machines is not None:
             return n >= of_machine
         return n >= interpreted and self.graph.n_scans > 0
