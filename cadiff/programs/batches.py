@@ -237,9 +237,10 @@ class Batch:
         if self.kind in ("jacobian", "hessian"):
             self._plan = recorded.plan(self.kind, self._ranges, "dense", n_points=self.n)
             self._code = self._plan.code
-            return self._plan.point is None
-        self._code = recorded.code_for_points(self.kind, self.n, self._ranges)
-        return True
+        else:
+            self._code = recorded.code_for_points(self.kind, self.n, self._ranges)
+        self._expected_machine = self._code.expects_machine
+        return self._plan is None or self._plan.point is None
 
     def run(self, threads: int | None, most: int | None = None) -> None:
         """Compute the points that are left, or so many of them at most.
@@ -303,7 +304,7 @@ class Batch:
             or what != self.what
             or single != self.single
             or (what != "value" and numbers != self.numbers)
-            or (self._code.is_for_lanes and not self._code.serves_points(len(X)))
+            or self._code.expects_machine != self._expected_machine
             or (len(X) < _SOME) != (self.n < _SOME)
             or (len(X) < _MANY) != (self.n < _MANY)
         ):

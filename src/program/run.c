@@ -941,13 +941,13 @@ static void read_results(const CadProgram *program, Lanes lanes, const CadPoints
         for (uint32_t i = 0; i < s.n; i++, column++) {
             const int32_t place =
                 s.listed ? program->lists[s.place + (int32_t)i] : s.place + (int32_t)i * s.step;
-            const CadStrip from = lanes_of_operand(lanes, place);
+            const double *const from = cad_lanes_at(lanes, place);
             for (; column == to->n; to++) {
                 column = 0;
             }
             double *const row = to->data + (ptrdiff_t)first * to->row + column;
             for (ptrdiff_t lane = 0; lane < (ptrdiff_t)n_points; lane++) {
-                row[lane * to->row] = from.data[lane * from.step];
+                row[lane * to->row] = place < lanes.n_shared ? *from : from[lane];
             }
         }
     }
