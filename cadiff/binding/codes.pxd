@@ -43,7 +43,7 @@ cdef class Code:
     cdef bint is_long
     cdef bint has_lanes  # whether points can be computed side by side
     cdef readonly bint is_for_lanes  # and it is made for points side by side
-    cdef public bint expects_machine # until there is machine code, or is found to be none
+    cdef public bint expects_machine # whether there is machine code, or will be
     cdef readonly Py_ssize_t uses  # by fast paths
     cdef readonly list steps  # what its calls call
     cdef list natives         # of each of them: what carries it out in C, or None,

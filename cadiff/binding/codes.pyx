@@ -86,11 +86,11 @@ cdef size_t run_shared(const CadProgram *program, const CadPoints *points, size_
 
 
 cdef enum:
-    LEAST = 32                # points that take less time side by side than one by one;
-    LEAST_OF_MACHINE = 4      # where that is machine code
+    LEAST = 32                # points that take less time side by side than one by one
+    LEAST_OF_MACHINE = 4      # the same of machine code
     MOST_LANES = 256
-    LANE_NUMBERS = 1 << 17    # numbers of all lanes that are used again and again, as the second
-    MOST_NEAR = 1 << 13       # cache has room for; and of one lane
+    LANE_NUMBERS = 1 << 17    # numbers of all lanes that are used again and again: 1 MiB
+    MOST_NEAR = 1 << 13       # of these in a lane, above which points go one by one
     MOST_NUMBERS = 1 << 24    # numbers of a workspace
     ALONG_NUMBERS = 1 << 18   # numbers of all lanes of directions, if there are several
     MOST_ALONG = 64
@@ -342,7 +342,7 @@ cdef class Code:
         """Whether n points take it less time than a code for one point takes for each."""
         if not self.is_for_lanes:
             return False
-        if self.machine is not None or self.expects_machine:
+        if self.expects_machine:
             return n >= LEAST_OF_MACHINE
         return self.lanes(n) > 1 and (n >= LEAST or self.program.has_calls)
 
@@ -350,14 +350,16 @@ cdef class Code:
         """How many points to compute side by side, so that the numbers that they use again and
         again stay in the cache. 1: they go one by one, since these are too many, or the points too
         few, or there is machine code for a point."""
-        cdef size_t room = cad_program_room(self.program, 1) + 1
-        cdef size_t near = cad_program_near_room(self.program) + 1
-        cdef size_t lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)
-        cdef bint is_few, is_long = near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)
+        cdef size_t room, near, lanes
+        cdef bint is_few, is_long
         if not self.has_lanes:
             return 1
         if self.machine is not None:
             return CAD_MACHINE_LANES if self.is_for_lanes else 1
+        room = cad_program_room(self.program, 1) + 1
+        near = cad_program_near_room(self.program) + 1
+        lanes = max(<size_t>LEAST, LANE_NUMBERS // near // 8 * 8)
+        is_long = near > MOST_NEAR or room > <size_t>(MOST_NUMBERS // LEAST)
         # Calls of Python's are for all lanes at once; and a few points that are left of many have
         # the same last digits as these.
         is_few = n_points < <size_t>(LEAST // 2) and not self.is_for_lanes

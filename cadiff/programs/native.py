@@ -79,7 +79,6 @@ def make(code: Code) -> None:
         text, pieces, cores, left = make_text(code.parts())
         if not text:
             code.serves = f"{_INTERPRETER}: {left or 'there is nothing to compute'}"
-            code.expects_machine = False
             return
         library = library_of(text)
         if code.is_for_lanes:
@@ -88,8 +87,9 @@ def make(code: Code) -> None:
         code.set_machine(library, _addresses(library, pieces), found)
     except NativeError as error:
         code.serves = f"{_INTERPRETER}: {error}"
-        code.expects_machine = False
         raise
+    finally:
+        code.expects_machine = code.has_machine
     code.serves = f"{_MACHINE}, and the {_INTERPRETER} for {left}" if left else _MACHINE
 
 

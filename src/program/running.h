@@ -130,7 +130,7 @@ static CAD_INLINE CadStrip strip_in_turn(const CadProgram *program, const Places
 
 /* --- run_scans.c --- */
 
-/* How programs within a loop are carried out: for so many lanes, and for one point. That answers
+/* How programs within a loop are carried out: for so many lanes, and for one point. Both answer
  * -1, or CAD_CALL_FAILED; nothing else in them can fail. */
 typedef struct CadInnerRuns {
     long (*lanes)(const CadProgram *program, double *places, size_t lanes);
