@@ -1,8 +1,11 @@
 /* Where steps repeat themselves. A stretch of steps of the same kinds as those one period before
  * is the first sign; then what each step is made of has to be the same from turn to turn: what
  * this turn or one before it has computed, so many steps ago, or something from outside of the
- * loop. */
+ * loop. Loops within loops hide them, so those of most numbers are looked for first, then what is
+ * left between them for smaller ones. */
 #include "loops/inner.h"
+
+#include <stdlib.h>
 
 enum {
     WINDOW = 8,         /* steps that are looked for at once */
@@ -10,24 +13,22 @@ enum {
     WORK_PER_STEP = 64, /* comparisons in all */
     MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
     MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
+    NARROWER = 8,       /* loops of so many times fewer numbers are looked for next */
 };
+
+/* Steps of equal kinds may be of turns of an inner loop as well as of an outer one; where its
+ * edges are is told by how far back operands are. */
+enum { KINDS, DISTANCES, WAYS };
 
 typedef struct Finder {
     Recorded *r;
-    uint32_t *latest; /* by hash: the step, counted from 1, at which such a window was seen last */
+    uint32_t *hashes[WAYS]; /* of steps: of the window that begins there */
+    uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
     Least least;
     uint32_t failed_period[FAILED], failed_end[FAILED];
-    size_t done, work;
+    size_t begin, end, work; /* steps to look at */
 } Finder;
-
-static uint32_t hash_of_window(const uint32_t *kinds) {
-    uint64_t hash = 0;
-    for (int k = 0; k < WINDOW; k++) {
-        hash = (hash ^ kinds[k]) * 0x9e3779b97f4a7c15u ^ hash >> 29;
-    }
-    return (uint32_t)(hash >> 32);
-}
 
 static int are_alike(const Finder *f, size_t a, size_t b) {
     const uint32_t *const kinds = f->r->kinds;
@@ -245,10 +246,10 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         return 0;
     }
     size_t begin = step, end = step;
-    while (end < f->r->n_steps && are_alike(f, end, end - period)) {
+    while (end < f->end && are_alike(f, end, end - period)) {
         end++;
     }
-    while (begin - period > f->done && are_alike(f, begin - 1, begin - 1 - period)) {
+    while (begin - period > f->begin && are_alike(f, begin - 1, begin - 1 - period)) {
         begin--;
     }
     f->work += end - begin;
@@ -263,27 +264,113 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
     return found;
 }
 
-void cad_loops_find(Recorded *r, Least least) {
-    Finder finder = {.r = r, .least = least}, *const f = &finder;
+/* The loops among steps [begin, end). */
+static void find_between(Finder *f, size_t begin, size_t end) {
+    f->begin = begin;
+    f->end = end;
+    memset(f->failed_period, 0, sizeof f->failed_period);
+    for (size_t step = begin; step + WINDOW <= end && f->work < WORK_PER_STEP * f->r->n_steps;) {
+        size_t found = 0;
+        for (int way = 0; way < WAYS; way++) {
+            uint32_t *const latest = &f->latest[way][f->hashes[way][step] & f->mask];
+            const size_t before = *latest;
+            *latest = (uint32_t)step + 1;
+            if (before > f->begin && before <= step && found == 0 &&
+                are_alike(f, step, before - 1)) {
+                found = try_stretch(f, step, before - 1);
+            }
+        }
+        f->begin = found > 0 ? found : f->begin;
+        step = found > 0 ? found : step + 1;
+    }
+}
+
+static int compare_begins(const void *a, const void *b) {
+    const Loop *const x = a, *const y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* What is left between the loops that are known by now. */
+static void find_in_gaps(Finder *f) {
+    Recorded *const r = f->r;
+    const size_t n_known = r->n_loops;
+    size_t begin = 0;
+    for (size_t k = 0; k <= n_known && r->graph->status == CAD_OK; k++) {
+        const Loop *const next = k < n_known ? &r->loops[k] : NULL;
+        const size_t end = next != NULL ? next->begin : r->n_steps;
+        const size_t behind = next != NULL ? end + (size_t)next->n * next->period : end;
+        find_between(f, begin, end);
+        begin = behind;
+    }
+    if (r->n_loops > n_known) {
+        qsort(r->loops, r->n_loops, sizeof *r->loops, compare_begins);
+    }
+}
+
+/* --- windows --- */
+
+static uint64_t with_next(uint64_t hash, uint64_t next) {
+    return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+}
+
+/* A step, with how far back its operands are; those of a turn of the longest are near. */
+static uint32_t hash_of_distances(const Recorded *r, size_t step) {
+    uint64_t hash = r->kinds[step];
+    for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
+        const int64_t of = step_of(r, operand_of_step(r, step, k).first);
+        const size_t distance = of >= 0 ? step - (size_t)of : 0;
+        hash = with_next(hash, distance <= MOST_IN_TURN ? distance : 0);
+    }
+    return (uint32_t)(hash >> 32);
+}
+
+static void hash_windows(uint32_t *hashes, size_t n) {
+    for (size_t step = 0; step + WINDOW <= n; step++) {
+        uint64_t hash = 0;
+        for (int k = 0; k < WINDOW; k++) {
+            hash = with_next(hash, hashes[step + k]);
+        }
+        hashes[step] = (uint32_t)(hash >> 32);
+    }
+}
+
+static int prepare(Finder *f, CadMemory *memory) {
+    const Recorded *const r = f->r;
     size_t size = 1 << 10;
     while (size < r->n_steps) {
         size *= 2;
     }
     f->mask = size - 1;
-    f->latest = cad_memory_zeroed(size, sizeof *f->latest);
-    if (f->latest == NULL) {
+    for (int way = 0; way < WAYS; way++) {
+        f->hashes[way] = cad_memory_take(memory, r->n_steps, sizeof *f->hashes[way]);
+        f->latest[way] = cad_memory_take(memory, size, sizeof *f->latest[way]);
+    }
+    if (memory->status != CAD_OK) {
+        return 0;
+    }
+    for (size_t step = 0; step < r->n_steps; step++) {
+        f->hashes[KINDS][step] = r->kinds[step];
+        f->hashes[DISTANCES][step] = hash_of_distances(r, step);
+    }
+    for (int way = 0; way < WAYS; way++) {
+        hash_windows(f->hashes[way], r->n_steps);
+    }
+    return 1;
+}
+
+void cad_loops_find(Recorded *r, Least least) {
+    Finder finder = {.r = r, .least = least}, *const f = &finder;
+    CadMemory memory = {0};
+    if (prepare(f, &memory)) {
+        size_t numbers = r->graph->n_numbers / 2;
+        for (int is_last = 0; !is_last && r->graph->status == CAD_OK; numbers /= NARROWER) {
+            is_last = numbers <= least.numbers;
+            f->least.numbers = is_last ? least.numbers : numbers;
+            f->work = 0;
+            find_in_gaps(f);
+        }
+    } else {
         r->graph->status = CAD_NO_MEMORY;
-        return;
     }
-    for (size_t step = 0; step + WINDOW <= r->n_steps && f->work < WORK_PER_STEP * r->n_steps;) {
-        uint32_t *const latest = &f->latest[hash_of_window(r->kinds + step) & f->mask];
-        const size_t before = *latest;
-        *latest = (uint32_t)step + 1;
-        const size_t found = before > f->done && are_alike(f, step, before - 1)
-                                 ? try_stretch(f, step, before - 1)
-                                 : 0;
-        f->done = found > 0 ? found : f->done;
-        step = found > 0 ? found : step + 1;
-    }
-    cad_memory_free(f->latest);
+    cad_memory_give_back(&memory);
 }

@@ -180,6 +180,31 @@ def nested(x: Any) -> Any:
     return total
 
 
+def on_a_ring(x: Any) -> Any:
+    """All cells are of one kind, and so is their edge, but for how far back neighbours are."""
+    u = [[x[(3 * i + j) % 3] for j in range(4)] for i in range(4)]
+    for _ in range(N):
+        u = [
+            [
+                u[i][j] + 0.1 * (u[i - 1][j] + u[i][j - 1] - 2.0 * u[i][j]) * (1.0 - u[i][j])
+                for j in range(4)
+            ]
+            for i in range(4)
+        ]
+    return sum(v * v for row in u for v in row)
+
+
+def iterated_within(x: Any) -> Any:
+    y, total = 0.5, 0.0
+    for d in DATA:
+        z = y
+        for _ in range(20):
+            z = z - 0.2 * (z - cd.cos(z * x[0] + d) * x[1])
+        y = z + 0.1 * x[2] * cd.sin(y)
+        total = total + y * d
+    return total
+
+
 def two_in_a_row(x: Any) -> Any:
     return over_zip(x) * with_while(x) + comprehension(x)
 
@@ -358,6 +383,8 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     long_branch: THREE,
     with_guards: THREE,
     nested: THREE,
+    on_a_ring: THREE,
+    iterated_within: THREE,
     two_in_a_row: THREE,
     counting_down: MANY,
     attraction: THREE,
