@@ -282,10 +282,14 @@ cdef class Code:
     def set_machine(self, machine, list pieces, dict cores):
         """Have machine code carry out some instructions, from now on: pieces (first instruction,
         how many, address of a `CadMachineCode`), one behind the other, which `machine` keeps; and
-        those of the turns of loops, by their number."""
+        those of the turns of loops, by their numbers from without."""
+        cdef CadProgram *core
         if self.machine is None:
-            for k in cores:
-                set_pieces(self.program.scans[<size_t>k].core, 1, cores[k])
+            for path in cores:
+                core = self.program
+                for k in path:
+                    core = core.scans[<size_t>k].core
+                set_pieces(core, 1, cores[path])
             set_pieces(self.program, CAD_MACHINE_LANES if self.is_for_lanes else 1, pieces)
             self.machine = machine
 

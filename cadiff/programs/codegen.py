@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import binding
 from ..inspection.texts import counted
-from .instructions import InstructionKind, instruction, result_places
+from .instructions import InstructionKind, cores, instruction, result_places
 from .steps_in_c import PART, SHORT, Steps, block, called, includes, loop, operation_of
 
 _KEYWORDS = """
@@ -111,7 +111,7 @@ def _function(graph: Any, which: Sequence[Any], name: str, what: str) -> _Functi
 def _parts(code: Any, name: str) -> dict[str, Any]:
     """The parts of a program that consists of operations alone."""
     parts: dict[str, Any] = code.parts()
-    for own in (parts, *(scan["core"] for scan in parts["scans"])):
+    for own in [parts, *cores(parts).values()]:
         _check_instructions(code, own, name)
     return {**parts, "steps": code.steps}
 

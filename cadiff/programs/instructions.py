@@ -136,6 +136,16 @@ class Turns:
         return np.concatenate(rows).astype(np.int64)
 
 
+def cores(parts: dict[str, Any]) -> dict[tuple[int, ...], dict[str, Any]]:
+    """The programs of turns that hand on blocks, by the numbers of their loops, from without."""
+    found: dict[tuple[int, ...], dict[str, Any]] = {}
+    for k, scan in enumerate(parts["scans"]):
+        if scan["in_blocks"]:
+            found[k,] = scan["core"]
+            found |= {(k, *path): core for path, core in cores(scan["core"]).items()}
+    return found
+
+
 def views(parts: dict[str, Any], at: int) -> tuple[Shape, list[tuple[int, Shape]]]:
     """The shape of a plan, and its views: where they begin, and strides."""
     shape, found, *_ = binding.read_plan(parts["plans"], at)

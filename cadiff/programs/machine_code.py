@@ -22,6 +22,7 @@ from .instructions import (
     Instruction,
     InstructionKind,
     Turns,
+    cores,
     instruction,
     place_text,
     views,
@@ -61,13 +62,13 @@ class Written(NamedTuple):
 
     text: str
     pieces: list[Piece]
-    cores: dict[int, list[Piece]]  # of the turns of loops, by their number
+    cores: dict[tuple[int, ...], list[Piece]]  # of the turns of loops
     left: str
 
 
 def written(parts: dict[str, Any]) -> Written:
     """What machine code can be made of, given the parts of a Code; no text if there is none."""
-    found = {k: scan["core"] for k, scan in enumerate(parts["scans"]) if scan["in_blocks"]}
+    found = cores(parts)
     n = sum(len(own["singles"]) + _OF_LOOP * len(own["code"]) for own in (parts, *found.values()))
     if n > MOST_OPERATIONS:
         many = counted(n, "operation")
@@ -76,15 +77,15 @@ def written(parts: dict[str, Any]) -> Written:
     left: Counter[str] = Counter()
     texts: list[str] = []
     pieces = steps.pieces(texts, left)
-    cores = {}
-    for k, core in found.items():
-        own = _Pieces(core, f"cadiff_core{k}")
+    of_cores = {}
+    for path, core in found.items():
+        own = _Pieces(core, f"cadiff_core{'_'.join(map(str, path))}")
         own.loops.share(steps.loops)
-        cores[k] = own.pieces(texts, left)
+        of_cores[path] = own.pieces(texts, left)
         texts[:0] = own.tables
     body = "\n".join([*steps.tables, steps.loops.texts(), *texts])
     text = "\n".join([includes(body), *_helpers(body), body]) if texts else ""
-    return Written(text, pieces, cores, ", ".join(reason for reason, _ in left.most_common()))
+    return Written(text, pieces, of_cores, ", ".join(reason for reason, _ in left.most_common()))
 
 
 def written_for_lanes(parts: dict[str, Any]) -> Written:

@@ -445,10 +445,14 @@ class Steps:
         head = f"for (int t = 0; t < {n}; t++)"
         return block("", [*begin, block(head, turn, scope=True), *_filled(end)], scope=True)
 
+    def room(self, number: int) -> str:
+        """The name of the workspace of turns."""
+        return f"w{number}"
+
     def blocks(self, scan: Turns, n: int, number: int, room: int) -> str:
         """Turns that hand on blocks, which are copied to where the core has them, and back."""
-        parts, name = {**scan.turns["core"], "steps": self.parts["steps"]}, f"b{number}"
-        inner = _InRoom(parts, f"{self.name}_core{number}", name, self.tables)
+        parts = {**scan.turns["core"], "steps": self.parts["steps"]}
+        inner = _InRoom(parts, f"{self.name}_core{number}", self.room(number), self.tables)
         steps = list(inner.steps())
         ends = list(zip(scan.ends, scan.outs, scan.steps, scan.sizes_of_ends, strict=True))
         n_rows = len(ends) - scan.turns["n_summed"]
@@ -628,6 +632,9 @@ class _InRoom(Steps):
 
     def array(self, places: Any) -> str:
         return self.places
+
+    def room(self, number: int) -> str:
+        return f"{self.places}_{number}"
 
     def begin(self, room: str) -> Iterator[str]:
         constants = self.parts["constants"]

@@ -52,12 +52,14 @@ int cad_scan_is_of_singles(const CadScan *scan) {
            is_all_single(scan->sizes, scan->n_given + cad_scan_n_ends(scan));
 }
 
-/* It takes longer to compute than to copy: arrays, what adds up, and what calls a function. */
+/* It takes longer to compute than to copy: arrays, what adds up, what calls a function, and what a
+ * loop within leaves. */
 int cad_record_is_costly(const CadRecord *record) {
-    if (record->kind == CAD_RECORD_PACK) {
+    if (record->kind == CAD_RECORD_PACK || record->kind == CAD_RECORD_SCAN) {
         return 0;
     }
-    return record->kind == CAD_RECORD_CALL || cad_op_info[record->op].calls ||
+    return record->kind == CAD_RECORD_CALL || record->kind == CAD_RECORD_END ||
+           cad_op_info[record->op].calls ||
            (record->kind == CAD_RECORD_MAP &&
             (record->of.array.size >= CAD_SHORT_BLOCK || cad_op_is_kind((CadOp)record->op)));
 }

@@ -18,6 +18,9 @@ typedef struct CadReach {
 
 CadReach cad_made_reach(const CadMade *made, CadNumbers view);
 
+/* Of what a SCAN reads of an operand in all turns. */
+CadReach cad_scan_reach(const CadScan *scan, size_t operand, CadId first);
+
 /* Mark the records that some numbers depend on; those that are marked 1 before depend on nothing.
  */
 void cad_graph_mark_needed(CadGraph *graph, const CadId *outputs, size_t n_outputs,

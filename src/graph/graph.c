@@ -441,11 +441,14 @@ CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t co
 }
 
 int cad_graph_has_calls(const CadGraph *graph) {
-    size_t i = 0;
-    while (i < graph->n_records && graph->records[i].kind != CAD_RECORD_CALL) {
-        i++;
+    int found = 0;
+    for (size_t i = 0; i < graph->n_records && !found; i++) {
+        found = graph->records[i].kind == CAD_RECORD_CALL;
     }
-    return i < graph->n_records;
+    for (size_t k = 0; k < graph->n_scans && !found; k++) {
+        found = cad_graph_has_calls(graph->scans[k].body);
+    }
+    return found;
 }
 
 CadId cad_graph_append_scan(CadGraph *graph, const CadScan *scan, const CadId *operands) {

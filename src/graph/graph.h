@@ -266,6 +266,7 @@ CadId cad_graph_make(CadGraph *graph, const CadGraph *from, const CadMade *made)
 /* `size` results of a call of `count` operands, which stand in a row. */
 CadId cad_graph_call(CadGraph *graph, uint32_t number, CadId operands, size_t count, size_t size);
 
+/* In turns of loops, too. */
 int cad_graph_has_calls(const CadGraph *graph);
 
 CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome);

@@ -49,6 +49,13 @@ CadReach cad_made_reach(const CadMade *made, CadNumbers view) {
     return reach;
 }
 
+CadReach cad_scan_reach(const CadScan *scan, size_t operand, CadId first) {
+    const int64_t step = operand < scan->n_carried ? 0 : scan->steps[operand - scan->n_carried];
+    const int64_t by = step * ((int64_t)scan->n - 1);
+    return (CadReach){(CadId)(first + (by < 0 ? by : 0)),
+                      (CadId)(first + (by > 0 ? by : 0)) + scan->sizes[operand] - 1};
+}
+
 /* --- copies --- */
 
 /* Numbers of an input that stand in a row there need not be packed. */

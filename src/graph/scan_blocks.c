@@ -127,11 +127,14 @@ static void mark_operands(const Blocks *b, size_t i) {
     CadMade made;
     CadOperands of;
     cad_graph_look(b->body, i, axes, &made);
-    if (made.kind == CAD_RECORD_PACK) {
-        cad_graph_operands(b->body, i, &of);
-        for (size_t k = 0; k < of.n; k++) {
-            mark(b, of.ids[k], 1);
-        }
+    cad_graph_operands(b->body, i, &of);
+    for (size_t k = 0; k < of.n && made.kind == CAD_RECORD_PACK; k++) {
+        mark(b, of.ids[k], 1);
+    }
+    for (size_t k = 0; k < of.n && made.kind == CAD_RECORD_SCAN; k++) {
+        const CadScan *const scan = cad_graph_scan(b->body, &b->body->records[i]);
+        const CadReach reach = cad_scan_reach(scan, k, of.ids[k]);
+        mark(b, reach.low, reach.high - reach.low + 1);
     }
     for (int k = made.n_views > 1 ? 1 : 0; k < made.n_views; k++) {
         const CadReach reach = cad_made_reach(&made, made.views[k]);
@@ -277,9 +280,11 @@ static void find_ends(Blocks *b, CadScan *scan) {
             add_end(b, asked->ends[k], size_of_end(b, k), k, &scan->n_kept);
         }
     }
+    int is_needed = 0; /* so are all ends of a loop within */
     for (size_t i = 1; i < b->body->n_records && !b->whole; i++) {
         const CadRecord *const record = &b->body->records[i];
-        if (b->needed[i] == 2 && cad_record_is_made(record) && cad_record_is_costly(record) &&
+        is_needed = record->kind == CAD_RECORD_END ? is_needed : b->needed[i] == 2;
+        if (is_needed && cad_record_is_made(record) && cad_record_is_costly(record) &&
             end_with(b, (uint32_t)i) == b->n_ends) {
             add_end(b, cad_graph_first(b->body, i), cad_record_size(record), NOT_ASKED,
                     &scan->n_kept);

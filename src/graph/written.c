@@ -24,10 +24,19 @@ static void write_operands(const CadGraph *graph, const CadRecord *record, uint3
     }
 }
 
+/* Of a body, without the ends of loops within. */
+static size_t n_rows_of(const CadGraph *body) {
+    size_t n = body->n_records - 1;
+    for (size_t k = 0; k < body->n_scans; k++) {
+        n -= cad_scan_n_ends(&body->scans[k]);
+    }
+    return n;
+}
+
 /* Of a recurrence how many records of its body follow, and how many numbers are carried and given.
  */
 static void write_scan(const CadScan *scan, uint32_t to[3]) {
-    to[0] = (uint32_t)scan->body->n_records - 1;
+    to[0] = (uint32_t)n_rows_of(scan->body);
     to[1] = (uint32_t)scan->n_carried;
     to[2] = (uint32_t)scan->n_given;
 }
@@ -100,7 +109,10 @@ typedef struct Restorer {
     CadGraph *graph;
     const CadGraphParts *parts;
     size_t row, word, list, constant; /* that are read next */
+    int depth;                        /* of bodies */
 } Restorer;
+
+enum { DEEPEST = 64 };
 
 static int is_operation(uint32_t op) {
     return op < CAD_OP_COUNT && cad_op_is_row((CadOp)op);
@@ -334,21 +346,23 @@ static int restore_record(Restorer *r, int is_first);
 static int may_be_in_body(uint32_t kind) {
     return kind == CAD_RECORD_SINGLE || kind == CAD_RECORD_CONSTANT ||
            kind == CAD_RECORD_CONSTANTS || kind == CAD_RECORD_PACK || kind == CAD_RECORD_MAP ||
-           kind == CAD_RECORD_CALL;
+           kind == CAD_RECORD_CALL || kind == CAD_RECORD_SCAN;
 }
 
-/* A body has the inputs of cad_scan_body_of; all else are operations, calls, and constants. */
-static CadGraph *restore_body(Restorer *r, size_t n_records, const CadScan *scan) {
+/* A body has the inputs of cad_scan_body_of; all else are operations, calls, constants, and loops
+ * within. */
+static CadGraph *restore_body(Restorer *r, size_t n_rows, const CadScan *scan) {
     CadGraph *const graph = r->graph, *const body = cad_graph_new(1);
     const size_t n_operands = cad_scan_n_operands(scan);
     const int are_single = cad_scan_n_inputs(scan) == n_operands;
     const size_t n_arrays = are_single ? 1 : n_operands;
-    int sound = body != NULL && n_operands > 0 && n_records > n_arrays;
+    int sound = body != NULL && n_operands > 0 && n_rows > n_arrays && r->depth < DEEPEST;
     if (body != NULL) {
         body->keeps_doubles = 1;
     }
     r->graph = body;
-    for (size_t k = 0; k < n_records && sound; k++) {
+    r->depth++;
+    for (size_t k = 0; k < n_rows && sound; k++) {
         const uint32_t kind = r->row < r->parts->n_rows ? r->parts->records[4 * r->row] >> 16 : 0;
         const int is_input = k >= 1 && k <= n_arrays;
         sound = is_input ? kind == CAD_RECORD_INPUT : may_be_in_body(kind);
@@ -356,6 +370,7 @@ static CadGraph *restore_body(Restorer *r, size_t n_records, const CadScan *scan
                 (!is_input || cad_record_size(&body->records[k + 1]) ==
                                   (are_single ? n_operands : scan->sizes[k - 1]));
     }
+    r->depth--;
     r->graph = graph;
     if (body == NULL || body->status != CAD_OK) {
         graph->status = CAD_NO_MEMORY;

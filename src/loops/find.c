@@ -25,10 +25,14 @@ typedef struct Finder {
     uint32_t *hashes[WAYS]; /* of steps: of the window that begins there */
     uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
-    Least least;
+    Least least, now; /* in the end, and at first */
     uint32_t failed_period[FAILED], failed_end[FAILED];
     size_t begin, end, work; /* steps to look at */
+    Loop *loops;
+    size_t n_loops, loops_capacity;
 } Finder;
+
+static void find_all(Finder *f, size_t begin, size_t end);
 
 static int are_alike(const Finder *f, size_t a, size_t b) {
     const uint32_t *const kinds = f->r->kinds;
@@ -153,7 +157,7 @@ static int difference_of(const Recorded *r, size_t step, uint32_t k, size_t peri
 static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int change) {
     const CadRecord *const record = record_of_step(f->r, step);
     return record->kind == CAD_RECORD_CALL
-               ? change != OTHER_DATA || loop->n < f->least.turns_that_call
+               ? change != OTHER_DATA || loop->n < f->now.turns_that_call
                : record->kind == CAD_RECORD_MAP && cad_op_multiplies((CadOp)record->op);
 }
 
@@ -161,7 +165,7 @@ static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int chang
  * which unrolled it is not. And whether all waits for the turn before that has to. */
 static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
     const Recorded *const r = f->r;
-    const size_t period = loop->period, middle = loop->begin + loop->n / 2 * period;
+    const size_t period = loop->period, middle = middle_of(loop);
     size_t n_carried = 0;
     int is_worth = 1;
     CadMemory memory = {0};
@@ -190,17 +194,44 @@ static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
 }
 
 static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns) {
-    if (turns < f->least.turns) {
+    if (turns < f->now.turns) {
         return 0;
     }
     const size_t in_turn = numbers_in_turn(f->r, begin, period);
-    return turns * in_turn >= f->least.numbers && in_turn >= f->least.in_turn;
+    return turns * in_turn >= f->now.numbers && in_turn >= f->now.in_turn;
+}
+
+/* Loops within a turn, of which it is to be left few enough steps. */
+static int find_inner(const Finder *f, Loop *loop) {
+    const size_t begin = middle_of(loop);
+    size_t n_steps = loop->period;
+    if (numbers_in_turn(f->r, begin, loop->period) > f->least.numbers) {
+        Finder within = *f;
+        within.loops = NULL;
+        within.n_loops = within.loops_capacity = 0;
+        find_all(&within, begin, begin + loop->period);
+        loop->inner = within.loops;
+        loop->n_inner = within.n_loops;
+        for (size_t k = 0; k < loop->n_inner; k++) {
+            n_steps -= steps_of_loop(&loop->inner[k]) - loop->inner[k].period;
+        }
+    }
+    return n_steps <= MOST_IN_TURN;
+}
+
+static void add_loop(Finder *f, Loop loop) {
+    if (cad_memory_grow((void **)&f->loops, &f->loops_capacity, f->n_loops + 1,
+                        sizeof *f->loops) == CAD_OK) {
+        f->loops[f->n_loops++] = loop;
+    } else {
+        f->r->graph->status = CAD_NO_MEMORY;
+        cad_loops_free(loop.inner, loop.n_inner);
+    }
 }
 
 /* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
 static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
-    Recorded *const r = f->r;
-    Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period)};
+    Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
     const size_t settled = loop.n / 2;
     size_t n = 0;
     while (n < loop.n && is_turn(f, &loop, n, settled)) {
@@ -211,12 +242,11 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
     if (n <= settled || !is_enough(f, begin, period, n) || !is_worth_it(f, &loop, together)) {
         return 0;
     }
-    if (cad_memory_grow((void **)&r->loops, &r->loops_capacity, r->n_loops + 1,
-                        sizeof *r->loops) != CAD_OK) {
-        r->graph->status = CAD_NO_MEMORY;
+    if (!find_inner(f, &loop)) {
+        cad_loops_free(loop.inner, loop.n_inner);
         return 0;
     }
-    r->loops[r->n_loops++] = loop;
+    add_loop(f, loop);
     return begin + n * period;
 }
 
@@ -241,7 +271,7 @@ static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, siz
 static size_t try_stretch(Finder *f, size_t step, size_t before) {
     const size_t period = step - before;
     const uint32_t place = (uint32_t)period % FAILED;
-    if (period > MOST_IN_TURN ||
+    if (period > LONGEST_PERIOD ||
         (f->failed_period[place] == period && step < f->failed_end[place])) {
         return 0;
     }
@@ -268,8 +298,9 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
 static void find_between(Finder *f, size_t begin, size_t end) {
     f->begin = begin;
     f->end = end;
+    const size_t most = f->work + WORK_PER_STEP * (end - begin);
     memset(f->failed_period, 0, sizeof f->failed_period);
-    for (size_t step = begin; step + WINDOW <= end && f->work < WORK_PER_STEP * f->r->n_steps;) {
+    for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
         size_t found = 0;
         for (int way = 0; way < WAYS; way++) {
             uint32_t *const latest = &f->latest[way][f->hashes[way][step] & f->mask];
@@ -290,20 +321,28 @@ static int compare_begins(const void *a, const void *b) {
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* What is left between the loops that are known by now. */
-static void find_in_gaps(Finder *f) {
-    Recorded *const r = f->r;
-    const size_t n_known = r->n_loops;
-    size_t begin = 0;
-    for (size_t k = 0; k <= n_known && r->graph->status == CAD_OK; k++) {
-        const Loop *const next = k < n_known ? &r->loops[k] : NULL;
-        const size_t end = next != NULL ? next->begin : r->n_steps;
-        const size_t behind = next != NULL ? end + (size_t)next->n * next->period : end;
-        find_between(f, begin, end);
-        begin = behind;
+/* What is left of steps [begin, end) between the loops that are known by now. */
+static void find_in_gaps(Finder *f, size_t begin, size_t end) {
+    const size_t n_known = f->n_loops;
+    for (size_t k = 0; k < n_known && f->r->graph->status == CAD_OK; k++) {
+        const Loop next = f->loops[k];
+        find_between(f, begin, next.begin);
+        begin = next.begin + steps_of_loop(&next);
     }
-    if (r->n_loops > n_known) {
-        qsort(r->loops, r->n_loops, sizeof *r->loops, compare_begins);
+    find_between(f, begin, end);
+    if (f->n_loops > n_known) {
+        qsort(f->loops, f->n_loops, sizeof *f->loops, compare_begins);
+    }
+}
+
+/* All loops of steps [begin, end): those of half of the numbers, then smaller ones. */
+static void find_all(Finder *f, size_t begin, size_t end) {
+    size_t numbers = numbers_in_turn(f->r, begin, end - begin) / 2;
+    for (int is_last = 0; !is_last && f->r->graph->status == CAD_OK; numbers /= NARROWER) {
+        is_last = numbers <= f->least.numbers;
+        f->now = f->least;
+        f->now.numbers = is_last ? f->least.numbers : numbers;
+        find_in_gaps(f, begin, end);
     }
 }
 
@@ -313,13 +352,13 @@ static uint64_t with_next(uint64_t hash, uint64_t next) {
     return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;
 }
 
-/* A step, with how far back its operands are; those of a turn of the longest are near. */
-static uint32_t hash_of_distances(const Recorded *r, size_t step) {
+/* A step, with how far back its operands are, if that may be within a turn or the one before. */
+static uint32_t hash_of_distances(const Recorded *r, size_t step, size_t near) {
     uint64_t hash = r->kinds[step];
     for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
         const int64_t of = step_of(r, operand_of_step(r, step, k).first);
         const size_t distance = of >= 0 ? step - (size_t)of : 0;
-        hash = with_next(hash, distance <= MOST_IN_TURN ? distance : 0);
+        hash = with_next(hash, distance <= near ? distance : 0);
     }
     return (uint32_t)(hash >> 32);
 }
@@ -348,9 +387,10 @@ static int prepare(Finder *f, CadMemory *memory) {
     if (memory->status != CAD_OK) {
         return 0;
     }
+    const size_t near = 2 * r->n_steps / f->least.turns;
     for (size_t step = 0; step < r->n_steps; step++) {
         f->hashes[KINDS][step] = r->kinds[step];
-        f->hashes[DISTANCES][step] = hash_of_distances(r, step);
+        f->hashes[DISTANCES][step] = hash_of_distances(r, step, near);
     }
     for (int way = 0; way < WAYS; way++) {
         hash_windows(f->hashes[way], r->n_steps);
@@ -358,19 +398,23 @@ static int prepare(Finder *f, CadMemory *memory) {
     return 1;
 }
 
+void cad_loops_free(Loop *loops, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        cad_loops_free(loops[k].inner, loops[k].n_inner);
+    }
+    cad_memory_free(loops);
+}
+
 void cad_loops_find(Recorded *r, Least least) {
     Finder finder = {.r = r, .least = least}, *const f = &finder;
     CadMemory memory = {0};
     if (prepare(f, &memory)) {
-        size_t numbers = r->graph->n_numbers / 2;
-        for (int is_last = 0; !is_last && r->graph->status == CAD_OK; numbers /= NARROWER) {
-            is_last = numbers <= least.numbers;
-            f->least.numbers = is_last ? least.numbers : numbers;
-            f->work = 0;
-            find_in_gaps(f);
-        }
+        find_all(f, 0, r->n_steps);
     } else {
         r->graph->status = CAD_NO_MEMORY;
     }
+    cad_loops_free(r->loops, r->n_loops);
+    r->loops = f->loops;
+    r->n_loops = f->n_loops;
     cad_memory_give_back(&memory);
 }

@@ -7,16 +7,28 @@
 enum {
     LEAST_TURNS = 16,
     MANY_TURNS = 4096,
-    LEAST_NUMBERS = 12000, /* of a loop, unless told otherwise: below, it stays in the cache */
-    MOST_IN_TURN = 1 << 14,
+    LEAST_NUMBERS = 12000,  /* of a loop, unless told otherwise: below, it stays in the cache */
+    MOST_IN_TURN = 1 << 14, /* steps, of which those of loops within it count once */
+    LONGEST_PERIOD = 1 << 22,
     LONG_ARRAY = 2048, /* numbers, above which arrays go tile by tile, and in no loop */
     LEAST_WORK = 6,    /* numbers that turns compute, for each of an array that they carry */
 };
 
-/* Turns [begin, begin + n period) of steps. */
+/* Turns [begin, begin + n period) of steps; and loops within the middle one, in their order. */
 typedef struct Loop {
     uint32_t begin, period, n;
+    struct Loop *inner;
+    size_t n_inner;
 } Loop;
+
+static inline size_t steps_of_loop(const Loop *loop) {
+    return (size_t)loop->n * loop->period;
+}
+
+/* The first step of the middle turn, which is settled. */
+static inline size_t middle_of(const Loop *loop) {
+    return loop->begin + loop->n / 2 * (size_t)loop->period;
+}
 
 /* What was recorded as a graph of numbers that are all there, in their order. A step is a number
  * that was computed, or an array. */
@@ -28,7 +40,7 @@ typedef struct Recorded {
     uint32_t *steps;   /* of numbers: their step, counted from 1, or 0 */
     size_t n_steps;
     Loop *loops; /* in their order */
-    size_t n_loops, loops_capacity;
+    size_t n_loops;
 } Recorded;
 
 #define ALONE UINT32_MAX
@@ -104,6 +116,25 @@ typedef struct Least {
     size_t turns, numbers, in_turn, turns_that_call;
 } Least;
 
+/* In place of those that were found before. */
 void cad_loops_find(Recorded *r, Least least);
+
+void cad_loops_free(Loop *loops, size_t n);
+
+/* --- body.c --- */
+
+/* What was recorded on its way into another graph. */
+typedef struct Roller {
+    Recorded *r;
+    CadCopier copier;
+    uint8_t *is_read; /* of steps: outside of their loop */
+    CadRoom room;
+} Roller;
+
+typedef struct Body Body;
+
+/* A loop as a recurrence of the graph; or of the body that is being made of a turn around it.
+ * Answers 0 if it is no loop after all. */
+int cad_loops_roll(Roller *o, const Loop *loop, Body *around);
 
 #endif

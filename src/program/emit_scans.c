@@ -102,11 +102,9 @@ static void note_operands(const Readers *r, size_t record) {
             continue;
         }
         if (made.kind == CAD_RECORD_SCAN) {
-            const CadScan *const scan = cad_graph_scan(graph, reader);
-            const int64_t step = k < scan->n_carried ? 0 : scan->steps[k - scan->n_carried];
-            const int64_t reach = step * ((int64_t)scan->n - 1);
-            low += reach < 0 ? reach : 0;
-            high += (reach > 0 ? reach : 0) + scan->sizes[k] - 1;
+            const CadReach reach = cad_scan_reach(cad_graph_scan(graph, reader), k, of.ids[k]);
+            low = reach.low;
+            high = reach.high;
         } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
             low = r->first;
             high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;

@@ -100,7 +100,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"jacobian", "sparsity"},
         ],
     ),
-    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"find"}, {"roll"}]),
+    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"find"}, {"body"}, {"roll"}]),
     (
         "program",
         [

@@ -25,6 +25,7 @@ from ..helpers.processes import COMPILER, needs_compiler
 N = 40  # turns
 
 DATA = np.random.default_rng(0).uniform(0.5, 1.5, N)
+SERIES = np.random.default_rng(1).uniform(0.5, 1.5, (16, 20))
 
 
 @pytest.fixture(autouse=True)
@@ -202,6 +203,45 @@ def iterated_within(x: Any) -> Any:
             z = z - 0.2 * (z - cd.cos(z * x[0] + d) * x[1])
         y = z + 0.1 * x[2] * cd.sin(y)
         total = total + y * d
+    return total
+
+
+def of_many_series(x: Any) -> Any:
+    """No series waits for another one, though its turns wait for each other."""
+    total = 0.0
+    for i, scale in enumerate(DATA.tolist()):
+        h = scale * x[0]
+        for j in range(20):
+            r = SERIES[i % 16, j]
+            h = 0.1 + x[1] * r * r + 0.5 * x[2] * h
+            total = total - 0.5 * (cd.log(h) + r * DATA[j] / h)
+    return total
+
+
+def three_deep(x: Any) -> Any:
+    y, total = x[0], []
+    for d in DATA[:20].tolist():
+        for k in range(18):
+            u = y * d
+            for j in range(16):
+                u = u + 0.05 * (x[1] - u * SERIES[k % 16, j]) * u
+            y = 0.5 * y + 0.1 * cd.sin(u * x[2])
+        total.append(y * d)
+    return cd.numpy.stack(total)
+
+
+def with_steps_within(x: Any) -> Any:
+    """Lists that one loop fills are read by the next one, in the same turn and the one behind."""
+    path, total = [x[1] * d for d in DATA[:20]], 0.0
+    for d in DATA:
+        y, old, path = x[0] * d, path, []
+        for k in range(20):
+            y = y - 0.1 * (y * y - old[k]) + (0.01 * d if k < 10 else 0.02)
+            path.append(y)
+        top = path[3] * x[2]
+        for k in range(20):
+            top = 0.9 * top + cd.tanh(path[k] * old[19 - k])
+        total = total + top * path[-1]
     return total
 
 
@@ -385,6 +425,9 @@ WAYS: dict[Callable[[Any], Any], Any] = {
     nested: THREE,
     on_a_ring: THREE,
     iterated_within: THREE,
+    of_many_series: THREE,
+    three_deep: THREE,
+    with_steps_within: THREE,
     two_in_a_row: THREE,
     counting_down: MANY,
     attraction: THREE,
@@ -659,6 +702,15 @@ def bodies(draw: st.DrawFn) -> list[tuple[int, int, int]]:
     return steps
 
 
+def after(body: list[tuple[int, int, int]], numbers: list[Any], ends: list[int]) -> Iterator[Any]:
+    for which, i, j in body:
+        if which < len(UNARY):
+            numbers.append(cd.tanh(UNARY[which](numbers[i])))
+        else:
+            numbers.append(cd.tanh(BINARY[which - len(UNARY)](numbers[i], numbers[j])))
+    return (numbers[-1 - end % len(numbers)] for end in ends)
+
+
 def recurrence(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
 ) -> Callable[[Any], Any]:
@@ -667,13 +719,8 @@ def recurrence(
         path = []
         for t in range(turns):
             numbers = [u, v, before, x[2], x[3 + t % 2], x[5 + t], 0.7, float(DATA[t % N]), x[1]]
-            for which, i, j in body:
-                if which < len(UNARY):
-                    numbers.append(cd.tanh(UNARY[which](numbers[i])))
-                else:
-                    numbers.append(cd.tanh(BINARY[which - len(UNARY)](numbers[i], numbers[j])))
             before = u
-            u, v, w = (numbers[-1 - end % len(numbers)] for end in ends)
+            u, v, w = after(body, numbers, ends)
             total, plain = total + w * u, plain + w
             path.append(v)
         return total + path[turns // 2] * u + v * plain
@@ -702,6 +749,44 @@ def test_recurrences_at_random(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
 ) -> None:
     agrees_with_eager_code(recurrence(body, ends, turns), 50)
+
+
+def recurrence_within(
+    body: list[tuple[int, int, int]],
+    inner: list[tuple[int, int, int]],
+    ends: list[int],
+    turns: int,
+    within: int,
+) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        u, v, total, row = x[0], x[1], 0.0, [x[2] * d for d in DATA[:within]]
+        for t in range(turns):
+            p, q, old, row = u, v * x[3], row, []
+            for k in range(within):
+                data = float(SERIES[t % 16, k])
+                numbers = [p, q, v, x[2], x[4 + k], data, old[k], old[within - 1 - k], x[4 + t]]
+                moved, q, w = after(inner, numbers, ends)
+                p = 0.7 * p + 0.3 * moved  # it waits
+                row.append(w)
+                total = total + w * p if ends[0] % 2 else total
+            numbers = [u, v, p, q, row[0], row[-1], old[3], float(DATA[t % N]), x[30 + t % 2]]
+            u, v, w = after(body, numbers, ends)
+            total = total + w
+        return total + u * v + sum(row[::3])
+
+    return f
+
+
+@settings(max_examples=60, deadline=None)
+@given(bodies(), bodies(), some_ends, st.integers(16, 26), st.integers(16, 20))
+def test_recurrences_within_others_at_random(
+    body: list[tuple[int, int, int]],
+    inner: list[tuple[int, int, int]],
+    ends: list[int],
+    turns: int,
+    within: int,
+) -> None:
+    agrees_with_eager_code(recurrence_within(body, inner, ends, turns, within), 50)
 
 
 ON_ARRAYS = [
@@ -772,4 +857,6 @@ def test_machine_code_of_recurrences_at_random(
     turns: int,
 ) -> None:
     agrees_with_eager_code(recurrence(body, ends, turns), 50, native=True)
+    within = recurrence_within(body, body, ends, turns - 6, 18)
+    agrees_with_eager_code(within, 50, native=True)
     agrees_with_eager_code(recurrence_of_arrays(body_of_arrays, ends, turns), 110, native=True)

@@ -1,0 +1,524 @@
+/* One loop as a recurrence: a turn of it as a graph of its own, in which loops within that turn
+ * are recurrences, too. */
+#include "loops/inner.h"
+
+/* Of a step of the body that later turns read: how many turns later, at most, which of what is
+ * carried it is, at a lag of one, and its first input. */
+typedef struct Lagged {
+    uint32_t most, first;
+    CadId input;
+} Lagged;
+
+/* Of an operand that comes from outside: which one of what is given, counted from 1, and so far
+ * behind its first number. */
+typedef struct Outside {
+    uint32_t which, offset;
+} Outside;
+
+struct Body {
+    const Loop *loop;
+    Body *around; /* in a turn of which the loop is, or NULL */
+    CadMemory memory;
+    Lagged *lagged;  /* of the steps of a turn */
+    CadId *names;    /* of these, in the body */
+    uint8_t *reads;  /* of these: who reads them */
+    uint32_t *first; /* of these: its first operand among all */
+    Outside *outside;
+    CadId next; /* input */
+    CadRecurrence asked;
+    CadId *initial, *ends;
+    CadOverTurns *given;
+    CadId *input_of_given;
+    uint32_t *sizes; /* of what is carried, given, kept */
+    size_t *kept;    /* steps of a turn */
+};
+
+enum {
+    READ_BEHIND = 1, /* outside of the loop: of the last turn, */
+    READ_EARLY = 2,  /* of another one, */
+    READ_WITHIN = 4, /* or in the loop, outside of one within it */
+};
+
+/* So many turns before, if an operand is what the loop has computed; -1: it comes from outside.
+ * The middle turn tells. */
+static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, uint32_t k,
+                              size_t *of) {
+    const size_t step = middle_of(loop) + q;
+    const int64_t source = step_of(o->r, operand_of_step(o->r, step, k).first);
+    if (source < (int64_t)loop->begin) {
+        return -1;
+    }
+    const size_t distance = step - (size_t)source;
+    const size_t lag = lag_of(distance, q, loop->period);
+    *of = q + lag * loop->period - distance;
+    return (int64_t)lag;
+}
+
+static Block operand_in_turn(const Roller *o, const Loop *loop, size_t turn, size_t q,
+                             uint32_t k) {
+    return operand_of_step(o->r, loop->begin + turn * loop->period + q, k);
+}
+
+static uint32_t arity(const Roller *o, const Loop *loop, size_t q) {
+    return arity_of_step(o->r, loop->begin + q);
+}
+
+static uint32_t size_in_turn(const Roller *o, const Loop *loop, size_t q) {
+    return size_of_step(o->r, loop->begin + q);
+}
+
+/* --- what is around the loop --- */
+
+static CadId name_of_operand(const Roller *o, const Body *b, size_t q, uint32_t k);
+
+static CadGraph *graph_around(const Roller *o, const Body *b) {
+    return b->around != NULL ? b->around->asked.body : o->copier.to;
+}
+
+/* Where a step of the loop is in the turn around it. */
+static size_t place_around(const Body *b, size_t turn, size_t q) {
+    return b->loop->begin - middle_of(b->around->loop) + turn * b->loop->period + q;
+}
+
+/* The first number of an operand that comes from outside. */
+static CadId name_outside(const Roller *o, const Body *b, size_t turn, size_t q, uint32_t k) {
+    return b->around != NULL
+               ? name_of_operand(o, b->around, place_around(b, turn, q), k)
+               : cad_copier_name(&o->copier, operand_in_turn(o, b->loop, turn, q, k).first);
+}
+
+static void name_around(Roller *o, const Body *b, size_t turn, size_t q, CadId name) {
+    if (b->around != NULL) {
+        b->around->names[place_around(b, turn, q)] = name;
+    } else {
+        o->copier.names[o->r->records[b->loop->begin + turn * b->loop->period + q]] = name;
+    }
+}
+
+static int is_read_outside(const Roller *o, const Body *b, size_t turn, size_t q) {
+    return b->around != NULL ? b->around->reads[place_around(b, turn, q)] != 0
+                             : o->is_read[b->loop->begin + turn * b->loop->period + q];
+}
+
+/* --- what is carried --- */
+
+/* What is carried: each step that later turns read, at each lag; it begins as what was read in its
+ * place by those turns that are too early. */
+static void find_carried(Roller *o, Body *b) {
+    const Loop *const loop = b->loop;
+    size_t of = 0;
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
+            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            if (lag > (int64_t)b->lagged[of].most) {
+                b->lagged[of].most = (uint32_t)lag;
+            }
+        }
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        b->lagged[q].first = (uint32_t)b->asked.n_carried;
+        b->lagged[q].input = b->next;
+        b->next += b->lagged[q].most * size_in_turn(o, loop, q);
+        b->asked.n_carried += b->lagged[q].most;
+    }
+}
+
+/* The blocks of what is carried, number by number: what is read of no early turn is 0. */
+static void name_initial(Roller *o, Body *b, const CadId *numbers) {
+    for (size_t q = 0; q < b->loop->period; q++) {
+        const uint32_t size = size_in_turn(o, b->loop, q);
+        for (uint32_t lag = 0; lag < b->lagged[q].most; lag++, numbers += size) {
+            b->sizes[b->lagged[q].first + lag] = size;
+            b->initial[b->lagged[q].first + lag] =
+                cad_graph_block(graph_around(o, b), numbers, size);
+        }
+    }
+}
+
+static int find_initial(Roller *o, Body *b) {
+    const Loop *const loop = b->loop;
+    const size_t n_numbers = b->next - CAD_SCAN_INPUT;
+    size_t of = 0;
+    CadId *const numbers = cad_memory_take(&b->memory, n_numbers, sizeof *numbers);
+    b->initial = cad_memory_take(&b->memory, b->asked.n_carried, sizeof *b->initial);
+    if (b->memory.status != CAD_OK) {
+        return 0;
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
+            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            const CadId offset =
+                lag > 0 ? offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k)) : 0;
+            for (int64_t turn = 0; turn < lag; turn++) {
+                const uint32_t size = operand_in_turn(o, loop, (size_t)turn, q, k).size;
+                CadId *const initial = numbers + (b->lagged[of].input - CAD_SCAN_INPUT) + offset +
+                                       (size_t)(lag - turn - 1) * size_in_turn(o, loop, of);
+                const CadId name = name_outside(o, b, (size_t)turn, q, k);
+                for (uint32_t e = 0; e < size; e++) {
+                    if (initial[e] != CAD_NO_ID && initial[e] != name + e) {
+                        return 0;
+                    }
+                    initial[e] = name + e;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < n_numbers; i++) {
+        numbers[i] = numbers[i] == CAD_NO_ID ? CAD_ZERO : numbers[i];
+    }
+    name_initial(o, b, numbers);
+    return 1;
+}
+
+/* --- what is given --- */
+
+/* So many numbers of each turn, listed one behind the other, in all turns: what is seen of an
+ * array at even distances, the same in all, or an array that is made of them. */
+static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size_t size) {
+    const int64_t step = n > 1 ? (int64_t)ids[size] - ids[0] : 0;
+    const int is_array = cad_record_is_array(cad_graph_record(graph, ids[0]));
+    int is_same = 1, is_even = 1;
+    CadId low = ids[0], high = ids[0];
+    for (size_t k = 0; k < n * size; k++) {
+        const size_t turn = k / size, e = k % size;
+        is_same &= ids[k] == ids[e];
+        is_even &= ids[k] == ids[0] + (CadId)((int64_t)turn * step + (int64_t)e);
+        low = ids[k] < low ? ids[k] : low;
+        high = ids[k] > high ? ids[k] : high;
+    }
+    if (is_even &&
+        ((is_array && cad_graph_record_of(graph, low) == cad_graph_record_of(graph, high)) ||
+         (is_same && size == 1))) {
+        return (CadOverTurns){ids[0], step};
+    }
+    return (CadOverTurns){cad_graph_pack(graph, ids, (is_same ? 1 : n) * size),
+                          is_same ? 0 : (int64_t)size};
+}
+
+/* What an operand from outside is in all turns; in those of a loop within each of them it may be
+ * another number. */
+static CadOverTurns row_of_operand(Roller *o, const Body *b, size_t q, uint32_t k, size_t n_within,
+                                   size_t period) {
+    CadGraph *const graph = graph_around(o, b);
+    const size_t n = b->loop->n, size = operand_in_turn(o, b->loop, 0, q, k).size;
+    CadId *const ids = cad_graph_room(graph, &o->room, n * n_within * size);
+    CadId *next = ids;
+    if (ids == NULL) {
+        return (CadOverTurns){CAD_ZERO, 0};
+    }
+    for (size_t turn = 0; turn < n; turn++) {
+        for (size_t within = 0; within < n_within; within++) {
+            const CadId from = name_outside(o, b, turn, q + within * period, k);
+            for (size_t e = 0; e < size; e++) {
+                *next++ = from + (CadId)e;
+            }
+        }
+    }
+    return row_of_ids(graph, ids, n, n_within * size);
+}
+
+/* Rows by hash: which one of what is given, counted from 1. */
+typedef struct Rows {
+    uint32_t *table;
+    size_t mask;
+} Rows;
+
+/* Rows that are the same are one input: they are looked up by hash. Answers which one, counted
+ * from 1. */
+static uint32_t find_row(Body *b, const Rows *rows, CadOverTurns row, uint32_t size) {
+    uint32_t *const table = rows->table;
+    const uint64_t hash =
+        ((uint64_t)row.first << 32 ^ (uint64_t)row.step ^ size) * 0x9e3779b97f4a7c15u;
+    const uint32_t *const sizes = b->sizes + b->asked.n_carried;
+    size_t place = (hash >> 32) & rows->mask;
+    while (table[place] != 0 &&
+           (b->given[table[place] - 1].first != row.first ||
+            b->given[table[place] - 1].step != row.step || sizes[table[place] - 1] != size)) {
+        place = (place + 1) & rows->mask;
+    }
+    if (table[place] == 0) {
+        b->sizes[b->asked.n_carried + b->asked.n_given] = size;
+        b->given[b->asked.n_given] = row;
+        b->input_of_given[b->asked.n_given++] = b->next;
+        b->next += size;
+        table[place] = (uint32_t)b->asked.n_given;
+    }
+    return table[place];
+}
+
+/* Whether an operand of a loop within each turn comes from outside in all of its turns; and
+ * whether it is the same there. */
+static int is_outside_within(Roller *o, const Body *b, const Loop *inner, size_t q, uint32_t k,
+                             int *is_same) {
+    const size_t n = b->loop->n;
+    size_t of;
+    for (size_t within = 0; within < inner->n; within++) {
+        if (lag_of_operand(o, b->loop, q + within * inner->period, k, &of) >= 0) {
+            return 0;
+        }
+    }
+    *is_same = 1;
+    for (size_t turn = 0; turn < n && *is_same; turn++) {
+        const CadId first = name_outside(o, b, turn, q, k);
+        for (size_t within = 1; within < inner->n && *is_same; within++) {
+            *is_same = name_outside(o, b, turn, q + within * inner->period, k) == first;
+        }
+    }
+    return 1;
+}
+
+/* What comes from outside into all turns of a loop within is one block of each turn. */
+static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inner) {
+    const size_t begin = inner->begin - middle_of(b->loop);
+    int is_same;
+    for (size_t q = begin; q < begin + inner->period; q++) {
+        for (uint32_t k = 0; k < arity(o, b->loop, q); k++) {
+            if (!is_outside_within(o, b, inner, q, k, &is_same)) {
+                continue;
+            }
+            const size_t n = is_same ? 1 : inner->n;
+            const uint32_t size = operand_in_turn(o, b->loop, 0, q, k).size;
+            const uint32_t which = find_row(b, rows, row_of_operand(o, b, q, k, n, inner->period),
+                                            (uint32_t)n * size);
+            for (size_t within = 0; within < inner->n; within++) {
+                b->outside[b->first[q + within * inner->period] + k] =
+                    (Outside){which, is_same ? 0 : (uint32_t)within * size};
+            }
+        }
+    }
+}
+
+static void find_given(Roller *o, Body *b) {
+    const Loop *const loop = b->loop;
+    const size_t n_operands = b->first[loop->period];
+    size_t size = 16, of;
+    while (size < 2 * n_operands) {
+        size *= 2;
+    }
+    b->outside = cad_memory_take(&b->memory, n_operands, sizeof *b->outside);
+    b->given = cad_memory_take(&b->memory, n_operands, sizeof *b->given);
+    b->input_of_given = cad_memory_take(&b->memory, n_operands, sizeof *b->input_of_given);
+    const Rows rows = {cad_memory_take(&b->memory, size, sizeof *rows.table), size - 1};
+    if (b->memory.status != CAD_OK) {
+        return;
+    }
+    for (size_t i = 0; i < loop->n_inner; i++) {
+        give_to_inner(o, b, &rows, &loop->inner[i]);
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
+            Outside *const outside = &b->outside[b->first[q] + k];
+            if (outside->which == 0 && lag_of_operand(o, loop, q, k, &of) < 0) {
+                outside->which = find_row(b, &rows, row_of_operand(o, b, q, k, 1, 0),
+                                          operand_in_turn(o, loop, 0, q, k).size);
+            }
+        }
+    }
+}
+
+/* --- the body --- */
+
+/* Constants that are the same in all turns are told by their number in the graph. */
+static CadId name_of_given(const Roller *o, const Body *b, Outside outside) {
+    const CadOverTurns row = b->given[outside.which - 1];
+    double value;
+    return row.step == 0 && b->sizes[b->asked.n_carried + outside.which - 1] == 1 &&
+                   cad_graph_is_constant(graph_around(o, b), row.first, &value)
+               ? cad_graph_constant(b->asked.body, value)
+               : b->input_of_given[outside.which - 1] + outside.offset;
+}
+
+static CadId name_of_operand(const Roller *o, const Body *b, size_t q, uint32_t k) {
+    const Loop *const loop = b->loop;
+    size_t of;
+    const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+    if (lag < 0) {
+        return name_of_given(o, b, b->outside[b->first[q] + k]);
+    }
+    const CadId offset = offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k));
+    return offset + (lag == 0
+                         ? b->names[of]
+                         : b->lagged[of].input + (CadId)(lag - 1) * size_in_turn(o, loop, of));
+}
+
+/* A step of the middle turn, which is settled, in the body. */
+static CadId step_in_body(Roller *o, Body *b, size_t q) {
+    const Loop *const loop = b->loop;
+    CadGraph *const body = b->asked.body;
+    const uint32_t n = arity(o, loop, q);
+    const size_t step = middle_of(loop) + q;
+    const CadRecord *const record = record_of_step(o->r, step);
+    CadId *const x = cad_graph_room(body, &o->room, n > 3 ? n : 3);
+    if (x == NULL) {
+        return CAD_ZERO;
+    }
+    for (uint32_t k = 0; k < 3 || k < n; k++) {
+        x[k] = k < n ? name_of_operand(o, b, q, k) : x[0];
+    }
+    if (record->kind == CAD_RECORD_SINGLE) {
+        return cad_graph_apply(body, (CadOp)record->op, x[0], x[1], x[2]);
+    }
+    if (record->kind == CAD_RECORD_PACK) {
+        return cad_graph_pack(body, x, n);
+    }
+    CadAxes axes;
+    CadMade made;
+    cad_graph_look(o->r->graph, o->r->records[step], axes, &made);
+    for (uint32_t k = 0; k < n; k++) {
+        CadNumbers *const view = &made.views[k + first_operand(record)];
+        view->first = x[k] + (view->first - operand_of_step(o->r, step, k).first);
+    }
+    return cad_graph_make(body, o->r->graph, &made);
+}
+
+static void fill_body(Roller *o, Body *b) {
+    const Loop *const loop = b->loop, *inner = loop->inner;
+    const Loop *const last = inner + loop->n_inner;
+    for (size_t q = 0; q < loop->period && b->asked.body->status == CAD_OK;) {
+        if (inner < last && middle_of(loop) + q == inner->begin && cad_loops_roll(o, inner++, b)) {
+            q += steps_of_loop(&inner[-1]);
+            continue;
+        }
+        b->names[q] = step_in_body(o, b, q);
+        q++;
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        for (uint32_t lag = 1; lag <= b->lagged[q].most; lag++) {
+            b->ends[b->lagged[q].first + lag - 1] =
+                lag == 1 ? b->names[q] : b->lagged[q].input + (lag - 2) * size_in_turn(o, loop, q);
+        }
+    }
+}
+
+/* --- what is read of turns --- */
+
+/* Which loop within a turn a step is of, or how many there are. */
+static size_t inner_of(const Loop *loop, size_t q) {
+    size_t k = 0;
+    while (k < loop->n_inner &&
+           middle_of(loop) + q - loop->inner[k].begin >= steps_of_loop(&loop->inner[k])) {
+        k++;
+    }
+    return k;
+}
+
+static void find_reads(const Roller *o, Body *b) {
+    const Loop *const loop = b->loop;
+    size_t of;
+    for (size_t turn = 0; turn < loop->n; turn++) {
+        for (size_t q = 0; q < loop->period; q++) {
+            if (is_read_outside(o, b, turn, q)) {
+                b->reads[q] |= turn + 1 < loop->n ? READ_EARLY : READ_BEHIND;
+            }
+        }
+    }
+    for (size_t q = 0; q < loop->period && loop->n_inner > 0; q++) {
+        const size_t inner = inner_of(loop, q);
+        for (uint32_t k = 0; k < arity(o, loop, q); k++) {
+            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            if (lag > 0 || (lag == 0 && inner_of(loop, of) != inner)) {
+                b->reads[of] |= READ_WITHIN;
+            }
+        }
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        if (b->reads[q] & (READ_EARLY | READ_BEHIND)) {
+            b->kept[b->asked.n_kept++] = q;
+        }
+    }
+}
+
+/* Of what is carried the last turn's needs no row. */
+static int is_last_alone(const Body *b, size_t q) {
+    return b->lagged[q].most > 0 && !(b->reads[q] & READ_EARLY);
+}
+
+static void name_results(Roller *o, Body *b) {
+    const Loop *const loop = b->loop;
+    CadGraph *const graph = graph_around(o, b);
+    CadMemory *const memory = &b->memory;
+    const size_t n_carried = b->asked.n_carried;
+    CadId *const last = cad_memory_take(memory, n_carried, sizeof *last);
+    CadOverTurns *const rows = cad_memory_take(memory, b->asked.n_kept, sizeof *rows);
+    size_t n = 0;
+    if (memory->status != CAD_OK) {
+        graph->status = CAD_NO_MEMORY;
+        return;
+    }
+    for (size_t k = 0; k < b->asked.n_kept; k++) {
+        const size_t q = b->kept[k];
+        if (!is_last_alone(b, q)) {
+            b->sizes[n_carried + b->asked.n_given + n] = size_in_turn(o, loop, q);
+            b->ends[n_carried + n++] = b->names[q];
+        }
+    }
+    const size_t n_steps = b->asked.n_kept;
+    b->asked.n_kept = n;
+    if (cad_graph_recur(graph, &b->asked, &(CadScanResults){last, rows, NULL}) != CAD_OK) {
+        return;
+    }
+    n = 0;
+    for (size_t k = 0; k < n_steps; k++) {
+        const size_t q = b->kept[k];
+        if (is_last_alone(b, q)) {
+            name_around(o, b, loop->n - 1, q, last[b->lagged[q].first]);
+            continue;
+        }
+        const CadOverTurns row = rows[n++];
+        for (size_t turn = 0; turn < loop->n; turn++) {
+            name_around(o, b, turn, q, (CadId)(row.first + row.step * (int64_t)turn));
+        }
+    }
+}
+
+static void count_operands(const Roller *o, Body *b) {
+    for (size_t q = 0; q < b->loop->period; q++) {
+        b->first[q + 1] = b->first[q] + arity(o, b->loop, q);
+    }
+}
+
+int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
+    Body body = {.loop = loop,
+                 .around = around,
+                 .next = CAD_SCAN_INPUT,
+                 .asked = {.n = loop->n, .input = CAD_SCAN_INPUT}};
+    Body *const b = &body;
+    const size_t period = loop->period;
+    CadGraph *const to = graph_around(o, b);
+    int done = 0;
+    b->lagged = cad_memory_take(&b->memory, period, sizeof *b->lagged);
+    b->names = cad_memory_take(&b->memory, period, sizeof *b->names);
+    b->reads = cad_memory_take(&b->memory, period, sizeof *b->reads);
+    b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
+    b->first = cad_memory_take(&b->memory, period + 1, sizeof *b->first);
+    if (b->memory.status == CAD_OK) {
+        count_operands(o, b);
+        find_carried(o, b);
+        b->sizes = cad_memory_take(&b->memory, b->asked.n_carried + b->first[period] + period,
+                                   sizeof *b->sizes);
+    }
+    if (b->memory.status == CAD_OK) {
+        done = find_initial(o, b);
+    }
+    if (done) {
+        find_given(o, b);
+        b->ends = cad_memory_take(&b->memory, b->asked.n_carried + period, sizeof *b->ends);
+        b->asked.body = cad_scan_body_of(b->sizes, b->asked.n_carried + b->asked.n_given);
+        if (b->memory.status == CAD_OK && b->asked.body != NULL) {
+            b->asked.initial = b->initial;
+            b->asked.given = b->given;
+            b->asked.ends = b->ends;
+            b->asked.sizes = b->sizes;
+            find_reads(o, b);
+            fill_body(o, b);
+            name_results(o, b);
+        }
+    }
+    if (b->memory.status != CAD_OK ||
+        (done && (b->asked.body == NULL || b->asked.body->status != CAD_OK))) {
+        to->status = to->status == CAD_OK ? CAD_NO_MEMORY : to->status;
+    }
+    cad_graph_free(b->asked.body);
+    cad_memory_give_back(&b->memory);
+    return done;
+}
