@@ -2,10 +2,12 @@
  * are recurrences, too. */
 #include "loops/inner.h"
 
-/* Of a step of the body that later turns read: how many turns later, at most, which of what is
- * carried it is, at a lag of one, and its first input. */
+/* Of a step of the body that later turns read: how many turns later, at most; and where it is at a
+ * lag of one: in which block of what is carried, how far from its first number, and its first
+ * input.
+ */
 typedef struct Lagged {
-    uint32_t most, first;
+    uint32_t most, block, offset;
     CadId input;
 } Lagged;
 
@@ -104,7 +106,7 @@ static int is_read_outside(const Roller *o, const Body *b, size_t turn, size_t q
 
 /* What is carried: each step that later turns read, at each lag; it begins as what was read in its
  * place by those turns that are too early. */
-static void find_carried(Roller *o, Body *b) {
+static void find_lags(const Roller *o, Body *b) {
     const Loop *const loop = b->loop;
     size_t of = 0;
     for (size_t q = 0; q < loop->period; q++) {
@@ -115,23 +117,53 @@ static void find_carried(Roller *o, Body *b) {
             }
         }
     }
-    for (size_t q = 0; q < loop->period; q++) {
-        b->lagged[q].first = (uint32_t)b->asked.n_carried;
-        b->lagged[q].input = b->next;
-        b->next += b->lagged[q].most * size_in_turn(o, loop, q);
-        b->asked.n_carried += b->lagged[q].most;
+}
+
+/* Steps that are single numbers, or that are not, as blocks of what is carried, or as one. */
+static void carry(const Roller *o, Body *b, int are_single, int together) {
+    const CadId begin = b->next;
+    for (size_t q = 0; q < b->loop->period; q++) {
+        Lagged *const lagged = &b->lagged[q];
+        const uint32_t size = size_in_turn(o, b->loop, q);
+        if (lagged->most == 0 || (size == 1) != are_single) {
+            continue;
+        }
+        lagged->block = (uint32_t)b->asked.n_carried;
+        lagged->offset = together ? b->next - begin : 0;
+        lagged->input = b->next;
+        b->next += lagged->most * size;
+        for (uint32_t lag = 0; lag < lagged->most && !together; lag++) {
+            b->sizes[b->asked.n_carried++] = size;
+        }
+    }
+    if (together && b->next > begin) {
+        b->sizes[b->asked.n_carried++] = b->next - begin;
     }
 }
 
-/* The blocks of what is carried, number by number: what is read of no early turn is 0. */
-static void name_initial(Roller *o, Body *b, const CadId *numbers) {
-    for (size_t q = 0; q < b->loop->period; q++) {
-        const uint32_t size = size_in_turn(o, b->loop, q);
-        for (uint32_t lag = 0; lag < b->lagged[q].most; lag++, numbers += size) {
-            b->sizes[b->lagged[q].first + lag] = size;
-            b->initial[b->lagged[q].first + lag] =
-                cad_graph_block(graph_around(o, b), numbers, size);
-        }
+/* Many numbers that are carried, as the cells of a grid, are one block, unless single numbers are
+ * all that there is. */
+static void find_carried(const Roller *o, Body *b) {
+    enum { MANY = 16 };
+    const size_t period = b->loop->period;
+    size_t n = 0, n_single = 0;
+    find_lags(o, b);
+    for (size_t q = 0; q < period; q++) {
+        n += b->lagged[q].most;
+        n_single += size_in_turn(o, b->loop, q) == 1 ? b->lagged[q].most : 0;
+    }
+    b->sizes = cad_memory_take(&b->memory, n + b->first[period] + period, sizeof *b->sizes);
+    if (b->sizes != NULL) {
+        carry(o, b, 1, b->loop->n_inner > 0 && n_single >= MANY);
+        carry(o, b, 0, 0);
+    }
+}
+
+/* Of what is carried, number by number, its blocks. */
+static void name_blocks(const Body *b, CadGraph *graph, const CadId *numbers, CadId *blocks) {
+    for (size_t k = 0; k < b->asked.n_carried; k++) {
+        blocks[k] = cad_graph_block(graph, numbers, b->sizes[k]);
+        numbers += b->sizes[k];
     }
 }
 
@@ -163,10 +195,10 @@ static int find_initial(Roller *o, Body *b) {
             }
         }
     }
-    for (size_t i = 0; i < n_numbers; i++) {
+    for (size_t i = 0; i < n_numbers; i++) { /* what is read of no early turn */
         numbers[i] = numbers[i] == CAD_NO_ID ? CAD_ZERO : numbers[i];
     }
-    name_initial(o, b, numbers);
+    name_blocks(b, graph_around(o, b), numbers, b->initial);
     return 1;
 }
 
@@ -382,11 +414,22 @@ static void fill_body(Roller *o, Body *b) {
         b->names[q] = step_in_body(o, b, q);
         q++;
     }
-    for (size_t q = 0; q < loop->period; q++) {
-        for (uint32_t lag = 1; lag <= b->lagged[q].most; lag++) {
-            b->ends[b->lagged[q].first + lag - 1] =
-                lag == 1 ? b->names[q] : b->lagged[q].input + (lag - 2) * size_in_turn(o, loop, q);
+}
+
+/* What a turn leaves of what is carried. */
+static void find_ends(const Roller *o, Body *b) {
+    const size_t n = cad_sum_of_sizes(b->sizes, b->asked.n_carried);
+    CadId *const numbers = cad_memory_take(&b->memory, n, sizeof *numbers);
+    for (size_t q = 0; q < b->loop->period && numbers != NULL; q++) {
+        const Lagged lagged = b->lagged[q];
+        const uint32_t size = size_in_turn(o, b->loop, q);
+        CadId *const ends = numbers + (lagged.input - CAD_SCAN_INPUT);
+        for (uint32_t e = 0; e < lagged.most * size; e++) {
+            ends[e] = e < size ? b->names[q] + e : lagged.input + e - size;
         }
+    }
+    if (numbers != NULL) {
+        name_blocks(b, b->asked.body, numbers, b->ends);
     }
 }
 
@@ -461,7 +504,7 @@ static void name_results(Roller *o, Body *b) {
     for (size_t k = 0; k < n_steps; k++) {
         const size_t q = b->kept[k];
         if (is_last_alone(b, q)) {
-            name_around(o, b, loop->n - 1, q, last[b->lagged[q].first]);
+            name_around(o, b, loop->n - 1, q, last[b->lagged[q].block] + b->lagged[q].offset);
             continue;
         }
         const CadOverTurns row = rows[n++];
@@ -494,8 +537,6 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     if (b->memory.status == CAD_OK) {
         count_operands(o, b);
         find_carried(o, b);
-        b->sizes = cad_memory_take(&b->memory, b->asked.n_carried + b->first[period] + period,
-                                   sizeof *b->sizes);
     }
     if (b->memory.status == CAD_OK) {
         done = find_initial(o, b);
@@ -511,6 +552,7 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
             b->asked.sizes = b->sizes;
             find_reads(o, b);
             fill_body(o, b);
+            find_ends(o, b);
             name_results(o, b);
         }
     }
