@@ -41,21 +41,6 @@ enum {
     READ_WITHIN = 4, /* or in the loop, outside of one within it */
 };
 
-/* So many turns before, if an operand is what the loop has computed; -1: it comes from outside.
- * The middle turn tells. */
-static int64_t lag_of_operand(const Roller *o, const Loop *loop, size_t q, uint32_t k,
-                              size_t *of) {
-    const size_t step = middle_of(loop) + q;
-    const int64_t source = step_of(o->r, operand_of_step(o->r, step, k).first);
-    if (source < (int64_t)loop->begin) {
-        return -1;
-    }
-    const size_t distance = step - (size_t)source;
-    const size_t lag = lag_of(distance, q, loop->period);
-    *of = q + lag * loop->period - distance;
-    return (int64_t)lag;
-}
-
 static Block operand_in_turn(const Roller *o, const Loop *loop, size_t turn, size_t q,
                              uint32_t k) {
     return operand_of_step(o->r, loop->begin + turn * loop->period + q, k);
@@ -111,7 +96,7 @@ static void find_lags(const Roller *o, Body *b) {
     size_t of = 0;
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
             if (lag > (int64_t)b->lagged[of].most) {
                 b->lagged[of].most = (uint32_t)lag;
             }
@@ -178,7 +163,7 @@ static int find_initial(Roller *o, Body *b) {
     }
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
             const CadId offset =
                 lag > 0 ? offset_of(o->r, operand_in_turn(o, loop, loop->n / 2, q, k)) : 0;
             for (int64_t turn = 0; turn < lag; turn++) {
@@ -285,7 +270,7 @@ static int is_outside_within(Roller *o, const Body *b, const Loop *inner, size_t
     const size_t n = b->loop->n;
     size_t of;
     for (size_t within = 0; within < inner->n; within++) {
-        if (lag_of_operand(o, b->loop, q + within * inner->period, k, &of) >= 0) {
+        if (cad_loops_lag(o->r, b->loop, q + within * inner->period, k, &of) >= 0) {
             return 0;
         }
     }
@@ -340,7 +325,7 @@ static void find_given(Roller *o, Body *b) {
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             Outside *const outside = &b->outside[b->first[q] + k];
-            if (outside->which == 0 && lag_of_operand(o, loop, q, k, &of) < 0) {
+            if (outside->which == 0 && cad_loops_lag(o->r, loop, q, k, &of) < 0) {
                 outside->which = find_row(b, &rows, row_of_operand(o, b, q, k, 1, 0),
                                           operand_in_turn(o, loop, 0, q, k).size);
             }
@@ -363,7 +348,7 @@ static CadId name_of_given(const Roller *o, const Body *b, Outside outside) {
 static CadId name_of_operand(const Roller *o, const Body *b, size_t q, uint32_t k) {
     const Loop *const loop = b->loop;
     size_t of;
-    const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+    const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
     if (lag < 0) {
         return name_of_given(o, b, b->outside[b->first[q] + k]);
     }
@@ -458,7 +443,7 @@ static void find_reads(const Roller *o, Body *b) {
     for (size_t q = 0; q < loop->period && loop->n_inner > 0; q++) {
         const size_t inner = inner_of(loop, q);
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
-            const int64_t lag = lag_of_operand(o, loop, q, k, &of);
+            const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
             if (lag > 0 || (lag == 0 && inner_of(loop, of) != inner)) {
                 b->reads[of] |= READ_WITHIN;
             }

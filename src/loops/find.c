@@ -8,12 +8,14 @@
 #include <stdlib.h>
 
 enum {
-    WINDOW = 8,         /* steps that are looked for at once */
-    FAILED = 1 << 8,    /* periods that were tried in vain are remembered in so many places */
-    WORK_PER_STEP = 64, /* comparisons in all */
-    MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
-    MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
-    NARROWER = 8,       /* loops of so many times fewer numbers are looked for next */
+    WINDOW = 8,          /* steps that are looked for at once */
+    FAILED = 1 << 8,     /* periods that were tried in vain are remembered in so many places */
+    WORK_PER_STEP = 64,  /* comparisons in all */
+    MOST_PEELED = 3,     /* turns at the beginning that may be unlike the others */
+    MOST_TOGETHER = 3,   /* turns of one kind that read different parts of arrays */
+    LEAST_WITHIN = 2048, /* numbers of a loop within turns that wait */
+    MORE = 4,            /* so many times more numbers are too many for arrays over all turns */
+    NARROWER = 8,        /* loops of so many times fewer numbers are looked for next */
 };
 
 /* Steps of equal kinds may be of turns of an inner loop as well as of an outer one; where its
@@ -40,12 +42,6 @@ static int are_alike(const Finder *f, size_t a, size_t b) {
 }
 
 /* --- what the steps of a turn are made of --- */
-
-/* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
-static int64_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
-    const int64_t of = step_of(r, operand_of_step(r, step, k).first);
-    return of >= (int64_t)begin ? (int64_t)step - of : 0;
-}
 
 /* Whether an operand that a loop has computed is the same part of it as in another turn. */
 static int is_same_part(const Recorded *r, size_t step, size_t other, uint32_t k) {
@@ -201,12 +197,27 @@ static int is_enough(const Finder *f, size_t begin, size_t period, size_t turns)
     return turns * in_turn >= f->now.numbers && in_turn >= f->now.in_turn;
 }
 
+/* How many numbers a loop within a turn is to have. Turns that do not wait are arrays over all of
+ * them, which is faster, unless that makes too many. */
+static size_t least_within(const Finder *f, const Loop *loop) {
+    const size_t least = f->least.numbers;
+    const size_t in_turn = numbers_in_turn(f->r, middle_of(loop), loop->period);
+    if (in_turn < LEAST_WITHIN && in_turn < least) {
+        return SIZE_MAX;
+    }
+    if (cad_loops_waits(f->r, loop)) {
+        return least < LEAST_WITHIN ? least : LEAST_WITHIN;
+    }
+    return in_turn > MOST_IN_TURN || in_turn / MORE > least ? least : SIZE_MAX;
+}
+
 /* Loops within a turn, of which it is to be left few enough steps. */
 static int find_inner(const Finder *f, Loop *loop) {
-    const size_t begin = middle_of(loop);
+    const size_t begin = middle_of(loop), least = least_within(f, loop);
     size_t n_steps = loop->period;
-    if (numbers_in_turn(f->r, begin, loop->period) > f->least.numbers) {
+    if (least < SIZE_MAX) {
         Finder within = *f;
+        within.least.numbers = least;
         within.loops = NULL;
         within.n_loops = within.loops_capacity = 0;
         find_all(&within, begin, begin + loop->period);
@@ -215,6 +226,12 @@ static int find_inner(const Finder *f, Loop *loop) {
         for (size_t k = 0; k < loop->n_inner; k++) {
             n_steps -= steps_of_loop(&loop->inner[k]) - loop->inner[k].period;
         }
+    }
+    if (loop->n_inner > 0 && loop->period <= MOST_IN_TURN && !cad_loops_gain(f->r, loop)) {
+        cad_loops_free(loop->inner, loop->n_inner);
+        loop->inner = NULL;
+        loop->n_inner = 0;
+        n_steps = loop->period;
     }
     return n_steps <= MOST_IN_TURN;
 }
@@ -348,17 +365,13 @@ static void find_all(Finder *f, size_t begin, size_t end) {
 
 /* --- windows --- */
 
-static uint64_t with_next(uint64_t hash, uint64_t next) {
-    return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;
-}
-
 /* A step, with how far back its operands are, if that may be within a turn or the one before. */
 static uint32_t hash_of_distances(const Recorded *r, size_t step, size_t near) {
     uint64_t hash = r->kinds[step];
     for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
         const int64_t of = step_of(r, operand_of_step(r, step, k).first);
         const size_t distance = of >= 0 ? step - (size_t)of : 0;
-        hash = with_next(hash, distance <= near ? distance : 0);
+        hash = cad_loops_hash(hash, distance <= near ? distance : 0);
     }
     return (uint32_t)(hash >> 32);
 }
@@ -367,7 +380,7 @@ static void hash_windows(uint32_t *hashes, size_t n) {
     for (size_t step = 0; step + WINDOW <= n; step++) {
         uint64_t hash = 0;
         for (int k = 0; k < WINDOW; k++) {
-            hash = with_next(hash, hashes[step + k]);
+            hash = cad_loops_hash(hash, hashes[step + k]);
         }
         hashes[step] = (uint32_t)(hash >> 32);
     }

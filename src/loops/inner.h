@@ -97,16 +97,40 @@ static inline CadId offset_of(const Recorded *r, Block operand) {
     return operand.first - cad_graph_first(r->graph, cad_graph_record_of(r->graph, operand.first));
 }
 
+/* Whether an operand is what the loop has computed before, so many steps ago in all turns. */
+static inline int64_t distance_of(const Recorded *r, size_t step, uint32_t k, size_t begin) {
+    const int64_t of = step_of(r, operand_of_step(r, step, k).first);
+    return of >= (int64_t)begin ? (int64_t)step - of : 0;
+}
+
 /* How many turns before this one something was computed that stands so far back from a step, `at`
  * steps behind the beginning of the turn. */
 static inline size_t lag_of(size_t distance, size_t at, size_t period) {
     return distance <= at ? 0 : (distance - at - 1) / period + 1;
 }
 
+static inline uint64_t cad_loops_hash(uint64_t hash, uint64_t next) {
+    return (hash ^ next) * 0x9e3779b97f4a7c15u ^ hash >> 29;
+}
+
 /* --- steps.c --- */
 
 /* Answers 0 if there is no memory. */
 int cad_loops_list_steps(Recorded *r);
+
+/* --- turns.c --- */
+
+/* Where a step of a settled turn has an operand from: so many turns before, by which step of them;
+ * or from outside: -1. */
+int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k, size_t *of);
+
+/* Whether turns wait for those before: what they read of them is no sum alone, nor can it be told
+ * ahead. */
+int cad_loops_waits(const Recorded *r, const Loop *loop);
+
+/* Whether loops within a turn compute little more than the turn does without them, when equal
+ * numbers are one. */
+int cad_loops_gain(const Recorded *r, const Loop *loop);
 
 /* --- find.c --- */
 

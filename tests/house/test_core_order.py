@@ -100,7 +100,7 @@ C_STOREYS: list[tuple[str, list[set[str]]]] = [
             {"jacobian", "sparsity"},
         ],
     ),
-    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"find"}, {"body"}, {"roll"}]),
+    ("loops", [{"loops"}, {"inner"}, {"steps"}, {"turns"}, {"find"}, {"body"}, {"roll"}]),
     (
         "program",
         [

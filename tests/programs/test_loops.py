@@ -25,7 +25,7 @@ from ..helpers.processes import COMPILER, needs_compiler
 N = 40  # turns
 
 DATA = np.random.default_rng(0).uniform(0.5, 1.5, N)
-SERIES = np.random.default_rng(1).uniform(0.5, 1.5, (16, 20))
+SERIES = np.random.default_rng(1).uniform(0.5, 1.5, (16, 36))
 
 
 @pytest.fixture(autouse=True)
@@ -211,7 +211,7 @@ def of_many_series(x: Any) -> Any:
     total = 0.0
     for i, scale in enumerate(DATA.tolist()):
         h = scale * x[0]
-        for j in range(20):
+        for j in range(36):
             r = SERIES[i % 16, j]
             h = 0.1 + x[1] * r * r + 0.5 * x[2] * h
             total = total - 0.5 * (cd.log(h) + r * DATA[j] / h)
@@ -500,6 +500,27 @@ def test_a_program_is_as_large_as_its_turns(
         text = program.to_text(10**6).split("\n")
         lines.append(sum(" guard " not in line for line in text))  # each has a line
     assert lines[1] < 1.5 * lines[0]  # four times as many turns; large arrays may have more tiles
+
+
+def test_a_turn_is_as_large_as_that_of_a_loop_within() -> None:
+    def with_turns(n: int) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            y, total = x[0], 0.0
+            for d in DATA:
+                for _ in range(n):
+                    y = y + 0.05 * (cd.sin(y * d) * x[1] - y)
+                    total = total + y
+                y = y * x[2]
+            return total + y
+
+        return f
+
+    lines = []
+    for n in (20, 80):
+        program = cd.compile(with_turns(n))
+        near(program.hvp(THREE, THREE), cd.hvp(with_turns(n))(THREE, THREE))
+        lines.append(program.to_text(10**6).count("\n"))
+    assert lines[0] == lines[1] < 100
 
 
 @each_way
