@@ -18,6 +18,8 @@ from benchmarks.sequence_problems import Chain, FloatArray, Tracking, one_by_one
 
 __all__ = [
     "POPULATIONS",
+    "RELAXED",
+    "SPREAD",
     "VOLATILITY",
     "Trades",
     "asian_payoff",
@@ -28,7 +30,11 @@ __all__ = [
     "populations",
     "populations_gradient",
     "populations_in_arrays",
+    "relaxed",
+    "relaxed_by_scans",
     "returns",
+    "spread",
+    "spread_in_arrays",
     "trades",
     "visited",
     "volatility",
@@ -43,6 +49,82 @@ def flat(arrays: Sequence[Any]) -> FloatArray:
 
 def _take(numbers: Iterator[Any], count: int) -> list[Any]:
     return [next(numbers) for _ in range(count)]
+
+
+# --- loops within loops --------------------------------------------------------------------------
+
+SPREAD = [0.12, 0.3, 0.4]
+"""How fast a population spreads and grows, and its largest number at first."""
+
+
+def spread(p: Any, size: int, steps: int) -> Any:
+    """A population on a ring of size x size cells, cell by cell: Fisher's equation."""
+    u = [[p[2] * cell for cell in row] for row in _hill(size)]
+    for _ in range(steps):
+        u = [
+            [
+                u[i][j]
+                + p[0] * (u[i - 1][j] + u[i - size + 1][j] + u[i][j - 1] + u[i][j - size + 1])
+                - 4.0 * p[0] * u[i][j]
+                + p[1] * u[i][j] * (1.0 - u[i][j])
+                for j in range(size)
+            ]
+            for i in range(size)
+        ]
+    return sum(cell * cell for row in u for cell in row)
+
+
+def spread_in_arrays(np: Any, p: Any, size: int, steps: int, loop: Any) -> Any:
+    def step(u: Any, _: Any) -> Any:
+        around = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1)
+        return u + p[0] * (around - 4.0 * u) + p[1] * u * (1.0 - u)
+
+    u = loop(step, p[2] * np.asarray(_hill(size)), range(steps))
+    return np.sum(u * u)
+
+
+def _hill(size: int) -> list[list[float]]:
+    bump = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(size) / size)
+    return [[float(a * b) for b in bump] for a in bump]
+
+
+RELAXED = [0.8, 1.1]
+"""How fast heat is conducted, and how much of it there is at first."""
+
+
+def relaxed(p: Any, cells: int, sweeps: int, steps: int) -> Any:
+    """Heat in a rod by implicit Euler; Gauss and Seidel's sweeps solve for each step."""
+    u = [p[1] * number for number in warm(cells)]
+    for _ in range(steps):
+        old = u
+        for _ in range(sweeps):
+            left, new = 0.0, []
+            for before, right in zip(old, [*u[1:], 0.0], strict=True):
+                left = (before + p[0] * (left + right)) / (1.0 + 2.0 * p[0])
+                new.append(left)
+            u = new
+    return sum(number * number for number in u)
+
+
+def relaxed_by_scans(np: Any, scan: Any, p: Any, cells: int, sweeps: int, steps: int) -> Any:
+    """The same, where `scan` carries a number and stacks others, as JAX's does."""
+
+    def step(old: Any, _: Any) -> tuple[Any, None]:
+        def sweep(u: Any, _: Any) -> tuple[Any, None]:
+            def cell(left: Any, given: Any) -> tuple[Any, Any]:
+                now = (given[0] + p[0] * (left + given[1])) / (1.0 + 2.0 * p[0])
+                return now, now
+
+            return scan(cell, 0.0 * p[0], (old, np.append(u[1:], 0.0)))[1], None
+
+        return scan(sweep, old, None, sweeps)[0], None
+
+    u, _ = scan(step, p[1] * np.asarray(warm(cells)), None, steps)
+    return np.sum(u * u)
+
+
+def warm(cells: int) -> list[float]:
+    return [float(np.sin(np.pi * k / (cells + 1.0))) for k in range(1, cells + 1)]
 
 
 # --- a food chain, by Runge and Kutta ------------------------------------------------------------

@@ -380,6 +380,28 @@ def solved(steps: int) -> Contest:
     return written_in_arrays(partial(side_by_side.kalman, steps), f, data.parameters)
 
 
+def spread(size: int, steps: int) -> Contest:
+    """Fisher's equation on a grid, cell by cell."""
+    return contest(
+        f"Fisher's equation, {size} x {size} cells, {steps} steps",
+        lambda m, p: loops.spread(p, size, steps),
+        np.array(loops.SPREAD),
+        jax=lambda jax, p: loops.spread_in_arrays(jax.np, p, size, steps, jax.loop),
+    )
+
+
+def relaxed(cells: int, sweeps: int, steps: int) -> Contest:
+    """Heat in a rod by implicit steps: loops three deep, all of which wait."""
+    return contest(
+        f"heat by Gauss and Seidel, {steps} steps x {sweeps} x {cells} cells",
+        lambda m, p: loops.relaxed(p, cells, sweeps, steps),
+        np.array(loops.RELAXED),
+        jax=lambda jax, p: loops.relaxed_by_scans(
+            jax.np, jax.jax.lax.scan, p, cells, sweeps, steps
+        ),
+    )
+
+
 def asian(count: int, paths: int, days: int) -> Contest:
     """Prices of Asian options by `vmap`, and their slopes by all five terms of each."""
     data = loops.trades(count, paths, days)
@@ -435,6 +457,8 @@ PROBLEMS = (
     Problem("rosenbrock", partial(rosenbrock, 100_000)),
     Problem("markov", partial(visited, 10, 500)),
     Problem("bodies", partial(bodies, 20, 100)),
+    Problem("grid", partial(spread, 64, 50)),
+    Problem("sweeps", partial(relaxed, 200, 20, 50)),
     Problem("populations-points", partial(populations_at_points, 1000, 256)),
     Problem("volatility-points", partial(volatility_at_points, 2000, 256)),
     Problem("asian", partial(asian, 100, 1000, 252)),
@@ -451,6 +475,8 @@ CONTESTS: tuple[tuple[Callable[[], Contest], tuple[str, ...]], ...] = (
     (partial(rosenbrock, 2000), (FLOATS, IN_C, *OURS)),
     (partial(visited, 4, 300), (FLOATS, *OURS)),
     (partial(bodies, 3, 20), (FLOATS, HAND, *OURS)),
+    (partial(spread, 16, 30), (FLOATS, *OURS)),
+    (partial(relaxed, 20, 16, 40), (FLOATS, *OURS)),
     (partial(populations_at_points, 120, 40), (FLOATS, *OURS)),
     (partial(volatility_at_points, 1500, 40), (FLOATS, *OURS)),
     (partial(asian, 3, 20, 60), (FLOATS, HAND, *OURS)),

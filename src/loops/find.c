@@ -13,7 +13,7 @@ enum {
     WORK_PER_STEP = 64,  /* comparisons in all */
     MOST_PEELED = 3,     /* turns at the beginning that may be unlike the others */
     MOST_TOGETHER = 3,   /* turns of one kind that read different parts of arrays */
-    LEAST_WITHIN = 2048, /* numbers of a loop within turns that wait */
+    LEAST_WITHIN = 512, /* numbers of a loop within turns that wait */
     MORE = 4,            /* so many times more numbers are too many for arrays over all turns */
     NARROWER = 8,        /* loops of so many times fewer numbers are looked for next */
 };
