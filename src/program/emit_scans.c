@@ -26,7 +26,6 @@ typedef struct Divider {
     uint8_t *when;    /* of numbers of the body */
     uint8_t *is_read; /* by what is computed at another time, bit by bit; and as a result */
     int64_t *strip;   /* where it begins, in strips of length 1 */
-    uint8_t *rows;    /* of what is carried: more is read than what the last turn leaves */
     CadId *name;      /* in the graph that is being made */
     int64_t n_strips;
     CadTurns turns;
@@ -67,29 +66,22 @@ static void add_word(Divider *d, int64_t word) {
 
 /* --- what programs read of ends --- */
 
-/* Of what is carried, whether others read more of it than what the last turn leaves. */
-typedef struct Readers {
-    Divider *d;
-    CadId first;
-    uint8_t *rows;
-} Readers;
-
-static void note_read(const Readers *r, int64_t low, int64_t high) {
-    const CadScan *const scan = r->d->scan;
-    int64_t begin = r->first;
-    for (size_t k = 0; k < scan->n_carried && begin <= high; k++) {
-        const int64_t end = begin + (int64_t)cad_scan_length_of_end(scan, k);
-        r->rows[k] |= low < end - scan->sizes[k] && high >= begin;
-        begin = end;
+/* Of an end that is carried a number that turns before the last one leave is read, unless it is
+ * behind `id`. */
+static void note_read(CadMaker *m, CadId id) {
+    CadGraph *const graph = m->graph;
+    const uint32_t i = cad_graph_record_of(graph, id);
+    const CadRecord *const record = &graph->records[i];
+    if (record->kind == CAD_RECORD_END) {
+        const CadArray *const end = cad_graph_array(graph, record);
+        const CadScan *const scan = cad_graph_scan(graph, cad_graph_record(graph, end->list));
+        const uint32_t size = cad_scan_size_of_end(scan, end->number);
+        m->rows[i] |= id - record->of.array.first + size < record->of.array.size;
     }
 }
 
-static int is_of_scan(const Readers *r, CadId id) {
-    return id >= r->first && id - r->first < cad_scan_size(r->d->scan);
-}
-
-static void note_operands(const Readers *r, size_t record) {
-    CadGraph *const graph = r->d->m->graph;
+static void note_operands(CadMaker *m, size_t record) {
+    CadGraph *const graph = m->graph;
     const CadRecord *const reader = &graph->records[record];
     CadAxes axes;
     CadMade made;
@@ -97,46 +89,40 @@ static void note_operands(const Readers *r, size_t record) {
     cad_graph_look(graph, record, axes, &made);
     cad_graph_operands(graph, record, &of);
     for (size_t k = 0; k < of.n; k++) {
-        int64_t low = of.ids[k], high = low;
-        if (!is_of_scan(r, of.ids[k])) {
-            continue;
-        }
+        const CadId id = of.ids[k];
         if (made.kind == CAD_RECORD_SCAN) {
-            const CadReach reach = cad_scan_reach(cad_graph_scan(graph, reader), k, of.ids[k]);
-            low = reach.low;
-            high = reach.high;
-        } else if (cad_record_is_by_index(reader) || of.ids[k] == made.former) {
-            low = r->first;
-            high = (int64_t)r->first + (int64_t)cad_scan_size(r->d->scan) - 1;
+            note_read(m, cad_scan_reach(cad_graph_scan(graph, reader), k, id).low);
+        } else if (cad_record_is_by_index(reader) || id == made.former) {
+            note_read(m, cad_graph_first(graph, cad_graph_record_of(graph, id)));
         } else if (cad_record_has_plan(reader)) {
-            const CadReach reach =
-                cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]);
-            low = reach.low;
-            high = reach.high;
+            note_read(m, cad_made_reach(&made, made.views[k + (size_t)(made.n_views > 1)]).low);
+        } else {
+            note_read(m, id);
         }
-        note_read(r, low, high);
     }
 }
 
 /* What only the last turn's is read of takes one place. */
-static int find_rows(Divider *d) {
-    CadMaker *const m = d->m;
-    d->rows = cad_memory_take(&d->memory, d->scan->n_carried, 1);
-    const Readers readers = {d, cad_graph_first(m->graph, d->record) + 1, d->rows};
-    uint8_t *const marks = cad_memory_take(&d->memory, m->graph->n_records, 1);
-    if (d->memory.status != CAD_OK) {
+static int find_rows(CadMaker *m) {
+    const size_t n = m->graph->n_records;
+    CadMemory memory = {0};
+    uint8_t *const marks = cad_memory_take(&memory, n, 1);
+    m->rows = cad_memory_take(&m->memory, n, 1);
+    if (marks == NULL || m->rows == NULL) {
+        cad_memory_give_back(&memory);
         return fail(m);
     }
     cad_graph_mark_needed(m->graph, m->ends, m->n_ends, marks);
-    for (size_t i = d->record + 1; i < m->graph->n_records; i++) {
-        if (marks[i] != 0 && cad_record_is_made(&m->graph->records[i]) &&
-            m->graph->records[i].kind != CAD_RECORD_END) {
-            note_operands(&readers, i);
+    for (size_t i = 0; i < n; i++) {
+        const CadRecord *const record = &m->graph->records[i];
+        if (marks[i] != 0 && cad_record_is_made(record) && record->kind != CAD_RECORD_END) {
+            note_operands(m, i);
         }
     }
     for (size_t k = 0; k < m->n_ends; k++) {
-        note_read(&readers, m->ends[k], m->ends[k]);
+        note_read(m, m->ends[k]);
     }
+    cad_memory_give_back(&memory);
     return 1;
 }
 
@@ -495,7 +481,7 @@ static void place_ends(Divider *d) {
     const size_t n_rows = scan->n_carried + scan->n_kept;
     for (size_t k = 0; k < cad_scan_n_ends(scan); k++) {
         const uint32_t end = d->record + 1 + (uint32_t)k, size = cad_scan_size_of_end(scan, k);
-        const int is_row = k < scan->n_carried ? d->rows[k] : k < n_rows;
+        const int is_row = k < scan->n_carried ? m->rows[end] : k < n_rows;
         const size_t length = is_row ? cad_scan_length_of_end(scan, k) : size;
         int64_t place = CAD_UNREAD;
         if (is_end_read(d, k)) {
@@ -694,7 +680,7 @@ void cad_maker_emit_scan(CadMaker *m, uint32_t i) {
         fail(m);
     } else {
         cad_graph_operands(m->graph, i, &of);
-        if (find_rows(d)) {
+        if (m->rows != NULL || find_rows(m)) {
             (cad_scan_is_of_singles(scan) && !d->for_points ? divide : make_core)(d, of.ids);
         }
         turns->at = program->n_plan_words;

@@ -87,6 +87,7 @@ typedef struct CadMaker {
     int32_t *place;
     int32_t *floats;     /* where an array stands as floats, from FAR on */
     uint8_t *is_rounded; /* whether nothing but its rounding is read */
+    uint8_t *rows;       /* whether turns leave more of it that is read than the last one's */
     /* of guards */
     uint32_t *check_level; /* the level after which they are compared */
     size_t n_checked;
