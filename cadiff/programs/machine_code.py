@@ -8,6 +8,7 @@ compilers.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import prod
@@ -34,6 +35,7 @@ from .steps_in_c import PART, Steps, block, called, includes, number_text
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
 _MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain arithmetic;
+_ALIKE = 3  # loops that share a function
 _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
 
 _PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
@@ -128,6 +130,27 @@ def _helpers(body: str) -> Iterator[str]:
 
 
 _HEAD = "(const double *restrict s, double *restrict w)"
+_PLACE = re.compile(r"(?<=\b[sw]\[)-?\d+|(?<=\bt < )\d+")
+
+
+def _with_shared(name: str, lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Functions for loops that differ by places and their number of turns; and what calls them."""
+    given = [(line, tuple(_PLACE.split(line))) for line in lines]
+    alike = Counter(parts for line, parts in given if "\n" in line)
+    shared: dict[tuple[str, ...], str] = {}  # names
+    functions, statements = [], []
+    for line, parts in given:
+        if alike[parts] < _ALIKE:
+            statements.append(line)
+            continue
+        if parts not in shared:
+            shared[parts] = f"{name}_shared{len(shared)}"
+            text = parts[0] + "".join(f"p[{k}]{part}" for k, part in enumerate(parts[1:]))
+            head = f"static void {shared[parts]}{_HEAD[:-1]}, const int *p)"
+            functions.append(block(head, [text]))
+        places = ", ".join(_PLACE.findall(line))
+        statements.append(f"{shared[parts]}(s, w, (const int[]){{{places}}});")
+    return functions, statements
 
 
 class _Pieces(Steps):
@@ -246,10 +269,11 @@ class _Pieces(Steps):
             else:
                 lines.append(self.loops.call(unit))
         head = f"long {name}"
+        functions, lines = _with_shared(name, lines)
         if len(lines) <= PART:
-            return block(f"{head}{_HEAD}", [*lines, "return -1;"])
+            return "\n".join([*functions, block(f"{head}{_HEAD}", [*lines, "return -1;"])])
         parts = [lines[k : k + PART] for k in range(0, len(lines), PART)]
-        functions = [
+        functions += [
             block(f"static {head}_{k}{_HEAD}", [*part, "return -1;"])
             for k, part in enumerate(parts)
         ]

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 
 enum {
-    WINDOW = 8,          /* steps that are looked for at once */
-    FAILED = 1 << 8,     /* periods that were tried in vain are remembered in so many places */
-    WORK_PER_STEP = 64,  /* comparisons in all */
-    MOST_PEELED = 3,     /* turns at the beginning that may be unlike the others */
-    MOST_TOGETHER = 3,   /* turns of one kind that read different parts of arrays */
+    WINDOW = 8,         /* steps that are looked for at once */
+    FAILED = 1 << 8,    /* periods that were tried in vain are remembered in so many places */
+    WORK_PER_STEP = 64, /* comparisons in all */
+    MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
+    MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
     LEAST_WITHIN = 512, /* numbers of a loop within turns that wait */
-    MORE = 4,            /* so many times more numbers are too many for arrays over all turns */
-    NARROWER = 8,        /* loops of so many times fewer numbers are looked for next */
+    MORE = 4,           /* so many times more numbers are too many for arrays over all turns */
+    NARROWER = 8,       /* loops of so many times fewer numbers are looked for next */
 };
 
 /* Steps of equal kinds may be of turns of an inner loop as well as of an outer one; where its
@@ -28,7 +28,7 @@ typedef struct Finder {
     uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
     Least least, now; /* in the end, and at first */
-    uint32_t failed_period[FAILED], failed_end[FAILED];
+    uint32_t failed_period[FAILED], failed_end[FAILED], failed_run[FAILED], failed_run_end[FAILED];
     size_t begin, end, work; /* steps to look at */
     Loop *loops;
     size_t n_loops, loops_capacity;
@@ -246,7 +246,20 @@ static void add_loop(Finder *f, Loop loop) {
     }
 }
 
-/* Take as many turns from a step on as are alike; answers the step behind them, or 0. */
+/* Take a loop if it is one; answers the step behind it, or 0. */
+static size_t accept(Finder *f, Loop *loop, size_t together) {
+    if (!is_enough(f, loop->begin, loop->period, loop->n) || !is_worth_it(f, loop, together)) {
+        return 0;
+    }
+    if (!find_inner(f, loop)) {
+        cad_loops_free(loop->inner, loop->n_inner);
+        return 0;
+    }
+    add_loop(f, *loop);
+    return loop->begin + steps_of_loop(loop);
+}
+
+/* Take as many turns from a step on as are alike. */
 static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
     Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
     const size_t settled = loop.n / 2;
@@ -256,15 +269,7 @@ static size_t try_turns(Finder *f, size_t begin, size_t end, size_t period, size
     }
     f->work += n * period;
     loop.n = (uint32_t)n;
-    if (n <= settled || !is_enough(f, begin, period, n) || !is_worth_it(f, &loop, together)) {
-        return 0;
-    }
-    if (!find_inner(f, &loop)) {
-        cad_loops_free(loop.inner, loop.n_inner);
-        return 0;
-    }
-    add_loop(f, loop);
-    return begin + n * period;
+    return n > settled ? accept(f, &loop, together) : 0;
 }
 
 static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, size_t together) {
@@ -280,6 +285,85 @@ static size_t try_period(Finder *f, size_t begin, size_t end, size_t period, siz
         begin += period;
     }
     return found;
+}
+
+/* --- runs --- */
+
+/* Whether the turn from a step on is that from another one, moved. */
+static int is_moved(const Finder *f, size_t begin, size_t other, size_t period) {
+    const Recorded *const r = f->r;
+    for (size_t q = 0; q < period; q++) {
+        const size_t step = begin + q, same = other + q;
+        if (!are_alike(f, step, same)) {
+            return 0;
+        }
+        for (uint32_t k = 0; k < arity_of_step(r, step); k++) {
+            const int64_t distance = distance_of(r, step, k, f->begin);
+            if (distance != distance_of(r, same, k, f->begin) ||
+                (distance > 0 && !is_same_part(r, step, same, k))) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Turns before a run that may begin the loop: how many of them do. */
+static size_t count_early(const Finder *f, size_t begin, size_t end, size_t period) {
+    size_t most = 0, early = 0, turn;
+    while (most < MOST_PEELED * period && begin > f->begin + most &&
+           are_alike(f, begin - most - 1, begin - most - 1 + period)) {
+        most++;
+    }
+    for (early = most / period; early > 0; early--) {
+        const size_t n = (end - begin) / period + early;
+        const Loop loop = {(uint32_t)(begin - early * period), (uint32_t)period, (uint32_t)n, NULL,
+                           0};
+        for (turn = 0; turn < n && is_turn(f, &loop, turn, n - 1); turn++) {
+        }
+        if (turn == n) {
+            break;
+        }
+    }
+    return early;
+}
+
+/* Runs of a period up to a step were tried. */
+static size_t fail_run(Finder *f, size_t period, size_t end) {
+    f->failed_run[period % FAILED] = (uint32_t)period;
+    f->failed_run_end[period % FAILED] = (uint32_t)end;
+    return 0;
+}
+
+/* The turns around a step that are alike, though others of the same kinds may follow at once:
+ * turns of the next of several loops. */
+static size_t try_run(Finder *f, size_t step, size_t period) {
+    const uint32_t place = (uint32_t)period % FAILED;
+    if ((f->failed_run[place] == period && step < f->failed_run_end[place]) ||
+        period > (f->end - f->begin) / f->now.turns || step + 2 * period > f->end) {
+        return 0;
+    }
+    size_t alike = 0;
+    while (alike < period && are_alike(f, step + alike, step + alike + period)) {
+        alike++;
+    }
+    f->work += alike;
+    if (alike < period) {
+        return fail_run(f, period, step + alike);
+    }
+    const size_t settled = step + best_phase(f, step, period, f->begin);
+    size_t begin = settled, end = settled + period;
+    while (end + period <= f->end && is_moved(f, end, settled, period)) {
+        end += period;
+    }
+    while (begin >= f->begin + period && is_moved(f, begin - period, settled, period)) {
+        begin -= period;
+    }
+    f->work += 2 * period + end - begin;
+    begin -= period * count_early(f, begin, end, period);
+    Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
+    const size_t found = accept(f, &loop, 1);
+    return found > 0 ? found : fail_run(f, period, end);
 }
 
 /* --- stretches --- */
@@ -317,6 +401,7 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     f->end = end;
     const size_t most = f->work + WORK_PER_STEP * (end - begin);
     memset(f->failed_period, 0, sizeof f->failed_period);
+    memset(f->failed_run, 0, sizeof f->failed_run);
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
         size_t found = 0;
         for (int way = 0; way < WAYS; way++) {
@@ -325,7 +410,8 @@ static void find_between(Finder *f, size_t begin, size_t end) {
             *latest = (uint32_t)step + 1;
             if (before > f->begin && before <= step && found == 0 &&
                 are_alike(f, step, before - 1)) {
-                found = try_stretch(f, step, before - 1);
+                found = try_run(f, step, step - (before - 1));
+                found = found > 0 ? found : try_stretch(f, step, before - 1);
             }
         }
         f->begin = found > 0 ? found : f->begin;

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import cadiff as cd
 from cadiff import binding
+from cadiff.programs.machine_code import written
 
 from ..helpers.processes import COMPILER, needs_compiler
 
@@ -554,6 +555,26 @@ def test_machine_code(f: Callable[[Any], Any]) -> None:
     if np.ndim(value) == 0:
         near(program.batch(points, what="grad"), [cd.grad(f)(row) for row in points])
     assert program.stats()["native"].startswith("machine code")
+
+
+@needs_compiler
+def test_series_of_unequal_lengths_share_machine_code() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for k in range(40):
+            y = x[k % 3]
+            for d in DATA[: 20 + k % 7]:
+                y = y + 0.1 * (cd.sin(y * d) - y * x[0])
+                total = total + y * d
+        return total
+
+    program = cd.compile(f, native=True)
+    near(program.grad(THREE), cd.grad(f)(THREE))
+    near(program.hvp(THREE, THREE[::-1]), cd.hvp(f)(THREE, THREE[::-1]))
+    [recorded] = program._traces
+    texts = [written(code.parts()).text for code in recorded.all_codes]
+    assert all("_shared0(s, w, (const int[]){" in text for text in texts)
+    assert max(text.count("for (int t") for text in texts) < 10  # of 40 loops, and their pulls
 
 
 @needs_compiler
