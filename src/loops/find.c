@@ -360,6 +360,9 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
         begin -= period;
     }
     f->work += 2 * period + end - begin;
+    if (!is_enough(f, settled, period, (end - begin) / period + MOST_PEELED)) {
+        return fail_run(f, period, end);
+    }
     begin -= period * count_early(f, begin, end, period);
     Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
     const size_t found = accept(f, &loop, 1);
