@@ -110,7 +110,7 @@ class Turns:
         if self.in_blocks:
             return int(self.turns["core"]["n_operations"])
         programs = [self.turns[name] for name in ("ahead", "single", "behind")]
-        return sum(len(program["singles"]) for program in programs if program is not None)
+        return sum(program["n_operations"] for program in programs if program is not None)
 
     def lengths(self, n: int) -> list[int]:
         """How many numbers there are of each that is carried, kept and summed."""

@@ -35,8 +35,8 @@ from .steps_in_c import PART, Steps, block, called, includes, number_text
 MOST_OPERATIONS = 100_000  # of which compilers make some 3,000 a second
 _OF_LOOP = 2  # operations of which one takes compilers as long as a loop
 _MOST_NUMBERS = 32  # of an instruction over several, where its formula is plain arithmetic;
-_ALIKE = 3  # loops that share a function
 _MOST_VALUES = 8  # where it calls functions, of which NumPy and the core compute several at once
+_ALIKE = 3  # loops that share a function
 
 _PLANS = (InstructionKind.ROWS, InstructionKind.TERMS, InstructionKind.ADD_TO)
 _LONG = "long vectors"

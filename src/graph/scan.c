@@ -257,23 +257,36 @@ static void find_waiting(Recurrence *r) {
     }
 }
 
-/* What is carried though no turn waits for it is a row, too; and so may be more, then. */
+/* What is carried though no turn waits for it is a row, too; and so may be more, then. Of a long
+ * line of numbers, each of which was the one before in the turn before, the rest stays in the
+ * loop. */
 static void find_rows(Recurrence *r) {
-    for (int found = 1; found && r->graph->status == CAD_OK;) {
+    enum { NEW_ROW = AS_SUM + 1, MOST_TIMES = 64 };
+    const size_t n = r->asked->n_carried;
+    size_t found = 1;
+    for (int time = 0; time < MOST_TIMES && found > 0 && r->graph->status == CAD_OK; time++) {
         found = 0;
         find_waiting(r);
-        for (size_t j = 0; j < r->asked->n_carried; j++) {
+        for (size_t j = 0; j < n; j++) {
+            const CadId end = end_of(r, j);
+            if (r->how[j] == IN_LOOP && (!r->waits[end] || end == input_of(r, j))) {
+                r->how[j] = (Carried)NEW_ROW;
+                r->is_read[end] = 1;
+                found++;
+            }
+        }
+        if (found > 0) {
+            set_rows(r);
+        }
+        for (size_t j = 0; j < n; j++) {
             const CadId end = end_of(r, j), input = input_of(r, j), initial = r->asked->initial[j];
-            if (r->how[j] != IN_LOOP || (r->waits[end] && end != input)) {
+            if (r->how[j] != (Carried)NEW_ROW) {
                 continue;
             }
             r->how[j] = AS_ROW;
-            r->is_read[end] = 1;
-            set_rows(r);
             r->rows[input] = end == input
                                  ? (CadOverTurns){initial, 0}
                                  : behind_by_one(r->graph, r->asked->n, initial, r->rows[end]);
-            found = 1;
         }
     }
 }

@@ -21,10 +21,11 @@ struct Body {
     const Loop *loop;
     Body *around; /* in a turn of which the loop is, or NULL */
     CadMemory memory;
-    Lagged *lagged;  /* of the steps of a turn */
-    CadId *names;    /* of these, in the body */
-    uint8_t *reads;  /* of these: who reads them */
-    uint32_t *first; /* of these: its first operand among all */
+    Lagged *lagged;     /* of the steps of a turn */
+    CadId *names;       /* of these, in the body */
+    uint8_t *reads;     /* of these: who reads them */
+    uint32_t *inner_of; /* of these: which loop within the turn, counted from 1, or 0 */
+    uint32_t *first;    /* of these: its first operand among all */
     Outside *outside;
     CadId next; /* input */
     CadRecurrence asked;
@@ -34,6 +35,8 @@ struct Body {
     uint32_t *sizes; /* of what is carried, given, kept */
     size_t *kept;    /* steps of a turn */
 };
+
+enum { DEEPEST = 8 }; /* loops in each other that share a block of what is given */
 
 enum {
     READ_BEHIND = 1, /* outside of the loop: of the last turn, */
@@ -212,12 +215,35 @@ static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size
                           is_same ? 0 : (int64_t)size};
 }
 
-/* What an operand from outside is in all turns; in those of a loop within each of them it may be
- * another number. */
-static CadOverTurns row_of_operand(Roller *o, const Body *b, size_t q, uint32_t k, size_t n_within,
-                                   size_t period) {
+/* An operand in all turns of loops within each turn, one in the other: of which step of the turn
+ * it is, at first, and how many steps further on in the next turn of each. */
+typedef struct Nest {
+    size_t at, depth;
+    size_t n[DEEPEST], period[DEEPEST];
+} Nest;
+
+static size_t size_of_nest(const Nest *nest) {
+    size_t size = 1;
+    for (size_t d = 0; d < nest->depth; d++) {
+        size *= nest->n[d];
+    }
+    return size;
+}
+
+/* The step of one of all turns, the last loop's first. */
+static size_t step_in_nest(const Nest *nest, size_t turn) {
+    size_t step = nest->at;
+    for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
+        step += turn % nest->n[d] * nest->period[d];
+    }
+    return step;
+}
+
+/* What an operand from outside is in all turns. */
+static CadOverTurns row_of_operand(Roller *o, const Body *b, const Nest *nest, uint32_t k) {
     CadGraph *const graph = graph_around(o, b);
-    const size_t n = b->loop->n, size = operand_in_turn(o, b->loop, 0, q, k).size;
+    const size_t n = b->loop->n, n_within = size_of_nest(nest);
+    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
     CadId *const ids = cad_graph_room(graph, &o->room, n * n_within * size);
     CadId *next = ids;
     if (ids == NULL) {
@@ -225,7 +251,7 @@ static CadOverTurns row_of_operand(Roller *o, const Body *b, size_t q, uint32_t 
     }
     for (size_t turn = 0; turn < n; turn++) {
         for (size_t within = 0; within < n_within; within++) {
-            const CadId from = name_outside(o, b, turn, q + within * period, k);
+            const CadId from = name_outside(o, b, turn, step_in_nest(nest, within), k);
             for (size_t e = 0; e < size; e++) {
                 *next++ = from + (CadId)e;
             }
@@ -263,44 +289,80 @@ static uint32_t find_row(Body *b, const Rows *rows, CadOverTurns row, uint32_t s
     return table[place];
 }
 
-/* Whether an operand of a loop within each turn comes from outside in all of its turns; and
- * whether it is the same there. */
-static int is_outside_within(Roller *o, const Body *b, const Loop *inner, size_t q, uint32_t k,
-                             int *is_same) {
-    const size_t n = b->loop->n;
-    size_t of;
-    for (size_t within = 0; within < inner->n; within++) {
-        if (cad_loops_lag(o->r, b->loop, q + within * inner->period, k, &of) >= 0) {
-            return 0;
-        }
+static int is_outside_within(const Roller *o, const Body *b, const Nest *nest, uint32_t k) {
+    const size_t n = size_of_nest(nest);
+    size_t within = 0, of;
+    while (within < n && cad_loops_lag(o->r, b->loop, step_in_nest(nest, within), k, &of) < 0) {
+        within++;
     }
-    *is_same = 1;
-    for (size_t turn = 0; turn < n && *is_same; turn++) {
-        const CadId first = name_outside(o, b, turn, q, k);
-        for (size_t within = 1; within < inner->n && *is_same; within++) {
-            *is_same = name_outside(o, b, turn, q + within * inner->period, k) == first;
+    return within == n;
+}
+
+/* Whether an operand is the same in all turns of one of the loops. */
+static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint32_t k, size_t d) {
+    Nest first = *nest;
+    const size_t n = size_of_nest(nest);
+    for (size_t turn = 0; turn < b->loop->n; turn++) {
+        for (size_t within = 0; within < n; within++) {
+            const size_t step = step_in_nest(nest, within);
+            size_t turn_of_loop = within;
+            for (size_t e = nest->depth; e-- > d + 1;) {
+                turn_of_loop /= nest->n[e];
+            }
+            first.at = step - turn_of_loop % nest->n[d] * nest->period[d];
+            if (name_outside(o, b, turn, step, k) != name_outside(o, b, turn, first.at, k)) {
+                return 0;
+            }
         }
     }
     return 1;
 }
 
-/* What comes from outside into all turns of a loop within is one block of each turn. */
-static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inner) {
-    const size_t begin = inner->begin - middle_of(b->loop);
-    int is_same;
-    for (size_t q = begin; q < begin + inner->period; q++) {
-        for (uint32_t k = 0; k < arity(o, b->loop, q); k++) {
-            if (!is_outside_within(o, b, inner, q, k, &is_same)) {
-                continue;
+/* What comes from outside into all turns of loops within is one block of each turn: of those loops
+ * in whose turns it differs. */
+static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *nest, uint32_t k) {
+    Nest given = {.at = nest->at};
+    size_t same[DEEPEST];
+    if (!is_outside_within(o, b, nest, k)) {
+        return;
+    }
+    for (size_t d = 0; d < nest->depth; d++) {
+        same[d] = (size_t)is_same_in_all(o, b, nest, k, d);
+        if (!same[d]) {
+            given.n[given.depth] = nest->n[d];
+            given.period[given.depth++] = nest->period[d];
+        }
+    }
+    const size_t size = operand_in_turn(o, b->loop, 0, nest->at, k).size;
+    const uint32_t which = find_row(b, rows, row_of_operand(o, b, &given, k),
+                                    (uint32_t)(size_of_nest(&given) * size));
+    for (size_t within = 0; within < size_of_nest(nest); within++) {
+        size_t offset = 0, scale = size, turn = within;
+        for (size_t d = nest->depth; d-- > 0; turn /= nest->n[d]) {
+            offset += same[d] ? 0 : turn % nest->n[d] * scale;
+            scale *= same[d] ? 1 : nest->n[d];
+        }
+        b->outside[b->first[step_in_nest(nest, within)] + k] = (Outside){which, (uint32_t)offset};
+    }
+}
+
+static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inner, Nest nest) {
+    const Loop *next = inner->inner;
+    const size_t begin = nest.at, turn = inner->n / 2 * (size_t)inner->period;
+    nest.n[nest.depth] = inner->n;
+    nest.period[nest.depth++] = inner->period;
+    for (size_t q = 0; q < inner->period; q++) {
+        if (next < inner->inner + inner->n_inner && next->begin == inner->begin + turn + q) {
+            nest.at = begin + q;
+            if (nest.depth < DEEPEST) {
+                give_to_inner(o, b, rows, next, nest);
             }
-            const size_t n = is_same ? 1 : inner->n;
-            const uint32_t size = operand_in_turn(o, b->loop, 0, q, k).size;
-            const uint32_t which = find_row(b, rows, row_of_operand(o, b, q, k, n, inner->period),
-                                            (uint32_t)n * size);
-            for (size_t within = 0; within < inner->n; within++) {
-                b->outside[b->first[q + within * inner->period] + k] =
-                    (Outside){which, is_same ? 0 : (uint32_t)within * size};
-            }
+            q += steps_of_loop(next++) - 1;
+            continue;
+        }
+        nest.at = begin + q;
+        for (uint32_t k = 0; k < arity(o, b->loop, nest.at); k++) {
+            give_to_operand(o, b, rows, &nest, k);
         }
     }
 }
@@ -320,13 +382,15 @@ static void find_given(Roller *o, Body *b) {
         return;
     }
     for (size_t i = 0; i < loop->n_inner; i++) {
-        give_to_inner(o, b, &rows, &loop->inner[i]);
+        const Nest nest = {.at = loop->inner[i].begin - middle_of(loop)};
+        give_to_inner(o, b, &rows, &loop->inner[i], nest);
     }
     for (size_t q = 0; q < loop->period; q++) {
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             Outside *const outside = &b->outside[b->first[q] + k];
             if (outside->which == 0 && cad_loops_lag(o->r, loop, q, k, &of) < 0) {
-                outside->which = find_row(b, &rows, row_of_operand(o, b, q, k, 1, 0),
+                const Nest alone = {.at = q};
+                outside->which = find_row(b, &rows, row_of_operand(o, b, &alone, k),
                                           operand_in_turn(o, loop, 0, q, k).size);
             }
         }
@@ -420,14 +484,14 @@ static void find_ends(const Roller *o, Body *b) {
 
 /* --- what is read of turns --- */
 
-/* Which loop within a turn a step is of, or how many there are. */
-static size_t inner_of(const Loop *loop, size_t q) {
-    size_t k = 0;
-    while (k < loop->n_inner &&
-           middle_of(loop) + q - loop->inner[k].begin >= steps_of_loop(&loop->inner[k])) {
-        k++;
+static void find_inner(Body *b) {
+    for (size_t k = 0; k < b->loop->n_inner; k++) {
+        const Loop *const inner = &b->loop->inner[k];
+        const size_t begin = inner->begin - middle_of(b->loop);
+        for (size_t q = begin; q < begin + steps_of_loop(inner); q++) {
+            b->inner_of[q] = (uint32_t)k + 1;
+        }
     }
-    return k;
 }
 
 static void find_reads(const Roller *o, Body *b) {
@@ -441,10 +505,9 @@ static void find_reads(const Roller *o, Body *b) {
         }
     }
     for (size_t q = 0; q < loop->period && loop->n_inner > 0; q++) {
-        const size_t inner = inner_of(loop, q);
         for (uint32_t k = 0; k < arity(o, loop, q); k++) {
             const int64_t lag = cad_loops_lag(o->r, loop, q, k, &of);
-            if (lag > 0 || (lag == 0 && inner_of(loop, of) != inner)) {
+            if (lag > 0 || (lag == 0 && b->inner_of[of] != b->inner_of[q])) {
                 b->reads[of] |= READ_WITHIN;
             }
         }
@@ -517,10 +580,12 @@ int cad_loops_roll(Roller *o, const Loop *loop, Body *around) {
     b->lagged = cad_memory_take(&b->memory, period, sizeof *b->lagged);
     b->names = cad_memory_take(&b->memory, period, sizeof *b->names);
     b->reads = cad_memory_take(&b->memory, period, sizeof *b->reads);
+    b->inner_of = cad_memory_take(&b->memory, period, sizeof *b->inner_of);
     b->kept = cad_memory_take(&b->memory, period, sizeof *b->kept);
     b->first = cad_memory_take(&b->memory, period + 1, sizeof *b->first);
     if (b->memory.status == CAD_OK) {
         count_operands(o, b);
+        find_inner(b);
         find_carried(o, b);
     }
     if (b->memory.status == CAD_OK) {

@@ -22,13 +22,18 @@ enum {
  * edges are is told by how far back operands are. */
 enum { KINDS, DISTANCES, WAYS };
 
+/* What was tried in vain: stretches, or runs, of a period up to a step. */
+typedef struct Failed {
+    uint32_t period, end;
+} Failed;
+
 typedef struct Finder {
     Recorded *r;
     uint32_t *hashes[WAYS]; /* of steps: of the window that begins there */
     uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
     Least least, now; /* in the end, and at first */
-    uint32_t failed_period[FAILED], failed_end[FAILED], failed_run[FAILED], failed_run_end[FAILED];
+    Failed stretches[FAILED], runs[FAILED];
     size_t begin, end, work; /* steps to look at */
     Loop *loops;
     size_t n_loops, loops_capacity;
@@ -162,20 +167,20 @@ static int has_to_wait(const Finder *f, const Loop *loop, size_t step, int chang
 static int is_worth_it(const Finder *f, const Loop *loop, size_t together) {
     const Recorded *const r = f->r;
     const size_t period = loop->period, middle = middle_of(loop);
-    size_t n_carried = 0;
+    size_t n_carried = 0, of;
     int is_worth = 1;
     CadMemory memory = {0};
     uint8_t *const is_carried = cad_memory_take(&memory, loop->period, 1);
     uint8_t *const waits = cad_memory_take(&memory, loop->period, 1);
     uint8_t *const changes = cad_memory_take(&memory, loop->period, 1);
+    if (memory.status != CAD_OK) {
+        r->graph->status = CAD_NO_MEMORY;
+    }
     for (size_t q = 0; q < loop->period && memory.status == CAD_OK; q++) {
         for (uint32_t k = 0; k < arity_of_step(r, middle + q); k++) {
-            const size_t distance = (size_t)distance_of(r, middle + q, k, loop->begin);
-            const size_t lag = distance > 0 ? lag_of(distance, q, loop->period) : 0;
-            const size_t of = q + lag * loop->period - distance;
-            waits[q] |= lag > 0 || (distance > 0 && waits[of]);
-            const int change =
-                distance > 0 ? changes[of] : difference_of(r, middle + q, k, period);
+            const int64_t lag = cad_loops_lag(r, loop, q, k, &of);
+            waits[q] |= lag > 0 || (lag == 0 && waits[of]);
+            const int change = lag >= 0 ? changes[of] : difference_of(r, middle + q, k, period);
             changes[q] = (uint8_t)(change > changes[q] ? change : changes[q]);
             if (lag > 0 && !is_carried[of] && size_of_step(r, middle + of) > 1) {
                 is_carried[of] = 1;
@@ -227,7 +232,7 @@ static int find_inner(const Finder *f, Loop *loop) {
             n_steps -= steps_of_loop(&loop->inner[k]) - loop->inner[k].period;
         }
     }
-    if (loop->n_inner > 0 && loop->period <= MOST_IN_TURN && !cad_loops_gain(f->r, loop)) {
+    if (loop->n_inner > 0 && loop->period <= MOST_IN_TURN && !cad_loops_are_worth_it(f->r, loop)) {
         cad_loops_free(loop->inner, loop->n_inner);
         loop->inner = NULL;
         loop->n_inner = 0;
@@ -308,38 +313,32 @@ static int is_moved(const Finder *f, size_t begin, size_t other, size_t period) 
     return 1;
 }
 
-/* Turns before a run that may begin the loop: how many of them do. */
-static size_t count_early(const Finder *f, size_t begin, size_t end, size_t period) {
-    size_t most = 0, early = 0, turn;
+/* A run as a loop, with turns before it that may be the first ones. */
+static int find_early(const Finder *f, size_t begin, size_t end, size_t period, Loop *loop) {
+    size_t most = 0;
     while (most < MOST_PEELED * period && begin > f->begin + most &&
            are_alike(f, begin - most - 1, begin - most - 1 + period)) {
         most++;
     }
-    for (early = most / period; early > 0; early--) {
+    for (size_t early = most / period + 1; early-- > 0;) {
         const size_t n = (end - begin) / period + early;
-        const Loop loop = {(uint32_t)(begin - early * period), (uint32_t)period, (uint32_t)n, NULL,
-                           0};
-        for (turn = 0; turn < n && is_turn(f, &loop, turn, n - 1); turn++) {
+        size_t turn = 0;
+        *loop = (Loop){(uint32_t)(begin - early * period), (uint32_t)period, (uint32_t)n, NULL, 0};
+        while (turn < n && is_turn(f, loop, turn, n / 2)) {
+            turn++;
         }
         if (turn == n) {
-            break;
+            return 1;
         }
     }
-    return early;
-}
-
-/* Runs of a period up to a step were tried. */
-static size_t fail_run(Finder *f, size_t period, size_t end) {
-    f->failed_run[period % FAILED] = (uint32_t)period;
-    f->failed_run_end[period % FAILED] = (uint32_t)end;
     return 0;
 }
 
 /* The turns around a step that are alike, though others of the same kinds may follow at once:
  * turns of the next of several loops. */
 static size_t try_run(Finder *f, size_t step, size_t period) {
-    const uint32_t place = (uint32_t)period % FAILED;
-    if ((f->failed_run[place] == period && step < f->failed_run_end[place]) ||
+    Failed *const failed = &f->runs[period % FAILED];
+    if ((failed->period == period && step < failed->end) ||
         period > (f->end - f->begin) / f->now.turns || step + 2 * period > f->end) {
         return 0;
     }
@@ -348,8 +347,9 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
         alike++;
     }
     f->work += alike;
+    *failed = (Failed){(uint32_t)period, (uint32_t)(step + alike)};
     if (alike < period) {
-        return fail_run(f, period, step + alike);
+        return 0;
     }
     const size_t settled = step + best_phase(f, step, period, f->begin);
     size_t begin = settled, end = settled + period;
@@ -360,13 +360,12 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
         begin -= period;
     }
     f->work += 2 * period + end - begin;
+    failed->end = (uint32_t)end;
     if (!is_enough(f, settled, period, (end - begin) / period + MOST_PEELED)) {
-        return fail_run(f, period, end);
+        return 0;
     }
-    begin -= period * count_early(f, begin, end, period);
-    Loop loop = {(uint32_t)begin, (uint32_t)period, (uint32_t)((end - begin) / period), NULL, 0};
-    const size_t found = accept(f, &loop, 1);
-    return found > 0 ? found : fail_run(f, period, end);
+    Loop loop;
+    return find_early(f, begin, end, period, &loop) ? accept(f, &loop, 1) : 0;
 }
 
 /* --- stretches --- */
@@ -374,9 +373,8 @@ static size_t try_run(Finder *f, size_t step, size_t period) {
 /* The stretch around a step whose kinds are those of one period before. */
 static size_t try_stretch(Finder *f, size_t step, size_t before) {
     const size_t period = step - before;
-    const uint32_t place = (uint32_t)period % FAILED;
-    if (period > LONGEST_PERIOD ||
-        (f->failed_period[place] == period && step < f->failed_end[place])) {
+    Failed *const failed = &f->stretches[period % FAILED];
+    if (period > LONGEST_PERIOD || (failed->period == period && step < failed->end)) {
         return 0;
     }
     size_t begin = step, end = step;
@@ -392,8 +390,7 @@ static size_t try_stretch(Finder *f, size_t step, size_t before) {
         found = try_period(f, begin - period, end, together * period, together);
     }
     if (found == 0) {
-        f->failed_period[place] = (uint32_t)period;
-        f->failed_end[place] = (uint32_t)end;
+        *failed = (Failed){(uint32_t)period, (uint32_t)end};
     }
     return found;
 }
@@ -403,8 +400,8 @@ static void find_between(Finder *f, size_t begin, size_t end) {
     f->begin = begin;
     f->end = end;
     const size_t most = f->work + WORK_PER_STEP * (end - begin);
-    memset(f->failed_period, 0, sizeof f->failed_period);
-    memset(f->failed_run, 0, sizeof f->failed_run);
+    memset(f->stretches, 0, sizeof f->stretches);
+    memset(f->runs, 0, sizeof f->runs);
     for (size_t step = begin; step + WINDOW <= end && f->work < most;) {
         size_t found = 0;
         for (int way = 0; way < WAYS; way++) {

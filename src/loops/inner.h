@@ -128,9 +128,9 @@ int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k,
  * ahead. */
 int cad_loops_waits(const Recorded *r, const Loop *loop);
 
-/* Whether loops within a turn compute little more than the turn does without them, when equal
- * numbers are one. */
-int cad_loops_gain(const Recorded *r, const Loop *loop);
+/* Whether loops within a turn compute no more than a third more than the turn does without them,
+ * when equal numbers are one. */
+int cad_loops_are_worth_it(const Recorded *r, const Loop *loop);
 
 /* --- find.c --- */
 

@@ -10,70 +10,114 @@ int64_t cad_loops_lag(const Recorded *r, const Loop *loop, size_t q, uint32_t k,
 
 /* --- waiting --- */
 
-enum { NOT_READ = UINT32_MAX, READ_BY_SEVERAL = UINT32_MAX - 1 };
+/* Of steps of a settled turn: who reads them. */
+typedef struct Readers {
+    uint32_t *begin, *steps; /* of each step its readers, one behind the other */
+    uint8_t *is_sum;         /* turns only add to it: see find_sums */
+    uint32_t *n_awaited;     /* how many operands, that are computed in the loop, it has */
+    uint32_t *ready;         /* steps that wait for none any more */
+} Readers;
 
-/* Whether turns only add to what a step leaves: it is read once, by an addition of the next turn,
- * and so is each sum after it, up to the step itself. */
-static int is_sum(const Recorded *r, const Loop *loop, const uint32_t *reader, size_t step) {
-    size_t at = step, of;
-    for (size_t n = 0; n < loop->period; n++) {
-        if (reader[at] >= loop->period) {
-            return 0;
+static void find_readers(const Recorded *r, const Loop *loop, const Readers *readers) {
+    size_t of;
+    for (int fills = 0; fills < 2; fills++) {
+        for (size_t q = 0; q < loop->period; q++) {
+            for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
+                if (cad_loops_lag(r, loop, q, k, &of) < 0) {
+                    continue;
+                }
+                if (fills) {
+                    readers->steps[--readers->begin[of]] = (uint32_t)q;
+                } else {
+                    readers->begin[of]++;
+                    readers->n_awaited[q]++;
+                }
+            }
         }
-        const CadRecord *const record = record_of_step(r, middle_of(loop) + reader[at]);
-        const int is_first = cad_loops_lag(r, loop, reader[at], 0, &of) >= 0 && of == at;
-        if (record->kind != CAD_RECORD_SINGLE ||
-            (record->op != CAD_OP_add && (record->op != CAD_OP_subtract || !is_first))) {
-            return 0;
-        }
-        at = reader[at];
-        if (at == step) {
-            return 1;
+        for (size_t q = 0, n = 0; q <= loop->period && !fills; q++) {
+            n += readers->begin[q];
+            readers->begin[q] = (uint32_t)n;
         }
     }
-    return 0;
+}
+
+/* The addition that is all that reads a step, or `period`. */
+static size_t next_sum(const Recorded *r, const Loop *loop, const Readers *readers, size_t at) {
+    size_t of;
+    if (readers->begin[at + 1] - readers->begin[at] != 1) {
+        return loop->period;
+    }
+    const size_t next = readers->steps[readers->begin[at]];
+    const CadRecord *const record = record_of_step(r, middle_of(loop) + next);
+    const int is_first = cad_loops_lag(r, loop, next, 0, &of) >= 0 && of == at;
+    return record->kind == CAD_RECORD_SINGLE &&
+                   (record->op == CAD_OP_add || (record->op == CAD_OP_subtract && is_first))
+               ? next
+               : loop->period;
+}
+
+/* Steps that are all that an addition each is made of but for what it adds, round in a circle:
+ * what turns add up. Each step is gone through once: those of a way are marked by its beginning.
+ */
+static void find_sums(const Recorded *r, const Loop *loop, const Readers *readers) {
+    uint32_t *const way = readers->ready;
+    for (size_t q = 0; q < loop->period; q++) {
+        size_t at = q;
+        while (at < loop->period && way[at] == 0) {
+            way[at] = (uint32_t)q + 1;
+            at = next_sum(r, loop, readers, at);
+        }
+        while (at < loop->period && way[at] == q + 1 && !readers->is_sum[at]) {
+            readers->is_sum[at] = 1;
+            at = next_sum(r, loop, readers, at);
+        }
+    }
+}
+
+/* How many steps are left if those go whose operands are all there, and so on: they wait for each
+ * other in a circle, or for such. */
+static size_t count_waiting(const Loop *loop, const Readers *readers) {
+    size_t n_ready = 0;
+    for (size_t q = 0; q < loop->period; q++) {
+        if (readers->is_sum[q]) { /* it is one operand of the next one */
+            readers->n_awaited[readers->steps[readers->begin[q]]]--;
+        }
+    }
+    for (size_t q = 0; q < loop->period; q++) {
+        if (readers->n_awaited[q] == 0) {
+            readers->ready[n_ready++] = (uint32_t)q;
+        }
+    }
+    for (size_t k = 0; k < n_ready; k++) {
+        const uint32_t q = readers->ready[k];
+        for (uint32_t i = readers->begin[q]; i < readers->begin[q + 1] && !readers->is_sum[q];
+             i++) {
+            if (--readers->n_awaited[readers->steps[i]] == 0) {
+                readers->ready[n_ready++] = readers->steps[i];
+            }
+        }
+    }
+    return loop->period - n_ready;
 }
 
 int cad_loops_waits(const Recorded *r, const Loop *loop) {
     const size_t period = loop->period;
+    size_t n_operands = 0, n = 0;
     CadMemory memory = {0};
-    uint32_t *const reader = cad_memory_take(&memory, period, sizeof *reader);
-    uint8_t *const is_carried = cad_memory_take(&memory, period, 1);
-    uint8_t *const waits = cad_memory_take(&memory, period, 1);
-    size_t n = 0, n_before = 1, of;
-    if (memory.status != CAD_OK) {
+    for (size_t q = 0; q < period; q++) {
+        n_operands += arity_of_step(r, middle_of(loop) + q);
+    }
+    const Readers readers = {cad_memory_take(&memory, period + 1, sizeof *readers.begin),
+                             cad_memory_take(&memory, n_operands, sizeof *readers.steps),
+                             cad_memory_take(&memory, period, sizeof *readers.is_sum),
+                             cad_memory_take(&memory, period, sizeof *readers.n_awaited),
+                             cad_memory_take(&memory, period, sizeof *readers.ready)};
+    if (memory.status == CAD_OK) {
+        find_readers(r, loop, &readers);
+        find_sums(r, loop, &readers);
+        n = count_waiting(loop, &readers);
+    } else {
         r->graph->status = CAD_NO_MEMORY;
-        cad_memory_give_back(&memory);
-        return 0;
-    }
-    memset(reader, 0xff, period * sizeof *reader);
-    for (size_t q = 0; q < period; q++) {
-        for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
-            const int64_t lag = cad_loops_lag(r, loop, q, k, &of);
-            if (lag >= 0) {
-                reader[of] = reader[of] == NOT_READ ? (uint32_t)q : READ_BY_SEVERAL;
-                is_carried[of] |= lag > 0;
-            }
-        }
-    }
-    for (size_t q = 0; q < period; q++) {
-        is_carried[q] = is_carried[q] && !is_sum(r, loop, reader, q);
-        n += is_carried[q];
-    }
-    while (n > 0 && n != n_before) {
-        n_before = n;
-        n = 0;
-        for (size_t q = 0; q < period; q++) {
-            waits[q] = 0;
-            for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q) && !waits[q]; k++) {
-                const int64_t lag = cad_loops_lag(r, loop, q, k, &of);
-                waits[q] = lag > 0 ? is_carried[of] : lag == 0 && waits[of];
-            }
-        }
-        for (size_t q = 0; q < period; q++) {
-            is_carried[q] = is_carried[q] && waits[q];
-            n += is_carried[q];
-        }
     }
     cad_memory_give_back(&memory);
     return n > 0;
@@ -87,8 +131,8 @@ typedef struct Distinct {
     size_t mask;
 } Distinct;
 
-static CadId name_of_operand(const Recorded *r, const Loop *loop, const Distinct *d, size_t q,
-                             uint32_t k) {
+static CadId distinct_operand(const Recorded *r, const Loop *loop, const Distinct *d, size_t q,
+                              uint32_t k) {
     size_t of;
     return cad_loops_lag(r, loop, q, k, &of) == 0
                ? cad_graph_first(r->graph, r->records[middle_of(loop) + d->same[of]])
@@ -101,7 +145,7 @@ static int is_same_step(const Recorded *r, const Loop *loop, const Distinct *d, 
     const uint32_t *const kinds = r->kinds + middle_of(loop);
     int same = kinds[q] == kinds[other] && kinds[q] != ALONE;
     for (uint32_t k = 0; k < arity && same; k++) {
-        same = name_of_operand(r, loop, d, q, k) == name_of_operand(r, loop, d, other, k);
+        same = distinct_operand(r, loop, d, q, k) == distinct_operand(r, loop, d, other, k);
     }
     return same;
 }
@@ -112,7 +156,7 @@ static size_t count_distinct(const Recorded *r, const Loop *loop, const Distinct
     for (size_t q = 0; q < loop->period; q++) {
         uint64_t hash = r->kinds[middle_of(loop) + q];
         for (uint32_t k = 0; k < arity_of_step(r, middle_of(loop) + q); k++) {
-            hash = cad_loops_hash(hash, name_of_operand(r, loop, d, q, k));
+            hash = cad_loops_hash(hash, distinct_operand(r, loop, d, q, k));
         }
         size_t place = (hash >> 32) & d->mask;
         while (d->table[place] != 0 && !is_same_step(r, loop, d, q, d->table[place] - 1)) {
@@ -150,7 +194,8 @@ static size_t count_rolled(const Recorded *r, const Loop *inner, uint8_t *differ
     return n;
 }
 
-int cad_loops_gain(const Recorded *r, const Loop *loop) {
+int cad_loops_are_worth_it(const Recorded *r, const Loop *loop) {
+    enum { PARTS = 4, MORE = 3 }; /* of what is computed without loops so much may be added */
     CadMemory memory = {0};
     size_t size = 16, n_distinct = 0, n_rolled = loop->period;
     while (size < 2 * (size_t)loop->period) {
@@ -170,5 +215,5 @@ int cad_loops_gain(const Recorded *r, const Loop *loop) {
         }
     }
     cad_memory_give_back(&memory);
-    return 4 * n_distinct >= 3 * n_rolled;
+    return MORE * n_rolled <= PARTS * n_distinct;
 }

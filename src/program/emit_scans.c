@@ -437,7 +437,7 @@ static CadProgram *divide_core(Divider *d, const uint8_t *marks, size_t together
     }
     memcpy(roots, now, scan->n_carried * sizeof *now);
     const size_t n_roots = scan->n_carried + together * n_told;
-    program = program_of(d, to, CAD_AT_A_POINT, roots, n_roots);
+    program = program_of(d, to, CAD_IN_BLOCKS, roots, n_roots);
     if (program != NULL && together > 1 && is_chain_of_singles(program)) {
         cad_program_free(program);
         program = program_of(d, to, CAD_IN_TURNS, roots, n_roots);

@@ -142,7 +142,7 @@ CadStatus cad_program_make(CadGraph *graph, CadUse use, const CadId *inputs, siz
     CadMaker order = {.graph = graph,
                       .make = cad_program_make,
                       .use = is_inner ? CAD_AT_A_POINT : use,
-                      .copies = use == CAD_IN_BLOCKS,
+                      .copies = is_inner,
                       .fuses = use == CAD_IN_TURNS,
                       .inputs = inputs,
                       .n_inputs = n_inputs,

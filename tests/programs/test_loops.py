@@ -504,14 +504,17 @@ def test_a_program_is_as_large_as_its_turns(
 
 
 def test_a_turn_is_as_large_as_that_of_a_loop_within() -> None:
+    table = np.resize(SERIES, (20, 18, 80))
+
     def with_turns(n: int) -> Callable[[Any], Any]:
         def f(x: Any) -> Any:
             y, total = x[0], 0.0
-            for d in DATA:
-                for _ in range(n):
-                    y = y + 0.05 * (cd.sin(y * d) * x[1] - y)
-                    total = total + y
-                y = y * x[2]
+            for d in range(20):
+                for k in range(18):
+                    for j in range(n):
+                        y = y + 0.05 * (cd.sin(y * SERIES[k % 16, j % 36]) * x[1] - y)
+                        total = total + y * table[d, k, j]
+                    y = y * x[2]
             return total + y
 
         return f
@@ -521,7 +524,31 @@ def test_a_turn_is_as_large_as_that_of_a_loop_within() -> None:
         program = cd.compile(with_turns(n))
         near(program.hvp(THREE, THREE), cd.hvp(with_turns(n))(THREE, THREE))
         lines.append(program.to_text(10**6).count("\n"))
-    assert lines[0] == lines[1] < 100
+    assert lines[0] == lines[1] < 150
+
+
+@pytest.mark.parametrize("cells", [70, 2100])
+def test_wide_turns(cells: int) -> None:
+    """They are arrays, in tiles where they are long."""
+
+    def f(x: Any) -> Any:
+        u = [x[0]] * cells
+        for _ in range(20):
+            u = [v * 0.9 + x[1] for v in [u[-1], *u[:-1]]]
+        return u[0] * u[-1] + u[1]
+
+    def moved(x: Any) -> Any:
+        u = [x[0]] * cells
+        for _ in range(20):
+            u = [v + x[1] for v in [u[-1], *u[:-1]]]
+        return u[0] * u[-1]
+
+    x = np.array([0.3, 0.5])
+    for g in (f, moved):
+        program = cd.compile(g)
+        near(program(x), g(x))
+        near(program.hvp(x, x), cd.hvp(g)(x, x))
+        near(program.batch(np.outer(np.ones(33), x), what="grad")[7], cd.grad(g)(x))
 
 
 @each_way
