@@ -123,7 +123,7 @@ cdef extern from "graph/graph.h" nogil:
     CadStatus cad_graph_guard(CadGraph *graph, CadId id, double outcome)
     void cad_graph_write(const CadGraph *graph, CadGraphParts *parts)
     CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs)
-    bint cad_graph_has(const CadGraph *graph, CadId id)
+    bint cad_graph_has(CadGraph *graph, CadId id)
     CadStatus cad_graph_beginning(CadGraph *graph, size_t n_records, CadGraph **beginning,
                                   CadId *ends, size_t *n_ends)
     ctypedef struct CadPart:

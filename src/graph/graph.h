@@ -509,8 +509,8 @@ void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
  * are so many inputs. */
 CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs);
 
-/* Whether there is such a number. */
-int cad_graph_has(const CadGraph *graph, CadId id);
+/* Whether there is such a number, and it has a value. */
+int cad_graph_has(CadGraph *graph, CadId id);
 
 /* A graph of the first n_records alone, of a graph whose only arrays are inputs; numbers are the
  * same. `ends` has room for as many: it is left with those that later ones are made of. */

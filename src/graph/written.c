@@ -125,8 +125,9 @@ static int is_over_views(uint32_t op) {
            cad_entry_kinds[op].former != CAD_FORMER_KEPT;
 }
 
-int cad_graph_has(const CadGraph *graph, CadId id) {
-    return id != CAD_NO_ID && id < graph->n_numbers;
+int cad_graph_has(CadGraph *graph, CadId id) {
+    return id != CAD_NO_ID && id < graph->n_numbers &&
+           cad_graph_record(graph, id)->kind != CAD_RECORD_SCAN;
 }
 
 static CadId restore_constant(Restorer *r, const uint32_t *given) {

@@ -235,9 +235,19 @@ static void check_writing(Record *of) {
     cad_graph_free(graph);
     /* Whatever stands there instead, it is a graph that can be computed, if that does not take too
      * long, or none. */
-    static const uint32_t wrong[6] = {0, 1, 2, 60, 0x7fffffff, UINT32_MAX};
+    size_t scan = 1;
+    while (c.graph->records[scan].kind != CAD_RECORD_SCAN) {
+        scan++;
+    }
+    const uint32_t wrong[7] = {0,
+                               1,
+                               2,
+                               60,
+                               0x7fffffff,
+                               UINT32_MAX,
+                               cad_graph_first(c.graph, scan)}; /* which has no value */
     for (size_t k = 0; k < 4 * parts.n_rows + parts.n_words + parts.n_lists; k++) {
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 7; i++) {
             uint32_t *const place = k < 4 * parts.n_rows ? &parts.records[k]
                                     : k < 4 * parts.n_rows + parts.n_words
                                         ? (uint32_t *)&parts.words[k - 4 * parts.n_rows]
