@@ -144,7 +144,9 @@ def test_vectors_have_no_names() -> None:
 
 @pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP", "trust-constr", "Nelder-Mead"])
 def test_minima_within_bounds_by_names(method: str) -> None:
-    options = {"scale": {"a": 1.0, "b": 2.0}} if method == "TNC" else {}
+    options = {}
+    if method == "TNC":  # SciPy 1.17 reads memory that nobody has set if there is no offset
+        options = {"scale": {"a": 1.0, "b": 2.0}, "offset": START}
     found = minimize(
         lambda p: cnp.sum(distances(p) ** 2),
         START,
