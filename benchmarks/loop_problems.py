@@ -94,7 +94,7 @@ RELAXED = [0.8, 1.1]
 
 def relaxed(p: Any, cells: int, sweeps: int, steps: int) -> Any:
     """Heat in a rod by implicit Euler; Gauss and Seidel's sweeps solve for each step."""
-    u = [p[1] * number for number in warm(cells)]
+    u = [p[1] * number for number in _warm(cells)]
     for _ in range(steps):
         old = u
         for _ in range(sweeps):
@@ -119,11 +119,11 @@ def relaxed_by_scans(np: Any, scan: Any, p: Any, cells: int, sweeps: int, steps:
 
         return scan(sweep, old, None, sweeps)[0], None
 
-    u, _ = scan(step, p[1] * np.asarray(warm(cells)), None, steps)
+    u, _ = scan(step, p[1] * np.asarray(_warm(cells)), None, steps)
     return np.sum(u * u)
 
 
-def warm(cells: int) -> list[float]:
+def _warm(cells: int) -> list[float]:
     return [float(np.sin(np.pi * k / (cells + 1.0))) for k in range(1, cells + 1)]
 
 

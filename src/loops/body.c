@@ -36,7 +36,7 @@ struct Body {
     size_t *kept;    /* steps of a turn */
 };
 
-enum { DEEPEST = 8 }; /* loops in each other that share a block of what is given */
+enum { NESTED = 8 }; /* loops in each other that share a block of what is given */
 
 enum {
     READ_BEHIND = 1, /* outside of the loop: of the last turn, */
@@ -219,7 +219,7 @@ static CadOverTurns row_of_ids(CadGraph *graph, const CadId *ids, size_t n, size
  * it is, at first, and how many steps further on in the next turn of each. */
 typedef struct Nest {
     size_t at, depth;
-    size_t n[DEEPEST], period[DEEPEST];
+    size_t n[NESTED], period[NESTED];
 } Nest;
 
 static size_t size_of_nest(const Nest *nest) {
@@ -322,7 +322,7 @@ static int is_same_in_all(const Roller *o, const Body *b, const Nest *nest, uint
  * in whose turns it differs. */
 static void give_to_operand(Roller *o, Body *b, const Rows *rows, const Nest *nest, uint32_t k) {
     Nest given = {.at = nest->at};
-    size_t same[DEEPEST];
+    size_t same[NESTED];
     if (!is_outside_within(o, b, nest, k)) {
         return;
     }
@@ -354,7 +354,7 @@ static void give_to_inner(Roller *o, Body *b, const Rows *rows, const Loop *inne
     for (size_t q = 0; q < inner->period; q++) {
         if (next < inner->inner + inner->n_inner && next->begin == inner->begin + turn + q) {
             nest.at = begin + q;
-            if (nest.depth < DEEPEST) {
+            if (nest.depth < NESTED) {
                 give_to_inner(o, b, rows, next, nest);
             }
             q += steps_of_loop(next++) - 1;

@@ -14,7 +14,7 @@ enum {
     MOST_PEELED = 3,    /* turns at the beginning that may be unlike the others */
     MOST_TOGETHER = 3,  /* turns of one kind that read different parts of arrays */
     LEAST_WITHIN = 512, /* numbers of a loop within turns that wait */
-    MORE = 4,           /* so many times more numbers are too many for arrays over all turns */
+    TOO_LONG = 4,       /* so many times more numbers of a turn are no arrays over all turns */
     NARROWER = 8,       /* loops of so many times fewer numbers are looked for next */
 };
 
@@ -32,7 +32,7 @@ typedef struct Finder {
     uint32_t *hashes[WAYS]; /* of steps: of the window that begins there */
     uint32_t *latest[WAYS]; /* by hash: the step, counted from 1, with such a window before */
     size_t mask;
-    Least least, now; /* in the end, and at first */
+    Least least, now; /* in the end, and in this pass */
     Failed stretches[FAILED], runs[FAILED];
     size_t begin, end, work; /* steps to look at */
     Loop *loops;
@@ -213,10 +213,11 @@ static size_t least_within(const Finder *f, const Loop *loop) {
     if (cad_loops_waits(f->r, loop)) {
         return least < LEAST_WITHIN ? least : LEAST_WITHIN;
     }
-    return in_turn > MOST_IN_TURN || in_turn / MORE > least ? least : SIZE_MAX;
+    return in_turn > MOST_IN_TURN || in_turn / TOO_LONG > least ? least : SIZE_MAX;
 }
 
-/* Loops within a turn, of which it is to be left few enough steps. */
+/* Loops within a turn, of which it is to be left few enough steps: a longer one needs them,
+ * whatever they compute. */
 static int find_inner(const Finder *f, Loop *loop) {
     const size_t begin = middle_of(loop), least = least_within(f, loop);
     size_t n_steps = loop->period;

@@ -243,8 +243,8 @@ static inline int cad_program_keeps(const CadProgram *program, int64_t place) {
 
 /* What a program is for. Along many directions the first `n_shared` inputs are no part of them. At
  * many points lanes are vectors enough, and numbers in few places stay in the cache. In the turns
- * of a loop operations follow each other, products with the sums that they are in; where turns
- * hand on blocks, these are copied. */
+ * of a loop operations follow each other, products with the sums that they are in; where these
+ * are arrays, or turns hand on blocks, what goes in and out is copied. */
 typedef enum CadUse {
     CAD_AT_A_POINT,
     CAD_ALONG_DIRECTIONS,
