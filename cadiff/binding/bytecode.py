@@ -250,3 +250,21 @@ def _where(code: CodeType, name: str, variable: str) -> str:
 def kind_at(code: CodeType, offset: int) -> Kind:
     """What the instruction does that begins at an offset."""
     return _rows_of(dis.opname[code.co_code[offset]])[-1].kind
+
+
+_RAISES = frozenset(("RAISE_VARARGS", "RERAISE", "END_ASYNC_FOR", "CLEANUP_THROW"))
+
+
+def raises_at(code: CodeType, offset: int) -> bool:
+    """Whether the instruction that begins at an offset is there to raise, as `raise` is."""
+    return dis.opname[code.co_code[offset]] in _RAISES
+
+
+def has_handlers(code: CodeType) -> bool:
+    """Whether it goes on somewhere after an exception: by `except`, `finally` or `with`."""
+    if hasattr(code, "co_exceptiontable"):
+        return code.co_exceptiontable != b""
+    return not _SETUPS.isdisjoint(code.co_code[::2])
+
+
+_SETUPS = {dis.opmap.get(f"SETUP_{what}") for what in ("FINALLY", "WITH", "ASYNC_WITH")}

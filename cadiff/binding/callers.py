@@ -104,6 +104,11 @@ def is_of_library(file: str) -> bool:
     return file.startswith(("<frozen", "<__array_function__", *_LIBRARIES))
 
 
+def is_own_file(file: str) -> bool:
+    """Whether a file of code is of this package; those of Cython are named by what they are in."""
+    return file.startswith((os.path.join(_PACKAGE, ""), os.path.join("cadiff", "")))
+
+
 def is_of_known_library(file: str) -> bool:
     """Whether a file of code is Python's, of this package, of NumPy, SciPy or pandas.
 

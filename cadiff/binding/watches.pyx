@@ -876,11 +876,16 @@ cdef extern from "Python.h":
     ctypedef struct PyFrameObject:
         pass
     ctypedef int (*Py_tracefunc)(PyObject *, PyFrameObject *, int, PyObject *) except -1
+    ctypedef struct PyThreadState:
+        Py_tracefunc c_tracefunc
+        PyObject *c_traceobj
+    PyThreadState *PyThreadState_Get()
     void PyEval_SetProfile(Py_tracefunc function, PyObject *item)
+    void PyEval_SetTrace(Py_tracefunc function, PyObject *item)
     object CODE_OF(PyFrameObject *frame)
     bint IS_FUNCTION_OF_C(PyObject *x)
     size_t DEFINITION(PyObject *x)
-    int PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL
+    int PyTrace_CALL, PyTrace_RETURN, PyTrace_C_CALL, PyTrace_EXCEPTION
 
 cdef enum Standing:
     OPAQUE = 0  # of a library: what its code calls of C is its own business
@@ -906,27 +911,46 @@ cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) ex
     return 0
 
 
+cdef int trace(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
+    """Called for each line as well, but what counts is where an exception comes to."""
+    cdef Observer self
+    cdef Sight sight = <Sight>me
+    if what == PyTrace_EXCEPTION and sight.observer != NULL:
+        self = <Observer>sight.observer
+        if self.aside == NULL and self.standing_of(frame) == KNOWN:
+            _, error, came_by = <object>arg
+            self.on_error(error, came_by)
+    if sight.tracer != NULL:
+        return sight.tracer(<PyObject *>sight.traced, frame, what, arg)
+    return 0
+
+
 @cython.final
 cdef class Sight:
     """What CPython keeps alive of an Observer that is at work."""
 
     cdef PyObject *observer  # NULL when it has ended
     cdef object former       # what CPython told before
+    cdef Py_tracefunc tracer  # a debugger's, or that of a measurement of coverage
+    cdef object traced        # and what that is told of
 
 
 cdef class Observer(Context):
     """As a context; those that derive from it say what is to be done with what is met.
 
     `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that it
-    need not be asked for. Where a profiler is at work, nothing is seen.
+    need not be asked for. Where a profiler is at work, nothing is seen but exceptions, of which it is
+    told if it `sees_errors`.
     """
 
+    cdef bint sees_errors
     cdef dict codes      # how each stands, by its address
     cdef set functions   # of C that were met, by their definitions
     cdef list kept       # alive: else another code may come to stand at an address
     cdef PyFrameObject *aside
 
-    def __init__(self, known):
+    def __init__(self, known, bint sees_errors=False):
+        self.sees_errors = sees_errors
         self.kept = [*known]
         self.codes = {id(code): KNOWN for code in self.kept}
         self.functions = set()
@@ -938,6 +962,9 @@ cdef class Observer(Context):
     def on_function(self, function, bint is_in_library):
         """A function of C is, in code of a library or in other code."""
 
+    def on_error(self, error, came_by):
+        """An exception comes to known code; `came_by` are its traceback from there on."""
+
     @property
     def outer(self):
         """The Observer around this one, which is told of nothing meanwhile.
@@ -946,20 +973,26 @@ cdef class Observer(Context):
         """
         cdef Observer found
         former = None if self.before is None else (<Sight>self.before).former
-        if former is None or (<Sight>former).observer == NULL:
+        if not isinstance(former, Sight) or (<Sight>former).observer == NULL:
             return None
         found = <Observer>(<Sight>former).observer
         return found if found.aside == NULL else None
 
     def __enter__(self):
-        cdef Sight sight
-        former = sys.getprofile()
-        if former is None or isinstance(former, Sight):
-            sight = Sight.__new__(Sight)
-            sight.observer = <PyObject *>self
-            sight.former = former
-            self.begin(sight)
+        cdef Sight sight = Sight.__new__(Sight)
+        cdef PyThreadState *thread = PyThreadState_Get()
+        sight.former = sys.getprofile()
+        is_free = sight.former is None or isinstance(sight.former, Sight)
+        if not (is_free or self.sees_errors):
+            return self
+        sight.observer = <PyObject *>self
+        sight.tracer = thread.c_tracefunc
+        sight.traced = <object>thread.c_traceobj if thread.c_traceobj != NULL else None
+        self.begin(sight)
+        if is_free:
             PyEval_SetProfile(observe, <PyObject *>sight)
+        if self.sees_errors:
+            PyEval_SetTrace(trace, <PyObject *>sight)
         return self
 
     def __dealloc__(self):
@@ -968,7 +1001,9 @@ cdef class Observer(Context):
     cdef int end(self, CadTape *tape, object before) except -1:
         cdef Sight sight = before
         sight.observer = NULL
-        if sys.getprofile() is sight:  # f may have begun to profile
+        if PyThreadState_Get().c_traceobj == <PyObject *>sight:  # f may have begun to trace
+            PyEval_SetTrace(sight.tracer, <PyObject *>sight.traced if sight.tracer != NULL else NULL)
+        if sys.getprofile() is sight:
             if sight.former is None:
                 PyEval_SetProfile(NULL, NULL)
             else:

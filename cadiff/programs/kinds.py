@@ -399,7 +399,11 @@ def n_followed() -> int:
 
 def is_read(function: FunctionType) -> bool:
     """Whether its names are followed: it is of a user's, or is treated as such."""
-    code = function.__code__
+    return is_code_read(function.__code__)
+
+
+def is_code_read(code: CodeType) -> bool:
+    """The same of code."""
     return id(code) in _followed or not is_of_library(code.co_filename)
 
 

@@ -13,15 +13,17 @@ import os
 import random
 import signal
 import sys
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 
 from ..binding import Observer, Watch
-from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library
+from ..binding.bytecode import has_handlers, raises_at
+from ..binding.callers import is_module_of_library, is_of_known_library, is_of_library, is_own_file
 from ..operations import primitives
+from ..operations.making import made
 from ..transforms._generators import generator_types
-from .kinds import follow, unsafe, unsafe_code
+from .kinds import follow, is_code_read, unsafe, unsafe_code
 from .reads import Computed, Constant, Operand, last_argument
-from .reasons import OUTSIDE
+from .reasons import HANDLED, OUTSIDE, OfThisCall
 from .settings import Setting, read_by
 
 AGAIN = "it runs code of a library that was not seen to run before"
@@ -42,8 +44,12 @@ class Observation(Observer):
     """As a context, in which f is run: then `obstacle` says why no replay would do what it did."""
 
     def __init__(self, watch: Watch) -> None:
-        super().__init__(watch.codes)
+        super().__init__(watch.codes, any(map(has_handlers, watch.codes)))
         self.obstacle = ""
+        self.errors = 0  # a number that tells those that came to code of the user's from others
+        self.last_error = ("", "")  # its name, and where it came from
+        self.decided = ""  # why a replay may raise another one, or none
+        self._n_made = made()  # stand-ins for integers and values
         self.settings: set[Setting] = set()  # that libraries have read
         self._unwatched_steps = watch.unwatched_steps
         self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
@@ -104,11 +110,38 @@ class Observation(Observer):
         elif not is_in_library and (reason := unsafe(function)):
             self._note(OUTSIDE.format(name=reason))
 
+    def on_error(self, error: BaseException, came_by: TracebackType) -> None:
+        """Note an exception where it comes to the user's code first.
+
+        What that raises itself, by `raise` or `assert`, it has chosen by comparisons, which are
+        guards. What else depends on values raises it in code of this package, which knows them.
+        """
+        code, trace, is_own = came_by.tb_frame.f_code, came_by.tb_next, False
+        if trace is None and raises_at(code, came_by.tb_lasti):
+            return
+        while trace is not None:
+            if is_own_file(trace.tb_frame.f_code.co_filename):
+                is_own = True
+            elif is_code_read(trace.tb_frame.f_code):
+                return
+            trace = trace.tb_next
+        kind = type(error)
+        self.errors = hash((self.errors, id(code), came_by.tb_lasti, kind))
+        where = f"line {came_by.tb_lineno} of {os.path.basename(code.co_filename)}"
+        self.last_error = (kind.__name__, where)
+        if not issubclass(kind, _OF_TYPES) and (is_own or made() != self._n_made):
+            self.decided = OfThisCall(HANDLED.format(name=kind.__name__, where=where))
+
     def _note(self, obstacle: str) -> None:
         if obstacle and self.obstacle in ("", AGAIN):
             self.obstacle = obstacle
 
 
+# What is raised by names, types and keys, whatever the values of numbers: keys are read.
+_OF_TYPES = (
+    *(AttributeError, ImportError, KeyError, NameError, TypeError),
+    *(GeneratorExit, StopAsyncIteration, StopIteration),
+)
 _COPIES = "numpy.random._pickle"
 _OF_COPIES = ("random", _COPIES)  # which restore generators from their states
 # Whatever makes a generator without a seed, or draws from the system, comes to one of these.

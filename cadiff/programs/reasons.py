@@ -19,10 +19,22 @@ OWN_ARITHMETIC = (
     "it reads {path}: with what is of the class {name}, numbers are computed in another way than "
     "with numbers and arrays of Python and NumPy: pass these, as by `float` or `numpy.asarray`"
 )
+HANDLED = (
+    "it handles {name} ({where}), which numbers may decide: calls that come to it run f as it is; "
+    "ask before, as by `if`, for what raises it"
+)
+CAUSED = (
+    "it handles {name} ({where}), which numbers with derivatives cause in the place of its "
+    "arguments, and their values do not"
+)
 
 
 class AsGiven(str):
     """A reason why f has to run on its own arguments: on stand-ins it does otherwise."""
+
+
+class OfThisCall(str):
+    """A reason why f runs as it is in this call, and perhaps in no other."""
 
 
 class UnwatchableError(Exception):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
@@ -34,7 +35,7 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import DRAWS, Observation
-from .reasons import AsGiven, UnwatchableError
+from .reasons import CAUSED, AsGiven, OfThisCall, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
@@ -103,6 +104,20 @@ def run(
             changed(changes)
         del numbers_and_others, named
         return _finalized(recording, out)
+
+
+def run_plain(f: Function, call: Call, number: Callable[[float], Any] = float) -> Any:
+    """What f returns of plain numbers: copies of the arrays of a call, and number(x) for floats."""
+    call = Call(call.args, call.kwargs, call.argnums)
+
+    def copied(item: Any) -> Any:
+        if isinstance(item, np.ndarray):
+            return item.copy()
+        return number(item) if isinstance(item, float) else [*map(number, item)]
+
+    args, kwargs = StandIns(call, map(copied, call.inputs), stand_in, True).arguments()
+    with binding.OutsideDifferentiation(), binding.WarningsOff():
+        return f(*args, **kwargs)
 
 
 def _finalized(recording: Recording, out: Any) -> Any:
@@ -180,7 +195,8 @@ def record(
             continue
         if within and found.watch is not None and trial.is_undone():
             found = Attempt(OUTER)
-        done = not lifted or found.recorded is not None or found.obstacle == OUTER
+        is_of_call = found.obstacle == OUTER or isinstance(found.obstacle, OfThisCall)
+        done = not lifted or found.recorded is not None or is_of_call
         if done or not trial.is_undone():
             break
     if found.recorded is None:
@@ -207,6 +223,16 @@ class _Trial:
         if self._stand_ins is not None:
             self._stand_ins.put_back_sets()
         return self._before.restore()
+
+    def _are_own(self, observed: Observation) -> bool:
+        """Whether f comes to the same exceptions with plain numbers as with those of a run."""
+        again = Observation(self._watch)
+        try:
+            with again:
+                run_plain(self._function, self._call)
+        except Exception:
+            return False
+        return again.errors == observed.errors
 
     def run(self, reads: bool) -> Attempt:
         """Run f. `reads`: it gets plain values and integers wherever it asks for them."""
@@ -235,6 +261,11 @@ class _Trial:
             del args, kwargs, contents
             output = Returned(out)
             del out
+            if observed.errors and not self._are_own(observed):
+                output.atoms = []
+                self._before.restore()
+                name, where = observed.last_error
+                return Attempt(AsGiven(CAUSED.format(name=name, where=where)))
             for setting in sorted(observed.settings, key=itemgetter(1)):
                 watch.answer(*setting)
                 watch.was_observed = True  # and is no more known from the code alone
@@ -245,6 +276,7 @@ class _Trial:
                 attempt.watch = watch
             else:
                 hidden = observed.obstacle
+            hidden = hidden or observed.decided
             if drawn:
                 hidden = DRAWS.format(name=drawn[0])
             self._take(attempt, guarded, output, hidden)

@@ -75,6 +75,7 @@ class Traced:
         self.obstacle = ""  # why f is run as it is
         self.made = 0  # recordings, or attempts
         self.unsettled = 0  # recordings on end that changed what is watched
+        self.comes_to_errors = False  # which f handles, and for which nothing is recorded
         self._former: dict[int, int] = {}  # how often recordings had been used some time ago
         self._n_missed = 0  # calls since that no recording served
 

@@ -34,7 +34,7 @@ from .kinds import n_followed
 from .native import Machines, make, make_later
 from .observations import AGAIN
 from .pace import Pace
-from .reasons import AsGiven, UnwatchableError
+from .reasons import AsGiven, OfThisCall, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
@@ -386,9 +386,13 @@ class Traces:
         traced = self._known.get(call.key, _NOTHING)
         if len(traced.recordings) == self.max_traces:
             return None
-        must_pay = not 0 < traced.made < self.max_traces and not self.pace.is_free
-        if must_pay and not self.is_worth_it(call, _image(traced.recordings)):
-            return None
+        is_first = 0 < traced.made < self.max_traces or self.pace.is_free
+        if traced.comes_to_errors or not is_first:
+            what = hash(call.key) ^ _image(traced.recordings)
+            if self.pace.rate(what, call.marks) == 0.0:
+                return None
+            if traced.comes_to_errors:
+                self.pace.forget(what)
         try:
             return self._made(call, within)
         except Exception as error:
@@ -475,6 +479,10 @@ class Traces:
         if recorded is None:
             if attempt.obstacle == AGAIN and traced.unsettled < MOST_UNSETTLED:
                 traced.unsettled += 1
+            elif isinstance(attempt.obstacle, OfThisCall):
+                traced.comes_to_errors = True
+                self._missing_derivatives[attempt.obstacle] = None
+                self.pace.note_made(None)
             elif attempt.obstacle != OUTER:  # so it is in this call alone
                 self._note_obstacle(call, attempt.obstacle)
             return attempt
