@@ -75,14 +75,25 @@ _LATER = {
     "inspection": ["NonFiniteError", "Tape", "check_grads", "make_tape", "nan_check"],
     "nn": [],
     "numpy": [],
-    "programs": ["Program", "build", "compile", "sparse_hessian", "sparse_jacobian", "vmap"],
+    "programs": [
+        *("Program", "StaleProgramWarning", "build", "compile", "sparse_hessian"),
+        *("sparse_jacobian", "vmap"),
+    ],
 }
 _MODULE_OF = {name: module for module, names in _LATER.items() for name in (module, *names)}
 
 if _typing.TYPE_CHECKING:
     from . import nn, numpy, programs
     from .inspection import NonFiniteError, Tape, check_grads, make_tape, nan_check
-    from .programs import Program, build, compile, sparse_hessian, sparse_jacobian, vmap
+    from .programs import (
+        Program,
+        StaleProgramWarning,
+        build,
+        compile,
+        sparse_hessian,
+        sparse_jacobian,
+        vmap,
+    )
 else:
 
     def __getattr__(name: str) -> object:
@@ -104,6 +115,7 @@ __all__ = [
     "MissingRuleError",
     "NonFiniteError",
     "Program",
+    "StaleProgramWarning",
     "StaleVarError",
     "Tape",
     "Var",

@@ -138,7 +138,7 @@ from .factors import (
     transformed,
     whole_of_spectrum,
 )
-from .fast_paths import Calls, FastPathTable, Missed, ProgramPullback
+from .fast_paths import Calls, FastPathTable, Missed, ProgramPullback, Trust
 from .forward import (
     Forward,
     ForwardThen,

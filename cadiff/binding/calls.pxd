@@ -19,6 +19,7 @@ cdef class Call:
     cdef bint is_described       # whether the nodes belong to a Signature
     cdef list plain              # its inputs as plain values, once they were asked for
     cdef object found_structure
+    cdef public object replied   # gives what f returns by the recording that has served it; or None
 
     cdef int take(self, object lifted) except -1
     cdef int take_all(self, Taken taken) except -1

@@ -25,6 +25,7 @@ class Call:
     ranges: tuple[tuple[int, int], ...]
     form: tuple[Any, ...]
     key: Any
+    replied: Callable[[], Any] | None
     def lift(self, lifted: frozenset[int]) -> None: ...
     @property
     def lifted(self) -> frozenset[int]: ...

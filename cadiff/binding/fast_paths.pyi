@@ -37,6 +37,15 @@ class Missed:
     def allows(self, own: bytes) -> bool: ...
 
 @final
+class Trust:
+    @property
+    def is_full(self) -> bool: ...
+    @property
+    def is_begun(self) -> bool: ...
+    def covers(self, inputs: NDArray[np.float64]) -> bool: ...
+    def note(self, inputs: NDArray[np.float64]) -> None: ...
+
+@final
 class Backoff:
     may_pass: bool
     @property
@@ -76,6 +85,7 @@ class FastPathTable:
         program: Code | MatrixPlan,
         assemble: Callable[[NDArray[np.float64]], Any],
         watch: Watch | None,
+        trust: Trust | None,
         outcomes: bytes,
         pullback: ProgramPullback | None = None,
     ) -> FastPath | None: ...

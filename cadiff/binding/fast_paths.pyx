@@ -12,6 +12,7 @@ from cpython.exc cimport PyErr_Clear, PyErr_ExceptionMatches
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
@@ -124,6 +125,37 @@ cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noex
         return False
     memcpy(&expected, data + before, sizeof(double))
     return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0
+
+
+cdef extern from "kernels/digest.h":
+    uint64_t cad_digest(const void *data, size_t size) noexcept nogil
+
+
+@cython.final
+cdef class Trust:
+    """Where a recording may serve: at the inputs at which f gave the same as it.
+
+    That is everywhere, once f has done so at others than those of the recording, too.
+    """
+
+    cdef readonly bint is_full
+    cdef readonly bint is_begun
+    cdef uint64_t digest  # of the inputs
+
+    cdef inline bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
+        return self.is_full or (
+            self.is_begun and self.digest == cad_digest(inputs, n * sizeof(double))
+        )
+
+    def covers(self, cnp.ndarray inputs):
+        """Whether it may serve at inputs."""
+        return self.allows(<const double *>cnp.PyArray_DATA(inputs), cnp.PyArray_SIZE(inputs))
+
+    def note(self, cnp.ndarray inputs):
+        """Note that f gave the same there."""
+        self.is_full = self.is_begun
+        self.digest = cad_digest(cnp.PyArray_DATA(inputs), cnp.PyArray_NBYTES(inputs))
+        self.is_begun = True
 
 
 cdef enum:
@@ -368,7 +400,7 @@ cdef class Signature:
         cdef Miss miss
         cdef FastPath former = None
         miss.guard = -1
-        if path.watch is None or path.watch.holds():
+        if path.may_serve(inputs, self.referring is None):
             result = path.run(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result
@@ -383,7 +415,7 @@ cdef class Signature:
         cdef list tried = [first]
         cdef FastPath path = self.next_path(tried, former, miss)
         while path is not None:
-            if path.watch is None or path.watch.holds():
+            if path.may_serve(inputs, True):
                 result = path.run_apart(inputs, self.n_numbers, miss)
                 if result is not MISSED:
                     if result is not REFUSED:
@@ -476,10 +508,21 @@ cdef class FastPath:
     cdef MatrixPlan plan   # None, if the code gives all numbers
     cdef ResultNode result
     cdef Watch watch       # what the recording has read beside arguments; None: nothing
+    cdef Trust trust       # at which inputs the recording may serve; None: at all
+    cdef Py_ssize_t n_inputs  # of f, which come first
     cdef bytes outcomes    # of the guards that f has, float64
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef tuple ready       # nodes of results that the code writes where they stay; None: there are none
+
+    cdef inline bint may_serve(self, const double *inputs, bint are_there) except -1:
+        """Whether it does what f does at inputs, as far as that can be told before it runs."""
+        if self.trust is not None:
+            if self.trust.is_full:
+                self.trust = None
+            elif not (are_there and self.trust.allows(inputs, self.n_inputs)):
+                return False
+        return self.watch is None or self.watch.holds()
 
     def made(self, cnp.ndarray numbers):
         """The result, of the numbers that the code or the plan gave."""
@@ -670,7 +713,7 @@ cdef class FastPaths:
         return signature
 
     cdef FastPath add(self, Signature signature, object program, object assemble, Watch watch,
-                      bytes outcomes, ProgramPullback pullback):
+                      Trust trust, bytes outcomes, ProgramPullback pullback):
         """The path to a program; None if there can be none."""
         cdef FastPath path
         for path in signature.paths:
@@ -679,6 +722,7 @@ cdef class FastPaths:
         path = new_fast_path(signature, program, assemble)
         if path is not None:
             path.watch = watch
+            path.trust = trust
             path.outcomes = outcomes
             path.pullback = pullback
             signature.paths.insert(0, path)
@@ -744,7 +788,7 @@ cdef class ProgramPullback:
             call = Call((self.inputs,), NO_NAMES, ())
             signature = self.fast_paths.signature_of(call, args, ZERO, (1,), False)
             if signature is not None:
-                self.fast_paths.add(signature, program, assemble, None, outcomes, None)
+                self.fast_paths.add(signature, program, assemble, None, None, outcomes, None)
 
         return self.pull(self.inputs, u, note)
 
@@ -785,18 +829,22 @@ cdef class FastPathTable:
             signature.fallback = fallback
 
     def add(self, str what, Call call, tuple args, argnums, tuple last, program, assemble, watch,
-            bytes outcomes, pullback=None):
+            trust, bytes outcomes, pullback=None):
         """From now on calls of a method like this one run a Code or a MatrixPlan, of whose numbers
-        `assemble` makes the result, as long as what `watch` looks at is as it was, and f has these
-        outcomes.
+        `assemble` makes the result, as long as what `watch` looks at is as it was, `trust` allows the
+        inputs, and f has these outcomes.
 
         Answers the FastPath, or None if no later call can be known."""
         cdef Method method = METHODS[what]
         cdef FastPaths own = self.of_methods[<int>method]
         cdef Signature signature = own.signature_of(call, args, argnums, last, method == VALUE)
+        cdef FastPath path
         if signature is None:
             return None
-        return own.add(signature, program, assemble, watch, outcomes, pullback)
+        path = own.add(signature, program, assemble, watch, trust, outcomes, pullback)
+        if path is not None:
+            path.n_inputs = call.taken.numbers
+        return path
 
 
 cdef inline object missed_of(object result):

@@ -4,5 +4,14 @@ from .. import numpy as _numpy  # noqa: F401 - its import is no part of what is 
 from .mapping import vmap
 from .program import Program, build, compile
 from .sparse import sparse_hessian, sparse_jacobian
+from .verification import StaleProgramWarning
 
-__all__ = ["Program", "build", "compile", "sparse_hessian", "sparse_jacobian", "vmap"]
+__all__ = [
+    "Program",
+    "StaleProgramWarning",
+    "build",
+    "compile",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "vmap",
+]

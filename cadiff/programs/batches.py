@@ -150,7 +150,7 @@ class Batches:
         while len(batch.rest) > 0:
             call = batch.call(batch.rest[0])
             serve = functools.partial(serves_first, call)
-            done, recorded = self._traces.replayed_once(call, serve)
+            done, recorded = self._traces.replayed_once(call, serve, verifies=False)
             known = self._traces.known(call.key)
             if not done:  # this point is left, and those that are served by what there is
                 recorded = known.untried(tried, None)
@@ -165,12 +165,30 @@ class Batches:
                     with self._traces.lock():
                         if not batch.prepare(recorded):
                             return False
+                    before = batch.rest
                     batch.run(threads, None if serves_many else 1)
                 except (CallError, ObstacleError, PointError):
                     return False  # f itself will raise what there is to raise
+                if not (recorded.is_trusted or self._is_verified(batch, recorded, before)):
+                    return False
                 recorded = known.untried(tried, None)
-        batch.is_of_one = len(batch.rest) == 0 and len(tried) == 1 and serves_many
+        batch.is_of_one = (
+            len(batch.rest) == 0 and len(tried) == 1 and serves_many and tried[0].is_trusted
+        )
         return len(tried) > 0
+
+    def _is_verified(self, batch: Batch, recorded: Recorded, before: Any) -> bool:
+        """Whether f does the same as a recording at the first and the last point that it served.
+
+        They were among some others.
+        """
+        served = np.setdiff1d(before, batch.rest, assume_unique=True)
+        for i in (*served[:1], *served[-1:]):
+            call = batch.call(i)
+            call.replied = batch.replied(recorded, i)
+            if not self._traces.agrees(call, recorded):
+                return False
+        return True
 
 
 class Batch:
@@ -280,6 +298,13 @@ class Batch:
         if self.kind == "value":
             return self._recorded.output.shapes
         return [(), *self._structure.shapes] if self._plan is None else [(self._code.n_results,)]
+
+    def replied(self, recorded: Recorded, i: int) -> Callable[[], Any] | None:
+        """What gives the value at a point that was computed; None if it was not."""
+        if self.kind not in ("value", "gradient"):
+            return None
+        rows = self.results if self.kind == "value" else self.results[:1]
+        return lambda: recorded.returned(np.concatenate([row[i].reshape(-1) for row in rows]))
 
     # --- more of them
 

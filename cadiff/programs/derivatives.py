@@ -149,10 +149,11 @@ class Derivatives:
         program: Code | MatrixPlan,
         assemble: Callable[[FloatArray], Any],
         pullback: ProgramPullback | None = None,
+        has_values: bool = True,
     ) -> Any:
         """What `assemble` makes of the results; from now on such calls take the fast path.
 
-        With `pullback` further calls have one, too.
+        With `pullback` further calls have one, too. If it `has_values`, these come first.
         """
         if asked.what != "value" and not recorded.output.is_differentiable:
             raise CallError  # so gradient functions say what is wrong
@@ -160,9 +161,12 @@ class Derivatives:
         if asked.last:
             inputs = np.concatenate([inputs, *map(np.ravel, asked.along)])
         numbers = met(program.run(inputs))
+        if has_values:
+            values = numbers[: recorded.graph.n_outputs]
+            asked.call.replied = functools.partial(recorded.returned, values)
         path = self._traces.add_path(
             recorded, asked.what, asked.call, asked.args, asked.argnums, asked.last, program,
-            assemble, recorded.watch, recorded.outcomes, pullback,
+            assemble, recorded.watch, recorded.trust, recorded.outcomes, pullback,
         )  # fmt: skip
         return assemble(numbers) if path is None else path.made(numbers)
 
@@ -227,7 +231,9 @@ class Derivatives:
         with self._traces.lock():
             plan = recorded.plan(asked.what, call.ranges)
         shape = (height, call.n_variables)
-        return self._computed(asked, recorded, plan, lambda data: assemble(data.reshape(shape)))
+        return self._computed(
+            *(asked, recorded, plan, lambda data: assemble(data.reshape(shape))), has_values=False
+        )
 
     def hvp(
         self, first: Any, v: Any, others: tuple[Any, ...], kwargs: dict[str, Any], argnums: int
@@ -271,7 +277,7 @@ class Derivatives:
             return structure.fill(0, leaves_of(numbers, structure.shapes))
 
         code = self._traces.code(recorded, "second", call.ranges)
-        return self._computed(asked, recorded, code, assemble)
+        return self._computed(asked, recorded, code, assemble, has_values=False)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         if (

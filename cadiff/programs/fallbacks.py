@@ -274,7 +274,7 @@ class Eager:
     def _entered(self, call: Call) -> Any:
         """By any recording that there is, or one that is made now."""
         latest = self._traces.latest(call.key)
-        if latest is not None:  # mostly it serves
+        if latest is not None and latest.is_trusted:  # mostly it serves
             try:
                 result = latest.entered(self._name, call.atoms)
             except MissedError:
@@ -288,7 +288,10 @@ class Eager:
             return NOT_ENTERED
 
         def enter(recorded: Recorded) -> Any:
-            return recorded.entered(self._name, call.atoms)
+            result = recorded.entered(self._name, call.atoms)
+            if result is not NOT_ENTERED:
+                call.replied = functools.partial(binding.plain_values, result)
+            return result
 
         done, result = self._traces.replayed_once(call, enter, within=True)
         return result if done else NOT_ENTERED

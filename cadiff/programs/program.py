@@ -21,6 +21,7 @@ from .matrices import Format, SparseMatrices, requested
 from .native import Machines, Native
 from .report import Report
 from .traces import OnBranchChange, Traces, watch_of
+from .verification import Verify, checked_verify
 
 ENOUGH_USES = 4  # of recordings, so that they were worth their time
 
@@ -43,6 +44,7 @@ class Program(Report, Calls, Generic[P, T]):
         max_traces: int = 8,
         threads: int | None = None,
         native: Native = None,
+        verify: Verify | None = None,
     ) -> None:
         check_function("compile", f)
         if on_branch_change not in ("retrace", "raise", "warn"):
@@ -56,8 +58,10 @@ class Program(Report, Calls, Generic[P, T]):
         self._function = f
         threads = checked_threads(threads)
         machines = Machines(native, optimize)
+        self._verify = verify
         self._traces = Traces(
-            f, on_branch_change, optimize, max_traces, threads, machines, self._fast_paths
+            *(f, on_branch_change, optimize, max_traces, threads, machines),
+            *(checked_verify(verify), self._fast_paths),
         )
         self._eager = Eager(self._traces)
         self._general = Derivatives(self._traces, self._eager)
@@ -135,6 +139,7 @@ class Program(Report, Calls, Generic[P, T]):
             "max_traces": traces.max_traces,
             "threads": traces.threads,
             "native": traces.machines.native,
+            "verify": self._verify,
         }
 
     def __repr__(self) -> str:
@@ -254,6 +259,7 @@ def compile(
     max_traces: int = ...,
     threads: int | None = ...,
     native: Native = ...,
+    verify: Verify | None = ...,
 ) -> Program[P, T]: ...
 @overload
 def compile(
@@ -264,6 +270,7 @@ def compile(
     max_traces: int = ...,
     threads: int | None = ...,
     native: Native = ...,
+    verify: Verify | None = ...,
 ) -> Callable[[Callable[P, T]], Program[P, T]]: ...
 @answering
 def compile(
@@ -274,6 +281,7 @@ def compile(
     max_traces: int = 8,
     threads: int | None = None,
     native: Native = None,
+    verify: Verify | None = None,
 ) -> Any:
     """Record a function once, and replay it and its derivatives in C.
 
@@ -312,6 +320,12 @@ def compile(
         True: as machine code, which the C compiler at hand makes in the first call, and which is
         kept on disk; see `build`. "background": the same, but calls do not wait for it. None: as
         CADIFF_NATIVE of the environment says: 1, background, or 0, which turns it off.
+    verify : {"first", "always", False}, optional
+        "first": before a recording serves, f runs on plain numbers: in the call that was recorded,
+        and once more in the first call with other numbers. Where values differ by more than
+        rounding does, a `StaleProgramWarning` says how, and f is run as it is from then on.
+        "always": that in each call, and a derivative along a random direction, for tests. None: as
+        CADIFF_VERIFY of the environment says, else "first".
 
     Examples
     --------
@@ -328,8 +342,9 @@ def compile(
             max_traces=max_traces,
             threads=threads,
             native=native,
+            verify=verify,
         )
-    return Program(f, on_branch_change, optimize, max_traces, threads, native)
+    return Program(f, on_branch_change, optimize, max_traces, threads, native, verify)
 
 
 def build(program: Program[P, T], *, wait: bool = True) -> Program[P, T]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import (
+    Call,
     Code,
     Graph,
     MatrixPlan,
@@ -24,6 +25,8 @@ from ..binding import (
     PointError,
     Replay,
     TapeProgram,
+    Trust,
+    Var,
     Watch,
 )
 from ..transforms._base import Function
@@ -71,6 +74,7 @@ class Recorded:
         returns_views: bool = False,
     ) -> None:
         self.watch = watch  # what f has read beside its arguments
+        self.trust: Trust | None = None  # where it may serve; None: wherever its guards are met
         # whether f can be an entry of a tape, where what it returns may be shared
         self._may_enter = not (returns_views or graph.steps or output.has_whole_numbers)
         self._shapes = list(shapes)  # of the atoms of the inputs
@@ -117,6 +121,11 @@ class Recorded:
         """
         was_observed = self.watch is not None and self.watch.was_observed
         return not was_observed and is_portable((self.graph.steps, self.output))
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it may serve at any inputs."""
+        return self.trust is None or self.trust.is_full
 
     @property
     def is_current(self) -> bool:
@@ -215,6 +224,11 @@ class Recorded:
     def returned(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""
         return self.output.returned(leaves_of(numbers, self.output.shapes))
+
+    def exact_value(self, call: Call) -> Any:
+        """What f returns, to the last bit; NOT_ENTERED where another call has the replay."""
+        held = self.replays[0].start(call.vector(), call.args, ())
+        return self.replays[0].value() if isinstance(held, Var) else NOT_ENTERED
 
     def entered(self, name: str, atoms: list[Any]) -> Any:
         """What f returns within another derivative, as one entry of the tape.

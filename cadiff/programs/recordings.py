@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from copy import copy
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
@@ -106,16 +106,11 @@ def run(
         return _finalized(recording, out)
 
 
-def run_plain(f: Function, call: Call, number: Callable[[float], Any] = float) -> Any:
-    """What f returns of plain numbers: copies of the arrays of a call, and number(x) for floats."""
-    call = Call(call.args, call.kwargs, call.argnums)
-
-    def copied(item: Any) -> Any:
-        if isinstance(item, np.ndarray):
-            return item.copy()
-        return number(item) if isinstance(item, float) else [*map(number, item)]
-
-    args, kwargs = StandIns(call, map(copied, call.inputs), stand_in, True).arguments()
+def run_plain(f: Function, call: Call, change: Callable[[Any], Any] = copy) -> Any:
+    """What f returns of the plain numbers of a call, changed: of its floats, and of its arrays."""
+    call = Call(call.args, call.kwargs, call.argnums)  # whose integers are what they are
+    inputs = [binding.map_leaves(change, item) for item in call.inputs]
+    args, kwargs = StandIns(call, inputs, stand_in, True).arguments()
     with binding.OutsideDifferentiation(), binding.WarningsOff():
         return f(*args, **kwargs)
 

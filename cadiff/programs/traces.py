@@ -6,6 +6,7 @@ recordings.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
@@ -24,6 +25,7 @@ from ..binding import (
     Missed,
     ObstacleError,
     PointError,
+    Trust,
     Watch,
     ways_to_take,
 )
@@ -35,10 +37,11 @@ from .native import Machines, make, make_later
 from .observations import AGAIN
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, UnwatchableError
-from .recorded import MissedError, Recorded, is_portable, met
+from .recorded import NOT_ENTERED, MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
 from .traced import Integers, Traced
+from .verification import StaleProgramWarning, Verify, difference, slope_difference
 from .walks import watch_call
 
 MOST_SIGNATURES = 512  # that something is known of at the same time
@@ -62,6 +65,7 @@ class Traces:
         max_traces: int,
         threads: int | None,
         machines: Machines,
+        verify: Verify,
         fast_paths: FastPathTable,
     ) -> None:
         self.function = function
@@ -70,6 +74,7 @@ class Traces:
         self.max_traces = max_traces
         self.threads = threads
         self.machines = machines
+        self.verify = verify
         # Held in `with lock():`, so that one thread at a time changes what there is.
         self.lock = functools.partial(Held, threading.RLock())
         self.fast_paths = fast_paths
@@ -125,6 +130,7 @@ class Traces:
         for key, found in recordings.items():
             self._traced(key).recordings = found
             for recorded in found:
+                recorded.trust = Trust() if self.verify else None
                 self.share(recorded)
 
     def share(self, recorded: Recorded) -> None:
@@ -209,12 +215,14 @@ class Traces:
         action: Callable[[Recorded], Any],
         miss: Missed | None = None,
         within: bool = False,
+        verifies: bool = True,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
         False if there is none: then f has to be run as it is; instead of a result there is what
         came of recording it now, or None. `miss` is where the call is known to part from a
-        recording. `within` another derivative that will raise what f raises.
+        recording. `within` another derivative that will raise what f raises. `verifies`: else that
+        is left to the caller.
         """
         tried: list[Recorded] = []
         is_first = True
@@ -239,6 +247,7 @@ class Traces:
                         if attempt is None or attempt.recorded is None:
                             return False, attempt
                         recorded, is_fresh = attempt.recorded, True
+            call.replied = None
             try:
                 result = action(recorded)
             except (MissedError, PointError) as error:
@@ -257,6 +266,8 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
+                if verifies and not self.agrees(call, recorded):
+                    return False, None
                 if not is_fresh:
                     self.backoff.note_served()
                     recorded.use()
@@ -264,19 +275,65 @@ class Traces:
                         self._bring_to_front(call, recorded)
                 return True, result
 
+    def agrees(self, call: Call, recorded: Recorded) -> bool:
+        """Whether a recording gives in a call what f does, as far as that is verified.
+
+        If it does not, f is run as it is from now on.
+        """
+        trust = recorded.trust
+        if trust is None or (trust.is_full and self.verify != "always"):
+            return True
+        vector = call.vector()
+        if trust.covers(vector) and self.verify != "always":
+            return True
+        told = self._verified(call, recorded)
+        if not told:
+            trust.note(vector)
+            return True
+        with self.lock():
+            self._remove(call, recorded)
+            reason = AsGiven(f"a recording of it gave {told}")
+            self._traced(call.key).obstacle = reason
+            self.as_given.add(reason)
+        self._warn(
+            f"a recording of {self!r} gave {told}: from now on its function is run as it is",
+            StaleProgramWarning,
+        )
+        return False
+
+    def _verified(self, call: Call, recorded: Recorded) -> str:
+        """How a recording differs from f in a call; "" if it does not."""
+        try:
+            found = recorded.exact_value(call) if recorded.replays else NOT_ENTERED
+            is_exact = found is not NOT_ENTERED
+            if not is_exact:
+                found = self._value(call, recorded) if call.replied is None else call.replied()
+        except (MissedError, PointError, CallError, ObstacleError):
+            return ""  # a derivative may be known where the value is not
+        told = difference(self.function, call, found, is_exact)
+        is_sloped = recorded.output.is_differentiable and call.ranges
+        if not told and self.verify == "always" and is_sloped:
+            with contextlib.suppress(MissedError, PointError, CallError, ObstacleError):
+                told = slope_difference(self.function, call, recorded)
+        return told
+
+    def _value(self, call: Call, recorded: Recorded) -> Any:
+        return recorded.returned(met(self.code(recorded, "value").run(call.vector())))
+
     def replayed_once(
         self,
         call: Call,
         action: Callable[[Recorded], Any],
         miss: Missed | None = None,
         within: bool = False,
+        verifies: bool = True,
     ) -> tuple[bool, Any]:
         """As `replayed`; or of what f has just done in this call and what cannot be replayed.
 
         A recording of this very call serves then that no other may use, so that f is not run
         again.
         """
-        done, result = self.replayed(call, action, miss, within)
+        done, result = self.replayed(call, action, miss, within, verifies)
         if done or result is None or result.once is None:
             return done, result
         attempt: Attempt = result
@@ -336,7 +393,8 @@ class Traces:
         None if there can be none, or if the recording was forgotten meanwhile.
         """
         with self.lock():
-            if recorded not in self._known.get(call.key, _NOTHING).recordings:
+            is_kept = recorded in self._known.get(call.key, _NOTHING).recordings
+            if not is_kept or self.verify == "always":
                 return None
             return self.fast_paths.add(what, call, *path)
 
@@ -467,6 +525,7 @@ class Traces:
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:
+            recorded.trust = Trust() if self.verify else None
             self.share(recorded)
         if recorded is not None and lifted:
             constant = (lifted - call.lifted) | attempt.read
@@ -596,9 +655,9 @@ class Traces:
         binding.assign(changes)
         self.as_given.add(WRITES)
 
-    def _warn(self, message: str) -> None:
+    def _warn(self, message: str, category: type[Warning] = RuntimeWarning) -> None:
         if not self.is_quiet:
-            warn_caller(message)
+            warn_caller(message, category)
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:
         """From now on calls of this signature run f as it is."""

@@ -1,0 +1,183 @@
+"""f as the judge of its recordings: values of both are compared before a recording serves.
+
+No list of what makes a recording stale is complete. So f runs on plain numbers at the call that
+was recorded, and once more at the first call with other numbers. This module does not know what
+becomes of a recording that differs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import binding
+from ..binding import Call, Recording, StandIns
+from ..operations.scalars import stand_in
+from ..transforms._base import Function
+from ..transforms._outputs import Output
+from .recorded import Recorded, leaves_of, met
+from .recordings import run_plain
+
+Verify = Literal["first", "always", False]
+
+NOISE = 2.0**-50  # of inputs, relative to them
+AMPLIFIED = 1000.0  # how much more than by that noise a recording may differ by its own rounding
+SLOPE = 1e-6  # how far derivatives may differ, relative to them
+# Of plain numbers f may raise what numbers with derivatives do not; and it may not take them.
+_OF_PLAIN = (ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError)
+
+
+class StaleProgramWarning(RuntimeWarning):
+    """A recording of a function gave other values than the function itself."""
+
+
+def checked_verify(verify: Any) -> Verify:
+    """What was asked for, or what the environment says."""
+    told = os.environ.get("CADIFF_VERIFY", "") if verify is None else verify
+    found = {"": "first", "first": "first", "always": "always", "0": False, "False": False}.get(
+        str(told)
+    )
+    if found is None:
+        of = "CADIFF_VERIFY of the environment" if verify is None else "verify"
+        raise ValueError(f'{of} is "first", "always" or False, not {told!r}')
+    return found  # type: ignore[return-value]
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def difference(f: Function, call: Call, found: Any, exact: bool = False) -> str:
+    """How f differs at a call from what a recording gave; "" if it does not, or does not say.
+
+    exact: to the last bit. Else by less than sums in another order, and what f makes of that.
+    """
+    told = ""
+    for change in (copy, _as_numpys):
+        try:
+            expected = run_plain(f, call, change)
+        except _OF_PLAIN:
+            told = ""
+            continue
+        except Exception as error:
+            return f"f raises {type(error).__name__}: {error}"
+        told = _told_apart(found, expected, lambda k: 0.0 if exact else None)
+        if not told:
+            return ""
+    return told if exact or not told else _beyond_noise(f, call, found, expected)
+
+
+def _as_numpys(x: Any) -> Any:
+    """A copy of an array; of a float NumPy's, of which inf comes where Python's raises."""
+    return copy(x) if isinstance(x, np.ndarray) else np.float64(x)
+
+
+def _beyond_noise(f: Function, call: Call, found: Any, expected: Any) -> str:
+    """How f differs by more than noise in its inputs explains."""
+    leaves, _ = binding.flattened(expected)
+    bounds = [0.0] * len(leaves)
+    for sign in (-1.0, 1.0):
+
+        def noisy(x: Any, sign: float = sign) -> Any:
+            size = np.where(x == 0.0, 1.0, np.abs(x)) * max(NOISE, 4.0 * _eps(x))
+            return (
+                type(x)(x + sign * size) if np.ndim(x) == 0 else (x + sign * size).astype(x.dtype)
+            )
+
+        try:
+            near, _ = binding.flattened(run_plain(f, call, noisy))
+        except Exception:
+            return ""  # at the edge of where f is defined
+        for k, (one, other) in enumerate(zip(leaves, near, strict=False)):
+            if _are_numbers(one) and np.shape(one) == np.shape(other):
+                bounds[k] = max(bounds[k], float(distances(one, other).max(initial=0.0)))
+    return _told_apart(found, expected, lambda k: AMPLIFIED * bounds[k])
+
+
+def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None]) -> str:
+    """Where two results differ by more than a bound for each leaf (None: by rounding), and how."""
+    leaves, _ = binding.flattened(found)
+    others, _ = binding.flattened(expected)
+    if len(leaves) != len(others):
+        return f"{len(leaves)} numbers and arrays, and not {len(others)}"
+    for k, (one, other) in enumerate(zip(leaves, others, strict=True)):
+        of = "" if len(leaves) == 1 else f" in leaf {k} of what it returns"
+        if np.shape(one) != np.shape(other):
+            return f"shape {np.shape(one)}, and not {np.shape(other)}{of}"
+        if not (_are_numbers(one) and _are_numbers(other)):
+            if not _are_numbers(other) and repr(one) != repr(other):
+                return f"{one!r}, and not {other!r}{of}"
+            continue
+        own = bound(k)
+        apart = distances(one, other)
+        if (apart > (rounding(other) if own is None else own)).any():
+            at = np.unravel_index(int(apart.argmax()), apart.shape)
+            where = f" at index {[*map(int, at)]}" if at else ""
+            here, there = (np.asarray(x)[at].item() for x in (one, other))
+            return f"{here!r}, and not {there!r}{where}{of}"
+    return ""
+
+
+def _are_numbers(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind in "biufc"
+
+
+def _eps(x: Any) -> float:
+    dtype = np.asarray(x).dtype
+    return float(np.finfo(dtype if dtype.kind in "fc" else float).eps)
+
+
+def rounding(there: Any) -> float:
+    """By how much elements may differ from those of an array, if only its sums are rounded."""
+    numbers = np.asarray(there)
+    sizes = np.abs(numbers[np.isfinite(numbers)].astype(np.complex128))
+    return float(_eps(there) ** (2 / 3) * sizes.max(initial=0.0))
+
+
+def distances(one: Any, other: Any) -> NDArray[np.float64]:
+    """By how much elements differ: nan from nan, and inf from inf, by nothing."""
+    kind = (
+        np.complex128
+        if "c" in np.asarray(one).dtype.kind + np.asarray(other).dtype.kind
+        else float
+    )
+    here, there = np.asarray(one, kind), np.asarray(other, kind)
+    with binding.WarningsOff():
+        found = np.abs(here - there)
+        return np.where(
+            (here == there) | (np.isnan(here) & np.isnan(there)),
+            0.0,
+            np.where(np.isnan(found), np.inf, found),
+        )
+
+
+# --- derivatives ---------------------------------------------------------------------------------
+
+
+def slope_difference(f: Function, call: Call, recorded: Recorded) -> str:
+    """How a derivative along a random direction differs from that of eager code; "" as above."""
+    n, shapes, ranges = call.n_variables, recorded.output.shapes, call.ranges
+    rng = np.random.default_rng(n)
+    seeds = rng.standard_normal(recorded.graph.n_outputs)
+    direction = rng.standard_normal(n)
+    plain = Call(call.args, call.kwargs, call.argnums)
+    with Recording(tuple(plain.inputs), tuple(range(len(plain.inputs))), f=f) as recording:
+        args, kwargs = StandIns(plain, recording.lifted, stand_in, True).arguments()
+        output = Output(f(*args, **kwargs))
+        del args, kwargs
+        atoms = binding.pull(recording, output.own_atoms(), leaves_of(seeds, shapes))
+        output.atoms = []
+    expected = np.concatenate([np.zeros(0), *map(np.ravel, atoms)])[:n]
+    code = recorded.code("pull", ranges)
+    numbers = met(code.run(np.concatenate([call.vector(), seeds])))[len(seeds) :]
+    if not np.isfinite(expected).all():
+        return ""
+    here, there = float(numbers @ direction), float(expected @ direction)
+    size = np.linalg.norm(expected) * np.linalg.norm(direction)
+    if not abs(here - there) <= SLOPE * size:
+        return f"{here!r}, and not {there!r}, as its derivative along a direction"
+    return ""

@@ -1,0 +1,342 @@
+"""Exceptions that f handles: a recording serves where the same would be raised.
+
+Each case is called in several orders, so that the first recording is now one with the exception, now
+one without; the judge is f on plain numbers, and for derivatives eager code.
+"""
+
+import contextlib
+import functools
+import hashlib
+import itertools
+import json
+import math
+import statistics
+import struct
+import warnings
+import zlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+
+X = np.array([1.0, 2.0, 3.0])
+ORDERS = ((0, 1, 2, 3, 4), (2, 0, 2, 1, 3), (4, 2, 2, 0, 2))
+
+
+def handled(body, kind=Exception, other=lambda x, *args: 0.5 * x[0]):
+    """body(x, ...), and where that raises other(x, ...)."""
+
+    def f(x, *args):
+        try:
+            return body(x, *args)
+        except kind:
+            return other(x, *args)
+
+    return f
+
+
+# --- what numbers decide -------------------------------------------------------------------------
+
+
+def stored(x, k):
+    y = x.copy()
+    with contextlib.suppress(IndexError):
+        y[k] = 5.0 * x[0]
+    return cnp.sum(y)
+
+
+def added_at(x, k):
+    y = cnp.zeros(3) * x[0]
+    try:
+        np.add.at(y, k, x[0])
+    except IndexError:
+        return cnp.sum(x)
+    return cnp.sum(y)
+
+
+def by_generator(x, k):
+    numbers = (x[k + i] for i in itertools.count())
+    total = 0.0 * x[0]
+    while True:
+        try:
+            total = total + next(numbers)
+        except (StopIteration, IndexError):
+            return total
+
+
+def finally_noted(x, k):
+    notes = []
+    try:
+        try:
+            return x[k]
+        finally:
+            notes.append(k)
+    except IndexError:
+        return 3.0 * x[0] * len(notes)
+
+
+class Forgiving:
+    """Swallows what is raised within `with`."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, LookupError)
+
+
+def by_context(x, k):
+    found = -x[0]
+    with Forgiving():
+        found = x[k] * x[1]
+    return found
+
+
+def handled_below(x, k):
+    def inner(j):
+        return x[j]
+
+    def middle(j):
+        try:
+            return inner(j)
+        except IndexError as error:
+            raise LookupError(str(error)) from error
+
+    try:
+        return middle(k)
+    except LookupError:
+        return -2.0 * x[1]
+
+
+def by_property(x, k):
+    class Cell:
+        @property
+        def found(self):
+            try:
+                return x[k]
+            except IndexError:
+                raise AttributeError("found") from None
+
+    return getattr(Cell(), "found", 4.0 * x[0])
+
+
+def taken_again(x, k):
+    for j in (k, k - 3, k - 6):
+        try:
+            return x[j] * j
+        except IndexError:
+            continue
+    return 0.0 * x[0]
+
+
+def of_map(x, k):
+    def one(j):
+        try:
+            return x[j]
+        except IndexError:
+            return x[0] * 10.0
+
+    return sum(map(one, (k, k + 1)))
+
+
+def rooted(x):
+    from cadiff.scipy.optimize import brentq
+
+    return brentq(lambda s, a: s * s - a, 0.0, 2.0, args=(x[0],))
+
+
+def matrix(x, change=lambda a: a):
+    return change(cadiff.array([[x[0], 1.0], [1.0, 1.0]]))
+
+
+INDICES = [(X, k) for k in (0, 1, 7, 2, -9)]
+ROWS = [(X, np.array([k, 0])) for k in (0, 1, 7, 2, -9)]
+AT = [(np.array([v, 1.0, 2.0]),) for v in (3.0, 2.0, np.nan, 4.0, -1.0)]
+DECIDED = {
+    "index": (handled(lambda x, k: x[k], IndexError), INDICES),
+    "index in an array": (handled(lambda x, k: x[np.array([k, 0])].sum()), INDICES),
+    "rows": (handled(lambda x, k: x[k].sum()), ROWS),
+    "take": (handled(lambda x, k: np.take(x, k)), INDICES),
+    "plain array": (handled(lambda x, k: x[0] * X[k]), INDICES),
+    "store": (stored, INDICES),
+    "add.at": (added_at, ROWS),
+    "bincount": (
+        handled(lambda x, k: np.bincount(k, x)[-1]),
+        [(X, np.array([k, 0, 1])) for k in (0, 1, -7, 2, 3)],
+    ),
+    "generator": (by_generator, INDICES[:2] + INDICES[2:4] + [(X, 5)]),
+    "finally": (finally_noted, INDICES),
+    "with": (by_context, INDICES),
+    "functions": (handled_below, INDICES),
+    "getattr": (by_property, INDICES),
+    "loop": (taken_again, INDICES),
+    "map": (of_map, INDICES),
+    "//": (handled(lambda x, k: x[0] * (6 // k)), [(X, k) for k in (1, 2, 0, 3, 4)]),
+    "%": (handled(lambda x, k: x[0] * (7 % k)), [(X, k) for k in (1, 2, 0, 3, 4)]),
+    "/": (handled(lambda x, k: x[0] * (6 / k)), [(X, k) for k in (1, 2, 0, 3, 4)]),
+    "divmod": (handled(lambda x, k: x[0] * divmod(9, k)[1]), [(X, k) for k in (4, 2, 0, 5, 7)]),
+    "**": (handled(lambda x, k: x[0] * 10.0**k), [(X, k) for k in (1, 2, 400, 3, 4)]),
+    "0 ** -k": (handled(lambda x, k: x[0] * 0.0**k), [(X, k) for k in (1, 2, -1, 3, 0)]),
+    "<<": (handled(lambda x, k: x[0] * (1 << k)), [(X, k) for k in (1, 2, -1, 3, 4)]),
+    "int": (handled(lambda x: x[1] * int(cadiff.value(x[0]))), AT),
+    "floor": (handled(lambda x: x[1] * math.floor(cadiff.value(x[0]))), AT),
+    "dict": (handled(lambda x, k: x[0] * {0: 1.0, 1: 2.0, 2: 3.0}[k], KeyError), INDICES),
+    "list": (handled(lambda x, k: [x[0], x[1], x[2]][k], IndexError), INDICES),
+    "unpacking": (handled(lambda x, k: math.prod(x[:k])), [(X, k) for k in (2, 1, 0, 3, 2)]),
+    "chr": (handled(lambda x, k: x[0] * ord(chr(k))), [(X, k) for k in (1, 2, -5, 3, 4)]),
+    "svd": (
+        handled(lambda x: matrix(x, np.linalg.svd)[1][0], np.linalg.LinAlgError),
+        AT,
+    ),
+    "eigh": (handled(lambda x: matrix(x, np.linalg.eigh)[0][0], np.linalg.LinAlgError), AT),
+    "inv": (handled(lambda x: matrix(x, np.linalg.inv)[0, 0]), AT[:2] + [(np.ones(3),)] + AT[3:]),
+    "solve": (
+        handled(lambda x: np.linalg.solve(matrix(x), x[:2])[0]),
+        AT[:2] + [(np.ones(3),)] + AT[3:],
+    ),
+    "cholesky": (handled(lambda x: matrix(x, np.linalg.cholesky)[0, 0]), AT),
+    "brentq": (handled(rooted, ValueError), AT),
+}
+
+
+def outcome(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error)
+
+
+def agree(one, other):
+    if isinstance(one, type) or isinstance(other, type):
+        return one is other
+    return np.allclose(one, other, rtol=1e-12, atol=1e-13, equal_nan=True)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize("name", DECIDED)
+def test_exceptions_that_numbers_decide(name, order):
+    f, calls = DECIDED[name]
+    for what in ("value", "grad"):
+        program = cadiff.compile(f, verify=False)
+        eager = f if what == "value" else cadiff.grad(f)
+        for k in order:
+            found = outcome(lambda k=k: getattr(program, what)(*calls[k]))
+            expected = outcome(lambda k=k: eager(*calls[k]))
+            assert agree(found, expected), (what, calls[k], program.stats()["obstacles"])
+
+
+def test_a_reason_is_given_and_other_calls_are_replayed():
+    program = cadiff.compile(handled(lambda x, k: x[k], IndexError), verify=False)
+    for k in (0, 1, 7, *range(3), *range(3)):
+        program(X, k)
+    stats = program.stats()
+    assert stats["recordings"] == 2
+    assert stats["eager"] == 1
+    assert "IndexError" in stats["obstacles"][0]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_batches_and_optimisers():
+    f = handled(lambda x: x[1] * int(cadiff.value(x[0])) + x[0] ** 2)
+    points = np.array([[3.5, 1.0], [np.nan, 1.0], [3.2, 2.0], [2.5, 1.0], [np.nan, 2.0]])
+    for what in ("value", "grad"):
+        eager = f if what == "value" else cadiff.grad(f)
+        found = cadiff.compile(f, verify=False).batch(points, what=what)
+        assert agree(found, [eager(x) for x in points])
+
+    from cadiff.optimize import minimize
+
+    def distance(x, k):
+        try:
+            return (x[0] - X[k]) ** 2
+        except IndexError:
+            return x[0] ** 2
+
+    solved = [minimize(distance, [0.5], args=(k,)).x[0] for k in (0, 7, 1, 2)]
+    np.testing.assert_allclose(solved, [1.0, 0.0, 2.0, 3.0], atol=1e-6)
+
+
+# --- what numbers in the place of arguments cause ------------------------------------------------
+
+CAUSED = {
+    "statistics": lambda x, a: np.sum(x) * statistics.mean(a.tolist()),
+    "crc32": lambda x, a: np.sum(x) * (zlib.crc32(a) % 7),
+    "memoryview": lambda x, a: np.sum(x) * memoryview(a).nbytes,
+    "frombuffer": lambda x, a: np.sum(x) * np.frombuffer(a).sum(),
+    "hashlib": lambda x, a: np.sum(x) * (hashlib.sha1(a).digest()[0] % 5),
+    "struct": lambda x, a: np.sum(x) * len(struct.pack("d", a[0])),
+    "math": lambda x, a: np.sum(x) * math.gamma(a[0]),
+    "json": lambda x, a: np.sum(x) * len(json.dumps(float(a[0]))),
+    "fromiter": lambda x, a: np.sum(x) * np.fromiter((v for v in a), float).sum(),
+    "attribute": lambda x, a: np.sum(x) * len(a.tobytes()),
+    "range": lambda x, a: np.sum(x) * len(range(int(a[0]))),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CAUSED)
+def test_exceptions_that_stand_ins_cause(name):
+    f = handled(CAUSED[name], other=lambda *args: -1.0)
+    program = cadiff.compile(f, verify=False)
+    for scale in (1.0, 2.0, 1.0, 3.0):
+        assert program(X, scale * X) == f(X, scale * X)
+
+
+# --- what is replayed all the same ---------------------------------------------------------------
+
+
+def until_the_end(x):
+    total, k = 0.0, 0
+    try:
+        while True:
+            total = total + x[k] ** 2
+            k += 1
+    except IndexError:
+        return total
+
+
+def chosen(x):
+    try:
+        if x[0] > 2.0:
+            raise ValueError
+        return x[0]
+    except ValueError:
+        return x[1]
+
+
+def drained(x):
+    numbers, total = iter([x[0], x[1]]), 0.0
+    while True:
+        try:
+            total = total + next(numbers)
+        except StopIteration:
+            return total
+
+
+SETTINGS = SimpleNamespace(scale=2.0)
+REPLAYED = {
+    "end of an array": until_the_end,
+    "raise": chosen,
+    "iterator": drained,
+    "key": handled(lambda x: x[0] * {"a": 1.0}["b"], KeyError),
+    "attribute": lambda x: x[0] * getattr(SETTINGS, "shift", 3.0),
+    "default": lambda x: x[0] * (2.0 if hasattr(SETTINGS, "scale") else 1.0),
+    "suppress": lambda x: contextlib.suppress(KeyError).__class__ and x[0],
+    "partial": functools.partial(handled(lambda y, x: x[5], IndexError, lambda y, x: x[1]), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", REPLAYED)
+def test_what_values_do_not_decide_is_replayed(name):
+    f = REPLAYED[name]
+    program = cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for scale in (1.0, 1.1, 1.2, 1.3):
+            assert agree(program(scale * X), f(scale * X))
+    assert program.stats()["recordings"] == 1
+    assert program.stats()["eager"] == 0

@@ -1,0 +1,276 @@
+"""f is the judge of its recordings: see compile(f, verify=...).
+
+What makes recordings wrong here is planted, or is asked of stand-ins in ways that nothing watches.
+"""
+
+import pickle
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.binding import Watch
+from cadiff.programs import recordings, traces, walks
+from cadiff.programs.observations import Observation
+from cadiff.programs.recorded import Recorded
+
+X = np.array([1.0, 2.0, 3.0])
+SCALE = [2.0]
+
+
+def scaled(x):
+    return SCALE[0] * cnp.sum(x**2)
+
+
+def by_index(x, k):
+    try:
+        return x[k]
+    except IndexError:
+        return 0.0 * x[0]
+
+
+@pytest.fixture
+def blind(monkeypatch):
+    """Nothing is watched, and SCALE is what it was afterwards."""
+
+    def nothing(f, statics):
+        watch = walks._Walk(Watch()).watch
+        watch.codes = walks.watch_call(f, statics).codes
+        return watch
+
+    monkeypatch.setattr(recordings, "watch_call", nothing)
+    monkeypatch.setattr(traces, "watch_call", nothing)
+    yield
+    SCALE[0] = 2.0
+
+
+@pytest.fixture
+def deaf(monkeypatch):
+    """No exception is noted."""
+    monkeypatch.setattr(Observation, "on_error", lambda *_: None)
+
+
+def runs_of(f, call):
+    """How often f runs."""
+    found = 0
+
+    def note(frame, event, _):
+        nonlocal found
+        found += event == "call" and frame.f_code is f.__code__
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+METHODS = {
+    "value": lambda p, x: p(x),
+    "grad": lambda p, x: p.grad(x),
+    "value_and_grad": lambda p, x: p.value_and_grad(x)[0],
+    "hessian": lambda p, x: p.hessian(x),
+    "hvp": lambda p, x: p.hvp(x, np.ones(len(x))),
+    "jvp": lambda p, x: p.jvp((x,), (np.ones(len(x)),))[0],
+    "vjp": lambda p, x: p.vjp(x)[0],
+    "sparse": lambda p, x: p.sparse_hessian(x).toarray(),
+    "batch": lambda p, x: p.batch(np.stack([x, x])),
+    "batch of gradients": lambda p, x: p.batch(np.stack([x, x]), what="grad"),
+    "within": lambda p, x: cadiff.grad(lambda x: p(x) * 2.0)(x),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_stale_at_the_first_call_with_other_numbers(blind, method):
+    call = METHODS[method]
+    program = cadiff.compile(scaled)
+    call(program, X)
+    call(program, X)
+    SCALE[0] = 5.0
+    with pytest.warns(cadiff.StaleProgramWarning, match="and not"):
+        found = call(program, X + 1.0)
+    np.testing.assert_allclose(found, call(cadiff.compile(scaled), X + 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SCALE[0] = 7.0
+        found = call(program, X)
+    np.testing.assert_allclose(found, call(cadiff.compile(scaled), X))
+    assert "gave" in program.stats()["obstacles"][0]
+
+
+def test_exceptions_are_found_though_nobody_notes_them(deaf):
+    program = cadiff.compile(by_index)
+    with pytest.warns(cadiff.StaleProgramWarning, match=r"gave 0.0, and not 3.0"):
+        assert [program(X, k) for k in (0, 1, 7, 2, 1)] == [1.0, 2.0, 0.0, 3.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: cnp.sum(x) if hasattr(x, "tobytes") else 0.0 * x[0],
+        lambda x: x[0] if getattr(x, "nbytes", None) is None else x[1],
+        lambda x: x[0] * ("__array_interface__" in dir(x)),
+    ],
+)
+def test_what_stand_ins_lack_is_found_at_once(f):
+    program = cadiff.compile(f)
+    with pytest.warns(RuntimeWarning):
+        assert program(X) == f(X)
+    assert program(2.0 * X) == f(2.0 * X)
+
+
+def test_always(blind):
+    first, always = cadiff.compile(scaled), cadiff.compile(scaled, verify="always")
+    never = cadiff.compile(scaled, verify=False)
+    for program in (first, always, never):
+        for shift in range(3):
+            assert program(X + shift) == scaled(X + shift)
+    SCALE[0] = 5.0
+    assert first(X) == never(X) == 28.0  # which is why there is a watch
+    with pytest.warns(cadiff.StaleProgramWarning):
+        assert always(X) == scaled(X)
+
+
+def test_derivatives_are_compared_where_all_is(monkeypatch):
+    other = cadiff.compile(lambda x: cnp.sum(x**3))
+    other.vjp(X)
+    (wrong,) = other._traces
+    code = Recorded.code
+    monkeypatch.setattr(
+        Recorded,
+        "code",
+        lambda self, what, ranges=(): code(wrong if what == "pull" else self, what, ranges),
+    )
+    program = cadiff.compile(lambda x: cnp.sum(x**2), verify="always")
+    with pytest.warns(cadiff.StaleProgramWarning, match="derivative along a direction"):
+        assert program(X) == 14.0
+
+
+@pytest.mark.parametrize("optimize", [True, False])
+def test_wrong_kernels(monkeypatch, optimize):
+    returned = recordings.Returned.returned
+
+    def rounded(self, atoms, within=False):
+        return returned(self, [x * (1.0 + 1e-9) for x in atoms], within)
+
+    monkeypatch.setattr(recordings.Returned, "returned", rounded)
+    program = cadiff.compile(lambda x: cnp.sum(cnp.sin(x)), optimize=optimize)
+    with pytest.warns(cadiff.StaleProgramWarning):
+        assert program(X) == np.sum(np.sin(X))
+
+
+def test_the_price_is_a_run_at_two_calls():
+    def f(x):
+        return x[0] * cadiff.sin(x[1])
+
+    for verify, counts in ((False, [1, 0, 0, 0]), ("first", [2, 0, 1, 0])):
+        program = cadiff.compile(f, verify=verify)
+        points = (X, X, X + 1.0, X + 2.0)
+        assert [runs_of(f, lambda x=x: program.grad(x)) for x in points] == counts  # noqa: B023
+
+
+def logistic_map(x):
+    y = x[0]
+    for _ in range(100):
+        y = 3.99 * y * (1.0 - y)
+    return cnp.sum(y * x**2)
+
+
+def near_zero(x):
+    return (x[0] + 0.1 + 0.2 - 0.3) - x[1] * (0.1 * 3.0 - 0.3)
+
+
+NOISY = {
+    "chaos": (logistic_map, [np.array([0.3, 0.2]) + 0.01 * k for k in range(5)]),
+    "cancellation": (near_zero, [np.array([0.0, 1e-3 * k]) for k in range(5)]),
+    "sums": (lambda x: cnp.sum(x) - x.sum(), [np.linspace(-1.0, k, 1000) for k in range(5)]),
+    "residuals": (
+        lambda x: cnp.sum((X * 0.1 * x[0] - 0.3 * X / 3.0) ** 2),
+        [np.array([1.0]), np.array([1.0 + 1e-16])] * 2,
+    ),
+    "single": (lambda x: cnp.sum(cnp.exp(x)), [X.astype("f4") * k for k in range(5)]),
+    "complex": (lambda x: abs(cnp.exp(1j * x[0]) - x[1]), [X * k for k in range(5)]),
+    "whole numbers": (lambda x, k: k * x[0], [(X, k) for k in range(5)]),
+    "inf of Python": (lambda x: 1.0 / x[0] + cadiff.exp(x[1]), [[0.0, 1e3 * k] for k in range(4)]),
+    "nan of Python": (lambda x: (x[0] - 2.0) ** 0.5 * x[1], [[1.0, 1.0 + k] for k in range(4)]),
+    "own methods": (lambda x: x[0].exp() * x[1], [[0.5, 1.0 + k] for k in range(4)]),
+    "containers": (
+        lambda p: {"a": [p["x"] * 2.0, (p["y"], "text")], "n": None},
+        [{"x": 1.0 * k, "y": X} for k in range(4)],
+    ),
+    "nothing": (lambda x: cnp.sum(x), [np.zeros(0)] * 3),
+    "number": (lambda x: 2.0, [X * k for k in range(4)]),
+    "array of no axes": (lambda x: np.asarray(2.0) * x, [np.array(0.5 + k) for k in range(4)]),
+    "constant": (lambda x: (x, np.arange(3), "a"), [1.0 * k for k in range(4)]),
+}
+
+
+@pytest.mark.parametrize("verify", ["first", "always"])
+@pytest.mark.parametrize("name", NOISY)
+def test_what_agrees_is_replayed(name, verify):
+    f, points = NOISY[name]
+    program = cadiff.compile(f, verify=verify)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for point in points:
+            program(*point if isinstance(point, tuple) else (point,))
+    assert program.stats()["eager"] == 0
+    assert program.stats()["obstacles"] == []
+
+
+def test_the_environment(monkeypatch, blind):
+    monkeypatch.setenv("CADIFF_VERIFY", "0")
+    program = cadiff.compile(scaled)
+    program(X)
+    SCALE[0] = 5.0
+    assert program(X + 1.0) == 2.0 * 29.0
+    monkeypatch.setenv("CADIFF_VERIFY", "always")
+    assert cadiff.compile(scaled)._traces.verify == "always"
+    assert cadiff.compile(scaled, verify=False)._traces.verify is False
+    monkeypatch.setenv("CADIFF_VERIFY", "sometimes")
+    with pytest.raises(ValueError, match="CADIFF_VERIFY of the environment is"):
+        cadiff.compile(scaled)
+    with pytest.raises(ValueError, match='verify is "first", "always" or False, not 1'):
+        cadiff.compile(scaled, verify=1)
+
+
+def test_pickles_are_verified_again(blind):
+    program = cadiff.compile(scaled)
+    program(X), program(X + 1.0)
+    SCALE[0] = 5.0
+    loaded = pickle.loads(pickle.dumps(program))
+    if loaded.stats()["recordings"]:
+        with pytest.warns(cadiff.StaleProgramWarning):
+            assert loaded(X) == scaled(X)
+
+
+def test_f_may_raise_where_its_recording_does_not(deaf):
+    def f(x, flag=[False]):  # noqa: B006
+        return x[0] * 2.0
+
+    program = cadiff.compile(lambda x: f(x))
+    assert [program(X * k) for k in range(3)] == [0.0, 2.0, 4.0]
+
+
+def test_threads_verify_each_for_itself():
+    program = cadiff.compile(lambda x: cnp.sum(cnp.sin(x) ** 2))
+    failed = []
+
+    def work(seed):
+        for k in range(50):
+            x = X + 0.01 * (seed + k)
+            if not np.isclose(program(x), np.sum(np.sin(x) ** 2)):
+                failed.append(x)
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failed
+    assert program.stats()["eager"] == 0
