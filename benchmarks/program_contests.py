@@ -39,6 +39,8 @@ __all__ = [
     "SPARSE_HESSIAN",
     "SPARSE_JACOBIAN",
     "THREADS",
+    "UNVERIFIED",
+    "VERIFIED",
     "adjustment",
     "batch",
     "batch_in_threads",
@@ -54,12 +56,15 @@ __all__ = [
     "rosenbrock_within",
     "sparse_hessian",
     "sparse_jacobian",
+    "two_calls",
+    "two_minima",
 ]
 
 BATCH = "batch, one thread"
 IN_C = "C by hand"
 EAGER = "eager value and gradient"
 FIRST = "compile, first gradient"
+VERIFIED, UNVERIFIED = "verified", "verify=False"
 SINGLE = "single calls"
 SPARSE_HESSIAN = "sparse_hessian"
 SPARSE_JACOBIAN = "sparse_jacobian"
@@ -260,6 +265,52 @@ def first_call(n: int) -> Contest:
     eager = contest.runners[EAGER]
     return Contest(
         f"Rosenbrock n={n}", {EAGER: eager, FIRST: Runner(compile_and_call, eager.expected)}
+    )
+
+
+def two_calls(problem: str, n: int) -> Contest:
+    """The first two calls of a program, with and without f as the judge of its recording."""
+    if problem == "loop":
+        f: Callable[[Any], Any] = problems.rosenbrock
+        x = np.array(problems.rosenbrock_point(n))
+    else:
+        matrix = np.random.default_rng(0).normal(size=(1000, n))
+        x = np.zeros(n)
+
+        def f(w: Any) -> Any:
+            return cnp.sum(cnp.logaddexp(0.0, matrix @ w))
+
+    def called(verify: Any) -> Any:
+        program = cadiff.compile(f, verify=verify)
+        program.value_and_grad(x)
+        return program.value_and_grad(x + 0.01)
+
+    expected = cadiff.value_and_grad(f)(x + 0.01)
+    return Contest(
+        f"first two calls, n={n}: {'Rosenbrock' if problem == 'loop' else 'logistic regression'}",
+        {
+            UNVERIFIED: Runner(partial(called, False), expected),
+            VERIFIED: Runner(partial(called, "first"), expected),
+        },
+    )
+
+
+def two_minima(n: int) -> Contest:
+    """`cadiff.optimize.minimize`, recording included, with and without the judge."""
+    from cadiff.optimize import minimize  # needs SciPy
+
+    x = np.array(problems.rosenbrock_point(n))
+
+    def minimum(verify: Any) -> Any:
+        program = cadiff.compile(problems.rosenbrock, verify=verify)
+        return minimize(program, x, method="L-BFGS-B").fun
+
+    return Contest(
+        f"minimum of Rosenbrock n={n} by L-BFGS-B",
+        {
+            UNVERIFIED: Runner(partial(minimum, False), minimum(False)),
+            VERIFIED: Runner(partial(minimum, "first"), minimum(False)),
+        },
     )
 
 

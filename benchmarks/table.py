@@ -78,6 +78,8 @@ from benchmarks.program_contests import (
     SPARSE_HESSIAN,
     SPARSE_JACOBIAN,
     THREADS,
+    UNVERIFIED,
+    VERIFIED,
 )
 from benchmarks.timing import Spread, Timings, interleave
 from cadiff import binding
@@ -683,6 +685,17 @@ PARTS: dict[str, Measure] = {
         [Compared(HESSIAN, CLOCK, at_most(12))],
     ),
     "program-compile": partial(compile_time, 1000),
+    **{
+        f"program-verified-{name}": partial(
+            compared, contest, [Compared(VERIFIED, UNVERIFIED, at_most(1.5))]
+        )
+        for name, contest in (
+            ("loop-10", partial(program_contests.two_calls, "loop", 10)),
+            ("loop-1000", partial(program_contests.two_calls, "loop", 1000)),
+            ("arrays", partial(program_contests.two_calls, "arrays", 50)),
+            ("minimize", partial(program_contests.two_minima, 10)),
+        )
+    },
     "program-misses": partial(
         compared,
         partial(program_contests.misses, 1000, 20),

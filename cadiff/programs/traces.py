@@ -656,7 +656,7 @@ class Traces:
         self.as_given.add(WRITES)
 
     def _warn(self, message: str, category: type[Warning] = RuntimeWarning) -> None:
-        if not self.is_quiet:
+        if not self.is_quiet or category is StaleProgramWarning:
             warn_caller(message, category)
 
     def _note_obstacle(self, call: Call, obstacle: str) -> None:

@@ -113,7 +113,7 @@ def test_exceptions_are_found_though_nobody_notes_them(deaf):
     "f",
     [
         lambda x: cnp.sum(x) if hasattr(x, "tobytes") else 0.0 * x[0],
-        lambda x: x[0] if getattr(x, "nbytes", None) is None else x[1],
+        lambda x: x[0] if getattr(x, "ctypes", None) is None else x[1],
         lambda x: x[0] * ("__array_interface__" in dir(x)),
     ],
 )
