@@ -131,21 +131,29 @@ cdef extern from "kernels/digest.h":
     uint64_t cad_digest(const void *data, size_t size) noexcept nogil
 
 
+cdef enum:
+    PATIENCE = 8  # calls at the same inputs, after which no others are waited for
+
+
 @cython.final
 cdef class Trust:
     """Where a recording may serve: at the inputs at which f gave the same as it.
 
-    That is everywhere, once f has done so at others than those of the recording, too.
+    That is everywhere, once f has done so at others than those of the recording, too, or if none
+    come: whoever calls at the same inputs again and again is not to pay for that.
     """
 
     cdef readonly bint is_full
-    cdef readonly bint is_begun
-    cdef uint64_t digest  # of the inputs
+    cdef bint is_begun
+    cdef int n_same       # calls at the inputs of the recording
+    cdef uint64_t digest  # of these
 
-    cdef inline bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
-        return self.is_full or (
-            self.is_begun and self.digest == cad_digest(inputs, n * sizeof(double))
-        )
+    cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
+        if not self.is_begun or self.digest != cad_digest(inputs, n * sizeof(double)):
+            return self.is_full
+        self.n_same += 1
+        self.is_full = self.is_full or self.n_same == PATIENCE
+        return True
 
     def covers(self, cnp.ndarray inputs):
         """Whether it may serve at inputs."""

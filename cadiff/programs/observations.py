@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gc
 import inspect
+import io
 import os
 import random
 import signal
 import sys
+import warnings
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 
 from ..binding import Observer, Watch
@@ -46,6 +48,7 @@ class Observation(Observer):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch.codes, any(map(has_handlers, watch.codes)))
         self.obstacle = ""
+        self.writes = False  # what f prints, logs or warns of, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
         self.last_error = ("", "")  # its name, and where it came from
         self.decided = ""  # why a replay may raise another one, or none
@@ -61,6 +64,7 @@ class Observation(Observer):
         if isinstance(outer, Observation):  # what runs in a program that f calls runs in f, too
             outer._note(self.obstacle)
             outer.settings |= self.settings
+            outer.writes |= self.writes
 
     @staticmethod
     def error_behind(error: BaseException) -> BaseException | None:
@@ -109,6 +113,8 @@ class Observation(Observer):
             self._note(self._draws)
         elif not is_in_library and (reason := unsafe(function)):
             self._note(OUTSIDE.format(name=reason))
+        elif function in (print, warnings.warn) or isinstance(function.__self__, io.IOBase):
+            self.writes = True
 
     def on_error(self, error: BaseException, came_by: TracebackType) -> None:
         """Note an exception where it comes to the user's code first.

@@ -25,7 +25,7 @@ HANDLED = (
 )
 CAUSED = (
     "it handles {name} ({where}), which numbers with derivatives cause in the place of its "
-    "arguments, and their values do not"
+    "arguments, or may: their values do not"
 )
 
 

@@ -143,6 +143,7 @@ class Attempt:
         # A recording that serves this call alone, and the integers that are inputs of it.
         self.once: tuple[Recorded, frozenset[int]] | None = None
         self.watch: Watch | None = None  # of what f has changed
+        self.writes = False  # whether f prints, logs or warns
 
 
 def record(
@@ -256,7 +257,7 @@ class _Trial:
             del args, kwargs, contents
             output = Returned(out)
             del out
-            if observed.errors and not self._are_own(observed):
+            if observed.errors and (observed.writes or not self._are_own(observed)):
                 output.atoms = []
                 self._before.restore()
                 name, where = observed.last_error
@@ -265,6 +266,7 @@ class _Trial:
                 watch.answer(*setting)
                 watch.was_observed = True  # and is no more known from the code alone
             attempt = Attempt()
+            attempt.writes = observed.writes
             hidden = ""
             if not watch.holds():
                 watch.settle(settled)

@@ -525,7 +525,7 @@ class Traces:
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:
-            recorded.trust = Trust() if self.verify else None
+            recorded.trust = Trust() if self.verify and not attempt.writes else None
             self.share(recorded)
         if recorded is not None and lifted:
             constant = (lifted - call.lifted) | attempt.read

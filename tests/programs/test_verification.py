@@ -249,6 +249,17 @@ def test_pickles_are_verified_again(blind):
             assert loaded(X) == scaled(X)
 
 
+def test_what_is_printed_is_printed_once(capsys):
+    def f(x):
+        print("seen")
+        return cnp.sum(x**2)
+
+    program = cadiff.compile(f)
+    for k in range(3):
+        assert program(X + k) == f(X + k)
+    assert capsys.readouterr().out == "seen\n" * 4
+
+
 def test_f_may_raise_where_its_recording_does_not(deaf):
     def f(x, flag=[False]):  # noqa: B006
         return x[0] * 2.0
