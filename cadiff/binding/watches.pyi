@@ -1,7 +1,7 @@
 """Types of watches.pyx."""
 
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, TracebackType
 from typing import Any, final
 
 import numpy as np
