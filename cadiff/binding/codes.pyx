@@ -356,7 +356,8 @@ cdef class Code:
         few, or there is machine code for a point."""
         cdef size_t room, near, lanes
         cdef bint is_few, is_long
-        if not self.has_lanes:
+        # What is checked may stand where a code for one point has put something else since.
+        if not self.has_lanes or (self.program.n_checks > 0 and not self.is_for_lanes):
             return 1
         if self.machine is not None:
             return CAD_MACHINE_LANES if self.is_for_lanes else 1

@@ -149,10 +149,12 @@ cdef class Trust:
     cdef uint64_t digest  # of these
 
     cdef bint allows(self, const double *inputs, Py_ssize_t n) noexcept:
+        if self.is_full:
+            return True
         if not self.is_begun or self.digest != cad_digest(inputs, n * sizeof(double)):
-            return self.is_full
+            return False
         self.n_same += 1
-        self.is_full = self.is_full or self.n_same == PATIENCE
+        self.is_full = self.n_same == PATIENCE
         return True
 
     def covers(self, cnp.ndarray inputs):
@@ -347,8 +349,12 @@ cdef class Signature:
         code = first.code
         if code.program.n_referred > 0 or self.referring is not None:
             self.refer_for(
-                # Another path, or a pullback, wants the numbers.
-                code if PyList_GET_SIZE(self.paths) == 1 and first.pullback is None else None
+                # Another path, a pullback or a comparison with f wants the numbers.
+                code if (
+                    PyList_GET_SIZE(self.paths) == 1
+                    and first.pullback is None
+                    and first.is_trusted()
+                ) else None
             )
         room = code.take_room()
         try:
@@ -408,7 +414,7 @@ cdef class Signature:
         cdef Miss miss
         cdef FastPath former = None
         miss.guard = -1
-        if path.may_serve(inputs, self.referring is None):
+        if path.may_serve(inputs):
             result = path.run(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result
@@ -423,7 +429,7 @@ cdef class Signature:
         cdef list tried = [first]
         cdef FastPath path = self.next_path(tried, former, miss)
         while path is not None:
-            if path.may_serve(inputs, True):
+            if path.may_serve(inputs):
                 result = path.run_apart(inputs, self.n_numbers, miss)
                 if result is not MISSED:
                     if result is not REFUSED:
@@ -523,14 +529,19 @@ cdef class FastPath:
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef tuple ready       # nodes of results that the code writes where they stay; None: there are none
 
-    cdef inline bint may_serve(self, const double *inputs, bint are_there) except -1:
+    cdef inline bint may_serve(self, const double *inputs) except -1:
         """Whether it does what f does at inputs, as far as that can be told before it runs."""
         if self.trust is not None:
-            if self.trust.is_full:
-                self.trust = None
-            elif not (are_there and self.trust.allows(inputs, self.n_inputs)):
+            if not self.trust.allows(inputs, self.n_inputs):
                 return False
+            self.is_trusted()
         return self.watch is None or self.watch.holds()
+
+    cdef bint is_trusted(self) noexcept:
+        """Whether it may serve at any inputs."""
+        if self.trust is not None and self.trust.is_full:
+            self.trust = None
+        return self.trust is None
 
     def made(self, cnp.ndarray numbers):
         """The result, of the numbers that the code or the plan gave."""

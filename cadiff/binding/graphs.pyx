@@ -514,6 +514,7 @@ cdef class Graph:
         )
         code.machines = self.machines
         code.expects_machine = self.machines is not None
+        code.is_for_lanes = self.for_lanes  # by which it knows how many lanes it may have
         code.is_for_lanes = self.for_lanes and code.gains_by_lanes()
         return code
 

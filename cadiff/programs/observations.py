@@ -14,7 +14,6 @@ import os
 import random
 import signal
 import sys
-import warnings
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
 
 from ..binding import Observer, Watch
@@ -48,7 +47,7 @@ class Observation(Observer):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch.codes, any(map(has_handlers, watch.codes)))
         self.obstacle = ""
-        self.writes = False  # what f prints, logs or warns of, which another run would repeat
+        self.writes = False  # to a file, which another run would repeat
         self.errors = 0  # a number that tells those that came to code of the user's from others
         self.last_error = ("", "")  # its name, and where it came from
         self.decided = ""  # why a replay may raise another one, or none
@@ -113,7 +112,7 @@ class Observation(Observer):
             self._note(self._draws)
         elif not is_in_library and (reason := unsafe(function)):
             self._note(OUTSIDE.format(name=reason))
-        elif function in (print, warnings.warn) or isinstance(function.__self__, io.IOBase):
+        elif function is print or isinstance(function.__self__, io.IOBase):
             self.writes = True
 
     def on_error(self, error: BaseException, came_by: TracebackType) -> None:

@@ -13,6 +13,7 @@ from copy import copy
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
@@ -58,6 +59,8 @@ IN_SINGLE = (
     "values exactly"
 )
 SET = "it changes an argument, a set, in place: pass a copy"
+
+_RAISING = frozenset(("call", "raise"))  # of what NumPy does at errors
 
 Changes = list[tuple[NDArray[Any], NDArray[Any]]]  # arrays, and the values that they are to have
 
@@ -111,7 +114,11 @@ def run_plain(f: Function, call: Call, change: Callable[[Any], Any] = copy) -> A
     call = Call(call.args, call.kwargs, call.argnums)  # whose integers are what they are
     inputs = [binding.map_leaves(change, item) for item in call.inputs]
     args, kwargs = StandIns(call, inputs, stand_in, True).arguments()
-    with binding.OutsideDifferentiation(), binding.WarningsOff():
+    is_quiet = _RAISING.isdisjoint(np.geterr().values())  # else f may handle what is raised
+    with (
+        binding.OutsideDifferentiation(),
+        binding.WarningsOff() if is_quiet else contextlib.nullcontext(),
+    ):
         return f(*args, **kwargs)
 
 
@@ -143,7 +150,7 @@ class Attempt:
         # A recording that serves this call alone, and the integers that are inputs of it.
         self.once: tuple[Recorded, frozenset[int]] | None = None
         self.watch: Watch | None = None  # of what f has changed
-        self.writes = False  # whether f prints, logs or warns
+        self.writes = False  # whether f prints or logs
 
 
 def record(

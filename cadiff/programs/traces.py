@@ -525,7 +525,9 @@ class Traces:
         self._kept = attempt.watch or self._kept
         recorded = attempt.recorded
         if recorded is not None:
-            recorded.trust = Trust() if self.verify and not attempt.writes else None
+            # What f has changed, or written, another run would change again.
+            is_repeatable = recorded.is_current and not attempt.writes
+            recorded.trust = Trust() if self.verify and is_repeatable else None
             self.share(recorded)
         if recorded is not None and lifted:
             constant = (lifted - call.lifted) | attempt.read

@@ -78,7 +78,7 @@ def _as_numpys(x: Any) -> Any:
 
 def _beyond_noise(f: Function, call: Call, found: Any, expected: Any) -> str:
     """How f differs by more than noise in its inputs explains."""
-    leaves, _ = binding.flattened(expected)
+    leaves = _plain(expected)
     bounds = [0.0] * len(leaves)
     for sign in (-1.0, 1.0):
 
@@ -89,7 +89,7 @@ def _beyond_noise(f: Function, call: Call, found: Any, expected: Any) -> str:
             )
 
         try:
-            near, _ = binding.flattened(run_plain(f, call, noisy))
+            near = _plain(run_plain(f, call, noisy))
         except Exception:
             return ""  # at the edge of where f is defined
         for k, (one, other) in enumerate(zip(leaves, near, strict=False)):
@@ -100,8 +100,7 @@ def _beyond_noise(f: Function, call: Call, found: Any, expected: Any) -> str:
 
 def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None]) -> str:
     """Where two results differ by more than a bound for each leaf (None: by rounding), and how."""
-    leaves, _ = binding.flattened(found)
-    others, _ = binding.flattened(expected)
+    leaves, others = _plain(found), _plain(expected)
     if len(leaves) != len(others):
         return f"{len(leaves)} numbers and arrays, and not {len(others)}"
     for k, (one, other) in enumerate(zip(leaves, others, strict=True)):
@@ -109,7 +108,7 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None])
         if np.shape(one) != np.shape(other):
             return f"shape {np.shape(one)}, and not {np.shape(other)}{of}"
         if not (_are_numbers(one) and _are_numbers(other)):
-            if not _are_numbers(other) and repr(one) != repr(other):
+            if repr(one) != repr(other):
                 return f"{one!r}, and not {other!r}{of}"
             continue
         own = bound(k)
@@ -120,6 +119,20 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None])
             here, there = (np.asarray(x)[at].item() for x in (one, other))
             return f"{here!r}, and not {there!r}{where}{of}"
     return ""
+
+
+def _plain(result: Any) -> list[Any]:
+    """The leaves of a result; arrays of objects as lists, of which each item is a leaf."""
+    leaves, _ = binding.flattened(result)
+    return [
+        item
+        for leaf in leaves
+        for item in (leaf.ravel().tolist() if _is_of_objects(leaf) else (leaf,))
+    ]
+
+
+def _is_of_objects(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and leaf.dtype.hasobject
 
 
 def _are_numbers(leaf: Any) -> bool:

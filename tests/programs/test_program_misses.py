@@ -554,6 +554,21 @@ def test_batches_are_the_calls(most: int, count: int, rng: Any) -> None:
             near((float(v), g), cadiff.value_and_grad(hinges)(x), rtol=1e-14)
 
 
+def test_codes_for_one_point_check_it_before_its_places_are_used_again() -> None:
+    """Sixteen points go side by side, by a code that may be one for a single point."""
+    X = np.full((31, 3), -1.0)
+    X[15] = [1e-200, -1e-200, 0.0]
+    program = cadiff.compile(hinges, max_traces=1, verify=False)
+    program.value_and_grad(np.zeros(3))
+    for n in (15, 16, 31):
+        (recorded,) = program._traces
+        value = np.empty(n)
+        missed = np.zeros(n, np.uint8)
+        recorded.code("value").run_points([X[-n:]], np.zeros(0), [value], missed, 1)
+        assert missed.tolist() == [x[0] > 0.0 for x in X[-n:]]
+        np.testing.assert_array_equal(program.batch(X[-n:]), [hinges(x) for x in X[-n:]])
+
+
 @pytest.mark.parametrize("what", ["value", "value_and_grad", "hessian"])
 def test_points_of_batches_that_all_choose_otherwise(what: str) -> None:
     """All recordings are used by then, so that f is run for nearly all points."""
