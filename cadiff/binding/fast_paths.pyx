@@ -340,6 +340,7 @@ cdef class Signature:
         cdef Code code
         cdef double *room
         cdef double *inputs
+        cdef bint may_serve
         cdef object result
         if PyList_GET_SIZE(self.paths) == 0:
             return self.call_apart(args, kwargs, None)
@@ -363,9 +364,10 @@ cdef class Signature:
                 cad_program_refer_to_places(code.program, inputs)
             if not self.take(args, kwargs, inputs):
                 return MISSED
+            may_serve = first.may_serve(inputs)  # of numbers as they come
             if code.program.n_referred > 0:
                 cad_program_narrow_inputs(code.program, inputs)
-            result = self.served(inputs, first, room)
+            result = self.served(inputs, first, room, may_serve)
         finally:
             code.give_back(room)
         if is_refused(result):
@@ -383,7 +385,9 @@ cdef class Signature:
             return MISSED
         if first is None:
             return self.answer(REFUSED, args, kwargs)
-        return self.answer(self.served(inputs, first, NULL), args, kwargs)
+        return self.answer(
+            self.served(inputs, first, NULL, first.may_serve(inputs)), args, kwargs
+        )
 
     cdef int refer_for(self, Code code) except -1:
         """Have arrays stay where they are that a program need not copy; None: all are copied."""
@@ -408,13 +412,14 @@ cdef class Signature:
             return self.fallback(args, kwargs)
         return result
 
-    cdef inline object served(self, const double *inputs, FastPath path, double *room):
+    cdef inline object served(self, const double *inputs, FastPath path, double *room,
+                              bint may_serve):
         """The result by one of the paths; REFUSED, or a Missed, if none serves. The first one has its
-        room."""
+        room, and is known to serve there or not."""
         cdef Miss miss
         cdef FastPath former = None
         miss.guard = -1
-        if path.may_serve(inputs):
+        if may_serve:
             result = path.run(inputs, room, self.n_numbers, &miss)
             if result is not MISSED:
                 return result

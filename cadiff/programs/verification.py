@@ -122,17 +122,11 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None])
 
 
 def _plain(result: Any) -> list[Any]:
-    """The leaves of a result; arrays of objects as lists, of which each item is a leaf."""
+    """The leaves of a result; arrays of objects that are numbers as arrays of these."""
     leaves, _ = binding.flattened(result)
-    return [
-        item
-        for leaf in leaves
-        for item in (leaf.ravel().tolist() if _is_of_objects(leaf) else (leaf,))
-    ]
-
-
-def _is_of_objects(leaf: Any) -> bool:
-    return isinstance(leaf, np.ndarray) and leaf.dtype.hasobject
+    are_objects = [isinstance(x, np.ndarray) and x.dtype == object for x in leaves]
+    pairs = zip(leaves, are_objects, strict=True)
+    return [np.array(x.tolist()).reshape(x.shape) if of_objects else x for x, of_objects in pairs]
 
 
 def _are_numbers(leaf: Any) -> bool:

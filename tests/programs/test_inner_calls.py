@@ -115,7 +115,7 @@ def runs_of(action: Callable[[], Any]) -> int:
 
 def test_the_function_is_run_once_for_each_way() -> None:
     x = np.array([1.0, 2.0, -3.0, 0.5])
-    program = cadiff.compile(loop)
+    program = cadiff.compile(loop, verify=False)
 
     def sums(x: Any) -> Any:
         return program(x * 2.0) * program(x) + program(x[::-1])
@@ -125,7 +125,7 @@ def test_the_function_is_run_once_for_each_way() -> None:
     assert runs_of(lambda: cadiff.hessian(sums)(x)) == 0
     assert runs_of(lambda: cadiff.jacobian(sums)(x)) == 0
     assert runs_of(lambda: cadiff.grad(sums)(-x)) == 2
-    outer = cadiff.compile(sums)
+    outer = cadiff.compile(sums, verify=False)
     assert runs_of(lambda: outer.grad(x)) == 0
     same(cadiff.grad(sums)(x), cadiff.grad(lambda x: loop(x * 2.0) * loop(x) + loop(x[::-1]))(x))
     assert program.stats()["eager"] == 0

@@ -206,7 +206,7 @@ def test_a_profiler_sees_all_that_it_would_see() -> None:
     former = sys.getprofile()
     sys.setprofile(note)
     try:
-        assert cadiff.compile(rosenbrock)(X) == rosenbrock(X)
+        assert cadiff.compile(rosenbrock, verify=False)(X) == rosenbrock(X)
         assert sys.getprofile() is note
     finally:
         sys.setprofile(former)
