@@ -149,6 +149,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
             {"contents"},
             {"walks"},
             {"codegen", "listings", "pace", "recordings", "traced"},
+            {"verification"},
             {"traces"},
             {"fallbacks"},
             {"batches", "derivatives", "matrices", "profiles"},
