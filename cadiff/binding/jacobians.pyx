@@ -262,6 +262,7 @@ cdef list counts_of_map(bytes given):
 
 cdef enum:
     FEW_ROWS = 4  # reverse sweeps, which cost about as much as two tangent sweeps of all lanes
+    FEW_COLUMNS = 4 * LANES  # for which sweeps over the tape take less time than freezing
 
 
 def freeze(Recording recording, list outputs):
@@ -291,7 +292,8 @@ def jacobian_of(Recording recording, list outputs, bint forward):
     """The Jacobian (m, n) of all numbers of the outputs; `forward` allows for tangent sweeps.
 
     A sweep of a frozen map carries LANES rows or columns for about the price of one or two,
-    but freezing costs as much as some sweeps. Rules are met one row or column after the other.
+    but freezing costs as much as some sweeps of the tape. Rules are met one row or column after
+    the other.
     """
     cdef cnp.ndarray slots = slots_of(recording, outputs)
     cdef Py_ssize_t m = cnp.PyArray_SIZE(slots)
@@ -299,8 +301,8 @@ def jacobian_of(Recording recording, list outputs, bint forward):
     if forward and rules and recording.n < m and go_forward(recording):
         return columns(recording, outputs, slots, 1)
     forward = forward and not rules
-    if forward and recording.n <= LANES and recording.n <= FEW_ROWS * m:
-        return columns(recording, outputs, slots, recording.n)
+    if forward and recording.n <= FEW_COLUMNS and recording.n <= FEW_ROWS * m:
+        return columns(recording, outputs, slots, LANES)
     if rules and m > 1:
         keep_pulls(recording)
     if m <= FEW_ROWS or rules:
@@ -366,9 +368,9 @@ cdef int keep_pulls(Recording recording) except -1:
     return 0
 
 
-cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, Py_ssize_t lanes):
-    """The Jacobian, so many columns by each tangent sweep."""
-    cdef Py_ssize_t i, k, first, m = cnp.PyArray_SIZE(slots)
+cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, Py_ssize_t most):
+    """The Jacobian, at most so many columns by each tangent sweep."""
+    cdef Py_ssize_t i, k, first, lanes, m = cnp.PyArray_SIZE(slots)
     cdef cnp.ndarray matrix = np.zeros((m, recording.n))
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
@@ -381,7 +383,8 @@ cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, P
     end = recording.end(outputs)
     tangents = CadLaneBuffer(NULL, 0)
     try:
-        for first in range(0, recording.n, lanes):
+        for first in range(0, recording.n, most):
+            lanes = min(most, recording.n - first)
             have_lanes(recording, &tangents, recording.slots(end) * lanes)
             push_identity(recording, tangents.data, first, lanes, end)
             for i in range(m):
