@@ -47,7 +47,7 @@ cdef enum:
 
 
 _MAP_HEADER = struct.Struct("<8sQ" + "Q" * CAD_LINEAR_PARTS)
-_MAP_MAGIC = b"cadmap02"
+_MAP_MAGIC = b"cadmap03"
 
 
 @cython.final

@@ -17,18 +17,6 @@ static inline double *origin_of(CadLanes lanes) {
     return lanes.data - (ptrdiff_t)lanes.base * (ptrdiff_t)lanes.count;
 }
 
-static inline void copy_lanes(CadLanes lanes, int64_t to, int64_t from) {
-    for (size_t k = 0; k < lanes.count; k++) {
-        lanes_of(lanes, to)[k] = lanes_of(lanes, from)[k];
-    }
-}
-
-static inline void add_to_lanes(CadLanes lanes, int64_t to, int64_t from) {
-    for (size_t k = 0; k < lanes.count; k++) {
-        lanes_of(lanes, to)[k] += lanes_of(lanes, from)[k];
-    }
-}
-
 /* Of slots [begin, end). */
 static inline void clear_lanes(CadLanes lanes, int64_t begin, int64_t end) {
     memset(lanes_of(lanes, begin), 0, (size_t)(end - begin) * lanes.count * sizeof *lanes.data);

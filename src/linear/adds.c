@@ -46,7 +46,7 @@ static CadStatus write_add(CadBuild *build, const CadAdd *add) {
     memcpy(cad_plan_view(plan, 0), views_and_extra, sizeof views_and_extra);
     cad_build_mark_all(build, written(add), CAD_PLACED);
     cad_build_mark_all(build, read_by(add), CAD_PLACED);
-    return cad_build_step(build, CAD_LINEAR_ADD, plan, 0);
+    return cad_build_step(build, CAD_LINEAR_ADD, plan);
 }
 
 static void remove_waiting(CadBuild *build, int k) {

@@ -42,7 +42,7 @@ static CadStatus append_add(CadBuild *build, CadPlan *plan, int from, const doub
     }
     cad_build_mark_all(build, read, CAD_PLACED);
     cad_build_mark_all(build, span_of(plan, 0), CAD_PLACED);
-    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_ADD, words, 0);
+    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_ADD, words);
 }
 
 /* The partial of a row by one operand, for all its numbers in order. */
@@ -116,7 +116,7 @@ static CadStatus build_terms(CadBuild *build, CadOp op, CadPlan *plan, int which
     const CadStatus status =
         plan->n_views == 3 ? copy_operand(build, plan, 3 - which, cad_plan_view(step, 3 - which))
                            : CAD_OK;
-    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_TERMS, step, 0);
+    return status != CAD_OK ? status : cad_build_step(build, CAD_LINEAR_TERMS, step);
 }
 
 /* Whether a number kept by an assignment has an influence: most often it was never read. */
@@ -126,46 +126,34 @@ static int64_t kept_by(const CadBuild *build, CadSpan kept) {
     return counts ? kept.low : -1;
 }
 
-static CadStatus build_assignment(CadBuild *build, CadPlan *plan, const CadSpans *spans) {
-    CadRequestedPlan room;
-    CadPlan *const step = plan_like(plan, 1, 1, &room);
-    cad_plan_extra(step)[0] = kept_by(build, spans->kept);
-    return cad_build_step(build, CAD_LINEAR_MOVE, step, 0);
+/* What was there goes to where it is kept, if that counts, and becomes 0. */
+static CadStatus build_assignment(CadBuild *build, CadPlan *plan, int64_t kept) {
+    CadStatus status = CAD_OK;
+    Walk walk;
+    start_walk_in(&walk, NULL, plan, 1);
+    do {
+        for (size_t i = 0; i < walk.n && status == CAD_OK; i++) {
+            const CadSlot to = (CadSlot)(walk.at[0] + (int64_t)i * walk.step[0]);
+            status = cad_build_replace(build, to, -1, kept < 0 ? -1 : kept++);
+        }
+    } while (status == CAD_OK && advance(&walk));
+    return status;
 }
 
-static CadStatus build_offsets(CadBuild *build, CadLinearKind kind, CadEntry entry, CadPlan *plan,
-                               const CadSpans *spans, int active) {
-    const size_t size = (size_t)plan->size;
-    CadRequestedPlan room;
-    CadPlan *const step = cad_build_plan(1, &plan->size, 1, 1 + (int)size, &room);
-    int64_t *const view = cad_plan_view(step, 0);
-    view[0] = kind == CAD_LINEAR_PICK ? entry.out : active ? cad_plan_view(plan, 0)[0] : -1;
-    view[1] = kind == CAD_LINEAR_PICK    ? 1
-              : active && plan->ndim > 0 ? cad_plan_view(plan, 0)[1]
-                                         : 0;
-    cad_plan_extra(step)[0] = kind == CAD_LINEAR_SCATTER ? kept_by(build, spans->kept) : -1;
-    const CadStatus status = cad_build_step(build, kind, step, size);
-    if (status != CAD_OK) {
-        return status;
+/* What an entry does, one by one, with the slots that its index names. */
+static CadStatus build_indexed(CadBuild *build, CadEntry entry, CadPlan *plan, int64_t kept,
+                               int active) {
+    const int overwrites = cad_entry_overwrites(entry);
+    const int reads = cad_entry_kind(entry)->indexed == CAD_READS_INDEXED;
+    CadStatus status = CAD_OK;
+    for (int64_t i = 0; i < plan->size && status == CAD_OK && (active || overwrites); i++) {
+        const CadSlot place = (CadSlot)indexed(build->tape, plan, i);
+        const int64_t other = active ? reads ? entry.out + i : scattered(plan, i) : -1;
+        status = overwrites ? cad_build_replace(build, place, other, kept < 0 ? -1 : kept + i)
+                 : reads    ? cad_build_replace(build, (CadSlot)other, place, -1)
+                            : cad_build_add_number(build, place, (CadSlot)other);
     }
-    int64_t *const words = cad_linear_items(build->linear, CAD_LINEAR_WORDS);
-    int64_t *const offsets = words + cad_linear_count(build->linear, CAD_LINEAR_WORDS) - size;
-    for (size_t i = 0; i < size; i++) {
-        offsets[i] = indexed(build->tape, plan, (int64_t)i);
-    }
-    return CAD_OK;
-}
-
-/* What an entry does with the slots that its index names. */
-static CadStatus build_indexed(CadBuild *build, CadEntry entry, CadPlan *plan,
-                               const CadSpans *spans, int active) {
-    const CadLinearKind kind = cad_entry_overwrites(entry) ? CAD_LINEAR_SCATTER
-                               : cad_entry_kind(entry)->indexed == CAD_READS_INDEXED
-                                   ? CAD_LINEAR_PICK
-                                   : CAD_LINEAR_PUT;
-    return active || kind == CAD_LINEAR_SCATTER
-               ? build_offsets(build, kind, entry, plan, spans, active)
-               : CAD_OK;
+    return status;
 }
 
 CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
@@ -174,16 +162,14 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
     const CadOp op = CAD_CODE_OP(entry.code);
     const CadSpans spans = cad_build_spans(build, entry);
     const int sums = cad_build_sums_views(entry), indexed = cad_entry_kind(entry)->indexed;
+    const int64_t kept = kept_by(build, spans.kept);
     CadStatus status = CAD_OK;
     int active = 0;
-    if (kept_by(build, spans.kept) >= 0) {
-        cad_build_mark_all(build, spans.kept, CAD_PLACED);
-    }
     if (!sums || spans.changes) {
         cad_build_mark_all(build, spans.to, CAD_PLACED);
     }
     if (cad_entry_overwrites(entry) && !indexed) {
-        status = build_assignment(build, plan, &spans);
+        status = build_assignment(build, plan, kept);
     }
     for (CadSource source = cad_build_sources(build, entry);
          status == CAD_OK && cad_next_variable(&source);) {
@@ -203,17 +189,10 @@ CadStatus cad_build_array(CadBuild *build, CadEntry entry) {
             status = append_add(build, plan, source.view, &one, 0);
         }
     }
-    return status == CAD_OK && indexed ? build_indexed(build, entry, plan, &spans, active)
-                                       : status;
+    return status == CAD_OK && indexed ? build_indexed(build, entry, plan, kept, active) : status;
 }
 
 /* --- places for slots --- */
-
-static void rename_slot(const CadBuild *build, int64_t *slot) {
-    if (*slot >= 0) {
-        *slot = build->place[*slot - build->base];
-    }
-}
 
 void cad_build_rename_words(CadBuild *build) {
     const CadLinearStep *const steps = cad_linear_items(build->linear, CAD_LINEAR_STEPS);
@@ -223,15 +202,11 @@ void cad_build_rename_words(CadBuild *build) {
             continue;
         }
         CadPlan *const plan = cad_step_plan(build->linear, &steps[i]);
-        int64_t *const extra = cad_plan_extra(plan);
         for (int k = 0; k < plan->n_views; k++) {
-            if (kind != CAD_LINEAR_TERMS || k == 0 || k == extra[1]) {
-                rename_slot(build, cad_plan_view(plan, k));
+            if (kind == CAD_LINEAR_ADD || k == 0 || k == cad_plan_extra(plan)[1]) {
+                int64_t *const slot = cad_plan_view(plan, k);
+                *slot = build->place[*slot - build->base];
             }
-        }
-        const int names_places = kind != CAD_LINEAR_ADD && kind != CAD_LINEAR_TERMS;
-        for (uint32_t k = 0; k < plan->n_extra && names_places; k++) {
-            rename_slot(build, &extra[k]);
         }
     }
 }

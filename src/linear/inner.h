@@ -152,8 +152,8 @@ CadStatus cad_build_close_rows(CadBuild *build);
 CadPlan *cad_build_plan(int ndim, const int64_t *shape, int n_views, int n_extra,
                         CadRequestedPlan *room);
 
-/* Append a step; its last words, so many `more`, are then written by the caller. */
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan, size_t more);
+/* Append a step. */
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan);
 
 /* --- adds.c --- */
 
@@ -175,9 +175,16 @@ void cad_build_rename_words(CadBuild *build);
 /* --- rows.c --- */
 
 /* Append the row of a live operation on single numbers, or have it wait; and those of an
- * assignment: the target goes to where the entry keeps it, and the source to the target. */
+ * assignment. */
 CadStatus cad_build_number(CadBuild *build, size_t i);
 CadStatus cad_build_assignment(CadBuild *build, CadEntry e);
+
+/* Append rows: what stands at `to` goes to `kept`, and what stands at `from` to it. -1 for `kept`:
+ * it is gone; for `from`: it becomes 0. */
+CadStatus cad_build_replace(CadBuild *build, CadSlot to, int64_t from, int64_t kept);
+
+/* Append a row that adds a number to another one. */
+CadStatus cad_build_add_number(CadBuild *build, CadSlot to, CadSlot from);
 
 /* Append the rows of a live entry of a direct rule. */
 CadStatus cad_build_rule(CadBuild *build, size_t i);

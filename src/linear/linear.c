@@ -28,10 +28,6 @@ void cad_linear_free(CadLinear *linear) {
     }
 }
 
-CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size) {
-    return cad_memory_grow(&items->data, &items->capacity, items->count + more, size);
-}
-
 CadStatus cad_linear_append(CadLinear *linear, CadLinearPart part, const void *items,
                             size_t count) {
     CadItems *const list = &linear->part[part];

@@ -43,7 +43,11 @@ typedef struct CadItems {
 } CadItems;
 
 /* Have room for more items of a size. */
-CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size);
+static inline CadStatus cad_items_reserve(CadItems *items, size_t more, size_t size) {
+    return items->count + more <= items->capacity
+               ? CAD_OK
+               : cad_memory_grow(&items->data, &items->capacity, items->count + more, size);
+}
 
 typedef struct CadLinear {
     size_t n_places;

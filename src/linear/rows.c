@@ -53,18 +53,30 @@ static CadStatus add_term(CadBuild *build, CadSum *to, double factor, CadSlot so
 }
 
 static CadStatus append_term(CadBuild *build, double factor, CadSlot source) {
+    CadItems *const factors = &build->linear->part[CAD_LINEAR_FACTORS];
+    CadItems *const sources = &build->linear->part[CAD_LINEAR_SOURCES];
+    if (cad_items_reserve(factors, 1, sizeof factor) != CAD_OK ||
+        cad_items_reserve(sources, 1, sizeof source) != CAD_OK) {
+        return CAD_NO_MEMORY;
+    }
     cad_build_mark(build, source, CAD_PLACED);
-    const CadStatus status = cad_linear_append(build->linear, CAD_LINEAR_FACTORS, &factor, 1);
-    return status != CAD_OK ? status
-                            : cad_linear_append(build->linear, CAD_LINEAR_SOURCES, &source, 1);
+    ((double *)factors->data)[factors->count++] = factor;
+    ((CadSlot *)sources->data)[sources->count++] = source;
+    return CAD_OK;
 }
 
 /* End a row, whose terms were appended. */
 static CadStatus append_row(CadBuild *build, CadSlot target) {
-    const uint64_t end = cad_linear_count(build->linear, CAD_LINEAR_FACTORS);
+    CadItems *const targets = &build->linear->part[CAD_LINEAR_TARGETS];
+    CadItems *const ends = &build->linear->part[CAD_LINEAR_ENDS];
+    if (cad_items_reserve(targets, 1, sizeof target) != CAD_OK ||
+        cad_items_reserve(ends, 1, sizeof(uint64_t)) != CAD_OK) {
+        return CAD_NO_MEMORY;
+    }
     cad_build_mark(build, target, CAD_PLACED);
-    const CadStatus status = cad_linear_append(build->linear, CAD_LINEAR_TARGETS, &target, 1);
-    return status != CAD_OK ? status : cad_linear_append(build->linear, CAD_LINEAR_ENDS, &end, 1);
+    ((CadSlot *)targets->data)[targets->count++] = target;
+    ((uint64_t *)ends->data)[ends->count++] = cad_linear_count(build->linear, CAD_LINEAR_FACTORS);
+    return CAD_OK;
 }
 
 /* Write the row of a sum: the slot is a place from now on. */
@@ -165,18 +177,28 @@ CadStatus cad_build_number(CadBuild *build, size_t i) {
     return can_wait ? CAD_OK : write_row(build, e.out);
 }
 
+/* A row of at most two sources, -1 for none, with factors of 1. */
+static CadStatus append_moves(CadBuild *build, CadSlot to, int64_t from, int64_t more) {
+    CadStatus status = from < 0 ? CAD_OK : append_term(build, 1.0, (CadSlot)from);
+    if (status == CAD_OK && more >= 0) {
+        status = append_term(build, 1.0, (CadSlot)more);
+    }
+    return status != CAD_OK ? status : append_row(build, to);
+}
+
+CadStatus cad_build_replace(CadBuild *build, CadSlot to, int64_t from, int64_t kept) {
+    const CadStatus status = kept < 0 ? CAD_OK : append_moves(build, (CadSlot)kept, to, -1);
+    return status != CAD_OK ? status : append_moves(build, to, from, -1);
+}
+
+CadStatus cad_build_add_number(CadBuild *build, CadSlot to, CadSlot from) {
+    return append_moves(build, to, to, from);
+}
+
 CadStatus cad_build_assignment(CadBuild *build, CadEntry e) {
-    CadStatus status = CAD_OK;
-    if (cad_build_is_live(build, e.out)) {
-        status = append_term(build, 1.0, e.a);
-        if (status == CAD_OK) {
-            status = append_row(build, e.out);
-        }
-    }
-    if (status == CAD_OK && !(e.code & CAD_PASSIVE_B) && cad_build_has(build, e.b, CAD_REACHED)) {
-        status = append_term(build, 1.0, e.b);
-    }
-    return status != CAD_OK ? status : append_row(build, e.a);
+    const int active = !(e.code & CAD_PASSIVE_B) && cad_build_has(build, e.b, CAD_REACHED);
+    return cad_build_replace(build, e.a, active ? (int64_t)e.b : -1,
+                             cad_build_is_live(build, e.out) ? (int64_t)e.out : -1);
 }
 
 CadStatus cad_build_rule(CadBuild *build, size_t i) {

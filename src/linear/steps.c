@@ -19,16 +19,13 @@ CadPlan *cad_build_plan(int ndim, const int64_t *shape, int n_views, int n_extra
     return plan;
 }
 
-CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan, size_t more) {
+CadStatus cad_build_step(CadBuild *build, CadLinearKind kind, const CadPlan *plan) {
     CadLinear *const linear = build->linear;
     const int64_t begin = (int64_t)cad_linear_count(linear, CAD_LINEAR_WORDS);
     const CadLinearStep step = {kind, begin, begin + plan->words};
     CadStatus status = cad_build_close_rows(build);
     if (status == CAD_OK) {
-        status = cad_linear_append(linear, CAD_LINEAR_WORDS, plan, plan->words - more);
-    }
-    if (status == CAD_OK) {
-        status = cad_linear_extend(linear, CAD_LINEAR_WORDS, more);
+        status = cad_linear_append(linear, CAD_LINEAR_WORDS, plan, plan->words);
     }
     return status != CAD_OK ? status : cad_linear_append(linear, CAD_LINEAR_STEPS, &step, 1);
 }

@@ -6,13 +6,6 @@
  *   CAD_LINEAR_ADD      views: target, source. The source is added, number by number, times the
  *                       factors. extra[0] is the first of these, or -1 for a 1, extra[1] the step
  *                       between them: 0 or 1
- *   CAD_LINEAR_MOVE     views: target. It becomes 0; what it was goes to places from extra[0] on,
- *                       if that is not -1
- *   CAD_LINEAR_PICK     views: one of one axis, to which the places are added that extra[1],
- *                       extra[2], ... name
- *   CAD_LINEAR_PUT      the view is added to these places
- *   CAD_LINEAR_SCATTER  each of these places in turn is moved to those from extra[0] on, if that
- *                       is not -1, and set to the view's, or to 0 if the view's slot is -1
  *   CAD_LINEAR_TERMS    views: of an operation of a kind (table/kinds.def), extra[0], which is
  *                       added to its target. Operand extra[1] is the source, in places, the other
  *                       one (if there is one) stands among the numbers from extra[2] on */
@@ -25,10 +18,6 @@
 typedef enum CadLinearKind {
     CAD_LINEAR_ROWS,
     CAD_LINEAR_ADD,
-    CAD_LINEAR_MOVE,
-    CAD_LINEAR_PICK,
-    CAD_LINEAR_PUT,
-    CAD_LINEAR_SCATTER,
     CAD_LINEAR_TERMS,
     CAD_LINEAR_KINDS
 } CadLinearKind;

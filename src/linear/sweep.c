@@ -169,67 +169,6 @@ static void add_views(const CadLinear *linear, CadPlan *plan, size_t lanes, int 
     }
 }
 
-/* --- moves --- */
-
-/* In a pull, what the places were before comes back from where it was kept. */
-static void move_view(CadPlan *plan, int pull, CadLanes places) {
-    const int keeps = cad_plan_extra(plan)[0] >= 0;
-    int64_t kept = cad_plan_extra(plan)[0];
-    Walk walk;
-    start_walk_in(&walk, NULL, plan, 1);
-    do {
-        for (size_t i = 0; i < walk.n; i++, kept++) {
-            const int64_t place = walk.at[0] + (int64_t)i * walk.step[0];
-            if (keeps && pull) {
-                copy_lanes(places, place, kept);
-                continue;
-            }
-            if (keeps) {
-                copy_lanes(places, kept, place);
-            }
-            clear_lanes(places, place, place + 1);
-        }
-    } while (advance(&walk));
-}
-
-/* From places that offsets name to a view, or back. */
-static void add_offsets(CadPlan *plan, int to_view, CadLanes places) {
-    const int64_t *const offsets = cad_plan_extra(plan) + 1;
-    for (int64_t i = 0; i < cad_plan_shape(plan)[0]; i++) {
-        const int64_t place = scattered(plan, i);
-        add_to_lanes(places, to_view ? place : offsets[i], to_view ? offsets[i] : place);
-    }
-}
-
-static void push_scatter(CadPlan *plan, CadLanes places) {
-    const int64_t *const offsets = cad_plan_extra(plan) + 1, kept = offsets[-1];
-    for (int64_t i = 0; i < cad_plan_shape(plan)[0]; i++) {
-        if (kept >= 0) {
-            copy_lanes(places, kept + i, offsets[i]);
-        }
-        if (cad_plan_view(plan, 0)[0] >= 0) {
-            copy_lanes(places, offsets[i], scattered(plan, i));
-        } else {
-            clear_lanes(places, offsets[i], offsets[i] + 1);
-        }
-    }
-}
-
-/* Of several moves to one place the last one counts. */
-static void pull_scatter(CadPlan *plan, CadLanes places) {
-    const int64_t *const offsets = cad_plan_extra(plan) + 1, kept = offsets[-1];
-    for (int64_t i = cad_plan_shape(plan)[0]; i-- > 0;) {
-        if (cad_plan_view(plan, 0)[0] >= 0) {
-            add_to_lanes(places, scattered(plan, i), offsets[i]);
-        }
-        if (kept >= 0) {
-            copy_lanes(places, offsets[i], kept + i);
-        } else {
-            clear_lanes(places, offsets[i], offsets[i] + 1);
-        }
-    }
-}
-
 /* --- operations of kinds --- */
 
 static void add_terms(const CadLinear *linear, CadPlan *plan, size_t lanes, int pull, double *t) {
@@ -255,29 +194,13 @@ static void add_terms(const CadLinear *linear, CadPlan *plan, size_t lanes, int 
 
 static void carry_step(const CadLinear *linear, const CadLinearStep *step, int pull, size_t lanes,
                        double *t) {
-    const CadLanes places = {t, 0, lanes};
-    CadPlan *const plan = step->kind == CAD_LINEAR_ROWS ? NULL : cad_step_plan(linear, step);
-    switch (step->kind) {
-    case CAD_LINEAR_ROWS:
+    if (step->kind == CAD_LINEAR_ROWS) {
         (lanes == 8   ? carry_rows_8
          : lanes == 4 ? carry_rows_4
                       : carry_rows_1)(rows_of(linear, step), t, pull, linear->tame);
-        break;
-    case CAD_LINEAR_ADD:
-        add_views(linear, plan, lanes, pull, t);
-        break;
-    case CAD_LINEAR_MOVE:
-        move_view(plan, pull, places);
-        break;
-    case CAD_LINEAR_PICK:
-    case CAD_LINEAR_PUT:
-        add_offsets(plan, (step->kind == CAD_LINEAR_PICK) != pull, places);
-        break;
-    case CAD_LINEAR_SCATTER:
-        (pull ? pull_scatter : push_scatter)(plan, places);
-        break;
-    default:
-        add_terms(linear, plan, lanes, pull, t);
+    } else {
+        (step->kind == CAD_LINEAR_ADD ? add_views : add_terms)(linear, cad_step_plan(linear, step),
+                                                               lanes, pull, t);
     }
 }
 

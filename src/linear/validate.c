@@ -92,23 +92,6 @@ static int is_add(const CadLinear *linear, CadPlan *plan) {
     return (extra[1] == 0 || extra[1] == 1) && are_within(extra[0], factors, numbers);
 }
 
-/* Whether places from one on, or none, can keep what a view was. */
-static int can_keep(const CadLinear *linear, CadPlan *plan, int64_t kept) {
-    return kept == -1 || are_within(kept, size_of(plan, linear->n_places), linear->n_places);
-}
-
-static int is_offsets(const CadLinear *linear, int64_t kind, CadPlan *plan) {
-    const int64_t *const extra = cad_plan_extra(plan), size = plan->n_extra - (int64_t)1;
-    const int has_none = kind == CAD_LINEAR_SCATTER && cad_plan_view(plan, 0)[0] == -1;
-    int sound = plan->ndim == 1 && size > 0 && cad_plan_shape(plan)[0] == size &&
-                (has_none || is_inside(plan, 0, linear->n_places)) &&
-                can_keep(linear, plan, extra[0]);
-    for (int64_t i = 1; i <= size && sound; i++) {
-        sound = extra[i] >= 0 && (uint64_t)extra[i] < linear->n_places;
-    }
-    return sound;
-}
-
 static int is_terms(CadLinear *linear, CadPlan *plan, size_t count) {
     const size_t places = linear->n_places, all = cad_linear_count(linear, CAD_LINEAR_NUMBERS);
     if (!is_plan(plan, count, plan->n_views, 3)) {
@@ -142,13 +125,6 @@ static int is_step(CadLinear *linear, const CadLinearStep *step) {
     switch (step->kind) {
     case CAD_LINEAR_ADD:
         return is_plan(plan, count, 2, 2) && is_add(linear, plan);
-    case CAD_LINEAR_MOVE:
-        return is_plan(plan, count, 1, 1) && is_inside(plan, 0, linear->n_places) &&
-               can_keep(linear, plan, cad_plan_extra(plan)[0]);
-    case CAD_LINEAR_PICK:
-    case CAD_LINEAR_PUT:
-    case CAD_LINEAR_SCATTER:
-        return is_plan(plan, count, 1, plan->n_extra) && is_offsets(linear, step->kind, plan);
     case CAD_LINEAR_TERMS:
         return is_terms(linear, plan, count);
     default:
