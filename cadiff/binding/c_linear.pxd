@@ -31,11 +31,7 @@ cdef extern from "linear/linear.h" nogil:
     CadStatus cad_linear_append(CadLinear *linear, int part, const void *items, size_t count)
     bint cad_linear_check(CadLinear *linear)
     size_t cad_linear_room(const CadLinear *linear, size_t lanes)
-    void cad_linear_push(const CadLinear *linear, size_t lanes, const double *tangents,
-                         double *results, double *room)
-    void cad_linear_pull(const CadLinear *linear, size_t lanes, const double *cotangents,
-                         double *results, double *room)
-    void cad_linear_columns(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                            double *room)
-    void cad_linear_rows(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                         double *room)
+    void cad_linear_carry(const CadLinear *linear, bint pull, size_t lanes, const double *given,
+                          double *results, double *room)
+    void cad_linear_units(const CadLinear *linear, bint pull, size_t first, size_t lanes,
+                          double *matrix, double *room)

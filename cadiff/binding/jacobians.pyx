@@ -43,7 +43,6 @@ from .tape import is_constant
 cdef enum:
     LANES = 8  # directions that a sweep carries at once
     LONG_SWEEP = 100_000  # numbers, from which on other threads may run meanwhile
-    MOST_SPARE_ROOM = 1 << 21  # numbers of workspace that are kept from call to call
 
 
 _MAP_HEADER = struct.Struct("<8sQ" + "Q" * CAD_LINEAR_PARTS)
@@ -59,15 +58,12 @@ cdef class FrozenMap:
     """
 
     cdef CadLinear *linear
-    cdef double *spare      # a workspace that is not in use, or NULL
-    cdef size_t spare_room
 
     def __init__(self):
         raise TypeError("a FrozenMap comes from Recording.freeze")
 
     def __dealloc__(self):
         cad_linear_free(self.linear)
-        cad_memory_free(self.spare)
 
     @property
     def m(self):
@@ -87,25 +83,12 @@ cdef class FrozenMap:
             total += self.linear.part[k].count * cad_linear_item_size[k]
         return total
 
-    cdef double *take_room(self, Py_ssize_t lanes) except NULL:
-        """A workspace: the spare one, unless another call has it."""
+    cdef CadLaneBuffer take_room(self, CadTape *tape, size_t lanes) except *:
+        """A workspace, on loan from a tape."""
+        cdef CadLaneBuffer room = CadLaneBuffer(NULL, 0)
         cdef size_t count = cad_linear_room(self.linear, lanes)
-        cdef double *room = self.spare
-        if room != NULL and count == self.spare_room:
-            self.spare = NULL
-            return room
-        room = <double *>cad_memory_resize(NULL, count, sizeof(double)) if count > 0 else NULL
-        if room == NULL:
-            check(CAD_NO_MEMORY)
+        check(cad_lanes_take(tape, count, &room) if count > 0 else CAD_NO_MEMORY)
         return room
-
-    cdef void give_room_back(self, double *room, Py_ssize_t lanes) noexcept:
-        cdef double *other = self.spare
-        cdef size_t count = cad_linear_room(self.linear, lanes)
-        if count <= MOST_SPARE_ROOM:
-            self.spare, self.spare_room = room, count
-            room = other
-        cad_memory_free(room)
 
     cdef bint is_long(self):
         return (
@@ -135,13 +118,14 @@ cdef class FrozenMap:
                          bint back) except -1:
         cdef const double *source = <const double *>cnp.PyArray_DATA(given)
         cdef double *target = <double *>cnp.PyArray_DATA(result)
-        cdef double *room = self.take_room(lanes)
+        cdef CadTape *tape = cad_current_tape()
+        cdef CadLaneBuffer room = self.take_room(tape, lanes)
         if self.is_long():
             with nogil:
-                carry_numbers(self.linear, lanes, source, target, room, back)
+                cad_linear_carry(self.linear, back, lanes, source, target, room.data)
         else:
-            carry_numbers(self.linear, lanes, source, target, room, back)
-        self.give_room_back(room, lanes)
+            cad_linear_carry(self.linear, back, lanes, source, target, room.data)
+        cad_lanes_give_back(tape, room)
         return 0
 
     def push(self, numbers):
@@ -152,36 +136,23 @@ cdef class FrozenMap:
         """The transpose of J times a vector (m,), or times the columns of a matrix (m, k)."""
         return self.carry(numbers, True)
 
-    def columns(self):
-        """J (m, n), some columns a push."""
-        return self.matrix(False)
-
-    def rows(self):
-        """J (m, n), some rows a pull."""
-        return self.matrix(True)
-
     def dense(self):
         """J (m, n), by rows or columns, whichever are fewer."""
-        return self.matrix(self.m < self.n)
-
-    cdef object matrix(self, bint back):
         cdef cnp.ndarray result = np.zeros((self.m, self.n))
         cdef double *data = <double *>cnp.PyArray_DATA(result)
-        cdef size_t first, lanes, count = self.m if back else self.n
-        cdef double *room
-        if self.m == 0 or self.n == 0:
+        cdef bint back = self.m < self.n
+        cdef size_t first = 0, lanes, count = self.m if back else self.n
+        cdef CadTape *tape = cad_current_tape()
+        cdef CadLaneBuffer room
+        if result.size == 0:
             return result
-        room = self.take_room(min(count, <size_t>LANES))
+        room = self.take_room(tape, min(count, <size_t>LANES))
         with nogil:
-            first = 0
             while first < count:
                 lanes = min(count - first, <size_t>LANES)
-                if back:
-                    cad_linear_rows(self.linear, first, lanes, data, room)
-                else:
-                    cad_linear_columns(self.linear, first, lanes, data, room)
+                cad_linear_units(self.linear, back, first, lanes, data, room.data)
                 first += lanes
-        cad_memory_free(room)
+        cad_lanes_give_back(tape, room)
         return result
 
     # --- as bytes
@@ -201,14 +172,6 @@ cdef class FrozenMap:
                 <const char *>items[k].data, items[k].count * cad_linear_item_size[k]
             ))
         return with_checksum(parts)
-
-
-cdef void carry_numbers(const CadLinear *linear, size_t lanes, const double *source,
-                        double *target, double *room, bint back) noexcept nogil:
-    if back:
-        cad_linear_pull(linear, lanes, source, target, room)
-    else:
-        cad_linear_push(linear, lanes, source, target, room)
 
 
 cdef FrozenMap frozen_map(CadLinear *linear):
@@ -307,8 +270,7 @@ def jacobian_of(Recording recording, list outputs, bint forward):
         keep_pulls(recording)
     if m <= FEW_ROWS or rules:
         return rows(recording, outputs, slots)
-    linear = frozen(recording, outputs, slots)
-    return linear.columns() if forward and recording.n <= m else linear.rows()
+    return frozen(recording, outputs, slots).dense()
 
 
 def slope_of(Recording recording, output):

@@ -80,18 +80,14 @@ int cad_linear_check(CadLinear *linear);
 /* Numbers of workspace for so many lanes; 0 if they are more than can be counted. */
 size_t cad_linear_room(const CadLinear *linear, size_t lanes);
 
-/* Tangents of the outputs for those of the inputs, and cotangents of the inputs for those of the
- * outputs: `lanes` numbers for each, side by side. */
-void cad_linear_push(const CadLinear *linear, size_t lanes, const double *tangents,
-                     double *results, double *room);
-void cad_linear_pull(const CadLinear *linear, size_t lanes, const double *cotangents,
-                     double *results, double *room);
+/* Tangents of the outputs for those of the inputs, or (`pull`) cotangents of the inputs for those
+ * of the outputs: `lanes` numbers for each, side by side. */
+void cad_linear_carry(const CadLinear *linear, int pull, size_t lanes, const double *in,
+                      double *out, double *room);
 
-/* Columns or rows [first, first + lanes) of the matrix (outputs x inputs) of the map, written to
- * their places in all of it. */
-void cad_linear_columns(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                        double *room);
-void cad_linear_rows(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                     double *room);
+/* Columns or (`pull`) rows [first, first + lanes) of the matrix (outputs x inputs) of the map,
+ * written to their places in all of it. */
+void cad_linear_units(const CadLinear *linear, int pull, size_t first, size_t lanes,
+                      double *matrix, double *room);
 
 #endif

@@ -15,12 +15,7 @@
 #include "arrays/terms.h"
 #include "linear/linear.h"
 
-typedef enum CadLinearKind {
-    CAD_LINEAR_ROWS,
-    CAD_LINEAR_ADD,
-    CAD_LINEAR_TERMS,
-    CAD_LINEAR_KINDS
-} CadLinearKind;
+typedef enum CadLinearKind { CAD_LINEAR_ROWS, CAD_LINEAR_ADD, CAD_LINEAR_TERMS } CadLinearKind;
 
 static inline void *cad_linear_items(const CadLinear *linear, CadLinearPart part) {
     return linear->part[part].data;

@@ -261,47 +261,24 @@ static void leave(const CadLinear *linear, int end, size_t lanes, double *out, s
     }
 }
 
-static void carry(const CadLinear *linear, int pull, size_t lanes, const double *in, double *out,
-                  double *t) {
-    memset(t, 0, linear->n_places * padded(lanes) * sizeof *t);
-    enter(linear, pull, lanes, in, t);
-    sweep(linear, pull, padded(lanes), t);
-    leave(linear, !pull, lanes, out, lanes, 1, t);
+void cad_linear_carry(const CadLinear *linear, int pull, size_t lanes, const double *in,
+                      double *out, double *room) {
+    memset(room, 0, linear->n_places * padded(lanes) * sizeof *room);
+    enter(linear, pull, lanes, in, room);
+    sweep(linear, pull, padded(lanes), room);
+    leave(linear, !pull, lanes, out, lanes, 1, room);
 }
 
-void cad_linear_push(const CadLinear *linear, size_t lanes, const double *tangents,
-                     double *results, double *room) {
-    carry(linear, 0, lanes, tangents, results, room);
-}
-
-void cad_linear_pull(const CadLinear *linear, size_t lanes, const double *cotangents,
-                     double *results, double *room) {
-    carry(linear, 1, lanes, cotangents, results, room);
-}
-
-/* Carry the unit vectors first, first + 1, ... through. */
-static void carry_units(const CadLinear *linear, int pull, size_t first, size_t lanes, double *t) {
-    const size_t width = padded(lanes);
-    memset(t, 0, linear->n_places * width * sizeof *t);
+void cad_linear_units(const CadLinear *linear, int pull, size_t first, size_t lanes,
+                      double *matrix, double *room) {
+    const size_t width = padded(lanes), n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
+    memset(room, 0, linear->n_places * width * sizeof *room);
     for (size_t lane = 0; lane < lanes; lane++) {
         const size_t place = place_of(linear, entrance[pull], first + lane);
         if (place != CAD_NONE) {
-            t[place * width + lane] = 1.0;
+            room[place * width + lane] = 1.0;
         }
     }
-    sweep(linear, pull, width, t);
-}
-
-void cad_linear_columns(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                        double *room) {
-    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
-    carry_units(linear, 0, first, lanes, room);
-    leave(linear, 1, lanes, matrix + first, n, 1, room);
-}
-
-void cad_linear_rows(const CadLinear *linear, size_t first, size_t lanes, double *matrix,
-                     double *room) {
-    const size_t n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
-    carry_units(linear, 1, first, lanes, room);
-    leave(linear, 0, lanes, matrix + first * n, 1, n, room);
+    sweep(linear, pull, width, room);
+    leave(linear, !pull, lanes, matrix + first * (pull ? n : 1), pull ? 1 : n, pull ? n : 1, room);
 }

@@ -68,12 +68,12 @@ static void check_case(Case *c, Random *random) {
     for (size_t lanes = 1; lanes <= 8; lanes++) {
         for (size_t first = 0; first < c->n; first += lanes) {
             const size_t count = c->n - first < lanes ? c->n - first : lanes;
-            cad_linear_columns(c->linear, first, count, matrix, room);
+            cad_linear_units(c->linear, 0, first, count, matrix, room);
         }
         check_near_all(matrix, expected, c->m * c->n);
         for (size_t first = 0; first < c->m; first += lanes) {
             const size_t count = c->m - first < lanes ? c->m - first : lanes;
-            cad_linear_rows(c->linear, first, count, matrix, room);
+            cad_linear_units(c->linear, 1, first, count, matrix, room);
         }
         check_near_all(matrix, expected, c->m * c->n);
         double *const t = test_memory(c->n * lanes, sizeof *t);
@@ -86,8 +86,8 @@ static void check_case(Case *c, Random *random) {
         for (size_t i = 0; i < c->m * lanes; i++) {
             u[i] = random_between(random, -1.0, 1.0);
         }
-        cad_linear_push(c->linear, lanes, t, jt, room);
-        cad_linear_pull(c->linear, lanes, u, ju, room);
+        cad_linear_carry(c->linear, 0, lanes, t, jt, room);
+        cad_linear_carry(c->linear, 1, lanes, u, ju, room);
         for (size_t lane = 0; lane < lanes; lane++) {
             double pushed = 0.0, pulled = 0.0, scale = 1.0;
             for (size_t i = 0; i < c->m; i++) {
@@ -188,10 +188,10 @@ static void factors_that_overflow_stay_apart(void) {
     const double t = 1e200;
     double result;
     CHECK(cad_linear_room(c.linear, 1) <= 64);
-    cad_linear_push(c.linear, 1, &t, &result, room);
+    cad_linear_carry(c.linear, 0, 1, &t, &result, room);
     CHECK_NEAR(result, 1e200, 1e186);
     const double u = 1e-100;
-    cad_linear_pull(c.linear, 1, &u, &result, room);
+    cad_linear_carry(c.linear, 1, 1, &u, &result, room);
     CHECK_NEAR(result, 1e-100, 1e-114);
     cad_linear_free(c.linear);
     cad_tape_free(tape);
@@ -209,12 +209,12 @@ static void zeros_absorb(void) {
     double room[64];
     const double t[2] = {0.0, 1.0};
     double pushed, pulled[2];
-    cad_linear_push(c.linear, 1, t, &pushed, room);
+    cad_linear_carry(c.linear, 0, 1, t, &pushed, room);
     CHECK_SAME(pushed, 1.0);
-    cad_linear_pull(c.linear, 1, t, pulled, room);
+    cad_linear_carry(c.linear, 1, 1, t, pulled, room);
     CHECK_SAME(pulled[0], 0.0);
     CHECK_SAME(pulled[1], 0.0);
-    cad_linear_pull(c.linear, 1, t + 1, pulled, room);
+    cad_linear_carry(c.linear, 1, 1, t + 1, pulled, room);
     CHECK_SAME(pulled[0], INFINITY);
     cad_linear_free(c.linear);
     cad_tape_free(tape);
@@ -276,8 +276,8 @@ static void a_map_that_leads_out_of_itself_is_refused(void) {
                 double *const room =
                     test_memory(cad_linear_room(c.linear, 4) + 2 * numbers, sizeof *room);
                 double *const in = room + cad_linear_room(c.linear, 4);
-                cad_linear_push(c.linear, 4, in, in + numbers, room);
-                cad_linear_pull(c.linear, 4, in, in + numbers, room);
+                cad_linear_carry(c.linear, 0, 4, in, in + numbers, room);
+                cad_linear_carry(c.linear, 1, 4, in, in + numbers, room);
                 free(room);
             }
             data[at] = was;
