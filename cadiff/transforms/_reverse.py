@@ -221,8 +221,7 @@ def elementwise_grad(
 class Pullback:
     """Maps cotangents of what f returned to cotangents of its arguments; made by `vjp`."""
 
-    # A frozen map pulls faster than a recording; making it costs as much as some pulls.
-    FREEZE_AFTER = 8
+    FREEZE_AFTER = 8  # calls of a replay's, for which other calls wait meanwhile
 
     def __init__(self, recording: Recording, output: Output, single: bool) -> None:
         self._recording: Recording | None = recording
@@ -238,16 +237,16 @@ class Pullback:
     def __call__(self, cotangent: Any) -> Any:
         weights = self._output.conjugated(self._output.match(cotangent, "the cotangent"))
         recording = self._recording
-        if recording is not None and recording.is_replay and binding.carries(weights):
-            self._freeze(recording)  # which is on another tape than they are
-        if self._recording is None:
+        if recording is not None and recording.is_replay:
+            # Cotangents that carry derivatives are on another tape than a replay.
+            if self._calls == self.FREEZE_AFTER or binding.carries(weights):
+                self._freeze(recording)
+            self._calls += 1
+        if self._recording is not None:
+            atoms = binding.pull(self._recording, self._output.atoms, weights)
+        else:
             assert self._frozen is not None
             atoms = carried(self._frozen, weights, self._structure.shapes, True)
-        else:
-            atoms = binding.pull(self._recording, self._output.atoms, weights)
-            self._calls += 1
-            if self._calls == self.FREEZE_AFTER:
-                self._freeze(self._recording)
         count = len(self._structure.leaf_shapes())
         cotangents = tuple([self._structure.cotangent(k, atoms) for k in range(count)])
         return cotangents[0] if self._single else cotangents
