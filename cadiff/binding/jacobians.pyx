@@ -263,8 +263,7 @@ def jacobian_of(Recording recording, list outputs, bint forward):
     cdef bint rules = recording.has_rules
     if forward and rules and recording.n < m and go_forward(recording):
         return columns(recording, outputs, slots, 1)
-    forward = forward and not rules
-    if forward and recording.n <= FEW_COLUMNS and recording.n <= FEW_ROWS * m:
+    if forward and not rules and recording.n <= min(FEW_COLUMNS, FEW_ROWS * m):
         return columns(recording, outputs, slots, LANES)
     if rules and m > 1:
         keep_pulls(recording)
