@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import (
-    Call,
     Code,
     Graph,
     MatrixPlan,
@@ -26,7 +25,6 @@ from ..binding import (
     Replay,
     TapeProgram,
     Trust,
-    Var,
     Watch,
 )
 from ..transforms._base import Function
@@ -224,11 +222,6 @@ class Recorded:
     def returned(self, numbers: FloatArray) -> Any:
         """What f returns, given all its numbers in a row."""
         return self.output.returned(leaves_of(numbers, self.output.shapes))
-
-    def exact_value(self, call: Call) -> Any:
-        """What f returns, to the last bit; NOT_ENTERED where another call has the replay."""
-        held = self.replays[0].start(call.vector(), call.args, ())
-        return self.replays[0].value() if isinstance(held, Var) else NOT_ENTERED
 
     def entered(self, name: str, atoms: list[Any]) -> Any:
         """What f returns within another derivative, as one entry of the tape.

@@ -37,7 +37,7 @@ from .native import Machines, make, make_later
 from .observations import AGAIN
 from .pace import Pace
 from .reasons import AsGiven, OfThisCall, UnwatchableError
-from .recorded import NOT_ENTERED, MissedError, Recorded, is_portable, met
+from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
 from .traced import Integers, Traced
@@ -304,13 +304,10 @@ class Traces:
     def _verified(self, call: Call, recorded: Recorded) -> str:
         """How a recording differs from f in a call; "" if it does not."""
         try:
-            found = recorded.exact_value(call) if recorded.replays else NOT_ENTERED
-            is_exact = found is not NOT_ENTERED
-            if not is_exact:
-                found = self._value(call, recorded) if call.replied is None else call.replied()
+            found = self._value(call, recorded) if call.replied is None else call.replied()
         except (MissedError, PointError, CallError, ObstacleError):
             return ""  # a derivative may be known where the value is not
-        told = difference(self.function, call, found, is_exact)
+        told = difference(self.function, call, found)
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:
             with contextlib.suppress(MissedError, PointError, CallError, ObstacleError):

@@ -51,10 +51,10 @@ def checked_verify(verify: Any) -> Verify:
 # --- values --------------------------------------------------------------------------------------
 
 
-def difference(f: Function, call: Call, found: Any, exact: bool = False) -> str:
+def difference(f: Function, call: Call, found: Any) -> str:
     """How f differs at a call from what a recording gave; "" if it does not, or does not say.
 
-    exact: to the last bit. Else by less than sums in another order, and what f makes of that.
+    It may differ by sums in another order, and by what f makes of that.
     """
     told = ""
     for change in (copy, _as_numpys):
@@ -65,10 +65,10 @@ def difference(f: Function, call: Call, found: Any, exact: bool = False) -> str:
             continue
         except Exception as error:
             return f"f raises {type(error).__name__}: {error}"
-        told = _told_apart(found, expected, lambda k: 0.0 if exact else None)
+        told = _told_apart(found, expected, lambda k: None)
         if not told:
             return ""
-    return told if exact or not told else _beyond_noise(f, call, found, expected)
+    return told and _beyond_noise(f, call, found, expected)
 
 
 def _as_numpys(x: Any) -> Any:
@@ -123,7 +123,7 @@ def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None])
 
 def _plain(result: Any) -> list[Any]:
     """The leaves of a result; arrays of objects that are numbers as arrays of these."""
-    leaves, _ = binding.flattened(result)
+    leaves, _ = binding.flattened(binding.plain_values(result))
     are_objects = [isinstance(x, np.ndarray) and x.dtype == object for x in leaves]
     pairs = zip(leaves, are_objects, strict=True)
     return [np.array(x.tolist()).reshape(x.shape) if of_objects else x for x, of_objects in pairs]
