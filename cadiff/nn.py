@@ -122,7 +122,7 @@ _softmax.defpattern(lambda ans, x, axis: over_axes(axis, x.ndim, True))
 
 @primitive
 def _log_softmax(x: Any, axis: Axis) -> Any:
-    x = np.asarray(x, dtype=np.float64)
+    x = np.asarray(x, dtype=np.float32 if binding.is_single(x) else np.float64)
     greatest = x.max(axis=axis, keepdims=True)
     shifted = x - np.where(np.isfinite(greatest), greatest, 0.0)  # as SciPy has it
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))

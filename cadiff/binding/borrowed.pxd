@@ -44,14 +44,13 @@ cdef extern from "kernels/borrowed.h" nogil:
         CadStage stages[2]
 
     ctypedef enum CadItemType:
-        CAD_ITEM_DOUBLE, CAD_ITEM_COMPLEX, CAD_ITEM_INT, CAD_ITEM_LONG
+        CAD_ITEM_DOUBLE, CAD_ITEM_COMPLEX, CAD_ITEM_INT
 
     ctypedef struct CadRetyped:
         CadBorrowedLoop loop
         void *data
         int n_arguments
         int n_operands
-        bint are_real
         CadItemType types[8]
 
     void cad_run_retyped(

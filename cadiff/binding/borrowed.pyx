@@ -156,21 +156,17 @@ cdef class Retyped:
     """A loop of an elementwise ufunc over numbers of other types than floats, for `native_of`.
 
     types: as the ufunc names them, "DD->D". Of complex numbers, operands and results have both
-    parts along a first axis; or, if all of them `are_real`, the real ones: a result that is not is
-    nan.
+    parts along a first axis.
     """
 
-    def __init__(self, ufunc, str types, bint are_real=False):
+    def __init__(self, ufunc, str types):
         cdef CadRetyped *call = &self.call
-        kinds = {"d": CAD_ITEM_DOUBLE, "D": CAD_ITEM_COMPLEX, "i": CAD_ITEM_INT, "l": CAD_ITEM_LONG}
+        kinds = {"d": CAD_ITEM_DOUBLE, "D": CAD_ITEM_COMPLEX, "i": CAD_ITEM_INT}
         operands, results = types.split("->")
         self.ufunc = ufunc
         call.n_operands, call.n_arguments = len(operands), len(operands) + len(results)
-        call.are_real = are_real
         for k, kind in enumerate(operands + results):
             call.types[k] = kinds[kind]
         if not cad_loop_of_ufunc(ufunc, ufunc.types.index(types), &call.loop, &call.data):
             raise ValueError(f"{ufunc.__name__} has no loop {types}")
-        self.signature = ",".join(
-            ["(2)" if kind == "D" and not are_real else "()" for kind in operands + results]
-        )
+        self.signature = ",".join(["(2)" if kind == "D" else "()" for kind in operands + results])

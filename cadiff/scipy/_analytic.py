@@ -58,7 +58,7 @@ hankel2e(v, z)        z: 0.5 * (hankel2e(v - 1, z) - hankel2e(v + 1, z)) + 1j * 
 hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
 hyp1f1(a, b, z)       z: a / b * hyp1f1(a + 1.0, b + 1.0, z)
 hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
-lambertw(k, tol, z)   z: exp(-ans) / (1.0 + ans)
+lambertw(k, tol, z)   z: exp(-ans) / (1.0 + ans) if abs(ans) < 1.0 else ans / (z * (1.0 + ans))
 wrightomega(z)        z: ans / (1.0 + ans)
 _spherical_jn(n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
 _spherical_yn(n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)

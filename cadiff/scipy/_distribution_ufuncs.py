@@ -17,20 +17,20 @@ _beta_pdf(x, a, b)
     x: _beta_density_slope(ans, a, b, x)
     a: _beta_density_by_a(ans, a, b, x)
     b: _beta_density_by_b(ans, a, b, x)
-_binom_pmf(k, n, p)
+_binom_pmf(const k, n, p)
     n: ans * (digamma_gap(0, n - k + 1.0, k) + log1p(-p))
     p: ans * (_absorbing(k, p) - _absorbing(n - k, 1.0 - p))
-_binom_cdf(k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
+_binom_cdf(const k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
-_binom_ppf(q, n, p)
-_binom_isf(q, n, p)
-_nbinom_pmf(k, r, p)
+_binom_ppf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
+_binom_isf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
+_nbinom_pmf(const k, r, p)
     r: ans * (log(p) + digamma_gap(0, r, k))
     p: ans * (r / p - _absorbing(k, 1.0 - p))
-_nbinom_cdf(k, r, p)  r: _beta_by_a(r, k + 1.0, p)
+_nbinom_cdf(const k, r, p)  r: _beta_by_a(r, k + 1.0, p)
     p: beta_density(r, k + 1.0, p)
-_nbinom_ppf(q, r, p)
-_nbinom_isf(q, r, p)
+_nbinom_ppf(q, r, p)  q: 0.0 r: 0.0 p: 0.0
+_nbinom_isf(q, r, p)  q: 0.0 r: 0.0 p: 0.0
 _nbinom_mean(r, p)    r: ans / r
     p: -r / square(p)
 _nbinom_variance(r, p)  r: ans / r
@@ -41,12 +41,12 @@ _nbinom_kurtosis_excess(r, p)  r: -ans / r
     p: p * (2.0 - p) / (r * square(1.0 - p))
 
 # Of whole numbers alone.
-_hypergeom_pmf(k, n, N, M)
-_hypergeom_cdf(k, n, N, M)
-_hypergeom_sf(k, n, N, M)
-_hypergeom_mean(n, N, M)
-_hypergeom_variance(n, N, M)
-_hypergeom_skewness(n, N, M)
+_hypergeom_pmf(const k, const n, const N, const M)
+_hypergeom_cdf(const k, const n, const N, const M)
+_hypergeom_sf(const k, const n, const N, const M)
+_hypergeom_mean(const n, const N, const M)
+_hypergeom_variance(const n, const N, const M)
+_hypergeom_skewness(const n, const N, const M)
 
 # --- noncentral distributions --------------------------------------------------------------------
 
@@ -127,10 +127,10 @@ _skewnorm_by_a(x, loc, scale, a) =
 
 _kolmogc(x)           x: -_kolmogp(x)
 _kolmogci(p)          p: -reciprocal(_kolmogp(ans))
-_smirnovc(n, d)       d: -_smirnovp(n, d)
-_smirnovci(n, p)      p: -reciprocal(_smirnovp(n, ans))
-_gen_harmonic(n, a)
-_normalized_gen_harmonic(j, k, n, a)
+_smirnovc(const n, d)       d: -_smirnovp(n, d)
+_smirnovci(const n, p)      p: -reciprocal(_smirnovp(n, ans))
+_gen_harmonic(const n, a)
+_normalized_gen_harmonic(const j, const k, const n, a)
 
 # --- functions beside ----------------------------------------------------------------------------
 
@@ -144,8 +144,19 @@ _iv_ratio(v, x)
 _iv_ratio_c(v, x)
 """
 
-# Rows "name(arguments) = F(arguments)": of F at the value, the argument that is missing is given.
+# Rows "name(parameters) = F(arguments)": of F at the value, the parameter that is missing is given.
 SOLUTIONS = """
+stdtridf(p, t) = stdtr(ans, t)
+chdtriv(p, x) = chdtr(ans, x)
+gdtrib(a, p, x) = gdtr(a, ans, x)
+btdtria(p, b, x) = betainc(ans, b, x)
+btdtrib(a, p, x) = betainc(a, ans, x)
+fdtridfd(dfn, p, x) = fdtr(dfn, ans, x)
+pdtrik(p, m) = gammaincc(ans + 1.0, m)
+bdtrik(y, n, p) = betaincc(ans + 1.0, n - ans, p)
+bdtrin(k, y, p) = betaincc(k + 1.0, ans - k, p)
+nbdtrik(y, n, p) = betainc(n, ans + 1.0, p)
+nbdtrin(k, y, p) = betainc(ans, k + 1.0, p)
 _beta_ppf(q, a, b) = betainc(a, b, ans)
 chndtrix(p, df, nc) = chndtr(ans, df, nc)
 chndtridf(x, p, nc) = chndtr(x, ans, nc)

@@ -20,8 +20,7 @@ TINY = 1e-100
 def _kernel(name: str, parameters: str, partials: dict[str, str], names: dict[str, Any]) -> Any:
     """A primitive of a ufunc in C.
 
-    A parameter n is an int, and says which of a family it is. Partials are formulas; by a
-    parameter without one nobody differentiates.
+    A constant n is an int, and says which of a family it is. Partials are formulas.
     """
     ufunc = ufunc_of(name)
 
@@ -46,30 +45,32 @@ def kernels_of(text: str, names: dict[str, Any]) -> dict[str, Any]:
 
 KERNELS = """
 # ψ⁽ⁿ⁾(a + b) - ψ⁽ⁿ⁾(a), also where b is small beside a.
-digamma_gap(n, a, b)
+digamma_gap(const n, a, b)
     a: digamma_gap(n + 1, a, b)
     b: polygamma(n + 1, a + b)
 
 # The nth derivative of ψ(p+½) - ψ(p) - 1/(2p), p > 0.
-digamma_half_gap(n, p)
+digamma_half_gap(const n, p)
     p: digamma_half_gap(n + 1, p)
 
 # 2/√π ∫ tⁿ exp(-t² - 2zt) dt over t > 0: erfcx(z) for n = 0, and up to -2 its derivatives. It is
 # n! exp(z²) times the repeated integral iⁿerfc(z) (Abramowitz and Stegun 7.2.3). By forward
 # recurrence where it is stable, else the continued fraction of Gautschi (1961).
-erfcx_moment(n, z)
+erfcx_moment(const n, z)
     z: -2.0 * erfcx_moment(n + 1, z)
 
 # 1/π ∫ (1 - cos θ)ⁿ exp(-x (1 - cos θ)) dθ over (0, π), x ≥ 0: (-1)ⁿ times i0e⁽ⁿ⁾.
-i0e_moment(n, x)
+i0e_moment(const n, x)
     x: -i0e_moment(n + 1, x)
 
 # The n-th derivative of ive(v, x) for large x.
-ive_tail(n, v, x)
+ive_tail(const n, v, x)
+    v: over 0.3 * np.sqrt(x)
     x: ive_tail(n + 1, v, x)
 
 # ∫ (cosh t - 1)ⁿ cosh(vt) exp(-x (cosh t - 1)) dt over t > 0: (-1)ⁿ times kve⁽ⁿ⁾, x > 1, x > |v|.
-kve_moment(n, v, x)
+kve_moment(const n, v, x)
+    v: over 0.3 * np.sqrt(x)
     x: -kve_moment(n + 1, v, x)
 
 # The gap t - log1p(t).
@@ -115,29 +116,29 @@ beta_log_density(a, b, x)
     b: log1p(-x) + digamma_gap(0, b, a)
     x: _beta_score(a, b, x)
 
-# Where ψ(a) is nearly -1/a: that times the density is a density of a + 1 over x.
-_small_shape(a, x) = (a > 0.0) & (a < 0.01) & (x > 0.0)
+# Where ψ(a) is nearly -1/a, or infinite: that times the density is a density of a + 1 over x.
+_small_shape(a, x) = (a > -0.5) & (a < 0.01) & (x > 0.0)
 # Whether a - 1 keeps the digits of a.
 _keeps_digits(a) = (np.abs(a) > 0.1) | (a == 0.0)
 # (a-1)/x - 1, so that neither it nor its derivative cancels.
 _gamma_score(a, x) =
     (a - 1.0 - x) / x if abs(a - 1.0 - x) < 0.5 * x else _absorbing(a - 1.0, x) - 1.0
-# The quotient x / y of y ≥ 0, but 0 wherever x is.
-_absorbing(x, y) = 0.0 * x if x == 0.0 else divide(x, y + 0.0)
+# The quotient x / y of y ≥ 0, but 0 at the origin.
+_absorbing(x, y) = 0.0 if x == 0.0 and y == 0.0 else divide(x, y + 0.0)
 # By the densities of lower parameters, unless they cancel; 1 / B(a, b) has a zero where one is 0.
 _beta_density_slope(ans, a, b, x) =
     (a + b - 1.0) * (beta_density(a - 1.0, b, x) - beta_density(a, b - 1.0, x))
     if (a + b > 1.5 and not _near_mode(a, b, x) or x == 0.0 or x == 1.0)
     and _keeps_digits(a) and _keeps_digits(b) and a != 0.0 and b != 0.0 else
-    0.0 if a == 0.0 or b == 0.0 else ans * _beta_score(a, b, x)
+    0.0 if ans == 0.0 and (x == 0.0 or x == 1.0) else ans * _beta_score(a, b, x)
 _beta_density_by_a(ans, a, b, x) =
     ans * (log(x) + digamma_gap(0, a + 1.0, b - 1.0))
-    + beta_density(a + 1.0, b, x) / ((a + b) * x) if _small_shape(a, x) and b > 0.1 else
+    + beta_density(a + 1.0, b, x) / ((a + b) * x) if _small_shape(a, x) and b > 0.6 else
     xlogy(ans, x) + ans * digamma_gap(0, a, b)
 _beta_density_by_b(ans, a, b, x) =
     ans * (log1p(-x) + digamma_gap(0, b + 1.0, a - 1.0))
     + beta_density(a, b + 1.0, x) / ((a + b) * (1.0 - x))
-    if _small_shape(b, 1.0 - x) and a > 0.1 else xlog1py(ans, -x) + ans * digamma_gap(0, b, a)
+    if _small_shape(b, 1.0 - x) and a > 0.6 else xlog1py(ans, -x) + ans * digamma_gap(0, b, a)
 # Whether (a-1)/x and (b-1)/(1-x) cancel, and their difference, so that nothing does.
 _near_mode(a, b, x) = np.abs(rise - fall) < 0.5 * np.abs(rise)
     where rise = (a - 1.0) * (1.0 - x)
@@ -165,7 +166,7 @@ _student_score(df, t) =
 
 # exp(x) / xⁿ for n = 1 or 2, finite wherever the quotient is. The partial is one product: of a
 # difference both terms would be infinite where the result is.
-exp_over(n, x)
+exp_over(const n, x)
     x: ans * (1.0 - n * reciprocal(x))
 
 # log(x / y) of positive numbers, also where the quotient overflows or is near 1.

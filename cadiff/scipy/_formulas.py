@@ -7,20 +7,19 @@ everywhere, and then one of the two alternatives is not computed.
 from __future__ import annotations
 
 import ast
-import functools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from inspect import Parameter, Signature, signature
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..binding import carries, is_complex_number
+from ..binding import Dual, Var, carries, is_complex_number
 from ..operations import table
-from ..operations.guards import held
+from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import where
 from ._differences import Differences
@@ -35,6 +34,17 @@ def choose(condition: Any, special: Any, usual: Any) -> Any:
     return where(condition, special(), usual())
 
 
+def real(x: Any) -> Any:
+    """A parameter as formulas take it, in double precision: of whole numbers 1 / 3 may be 0."""
+    return x if isinstance(x, (float, Var, Dual)) else np.asarray(x, np.float64)[()]
+
+
+def whole(x: Any) -> Any:
+    """A constant as formulas take it: of few bits or without a sign, n - 1 may be no number."""
+    x = held(x) if isinstance(x, (Var, Dual)) else x
+    return np.asarray(x, np.int64)[()] if np.asarray(x).dtype.kind in "bui" else x
+
+
 def negated(condition: Any) -> Any:
     """The opposite of a condition, which is a Python bool where a program asks one number."""
     return not condition if isinstance(condition, bool) else ~condition
@@ -47,6 +57,8 @@ def valued(result: Any, value: Any) -> Any:
         return result - plain + held(value)
     return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
 
+
+CONSTANT = "const "  # in front of a parameter by which there is no derivative
 
 # Distances to both sides, and weights of what is there in the mean, for the value between.
 SIDES = {
@@ -144,7 +156,8 @@ def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
     """Name, parameters, and what follows them, of the rows of a table.
 
     That is a formula behind "=", or one for each of some parameters, behind its name and a colon.
-    What is indented continues a row; rows may be apart, with comments between them.
+    What is indented continues a row; rows may be apart, with comments between them. In front of a
+    parameter by which there is no derivative stands "const".
     """
     for row in re.findall(r"^\w.*(?:\n .*)*", text, re.MULTILINE):
         head, _, rest = re.sub(r"\n +", "\n", row).partition(")")
@@ -152,18 +165,31 @@ def rows_of(text: str) -> Iterator[tuple[str, str, str | dict[str, str]]]:
         if rest.startswith(" ="):
             yield name, parameters, rest[2:]
         else:
-            keys = "|".join(parameters.split(", "))
+            keys = "|".join(parameters.replace(CONSTANT, "").split(", "))
             parts = re.split(rf"\s({keys}): ", rest)
             yield name, parameters, dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def refusal(name: str, parameter: str) -> Callable[..., Any]:
+    """A rule for a parameter by which there is no derivative."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise NoDerivativeError(
+            f"scipy.special.{name} has no known derivative by its argument {parameter!r}: "
+            f"write cadiff.value({parameter}) if it is a constant"
+        )
+
+    refuse.refuse = refuse  # type: ignore[attr-defined]  # what a primitive asks at the call
+    return refuse
 
 
 class Tabulated(primitive):
     """A primitive whose partials are formulas of its value, `ans`, and of its parameters.
 
     Programs call a ufunc in its place, if there is one. By a parameter without a formula the
-    derivative is one by differences over a width, a formula, too, if there is one for it, or "over
-    width" stands for the partial; "above low" or "between low and high" behind it say where the
-    domain begins and ends. Else it is what `otherwise` makes of the parameter's name, or 0.
+    derivative is one by differences over a width, a formula, too, or "over width" stands for the
+    partial; "above low" or "between low and high" behind it say where the domain begins and ends.
+    A parameter has one of these, or it is "const" and nothing is differentiated by it.
     """
 
     def __init__(
@@ -173,26 +199,38 @@ class Tabulated(primitive):
         function: Callable[..., Any],
         partials: Mapping[str, str],
         formula: Callable[[str, str], Formula],
-        otherwise: Callable[[str], Any] = lambda parameter: None,
         ufunc: np.ufunc | None = None,
         widths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        names = parameters.replace(CONSTANT, "").split(", ")
+        over = {k: text[5:] for k, text in partials.items() if text.startswith("over ")}
+        self._parameters, self._widths, self._formula = names, {**widths, **over}, formula
+        self._kinds = [
+            whole if each.startswith(CONSTANT) else real for each in parameters.split(", ")
+        ]
+        stated = {*partials, *widths}
+        if stated != {each for each, kind in zip(names, self._kinds, strict=True) if kind is real}:
+            raise TypeError(f"{name}({parameters}) has formulas for {', '.join(sorted(stated))}")
         function.__name__ = function.__qualname__ = name
-        names = parameters.split(", ")
         function.__signature__ = Signature(  # type: ignore[attr-defined]
             [Parameter(each, Parameter.POSITIONAL_ONLY) for each in names]
         )
         super().__init__(function)
-        self.loop = ufunc
-        over = {k: text[5:] for k, text in partials.items() if text.startswith("over ")}
-        self._parameters, self._widths, self._formula = names, {**widths, **over}, formula
-        rules: dict[str, Any] = {
-            each: functools.partial(self._by_differences, each) for each in self._widths
-        }
-        for each in partials.keys() - over.keys():
-            rules[each] = formula(f"ans, {parameters}", partials[each])
-        self._rules = [rules.get(each) or otherwise(each) for each in names]
+        self.called, self.loop = name.lstrip("_"), ufunc
+        self._rules = [self._rule(each, partials.get(each, "")) for each in names]
         self.defpartials(*self._rules)
+
+    def _rule(self, parameter: str, text: str) -> Callable[..., Any]:
+        """The partial by a parameter, of arguments as formulas take them."""
+        if text and not text.startswith("over "):
+            partial = self._formula(f"ans, {', '.join(self._parameters)}", text)
+            return lambda ans, *args: partial(ans, *self._taken_by_formulas(args))
+        if parameter in self._widths:
+            return lambda ans, *args: self.by(parameter, *args)
+        return refusal(self.called, parameter)
+
+    def _taken_by_formulas(self, args: Iterable[Any]) -> Iterator[Any]:
+        return map(lambda kind, x: kind(x), self._kinds, args)
 
     @cached_property
     def differences(self) -> Differences:
@@ -207,15 +245,13 @@ class Tabulated(primitive):
 
     def slope(self, k: int, *args: Any) -> Any:
         """The derivative by the argument of a position, by whatever rule."""
+        args = tuple(self._taken_by_formulas(args))
         return self._rules[k](self(*args), *args)
 
     def by(self, parameter: str, *args: Any) -> Any:
         """The derivative by a parameter with a width."""
         orders = tuple(int(each == parameter) for each in self._parameters)
-        return self.differences(*args, orders=orders)
-
-    def _by_differences(self, parameter: str, ans: Any, *args: Any) -> Any:
-        return self.by(parameter, *args)
+        return self.differences(*self._taken_by_formulas(args), orders=orders)
 
 
 class _Choices(ast.NodeTransformer):

@@ -18,8 +18,8 @@ betainc(a, b, x)
 betaincc(a, b, x)
     a: _still(x == 1.0, _beta_step(a, b, x)) above 0
     b: _still(x == 1.0, _beta_step(b, a, 1.0 - x)) above 0
-_student_middle(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
-_student_tail(df, t)  df: _still(t == 0.0, _student_step(df, t)) above 0
+_student_middle(df, t)  df: _student_step(df, t) above 0
+_student_tail(df, t)  df: _student_step(df, t) above 0
 fdtr(dfn, dfd, x)
     dfn: _still(x == 0.0, _f_step(dfn, dfd, x)) above 0
     dfd: _still(x == 0.0, _f_step(dfd, dfn, 1.0 / (x + TINY))) above 0
@@ -102,7 +102,7 @@ _pbwa_wp(a, x)        a: 0.3
 mathieu_a(m, q)       q: _mathieu_step(m, q)
 mathieu_b(m, q)       q: _mathieu_step(m, q)
 _mathieu_step(m, q) = 0.2 * (1.0 + np.abs(q))
-_kolmogp(x)           x: 0.2 * x
+_kolmogp(x)           x: _still(x <= 0.0, 0.2 * x)
 # Smooth but where s² is h² or k².
 _ellip_harm(h2, k2, n, p, s, signm, signn)
     h2: _lame_step(h2, k2, s)

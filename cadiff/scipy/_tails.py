@@ -17,18 +17,22 @@ TAIL = -9.0  # below this logarithm of a probability its derivative is that of a
 INTEGRALS = """
 # ∫ uⁿ (1+u)ᵃ exp(-xu) du over u > 0, for x ≥ 1 and x > a: for n = 0 it is
 # Γ(a+1, x) exp(x) x**-(a+1) (DLMF 8.6.5).
-gamma_upper(n, a, x)
+gamma_upper(const n, a, x)
+    a: over 0.4 * np.minimum(x - a, 1.0 / np.log1p((n + 1.0) / (x - a)))
     x: -gamma_upper(n + 1, a, x)
 
 # The others go by the variable s = -log(1-u).
 # ∫ uⁿ (1-u)**(a-1) exp(xu) du over 0 < u < 1, for x < a: for n = 0 it is γ(a, x) exp(x) x**-a
 # (DLMF 8.6.3).
-gamma_lower(n, a, x)
+gamma_lower(const n, a, x)
+    a: over 0.3 * np.minimum(a, a - x) above 0
     x: gamma_lower(n + 1, a, x)
 
 # ∫ uⁿ (1-u)**(a-1) (1+ru)**b du over 0 < u < 1, for br < a: for n = 0 it is
 # B(x; a, b+1) x**-a (1-x)**-b with r = x/(1-x), by t = x(1-u) in DLMF 8.17.1.
-beta_lower(n, a, b, r)
+beta_lower(const n, a, b, r)
+    a: over 0.3 * np.minimum(a, a - b * r) above 0
+    b: over 0.3 * (a - b * r) / r
     r: b * beta_lower(n + 1, a, b - 1.0, r)
 """
 

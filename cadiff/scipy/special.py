@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.special as sp
@@ -25,6 +26,7 @@ import scipy.special as sp
 from .. import binding, nn
 from ..binding import Complex, make_complex
 from ..binding import strip as value
+from ..numpy._common import as_number
 from ..numpy._reductions import joined_axes
 from ..numpy._refusals import INSTEAD, relayed
 from ..operations import table as _table
@@ -33,6 +35,7 @@ from ..operations.arrays import (
     broadcast_to,
     expand_dims,
     gathered,
+    in_precision,
     reduced_axes,
     reshape,
     stack,
@@ -40,7 +43,7 @@ from ..operations.arrays import (
 from ..operations.arrays import sum as sum_
 from ..operations.complexes import ELEMENTWISE, implements_all, implements_complex
 from ..operations.dispatch import FUNCTIONS, implements
-from ..operations.guards import NoDerivativeError, held
+from ..operations.guards import held
 from ..operations.patterns import over_axes
 from ..operations.primitives import primitive
 
@@ -57,13 +60,12 @@ from ..operations.table import gamma as gamma
 from ..operations.table import gammaln as gammaln
 from ..operations.table import log1p as log1p
 from ..operations.table import log_expit as log_expit
-from ..operations.table import polygamma as polygamma
 from ..operations.table import rint, where
 from ..operations.table import softplus as softplus
 from ..operations.table import xlog1py as xlog1py
 from ..operations.table import xlogy as xlogy
 from . import _analytic, _distribution_ufuncs, _families, _steps, _tails
-from ._formulas import Tabulated, choose, formulas_of, rows_of
+from ._formulas import CONSTANT, Tabulated, choose, formulas_of, rows_of
 from ._ufuncs import has_ufunc, scipys_ufunc, ufunc_of
 
 Function = Callable[..., Any]
@@ -95,19 +97,6 @@ formula = formulas_of(globals(), _families)
 # --- ufuncs --------------------------------------------------------------------------------------
 
 
-def refusal(name: str, argument: str) -> Function:
-    """A rule for an argument by which there is no derivative."""
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise NoDerivativeError(
-            f"scipy.special.{name} has no known derivative by its argument {argument!r}: "
-            f"write cadiff.value({argument}) if it is a constant"
-        )
-
-    refuse.refuse = refuse  # type: ignore[attr-defined]  # what a primitive asks at the call
-    return refuse
-
-
 class _Elementwise(Tabulated):
     """A function of numbers and arrays: lists beside them are arrays, too."""
 
@@ -119,9 +108,8 @@ class _Elementwise(Tabulated):
         partials: dict[str, str],
         ufunc: np.ufunc | None = None,
     ) -> None:
-        self.called = name.lstrip("_")
-        refuse, widths = functools.partial(refusal, self.called), WIDTHS.get(name, {})
-        super().__init__(name, parameters, function, partials, formula, refuse, ufunc, widths)
+        widths = WIDTHS.get(name, {})
+        super().__init__(name, parameters, function, partials, formula, ufunc, widths)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = tuple(map(gathered, args))
@@ -146,7 +134,7 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     def evaluate(*args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs) if kwargs else ufunc(*args)
 
-    known = [each for each in arguments.split(", ") if each in {*partials, *WIDTHS.get(name, {})}]
+    known = [each for each in arguments.split(", ") if not each.startswith(CONSTANT)]
     by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"
     evaluate.__doc__ = f"As `scipy.special.{name}`; {by}."
     function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials, ufunc)
@@ -154,20 +142,28 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
 
 
 def _solution(name: str, parameters: str, equation: str) -> Function:
-    """The primitive of a ufunc whose value `ans` solves an equation F(arguments) = argument.
+    """The primitive of a ufunc whose value `ans` solves an equation F(arguments) = parameter.
 
     Where nothing solves it the value is the end of what SciPy searches, which does not move.
     """
     function, _, arguments = equation.strip().rstrip(")").partition("(")
-    places, names = arguments.split(", "), parameters.split(", ")
-    by_ans = f"{function}.slope({places.index('ans')}, {arguments})"
-    (given,) = set(names) - set(places)
-    unless = f"0.0 if np.abs({function}({arguments}) - {given}) > 1e-3 * {given} else"
+    names = parameters.split(", ")
+    zeros = dict.fromkeys([*names, "ans"], 0.0)
+
+    def slope(each: str) -> str:
+        """That of F, whose arguments are linear."""
+        rates = [
+            eval(text, {**zeros, each: 1.0}) - eval(text, {**zeros})
+            for text in arguments.split(", ")
+        ]
+        terms = [f"{r} * {function}.slope({k}, {arguments})" for k, r in enumerate(rates) if r]
+        return " + ".join(terms)
+
+    slopes = {each: slope(each) for each in zeros}
+    (given,) = (each for each in names if not slopes[each])
+    unless = f"0.0 if _is_unsolved(ans, {function}({arguments}), {given}) else"
     partials = {
-        each: f"{unless} -{function}.slope({places.index(each)}, {arguments}) / {by_ans}"
-        if each in places
-        else f"{unless} reciprocal({by_ans})"
-        for each in names
+        each: f"{unless} -({slopes[each] or -1.0}) / ({slopes['ans']})" for each in names
     }
     return _ufunc(name, parameters, partials)
 
@@ -319,7 +315,8 @@ binom(x, y)
 
 # ψ(a + b) - ψ(a), also where both are reflected.
 _digamma_gap(a, b) =
-    math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)) - digamma_gap(0, 1.0 - a - b, b)
+    where(_whole(a) & _whole(b), 0.0, math.pi * _sin_pi(b) / (_sin_pi(a) * _sin_pi(a + b)))
+    - digamma_gap(0, 1.0 - a - b, b)
     if np.minimum(a, a + b) <= 0.0 and np.maximum(a, a + b) < 0.5 else digamma_gap(0, a, b)
 
 # The derivative of beta by a; B(a, b) = B(b, 1 - a - b) sin π(a+b) / sin πa below ½. Where b is
@@ -330,7 +327,7 @@ _beta_slope(ans, a, b) =
 _beta_reflect_a(a, b) = beta(b, c) * (_digamma_gap(c, b) * turn - twist)
     where c = 1.0 - a - b
     where turn = where(_whole(a) & _whole(b), _cos_pi(b), _sin_pi(a + b) / _sin_pi(a))
-    where twist = where(_whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
+    where twist = where(_whole(a) & _whole(b), 0.0, math.pi * _sin_pi(b) / square(_sin_pi(a)))
 _beta_reflect_b(a, b) = beta(a, c) * turn / _sin_pi(b)
     where c = 1.0 - a - b
     where turn = _sin_pi(a + b) * (digamma(a) - digamma(c)) + math.pi * _cos_pi(a + b)
@@ -343,7 +340,8 @@ _poch_by_z(ans, z, m) =
 _poch_reflect_both(z, m) = poch(c, m) * (twist - digamma_gap(0, c, m) * turn)
     where c = 1.0 - z - m
     where turn = where(_whole(z) & _whole(m), _cos_pi(m), _sin_pi(z) / _sin_pi(z + m))
-    where twist = where(_whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
+    where twist = where(
+        _whole(z) & _whole(m), 0.0, math.pi * _sin_pi(m) / square(_sin_pi(z + m)))
 _poch_reflect_z(z, m) =
     gamma(z + m) * gamma(1.0 - z) * (gap * _sin_pi(z) / math.pi + _cos_pi(z))
     where gap = digamma_gap(0, 1.0 - z, 2.0 * z + m - 1.0)
@@ -412,10 +410,9 @@ _beta_by_any_b(a, b, x) =
     betainc.by("b", a, b, _unless(upper, x))
     where upper = betainc(held(a), held(b), held(x)) > 0.5
     where early = upper & (held(x) < 0.1)
-_student_by_df(df, t) = -sign(t) * _student_far_slope(df, absolute(t)) if df > 200.0 else
-    sign(t) * (
-    _student_middle.by("df", df, _unless(not near, absolute(t))) if near else
-    -_student_tail.by("df", df, _unless(near, absolute(t))))
+_student_by_df(df, t) = _student_far_slope(df, t) if df > 200.0 else
+    _student_middle.by("df", df, _unless(not near, t)) if near else
+    -sign(t) * _student_tail.by("df", df, _unless(near, absolute(t)))
     where near = (stdtr(held(df), -np.abs(held(t))) > 0.1) & (np.square(held(t)) < held(df))
 _f_by_dfn(dfn, dfd, x) =
     -fdtrc.by("dfn", dfn, dfd, where(upper, x, 1e300)) if upper else
@@ -460,15 +457,11 @@ stdtr(df, t)          df: 0.0 if np.isinf(df) else _student_by_df(df, t)
     t: student_density(df, t)
 stdtrit(df, p)        df: -_over_density(_student_by_df(df, ans), student_log_density(df, ans))
     p: exp(-student_log_density(df, ans))
-stdtridf(p, t)        p: reciprocal(_student_by_df(ans, t))
-    t: -student_density(ans, t) / _student_by_df(ans, t)
 chdtr(v, x)           v: 0.5 * _gamma_by_shape(0.5 * v, 0.5 * x)
     x: 0.5 * gamma_density(0.5 * v, 0.5 * x)
 chdtri(v, p)
     v: -_product(_gamma_by_shape(0.5 * v, 0.5 * ans), _gamma_width(0.5 * v, 0.5 * ans))
     p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
-chdtriv(p, x)         p: 2.0 / _gamma_by_shape(0.5 * ans, 0.5 * x)
-    x: -gamma_density(0.5 * ans, 0.5 * x) / _gamma_by_shape(0.5 * ans, 0.5 * x)
 gdtr(a, b, x)
     a: x * gamma_density(b, a * x)
     b: _gamma_by_shape(b, a * x)
@@ -477,51 +470,22 @@ gdtria(p, b, x)
     p: _gamma_width(b, ans * x) / x
     b: -_gamma_by_shape(b, ans * x) * _gamma_width(b, ans * x) / x
     x: -ans / x
-gdtrib(a, p, x)
-    a: -x * gamma_density(ans, a * x) / _gamma_by_shape(ans, a * x)
-    p: reciprocal(_gamma_by_shape(ans, a * x))
-    x: -a * gamma_density(ans, a * x) / _gamma_by_shape(ans, a * x)
 gdtrix(a, b, p)
     a: -ans / a
     b: -_gamma_by_shape(b, a * ans) * _gamma_width(b, a * ans) / a
     p: _gamma_width(b, a * ans) / a
-btdtria(p, b, x)      p: reciprocal(_beta_by_a(ans, b, x))
-    b: -_beta_by_b(ans, b, x) / _beta_by_a(ans, b, x)
-    x: -beta_density(ans, b, x) / _beta_by_a(ans, b, x)
-btdtrib(a, p, x)      a: -_beta_by_a(a, ans, x) / _beta_by_b(a, ans, x)
-    p: reciprocal(_beta_by_b(a, ans, x))
-    x: -beta_density(a, ans, x) / _beta_by_b(a, ans, x)
 fdtr(dfn, dfd, x)     dfn: _f_by_dfn(dfn, dfd, x)
     dfd: _f_by_dfd(dfn, dfd, x)
     x: _f_density(dfn, dfd, x)
 fdtri(dfn, dfd, p)    dfn: -_f_by_dfn(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     dfd: -_f_by_dfd(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
     p: reciprocal(_f_density(dfn, dfd, ans))
-fdtridfd(dfn, p, x)   dfn: -_f_by_dfn(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
-    p: reciprocal(_f_by_dfd(dfn, ans, x))
-    x: -_f_density(dfn, ans, x) / _f_by_dfd(dfn, ans, x)
-pdtr(k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
-pdtri(k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
-pdtrik(p, m)          p: 0.0 if ans == 0.0 else -reciprocal(_gamma_by_shape(ans + 1.0, m))
-    m: 0.0 if ans == 0.0 else
-    -gamma_density(ans + 1.0, m) / _gamma_by_shape(ans + 1.0, m)
-bdtr(k, n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-bdtri(k, n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
-bdtrik(y, n, p)       y: reciprocal(_binomial_by_k(ans, n, p))
-    n: _beta_by_b(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
-    p: beta_density(ans + 1.0, n - ans, p) / _binomial_by_k(ans, n, p)
-bdtrin(k, y, p)
-    k: _binomial_by_k(k, ans, p) / _beta_by_b(k + 1.0, ans - k, p)
-    y: -reciprocal(_beta_by_b(k + 1.0, ans - k, p))
-    p: -beta_density(k + 1.0, ans - k, p) / _beta_by_b(k + 1.0, ans - k, p)
-nbdtr(k, n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
-nbdtri(k, n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
-nbdtrik(y, n, p)      y: reciprocal(_beta_by_b(n, ans + 1.0, p))
-    n: -_beta_by_a(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
-    p: -beta_density(n, ans + 1.0, p) / _beta_by_b(n, ans + 1.0, p)
-nbdtrin(k, y, p)      k: -_beta_by_b(ans, k + 1.0, p) / _beta_by_a(ans, k + 1.0, p)
-    y: reciprocal(_beta_by_a(ans, k + 1.0, p))
-    p: -beta_density(ans, k + 1.0, p) / _beta_by_a(ans, k + 1.0, p)
+pdtr(const k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
+pdtri(const k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
+bdtr(const k, const n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+bdtri(const k, const n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
+nbdtr(const k, const n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
+nbdtri(const k, const n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
 nrdtrimn(p, std, x)   p: -std * ROOT_2PI * exp(0.5 * square((x - ans) / std))
     std: (ans - x) / std
     x: 1.0
@@ -529,8 +493,9 @@ nrdtrisd(mn, p, x)    mn: -ans / (x - mn)
     p: -square(ans) / (x - mn) * (ROOT_2PI * exp(0.5 * square((x - mn) / ans)))
     x: ans / (x - mn)
 
-# 1 - I_p(k+1, n-k), the probability of at most k, by k between whole numbers.
-_binomial_by_k(k, n, p) = _beta_by_b(k + 1.0, n - k, p) - _beta_by_a(k + 1.0, n - k, p)
+# Whether a value is no solution, but the end of what is searched.
+_is_unsolved(ans, found, given) = (np.abs(found - given) > 1e-3 * given) | (
+    (np.abs(found - given) > 1e-9 * given) & ((np.abs(ans) < 1e-90) | (np.abs(ans) >= 1e10)))
 
 # The density of F: that of beta at w = dfn x / (dfn x + dfd), or at 1 - w where w > ½. Beyond 1e60
 # degrees of freedom it no longer depends on them, and their squares overflow.
@@ -554,7 +519,7 @@ jv(v, z)
 # Next to 0 the derivative of Y is a power of z, where both of its terms are infinite.
 y0(x)                 x: -y1(x)
 y1(x)                 x: -(ans / x) if x < TINY else y0(x) - ans / x
-yn(n, x)
+yn(const n, x)
     x: -y1(x) if n == 0 else -(abs(n) / x) * ans if x < TINY else yn(n - 1, x) - n / x * ans
 yv(v, z)
     z: -(np.abs(v) / z) * ans
@@ -567,7 +532,7 @@ iv(v, z)
     z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
 k0(x)                 x: -k1(x)
 k1(x)                 x: -k0(x) - ans / x
-kn(n, x)              x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
+kn(const n, x)              x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
 kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
 i1e(x)                x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))
@@ -582,7 +547,7 @@ kve(v, z)             z: _kve_slope(ans, v, z)
 
 # Next to 0 the derivative of exp(z) in exp(z) K is nothing beside the other.
 _kve_slope(ans, v, z) =
-    -kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) else
+    -kve_moment(1, v, z) if z > np.maximum(1.0, np.abs(v)) and z > np.square(v) / 9.0 else
     (0.0 if z < TINY else ans) - 0.5 * (kve(v - 1, z) + kve(v + 1, z))
 
 # Scaled by exp(-|Im z|), which is 1 here.
@@ -621,8 +586,20 @@ kerp(x)               x: -ans / x - kei(x)
 keip(x)               x: ker(x) - ans / x
 
 # Struve's functions (DLMF 11.4.27), and integrals of Bessel functions.
-struve(v, x)          x: struve(v - 1, x) - v / x * ans
-modstruve(v, x)       x: modstruve(v - 1, x) - v / x * ans
+struve(v, x)
+    x: struve(v - 1.0, x) - v / x * ans if abs(x) > 0.5 else _struve_near(struve, ans, v, x, -1.0)
+modstruve(v, x)
+    x: modstruve(v - 1.0, x) - v / x * ans if abs(x) > 0.5 else
+        _struve_near(modstruve, ans, v, x, 1.0)
+# By both neighbours (DLMF 11.4.23 to 11.4.30); the one below order 0 has no limits at 0.
+_struve_near(f, ans, v, x, sign) =
+    term + sign * f(v + 1.0, x) + v * (term if x == 0.0 else ans / x) if v == 0.0 else
+    0.5 * (f(v - 1.0, x) + sign * f(v + 1.0, x) + term)
+    where term = power(0.5 * x, v) * rgamma(v + 1.5) / ROOT_PI
+# H0(x) / x for |x| < 1.
+_struve_over(x) = 2.0 / math.pi * (1.0 - s / 9.0 * (1.0 - s / 25.0 * (1.0 - s / 49.0 * (1.0
+    - s / 81.0 * (1.0 - s / 121.0 * (1.0 - s / 169.0 * (1.0 - s / 225.0)))))))
+    where s = square(x)
 _itj0y0_j(x)          x: j0(x)
 _itj0y0_y(x)          x: y0(x)
 _iti0k0_i(x)          x: i0(x)
@@ -635,7 +612,7 @@ _it2i0k0_i(x)         x: (i0(x) - 1.0) / x if abs(x) > 0.1 else
     0.5 * i1(x) - 0.75 * iv(3, x) + 5.0 / 12.0 * iv(5, x) - 7.0 / 24.0 * iv(7, x)
 _it2i0k0_k(x)         x: -k0(x) / x
 itstruve0(x)          x: struve(0, x)
-it2struve0(x)         x: -struve(0, x) / x
+it2struve0(x)         x: -struve(0, x) / x if abs(x) > 1.0 else -_struve_over(x)
 itmodstruve0(x)       x: modstruve(0, x)
 _itairy_ai(x)         x: _airy_ai(x)
 _itairy_bi(x)         x: _airy_bi(x)
@@ -644,14 +621,14 @@ _itairy_bi_left(x)    x: _airy_bi(-x)
 besselpoly(a, lmb, nu)
 
 # The recurrences of DLMF 10.51, which have no pole at 0.
-_spherical_jn(n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
-_spherical_yn(n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
-_spherical_in(n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
-_spherical_kn(n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
-_spherical_jn_d(n, z) z: _neighbours(_spherical_jn_d, n, z, -1.0)
-_spherical_yn_d(n, z) z: _neighbours(_spherical_yn_d, n, z, -1.0)
-_spherical_in_d(n, z) z: _neighbours(_spherical_in_d, n, z, 1.0)
-_spherical_kn_d(n, z) z: -_neighbours(_spherical_kn_d, n, z, 1.0)
+_spherical_jn(const n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
+_spherical_yn(const n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
+_spherical_in(const n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
+_spherical_kn(const n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
+_spherical_jn_d(const n, z) z: _neighbours(_spherical_jn_d, n, z, -1.0)
+_spherical_yn_d(const n, z) z: _neighbours(_spherical_yn_d, n, z, -1.0)
+_spherical_in_d(const n, z) z: _neighbours(_spherical_in_d, n, z, 1.0)
+_spherical_kn_d(const n, z) z: -_neighbours(_spherical_kn_d, n, z, 1.0)
 _neighbours(f, n, z, sign) = sign * f(1, z) if n == 0 else
     (n * f(_below(n), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
@@ -662,30 +639,30 @@ _below(n) = np.where(np.equal(n, 0), 0, np.subtract(n, 1))[()]
 
 # By Jacobi's and Gegenbauer's of one degree less (DLMF 18.9.15 to 18.9.28): at the ends of the
 # interval, too, no formula cancels.
-eval_jacobi(n, alpha, beta, x)
+eval_jacobi(const n, alpha, beta, x)
     x: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, x)
 _jacobi_below(n, alpha, beta, x) = eval_jacobi(_below(n), alpha + 1.0, beta + 1.0, x)
-eval_sh_jacobi(n, p, q, x)
+eval_sh_jacobi(const n, const p, const q, x)
     x: n * eval_sh_jacobi(_below(n), p + 2.0, q + 1.0, x)
-eval_gegenbauer(n, alpha, x)
+eval_gegenbauer(const n, alpha, x)
     x: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, x)
-eval_legendre(n, x)   x: _legendre_slope(n, x)
-eval_sh_legendre(n, x)  x: 2.0 * _legendre_slope(n, 2.0 * x - 1.0)
+eval_legendre(const n, x)   x: _legendre_slope(n, x)
+eval_sh_legendre(const n, x)  x: 2.0 * _legendre_slope(n, 2.0 * x - 1.0)
 _legendre_slope(n, x) =
     _unless(n == 0, 0.5 * (n + 1)) * eval_jacobi(_below(n), 1.0, 1.0, x)
-eval_chebyt(n, x)     x: n * eval_chebyu(_below(n), x)
-eval_chebyu(n, x)     x: _chebyu_slope(n, x)
-eval_chebyc(n, x)     x: n * eval_chebys(_below(n), x)
-eval_chebys(n, x)     x: 0.5 * _chebyu_slope(n, 0.5 * x)
-eval_sh_chebyt(n, x)  x: 2.0 * n * eval_sh_chebyu(_below(n), x)
-eval_sh_chebyu(n, x)  x: 2.0 * _chebyu_slope(n, 2.0 * x - 1.0)
+eval_chebyt(const n, x)     x: n * eval_chebyu(_below(n), x)
+eval_chebyu(const n, x)     x: _chebyu_slope(n, x)
+eval_chebyc(const n, x)     x: n * eval_chebys(_below(n), x)
+eval_chebys(const n, x)     x: 0.5 * _chebyu_slope(n, 0.5 * x)
+eval_sh_chebyt(const n, x)  x: 2.0 * n * eval_sh_chebyu(_below(n), x)
+eval_sh_chebyu(const n, x)  x: 2.0 * _chebyu_slope(n, 2.0 * x - 1.0)
 _chebyu_slope(n, x) = _unless(n == 0, 2.0) * eval_gegenbauer(_below(n), 2.0, x)
-eval_hermite(n, x)    x: 2.0 * n * eval_hermite(_below(n), x)
-eval_hermitenorm(n, x)  x: n * eval_hermitenorm(_below(n), x)
-eval_laguerre(n, x)   x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
-eval_genlaguerre(n, alpha, x)
+eval_hermite(const n, x)    x: 2.0 * n * eval_hermite(_below(n), x)
+eval_hermitenorm(const n, x)  x: n * eval_hermitenorm(_below(n), x)
+eval_laguerre(const n, x)   x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
+eval_genlaguerre(const n, alpha, x)
     x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, x)
-lpmv(m, v, x)         x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
+lpmv(const m, const v, x)         x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
 
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
 
@@ -694,7 +671,7 @@ _by_integrals(p) = (p > 3.0) | ((p > 0.0) & (p < 0.5))
 
 exp1(z)               z: _inside(ans, -divide(exp(-z), z))
 expi(x)               x: exp_over(1, x)
-expn(n, x)            x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
+expn(const n, x)            x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
 spence(z)
     z: log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else
         -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
@@ -738,10 +715,10 @@ _kelvin_kep_im(x)     x: keip.slope(0, x)
 
 # Spherical harmonics; the derivative by the polar angle has no cotangent in terms of the orders
 # beside (DLMF 14.10).
-_sph_harm_y_re(n, m, theta, phi)
+_sph_harm_y_re(const n, const m, theta, phi)
     theta: cos(m * phi) * _polar_slope(n, m, theta)
     phi: -m * _sph_harm_y_im(n, m, theta, phi)
-_sph_harm_y_im(n, m, theta, phi)
+_sph_harm_y_im(const n, const m, theta, phi)
     theta: sin(m * phi) * _polar_slope(n, m, theta)
     phi: m * _sph_harm_y_re(n, m, theta, phi)
 _polar_slope(n, m, theta) = 0.5 * (
@@ -781,22 +758,22 @@ _pbvv_v(v, x)         x: _pbvv_vp(v, x)
 _pbvv_vp(v, x)        x: (0.25 * square(x) - v - 0.5) * _pbvv_v(v, x)
 _pbwa_w(a, x)         x: _pbwa_wp(a, x)
 _pbwa_wp(a, x)        x: (a - 0.25 * square(x)) * _pbwa_w(a, x)
-mathieu_a(m, q)
-mathieu_b(m, q)
-_mathieu_cem_y(m, q, x)   x: DEGREE * _mathieu_cem_yp(m, q, x)
-_mathieu_cem_yp(m, q, x)
+mathieu_a(const m, q)
+mathieu_b(const m, q)
+_mathieu_cem_y(const m, q, x)   x: DEGREE * _mathieu_cem_yp(m, q, x)
+_mathieu_cem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_a(m, q)) * _mathieu_cem_y(m, q, x)
-_mathieu_sem_y(m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
-_mathieu_sem_yp(m, q, x)
+_mathieu_sem_y(const m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
+_mathieu_sem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
 # Spheroidal functions (DLMF 30.2 and 30.11). With u = x² - 1 or, of radial oblate ones, x² + 1,
 # (u w')' = (λ - (cx)² ± m²/u) w, where c is imaginary for oblate angular ones.
-pro_cv(m, n, c)
-obl_cv(m, n, c)
+pro_cv(const m, const n, c)
+obl_cv(const m, const n, c)
 _spheroidal(f, slope, m, n, c, x, u, factor) =
     ((factor + np.square(m) * (square(x) - u) / u) * f(m, n, c, x) - 2.0 * x * slope) / u
 
-_ellip_harm(h2, k2, n, p, s, signm, signn)
+_ellip_harm(h2, k2, const n, const p, s, const signm, const signn)
 
 # --- more distributions --------------------------------------------------------------------------
 
@@ -817,25 +794,30 @@ _tukey_density(p, lmbda) =
 _boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0.0 else 0.0
 kolmogorov(y)         y: _kolmogp(y)
 _kolmogp(x)
-smirnov(n, d)         d: _smirnovp(n, d)
-smirnovi(n, p)        p: reciprocal(_smirnovp(n, ans))
-_smirnovp(n, d)
+smirnov(const n, d)         d: _smirnovp(n, d)
+smirnovi(const n, p)        p: reciprocal(_smirnovp(n, ans))
+_smirnovp(const n, const d)
 kolmogi(p)            p: reciprocal(_kolmogp(ans))
-# By m Carlson's R_D, whose sum with whole half-turns goes as the complete integrals do
-# (DLMF 19.25.5 and 19.25.9, after a step of integration by parts).
 ellipkinc(phi, m)
     phi: reciprocal(sqrt(1.0 - m * square(sin(phi))))
-    m: _first_by_m(phi - math.pi * _half_turns(phi), m) + _whole_by_m(phi, _ellipk_slope, m)
+    m: _ellipkinc_by_m(phi, m)
 ellipeinc(phi, m)
     phi: sqrt(1.0 - m * square(sin(phi)))
-    m: _second_by_m(phi - math.pi * _half_turns(phi), m) + _whole_by_m(phi, _ellipe_slope, m)
-_half_turns(phi) = np.rint(held(phi) / math.pi)
+    m: _ellipeinc_by_m(phi, m)
+# By m Carlson's R_D, whose sum with whole half-turns goes as the complete integrals do
+# (DLMF 19.25.5 and 19.25.9, after a step of integration by parts).
+_half_turns(phi) = np.rint(phi / math.pi)
 _first_by_m(phi, m) = s * square(s) / 6.0 * elliprd(square(cos(phi)), 1.0, 1.0 - m * square(s))
-    where s = sin(phi)
+    + _whole_by_m(phi, _ellipk_slope, m)
+    where s = sin(phi - math.pi * _half_turns(phi))
 _second_by_m(phi, m) = s * square(s) / -6.0 * elliprd(square(cos(phi)), 1.0 - m * square(s), 1.0)
-    where s = sin(phi)
+    + _whole_by_m(phi, _ellipe_slope, m)
+    where s = sin(phi - math.pi * _half_turns(phi))
 _whole_by_m(phi, slope, m) =
     0.0 if _half_turns(phi) == 0.0 else 2.0 * _half_turns(phi) * slope(m)
+# To where the integrand is singular.
+_elliptic_step(phi, m) =
+    0.3 * (1.0 / (square(sin(phi)) + TINY) - m) if _half_turns(phi) == 0.0 else 0.3 * (1.0 - m)
 _ellipk_slope(m) = ellipk.slope(0, m)
 _ellipe_slope(m) = ellipe.slope(0, m)
 wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(ans, 1.0 + ans)
@@ -845,13 +827,13 @@ wrightomega(z)        z: 1.0 - reciprocal(1.0 + ans) if ans > 1.0 else divide(an
 # in radians (DLMF 28.20), and spheroidal ones.
 REPEATED = {
     """
-_mathieu_mod{0}_y(m, q, x)  x: _mathieu_mod{0}_yp(m, q, x)
-_mathieu_mod{0}_yp(m, q, x)
+_mathieu_mod{0}_y(const m, q, x)  x: _mathieu_mod{0}_yp(m, q, x)
+_mathieu_mod{0}_yp(const m, q, x)
     x: (mathieu_{1}(m, q) - 2.0 * q * cosh(2.0 * x)) * _mathieu_mod{0}_y(m, q, x)
 """: ("cem1 a", "cem2 a", "sem1 b", "sem2 b"),
     """
-_{0}_{1}_s(m, n, c, x)  x: _{0}_{1}_sp(m, n, c, x)
-_{0}_{1}_sp(m, n, c, x)
+_{0}_{1}_s(const m, const n, c, x)  x: _{0}_{1}_sp(m, n, c, x)
+_{0}_{1}_sp(const m, const n, c, x)
     x: _spheroidal(_{0}_{1}_s, ans, m, n, c, x, square(x) {2} 1.0,
         {0}_cv(m, n, c) {3} square(c * x))
 """: (
@@ -961,9 +943,6 @@ _rows: dict[str, tuple[str, Any]] = {
 for _name in COMPLEMENTS.split():
     _parameters, _row = _rows[_name[:-2] + "cdf" if _name.endswith("sf") else _name[:-1]]
     _rows[_name] = _parameters, {each: f"-({text})" for each, text in _row.items()}
-for _name in ("_binom_ppf", "_binom_isf", "_nbinom_ppf", "_nbinom_isf"):  # of whole numbers
-    _parameters, _ = _rows[_name]
-    _rows[_name] = _parameters, dict.fromkeys(_parameters.split(", "), "0.0")
 for _name, (_parameters, _row) in _rows.items():
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
@@ -1001,35 +980,36 @@ def _gamma_below_values(a: Any, x: Any) -> Any:
     return found[()]
 
 
-# The derivative by df of the probability beyond t > 0. Where df is large the probability hardly
-# depends on it, and differences of values have no digits; the density's derivative has all.
+# The derivative of stdtr by df. Where df is large the probability hardly depends on it, and
+# differences of values have no digits; the density's derivative has all.
 _student_far_slope = _Elementwise(
     "_student_far_slope",
     "df, t",
     lambda df, t: _student_far_values(df, t),
-    {"t": "-student_density(df, t) * _student_slope(df, t)", "df": "over 0.15 * df above 0"},
+    {"t": "student_density(df, t) * _student_slope(df, t)", "df": "over 0.15 * df above 0"},
 )
 
 
 def _student_far_values(df: Any, t: Any) -> Any:
-    """An integral from t to where nothing is left, or to 0, by Gauss's quadrature."""
+    """An integral from 0 to t, or from t to where nothing is left, by Gauss's quadrature."""
     nodes, weights = np.polynomial.legendre.leggauss(64)
     density = vars(_families)["student_density"]
     slope = vars(_families)["_student_slope"]
-    df, t = np.broadcast_arrays(np.asarray(df, float), np.minimum(t, 1e100))
-    is_near = t < 1.5
-    width = np.where(is_near, -t, np.minimum(12.0, 45.0 * (t / df + 1.0 / np.maximum(t, 1.5))))
+    df, t = np.broadcast_arrays(np.asarray(df, float), np.clip(t, -1e100, 1e100))
+    size, outwards = np.abs(t), np.where(t < 0.0, -1.0, 1.0)
+    far = np.minimum(12.0, 45.0 * (size / df + 1.0 / np.maximum(size, 1.5)))
+    width = np.where(size < 1.5, -t, outwards * far)
     total = np.zeros(df.shape)
     for node, weight in zip(0.5 * (1.0 + nodes), 0.5 * weights, strict=True):
         total = total + weight * density(df, t + node * width) * slope(df, t + node * width)
-    return (width * total)[()]
+    return (-width * total)[()]
 
 
-# The probabilities that Student's t is between 0 and t > 0, and beyond.
+# The probabilities that Student's t is between 0 and t, and beyond t > 0.
 _student_middle = _Elementwise(
     "_student_middle",
     "df, t",
-    lambda df, t: 0.5 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
+    lambda df, t: np.sign(t) * 0.5 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     {"t": "student_density(df, t)"},
 )
 _student_tail = _Elementwise(
@@ -1049,9 +1029,28 @@ def _student_tail_values(df: Any, t: Any) -> Any:
     )
 
 
+# The derivatives of the incomplete elliptic integrals by m.
+_ellipkinc_by_m = _Elementwise(
+    "_ellipkinc_by_m",
+    "phi, m",
+    lambda phi, m: globals()["_first_by_m"](phi, m),
+    {
+        "phi": "0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -1.5)",
+        "m": "over _elliptic_step(phi, m)",
+    },
+)
+_ellipeinc_by_m = _Elementwise(
+    "_ellipeinc_by_m",
+    "phi, m",
+    lambda phi, m: globals()["_second_by_m"](phi, m),
+    {
+        "phi": "-0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -0.5)",
+        "m": "over _elliptic_step(phi, m)",
+    },
+)
 _sph_legendre = _Elementwise(
     "_sph_legendre",
-    "n, m, theta",
+    "const n, const m, theta",
     lambda n, m, theta: np.where(np.abs(m) > n, 0.0, sp.sph_legendre_p(n, m, theta)[0])[()],
     {"theta": "_polar_slope(n, m, theta)"},
 )
@@ -1118,10 +1117,14 @@ def multigammaln(a: Any, d: int) -> Any:
     a = gathered(a)
     if not np.all(value(a) > 0.5 * (d - 1)):
         raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
-    total = 0.25 * d * (d - 1) * math.log(math.pi)
-    for j in range(d):
-        total = gammaln(a - 0.5 * j) + total
-    return total
+    total = functools.reduce(operator.add, (gammaln(a - 0.5 * j) for j in range(d)))
+    return total + 0.25 * d * (d - 1) * np.log(np.pi)
+
+
+@implements(sp.polygamma)
+def polygamma(n: Any, x: Any) -> Any:
+    """As `scipy.special.polygamma`, in double precision; differentiable by x."""
+    return _table.polygamma(n, in_precision(gathered(x), np.float64))
 
 
 def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:
@@ -1153,21 +1156,6 @@ _ellipem1 = _kernel(  # E of 1 - p
         "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, _unless(_by_integrals(p), 1.0 - p))"
     },
 )
-_lambertw = _Elementwise(
-    "_lambertw",
-    "z, k, tol",
-    lambda z, k, tol: _real_branch(sp.lambertw(z, k, tol)),
-    {"z": "divide(exp(-ans), 1.0 + ans) if abs(ans) < 1.0 else divide(ans, z * (1.0 + ans))"},
-)
-_lambertw.loop = binding.Retyped(scipys_ufunc("lambertw"), "Dld->D", are_real=True)
-
-
-def _real_branch(w: Any) -> Any:
-    """The real part where w is real, else nan."""
-    w = np.asarray(w)
-    return np.where(w.imag == 0.0, w.real, math.nan)[()]
-
-
 def _spherical(name: str) -> None:
     """A spherical Bessel function of SciPy's, and its derivative."""
     original = getattr(sp, name)
@@ -1185,19 +1173,11 @@ for _name in ("spherical_jn", "spherical_yn", "spherical_in", "spherical_kn"):
     _spherical(_name)
 
 
-@implements(sp.lambertw)
+@implements_all(sp.lambertw)
 def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """As `scipy.special.lambertw`, differentiable by z; by a real number it is real.
-
-    Branch 0 is real from -1/e, branch -1 between -1/e and 0; elsewhere it is nan.
-    """
-    return _lambertw(z, k, tol)
-
-
-@implements_complex(sp.lambertw)
-def _lambertw_of_complex(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
-    """The same where z is complex."""
-    return analytic("lambertw", (k, tol, z))
+    """As `scipy.special.lambertw`; differentiable by z, and complex wherever that is."""
+    z = gathered(z)
+    return analytic("lambertw", (k, tol, z if isinstance(z, Complex) else z + 0j))
 
 
 # --- functions that SciPy writes in Python -------------------------------------------------------
@@ -1233,7 +1213,8 @@ def _legendre(name: str, parameters: str, variable: str, options: dict[str, Any]
             return original(*args[: len(names) - len(options)], **given, diff_n=k)[k]
 
         following = {variable: f"_{name}_{k + 1}({parameters})"} if k < MOST_ORDER else {}
-        return _Elementwise(f"_{name}_{k}", parameters, evaluate, following)
+        stated = ", ".join(each if each in following else CONSTANT + each for each in names)
+        return _Elementwise(f"_{name}_{k}", stated, evaluate, following)
 
     kernels = [kernel(k) for k in range(MOST_ORDER + 1)]
     globals().update({f"_{name}_{k}": each for k, each in enumerate(kernels)})
@@ -1293,7 +1274,7 @@ def _counted(N: Any, k: Any, number: Any) -> Any:
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """As `scipy.special.comb` with exact=False; differentiable by N and k."""
     _inexact("comb", exact)
-    N, k = gathered(N), gathered(k)
+    N, k = as_number(N), as_number(k)
     if not repetition:
         return _counted(N, k, globals()["binom"](N, k))
     is_nothing = np.equal(held(k), 0) & np.greater_equal(held(N), 0)
@@ -1304,7 +1285,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """As `scipy.special.perm` with exact=False; differentiable by N and k."""
     _inexact("perm", exact)
-    N, k = gathered(N), gathered(k)
+    N, k = as_number(N), as_number(k)
     return _counted(N, k, globals()["poch"](N - k + 1, k))
 
 
@@ -1340,7 +1321,7 @@ def _log1p_over_values(y: Any, lmbda: Any) -> Any:
 # sin(nx/2) / (n sin(x/2)) is Chebyshev's polynomial of the second kind at cos(x/2) (DLMF 18.5.2).
 _diric = _Elementwise(
     "_diric",
-    "x, n",
+    "x, const n",
     lambda x, n: sp.diric(x, n),
     {"x": "-0.5 * sin(0.5 * x) * _chebyu_slope(n - 1, cos(0.5 * x)) / n"},
 )
@@ -1511,7 +1492,6 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 # --- names ---------------------------------------------------------------------------------------
 
 FUNCTIONS.update(UFUNCS)
-FUNCTIONS[sp.polygamma] = polygamma  # a function of SciPy's that is no ufunc
 if hasattr(sp, "softplus"):
     FUNCTIONS[sp.softplus] = softplus
 

@@ -139,7 +139,6 @@ enum { STRIP = 64 };
 typedef union Strip {
     double numbers[2 * STRIP];
     int ints[STRIP];
-    long longs[STRIP];
 } Strip;
 
 static ptrdiff_t item_size(CadItemType type) {
@@ -148,27 +147,22 @@ static ptrdiff_t item_size(CadItemType type) {
         return 2 * sizeof(double);
     case CAD_ITEM_INT:
         return sizeof(int);
-    case CAD_ITEM_LONG:
-        return sizeof(long);
     default:
         return sizeof(double);
     }
 }
 
-/* An item of a strip, of a number and, `plane` bytes behind it, its imaginary part, if it has one.
+/* An item of a strip, of a number and, `plane` bytes behind it, the imaginary part of a complex one.
  */
 static void put_item(Strip *to, ptrdiff_t i, CadItemType type, const char *from, ptrdiff_t plane) {
     const double x = *(const double *)from;
     switch (type) {
     case CAD_ITEM_COMPLEX:
         to->numbers[2 * i] = x;
-        to->numbers[2 * i + 1] = plane ? *(const double *)(from + plane) : 0.0;
+        to->numbers[2 * i + 1] = *(const double *)(from + plane);
         break;
     case CAD_ITEM_INT:
         to->ints[i] = (int)x;
-        break;
-    case CAD_ITEM_LONG:
-        to->longs[i] = (long)x;
         break;
     default:
         to->numbers[i] = x;
@@ -180,16 +174,11 @@ static void take_item(const Strip *from, ptrdiff_t i, CadItemType type, char *to
     double *const x = (double *)to;
     switch (type) {
     case CAD_ITEM_COMPLEX:
-        *x = plane || from->numbers[2 * i + 1] == 0.0 ? from->numbers[2 * i] : NAN;
-        if (plane) {
-            *(double *)(to + plane) = from->numbers[2 * i + 1];
-        }
+        *x = from->numbers[2 * i];
+        *(double *)(to + plane) = from->numbers[2 * i + 1];
         break;
     case CAD_ITEM_INT:
         *x = from->ints[i];
-        break;
-    case CAD_ITEM_LONG:
-        *x = (double)from->longs[i];
         break;
     default:
         *x = from->numbers[i];
@@ -205,7 +194,7 @@ void cad_run_retyped(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *s
     ptrdiff_t sizes[CAD_MOST_BUFFERS], planes[CAD_MOST_BUFFERS] = {0};
     for (int k = 0, core = n; k < n; k++) {
         sizes[k] = item_size(r->types[k]);
-        if (r->types[k] == CAD_ITEM_COMPLEX && !r->are_real) {
+        if (r->types[k] == CAD_ITEM_COMPLEX) {
             planes[k] = steps[core++];
         }
     }

@@ -49,19 +49,13 @@ void cad_run_borrowed(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *
                       void *borrowed);
 
 /* A loop of an elementwise ufunc over numbers of other types than doubles. A complex argument has
- * a plane of real and one of imaginary parts, as the axis of its core; if `are_real`, only the
- * first of them, and a result that is not real is nan. */
-typedef enum CadItemType {
-    CAD_ITEM_DOUBLE,
-    CAD_ITEM_COMPLEX,
-    CAD_ITEM_INT,
-    CAD_ITEM_LONG
-} CadItemType;
+ * a plane of real and one of imaginary parts, as the axis of its core. */
+typedef enum CadItemType { CAD_ITEM_DOUBLE, CAD_ITEM_COMPLEX, CAD_ITEM_INT } CadItemType;
 
 typedef struct CadRetyped {
     CadStackLoop *loop;
     void *data;
-    int n_arguments, n_operands, are_real;
+    int n_arguments, n_operands;
     CadItemType types[CAD_MOST_BUFFERS];
 } CadRetyped;
 

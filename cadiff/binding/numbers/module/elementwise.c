@@ -56,24 +56,27 @@ static int add_loop(Made *made, int n, PyUFuncGenericFunction loop, void *data, 
     return n + 1;
 }
 
-/* The loops of a ufunc: over doubles; of those that SciPy has, too, over what SciPy takes besides,
- * which is floats and, as they are there, complex numbers. */
+/* The loops of a ufunc: over doubles; of one that SciPy has, too, over what SciPy takes, in the same
+ * order, by which NumPy chooses among them: over floats and, as they are there, complex numbers. */
 static int add_loops(Made *made, PyObject *own) {
     const int n_types = made->call.function->arity + 1;
-    char types[CAD_MOST_NUMBERS + 1];
-    int n = 0;
-    if (own != NULL) {
-        memset(types, NPY_FLOAT, sizeof types);
-        n = add_loop(made, n, loop_floats, &made->call, n_types, types);
+    char doubles[CAD_MOST_NUMBERS + 1], floats[CAD_MOST_NUMBERS + 1];
+    memset(doubles, NPY_DOUBLE, sizeof doubles);
+    memset(floats, NPY_FLOAT, sizeof floats);
+    if (own == NULL) {
+        return add_loop(made, 0, loop_doubles, &made->call, n_types, doubles);
     }
-    memset(types, NPY_DOUBLE, sizeof types);
-    n = add_loop(made, n, loop_doubles, &made->call, n_types, types);
     const PyUFuncObject *const ufunc = (const PyUFuncObject *)own;
-    for (int i = 0; own != NULL && i < ufunc->ntypes && n < MOST_LOOPS; i++) {
-        const char *const of_loop = ufunc->types + i * n_types;
-        const char last = of_loop[n_types - 1];
-        if (last == NPY_CFLOAT || last == NPY_CDOUBLE) {
-            n = add_loop(made, n, ufunc->functions[i], (void *)ufunc->data[i], n_types, of_loop);
+    int n = 0;
+    for (int i = 0; i < ufunc->ntypes && n < MOST_LOOPS; i++) {
+        const char *const types = ufunc->types + i * n_types;
+        const char last = types[n_types - 1];
+        if (memcmp(types, doubles, (size_t)n_types) == 0) {
+            n = add_loop(made, n, loop_doubles, &made->call, n_types, types);
+        } else if (memcmp(types, floats, (size_t)n_types) == 0) {
+            n = add_loop(made, n, loop_floats, &made->call, n_types, types);
+        } else if (last == NPY_CFLOAT || last == NPY_CDOUBLE) {
+            n = add_loop(made, n, ufunc->functions[i], (void *)ufunc->data[i], n_types, types);
         }
     }
     return n;
@@ -99,6 +102,7 @@ PyObject *cad_make_elementwise(const char *name, PyObject *lent) {
         return NULL;
     }
     made->call.function = function;
+    PyObject *own = NULL;
     for (int k = 0; k < CAD_LENT_COUNT; k++) {
         const CadLentName *const asked = &cad_lent_names[k];
         PyUFuncGenericFunction loop;
@@ -111,9 +115,8 @@ PyObject *cad_make_elementwise(const char *name, PyObject *lent) {
             return NULL;
         }
         made->call.lent[k].loop = (CadStackLoop *)loop;
+        own = strcmp(asked->name, name) == 0 ? PyTuple_GET_ITEM(lent, k) : own;
     }
-    PyObject *own =
-        function->own == CAD_LENT_COUNT ? NULL : PyTuple_GET_ITEM(lent, (int)function->own);
     const int n = add_loops(made, own);
     PyObject *ufunc =
         PyUFunc_FromFuncAndData(made->loops, made->data, made->types, n, function->arity, 1,
