@@ -22,7 +22,7 @@ from ..operations import table
 from ..operations.guards import held
 from ..operations.primitives import primitive
 from . import _families, _samples, special
-from ._formulas import Tabulated, beside, formulas_of, rows_of, valued
+from ._formulas import Tabulated, beside, formulas_of, real, rows_of, valued
 from ._mirror import kernels
 
 Function = Callable[..., Any]
@@ -212,7 +212,7 @@ def _method(formula: Function, name: str) -> Function:
     of = _of_scipy(name)
 
     def method(self: Any, *args: Any) -> Any:
-        numbers = [as_number(x) for x in args]
+        numbers = [real(as_number(x)) for x in args]
         return valued(formula(*numbers), _value(*map(held, numbers), of=of))
 
     return method

@@ -44,7 +44,7 @@ from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, kve, log_ndtr, logsumexp, ndtr, refusal  # type: ignore[attr-defined]
+from .special import ive, kve, log_ndtr, logsumexp, ndtr  # type: ignore[attr-defined]
 
 # --- transformations of samples ------------------------------------------------------------------
 
@@ -510,21 +510,26 @@ def _qauto(original: Any, sample: Any, cov: Any, *args: Any, **how: Any) -> Any:
 # 1/n, and that SciPy has by differences. Fisher's probabilities are those of a family that is
 # exponential in the logarithm of the odds.
 ROWS = """
-_kolmogorov_density(x, n)    x: over 0.25 / (n + 4.0)
-_kolmogorov(x, n)            x: _kolmogorov_density(x, n)
-_kolmogorov_above(x, n)      x: -_kolmogorov_density(x, n)
-_kolmogorov_ppf(q, n)        q: reciprocal(_kolmogorov_density(ans, n))
-_kolmogorov_isf(q, n)        q: -reciprocal(_kolmogorov_density(ans, n))
+_kolmogorov_density(x, const n)    x: over 0.25 / (n + 4.0)
+_kolmogorov(x, const n)            x: _kolmogorov_density(x, n)
+_kolmogorov_above(x, const n)      x: -_kolmogorov_density(x, n)
+_kolmogorov_ppf(q, const n)        q: reciprocal(_kolmogorov_density(ans, n))
+_kolmogorov_isf(q, const n)        q: -reciprocal(_kolmogorov_density(ans, n))
 # The generalized normal distribution, of which SciPy's formulas do not move in the middle.
 _general(x, beta)
     x: 0.5 * beta / gamma(1.0 / beta) * exp(-power(absolute(x), beta))
-    beta: 0.5 * sign(x) * _general_by_beta(beta, absolute(x))
+    beta: _general_by_beta(x, beta)
+_general_by_beta(x, beta)
+    x: _general.slope(0, x, beta) * (1.0 / beta + digamma(1.0 / beta) / square(beta)
+        - xlogy(power(absolute(x), beta), absolute(x)))
+    beta: over 0.15 * beta above 0
 _general_ppf(q, beta)
     q: reciprocal(_general.slope(0, ans, beta))
     beta: -_general.slope(1, ans, beta) / _general.slope(0, ans, beta)
-_general_by_beta(beta, x) = 0.0 if x == 0.0 else
-    gamma_density(1.0 / beta, y) * y * log(x) - _gamma_by_shape(1.0 / beta, y) / square(beta)
-    where y = power(x, beta)
+_general_shift(x, beta) = 0.0 * x * beta if x == 0.0 else
+    0.5 * sign(x) * (gamma_density(1.0 / beta, y) * y * log(absolute(x))
+    - _gamma_by_shape(1.0 / beta, y) / square(beta))
+    where y = power(absolute(x), beta)
 _range_density(x, k, df)
     x: over 0.6 / (1.0 + 1.5 / x + 0.3 * x) above 0
     k: over 0.3 * k above 1
@@ -533,13 +538,13 @@ _range(x, k, df)
     x: _range_density(x, k, df)
     k: over 0.3 * k above 1
     df: over 0.2 * df above 0
-_fisher_mass(k, M, n, N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
-_fisher_mean(M, n, N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
-_fisher_variance(M, n, N, odds)     odds: over 0.2 * odds above 0
-_wallenius_mass(k, M, n, N, odds)
+_fisher_mass(const k, const M, const n, const N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
+_fisher_mean(const M, const n, const N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
+_fisher_variance(const M, const n, const N, odds)     odds: over 0.2 * odds above 0
+_wallenius_mass(const k, const M, const n, const N, odds)
     odds: over 0.6 * odds / (1.0 + 0.1 * np.abs(k - n * N / M)) above 0
-_wallenius_mean(M, n, N, odds)      odds: over 0.6 * odds above 0
-_wallenius_variance(M, n, N, odds)  odds: over 0.6 * odds above 0
+_wallenius_mean(const M, const n, const N, odds)      odds: over 0.6 * odds above 0
+_wallenius_variance(const M, const n, const N, odds)  odds: over 0.6 * odds above 0
 # Nolan's integrals, without what SciPy rounds them to where they are hard.
 _stable_density(x, alpha, beta)
     x: over _stable_width(x, alpha, beta)
@@ -595,6 +600,7 @@ VALUES: dict[str, Callable[..., Any]] = {
     "_kolmogorov_ppf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, True),
     "_kolmogorov_isf": lambda q, n: _of_elements(_ksstats.kolmogni, n, q, False),
     "_general": lambda x, beta: st.gennorm._cdf(x, beta),
+    "_general_by_beta": lambda x, beta: globals()["_general_shift"](x, beta),
     "_general_ppf": lambda q, beta: st.gennorm._ppf(q, beta),
     "_range_density": lambda x, k, df: st.studentized_range._pdf(x, k, df),
     "_range": lambda x, k, df: st.studentized_range._cdf(x, k, df),
@@ -609,9 +615,9 @@ for _name, _parameters, _row in rows_of(ROWS):
     if isinstance(_row, str):
         globals()[_name] = _formula(_parameters, _row)
         continue
-    _refuse = functools.partial(refusal, _name.strip("_"))
+    _widths = WIDTHS.get(_name, {})
     ROW[_name] = Tabulated(
-        *(_name, _parameters, VALUES[_name], _row, _formula, _refuse), widths=WIDTHS.get(_name, {})
+        _name, _parameters, VALUES[_name], _row, _formula, widths=_widths
     )
 globals().update(ROW)
 

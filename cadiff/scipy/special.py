@@ -163,7 +163,8 @@ def _solution(name: str, parameters: str, equation: str) -> Function:
     (given,) = (each for each in names if not slopes[each])
     unless = f"0.0 if _is_unsolved(ans, {function}({arguments}), {given}) else"
     partials = {
-        each: f"{unless} -({slopes[each] or -1.0}) / ({slopes['ans']})" for each in names
+        each: f"{unless} -_product({slopes[each] or -1.0}, reciprocal({slopes['ans']}))"
+        for each in names
     }
     return _ufunc(name, parameters, partials)
 
@@ -449,9 +450,9 @@ betainccinv(a, b, y)
 _beta_mirrored_by_a(a, b, z) = _product(_beta_by_b(b, a, z), _beta_width(b, a, z))
 _beta_mirrored_by_b(a, b, z) = _product(_beta_by_a(b, a, z), _beta_width(b, a, z))
 # A product of which a zero, at an end of the support, is one; a quotient of what may underflow.
-_product(slope, width) = 0.0 if slope == 0.0 else slope * width
+_product(slope, width) = 0.0 if slope == 0.0 and np.isinf(width) else slope * width
 _over_density(slope, logarithm) =
-    0.0 if slope == 0.0 else slope * exp(-logarithm) if logarithm > -600.0 else
+    slope * exp(-logarithm) if logarithm > -600.0 else 0.0 if slope == 0.0 else
     sign(slope) * exp(log(absolute(slope)) - logarithm)
 stdtr(df, t)          df: 0.0 if np.isinf(df) else _student_by_df(df, t)
     t: student_density(df, t)
@@ -463,22 +464,23 @@ chdtri(v, p)
     v: -_product(_gamma_by_shape(0.5 * v, 0.5 * ans), _gamma_width(0.5 * v, 0.5 * ans))
     p: -2.0 * _gamma_width(0.5 * v, 0.5 * ans)
 gdtr(a, b, x)
-    a: x * gamma_density(b, a * x)
+    a: x * gamma_density(b, a * x) if a == 0.0 else b / a * gamma_density(b + 1.0, a * x)
     b: _gamma_by_shape(b, a * x)
     x: a * gamma_density(b, a * x)
 gdtria(p, b, x)
     p: _gamma_width(b, ans * x) / x
-    b: -_gamma_by_shape(b, ans * x) * _gamma_width(b, ans * x) / x
+    b: -_product(_gamma_by_shape(b, ans * x), _gamma_width(b, ans * x)) / x
     x: -ans / x
 gdtrix(a, b, p)
     a: -ans / a
-    b: -_gamma_by_shape(b, a * ans) * _gamma_width(b, a * ans) / a
+    b: -_product(_gamma_by_shape(b, a * ans), _gamma_width(b, a * ans)) / a
     p: _gamma_width(b, a * ans) / a
 fdtr(dfn, dfd, x)     dfn: _f_by_dfn(dfn, dfd, x)
     dfd: _f_by_dfd(dfn, dfd, x)
     x: _f_density(dfn, dfd, x)
-fdtri(dfn, dfd, p)    dfn: -_f_by_dfn(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
-    dfd: -_f_by_dfd(dfn, dfd, ans) / _f_density(dfn, dfd, ans)
+fdtri(dfn, dfd, p)
+    dfn: -_product(_f_by_dfn(dfn, dfd, ans), reciprocal(_f_density(dfn, dfd, ans)))
+    dfd: -_product(_f_by_dfd(dfn, dfd, ans), reciprocal(_f_density(dfn, dfd, ans)))
     p: reciprocal(_f_density(dfn, dfd, ans))
 pdtr(const k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
 pdtri(const k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)

