@@ -20,7 +20,7 @@ _beta_pdf(x, a, b)
 _binom_pmf(const k, n, p)
     n: ans * (digamma_gap(0, n - k + 1.0, k) + log1p(-p))
     p: ans * (_absorbing(k, p) - _absorbing(n - k, 1.0 - p))
-_binom_cdf(const k, n, p)   n: -_beta_by_b(k + 1.0, n - k, p)
+_binom_cdf(const k, n, p)  n: -_beta_by_b(k + 1.0, n - k, p)
     p: -beta_density(k + 1.0, n - k, p)
 _binom_ppf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
 _binom_isf(q, n, p)  q: 0.0 n: 0.0 p: 0.0
@@ -127,8 +127,8 @@ _skewnorm_by_a(x, loc, scale, a) =
 
 _kolmogc(x)           x: -_kolmogp(x)
 _kolmogci(p)          p: -reciprocal(_kolmogp(ans))
-_smirnovc(const n, d)       d: -_smirnovp(n, d)
-_smirnovci(const n, p)      p: -reciprocal(_smirnovp(n, ans))
+_smirnovc(const n, d) d: -_smirnovp(n, d)
+_smirnovci(const n, p)  p: -reciprocal(_smirnovp(n, ans))
 _gen_harmonic(const n, a)
 _normalized_gen_harmonic(const j, const k, const n, a)
 
@@ -144,7 +144,7 @@ _iv_ratio(v, x)
 _iv_ratio_c(v, x)
 """
 
-# Rows "name(parameters) = F(arguments)": of F at the value, the parameter that is missing is given.
+# Rows "name(parameters) = F(arguments)": at the value F is the parameter that is missing there.
 SOLUTIONS = """
 stdtridf(p, t) = stdtr(ans, t)
 chdtriv(p, x) = chdtr(ans, x)

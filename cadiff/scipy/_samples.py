@@ -538,13 +538,18 @@ _range(x, k, df)
     x: _range_density(x, k, df)
     k: over 0.3 * k above 1
     df: over 0.2 * df above 0
-_fisher_mass(const k, const M, const n, const N, odds)      odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
-_fisher_mean(const M, const n, const N, odds)         odds: _fisher_variance(M, n, N, odds) / odds
-_fisher_variance(const M, const n, const N, odds)     odds: over 0.2 * odds above 0
+_fisher_mass(const k, const M, const n, const N, odds)
+    odds: ans * (k - _fisher_mean(M, n, N, odds)) / odds
+_fisher_mean(const M, const n, const N, odds)
+    odds: _fisher_variance(M, n, N, odds) / odds
+_fisher_variance(const M, const n, const N, odds)
+    odds: over 0.2 * odds above 0
 _wallenius_mass(const k, const M, const n, const N, odds)
     odds: over 0.6 * odds / (1.0 + 0.1 * np.abs(k - n * N / M)) above 0
-_wallenius_mean(const M, const n, const N, odds)      odds: over 0.6 * odds above 0
-_wallenius_variance(const M, const n, const N, odds)  odds: over 0.6 * odds above 0
+_wallenius_mean(const M, const n, const N, odds)
+    odds: over 0.6 * odds above 0
+_wallenius_variance(const M, const n, const N, odds)
+    odds: over 0.6 * odds above 0
 # Nolan's integrals, without what SciPy rounds them to where they are hard.
 _stable_density(x, alpha, beta)
     x: over _stable_width(x, alpha, beta)
@@ -616,9 +621,7 @@ for _name, _parameters, _row in rows_of(ROWS):
         globals()[_name] = _formula(_parameters, _row)
         continue
     _widths = WIDTHS.get(_name, {})
-    ROW[_name] = Tabulated(
-        _name, _parameters, VALUES[_name], _row, _formula, widths=_widths
-    )
+    ROW[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, _formula, widths=_widths)
 globals().update(ROW)
 
 

@@ -217,6 +217,7 @@ logit(x)              x: _inside(ans, reciprocal(x) + reciprocal(1.0 - x))
 exp10(x)              x: LN10 * ans
 cosm1(x)              x: -sin(x)
 exprel(x)             x: _exprel_slope(x)
+_factorial(n)         n: ans * digamma(n + 1.0)
 sindg(x)              x: DEGREE * cosdg(x)
 cosdg(x)              x: -DEGREE * sindg(x)
 tandg(x)              x: DEGREE * (1.0 + square(ans))
@@ -248,6 +249,10 @@ _inv_boxcox_bend(x, y, lmbda) = x * _log1p_over_slope(y, lmbda)
 _log1p_over_slope(y, lmbda) =
     (y / (1.0 + lmbda * y) - log1p(lmbda * y) / lmbda) / lmbda
     if lmbda * y > 2.0 or lmbda * y < -0.5 else y * (y * _log1prel_slope(lmbda * y))
+# log1p(λ y) / λ, which is y where λ is 0.
+_log1p_over(y, lmbda)
+    y: reciprocal(1.0 + lmbda * y)
+    lmbda: _log1p_over_slope(y, lmbda)
 # The derivatives of (exp(x) - 1) / x, and of log1p(x) / x for x between -½ and 2.
 _exprel_slope(x) =
     exp_over(2, x) * (x - 1.0) + square(reciprocal(x)) if abs(x) > 40.0 else
@@ -424,6 +429,18 @@ _f_by_dfd(dfn, dfd, x) =
     fdtr.by("dfd", dfn, dfd, _unless(upper, x))
     where upper = fdtrc(held(dfn), held(dfd), held(x)) < 0.5
 
+# gammainc, whose series SciPy breaks off too early where a is large and x far below.
+_gamma_below(a, x)    x: gamma_density(a, x)
+
+# The derivative of stdtr by df. Where df is large the probability hardly depends on it, and
+# differences of values have no digits; the density's derivative has all.
+_student_far_slope(df, t)
+    t: student_density(df, t) * _student_slope(df, t)
+    df: over 0.15 * df above 0
+# The probabilities that Student's t is between 0 and t, and beyond t > 0.
+_student_middle(df, t)  t: student_density(df, t)
+_student_tail(df, t)  t: -student_density(df, t)
+
 gammainc(a, x)        a: _gamma_by_shape(a, x)
     x: gamma_density(a, x)
 gammaincinv(a, y)     a: -_product(_gamma_by_shape(a, ans), _gamma_width(a, ans))
@@ -482,12 +499,12 @@ fdtri(dfn, dfd, p)
     dfn: -_product(_f_by_dfn(dfn, dfd, ans), reciprocal(_f_density(dfn, dfd, ans)))
     dfd: -_product(_f_by_dfd(dfn, dfd, ans), reciprocal(_f_density(dfn, dfd, ans)))
     p: reciprocal(_f_density(dfn, dfd, ans))
-pdtr(const k, m)            m: -gamma_density(np.floor(k) + 1.0, m)
-pdtri(const k, y)           y: -_gamma_width(np.floor(k) + 1.0, ans)
-bdtr(const k, const n, p)         p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
-bdtri(const k, const n, y)        y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
-nbdtr(const k, const n, p)        p: beta_density(n, np.floor(k) + 1.0, p)
-nbdtri(const k, const n, y)       y: _beta_width(n, np.floor(k) + 1.0, ans)
+pdtr(const k, m)      m: -gamma_density(np.floor(k) + 1.0, m)
+pdtri(const k, y)     y: -_gamma_width(np.floor(k) + 1.0, ans)
+bdtr(const k, const n, p)  p: -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+bdtri(const k, const n, y)  y: -_beta_width(np.floor(k) + 1.0, n - np.floor(k), ans)
+nbdtr(const k, const n, p)  p: beta_density(n, np.floor(k) + 1.0, p)
+nbdtri(const k, const n, y)  y: _beta_width(n, np.floor(k) + 1.0, ans)
 nrdtrimn(p, std, x)   p: -std * ROOT_2PI * exp(0.5 * square((x - ans) / std))
     std: (ans - x) / std
     x: 1.0
@@ -534,7 +551,7 @@ iv(v, z)
     z: v / z * ans + iv(v + 1, z) if _next_to_zero(v, z) else 0.5 * (iv(v - 1, z) + iv(v + 1, z))
 k0(x)                 x: -k1(x)
 k1(x)                 x: -k0(x) - ans / x
-kn(const n, x)              x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
+kn(const n, x)        x: -0.5 * (kn(abs(n - 1), x) + kn(abs(n + 1), x))
 kv(v, z)              z: -0.5 * (kv(v - 1, z) + kv(v + 1, z))
 i0e(x)                x: -sign(x) * i0e_moment(1, absolute(x))
 i1e(x)                x: i0e_moment(2, absolute(x)) - i0e_moment(1, absolute(x))
@@ -623,14 +640,14 @@ _itairy_bi_left(x)    x: _airy_bi(-x)
 besselpoly(a, lmb, nu)
 
 # The recurrences of DLMF 10.51, which have no pole at 0.
-_spherical_jn(const n, z)   z: _neighbours(_spherical_jn, n, z, -1.0)
-_spherical_yn(const n, z)   z: _neighbours(_spherical_yn, n, z, -1.0)
-_spherical_in(const n, z)   z: _neighbours(_spherical_in, n, z, 1.0)
-_spherical_kn(const n, z)   z: -_neighbours(_spherical_kn, n, z, 1.0)
-_spherical_jn_d(const n, z) z: _neighbours(_spherical_jn_d, n, z, -1.0)
-_spherical_yn_d(const n, z) z: _neighbours(_spherical_yn_d, n, z, -1.0)
-_spherical_in_d(const n, z) z: _neighbours(_spherical_in_d, n, z, 1.0)
-_spherical_kn_d(const n, z) z: -_neighbours(_spherical_kn_d, n, z, 1.0)
+_spherical_jn(const n, z)  z: _neighbours(_spherical_jn, n, z, -1.0)
+_spherical_yn(const n, z)  z: _neighbours(_spherical_yn, n, z, -1.0)
+_spherical_in(const n, z)  z: _neighbours(_spherical_in, n, z, 1.0)
+_spherical_kn(const n, z)  z: -_neighbours(_spherical_kn, n, z, 1.0)
+_spherical_jn_d(const n, z)  z: _neighbours(_spherical_jn_d, n, z, -1.0)
+_spherical_yn_d(const n, z)  z: _neighbours(_spherical_yn_d, n, z, -1.0)
+_spherical_in_d(const n, z)  z: _neighbours(_spherical_in_d, n, z, 1.0)
+_spherical_kn_d(const n, z)  z: -_neighbours(_spherical_kn_d, n, z, 1.0)
 _neighbours(f, n, z, sign) = sign * f(1, z) if n == 0 else
     (n * f(_below(n), z) + sign * (n + 1) * f(n + 1, z)) / (2 * n + 1)
 
@@ -648,23 +665,26 @@ eval_sh_jacobi(const n, const p, const q, x)
     x: n * eval_sh_jacobi(_below(n), p + 2.0, q + 1.0, x)
 eval_gegenbauer(const n, alpha, x)
     x: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, x)
-eval_legendre(const n, x)   x: _legendre_slope(n, x)
+eval_legendre(const n, x)  x: _legendre_slope(n, x)
 eval_sh_legendre(const n, x)  x: 2.0 * _legendre_slope(n, 2.0 * x - 1.0)
 _legendre_slope(n, x) =
     _unless(n == 0, 0.5 * (n + 1)) * eval_jacobi(_below(n), 1.0, 1.0, x)
-eval_chebyt(const n, x)     x: n * eval_chebyu(_below(n), x)
-eval_chebyu(const n, x)     x: _chebyu_slope(n, x)
-eval_chebyc(const n, x)     x: n * eval_chebys(_below(n), x)
-eval_chebys(const n, x)     x: 0.5 * _chebyu_slope(n, 0.5 * x)
+eval_chebyt(const n, x)  x: n * eval_chebyu(_below(n), x)
+eval_chebyu(const n, x)  x: _chebyu_slope(n, x)
+eval_chebyc(const n, x)  x: n * eval_chebys(_below(n), x)
+eval_chebys(const n, x)  x: 0.5 * _chebyu_slope(n, 0.5 * x)
 eval_sh_chebyt(const n, x)  x: 2.0 * n * eval_sh_chebyu(_below(n), x)
 eval_sh_chebyu(const n, x)  x: 2.0 * _chebyu_slope(n, 2.0 * x - 1.0)
 _chebyu_slope(n, x) = _unless(n == 0, 2.0) * eval_gegenbauer(_below(n), 2.0, x)
-eval_hermite(const n, x)    x: 2.0 * n * eval_hermite(_below(n), x)
+# sin(nx/2) / (n sin(x/2)) is Chebyshev's polynomial of the second kind at cos(x/2) (DLMF 18.5.2).
+_diric(x, const n)    x: -0.5 * sin(0.5 * x) * _chebyu_slope(n - 1, cos(0.5 * x)) / n
+eval_hermite(const n, x)  x: 2.0 * n * eval_hermite(_below(n), x)
 eval_hermitenorm(const n, x)  x: n * eval_hermitenorm(_below(n), x)
-eval_laguerre(const n, x)   x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
+eval_laguerre(const n, x)  x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), 1.0, x)
 eval_genlaguerre(const n, alpha, x)
     x: _unless(n == 0, -1.0) * eval_genlaguerre(_below(n), alpha + 1.0, x)
-lpmv(const m, const v, x)         x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
+lpmv(const m, const v, x)
+    x: (v * x * ans - (v + m) * lpmv(m, v - 1, x)) / (square(x) - 1.0)
 
 # --- integrals, hypergeometric and elliptic functions --------------------------------------------
 
@@ -673,7 +693,8 @@ _by_integrals(p) = (p > 3.0) | ((p > 0.0) & (p < 0.5))
 
 exp1(z)               z: _inside(ans, -divide(exp(-z), z))
 expi(x)               x: exp_over(1, x)
-expn(const n, x)            x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
+expn(const n, x)
+    x: -ans * (1.0 + reciprocal(x)) if n == 0 else -expn(np.maximum(n - 1, 0), x)
 spence(z)
     z: log(z) if z < TINY else log(z) / (1.0 - z) if z < 0.5 or z > 3.0 else
         -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
@@ -727,6 +748,7 @@ _polar_slope(n, m, theta) = 0.5 * (
     _root((n - m) * (n + m + 1.0)) * _sph_legendre(n, m + 1, theta)
     - _root((n + m) * (n - m + 1.0)) * _sph_legendre(n, m - 1, theta))
 _root(x) = np.sqrt(np.maximum(x, 0.0))
+_sph_legendre(const n, const m, theta)  theta: _polar_slope(n, m, theta)
 
 _sici_si(x)           x: sinc(x / math.pi)
 _sici_ci(x)           x: cos(x) / x
@@ -762,10 +784,10 @@ _pbwa_w(a, x)         x: _pbwa_wp(a, x)
 _pbwa_wp(a, x)        x: (a - 0.25 * square(x)) * _pbwa_w(a, x)
 mathieu_a(const m, q)
 mathieu_b(const m, q)
-_mathieu_cem_y(const m, q, x)   x: DEGREE * _mathieu_cem_yp(m, q, x)
+_mathieu_cem_y(const m, q, x)  x: DEGREE * _mathieu_cem_yp(m, q, x)
 _mathieu_cem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_a(m, q)) * _mathieu_cem_y(m, q, x)
-_mathieu_sem_y(const m, q, x)   x: DEGREE * _mathieu_sem_yp(m, q, x)
+_mathieu_sem_y(const m, q, x)  x: DEGREE * _mathieu_sem_yp(m, q, x)
 _mathieu_sem_yp(const m, q, x)
     x: DEGREE * (2.0 * q * cosdg(2.0 * x) - mathieu_b(m, q)) * _mathieu_sem_y(m, q, x)
 # Spheroidal functions (DLMF 30.2 and 30.11). With u = x² - 1 or, of radial oblate ones, x² + 1,
@@ -796,8 +818,8 @@ _tukey_density(p, lmbda) =
 _boxcox_bend(x, lmbda) = square(log(x)) * _exprel_slope(lmbda * log(x)) if x > 0.0 else 0.0
 kolmogorov(y)         y: _kolmogp(y)
 _kolmogp(x)
-smirnov(const n, d)         d: _smirnovp(n, d)
-smirnovi(const n, p)        p: reciprocal(_smirnovp(n, ans))
+smirnov(const n, d)   d: _smirnovp(n, d)
+smirnovi(const n, p)  p: reciprocal(_smirnovp(n, ans))
 _smirnovp(const n, const d)
 kolmogi(p)            p: reciprocal(_kolmogp(ans))
 ellipkinc(phi, m)
@@ -817,6 +839,12 @@ _second_by_m(phi, m) = s * square(s) / -6.0 * elliprd(square(cos(phi)), 1.0 - m 
     where s = sin(phi - math.pi * _half_turns(phi))
 _whole_by_m(phi, slope, m) =
     0.0 if _half_turns(phi) == 0.0 else 2.0 * _half_turns(phi) * slope(m)
+_ellipkinc_by_m(phi, m)
+    phi: 0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -1.5)
+    m: over _elliptic_step(phi, m)
+_ellipeinc_by_m(phi, m)
+    phi: -0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -0.5)
+    m: over _elliptic_step(phi, m)
 # To where the integrand is singular.
 _elliptic_step(phi, m) =
     0.3 * (1.0 / (square(sin(phi)) + TINY) - m) if _half_turns(phi) == 0.0 else 0.3 * (1.0 - m)
@@ -848,6 +876,7 @@ TABLE += "".join(row.format(*each.split()) for row, of in REPEATED.items() for e
 # Functions that add up to 1 with those without their last letter, or with distribution functions.
 COMPLEMENTS = """
 gammaincc betaincc chdtrc gdtrc fdtrc pdtrc bdtrc nbdtrc _binom_sf _nbinom_sf _landau_sf
+_skewnorm_sf
 """
 
 # How far derivatives by differences look.
@@ -932,6 +961,24 @@ def _several(name: str, groups: list[list[Function]]) -> Function:
     return made
 
 
+# Values of what is no ufunc of SciPy's.
+VALUES: dict[str, Function] = {
+    "_diric": lambda x, n: sp.diric(x, n),
+    "_ellipeinc_by_m": lambda phi, m: globals()["_second_by_m"](phi, m),
+    "_ellipkinc_by_m": lambda phi, m: globals()["_first_by_m"](phi, m),
+    "_factorial": lambda n: sp.factorial(n),
+    "_gamma_below": lambda a, x: _gamma_below_values(a, x),
+    "_log1p_over": lambda y, lmbda: _log1p_over_values(y, lmbda),
+    "_skewnorm_sf": lambda x, loc, scale, a: sp._ufuncs._skewnorm_cdf(-x, -loc, scale, -a),
+    "_sph_legendre": lambda n, m, theta: np.where(
+        np.abs(m) > n, 0.0, sp.sph_legendre_p(n, m, theta)[0]
+    )[()],
+    "_student_far_slope": lambda df, t: _student_far_values(df, t),
+    "_student_middle": lambda df, t: (
+        0.5 * np.sign(t) * sp.betainc(0.5, 0.5 * df, t / (df / t + t))
+    ),
+    "_student_tail": lambda df, t: _student_tail_values(df, t),
+}
 _RESULTS: dict[str, tuple[str, int | None, str]] = {}
 for _name, _results in SEVERAL.items():
     for _k, _group in enumerate(_results.split()):
@@ -951,6 +998,8 @@ for _name, (_parameters, _row) in _rows.items():
     elif _name in _RESULTS:
         _function = _result_of(*_RESULTS[_name])
         globals()[_name] = _Elementwise(_name, _parameters, _function, _row)
+    elif _name in VALUES:
+        globals()[_name] = _Elementwise(_name, _parameters, VALUES[_name], _row)
     elif _name.startswith("_spherical"):
         globals()[_name] = _Elementwise(_name, _parameters, _spherical_values(_name), _row)
     elif has_ufunc(_name):
@@ -964,12 +1013,6 @@ for _name, _parameters, _row in rows_of(_distribution_ufuncs.SOLUTIONS):
 jn = UFUNCS[sp.jv]
 
 
-# gammainc, whose series SciPy breaks off too early where a is large and x far below.
-_gamma_below = _Elementwise(
-    "_gamma_below", "a, x", lambda a, x: _gamma_below_values(a, x), {"x": "gamma_density(a, x)"}
-)
-
-
 def _gamma_below_values(a: Any, x: Any) -> Any:
     """The values, from the integral of `_tails` there."""
     found, a, x = np.broadcast_arrays(sp.gammainc(a, x), a, x)
@@ -980,16 +1023,6 @@ def _gamma_below_values(a: Any, x: Any) -> Any:
         found = found.copy()
         found[is_far] = below * gamma_density(at, below) * gamma_lower(0, at, below)
     return found[()]
-
-
-# The derivative of stdtr by df. Where df is large the probability hardly depends on it, and
-# differences of values have no digits; the density's derivative has all.
-_student_far_slope = _Elementwise(
-    "_student_far_slope",
-    "df, t",
-    lambda df, t: _student_far_values(df, t),
-    {"t": "student_density(df, t) * _student_slope(df, t)", "df": "over 0.15 * df above 0"},
-)
 
 
 def _student_far_values(df: Any, t: Any) -> Any:
@@ -1007,21 +1040,6 @@ def _student_far_values(df: Any, t: Any) -> Any:
     return (-width * total)[()]
 
 
-# The probabilities that Student's t is between 0 and t, and beyond t > 0.
-_student_middle = _Elementwise(
-    "_student_middle",
-    "df, t",
-    lambda df, t: np.sign(t) * 0.5 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
-    {"t": "student_density(df, t)"},
-)
-_student_tail = _Elementwise(
-    "_student_tail",
-    "df, t",
-    lambda df, t: _student_tail_values(df, t),
-    {"t": "-student_density(df, t)"},
-)
-
-
 def _student_tail_values(df: Any, t: Any) -> Any:
     """By whichever of two functions has the digits."""
     return choose(
@@ -1030,38 +1048,6 @@ def _student_tail_values(df: Any, t: Any) -> Any:
         lambda: 0.5 * sp.betainc(0.5 * df, 0.5, df / (df + t * t)),
     )
 
-
-# The derivatives of the incomplete elliptic integrals by m.
-_ellipkinc_by_m = _Elementwise(
-    "_ellipkinc_by_m",
-    "phi, m",
-    lambda phi, m: globals()["_first_by_m"](phi, m),
-    {
-        "phi": "0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -1.5)",
-        "m": "over _elliptic_step(phi, m)",
-    },
-)
-_ellipeinc_by_m = _Elementwise(
-    "_ellipeinc_by_m",
-    "phi, m",
-    lambda phi, m: globals()["_second_by_m"](phi, m),
-    {
-        "phi": "-0.5 * square(sin(phi)) * power(1.0 - m * square(sin(phi)), -0.5)",
-        "m": "over _elliptic_step(phi, m)",
-    },
-)
-_sph_legendre = _Elementwise(
-    "_sph_legendre",
-    "const n, const m, theta",
-    lambda n, m, theta: np.where(np.abs(m) > n, 0.0, sp.sph_legendre_p(n, m, theta)[0])[()],
-    {"theta": "_polar_slope(n, m, theta)"},
-)
-_skewnorm_sf = _Elementwise(
-    "_skewnorm_sf",
-    "x, loc, scale, a",
-    lambda x, loc, scale, a: sp._ufuncs._skewnorm_cdf(-x, -loc, scale, -a),
-    {each: f"-({text})" for each, text in _rows["_skewnorm_cdf"][1].items()},
-)
 
 # --- complex arguments ---------------------------------------------------------------------------
 
@@ -1158,6 +1144,8 @@ _ellipem1 = _kernel(  # E of 1 - p
         "math.pi / 8.0 * hyp2f1(0.5, 1.5, 2.0, _unless(_by_integrals(p), 1.0 - p))"
     },
 )
+
+
 def _spherical(name: str) -> None:
     """A spherical Bessel function of SciPy's, and its derivative."""
     original = getattr(sp, name)
@@ -1300,19 +1288,8 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
             "factorial of numbers with derivatives has extend='zero' alone: write gamma"
         )
     n = gathered(n)
-    return where(np.less(held(n), 0.0), 0.0, _factorial(where(np.less(held(n), 0.0), 0.0, n)))
-
-
-_factorial = _Elementwise(
-    "_factorial", "n", lambda n: sp.factorial(n), {"n": "ans * digamma(n + 1.0)"}
-)
-# log1p(λ y) / λ, which is y where λ is 0.
-_log1p_over = _Elementwise(
-    "_log1p_over",
-    "y, lmbda",
-    lambda y, lmbda: _log1p_over_values(y, lmbda),
-    {"y": "reciprocal(1.0 + lmbda * y)", "lmbda": "_log1p_over_slope(y, lmbda)"},
-)
+    is_below = np.less(held(n), 0.0)
+    return where(is_below, 0.0, globals()["_factorial"](where(is_below, 0.0, n)))
 
 
 def _log1p_over_values(y: Any, lmbda: Any) -> Any:
@@ -1320,19 +1297,10 @@ def _log1p_over_values(y: Any, lmbda: Any) -> Any:
     return np.where(is_limit, y, np.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
 
 
-# sin(nx/2) / (n sin(x/2)) is Chebyshev's polynomial of the second kind at cos(x/2) (DLMF 18.5.2).
-_diric = _Elementwise(
-    "_diric",
-    "x, const n",
-    lambda x, n: sp.diric(x, n),
-    {"x": "-0.5 * sin(0.5 * x) * _chebyu_slope(n - 1, cos(0.5 * x)) / n"},
-)
-
-
 @implements(sp.diric)
 def diric(x: Any, n: Any) -> Any:
     """As `scipy.special.diric`; differentiable by x."""
-    return _diric(x, n)
+    return globals()["_diric"](x, n)
 
 
 # --- sums of exponentials ------------------------------------------------------------------------

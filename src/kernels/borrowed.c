@@ -152,8 +152,7 @@ static ptrdiff_t item_size(CadItemType type) {
     }
 }
 
-/* An item of a strip, of a number and, `plane` bytes behind it, the imaginary part of a complex one.
- */
+/* An item of a strip, of a number; the imaginary part of a complex one is `plane` bytes behind. */
 static void put_item(Strip *to, ptrdiff_t i, CadItemType type, const char *from, ptrdiff_t plane) {
     const double x = *(const double *)from;
     switch (type) {

@@ -1,7 +1,7 @@
 """Where pieces of formulas meet, parameters that are whole numbers, and solutions at bounds.
 
-Functions of `cadiff.scipy.special`, and distributions, against mathematics to 40 digits, or against
-the same call with floats. What is wrong in such places is wrong in silence.
+Functions of `cadiff.scipy.special`, and distributions, against mathematics to 40 digits, or the
+same call with floats. What is wrong in such places is wrong in silence.
 """
 
 from __future__ import annotations
@@ -18,10 +18,14 @@ import scipy.stats as st
 from mpmath import mp
 
 import cadiff
-from cadiff.scipy import _families, _tails, special, stats
+import cadiff.scipy.special
+import cadiff.scipy.stats
+from cadiff.scipy import _families, _tails
 from cadiff.scipy._formulas import Tabulated
 
 Function = Callable[..., Any]
+special: Any = cadiff.scipy.special
+stats: Any = cadiff.scipy.stats
 
 # Programs say where a formula is chosen at a point alone.
 pytestmark = pytest.mark.filterwarnings("ignore:a branch of", "ignore:<cadiff.Program")
@@ -51,7 +55,9 @@ def student(df: Any, t: Any) -> Any:
 
 
 def generalized_normal(x: Any, beta: Any) -> Any:
-    return mp.mpf(0.5) + mp.sign(x) / 2 * mp.gammainc(1 / beta, 0, abs(x) ** beta, regularized=True)
+    return mp.mpf(0.5) + mp.sign(x) / 2 * mp.gammainc(
+        1 / beta, 0, abs(x) ** beta, regularized=True
+    )
 
 
 def beta_density(x: Any, a: Any, b: Any) -> Any:
@@ -134,11 +140,9 @@ def test_scaled_bessel_functions_of_large_orders() -> None:
 
 
 def test_mixed_derivatives_in_the_middle_of_a_distribution() -> None:
-    """Where the variable and the median meet every derivative by a shape is 0, but not its slope."""
+    """At the median the derivative by a shape is 0, but not that of it."""
     for got in partial(lambda x, b: stats.gennorm.cdf(x, b), (0.0, 1.7), (1, 1)):
-        assert got == pytest.approx(
-            cadiff.grad(stats.gennorm.pdf, 1)(0.0, 1.7), rel=1e-12
-        )
+        assert got == pytest.approx(cadiff.grad(stats.gennorm.pdf, 1)(0.0, 1.7), rel=1e-12)
     h = 1e-4
     slopes = [cadiff.grad(special.stdtrit, 1)(3.0 + s * h, 0.5) for s in (-1.0, 1.0)]
     for got in partial(special.stdtrit, (3.0, 0.5), (1, 1)):
@@ -185,7 +189,7 @@ def test_a_row_names_every_parameter() -> None:
         ("const x, const y", {"x": "y"}),
         ("x, y", {}),
     ):
-        with pytest.raises(TypeError, match="f.*has formulas for"):
+        with pytest.raises(TypeError, match="has formulas for"):
             made(parameters, **partials)
 
 
@@ -195,11 +199,18 @@ def test_what_has_no_formula_raises_in_every_mode() -> None:
     constants = [f for f in kernels if isinstance(f, Tabulated) and f.refusals]
     assert len(constants) > 60
     for f in constants:
+        at = [1.0] * len(f.pulls)
         for k in f.refusals:
-            at = [1.0] * len(f.pulls)
-            for differentiate in (cadiff.grad, lambda f, k: lambda *at: cadiff.derivative(f, k, at)):  # type: ignore[misc]
-                with pytest.raises(TypeError, match="no known derivative|not supported"):
-                    differentiate(lambda *at, f=f: f.slope(k, *at), k)(*at)  # type: ignore[operator]
+
+            def call(x: Any, f: Any = f, k: int = k, at: Any = at) -> Any:
+                return f.slope(k, *at[:k], x, *at[k + 1 :])
+
+            for differentiate in (
+                cadiff.grad(call),
+                lambda x, f=call: cadiff.derivative(f, 0, (x,)),
+            ):
+                with pytest.raises(TypeError, match=r"no known derivative|not supported"):
+                    differentiate(1.0)
 
 
 # --- whole numbers -------------------------------------------------------------------------------
@@ -320,11 +331,15 @@ def test_types_are_those_of_scipy(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    [*itertools.product(("norm", "t", "gamma", "cauchy", "genextreme", "f"), ("pdf", "cdf", "ppf"))],
+    [
+        *itertools.product(
+            ("norm", "t", "gamma", "cauchy", "genextreme", "f"), ("pdf", "cdf", "ppf")
+        )
+    ],
 )
 def test_distributions_compute_in_double_precision(name: str, method: str) -> None:
-    shapes = [np.float32(s) for s in {"t": [3.5], "gamma": [2.5], "genextreme": [0.25],
-                                      "f": [3.5, 2.5]}.get(name, [])]  # fmt: skip
+    given = {"t": [3.5], "gamma": [2.5], "genextreme": [0.25]}.get(name, [])
+    shapes = [np.float32(s) for s in given]
     want = getattr(getattr(st, name), method)(np.float32(0.375), *shapes)
     f = lambda x: getattr(getattr(stats, name), method)(x, *shapes)  # noqa: E731
     for got in (cadiff.vjp(f, np.float32(0.375))[0], cadiff.compile(f)(np.float32(0.375))):

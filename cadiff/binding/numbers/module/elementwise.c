@@ -56,8 +56,8 @@ static int add_loop(Made *made, int n, PyUFuncGenericFunction loop, void *data, 
     return n + 1;
 }
 
-/* The loops of a ufunc: over doubles; of one that SciPy has, too, over what SciPy takes, in the same
- * order, by which NumPy chooses among them: over floats and, as they are there, complex numbers. */
+/* The loops of a ufunc: over doubles; of one that SciPy has, over floats, too, and, as they are
+ * there, complex numbers, in SciPy's order, by which NumPy chooses among them. */
 static int add_loops(Made *made, PyObject *own) {
     const int n_types = made->call.function->arity + 1;
     char doubles[CAD_MOST_NUMBERS + 1], floats[CAD_MOST_NUMBERS + 1];
