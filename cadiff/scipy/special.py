@@ -599,8 +599,14 @@ ber(x)                x: berp(x)
 bei(x)                x: beip(x)
 ker(x)                x: kerp(x)
 kei(x)                x: keip(x)
-berp(x)               x: 0.0 if x == 0.0 else -ans / x - bei(x)
-beip(x)               x: 0.5 if x == 0.0 else ber(x) - ans / x
+berp(x)
+    x: -ans / x - bei(x) if abs(x) > 0.5 else
+        -square(x) * (3.0 / 16.0 - q * (7.0 / 18432.0 - q * (11.0 / 176947200.0)))
+    where q = square(square(x))
+beip(x)
+    x: ber(x) - ans / x if abs(x) > 0.5 else
+        0.5 - q * (5.0 / 384.0 - q * (1.0 / 163840.0 - q * (13.0 / 29727129600.0)))
+    where q = square(square(x))
 kerp(x)               x: -ans / x - kei(x)
 keip(x)               x: ker(x) - ans / x
 
