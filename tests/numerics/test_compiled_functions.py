@@ -200,7 +200,8 @@ def test_special_functions(name: str) -> None:
     for k in case.wrt:
 
         def f(x: Any, others: tuple[float, ...], k: int = k) -> Any:
-            return function(*others[:k], x, *others[k:])
+            found = function(*others[:k], x, *others[k:])
+            return found.real if name == "lambertw" else found
 
         program = cadiff.compile(f)
         first = case.points[0]
@@ -232,7 +233,6 @@ INFINITE_SLOPES = {
     "erfinv": [-1.0, 0.3, 1.0],
     "gammaincinv": [1.0, 0.3, 0.0],
     "betaincinv": [0.0, 1.0, 0.3],
-    "lambertw": [-numpy.exp(-1.0), 0.3, -1.0],
 }
 
 
