@@ -620,8 +620,8 @@ for _name, _parameters, _row in rows_of(ROWS):
     if isinstance(_row, str):
         globals()[_name] = _formula(_parameters, _row)
         continue
-    _widths = WIDTHS.get(_name, {})
-    ROW[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, _formula, widths=_widths)
+    _how = _formula, None, WIDTHS.get(_name, {})
+    ROW[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, *_how)
 globals().update(ROW)
 
 

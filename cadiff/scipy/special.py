@@ -980,9 +980,7 @@ VALUES: dict[str, Function] = {
         np.abs(m) > n, 0.0, sp.sph_legendre_p(n, m, theta)[0]
     )[()],
     "_student_far_slope": lambda df, t: _student_far_values(df, t),
-    "_student_middle": lambda df, t: (
-        0.5 * np.sign(t) * sp.betainc(0.5, 0.5 * df, t / (df / t + t))
-    ),
+    "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     "_student_tail": lambda df, t: _student_tail_values(df, t),
 }
 _RESULTS: dict[str, tuple[str, int | None, str]] = {}

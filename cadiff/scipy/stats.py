@@ -6,8 +6,7 @@ which refuses numbers with derivatives unless it can compute with them.
 Plain numbers get SciPy's own answer; of numbers with derivatives the logarithms of probabilities
 are right beyond underflow and near 1, too. Derivatives at an end of the support are limits from
 inside, and at infinity 0. Outside the support a density is 0 with derivative 0, and for
-parameters outside their domain it is nan. A parameter by which a function has no derivative in
-closed form, such as the shape of a gamma distribution in its `cdf`, must be a plain number.
+parameters outside their domain it is nan.
 """
 
 from __future__ import annotations
