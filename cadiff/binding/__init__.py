@@ -256,6 +256,7 @@ from .trees import (
     map_leaves,
     opened,
     own_attribute,
+    own_items,
     register_class,
     register_libraries,
 )

@@ -35,6 +35,7 @@ def _places_of(package: str) -> list[str]:
 
 _KNOWN = tuple(place for name in ("numpy", "pandas", "scipy") for place in _places_of(name))
 _LIBRARIES = (*{os.path.join(path, "") for path in (*_INSTALLED, _PACKAGE)}, *_KNOWN)
+_MODULE: Callable[[type], Any] = type.__dict__["__module__"].__get__
 _RUNNERS = ("cadiff.transforms", "cadiff.programs", "cadiff.inspection")  # which call users' f
 _NO_CALLERS = ("cadiff", "scipy")  # packages whose lines warnings do not name
 _MOST_TEXT = 60
@@ -125,9 +126,14 @@ def is_module_of_library(module: ModuleType) -> bool:
     return module.__name__ in sys.stdlib_module_names if file is None else is_of_library(file)
 
 
+def module_of(kind: type) -> str:
+    """The module of a class, whatever its metaclass would answer."""
+    return str(_MODULE(kind))  # of functions in Cython it is no text
+
+
 def is_class_of_library(kind: type) -> bool:
     """Whether a class is Python's, or that of an installed library."""
-    module = sys.modules.get(kind.__module__)
+    module = sys.modules.get(module_of(kind))
     return module is not None and is_module_of_library(module)
 
 

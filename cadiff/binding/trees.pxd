@@ -1,6 +1,7 @@
 # What other modules see of trees.pyx.
 
 cimport cython
+from cpython.object cimport PyObject
 
 
 cdef enum Kind:
@@ -28,6 +29,8 @@ cdef class Container:
     cpdef str describe(self, Py_ssize_t n)
 
 
+cdef bint computes(PyObject *found) except -1
+cpdef tuple own_items(item)
 cpdef tuple opened(item)
 cpdef tuple opened_complex(item)
 cpdef tuple opened_whole(item)

@@ -6,9 +6,13 @@ two real ones. All else is a leaf: this module knows nothing of real numbers.
 """
 
 import copy
+from collections import deque, OrderedDict
 from dataclasses import fields
 from functools import partial
-from types import FunctionType, MethodType, MappingProxyType
+from types import (
+    BuiltinFunctionType, ClassMethodDescriptorType, FunctionType, GetSetDescriptorType,
+    MappingProxyType, MemberDescriptorType, MethodDescriptorType, MethodType, WrapperDescriptorType,
+)
 from weakref import ref
 from zlib import crc32
 
@@ -21,7 +25,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, plain_attribute, referent
+from .c_python cimport class_attribute, looked_up, plain_attribute, referent
 from .c_numbers cimport *
 from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of, whole_parts_of
 
@@ -36,9 +40,24 @@ cdef frozenset LEAVES = frozenset(
 )
 
 
+cdef frozenset PLAIN = frozenset((
+    FunctionType, staticmethod, classmethod, BuiltinFunctionType, MethodDescriptorType,
+    WrapperDescriptorType, ClassMethodDescriptorType, GetSetDescriptorType, MemberDescriptorType,
+))
+
+
+cdef bint computes(PyObject *found) except -1:
+    """Whether what a class has for an attribute is code, perhaps of the user's, that answers."""
+    if found == NULL or type(<object>found) in PLAIN:
+        return False
+    return looked_up(type(<object>found), "__get__") != NULL
+
+
 def own_attribute(item, str name, missing=None):
     """An attribute of an object, or of the function that a method is of, as long as no
-    `__getattr__` of the user's has to tell it."""
+    `__getattr__` or property of the user's has to tell it."""
+    if computes(looked_up(type(item), name)):
+        return missing
     found = plain_attribute(item, name, missing)
     if found is missing and type(item) is MethodType:
         return plain_attribute(item.__func__, name, missing)
@@ -119,9 +138,9 @@ cdef class Container:
         if self.kind == PAIR:
             return None if parts_of(item) is None else opened_complex(item)[1]
         if self.has_keys():
-            if not isinstance(item, dict) or item.keys() != set(self.names):
+            if not isinstance(item, dict) or dict.keys(item) != set(self.names):
                 return None
-            return tuple([item[key] for key in self.names])
+            return tuple([dict.__getitem__(item, key) for key in self.names])
         found = opened(item)
         if found is None:
             return None
@@ -188,6 +207,16 @@ cdef Container A_TUPLE = new_container(SEQUENCE, tuple)
 cdef tuple NO_PARTS = (new_container(NOTHING, type(None)), ())
 
 
+cpdef tuple own_items(item):
+    """What is in a list, a tuple, a set or a deque, or the keys of a dict: what a class of the user's
+    that is derived from these makes of iteration is not asked."""
+    kind = type(item)
+    for base in (list, tuple, set, frozenset, deque, OrderedDict, dict):
+        if issubclass(kind, base):
+            return tuple(base.__iter__(item))
+    return tuple(item)
+
+
 cpdef tuple opened(item):
     """The Container that something is, and its parts, a tuple; None if it is a leaf."""
     kind = type(item)
@@ -208,7 +237,7 @@ cpdef tuple opened(item):
     if isinstance(item, (list, tuple)):
         own = plain_attribute(item, "__dict__", None)
         names = class_attribute(kind, "_fields")
-        return new_container(SEQUENCE, kind, names, dict(own) if own else None), tuple(item)
+        return new_container(SEQUENCE, kind, names, dict(own) if own else None), own_items(item)
     if isinstance(item, dict):
         return open_dict(item)
     return open_fields(item) if has_fields(kind) else None
@@ -281,7 +310,8 @@ cdef object make_registered(kind, aux, tuple parts):
 
 cdef tuple open_dict(item):
     """What is of a class derived from dict: others like it are copies, without its values."""
-    names, parts = tuple(item), tuple(item.values())
+    names = own_items(item)
+    parts = tuple([dict.__getitem__(item, key) for key in names])
     bare = copy.copy(item)
     for key in names:
         dict.__setitem__(bare, key, None)
@@ -563,7 +593,7 @@ cdef object key_of_inner(item, kind, list above, list watched):
         return (
             key_of_container(found[0], above, watched), keys_of(found[1], above, watched)
         )
-    if (kind.__eq__ is not object.__eq__ and is_class_of_library(kind)
+    if (class_attribute(kind, "__eq__") is not object.__eq__ and is_class_of_library(kind)
             and kind is not MappingProxyType and not isinstance(item, (float, complex))):
         if watched is not None:  # it may have attributes
             watched.append(item)

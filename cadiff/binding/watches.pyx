@@ -23,9 +23,9 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
-from .c_python cimport referent
+from .c_python cimport looked_up, plain_attribute, referent
 from .c_entries cimport CadTape
-from .trees cimport key_of
+from .trees cimport computes, key_of, own_items
 from .tape cimport Context
 
 from .digests import of_texts
@@ -41,7 +41,7 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
     ctypedef struct PyFunctionObject:
         PyObject *func_dict
-    PyObject *const *items_of_list "PySequence_Fast_ITEMS"(list items)
+    PyObject *const *items_of_list "PySequence_Fast_ITEMS"(object items)
     PyObject *const *items_of_tuple "PySequence_Fast_ITEMS"(tuple items)
     object PyObject_GenericGetDict(object item, void *context)
 
@@ -113,7 +113,7 @@ cdef object held(object value, object released, int depth=0):
     """
     cdef HeldMethod method
     kind = type(value)
-    if kind is float or kind is int or kind is str or isinstance(value, STRONG):
+    if kind is float or kind is int or kind is str or issubclass(kind, STRONG):
         return value
     if kind is tuple:
         if depth == DEEP:
@@ -173,7 +173,7 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
         return True
     if kind is complex:
         return is_same(now.real, kept.real) and is_same(now.imag, kept.imag)
-    if isinstance(now, np.generic):
+    if issubclass(kind, np.generic):
         return now.dtype == kept.dtype and now.tobytes() == kept.tobytes()
     return False
 
@@ -254,7 +254,7 @@ cdef class Place:
         if self.kind == CELL:
             found = self.in_cell(holder)
             return nothing if found == NULL else <object>found
-        return getattr(holder, self.name, nothing)
+        return attribute_of(holder, self.name)
 
     cdef str described(self):
         """What was read, in words that name no objects."""
@@ -333,7 +333,7 @@ cdef class Place:
         if self.kind == SEQUENCE:
             return self.has_items(holder)
         if self.kind == MEMBERS:
-            return is_same(tuple(holder), self.kept)
+            return is_same(own_items(holder), self.kept)
         if self.kind == MAPPING:
             return self.has_pairs(holder)
         if self.kind == NAMESPACE:
@@ -412,14 +412,14 @@ cdef class Place:
         if is_value(self.kind):
             return (self.now(holder),)
         if self.kind == MAPPING or self.kind == NAMESPACE:
-            return (dict(holder if self.kind == MAPPING else own_names(holder)),)
+            return (dict(zip(*pairs_of(holder if self.kind == MAPPING else own_names(holder)))),)
         if self.kind == CLASS:
             bases = in_class(holder)[0]
             return ([(base, dict(namespace_of(base))) for base in bases if is_mutable(base)],)
         if self.kind == ARRAY:
             return (holder.copy(),) if holder.nbytes <= MOST_SAVED else None
         if self.kind != OBJECTS and isinstance(holder, (list, set, deque, bytearray)):
-            return ([*holder],)
+            return (own_items(holder),)
         return None
 
     cdef int restore(self, tuple saved) except -1:
@@ -430,7 +430,7 @@ cdef class Place:
             self.put(holder, former)
         elif self.kind == MAPPING or self.kind == NAMESPACE:
             names = holder if self.kind == MAPPING else own_names(holder)
-            if [*names] != [*former]:
+            if [*dict.__iter__(names)] != [*former]:
                 dict.clear(names)
             dict.update(names, former)
         elif self.kind == CLASS:
@@ -471,7 +471,7 @@ cdef class Place:
             return key_of(holder())
         return key_of(holder)
 
-    cdef bint has_items(self, list items) except -1:
+    cdef bint has_items(self, items) except -1:
         cdef tuple kept = self.kept  # which may be let go of meanwhile
         cdef Py_ssize_t k, n = PyTuple_GET_SIZE(kept)
         cdef object item
@@ -534,10 +534,37 @@ cdef dict own_names(item):
         return NO_NAMES
 
 
-cdef int put_attribute(object holder, str name, object value) except -1:
+cdef object attribute_of(object holder, object name):
+    """An attribute, which may be named by its descriptor; `nothing` if there is none.
+
+    Where code of a class answers for it, that is what is there: a property, for example.
+    """
+    cdef PyObject *found
+    if type(name) is not str:
+        try:
+            return name.__get__(holder)
+        except AttributeError:
+            return nothing
+    found = looked_up(type(holder), name)
+    if computes(found):
+        names = NO_NAMES if looked_up(type(<object>found), "__set__") != NULL else own_names(holder)
+        return names.get(name, <object>found)
+    if isinstance(holder, type):
+        found = looked_up(holder, name)
+        if computes(found):
+            return <object>found
+    return getattr(holder, name, nothing)
+
+
+cdef int put_attribute(object holder, object name, object value) except -1:
     """Have a value, or `nothing`, for an attribute, without asking the methods of its class."""
     kind = <object>type if isinstance(holder, type) else object
-    if value is nothing:
+    if type(name) is not str:
+        if value is nothing:
+            name.__delete__(holder)
+        else:
+            name.__set__(holder, value)
+    elif value is nothing:
         kind.__delattr__(holder, name)
     else:
         kind.__setattr__(holder, name, value)
@@ -566,7 +593,7 @@ cdef enum:
 
 cdef tuple pairs_of(mapping):
     """Keys and values of a dict."""
-    return (tuple(mapping), tuple(mapping.values()))
+    return (tuple(dict.__iter__(mapping)), tuple(dict.values(mapping)))
 
 
 cdef str text_of(object kept, int depth=0):
@@ -793,8 +820,8 @@ cdef class Watch:
         """The value in a cell of a function's closure, which is not kept alive."""
         return add_value(self, CELL, function, None, path, index)
 
-    def attribute(self, holder, str name, str path):
-        """An attribute; answers its value, MISSING if there is none."""
+    def attribute(self, holder, name, str path):
+        """An attribute, by its name or descriptor; answers its value, MISSING if there is none."""
         return add_value(self, ATTRIBUTE, holder, name, path)
 
     def function(self, function, str path):
@@ -805,13 +832,13 @@ cdef class Watch:
         place.kept = (function.__code__, defaults, function.__kwdefaults__, has_some)
         return has_some
 
-    def sequence(self, list items, str path):
+    def sequence(self, items, str path):
         """The items of a list."""
-        add_items(self, SEQUENCE, items, tuple(items), path)
+        add_items(self, SEQUENCE, items, own_items(items), path)
 
     def members(self, items, str path):
         """What iteration gives."""
-        add_items(self, MEMBERS, items, tuple(items), path)
+        add_items(self, MEMBERS, items, own_items(items), path)
 
     def mapping(self, items, str path):
         """Keys and values of a dict."""

@@ -12,15 +12,18 @@ import warnings
 from types import FunctionType
 from typing import Any
 
-from ..binding.callers import is_class_of_library
+from ..binding.callers import is_class_of_library, module_of
 from .findings import Findings
 from .kinds import (
     DESCRIPTORS,
+    bases,
     behind,
+    inside,
     is_class_read,
     is_fixed,
     is_generated,
     is_safe_class,
+    name_of,
     named_kind,
     slots,
 )
@@ -47,54 +50,55 @@ def of_object(walk: Findings, value: Any, path: str) -> None:
     """The attributes of an object, and its class."""
     kind = type(value)
     walk.items(walk.watch.namespace(value, path), path)
-    for name in slots(kind):
-        walk.attribute(value, name, f"{path}.{name}")
-    walk.value(kind, kind.__qualname__)
+    for slot in slots(kind):
+        walk.attribute(value, slot, f"{path}.{slot.__name__}")
+    walk.value(kind, name_of(kind))
 
 
 def of_class(walk: Findings, kind: type, path: str) -> None:
     """What is in a class of the user's, and in those that it derives from."""
     if not is_safe_class(kind):
         raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
-    if kind.__module__ == "decimal":
+    if module_of(kind) == "decimal":
         of_decimals(walk, kind, path)
     if issubclass(kind, BaseException):
         walk.exceptions.append(kind)
     elif kind in _HANDLING:
         walk.handles = True
         walk.exceptions.append(_HANDLING[kind])
-    if isinstance(kind, abc.ABCMeta) and walk.is_new(abc):
+    if issubclass(type(kind), abc.ABCMeta) and walk.is_new(abc):
         text = "what is registered with abstract classes"
         walk.watch.answer(abc.get_cache_token, text, is_portable=False)
     if is_fixed(kind):
         return
-    walk.watch.class_of(kind, kind.__qualname__)
+    walk.watch.class_of(kind, name_of(kind))
     walk.classes.append(kind)
     if not is_class_of_library(type(kind)):
-        walk.value(type(kind), type(kind).__qualname__)
-    for base in kind.__mro__:
+        walk.value(type(kind), name_of(type(kind)))
+    for base in bases(kind):
         if base is object or (is_class_of_library(base) and not is_class_read(base)):
             continue
-        if "__exit__" in vars(base):
+        own, called = inside(base), name_of(base)
+        if "__exit__" in own:
             walk.handles = True
             walk.exceptions.append(BaseException)
-        for field in vars(base).get("__dataclass_fields__", {}).values():
+        for field in own.get("__dataclass_fields__", {}).values():
             for part in (field.default, field.default_factory):
                 if part is not dataclasses.MISSING:
-                    walk.value(part, f"{base.__qualname__}.{field.name}")
-        for name, part in list(vars(base).items()):
-            if name in OF_EVERY_CLASS or isinstance(part, DESCRIPTORS):
+                    walk.value(part, f"{called}.{field.name}")
+        for name, part in list(own.items()):
+            if name in OF_EVERY_CLASS or type(part) in DESCRIPTORS:
                 continue
-            if "__dataclass_fields__" in vars(base) and is_generated(name, part):
+            if "__dataclass_fields__" in own and is_generated(name, part):
                 walk.watch.codes.append(part.__code__)
                 if part.__defaults__ or part.__kwdefaults__:
-                    walk.watch.function(part, f"defaults of {base.__qualname__}.{name}")
+                    walk.watch.function(part, f"defaults of {called}.{name}")
                 continue
             for item in behind(part):
-                if isinstance(item, FunctionType) and not isinstance(part, staticmethod):
-                    walk.function(item, f"{base.__qualname__}.{name}", None, base)
+                if type(item) is FunctionType and type(part) is not staticmethod:
+                    walk.function(item, f"{called}.{name}", None, base)
                 else:
-                    walk.value(item, f"{base.__qualname__}.{name}")
+                    walk.value(item, f"{called}.{name}")
 
 
 def of_decimals(walk: Findings, value: Any, path: str) -> None:

@@ -23,6 +23,7 @@ from types import (
     CellType,
     FunctionType,
     MappingProxyType,
+    MemberDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
@@ -34,8 +35,8 @@ from weakref import ReferenceType
 
 import numpy as np
 
-from ..binding import DispatchedFunction, WeakMethod, own_attribute
-from ..binding.callers import is_class_of_library
+from ..binding import DispatchedFunction, WeakMethod, own_attribute, own_items
+from ..binding.callers import is_class_of_library, module_of
 from ..operations.primitives import primitive
 from .classes import OF_EVERY_CLASS, of_class, of_decimals, of_object
 from .findings import Findings
@@ -43,13 +44,15 @@ from .kinds import (
     CONSTANTS,
     DESCRIPTORS,
     base_in_c,
-    behind,
+    bases,
     computes_otherwise,
     holds_numbers,
+    inside,
     is_of_logging,
     is_safe_stream,
     is_structure,
     is_table,
+    name_of,
     named_kind,
     unsafe,
 )
@@ -59,10 +62,10 @@ from .reasons import IDENTITY, OUTSIDE, OWN_ARITHMETIC, UNKNOWN, AsGiven, Unwatc
 def of_value(walk: Findings, value: Any, path: str) -> None:
     """All that is in a value."""
     kind = type(value)
-    root = str(kind.__module__).partition(".")[0]  # of functions in Cython it is no text
-    if isinstance(value, type):
+    root = module_of(kind).partition(".")[0]
+    if issubclass(kind, type):
         of_class(walk, value, path)
-    elif isinstance(value, (functools._lru_cache_wrapper)):
+    elif issubclass(kind, functools._lru_cache_wrapper):
         _cache(walk, value, path)
     elif root == "cadiff":
         _of_cadiff(walk, value, path)
@@ -71,7 +74,7 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
     elif value is sys.modules:
         walk.watch.mapping(value, path)
         walk.sees_loaded = True
-    elif isinstance(value, np.dtype):
+    elif issubclass(kind, np.dtype):
         _dtype(walk, value, path)
     elif is_of_logging(kind):
         _logger(walk, value, path)
@@ -82,17 +85,17 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
     else:
         base = base_in_c(kind)
         if kind is not base and computes_otherwise(kind, base):
-            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=kind.__qualname__))
+            raise UnwatchableError(OWN_ARITHMETIC.format(path=path, name=name_of(kind)))
         handler = _HANDLERS.get(base) or _HANDLERS_BY_NAME.get(
             f"{base.__module__}.{base.__qualname__}"
         )
         if handler is not None:
             handler(walk, value, path)
-        elif isinstance(value, BaseException):
+        elif issubclass(kind, BaseException):
             _exception(walk, value, path)
         elif not _is_harmless(value, base):
             raise UnwatchableError(UNKNOWN.format(path=path, what=named_kind(kind)))
-        if kind is not base or base is SimpleNamespace or isinstance(value, BaseException):
+        if kind is not base or base is SimpleNamespace or issubclass(kind, BaseException):
             of_object(walk, value, path)
 
 
@@ -101,7 +104,7 @@ def _is_harmless(value: Any, base: type) -> bool:
     told = [own_attribute(value, name) for name in ("__module__", "__name__")]
     if callable(value) and all(isinstance(text, str) for text in told):  # a function
         return not unsafe(value)
-    is_constant = isinstance(value, np.ufunc) or base in CONSTANTS
+    is_constant = issubclass(base, np.ufunc) or base in CONSTANTS
     return is_constant or is_structure(value) or is_safe_stream(value)
 
 
@@ -142,7 +145,7 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
 
 def _dtype(walk: Findings, value: np.dtype[Any], path: str) -> None:
     if value.names is not None:
-        walk.watch.attribute(value, "names", f"{path}.names")
+        walk.watch.attribute(value, np.dtype.names, f"{path}.names")
 
 
 def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
@@ -163,8 +166,8 @@ def _record(walk: Findings, value: np.void, path: str) -> None:
 def _mapping(walk: Findings, value: Any, path: str) -> None:
     walk.watch.mapping(value, path)
     walk.items([*dict.keys(value), *dict.values(value)], path)
-    if isinstance(value, defaultdict):
-        walk.attribute(value, "default_factory", path)
+    if issubclass(type(value), defaultdict):
+        walk.attribute(value, defaultdict.default_factory, path)
 
 
 def _ordered(walk: Findings, value: Any, path: str) -> None:
@@ -173,11 +176,11 @@ def _ordered(walk: Findings, value: Any, path: str) -> None:
 
 
 def _sequence(walk: Findings, value: Any, path: str) -> None:
-    if type(value) is list:
+    if issubclass(type(value), list):
         walk.watch.sequence(value, path)
     else:
         walk.watch.members(value, path)
-    walk.items(list(value), path)
+    walk.items(own_items(value), path)
 
 
 def _logger(walk: Findings, value: Any, path: str) -> None:
@@ -190,7 +193,7 @@ def _logger(walk: Findings, value: Any, path: str) -> None:
             walk.value(item, text)
     walk.value(own_attribute(value, "manager"), f"{path}.manager")  # the root has its class's
     if not is_class_of_library(type(value)):
-        walk.value(type(value), type(value).__qualname__)
+        walk.value(type(value), name_of(type(value)))
 
 
 def _lock(walk: Findings, value: Any, path: str) -> None:
@@ -198,12 +201,12 @@ def _lock(walk: Findings, value: Any, path: str) -> None:
 
 
 def _exception(walk: Findings, value: BaseException, path: str) -> None:
-    for base in type(value).__mro__:
-        for name, part in vars(base).items():
-            if isinstance(part, DESCRIPTORS) and name not in OF_EVERY_CLASS:
+    for base in bases(type(value)):
+        for name, part in inside(base).items():
+            if type(part) in DESCRIPTORS and name not in OF_EVERY_CLASS:
                 text = f"{path}.{name}"
-                found = walk.watch.attribute(value, name, text)
-                if not isinstance(found, TracebackType):
+                found = walk.watch.attribute(value, part, text)
+                if type(found) is not TracebackType:
                     walk.value(found, text)
 
 
@@ -215,7 +218,8 @@ def _view(walk: Findings, value: Any, path: str) -> None:
 
 def _fixed(walk: Findings, value: Any, path: str) -> None:
     is_slice = type(value) is slice
-    walk.items((value.start, value.stop, value.step) if is_slice else value, path)
+    parts = (value.start, value.stop, value.step) if is_slice else own_items(value)
+    walk.items(parts, path)
 
 
 def _buffer(walk: Findings, value: Any, path: str) -> None:
@@ -236,13 +240,14 @@ def _neighbours(walk: Findings, value: Any, path: str) -> None:
 
 
 def _partial(walk: Findings, value: Any, path: str) -> None:
-    for name in ("func", "args", "keywords"):
-        walk.attribute(value, name, f"{path}.{name}")
+    for part in (functools.partial.func, functools.partial.args, functools.partial.keywords):
+        walk.attribute(value, part, f"{path}.{part.__name__}")
     walk.items(walk.watch.namespace(value, path), path)
 
 
 def _wrapped(walk: Findings, value: Any, path: str) -> None:
-    walk.items(behind(value), path)
+    parts = [*inside(base_in_c(type(value))).values()]
+    walk.items((x.__get__(value) for x in parts if type(x) is MemberDescriptorType), path)
     if own_attribute(value, "__dict__"):
         walk.items(walk.watch.namespace(value, path), path)
 

@@ -86,7 +86,7 @@ class Findings(ABC):
         self.raising: set[str] = set()  # libraries in which it is set which are raised
         self.exceptions: list[type[BaseException]] = []
         self.names: set[str] = set()  # that the user's code has: methods, strings and all else
-        self.modules: dict[str, ModuleType] = {}  # by what they are called, looked into at last
+        self.modules: dict[int, tuple[str, ModuleType]] = {}  # and names, looked into at last
         self.asked: list[tuple[str, str]] = []  # names of methods, and what these ask
         self.sees_loaded = False  # those of sys.modules
         self.values: dict[tuple[int, str], Any] = {}  # of names that are watched

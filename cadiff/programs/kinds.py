@@ -21,14 +21,14 @@ import re
 import struct
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..binding import Dual, Var, own_attribute
-from ..binding.callers import is_of_library
+from ..binding.callers import is_of_library, module_of
 
 _NUMBERS = {np.dtype(code).type for code in "?bBhHiIlLqQefdgFDGSUmM"}
 
@@ -55,8 +55,14 @@ CONSTANTS: frozenset[type] = frozenset(
     )
 )
 
-_GETTERS: tuple[Any, ...] = (object.__getattribute__, type.__getattribute__)
+_GETTERS: tuple[Any, ...] = (
+    *(object.__getattribute__, type.__getattribute__, ModuleType.__getattribute__),
+)
 _OWN_OF_PYTHON = ("__dict__", "__weakref__")
+# What is in a class, and those that it derives from, whatever its metaclass would answer.
+inside: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
+bases: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_FLAGS, _NAME = (type.__dict__[name].__get__ for name in ("__flags__", "__qualname__"))
 
 
 def is_of_python(kind: type) -> bool:
@@ -64,22 +70,20 @@ def is_of_python(kind: type) -> bool:
 
     One of C has descriptors of its own for its methods, of which Python's have those of slots.
     """
-    own = type.__dict__["__dict__"].__get__(kind)
-    slots = own.get("__slots__", ())
-    slots = (slots,) if isinstance(slots, str) else tuple(slots)
+    own = inside(kind)
     for name, part in own.items():
-        if isinstance(part, _DESCRIPTORS_OF_C) and part.__objclass__ is kind:
-            is_slot = isinstance(part, types.MemberDescriptorType) and slots
+        if type(part) in _DESCRIPTORS_OF_C and part.__objclass__ is kind:
+            is_slot = type(part) is types.MemberDescriptorType and "__slots__" in own
             if name not in _OWN_OF_PYTHON and not is_slot:
                 return False
-        elif name == "__new__" and isinstance(part, BuiltinFunctionType):
+        elif name == "__new__" and type(part) is BuiltinFunctionType:
             return False
     return kind is not object
 
 
 def is_fixed(kind: type) -> bool:
     """Whether nothing can be set in a class: it is one of C."""
-    return bool(kind.__flags__ & 1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
+    return bool(_FLAGS(kind) & 1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE
 
 
 def is_opaque(kind: type) -> bool:
@@ -101,30 +105,29 @@ def holds_numbers(kind: Any) -> bool:
 def is_plain(found: Any) -> bool:
     """Whether what is found for an attribute is its value: no code makes it of that."""
     kind = type(found)
-    known = (FunctionType, staticmethod, classmethod, type, *DESCRIPTORS)
-    return issubclass(kind, known) or inspect.getattr_static(kind, "__get__", None) is None
+    known = (FunctionType, staticmethod, classmethod, *DESCRIPTORS)
+    return kind in known or inspect.getattr_static(kind, "__get__", None) is None
 
 
 def is_generated(name: str, part: Any) -> bool:
     """Whether a method of a dataclass is one of those that come with every dataclass."""
-    if not isinstance(part, FunctionType) or not name.startswith("__"):
+    if type(part) is not FunctionType or not name.startswith("__"):
         return False
     file = part.__code__.co_filename
     return file == "<string>" or is_of_library(file)
 
 
-def slots(kind: type) -> Iterator[str]:
-    for base in kind.__mro__:
-        names = base.__dict__.get("__slots__", ())
-        for name in (names,) if isinstance(names, str) else names:
-            if name not in ("__dict__", "__weakref__"):
-                private = name.startswith("__") and not name.endswith("__")
-                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
+def slots(kind: type) -> Iterator[Any]:
+    """What reads the slots of objects of a class: those of one name are several."""
+    for base in bases(kind):
+        if "__slots__" in inside(base):
+            parts = inside(base).values()
+            yield from (part for part in parts if type(part) is types.MemberDescriptorType)
 
 
 def base_in_c(kind: type) -> type:
     """The class of C that a class is, or derives from: what Python's have not made of it."""
-    return next(base for base in kind.__mro__ if not is_of_python(base))
+    return next(base for base in bases(kind) if not is_of_python(base))
 
 
 _OF_ARITHMETIC = frozenset(
@@ -143,35 +146,39 @@ def computes_otherwise(kind: type, base: type) -> bool:
     are known: masked arrays and matrices refuse numbers with derivatives.
     """
     if issubclass(base, np.ndarray):
-        return kind is not base and kind.__module__.partition(".")[0] != "numpy"
+        return kind is not base and module_of(kind).partition(".")[0] != "numpy"
     if not issubclass(base, (float, int, complex, np.generic)):
         return False
-    derived = kind.__mro__[: kind.__mro__.index(base)]
-    return any(not _OF_ARITHMETIC.isdisjoint(vars(one)) for one in derived)
+    derived = bases(kind)[: bases(kind).index(base)]
+    return any(not _OF_ARITHMETIC.isdisjoint(inside(one)) for one in derived)
 
 
 def is_structure(value: Any) -> bool:
     """Whether it is a tuple of C with names, such as `sys.version_info`."""
-    return isinstance(value, tuple) and "n_sequence_fields" in vars(type(value))
+    return issubclass(type(value), tuple) and "n_sequence_fields" in inside(type(value))
 
 
 def is_safe_stream(value: Any) -> bool:
     """Whether it is where `print` writes, which f may do when it is recorded."""
-    return isinstance(value, io.IOBase) and any(
-        value is one for one in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
-    )
+    streams = (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__)
+    return any(value is one for one in streams) and isinstance(value, io.IOBase)
 
 
 def is_table(item: Any) -> bool:
     """Whether something is a table, such as those of pandas, which gives its numbers as arrays."""
-    if isinstance(item, (Var, Dual)):  # which have such a name to say what to write instead
+    if issubclass(type(item), (Var, Dual)):  # which have such a name to say what to write
         return False
     return inspect.getattr_static(type(item), "to_numpy", None) is not None
 
 
 def named_kind(kind: type) -> str:
     """What an object of a class is called in texts."""
-    return f"a {kind.__module__}.{kind.__qualname__}".replace(" builtins.", " ")
+    return f"a {module_of(kind)}.{name_of(kind)}".replace(" builtins.", " ")
+
+
+def name_of(kind: type) -> str:
+    """The name of a class, with what it is written in."""
+    return str(_NAME(kind))
 
 
 # --- functions -----------------------------------------------------------------------------------
@@ -329,7 +336,7 @@ def is_of_state(function: Any) -> bool:
     """Whether it is a function of NumPy, SciPy or pandas, which gets nothing to answer from."""
     module = str(own_attribute(function, "__module__", ""))
     is_bound = not isinstance(own_attribute(function, "__self__"), (ModuleType, type(None)))
-    is_function = callable(function) and not is_bound and not isinstance(function, type)
+    is_function = callable(function) and not is_bound and not issubclass(type(function), type)
     is_named = isinstance(own_attribute(function, "__name__"), str)
     return is_function and is_named and module.partition(".")[0] in ("numpy", "pandas", "scipy")
 
@@ -343,7 +350,7 @@ def is_log(function: Any) -> bool:
 
 def is_of_logging(kind: type) -> bool:
     """Whether objects of a class are loggers, handlers, or what they are in."""
-    return any(base.__module__ == "logging" for base in kind.__mro__)
+    return any(module_of(base) == "logging" for base in bases(kind))
 
 
 def _takes_nothing(function: Any) -> bool:
@@ -357,13 +364,13 @@ def _takes_nothing(function: Any) -> bool:
 
 def is_safe_class(kind: type) -> bool:
     """Whether it is known what its objects depend on, of a class of the standard library."""
-    root = str(kind.__module__).partition(".")[0]
+    root = module_of(kind).partition(".")[0]
     if root not in sys.stdlib_module_names:
         return True
     public = root.lstrip("_")
-    if kind.__qualname__ in _MODULES.get(public, ()):
+    if name_of(kind) in _MODULES.get(public, ()):
         return False
-    name = f"{public}.{kind.__qualname__}"
+    name = f"{public}.{name_of(kind)}"
     return name in _CLASSES or not _MODULES_OF_CLASSES.isdisjoint((root, public))
 
 
@@ -409,17 +416,18 @@ def is_code_read(code: CodeType) -> bool:
 
 def is_class_read(kind: type) -> bool:
     """Whether a class of a library has such functions."""
-    parts = (item for part in list(vars(kind).values()) for item in behind(part))
-    return any(isinstance(item, FunctionType) and is_read(item) for item in parts)
+    parts = (item for part in list(inside(kind).values()) for item in behind(part))
+    return any(type(item) is FunctionType and is_read(item) for item in parts)
 
 
 def behind(part: Any) -> Iterator[Any]:
     """The functions that a descriptor calls, or what else is in a class."""
-    if isinstance(part, (staticmethod, classmethod)):
+    kind = type(part)
+    if kind in (staticmethod, classmethod):
         yield part.__func__
-    elif isinstance(part, property):
-        yield from (part.fget, part.fset)
-    elif isinstance(part, (functools.cached_property, functools.partialmethod)):
+    elif kind is property:
+        yield from (part.fget, part.fset, part.fdel)
+    elif kind in (functools.cached_property, functools.partialmethod):
         yield part.func
-    else:
+    else:  # also what is derived from these, whose own `__get__` may compute
         yield part

@@ -40,7 +40,7 @@ def begun(function: FunctionType, owner: Any, operand: Operand) -> tuple[Any, Ch
 def static(value: Any, name: str) -> Any:
     """An attribute, without running code of the user's."""
     found = inspect.getattr_static(value, name, MISSING)
-    return getattr(value, name, MISSING) if isinstance(found, DESCRIPTORS) else found
+    return getattr(value, name, MISSING) if type(found) in DESCRIPTORS else found
 
 
 def needs_arguments(
@@ -62,19 +62,20 @@ def _named(function: FunctionType, owner: Any, operand: Operand) -> Any:
     """What a name in a function stands for, and attributes of it; MISSING if that is not known."""
     value, chain = begun(function, owner, operand)
     for name in chain:
-        is_plain = not isinstance(value, ModuleType)
+        is_plain = type(value) is not ModuleType
         value = static(value, name) if is_plain else getattr(value, name, MISSING)
-        if isinstance(value, (property, functools.cached_property)):
+        if issubclass(type(value), (property, functools.cached_property)):
             return MISSING
     return value
 
 
 def _is_mark(value: Any) -> bool:
     """Whether it would be itself as an argument: a recording tells it from all else, as f does."""
-    if value is MISSING or isinstance(value, (Var, Dual)):
+    kind = type(value)
+    if value is MISSING or issubclass(kind, (Var, Dual)):
         return False
-    if value is None or isinstance(value, (bool, str, bytes, type)):
+    if value is None or issubclass(kind, (bool, str, bytes, type)):
         return True
-    is_number = isinstance(value, (int, float, complex, np.generic, np.ndarray))
-    is_told_by_contents = isinstance(value, (set, frozenset, slice, range))
+    is_number = issubclass(kind, (int, float, complex, np.generic, np.ndarray))
+    is_told_by_contents = issubclass(kind, (set, frozenset, slice, range))
     return not is_number and not is_told_by_contents and opened(value) is None

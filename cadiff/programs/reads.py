@@ -87,13 +87,21 @@ class Identity(NamedTuple):
     operands: tuple[Operand | None, ...]
 
 
+class Import(NamedTuple):
+    """`import module`, or `from module import name`; `level` counts the dots before the module."""
+
+    level: int
+    module: str
+    name: str = ""
+
+
 @dataclass
 class Reads:
     """What some code does, with the functions that are written within it."""
 
     # That it reads, and the line in which it does first: globals, cells, then the first argument
     chains: dict[Operand, int] = field(default_factory=dict)
-    imports: set[Chain] = field(default_factory=set)
+    imports: set[Import] = field(default_factory=set)
     changes: set[str] = field(default_factory=set)  # globals and cells, or parts of them
     may_keep: bool = False  # what it computes, where that stays, for all that is known
     counted: str = ""  # what it adds a constant to whatever happens, of what is not its own
@@ -156,7 +164,7 @@ class _Reader:
         self.asked: list[Step] = []
         self._chain: Operand | None = None  # that goes on with the next attribute
         self._begun = 0  # the line in which it is loaded
-        self._module = ""
+        self._import: Import | None = None  # from which names are taken
         self._float = -1  # where the name of a type of floats is met last
         self._is_sure = not code.co_flags & _LATER  # that whatever comes is run
         self._is_handler = False  # which has not asked for a class yet
@@ -289,10 +297,11 @@ class _Reader:
         elif kind is Kind.CALL:
             return self._call(argument, [value for value in popped if value is not None])
         elif kind is Kind.IMPORT:
-            self._module = argument
-            self.found.imports.add((argument,))
-        elif kind is Kind.IMPORT_FROM:
-            self.found.imports.add((self._module, argument))
+            imported = Import(popped[0].value, argument)
+            self._import = None if popped[1] == Constant(None) else imported
+            self.found.imports.add(imported)
+        elif kind is Kind.IMPORT_FROM and self._import is not None:
+            self.found.imports.add(self._import._replace(name=argument))
         elif kind is Kind.MATCH:
             self.found.catches = True
         elif kind in (Kind.STORE, Kind.DELETE):

@@ -40,6 +40,7 @@ from .findings import BY_NAME, Findings
 from .kinds import (
     CONSTANTS,
     HARMLESS_BUILTINS,
+    behind,
     is_log,
     is_of_python,
     is_of_state,
@@ -49,11 +50,12 @@ from .kinds import (
     is_read,
     is_safe_stream,
     n_followed,
+    name_of,
     named_kind,
     unsafe,
 )
 from .named import needs_arguments
-from .reads import Chain, Operand, Reads, reads_of
+from .reads import Chain, Import, Operand, Reads, reads_of
 from .reasons import IDENTITY, OUTSIDE, UNKNOWN, NestedTooDeepError, UnwatchableError
 
 
@@ -69,12 +71,17 @@ class _Walk(Findings):
             )
         if kind is type(np.sum) and (reason := unsafe(value)):  # some write files
             raise UnwatchableError(OUTSIDE.format(name=reason))
-        if kind in CONSTANTS or value is MISSING or isinstance(value, (Var, Dual)):
+        if kind in CONSTANTS or value is MISSING or issubclass(kind, (Var, Dual)):
             return
-        if isinstance(value, ModuleType):
-            self.modules[path] = value
+        if issubclass(kind, ModuleType):
+            self._note_module(value, path)
+            if not is_class_of_library(kind):
+                self.value(kind, name_of(kind))
         elif self.is_new(value):
             of_value(self, value, path)
+
+    def _note_module(self, module: ModuleType, path: str) -> None:
+        self.modules.setdefault(id(module), (path, module))
 
     def function(
         self, function: FunctionType, path: str, owner: Any = None, kind: type | None = None
@@ -161,11 +168,13 @@ class _Walk(Findings):
                     raise UnwatchableError(OUTSIDE.format(name=name))
             except UnwatchableError as error:
                 raise error.at(f"line {line} of {path}") from None
-        for chain in sorted(reads.imports):
-            self._import(chain)
+        for imported in sorted(reads.imports):
+            self._import(function, imported)
 
     def _global(self, function: Any, chain: Chain) -> Any:
         names = function.__globals__
+        if type(names) is not dict:  # whose class may answer for names that are missing
+            raise UnwatchableError(UNKNOWN.format(path=chain[0], what=f"of {named_kind(type(names))}"))
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._name(names, chain[0], text)
@@ -182,16 +191,31 @@ class _Walk(Findings):
             self.values[key] = self.watch.name(names, name, path)
         return self.values[key]
 
-    def _import(self, chain: Chain) -> None:
-        """A module that is imported while the function runs."""
-        module = self._name(sys.modules, chain[0], chain[0])
-        if not isinstance(module, ModuleType):  # it is not there yet, or something else
-            self.value(module, chain[0])
-            return
-        if len(chain) > 1:
-            self._chain(module, chain[1:], chain[0])
-        else:
-            self.modules[chain[0]] = module
+    def _import(self, function: FunctionType, imported: Import) -> None:
+        """A module that is imported while the function runs, and those that it is in."""
+        level, path, name = imported
+        names = function.__globals__
+        if level:
+            package = self._name(names, "__package__", "__package__")
+            if not isinstance(package, str):
+                is_package = self._name(names, "__path__", "__path__") is not MISSING
+                module = str(self._name(names, "__name__", "__name__"))
+                package = module if is_package else module.rpartition(".")[0]
+            path = ".".join(filter(None, (package.rsplit(".", level - 1)[0], path)))
+        parts = path.split(".")
+        for k in range(len(parts)):
+            self._loaded(".".join(parts[: k + 1]))
+        if name and self._loaded(path, name) is MISSING:
+            self._loaded(f"{path}.{name}")
+
+    def _loaded(self, path: str, *name: str) -> Any:
+        """A module that is there, or a name in it; MISSING if it is not."""
+        module = self._name(sys.modules, path, path)
+        if not issubclass(type(module), ModuleType):  # it is not there yet, or something else
+            self.value(module, path)
+            return None
+        self._note_module(module, path)
+        return self._chain(module, name, path) if name else module
 
     # --- modules
 
@@ -200,30 +224,30 @@ class _Walk(Findings):
 
         All of them where names are computed.
         """
-        done: dict[str, set[str]] = {}
+        done: dict[int, set[str]] = {}
         is_done = False
         while not is_done:
             is_done = True
             if self.sees_loaded:
                 self._loaded_modules()
-            for path, module in list(self.modules.items()):
+            for number, (path, module) in list(self.modules.items()):
                 names = vars(module)
-                if not BY_NAME.isdisjoint(self.names) and path not in done:
+                if not BY_NAME.isdisjoint(self.names) and number not in done:
                     is_done = False
                     self.watch.mapping(names, path)
                     if not is_module_of_library(module):
                         self.items(list(names.values()), path)
-                new = (self.names & names.keys()) - done.setdefault(path, set())
-                done[path] |= new
+                new = (self.names & names.keys()) - done.setdefault(number, set())
+                done[number] |= new
                 for name in sorted(new):
                     is_done = False
-                    self._chain(module, (name,), path)
+                    self.value(self._name_of_module(module, name, path), f"{path}.{name}")
 
     def _loaded_modules(self) -> None:
         """Of what `sys.modules` holds: modules of the user's, and what else is named."""
         for name, module in list(sys.modules.items()):
             if name in self.names or not (
-                isinstance(module, ModuleType) and is_module_of_library(module)
+                issubclass(type(module), ModuleType) and is_module_of_library(module)
             ):
                 self.value(module, f"sys.modules[{name!r}]")
 
@@ -234,7 +258,7 @@ class _Walk(Findings):
         for name in rest:
             if value is MISSING:
                 return None
-            if isinstance(value, ModuleType):
+            if issubclass(type(value), ModuleType) and not _is_of_class(value, name):
                 value = self._name_of_module(value, name, path)
             else:
                 value = self._attribute(value, name, path)
@@ -244,7 +268,7 @@ class _Walk(Findings):
 
     def _name_of_module(self, module: ModuleType, name: str, path: str) -> Any:
         if name in ("__dict__", "__getattribute__"):
-            self.modules[path] = module
+            self._note_module(module, path)
             self.names.add("__dict__")
             return MISSING
         is_of_library = is_module_of_library(module)
@@ -262,8 +286,9 @@ class _Walk(Findings):
 
     def _attribute(self, owner: Any, name: str, path: str) -> Any:
         """The value of an attribute; None where all that is read by it was found."""
-        kind = owner if isinstance(owner, type) else type(owner)
-        if isinstance(owner, FunctionType):
+        is_class = issubclass(type(owner), type)
+        kind = owner if is_class else type(owner)
+        if kind is FunctionType:
             self.value(owner, path)
             return self.watch.attribute(owner, name, f"{path}.{name}")
         found = inspect.getattr_static(owner, name, MISSING)
@@ -280,23 +305,20 @@ class _Walk(Findings):
         path = f"{path}.{name}"
         if found is MISSING:
             return self.watch.attribute(owner, name, path)
-        if isinstance(found, property):
-            self.watch.attribute(kind, name, path)
-            if isinstance(owner, type):  # it is the property that is asked for
+        if type(found) in (property, functools.cached_property):
+            if type(found) is property:
+                self.watch.attribute(kind, name, path)
+            elif not is_class:  # not computed yet
+                self._name(own_attribute(owner, "__dict__"), name, path)
+            if is_class and type(found) is property:  # it is the property that is asked for
                 self.watch.attribute(found, "__doc__", f"{path}.__doc__")
-            for part in (found.fget, found.fset):
-                if isinstance(part, FunctionType):
+            for part in behind(found):
+                if type(part) is FunctionType:
                     self.function(part, path, owner)
+                elif part is not None:  # it is handed the object
+                    self.items((part, owner), path)
             return None
-        if isinstance(found, functools.cached_property):
-            if isinstance(owner, type):
-                self.value(found.func, path)
-            else:  # not computed yet
-                self._name(vars(owner), name, path)
-                if isinstance(found.func, FunctionType):
-                    self.function(found.func, path, owner)
-            return None
-        is_method = isinstance(found, FunctionType) and not isinstance(owner, type)
+        is_method = type(found) is FunctionType and not is_class
         if is_method and name not in own_attribute(owner, "__dict__", ()):
             self.watch.attribute(owner, name, path)
             self.function(found, path, owner)
@@ -308,16 +330,23 @@ class _Walk(Findings):
 
     def _method_of_library(self, owner: Any, found: Any, path: str) -> None:
         """A method that is no code of the user's, of an object or of a class."""
-        if isinstance(found, (staticmethod, classmethod)):
+        if type(found) in (staticmethod, classmethod):
             found = found.__func__
-        if isinstance(found, FunctionType):
+        if type(found) is FunctionType:
             if is_of_library(found.__code__.co_filename):
                 self.function(found, path, owner)
-        elif isinstance(owner, type):
-            if isinstance(found, ClassMethodDescriptorType):
+        elif issubclass(type(owner), type):
+            if type(found) is ClassMethodDescriptorType:
                 found = found.__get__(None, owner)
-            if isinstance(found, BuiltinFunctionType):
+            if type(found) is BuiltinFunctionType:
                 self.value(found, path)
+
+
+def _is_of_class(module: ModuleType, name: str) -> bool:
+    """Whether a class of the user's that a module is of may answer for a name."""
+    kind = type(module)
+    found = inspect.getattr_static(kind, name, MISSING)
+    return not is_class_of_library(kind) and (found is not MISSING or is_opaque(kind))
 
 
 def watch_call(f: Any, statics: list[Any]) -> Watch:
@@ -331,9 +360,9 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
     watch = Watch()
     walk = _Walk(watch)
     try:
-        walk.value(f, own_attribute(f, "__qualname__", type(f).__name__))
+        walk.value(f, own_attribute(f, "__qualname__", name_of(type(f))))
         for item in statics:
-            if isinstance(item, FunctionType):  # perhaps a lambda that is made for each call
+            if type(item) is FunctionType:  # perhaps a lambda that is made for each call
                 watch.keep(item)
             walk.value(item, f"an argument, {named_kind(type(item))}")
         if walk.modules or walk.sees_loaded:
