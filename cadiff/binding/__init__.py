@@ -188,6 +188,7 @@ from .guards import (
     note_outcomes,
     note_reading,
     note_taken,
+    note_layout,
     notes_guards,
     put_in_types,
     read,

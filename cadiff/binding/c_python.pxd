@@ -19,6 +19,7 @@ cdef extern from "Python.h":
     PyTypeObject *Py_TYPE(object x)
     Py_ssize_t PyDict_GET_SIZE(dict items)
     PyObject **PySequence_Fast_ITEMS(object items)
+    Py_ssize_t PySequence_Fast_GET_SIZE(object items)
     int PyGC_Disable()
     int PyGC_Enable()
 

@@ -80,6 +80,17 @@ def note_obstacle(text):
         cad_guard_obstacle(cad_current_tape(), text.encode())
 
 
+def note_layout(*numbers):
+    """Note that f asks how numbers stand in memory, which its own arguments alone tell."""
+    for number in numbers:
+        if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:
+            note_obstacle(
+                "it asks how an array stands in memory (flags, strides, whose it shares), which "
+                "differs from one argument to the next: ask outside, and pass the answer"
+            )
+            cad_current_tape().guards.is_shown = True
+
+
 def depends(tree):
     """Whether there is a number in it whose value a replay may find changed."""
     if cad_state.guarding == 0:

@@ -25,7 +25,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, plain_attribute, Py_TPFLAGS_HEAPTYPE, PyTypeObject
+from .c_python cimport (
+    class_attribute, plain_attribute, Py_TPFLAGS_HEAPTYPE, PySequence_Fast_GET_SIZE,
+    PySequence_Fast_ITEMS, PyTypeObject,
+)
 from .c_entries cimport *
 from .c_numbers cimport *
 from .atoms cimport shape
@@ -169,14 +172,14 @@ cdef class ArgumentNode(Shaped):
             return False
         if self.kind == NODE_FIELDS:
             return self.take_fields(item, inputs)
-        if len(item) != self.size:
+        if PySequence_Fast_GET_SIZE(item) != self.size:  # of a list, of which methods are not asked
             return False
         if self.kind == NODE_ROW:
             return self.take_row(item, inputs + self.offset)
         for k in range(self.size):
-            if k >= len(item):
+            if k >= PySequence_Fast_GET_SIZE(item):
                 return False
-            member = item[k]
+            member = <object>PySequence_Fast_ITEMS(item)[k]
             if not (<ArgumentNode>PyTuple_GET_ITEM(self.children, k)).take(member, inputs):
                 return False
         return True
@@ -397,7 +400,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
             return node_of_complex(node, item, kind, differentiable, taken)
         if found is not None:
             return node_of_parts(node, item, found[0], found[1], differentiable, taken)
-        if isinstance(item, (float, np.floating)):
+        if issubclass(kind, (float, np.floating)):
             taken.is_known = False
             if cad_is_single(item):
                 return input_node(node, NODE_OTHER, np.asarray(item), (), taken)
@@ -412,7 +415,7 @@ cdef ArgumentNode node_of(object item, bint differentiable, Taken taken):
         return static_node(node, item, taken)
     if item is None:  # a container of nothing
         return node_of_plain(node, item, kind, taken)
-    if isinstance(item, np.integer):
+    if issubclass(kind, np.integer):
         taken.is_known = False
         return number_node(node, NODE_OTHER, float(item), taken)
     return node_of_joined(node, item, differentiable, taken)
@@ -423,7 +426,7 @@ cdef bint is_of_own_class(object item, object kind) except -1:
     attributes f may ask for. Arrays in files are as others."""
     if not (<PyTypeObject *>kind).tp_flags & Py_TPFLAGS_HEAPTYPE or kind is np.memmap:
         return False
-    return cnp.PyArray_Check(item) or isinstance(item, (float, complex, np.generic))
+    return cnp.PyArray_Check(item) or issubclass(kind, (float, complex, np.generic))
 
 
 cdef ArgumentNode number_node(ArgumentNode node, NodeKind kind, object number, Taken taken):

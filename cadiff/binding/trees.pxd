@@ -31,6 +31,7 @@ cdef class Container:
 
 cdef bint computes(PyObject *found) except -1
 cpdef tuple own_items(item)
+cdef tuple names_of(function)
 cpdef tuple opened(item)
 cpdef tuple opened_complex(item)
 cpdef tuple opened_whole(item)

@@ -638,8 +638,41 @@ cdef tuple key_of_container(Container container, list above, list watched):
     return container.type, names, key_within(beside, above, watched)
 
 
+cdef extern from *:
+    """
+    /* The annotations of a function, or from Python 3.14 on what makes them; NULL if it has none. */
+    static inline PyObject *annotations_of(PyObject *function) {
+    #if PY_VERSION_HEX >= 0x030E0000
+        if (((PyFunctionObject *)function)->func_annotate != NULL) {
+            return ((PyFunctionObject *)function)->func_annotate;
+        }
+    #endif
+        return ((PyFunctionObject *)function)->func_annotations;
+    }
+    """
+    ctypedef struct PyFunctionObject:
+        PyObject *func_name
+        PyObject *func_qualname
+        PyObject *func_doc
+        PyObject *func_module
+    PyObject *annotations_of(PyObject *function)
+
+
+cdef inline object or_none(PyObject *found):
+    return None if found == NULL else <object>found
+
+
+cdef tuple names_of(function):
+    """What a function is called, and what is said of it."""
+    cdef PyFunctionObject *of = <PyFunctionObject *><PyObject *>function
+    return (
+        or_none(of.func_name), or_none(of.func_qualname),
+        or_none(of.func_doc), or_none(of.func_module),
+    )
+
+
 cdef tuple key_of_function(function, list above, list watched):
-    """Code, and what it reads of its own: closure, defaults, attributes."""
+    """Code, and what it reads of its own: closure, defaults, attributes, names."""
     cells = []
     for cell in function.__closure__ or ():
         try:
@@ -649,6 +682,7 @@ cdef tuple key_of_function(function, list above, list watched):
     if watched is not None:
         watched.append(function)
     own = (function.__defaults__, function.__kwdefaults__, function.__dict__ or None)
+    own = (*own, *names_of(function), or_none(annotations_of(<PyObject *>function)))
     return (
         FunctionType, function.__code__, Same(function.__globals__), tuple(cells),
         keys_of(own, above, watched),
@@ -656,11 +690,11 @@ cdef tuple key_of_function(function, list above, list watched):
 
 
 cdef tuple key_of_array(cnp.ndarray array):
-    """Its contents."""
+    """Its contents, and how they stand in memory."""
     contents = array.tobytes()
     if len(contents) > LONG:
         contents = of_contents(contents)
-    return np.ndarray, array.dtype, array.shape, contents
+    return np.ndarray, array.dtype, array.shape, array.strides, cnp.PyArray_ISWRITEABLE(array), contents
 
 
 cdef int64_t bits_of(double value):

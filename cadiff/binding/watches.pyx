@@ -6,8 +6,10 @@ value, all else by identity. It holds objects and functions weakly: one that is 
 read, and a recording keeps no object alive. This module does not know how places are found.
 """
 
+import copyreg
 import sys
 from collections import deque
+from struct import Struct
 from types import CodeType, MethodType, ModuleType
 from weakref import ref, WeakSet
 
@@ -23,12 +25,14 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
-from .c_python cimport looked_up, plain_attribute, referent
+from .c_python cimport class_attribute, looked_up, referent
 from .c_entries cimport CadTape
-from .trees cimport computes, key_of, own_items
+from .trees cimport computes, key_of, names_of, own_items
 from .tape cimport Context
 
+from .callers import module_of
 from .digests import of_texts
+from .trees import own_attribute
 
 
 cdef extern from "Python.h":
@@ -40,6 +44,10 @@ cdef extern from "Python.h":
     PyObject *PyFunction_GET_DEFAULTS(PyObject *function)
     PyObject *PyFunction_GET_KW_DEFAULTS(PyObject *function)
     ctypedef struct PyFunctionObject:
+        PyObject *func_name
+        PyObject *func_qualname
+        PyObject *func_doc
+        PyObject *func_module
         PyObject *func_dict
     PyObject *const *items_of_list "PySequence_Fast_ITEMS"(object items)
     PyObject *const *items_of_tuple "PySequence_Fast_ITEMS"(tuple items)
@@ -209,6 +217,14 @@ cdef inline bint has_attributes(PyObject *function) except -1:
     return names != NULL and PyDict_Size(<object>names) > 0
 
 
+cdef inline bint is_called(PyFunctionObject *function, PyObject *const *names) noexcept:
+    """Whether a function has the very names and the text that it had, as mostly all have."""
+    return (
+        function.func_name == names[0] and function.func_qualname == names[1]
+        and function.func_doc == names[2] and function.func_module == names[3]
+    )
+
+
 @cython.final
 @cython.freelist(8)
 cdef class Place:
@@ -216,7 +232,7 @@ cdef class Place:
 
     cdef PlaceKind kind
     cdef object holder  # held
-    cdef object name
+    cdef object name  # or the names of a function
     cdef Py_ssize_t index  # of a cell of a function
     cdef object kept  # held
     cdef uint64_t digest
@@ -260,7 +276,10 @@ cdef class Place:
         """What was read, in words that name no objects."""
         if self.kind == ANSWER and not self.name:  # a number of this process alone
             return f"{self.path}\n"
-        text = f"{<int>self.kind} {self.path} {self.digest} {text_of(self.kept)}\n"
+        kept = self.kept
+        if self.kind == MEMBERS and issubclass(type(self.there()), set):  # which has no order
+            kept = frozenset([text_of(item) for item in kept])
+        text = f"{<int>self.kind} {self.path} {self.digest} {text_of(kept)}\n"
         if self.kind != TABLE:
             return text
         labels = [getattr(self.there(), name, None) for name in ("index", "columns")]
@@ -303,6 +322,7 @@ cdef class Place:
                     and PyFunction_GET_DEFAULTS(holder) == NULL
                     and PyFunction_GET_KW_DEFAULTS(holder) == NULL
                     and not has_attributes(holder)
+                    and is_called(<PyFunctionObject *>holder, items_of_tuple(self.name))
                 )
             found = self.in_cell(<object>holder)
         elif self.kind == NAME:
@@ -329,6 +349,7 @@ cdef class Place:
                 )
                 and or_none(PyFunction_GET_KW_DEFAULTS(<PyObject *>holder)) is self.kept[2]
                 and (self.kept[3] or not has_attributes(<PyObject *>holder))
+                and is_same(names_of(holder), self.name)
             )
         if self.kind == SEQUENCE:
             return self.has_items(holder)
@@ -543,7 +564,7 @@ cdef object attribute_of(object holder, object name):
     if type(name) is not str:
         try:
             return name.__get__(holder)
-        except AttributeError:
+        except (AttributeError, TypeError):  # an object may be of another class now
             return nothing
     found = looked_up(type(holder), name)
     if computes(found):
@@ -596,22 +617,46 @@ cdef tuple pairs_of(mapping):
     return (tuple(dict.__iter__(mapping)), tuple(dict.values(mapping)))
 
 
+cdef tuple VALUES = (int, float, complex, str, bytes, type(None))
+cdef frozenset LIBRARIES = sys.stdlib_module_names | {"numpy"}
+cdef dict PARTS = {  # of what is not pickled
+    CodeType: lambda code: tuple([getattr(code, name, None) for name in PARTS_OF_CODE]),
+    Struct: lambda made: made.format,
+}
+cdef tuple PARTS_OF_CODE = (
+    "co_code", "co_names", "co_varnames", "co_consts", "co_freevars", "co_cellvars", "co_flags",
+    "co_argcount", "co_posonlyargcount", "co_kwonlyargcount", "co_exceptiontable",
+)
+
+
 cdef str text_of(object kept, int depth=0):
+    """What tells a value from others in another process, too. What is in dicts, lists and objects
+    of the user's is at places of its own."""
     kind = type(kept)
-    if kind is tuple and depth < DEEP:
-        return f"({', '.join([text_of(item, depth + 1) for item in kept])})"
-    if kind is CodeType and depth < DEEP:
-        parts = (kept.co_code, kept.co_names, kept.co_varnames, kept.co_consts)
-        return text_of(parts, depth + 1)
-    if kind in (int, float, complex, bool, str, bytes, type(None)):
-        return repr(kept)
-    if isinstance(kept, np.generic):
-        return f"{kept.dtype} {kept.tobytes()}"
     if kind is HELD:
         return text_of(kept(), depth)
     if kind is HeldMethod:
         return text_of((<HeldMethod>kept).function, depth)
-    return getattr(kept, "__qualname__", kind.__qualname__)
+    name = kind.__name__
+    if depth == DEEP:
+        return name
+    if issubclass(kind, (tuple, set, frozenset)):
+        texts = [text_of(item, depth + 1) for item in own_items(kept)]
+        return f"{name} ({', '.join(texts if issubclass(kind, tuple) else sorted(texts))})"
+    for base in VALUES:
+        if issubclass(kind, base):
+            return f"{name} {base.__repr__(kept)}"
+    if issubclass(kind, np.generic):
+        return f"{kept.dtype} {kept.tobytes()}"
+    is_fixed = class_attribute(kind, "__hash__") is not None or kind is slice
+    if is_fixed and kind is not type and module_of(kind).partition(".")[0] in LIBRARIES:
+        ways = PARTS.get(kind), copyreg.dispatch_table.get(kind)
+        try:  # what is pickled of it
+            found = ways[0](kept) if ways[0] else ways[1](kept) if ways[1] else kept.__reduce_ex__(4)
+            return f"{name} {text_of(found, depth + 1)}"
+        except TypeError:
+            pass
+    return str(own_attribute(kept, "__qualname__", name))
 
 
 cdef object items_of(array):
@@ -826,7 +871,7 @@ cdef class Watch:
 
     def function(self, function, str path):
         """Code and defaults of a function of Python's; answers whether it has attributes."""
-        cdef Place place = add_place(self, FUNCTION, function, None, path)
+        cdef Place place = add_place(self, FUNCTION, function, names_of(function), path)
         defaults = held(function.__defaults__, self.released)
         has_some = has_attributes(<PyObject *>function)
         place.kept = (function.__code__, defaults, function.__kwdefaults__, has_some)

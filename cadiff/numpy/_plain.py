@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..binding import Var, is_single, share_memory, share_numbers
+from ..binding import Var, is_single, note_layout, share_memory, share_numbers
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements, plain
@@ -38,6 +38,7 @@ plain(
 @implements(np.may_share_memory)
 def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     x, y = innermost(a), innermost(b)
+    note_layout(x, y)
     if isinstance(x, Var) and isinstance(y, Var):
         return x.size > 0 and y.size > 0 and bool(share_memory(x, y))
     plain = not isinstance(x, Var) and not isinstance(y, Var)
@@ -47,6 +48,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
 @implements(np.shares_memory)
 def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     x, y = innermost(a), innermost(b)
+    note_layout(x, y)
     if isinstance(x, Var) and isinstance(y, Var):
         return bool(share_numbers(x, y))
     plain = not isinstance(x, Var) and not isinstance(y, Var)

@@ -41,13 +41,15 @@ class Flags:
 
     def __init__(self, x: Any) -> None:
         parts = binding.parts_of(x) or (x,)
+        binding.note_layout(*parts)
         self.c_contiguous = all(map(_is_in_order, parts))
         self.f_contiguous = all(_is_in_order(np.transpose(part)) for part in parts)
         self.contiguous = self.c_contiguous
         self.forc = self.c_contiguous or self.f_contiguous
         self.fnc = self.f_contiguous and not self.c_contiguous
         self.fortran = self.fnc
-        self.aligned = self.writeable = True
+        self.aligned = self.behaved = self.owndata = self.writeable = True
+        self.writebackifcopy = False
 
     def __getitem__(self, name: str) -> bool:
         found = vars(self).get(name.lower())
@@ -81,6 +83,10 @@ def strides(self: Any) -> tuple[int, ...]:
             "numbers with derivatives have strides where they stand in order: x.copy() does"
         )
     return np.empty(self.shape, self.dtype).strides
+
+
+def _no_base(x: Any) -> None:
+    binding.note_layout(*(binding.parts_of(x) or (x,)))
 
 
 def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
@@ -119,10 +125,10 @@ MEMBERS = {
     "strides": property(strides),
     "to_device": to_device,
     "view": view,
-    "base": property(lambda self: None),
+    "base": property(_no_base),
 }
 binding.put_in_types((Var, Dual), MEMBERS)
 complexes.ATTRIBUTES["flags"] = Flags
 complexes.METHODS_OWN |= {f.__name__: f for f in (setflags, to_device, view)}
-complexes.ATTRIBUTES["base"] = lambda z: None
+complexes.ATTRIBUTES["base"] = _no_base
 complexes.METHODS_OWN["__array_namespace__"] = array_namespace

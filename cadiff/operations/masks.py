@@ -116,6 +116,8 @@ class Mask(Operand, NDArrayOperatorsMixin):
         """All that an array has besides, which reads the bools, unless a function does not."""
         if name.startswith("_"):
             raise AttributeError(f"a mask has no attribute {name!r}")
+        if name in ("base", "ctypes", "data", "flags", "strides"):
+            binding.note_layout(self._outcomes)
         if name in _METHODS and not self.is_plain:
             return functools.partial(_METHODS[name], self)
         return getattr(self.read_values, name)

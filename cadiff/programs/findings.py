@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from ..binding import Watch
-from .kinds import CONSTANTS
+from .kinds import CONSTANTS, bases, inside, name_of
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
 from .settings import seen_by
 
@@ -33,6 +33,14 @@ _OF_STATES = frozenset(
 )
 # What classes are called, by which their objects are named in texts, too.
 _OF_CLASSES = frozenset(("__name__", "__qualname__"))
+# What is written beside code in dicts, and what of the standard library asks for that.
+_BESIDE = frozenset(("__annotations__", "__dataclass_fields__"))
+ASKING = {
+    "dataclasses": "__dataclass_fields__",
+    "functools": "__annotations__",
+    "inspect": "__annotations__",
+    "typing": "__annotations__",
+}
 # By what the state of a lock shows: `with` only waits for it.
 _OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
 # By what code comes to that which has called it.
@@ -81,6 +89,7 @@ class Findings(ABC):
         self.is_in_step = False  # of which replays run the code, with all that it changes
         self.locks: list[tuple[str, Any]] = []
         self.classes: list[type] = []  # of the user's
+        self.functions: list[tuple[str, FunctionType]] = []
         self.gets_loggers = False
         self.handles = False  # exceptions
         self.raising: set[str] = set()  # libraries in which it is set which are raised
@@ -144,7 +153,12 @@ class Findings(ABC):
         """What the code asks by names that say of what, and which exceptions it may catch."""
         for name in _OF_CLASSES & self.names if self.classes else ():
             for kind in self.classes:
-                self.watch.attribute(kind, name, f"{kind.__qualname__}.{name}")
+                self.watch.attribute(kind, name, f"{name_of(kind)}.{name}")
+        for name in _BESIDE & self.names:
+            for base in dict.fromkeys(base for kind in self.classes for base in bases(kind)):
+                self.value(inside(base).get(name), f"{name_of(base)}.{name}")
+            for path, function in self.functions if name == "__annotations__" else ():
+                self.attribute(function, name, f"{path}.{name}")
         if self.locks and not _OF_LOCKS.isdisjoint(self.names):
             for path, lock in self.locks:
                 self.watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)

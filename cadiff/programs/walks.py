@@ -36,7 +36,7 @@ from ..binding.callers import (
 )
 from ..operations.replayed import Replayed
 from .contents import of_value
-from .findings import BY_NAME, Findings
+from .findings import ASKING, BY_NAME, Findings
 from .kinds import (
     CONSTANTS,
     HARMLESS_BUILTINS,
@@ -95,6 +95,7 @@ class _Walk(Findings):
             return
         reads = reads_of(function.__code__)
         self.watch.codes.append(function.__code__)
+        self.functions.append((path, function))
         if reads.has_functions:
             self._note_codes_in(function.__code__)
         if self.watch.function(function, f"code of {path}"):
@@ -127,6 +128,7 @@ class _Walk(Findings):
     def of_library(self, function: FunctionType, path: str) -> None:
         is_known = is_of_known_library(function.__code__.co_filename)
         reason = unsafe(function) if is_known else ""
+        self.names.add(ASKING.get(function.__module__, ""))
         if function is os.getenv:
             self.value(os.environ, "os.environ")
         elif function is getattr(sys.modules.get("logging"), "getLogger", None):
@@ -367,11 +369,11 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             walk.value(item, f"an argument, {named_kind(type(item))}")
         if walk.modules or walk.sees_loaded:
             walk.of_modules()
+        walk.check_names()
     except RecursionError:
         raise NestedTooDeepError(
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None
-    walk.check_names()
     watch.n_followed = n_followed()
     return watch
