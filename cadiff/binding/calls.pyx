@@ -94,7 +94,7 @@ cdef class Call:
         if taken.integers:
             self.key = (*self.form, *[
                 None if k in taken.lifted else
-                item.tobytes() if cnp.PyArray_Check(item) else item
+                (item.strides, item.tobytes()) if cnp.PyArray_Check(item) else item
                 for k, item in enumerate(taken.integers)
             ])
         return 0
@@ -134,7 +134,8 @@ cdef class Call:
     def marks(self):
         """Keys of the objects among the statics, which may stand for others later on."""
         return [
-            Same(item) for item in self.taken.statics if not isinstance(item, (FunctionType, type))
+            Same(item) for item in self.taken.statics
+            if not issubclass(type(item), (FunctionType, type))
         ]
 
     @property
@@ -339,7 +340,7 @@ def first_argument(tuple args):
         return ()
     if are_floats(args[0]):  # as they mostly are
         return FIRST
-    if isinstance(args[0], (int, np.integer)) and not isinstance(args[0], bool):
+    if issubclass(type(args[0]), (int, np.integer)) and not isinstance(args[0], bool):
         return ()
     try:
         structure_of(args, FIRST)

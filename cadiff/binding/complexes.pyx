@@ -236,7 +236,7 @@ cdef bint is_complex(object x):
         return True
     if cnp.PyArray_Check(x):
         return cnp.PyTypeNum_ISCOMPLEX(cnp.PyArray_TYPE(x))
-    return isinstance(x, np.complexfloating)
+    return issubclass(type(x), np.complexfloating)
 
 
 cpdef tuple parts_of(x):
@@ -245,12 +245,12 @@ cpdef tuple parts_of(x):
         return (<Complex>x).re, (<Complex>x).im
     if is_number(x) or CAD_IS_FLOAT(x) or cad_is_single(x):
         return x, 0.0
-    if isinstance(x, np.complex64):
+    if type(x) is np.complex64:
         return x.real, (x.imag if x.imag else float(x.imag))
-    if isinstance(x, complex) or isinstance(x, np.complexfloating):
+    if isinstance(x, complex) or issubclass(type(x), np.complexfloating):
         return float(x.real), float(x.imag)
     if not cnp.PyArray_Check(x):
-        if isinstance(x, (int, np.integer, np.floating, np.bool_)):  # a bool, too
+        if issubclass(type(x), (int, np.integer, np.floating, np.bool_)):  # a bool, too
             return float(x), 0.0
         return None
     cad_check_array(x)

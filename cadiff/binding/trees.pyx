@@ -489,7 +489,7 @@ cdef class Same:
     def __init__(self, item):
         self.number = id(item)
         self.item = item
-        self.is_weak = not isinstance(item, np.ndarray)
+        self.is_weak = not cnp.PyArray_Check(item)
         if self.is_weak:
             try:
                 self.item = ref(item)
@@ -559,7 +559,7 @@ cdef object key_within(item, list above, list watched):
         return kind, item.start, item.stop, item.step
     if kind is np.ndarray and not item.dtype.hasobject:
         return key_of_array(item)
-    if isinstance(item, np.generic) and kind.__dictoffset__ == 0:  # else it may have attributes
+    if issubclass(kind, np.generic) and kind.__dictoffset__ == 0:  # else it may have attributes
         return kind, item.dtype, item.tobytes()
     for k in range(len(above)):
         if above[k] is item:

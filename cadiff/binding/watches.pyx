@@ -617,7 +617,7 @@ cdef tuple pairs_of(mapping):
     return (tuple(dict.__iter__(mapping)), tuple(dict.values(mapping)))
 
 
-cdef tuple VALUES = (int, float, complex, str, bytes, type(None))
+cdef tuple VALUES = (bool, int, float, complex, str, bytes, type(None))
 cdef frozenset LIBRARIES = sys.stdlib_module_names | {"numpy"}
 cdef dict PARTS = {  # of what is not pickled
     CodeType: lambda code: tuple([getattr(code, name, None) for name in PARTS_OF_CODE]),
@@ -645,7 +645,7 @@ cdef str text_of(object kept, int depth=0):
         return f"{name} ({', '.join(texts if issubclass(kind, tuple) else sorted(texts))})"
     for base in VALUES:
         if issubclass(kind, base):
-            return f"{name} {base.__repr__(kept)}"
+            return f"{'' if kind is base else name}{base.__repr__(kept)}"
     if issubclass(kind, np.generic):
         return f"{kept.dtype} {kept.tobytes()}"
     is_fixed = class_attribute(kind, "__hash__") is not None or kind is slice
@@ -964,6 +964,7 @@ cdef enum Standing:
     KNOWN = 1   # of a user
     ASIDE = 2   # what runs from here on until it returns is nobody's business
     UNTOLD = 3  # of a library, too; and it has to be asked for again
+    STANDARD = 4  # of Python's own library, which may call what is not known for a user
 
 
 cdef int observe(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) except -1:
@@ -1010,9 +1011,9 @@ cdef class Sight:
 cdef class Observer(Context):
     """As a context; those that derive from it say what is to be done with what is met.
 
-    `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE or UNTOLD. `known` are codes that it
-    need not be asked for. Where a profiler is at work, nothing is seen but exceptions, of which it is
-    told if it `sees_errors`.
+    `on_code` answers how a code stands: OPAQUE, KNOWN, ASIDE, UNTOLD or STANDARD. `known` are codes
+    that it need not be asked for. Where a profiler is at work, nothing is seen but exceptions, of
+    which it is told if it `sees_errors`.
     """
 
     cdef bint sees_errors
@@ -1031,8 +1032,9 @@ cdef class Observer(Context):
         """Some code is met for the first time."""
         return OPAQUE
 
-    def on_function(self, function, bint is_in_library):
-        """A function of C is, in code of a library or in other code."""
+    def on_function(self, function, int standing):
+        """A function of C is, in code that stands so; answers whether it is asked for again."""
+        return False
 
     def on_error(self, error, came_by):
         """An exception comes to known code; `came_by` are its traceback from there on."""
@@ -1094,9 +1096,8 @@ cdef class Observer(Context):
 
     cdef int meet(self, PyFrameObject *frame, PyObject *function) except -1:
         """A function of C is called by what runs in a frame."""
-        cdef bint is_in_library = self.standing_of(frame) != KNOWN
-        key = DEFINITION(function) | is_in_library  # definitions stand at even addresses
-        if key not in self.functions:
+        cdef int standing = self.standing_of(frame)
+        key = DEFINITION(function) | standing  # definitions stand at addresses that 8 divides
+        if key not in self.functions and not self.on_function(<object>function, standing):
             self.functions.add(key)
-            self.on_function(<object>function, is_in_library)
         return 0

@@ -232,6 +232,14 @@ _FUNCTIONS = {
     "threading": ("Lock", "RLock"),
     "time": ("sleep",),
 }
+# What its own code asks of these and of others, of which its answers are no part.
+_WITHIN = frozenset(
+    (
+        *("__import__", "compile", "eval", "exec", "globals", "sre.compile", "sre.getlower"),
+        *("sys._getframe", "sys._getframemodulename", "sys.audit", "sys.getrecursionlimit"),
+        *("thread.get_ident", "posix.fspath", "nt.fspath", "sre.template", "sre.ascii_iscased"),
+    )
+)
 # Of these the methods of their classes, too: those that compute with paths, and read no files.
 _METHODS = {"pathlib": frozenset((*dir(pathlib.PurePath), "__getitem__", "__len__"))}
 # Functions of NumPy, SciPy and pandas that read files, or what others have set, or that set it.
@@ -339,6 +347,29 @@ def is_of_state(function: Any) -> bool:
     is_function = callable(function) and not is_bound and not issubclass(type(function), type)
     is_named = isinstance(own_attribute(function, "__name__"), str)
     return is_function and is_named and module.partition(".")[0] in ("numpy", "pandas", "scipy")
+
+
+def loads(function: BuiltinFunctionType) -> bool:
+    """Whether it makes objects of a pickle."""
+    module = function.__module__ or module_of(type(function.__self__))
+    return module == "_pickle" and function.__name__ in ("load", "loads")
+
+
+def is_of_python_itself(module: str) -> bool:
+    """Whether a module is of the standard library."""
+    return module.partition(".")[0] in sys.stdlib_module_names
+
+
+def is_harmless_within(name: str) -> bool:
+    """Whether what the standard library's own code does with a function shows in none of its answers."""
+    return name in _WITHIN
+
+
+def only_writes(code: CodeType, names: dict[str, Any]) -> bool:
+    """Whether some code of the standard library answers nothing."""
+    module = names.get("__name__")
+    is_log = module == "logging" and code.co_name in _LOGS
+    return is_log or module == "warnings" or str(module).startswith("importlib.")
 
 
 def is_log(function: Any) -> bool:

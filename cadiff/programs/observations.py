@@ -11,7 +11,9 @@ import gc
 import inspect
 import io
 import os
+import pickletools
 import random
+import re
 import signal
 import sys
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
@@ -22,7 +24,16 @@ from ..binding.callers import is_module_of_library, is_of_known_library, is_of_l
 from ..operations import primitives
 from ..operations.making import made
 from ..transforms._generators import generator_types
-from .kinds import follow, is_code_read, unsafe, unsafe_code
+from .kinds import (
+    follow,
+    is_code_read,
+    is_harmless_within,
+    is_of_python_itself,
+    loads,
+    only_writes,
+    unsafe,
+    unsafe_code,
+)
 from .reads import Computed, Constant, Operand, last_argument
 from .reasons import HANDLED, OUTSIDE, OfThisCall
 from .settings import Setting, read_by
@@ -37,8 +48,10 @@ HIDDEN = (
     "or outside, and pass what it gives as an argument"
 )
 
-_OPAQUE, _KNOWN, _ASIDE, _UNTOLD = range(4)  # how a code stands, as an Observer has it
+_OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
+_OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Observation(Observer):
@@ -88,6 +101,10 @@ class Observation(Observer):
             if self._draws and module in _OF_COPIES:
                 self._note(self._draws)
             self.settings.update(read_by(module))
+            if "f_locals" in code.co_names and not is_of_python_itself(module):
+                if _named_in_texts(frame):
+                    self._note(OUTSIDE.format(name="what reads names in a text"))
+                return _UNTOLD
             return self._stateless(frame)
         if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
             return _ASIDE
@@ -100,20 +117,33 @@ class Observation(Observer):
         return _KNOWN
 
     def _stateless(self, frame: FrameType) -> int:
-        """How code of a library stands; it is noted if a user asks it for state."""
+        """How code of a library stands; it is noted if it is asked for state for a user."""
         code = frame.f_code
         reason = "" if code.co_name.startswith("_") else unsafe_code(code, frame.f_globals)
-        if reason and _is_called_by_user(frame):
+        caller = frame.f_back
+        is_asked = caller is not None and caller.f_globals is not frame.f_globals
+        if reason and is_asked and _is_for_user(caller):
             self._note(OUTSIDE.format(name=reason))
-        return _UNTOLD if reason else _OPAQUE
+        is_standard = is_of_python_itself(str(frame.f_globals.get("__name__", "")))
+        return _UNTOLD if reason else _STANDARD if is_standard else _OPAQUE
 
-    def on_function(self, function: BuiltinFunctionType, is_in_library: bool) -> None:
-        if isinstance(function.__self__, self._generators):
+    def on_function(self, function: BuiltinFunctionType, standing: int) -> bool:
+        if issubclass(type(function.__self__), self._generators):
             self._note(self._draws)
-        elif not is_in_library and (reason := unsafe(function)):
-            self._note(OUTSIDE.format(name=reason))
-        elif function is print or isinstance(function.__self__, io.IOBase):
+        if function is print or issubclass(type(function.__self__), io.IOBase):
             self.writes = True
+        frame = sys._getframe(1)
+        if standing == _KNOWN and loads(function):
+            if _names_globals(frame):
+                self._note(OUTSIDE.format(name="pickle.loads of what names a global"))
+            return True
+        reason = unsafe(function) if standing in (_KNOWN, _STANDARD) else ""
+        if not reason or (standing == _STANDARD and is_harmless_within(reason)):
+            return False
+        is_for_user = standing == _KNOWN or _is_for_user(frame)
+        if is_for_user:
+            self._note(OUTSIDE.format(name=reason))
+        return not is_for_user
 
     def on_error(self, error: BaseException, came_by: TracebackType) -> None:
         """Note an exception where it comes to the user's code first.
@@ -168,24 +198,62 @@ def _is_seeded_later(frame: FrameType) -> bool:
         return False
     names = caller.f_code.co_names
     return caller.f_globals.get("__name__") == _COPIES or (
-        "RandomState" in names and "default_rng" not in names and _is_given_a_seed(caller)
+        "RandomState" in names and "default_rng" not in names and _given_last(caller) is not None
     )
 
 
-def _is_given_a_seed(frame: FrameType) -> bool:
-    """Whether the last argument of the call that is at work in a frame is known not to be None."""
+def _given_last(frame: FrameType) -> Any:
+    """The last argument of the call that is at work in a frame; None if that is not known."""
     found = last_argument(frame.f_code, frame.f_lasti)
     if isinstance(found, Constant):
-        return found.value is not None
+        return found.value
     if not isinstance(found, Operand):
-        return isinstance(found, Computed)
+        return found if isinstance(found, Computed) else None
     chain = found.chain
     if found.where == "first":
         chain = (frame.f_code.co_varnames[0], *chain)
     value = {**frame.f_globals, **frame.f_locals}.get(chain[0]) if chain else None
     for name in chain[1:]:
         value = inspect.getattr_static(value, name, None)
-    return value is not None
+    return value
+
+
+def _names_globals(frame: FrameType) -> bool:
+    """Whether the pickle that is loaded in a frame may name what is in a module of the user's."""
+    pickled = _given_last(frame)
+    if not isinstance(pickled, bytes):
+        return True
+    texts = [str(given) for _, given, _ in pickletools.genops(pickled)]
+    modules = (sys.modules.get(text.partition(" ")[0]) for text in texts)
+    return not all(module is None or is_module_of_library(module) for module in modules)
+
+
+def _named_in_texts(frame: FrameType | None) -> bool:
+    """Whether texts that code of a library has got name what the code has that called it.
+
+    A column of a table may have such a name, too: then f runs as it is for nothing.
+    """
+    names: set[str] = set()
+    while frame is not None and not frame.f_code.co_filename.startswith(_OWN):
+        if is_of_library(frame.f_code.co_filename):
+            texts = (text for text in frame.f_locals.values() if type(text) is str)
+            names.update(name for text in texts for name in _NAME.findall(text))
+        elif names & {*frame.f_locals, *frame.f_globals}:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_for_user(frame: FrameType | None) -> bool:
+    """Whether code of the standard library was called by a user's, perhaps by way of more such code.
+
+    But not if it only writes: a log, or a warning.
+    """
+    while frame is not None and is_of_python_itself(str(frame.f_globals.get("__name__", ""))):
+        if only_writes(frame.f_code, frame.f_globals):
+            return False
+        frame = frame.f_back
+    return frame is not None and not is_of_library(frame.f_code.co_filename)
 
 
 def _is_known(frame: FrameType) -> bool:
@@ -200,11 +268,6 @@ def _is_known(frame: FrameType) -> bool:
         and is_module_of_library(module)
         and is_of_known_library(getattr(module, "__file__", None) or "<frozen")
     ) or (caller is not None and is_of_known_library(caller.f_code.co_filename))
-
-
-def _is_called_by_user(frame: FrameType) -> bool:
-    """Whether code of a library was not called by other such code."""
-    return frame.f_back is not None and not is_of_library(frame.f_back.f_code.co_filename)
 
 
 def _is_step(frame: FrameType) -> bool:

@@ -24,17 +24,18 @@ def settled(value: Any) -> Any:
 
 
 def _settled(value: Any, seen: dict[int, Any]) -> Any:
-    if isinstance(value, (Var, Dual)):
-        return binding.plain_values(value)
     kind = type(value)
+    if issubclass(kind, (Var, Dual)):
+        return binding.plain_values(value)
     if issubclass(kind, Replayed):
         return value._plain
     if id(value) in seen:
         return value
     seen[id(value)] = value
-    if isinstance(value, tuple):
-        items = [_settled(item, seen) for item in value]
-        if all(one is other for one, other in zip(items, value, strict=True)):
+    if issubclass(kind, tuple):
+        former = binding.own_items(value)
+        items = [_settled(item, seen) for item in former]
+        if all(one is other for one, other in zip(items, former, strict=True)):
             return value
         return kind._make(items) if hasattr(kind, "_make") else tuple(items)
     if type(value) is np.ndarray and value.dtype == object:
@@ -42,13 +43,13 @@ def _settled(value: Any, seen: dict[int, Any]) -> Any:
         if all(one is other for one, other in zip(plain_items, value.flat, strict=True)):
             return value
         return np.array(plain_items).reshape(value.shape)
-    if isinstance(value, (list, dict, deque)):
-        owner: Any = next(base for base in (list, dict, deque) if isinstance(value, base))
-        pairs = dict.items(value) if isinstance(value, dict) else enumerate(value)
+    if issubclass(kind, (list, dict, deque)):
+        owner: Any = next(base for base in (list, dict, deque) if issubclass(kind, base))
+        pairs = dict.items(value) if owner is dict else enumerate(binding.own_items(value))
         for key, item in list(pairs):
             plain = _settled(item, seen)
             if plain is not item:  # a class may have a method of its own, which does more
                 owner.__setitem__(value, key, plain)
-    elif not (is_class_of_library(kind) or isinstance(value, (type, FunctionType))):
-        _settled(getattr(value, "__dict__", None), seen)
+    elif not (is_class_of_library(kind) or issubclass(kind, (type, FunctionType))):
+        _settled(binding.own_attribute(value, "__dict__"), seen)
     return value

@@ -44,7 +44,7 @@ def as_told(reads: Reads) -> dict[str, Any]:
     """All that is found but lines and names, as far as there is anything."""
     found: dict[str, Any] = {
         "chains": {told(one) for one in reads.chains},
-        "imports": {".".join(chain) for chain in reads.imports},
+        "imports": {f"{'.' * x.level}{x.module} {x.name}".strip() for x in reads.imports},
         "changes": set(reads.changes),
         "keeps": reads.may_keep,
         "counted": reads.counted,
@@ -139,7 +139,17 @@ def unpacked(self: Any, x: Any) -> Any:
     return (d := a) + d if 0.0 < a < 1.0 else ~b
 
 
-@case("rate", imports="os.path; math; math.sin; json; json.dumps")
+@case(imports=".cfg; .cfg w; ..; .. cfg; os.path")
+def imported_from_here(_: Any, x: Any) -> Any:
+    import os.path as path
+
+    from .. import cfg  # type: ignore[attr-defined]
+    from .cfg import w  # type: ignore[import-not-found]
+
+    return path, w, cfg
+
+
+@case("rate", imports="os.path; math; math sin; json; json dumps")
 def imported(_: Any, x: Any) -> Any:
     import math
     import os.path
