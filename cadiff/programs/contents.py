@@ -145,7 +145,7 @@ def _ufunc(walk: Findings, value: np.ufunc, path: str) -> None:
 
 def _dtype(walk: Findings, value: np.dtype[Any], path: str) -> None:
     if value.names is not None:
-        walk.watch.attribute(value, np.dtype.names, f"{path}.names")
+        walk.watch.attribute(value, inside(np.dtype)["names"], f"{path}.names")
 
 
 def _array(walk: Findings, array: np.ndarray[Any, Any], path: str) -> None:
@@ -167,7 +167,7 @@ def _mapping(walk: Findings, value: Any, path: str) -> None:
     walk.watch.mapping(value, path)
     walk.items([*dict.keys(value), *dict.values(value)], path)
     if issubclass(type(value), defaultdict):
-        walk.attribute(value, defaultdict.default_factory, path)
+        walk.attribute(value, inside(defaultdict)["default_factory"], path)
 
 
 def _ordered(walk: Findings, value: Any, path: str) -> None:
@@ -240,8 +240,8 @@ def _neighbours(walk: Findings, value: Any, path: str) -> None:
 
 
 def _partial(walk: Findings, value: Any, path: str) -> None:
-    for part in (functools.partial.func, functools.partial.args, functools.partial.keywords):
-        walk.attribute(value, part, f"{path}.{part.__name__}")
+    for name in ("func", "args", "keywords"):
+        walk.attribute(value, inside(functools.partial)[name], f"{path}.{name}")
     walk.items(walk.watch.namespace(value, path), path)
 
 

@@ -35,12 +35,8 @@ _OF_STATES = frozenset(
 _OF_CLASSES = frozenset(("__name__", "__qualname__"))
 # What is written beside code in dicts, and what of the standard library asks for that.
 _BESIDE = frozenset(("__annotations__", "__dataclass_fields__"))
-ASKING = {
-    "dataclasses": "__dataclass_fields__",
-    "functools": "__annotations__",
-    "inspect": "__annotations__",
-    "typing": "__annotations__",
-}
+ASKING = dict.fromkeys(("inspect", "typing"), "__annotations__")
+ASKING["dataclasses"] = "__dataclass_fields__"
 # By what the state of a lock shows: `with` only waits for it.
 _OF_LOCKS = frozenset(("_is_owned", "acquire", "acquire_lock", "locked", "locked_lock", "repr"))
 # By what code comes to that which has called it.
@@ -122,8 +118,8 @@ class Findings(ABC):
             if type(item) not in CONSTANTS:
                 self.value(item, path)
 
-    def attribute(self, owner: Any, name: str, path: str) -> None:
-        """An attribute of an object of C, or a slot, and all that is in it."""
+    def attribute(self, owner: Any, name: Any, path: str) -> None:
+        """An attribute, by its name or its descriptor, and all that is in it."""
         self.value(self.watch.attribute(owner, name, path), path)
 
     def is_new(self, *what: Any) -> bool:

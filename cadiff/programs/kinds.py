@@ -207,7 +207,7 @@ _MODULES: dict[str, frozenset[str]] = {
         *("colorsys", "contextlib", "copyreg", "dataclasses", "difflib", "enum", "fractions"),
         *("functools", "graphlib", "hashlib", "heapq", "html", "itertools", "json", "keyword"),
         *("copy", "math", "numbers", "operator", "pickle", "pprint", "queue", "random", "re"),
-        *("codecs", "encodings", "reprlib", "statistics", "string", "struct", "textwrap"),
+        *("codecs", "encodings", "reprlib", "sre", "statistics", "string", "struct", "textwrap"),
         *("types", "unicodedata", "unittest", "warnings", "zlib"),
     )
 } | {
@@ -232,12 +232,12 @@ _FUNCTIONS = {
     "threading": ("Lock", "RLock"),
     "time": ("sleep",),
 }
-# What its own code asks of these and of others, of which its answers are no part.
-_WITHIN = frozenset(
+# What the code of the standard library asks, of which its answers are no part.
+WITHIN = frozenset(
     (
-        *("__import__", "compile", "eval", "exec", "globals", "sre.compile", "sre.getlower"),
+        *("__import__", "compile", "eval", "exec", "globals", "nt.fspath", "posix.fspath"),
         *("sys._getframe", "sys._getframemodulename", "sys.audit", "sys.getrecursionlimit"),
-        *("thread.get_ident", "posix.fspath", "nt.fspath", "sre.template", "sre.ascii_iscased"),
+        "thread.get_ident",
     )
 )
 # Of these the methods of their classes, too: those that compute with paths, and read no files.
@@ -358,11 +358,6 @@ def loads(function: BuiltinFunctionType) -> bool:
 def is_of_python_itself(module: str) -> bool:
     """Whether a module is of the standard library."""
     return module.partition(".")[0] in sys.stdlib_module_names
-
-
-def is_harmless_within(name: str) -> bool:
-    """Whether what the standard library's own code does with a function shows in none of its answers."""
-    return name in _WITHIN
 
 
 def only_writes(code: CodeType, names: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ import re
 import signal
 import sys
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, TracebackType
+from typing import Any
 
 from ..binding import Observer, Watch
 from ..binding.bytecode import has_handlers, raises_at
@@ -25,9 +26,9 @@ from ..operations import primitives
 from ..operations.making import made
 from ..transforms._generators import generator_types
 from .kinds import (
+    WITHIN,
     follow,
     is_code_read,
-    is_harmless_within,
     is_of_python_itself,
     loads,
     only_writes,
@@ -47,6 +48,7 @@ HIDDEN = (
     "it runs {name} (line {line} of {file}), to which no name in its code leads: call it by name, "
     "or outside, and pass what it gives as an argument"
 )
+PICKLED = OUTSIDE.format(name="pickle.loads of what names a global")
 
 _OPAQUE, _KNOWN, _ASIDE, _UNTOLD, _STANDARD = range(5)  # how a code stands, for an Observer
 _CONSTANT = primitives.primitive._constant.__code__
@@ -135,10 +137,10 @@ class Observation(Observer):
         frame = sys._getframe(1)
         if standing == _KNOWN and loads(function):
             if _names_globals(frame):
-                self._note(OUTSIDE.format(name="pickle.loads of what names a global"))
+                self._note(PICKLED)
             return True
         reason = unsafe(function) if standing in (_KNOWN, _STANDARD) else ""
-        if not reason or (standing == _STANDARD and is_harmless_within(reason)):
+        if not reason or (standing == _STANDARD and reason in WITHIN):
             return False
         is_for_user = standing == _KNOWN or _is_for_user(frame)
         if is_for_user:
@@ -168,7 +170,7 @@ class Observation(Observer):
             self.decided = OfThisCall(HANDLED.format(name=kind.__name__, where=where))
 
     def _note(self, obstacle: str) -> None:
-        if obstacle and self.obstacle in ("", AGAIN):
+        if obstacle and self.obstacle in ("", AGAIN, PICKLED):
             self.obstacle = obstacle
 
 
@@ -245,9 +247,9 @@ def _named_in_texts(frame: FrameType | None) -> bool:
 
 
 def _is_for_user(frame: FrameType | None) -> bool:
-    """Whether code of the standard library was called by a user's, perhaps by way of more such code.
+    """Whether code of the standard library was called by a user's, or by more such code that was.
 
-    But not if it only writes: a log, or a warning.
+    But not if that only writes: a log, or a warning.
     """
     while frame is not None and is_of_python_itself(str(frame.f_globals.get("__name__", ""))):
         if only_writes(frame.f_code, frame.f_globals):

@@ -295,8 +295,8 @@ def compile(
       strings, functions and objects. For other constants f is recorded anew.
     * Watched is what f reads beside its arguments: globals, closures, defaults, attributes, and
       what is in them. After a change f is recorded anew; `stats()["watched"]` tells the last ones.
-      What lies outside of Python (files, clocks, time zones, settings of libraries) is not watched:
-      f is run as it is where it, or the standard library for it, calls a function that reads these.
+      What lies outside of Python (files, clocks, time zones, settings of libraries) is not
+      watched: f is run as it is where it, or Python's library for it, calls what reads these.
     * Guards are the outcomes of comparisons, and ints that f makes of values. A call that meets
       others is recorded anew. What a comparison of arrays chooses without being read, as in
       `where(x > 0, a, b)`, is no guard: replays choose again.

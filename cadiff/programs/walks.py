@@ -176,7 +176,9 @@ class _Walk(Findings):
     def _global(self, function: Any, chain: Chain) -> Any:
         names = function.__globals__
         if type(names) is not dict:  # whose class may answer for names that are missing
-            raise UnwatchableError(UNKNOWN.format(path=chain[0], what=f"of {named_kind(type(names))}"))
+            raise UnwatchableError(
+                UNKNOWN.format(path=chain[0], what=f"of {named_kind(type(names))}")
+            )
         module = names.get("__name__", "")
         text = chain[0] if module == "__main__" else f"{module}.{chain[0]}"
         value = self._name(names, chain[0], text)
@@ -375,5 +377,9 @@ def watch_call(f: Any, statics: list[Any]) -> Watch:
             "it reads containers that are nested too deeply to be watched: pass what it computes "
             "with as an argument"
         ) from None
+    except (UnwatchableError, MemoryError):
+        raise
+    except Exception as error:  # of a user's code, such as that of a lazy module
+        raise UnwatchableError(f"it reads what raises {type(error).__name__}: {error}") from None
     watch.n_followed = n_followed()
     return watch

@@ -139,14 +139,14 @@ def unpacked(self: Any, x: Any) -> Any:
     return (d := a) + d if 0.0 < a < 1.0 else ~b
 
 
-@case(imports=".cfg; .cfg w; ..; .. cfg; os.path")
+@case("rate", imports=".cfg; .cfg w; ..; .. cfg; os.path")
 def imported_from_here(_: Any, x: Any) -> Any:
     import os.path as path
 
     from .. import cfg  # type: ignore[attr-defined]
     from .cfg import w  # type: ignore[import-not-found]
 
-    return path, w, cfg
+    return path, w, cfg, rate
 
 
 @case("rate", imports="os.path; math; math sin; json; json dumps")

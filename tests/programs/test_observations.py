@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import argparse
+import codecs
 import collections
 import contextlib
 import copy
@@ -13,6 +15,8 @@ import enum
 import functools
 import gc
 import importlib
+import inspect
+import io
 import itertools
 import json
 import logging
@@ -22,6 +26,7 @@ import pickle
 import re
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,6 +34,7 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.io
 from scipy import integrate, interpolate, linalg, sparse, spatial, special, stats
@@ -362,6 +368,15 @@ def what_may_fail(x: Any) -> Any:
         return x * len(type(error).__name__)
 
 
+def with_errors_in_logs(x: Any) -> Any:
+    with contextlib.redirect_stderr(io.StringIO()):
+        logger.error("x", stack_info=True)
+    return x * 2.0
+
+
+PICKLED_NUMBERS = pickle.dumps([1.5, np.ones(2)])
+table = pd.DataFrame({"u": [1.0, 2.0, 3.0]})
+
 # Ways in which users write.
 ORDINARY: dict[str, Callable[[Any], Any]] = {
     "a data class": lambda x: Pair(a=3.0).norm() * x,
@@ -387,6 +402,10 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
     "factors of a matrix": lambda x: x * factors.solve(np.ones(2))[0],
     "a sparse matrix": lambda x: x * (operator_of_rows @ np.ones(2))[0] + operator_of_rows.nnz,
     "a log": lambda x: (logger.debug("x"), x * 2.0)[1],
+    "a log of an error": with_errors_in_logs,
+    "a pickle of numbers": lambda x: x * pickle.loads(PICKLED_NUMBERS)[1].sum(),
+    "a query without names of others": lambda x: x * table.query("u > 1.5")["u"].sum(),
+    "a signature": lambda x: x * len(inspect.signature(within_locks).parameters),
     "a copy": lambda x: copy.deepcopy([1.0, [2.0]])[1][0] * x,
     "a text": lambda x: json.loads("[2.5]")[0] * len(re.findall("a", "aa")) * x,
     "a path": lambda x: (
@@ -428,6 +447,33 @@ def test_what_paths_lead_to_is_not_built_in(name: str) -> None:
     program = cadiff.compile(READING[name])
     with pytest.warns(RuntimeWarning, match=rf"it calls (pathlib|io)\.{name}, which may give"):
         assert program(2.0) == READING[name](2.0)
+
+
+def fails() -> str:
+    try:
+        raise ValueError
+    except ValueError:
+        return traceback.format_exc()
+
+
+# What the standard library's code asks of the system for f, and where.
+ASKED_WITHIN: dict[str, Callable[[Any], Any]] = {
+    r"time\.time": lambda x: x * logging.LogRecord("", 10, "", 1, "", (), None).created,
+    r"codecs\.open|io\.open": lambda x: x * len(codecs.open(str(FILE), encoding="utf-8").read()),  # noqa: SIM115
+    r"\w+\.\w+": lambda x: x * len(inspect.getsource(within_locks)),
+    r"shutil\.get_terminal_size": lambda x: x * len(parser.format_help()),
+    r"linecache\.\w+": lambda x: x * len(fails()),
+}
+parser = argparse.ArgumentParser()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("reason", ASKED_WITHIN)
+def test_what_the_standard_library_asks_for_f_is_not_built_in(reason: str) -> None:
+    program = cadiff.compile(ASKED_WITHIN[reason])
+    with pytest.warns(RuntimeWarning, match=rf"it calls ({reason}), which may give"):
+        program(2.0)
+    assert program.stats()["recordings"] == 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its users may not make links")

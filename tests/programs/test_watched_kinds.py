@@ -15,6 +15,15 @@ import pytest
 
 import cadiff
 
+# A package with two modules, and a name in one of them.
+PACKAGE = """
+pk, q, other = (types.ModuleType(name) for name in ("pk", "pk", "pk.cfg"))
+pk.__path__ = q.__path__ = []
+pk.cfg, q.cfg = (types.ModuleType("pk.cfg") for _ in range(2))
+pk.cfg.w, other.w, q.cfg.w = 0.5, 0.75, 0.25
+sys.modules.update({"pk": pk, "pk.cfg": pk.cfg})
+__package__ = "pk"
+"""
 # What a module has, what f computes with (a number), and what changes that; c is another number
 # each time.
 KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -824,6 +833,252 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "(m @ np.ones(2))[0]",
         ("m.data[:] *= 2", "m.data = m.data * c"),
     ),
+    # Names that are imported while f runs
+    "a relative import": (
+        PACKAGE + "def read():\n    from .cfg import w\n    return w",
+        "read()",
+        ("pk.cfg.w = c", "sys.modules['pk.cfg'] = other; other.w = c"),
+    ),
+    "a relative import of a module": (
+        PACKAGE + "def read():\n    from . import cfg\n    return cfg.w",
+        "read()",
+        ("pk.cfg.w = c", "pk.cfg = other; other.w = c"),
+    ),
+    "a relative import from further out": (
+        PACKAGE + "__package__ = 'pk.sub'\ndef read():\n    from ..cfg import w\n    return w",
+        "read()",
+        ("pk.cfg.w = c", "__package__ = 'pk'; sys.modules['cfg'] = other"),
+    ),
+    "a module within a package that is imported": (
+        PACKAGE + "def read():\n    import pk.cfg\n    return pk.cfg.w",
+        "read()",
+        ("pk.cfg.w = c", "pk.cfg = other; other.w = c", "sys.modules['pk'] = q; q.cfg.w = c"),
+    ),
+    "a module by another name": (
+        PACKAGE + "def read():\n    import pk.cfg as k\n    return k.w",
+        "read()",
+        ("pk.cfg.w = c", "pk.cfg = other; other.w = c"),
+    ),
+    # Properties, slots, and modules with classes of their own
+    **{
+        f"a property by {how}": (f"class A: n = 0.5\n{setup}\na = A()", "a.rate", changes)
+        for how, setup, changes in (
+            (
+                "attrgetter",
+                "A.rate = property(operator.attrgetter('n'))",
+                ("a.n = c", "A.n = c; vars(a).clear()"),
+            ),
+            (
+                "attrgetter of a part",
+                "A.b = A()\nA.rate = property(operator.attrgetter('b.n'))",
+                ("A.b.n = c", "a.b = A(); a.b.n = c"),
+            ),
+            (
+                "lru_cache",
+                "A.rate = property(functools.lru_cache(lambda self: self.n + n))",
+                ("n = c; A.rate.fget.cache_clear()", "a = A(); a.n = c"),
+            ),
+            (
+                "partial",
+                "A.rate = property(functools.partial(lambda k, self: k * self.n * n, 2.0))",
+                ("a.n = c", "n = c"),
+            ),
+            (
+                "methodcaller",
+                "A.get = lambda self: self.n * n\nA.rate = property(operator.methodcaller('get'))",
+                ("a.n = c", "n = c", "A.get = lambda self: c"),
+            ),
+            (
+                "an object",
+                "class G:\n    k = 1.0\n    def __call__(self, o): return o.n * self.k\n"
+                "A.rate = property(G())",
+                ("a.n = c", "G.k = c"),
+            ),
+            (
+                "a subclass",
+                "class P(property):\n    k = 1.0\n    def __get__(self, o, kind=None):\n"
+                "        if o is None: raise RuntimeError\n        return o.n * self.k\n"
+                "A.rate = P(lambda self: 3.0)",
+                ("a.n = c", "P.k = c"),
+            ),
+            (
+                "a subclass of one that is computed once",
+                "class P(functools.cached_property):\n    k = 1.0\n"
+                "    def __get__(self, o, kind=None): return o.n * self.k\n"
+                "A.rate = P(lambda self: 3.0)",
+                ("a.n = c", "P.k = c"),
+            ),
+            (
+                "a subclass of static methods",
+                "class P(staticmethod):\n    k = 1.0\n"
+                "    def __get__(self, o, kind=None): return o.n * self.k\n"
+                "A.rate = P(lambda self: 3.0)",
+                ("a.n = c", "P.k = c"),
+            ),
+        )
+    },
+    "a slot of a name that is there twice": (
+        "class A: __slots__ = ('n',)\nclass B(A): __slots__ = ('n',)\n"
+        "b = B()\nb.n = 2.0\nA.n.__set__(b, 0.5)\ndef get(o): return A.n.__get__(o)",
+        "get(b)",
+        ("A.n.__set__(b, c)", "b.n = c; A.n.__set__(b, c * c)"),
+    ),
+    "a slot behind an attribute": (
+        "class A: __slots__ = ('n',)\nclass B(A): n = 2.0\n"
+        "b, read = B(), A.n.__get__\nA.n.__set__(b, 0.5)\ndef get(o): return read(o)",
+        "get(b)",
+        ("A.n.__set__(b, c)",),
+    ),
+    **{
+        f"a module with {what}": (
+            f"class M(types.ModuleType):\n    {setup}\nm = M('m')\nm.k = 0.5\n"
+            "def get(m): return m.n()",
+            how,
+            ("m.k = c", "n = c", "M.n = property(lambda self: lambda: c)"),
+        )
+        for what, setup, how in (
+            ("a method", "def n(self): return self.k * n", "m.n() + get(m)"),
+            (
+                "a property",
+                "@property\n    def n(self): return lambda: self.k * n",
+                "m.n() + get(m)",
+            ),
+            ("an attribute", "n = staticmethod(lambda: m.k * n)", "m.n() + get(m)"),
+        )
+    },
+    "a class that a module is given": (
+        "class M(types.ModuleType): n = 0.5\nm = types.ModuleType('m')\nm.__class__ = M",
+        "m.n",
+        ("M.n = c", "m.n = c"),
+    ),
+    # Containers that iterate in ways of their own
+    **{
+        f"a {base} whose {what}": (
+            f"class L({base}):\n    def {does}\n"
+            f"a = L({made})\ndef read(a): return {base}.__getitem__(a, {key!r})[0]",
+            "read(a)",
+            (f"{base}.__getitem__(a, {key!r})[0] = c",),
+        )
+        for base, made, key in (
+            ("list", "[[0.5]]", 0),
+            ("tuple", "[[0.5]]", 0),
+            ("dict", "{'a': [0.5]}", "a"),
+            ("collections.deque", "[[0.5]]", 0),
+            ("collections.OrderedDict", "{'a': [0.5]}", "a"),
+            ("collections.defaultdict", "list, {'a': [0.5]}", "a"),
+        )
+        for what, does in (
+            ("iteration is empty", "__iter__(self): return iter([])"),
+            ("iteration raises", "__iter__(self): raise KeyError"),
+            ("length has no end", "__len__(self): return 10**9"),
+        )
+    },
+    "a set with its own iteration": (
+        "class L(set):\n    def __iter__(self):\n        while True: yield 1.0\na = L([0.5])",
+        "(1.0 if 0.75 in a else 2.0)",
+        ("a.add(0.75)", "a.clear()"),
+    ),
+    "a frozen set with its own iteration": (
+        "class A: pass\no = A()\no.n = 0.5\nclass L(frozenset):\n"
+        "    def __iter__(self): return iter([])\na = L([o])",
+        "sum(o.n for o in frozenset.__iter__(a))",
+        ("o.n = c",),
+    ),
+    "a dict with its own keys": (
+        "class L(dict):\n    def keys(self): return []\n    values = items = keys\n"
+        "a = L(n=[0.5])",
+        "a['n'][0]",
+        ("a['n'][0] = c", "a['n'] = [c]"),
+    ),
+    # Names in texts and in bytes
+    "names in a query": (
+        "import pandas as pd\nt, d = 1.5, pd.DataFrame({'u': [1.0, 2.0, 3.0]})",
+        "d.query('u > @t')['u'].sum()",
+        ("t = 2.5", "t = 0.5"),
+    ),
+    "names in a query that is handed on": (
+        "import pandas as pd\nt, d = 1.5, pd.DataFrame({'u': [1.0, 2.0, 3.0]})\n"
+        "text = 'u > @t'\ndef ask(query): return query(text)",
+        "ask(d.query)['u'].sum()",
+        ("t = 2.5", "t = 0.5"),
+    ),
+    "names in a formula of a table": (
+        "import pandas as pd\nt, d = 1.5, pd.DataFrame({'u': [1.0, 2.0, 3.0]})",
+        "d.eval('u * @t').sum()",
+        ("t = c",),
+    ),
+    "names in a formula": ("import pandas as pd\nt = 1.5", "float(pd.eval('t + 1'))", ("t = c",)),
+    "names in a matrix": ("B = np.eye(2)", "np.bmat('B, B').sum()", ("B = c * np.eye(2)",)),
+    **{
+        f"a pickle of {what}": (
+            f"import io, pickle\nclass A: n = 0.5\nheld = pickle.dumps({of})",
+            f"{how}.n",
+            ("A.n = c",),
+        )
+        for what, of, how in (
+            ("a class", "A", "pickle.loads(held)"),
+            ("an object", "A()", "pickle.loads(held)"),
+            ("a class, in the first protocol", "A, 0", "pickle.loads(held)"),
+            ("a class, by an object", "A", "pickle.Unpickler(io.BytesIO(held)).load()"),
+        )
+    },
+    # What is written beside code
+    **{
+        f"{name} of a function": (
+            f"import inspect\ndef g(a: int): 'text'\ndef of(g): return {how}",
+            "float(len(of(g)))",
+            changes,
+        )
+        for name, how, changes in (
+            ("the name", "g.__name__", ("g.__name__ = 'gg'",)),
+            ("the name, computed,", "getattr(g, '__qual' + 'name__')", ("g.__qualname__ = 'gg'",)),
+            ("the name, in a text,", "repr(g).split(' at ')[0]", ("g.__qualname__ = 'gg'",)),
+            ("the text", "g.__doc__", ("g.__doc__ = 'gg'",)),
+            ("the text, as it is shown,", "inspect.getdoc(g)", ("g.__doc__ = 'gg'",)),
+            ("the module", "g.__module__", ("g.__module__ = 'gg'",)),
+            (
+                "annotations",
+                "g.__annotations__",
+                ("g.__annotations__['b'] = int", "g.__annotations__ = {}"),
+            ),
+            (
+                "the signature",
+                "str(inspect.signature(g))",
+                ("g.__annotations__['a'] = float", "g.__annotations__.clear()"),
+            ),
+        )
+    },
+    "annotations of a class": (
+        "class A:\n    a: int\n    n = 0.5\ndef of(kind): return len(kind.__annotations__)",
+        "float(of(A))",
+        ("A.__annotations__['b'] = int",),
+    ),
+    **{
+        f"{what} of fields": (
+            "import dataclasses\nheld = {'n': 0.5}\n@dataclasses.dataclass\nclass P:\n"
+            "    a: float = dataclasses.field(default=0.5, metadata=held)\np = P()",
+            f"dataclasses.fields(p)[0].{how}",
+            (change,),
+        )
+        for what, how, change in (
+            ("defaults", "default", "P.__dataclass_fields__['a'].default = c"),
+            ("notes", "metadata['n']", "held['n'] = c"),
+            ("names", "name.count('a')", "dataclasses.fields(P)[0].name = 'aa'"),
+        )
+    },
+    # What functions of the standard library ask of the system
+    "the time of a record": (
+        "import logging, time\ndef read(): return logging.LogRecord(*'a1a1a', (), None).created",
+        "(read() * 0.0 + n)",
+        ("n = c",),
+    ),
+    "a file that is opened by another function": (
+        "import codecs, os, tempfile\npath = os.path.join(tempfile.mkdtemp(), 'n')\n"
+        "def put(v):\n    with open(path, 'w') as f: f.write(str(v))\nput(0.5)\n"
+        "def read():\n    with codecs.open(path) as f: return float(f.read())",
+        "read()",
+        ("put(c)",),
+    ),
 }  # fmt: skip
 
 
@@ -854,7 +1109,8 @@ def restored() -> Any:
     os.environ.pop("CADIFF_TEST", None)
     vars(np).pop("cadiff_test", None)
     vars(builtins).pop("cadiff_test", None)
-    sys.modules.pop("cadiff_config", None)
+    for name in ("cadiff_config", "cfg", "pk", "pk.cfg"):
+        sys.modules.pop(name, None)
 
 
 @pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")

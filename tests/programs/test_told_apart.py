@@ -1,0 +1,289 @@
+"""What tells calls and pickles from others: how things stand in memory, what they are called.
+
+Arguments that differ in what f reads are never taken for each other, and what was edited is not
+taken for what was recorded. No code of a class of the user's runs in order to see that.
+"""
+
+from __future__ import annotations
+
+import collections
+import pickle
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+
+from ..helpers.processes import isolated
+
+# --- what tells arguments apart ------------------------------------------------------------------
+
+
+def function(**attributes: Any) -> Any:
+    def g(x: Any) -> Any:
+        return x
+
+    for name, value in attributes.items():
+        setattr(g, f"__{name}__", value)
+    return g
+
+
+class OfList(list[Any]):
+    def __iter__(self) -> Any:
+        return iter([7.0])
+
+
+class Doubling(list[Any]):
+    def __getitem__(self, k: Any) -> Any:
+        return 2.0 * list.__getitem__(self, k)
+
+
+class Endless(list[Any]):
+    def __len__(self) -> int:
+        return 10**9
+
+
+class EndlessTuple(tuple[Any, ...]):
+    def __len__(self) -> int:
+        return 10**9
+
+
+class EndlessDict(dict[str, Any]):
+    def __len__(self) -> int:
+        return 10**9
+
+
+class OfKeys(dict[str, Any]):
+    def __iter__(self) -> Any:
+        return iter(["other"])
+
+    def keys(self) -> Any:
+        return ["other"]
+
+
+class EndlessSet(set[Any]):
+    def __iter__(self) -> Any:
+        while True:
+            yield 1.0
+
+
+ROWS, COLUMNS = np.arange(6.0).reshape(2, 3), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+WHOLE = np.ones(4)
+
+TOLD: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {
+    **{
+        f"functions by their {name}": (
+            lambda x, g, name=name: x * len(str(getattr(g, f"__{name}__"))),
+            [(function(**{name: value}),) for value in values],
+        )
+        for name, values in {
+            "name": ("a", "bbb"),
+            "qualname": ("a", "bbb"),
+            "doc": ("a", "bbb", None),
+            "module": ("a", "bbb"),
+            "annotations": ({}, {"x": int}),
+        }.items()
+    },
+    "functions in a list": (
+        lambda x, gs: x * len(gs[0].__name__),
+        [([function(name="a")],), ([function(name="bbb")],)],
+    ),
+    **{
+        f"arrays by {what}": (ask, [(ROWS,), (COLUMNS,), (ROWS,), (ROWS[:, ::-1],)])
+        for what, ask in {
+            "isfortran": lambda x, b: x * (1.0 + np.isfortran(b)),
+            "flags": lambda x, b: x * (1.0 + b.flags.f_contiguous + b.flags["C_CONTIGUOUS"]),
+            "strides": lambda x, b: x * b.strides[0],
+            "whose they are": lambda x, b: x * (1.0 + b.flags.owndata + (b.base is None)),
+        }.items()
+    },
+    **{
+        f"arrays of {kind}s by flags": (
+            lambda x, b: x * (1.0 + b.flags.f_contiguous),
+            [(ROWS.astype(kind),), (np.asfortranarray(ROWS.astype(kind)),)],
+        )
+        for kind in ("int", "bool", "str", "complex")
+    },
+    "whether arrays may be written to": (
+        lambda x, b: x * (1.0 + b.flags.writeable),
+        [(ROWS,), (np.broadcast_to(1.0, (2, 3)),)],
+    ),
+    "arrays that share memory": (
+        lambda x, b, c: x * (1.0 + np.shares_memory(b, c)),
+        [(WHOLE, WHOLE[1:]), (WHOLE, WHOLE.copy()[1:]), (WHOLE, WHOLE[1:])],
+    ),
+    "arrays that may share memory": (
+        lambda x, b, c: x * (1.0 + np.may_share_memory(b, c)),
+        [(WHOLE, WHOLE[1:]), (WHOLE, WHOLE.copy()[1:]), (WHOLE, WHOLE[1:])],
+    ),
+    "lists with an iteration of their own": (
+        lambda x, b: x * b[0] + sum(b),
+        [(OfList([1.0, 2.0]),), (OfList([3.0, 2.0]),), (OfList([4.0, 5.0]),)],
+    ),
+    "lists with items of their own": (
+        lambda x, b: x * b[0],
+        [(Doubling([1.0, 2.0]),), (Doubling([3.0, 2.0]),), (Doubling([4.0, 5.0]),)],
+    ),
+    "lists without an end": (lambda x, b: x * b[0], [(Endless([k, 2.0]),) for k in (1.0, 3.0)]),
+    "tuples without an end": (lambda x, b: x * b[0], [(EndlessTuple([k]),) for k in (1.0, 3.0)]),
+    "dicts without an end": (lambda x, b: x * b["a"], [(EndlessDict(a=k),) for k in (1.0, 3.0)]),
+    "dicts with keys of their own": (
+        lambda x, b: x * b["a"],
+        [(OfKeys(a=k),) for k in (1.0, 3.0)],
+    ),
+    "sets without an end": (lambda x, b: x * (1.0 in b), [(EndlessSet([k]),) for k in (1.0, 3.0)]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("name", TOLD)
+def test_arguments_are_told_apart_by_what_f_reads(name: str) -> None:
+    f, calls = TOLD[name]
+    program = cadiff.compile(f)
+    for args in (*calls, *calls):
+        assert program(1.5, *args) == f(1.5, *args)
+
+
+# --- pickles that are loaded after an edit -------------------------------------------------------
+
+# What is read, as it was and as it is edited.
+EDITED: list[tuple[str, str, str, str]] = [
+    ("K = 1", "K in {1, %s}", "2", "3"),
+    ("def g(): return 2 in {1, %s}", "g()", "2", "3"),
+    ("def g(k=frozenset({%s})): return 2 in k", "g()", "2", "3"),
+    ("K = {1, %s}", "2 in K", "2", "3"),
+    ("K = [(frozenset([%s]),)]", "2 in K[0][0]", "2", "3"),
+    ("K = collections.deque([frozenset([%s])])", "2 in K[0]", "2", "3"),
+    ("K = slice(%s)", "K.stop", "2", "3"),
+    ("K = {'a': slice(0, 9, %s)}", "K['a'].step", "2", "3"),
+    ("K = range(%s)", "K.stop", "2", "3"),
+    ("K = datetime.date(2020, 1, %s)", "K.day", "2", "3"),
+    ("K = datetime.timedelta(%s)", "K.days", "2", "3"),
+    (
+        "K = datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(0, %s)))",
+        "K.utcoffset().seconds",
+        "60",
+        "120",
+    ),
+    ("K = decimal.Decimal(%s)", "float(K)", "2", "3"),
+    ("K = re.compile('a%s')", "bool(K.match('a2'))", "2", "3"),
+    ("K = struct.Struct('%s')", "K.size", "d", "f"),
+    ("K = operator.itemgetter(%s)", "K([1, 2, 3, 4])", "2", "3"),
+    ("K = list[%s]", "(K == list[int])", "int", "float"),
+    ("class F(float): pass\nK = F(%s)", "float(K)", "2", "3"),
+    ("class T(tuple): pass\nK = T([%s])", "K[0]", "2", "3"),
+    ("K = np.dtype([('a', %s)])", "K['a'].itemsize", "'f4'", "'f8'"),
+    ("K = math.%s", "K(0.5)", "sin", "cos"),
+]
+
+
+@pytest.mark.parametrize(("setup", "expression", "former", "edited"), EDITED)
+def test_recordings_of_code_that_was_edited_are_dropped(
+    setup: str, expression: str, former: str, edited: str
+) -> None:
+    def load(part: str) -> None:
+        """The module as it is written with this part."""
+        module = sys.modules["of_a_user"] = ModuleType("of_a_user")
+        text = f"{setup}\ndef f(x): return x * ({expression})".replace("%s", part)
+        exec(
+            "import collections, datetime, decimal, math, operator, re, struct\n"
+            f"import numpy as np\n{text}",
+            vars(module),
+        )
+
+    load(former)
+    program = cadiff.compile(sys.modules["of_a_user"].f)
+    program(2.0)
+    pickled = pickle.dumps(program)
+    load(former)
+    assert len([*pickle.loads(pickled)._traces]) == 1
+    load(edited)
+    program = pickle.loads(pickled)
+    assert len([*program._traces]) == 0
+    assert program(2.0) == sys.modules["of_a_user"].f(2.0)
+
+
+def test_digests_are_the_same_in_other_processes() -> None:
+    """Where texts have other hashes, and sets another order."""
+    text = (
+        "from cadiff.programs.walks import watch_call\n"
+        "K, L = {'a', 'b', 'c'}, (frozenset('abc'), 2.0)\n"
+        "def f(x): return x * ('a' in K) * ('b' in L[0]) * ('c' in {'c', 'd', 'e'})\n"
+        "print(watch_call(f, []).fingerprint())"
+    )
+    assert len({isolated(text) for _ in range(3)}) == 1
+
+
+# --- classes that answer for themselves ----------------------------------------------------------
+
+
+class Answering:
+    def __getattribute__(self, name: str) -> Any:
+        if name == "rate":
+            return 2.0
+        raise KeyError(name)
+
+    def __call__(self) -> float:
+        return 2.0
+
+
+class AnsweringMeta(type):
+    def __getattribute__(cls, name: str) -> Any:
+        raise KeyError(name)
+
+
+class OfAnswering(metaclass=AnsweringMeta):
+    rate = 2.0
+
+    def __call__(self) -> float:
+        return 2.0
+
+
+class Pretending:
+    rate = 2.0
+
+    @property
+    def __class__(self) -> Any:
+        raise KeyError
+
+    @property
+    def __name__(self) -> Any:
+        raise KeyError
+
+    def __call__(self) -> float:
+        return 2.0
+
+
+held: Any = None
+
+
+@pytest.mark.parametrize("kind", [Answering, OfAnswering, Pretending])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, other: x * other.rate,
+        lambda x, other: x * other(),
+        lambda x, other: x * held.rate,
+        lambda x, other: x * held(),
+    ],
+)
+def test_what_a_class_answers_is_not_asked(f: Callable[..., Any], kind: type) -> None:
+    global held
+    held = kind()
+    program = cadiff.compile(f)
+    for _ in range(2):
+        assert (program(3.0, held), program.grad(3.0, held)) == (6.0, 2.0)
+
+
+def test_globals_that_a_dict_of_another_class_makes() -> None:
+    names: Any = collections.defaultdict(float, w=2.0)
+    exec("def f(x): return x * w + x * unknown", names)
+    program = cadiff.compile(names["f"])
+    with pytest.warns(RuntimeWarning, match="of a collections.defaultdict"):
+        assert program(3.0) == 6.0
+    names["unknown"] = 1.0
+    assert program(3.0) == 9.0
