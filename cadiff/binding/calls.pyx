@@ -292,7 +292,8 @@ cdef class StandIns(Filling):
         return made
 
     cdef object lend(self, object array):
-        copy = array.copy()
+        copy = array.copy("K")  # f may ask how it stands in memory, too
+        copy.flags.writeable = array.flags.writeable
         self.lent.append((array, copy))
         return copy
 

@@ -165,7 +165,7 @@ cdef class ArgumentNode(Shaped):
         if self.kind == NODE_DICT:
             return self.take_dict(item, inputs)
         if self.kind == NODE_KEY:
-            return key_of(item) == self.kept
+            return key_of_static(item, None) == self.kept
         if self.kind == NODE_OPENED:
             return self.take_opened(item, inputs)
         if self.kind == NODE_OTHER or type(item) is not self.kept:
@@ -453,9 +453,17 @@ cdef ArgumentNode input_node(ArgumentNode node, NodeKind kind, object item, tupl
     return node
 
 
+cdef object key_of_static(object item, list watched):
+    """The key of what f gets as it is: of an array with how it stands in memory."""
+    key = key_of(item, watched)
+    if isinstance(key, tuple) and cnp.PyArray_Check(item):
+        return key, item.strides, cnp.PyArray_ISWRITEABLE(item)
+    return key
+
+
 cdef ArgumentNode static_node(ArgumentNode node, object item, Taken taken):
     """What is no number to compute with, and is told from others by its key."""
-    key = key_of(item, taken.statics)
+    key = key_of_static(item, taken.statics)
     node.kind = NODE_SAME if isinstance(key, Same) else NODE_KEY
     node.kept = key
     node.form = (None, key)
@@ -508,7 +516,7 @@ cdef ArgumentNode node_of_array(ArgumentNode node, cnp.ndarray array, bint diffe
         taken.note(array.astype(np.float64), node.size)
     else:
         node.kind = NODE_BYTES if cnp.PyArray_ISCARRAY_RO(array) else NODE_KEY
-        node.kept = array.tobytes() if node.kind == NODE_BYTES else key_of(array)
+        node.kept = array.tobytes() if node.kind == NODE_BYTES else key_of_static(array, None)
         taken.others.append(array)
     node.form = (np.ndarray, array.dtype.str, array.shape)
     return node

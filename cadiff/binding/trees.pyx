@@ -690,11 +690,11 @@ cdef tuple key_of_function(function, list above, list watched):
 
 
 cdef tuple key_of_array(cnp.ndarray array):
-    """Its contents, and how they stand in memory."""
+    """Its contents."""
     contents = array.tobytes()
     if len(contents) > LONG:
         contents = of_contents(contents)
-    return np.ndarray, array.dtype, array.shape, array.strides, cnp.PyArray_ISWRITEABLE(array), contents
+    return np.ndarray, array.dtype, array.shape, contents
 
 
 cdef int64_t bits_of(double value):

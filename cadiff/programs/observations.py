@@ -105,7 +105,7 @@ class Observation(Observer):
             self.settings.update(read_by(module))
             if "f_locals" in code.co_names and not is_of_python_itself(module):
                 if _named_in_texts(frame):
-                    self._note(OUTSIDE.format(name="what reads names in a text"))
+                    self._note(OUTSIDE.format(name="a function that looks up names in a text"))
                 return _UNTOLD
             return self._stateless(frame)
         if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
@@ -223,6 +223,8 @@ def _given_last(frame: FrameType) -> Any:
 def _names_globals(frame: FrameType) -> bool:
     """Whether the pickle that is loaded in a frame may name what is in a module of the user's."""
     pickled = _given_last(frame)
+    if isinstance(pickled, Computed):  # of what the code has itself
+        return False
     if not isinstance(pickled, bytes):
         return True
     texts = [str(given) for _, given, _ in pickletools.genops(pickled)]
@@ -231,16 +233,15 @@ def _names_globals(frame: FrameType) -> bool:
 
 
 def _named_in_texts(frame: FrameType | None) -> bool:
-    """Whether texts that code of a library has got name what the code has that called it.
+    """Whether the text that code of a library got first names what the code has that called it.
 
     A column of a table may have such a name, too: then f runs as it is for nothing.
     """
-    names: set[str] = set()
+    text = ""
     while frame is not None and not frame.f_code.co_filename.startswith(_OWN):
         if is_of_library(frame.f_code.co_filename):
-            texts = (text for text in frame.f_locals.values() if type(text) is str)
-            names.update(name for text in texts for name in _NAME.findall(text))
-        elif names & {*frame.f_locals, *frame.f_globals}:
+            text = next((item for item in frame.f_locals.values() if type(item) is str), "")
+        elif not {*frame.f_locals, *frame.f_globals}.isdisjoint(_NAME.findall(text)):
             return True
         frame = frame.f_back
     return False

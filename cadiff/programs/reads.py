@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """What arithmetic makes of a value and a constant, or of values that are not known."""
+    """What arithmetic makes of a value and a constant, or of values that are not known; a pickle."""
 
     of: Any
 
@@ -349,6 +349,8 @@ class _Reader:
                 self.found.asks_types = True
         if callee == _TYPE:
             return [Constant(None)]
+        if isinstance(callee, Operand) and callee.chain[-1:] == ("dumps",):
+            return [Computed(callee)]
         is_named = isinstance(callee, Operand) and callee.where in ("globals", "results")
         return [Operand("results", ())] if n == 0 and is_named else []
 

@@ -456,6 +456,7 @@ def fails() -> str:
         return traceback.format_exc()
 
 
+parser = argparse.ArgumentParser()
 # What the standard library's code asks of the system for f, and where.
 ASKED_WITHIN: dict[str, Callable[[Any], Any]] = {
     r"time\.time": lambda x: x * logging.LogRecord("", 10, "", 1, "", (), None).created,
@@ -464,7 +465,6 @@ ASKED_WITHIN: dict[str, Callable[[Any], Any]] = {
     r"shutil\.get_terminal_size": lambda x: x * len(parser.format_help()),
     r"linecache\.\w+": lambda x: x * len(fails()),
 }
-parser = argparse.ArgumentParser()
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
