@@ -271,7 +271,7 @@ def _table(walk: Findings, value: Any, path: str) -> None:
     kind = type(value)
     if kind.__module__.partition(".")[0] == "pandas":
         walk.watch.table(value, path)
-        walk.value(walk.watch.attribute(value, "attrs", path), f"{path}.attrs")
+        walk.value(walk.watch.name(vars(value), "_attrs", path), f"{path}.attrs")
         held = [x for name, x in vars(value).items() if name[:1] != "_"]
         walk.items([*held, *_objects_in(value)], path)
         return

@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """What arithmetic makes of a value and a constant, or of values that are not known; a pickle."""
+    """What arithmetic makes of a value and a constant, or of what is not known; and a pickle."""
 
     of: Any
 
