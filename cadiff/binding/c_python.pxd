@@ -9,6 +9,8 @@ cdef extern from "Python.h":
     ) except NULL
     ctypedef struct PyTypeObject:
         Py_ssize_t tp_vectorcall_offset
+        void *tp_descr_get
+        void *tp_descr_set
         unsigned long tp_flags
     unsigned long Py_TPFLAGS_HAVE_VECTORCALL
     unsigned long Py_TPFLAGS_HEAPTYPE

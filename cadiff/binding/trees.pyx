@@ -25,7 +25,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, looked_up, plain_attribute, referent
+from .c_python cimport class_attribute, looked_up, plain_attribute, Py_TYPE, referent
 from .c_numbers cimport *
 from .complexes cimport both_parts, Complex, complex_of, is_complex, parts_of, whole_parts_of
 
@@ -48,9 +48,9 @@ cdef frozenset PLAIN = frozenset((
 
 cdef bint computes(PyObject *found) except -1:
     """Whether what a class has for an attribute is code, perhaps of the user's, that answers."""
-    if found == NULL or type(<object>found) in PLAIN:
+    if found == NULL or Py_TYPE(<object>found).tp_descr_get == NULL:
         return False
-    return looked_up(type(<object>found), "__get__") != NULL
+    return type(<object>found) not in PLAIN
 
 
 def own_attribute(item, str name, missing=None):

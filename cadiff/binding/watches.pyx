@@ -25,7 +25,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
-from .c_python cimport class_attribute, looked_up, referent
+from .c_python cimport class_attribute, looked_up, Py_TYPE, referent
 from .c_entries cimport CadTape
 from .trees cimport computes, key_of, names_of, own_items
 from .tape cimport Context
@@ -568,7 +568,8 @@ cdef object attribute_of(object holder, object name):
             return nothing
     found = looked_up(type(holder), name)
     if computes(found):
-        names = NO_NAMES if looked_up(type(<object>found), "__set__") != NULL else own_names(holder)
+        is_first = Py_TYPE(<object>found).tp_descr_set != NULL  # before what the object has itself
+        names = NO_NAMES if is_first else own_names(holder)
         return names.get(name, <object>found)
     if isinstance(holder, type):
         found = looked_up(holder, name)
