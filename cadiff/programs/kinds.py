@@ -237,7 +237,8 @@ WITHIN = frozenset(
     (
         *("__import__", "compile", "eval", "exec", "globals", "nt.fspath", "posix.fspath"),
         *("sys._getframe", "sys._getframemodulename", "sys.audit", "sys.getrecursionlimit"),
-        "thread.get_ident",
+        *("thread._make_thread_handle", "thread._set_sentinel", "thread.daemon_threads_allowed"),
+        *("thread.get_ident", "thread.start_joinable_thread", "thread.start_new_thread"),
     )
 )
 # Of these the methods of their classes, too: those that compute with paths, and read no files.
