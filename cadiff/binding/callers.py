@@ -54,6 +54,8 @@ _INSTEAD = {
     "scipy.sparse.linalg.": "multiply what an operator gives, or its matrix, not the operator",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
+    "numpy.lib.as_strided": "take x.reshape(-1)[places] at places of "
+    "as_strided(np.arange(x.size), ...)",
     "torch.": "write it with functions of cadiff.numpy and cadiff.nn",
 }
 # What is raised where something is no plain number, and how it says so.
@@ -332,17 +334,29 @@ def advice() -> str:
     return f"{found}, or cadiff.value(v) for the value"
 
 
-def has_own() -> bool:
-    """Whether a function of SciPy's asks for the elements of an array that this package has, too.
+def is_refused() -> int:
+    """Whether elements of an array are asked for by what does not compute with each of them.
 
-    It would compute with one number after the other.
+    1: a function of SciPy's that this package has, too. 2: `as_strided`, which takes an array for
+    memory, and would read beyond the elements, of constants, too.
     """
     frame: FrameType | None = sys._getframe(1)
+    if is_strided(frame):
+        return 2
     while frame is not None and _module_of(frame).startswith("scipy."):
         if _is_scipys(frame):
-            return True
+            return 1
         frame = frame.f_back
-    return False
+    return 0
+
+
+def is_strided(frame: FrameType | None) -> bool:
+    """Whether what runs is NumPy's `as_strided`."""
+    return (
+        frame is not None
+        and frame.f_code.co_name == "as_strided"
+        and _module_of(frame).startswith("numpy.")
+    )
 
 
 def _is_scipys(frame: FrameType) -> bool:

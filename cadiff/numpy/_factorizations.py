@@ -692,6 +692,69 @@ svdvals.defpattern("...ij->...k")
 
 # The rules hold as long as the rank stays what it is, as it does near a matrix of full rank. Along
 # other directions a pseudo-inverse is not even continuous.
+# With p = pinv(a), kept = a p a and what is dropped, rest = a - kept, the change of p along x is
+#
+#     -p x p + p H(p) H(x) (1 - kept p) + (1 - p kept) H(x) H(p) p
+#         + y(p H(p) H(x) rest + p x) H(rest) + H(y(p x H(rest) rest + H(x) rest)) p
+#
+# where y(r) solves H(kept) kept y - y H(rest) rest = r for a y within the rows of kept. The second
+# line counts if more than rounding is dropped.
+
+
+@on_matrices
+def _kept(a: Any, p: Any) -> Any:
+    """The part of a matrix that its pseudo-inverse p has not dropped."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    ranks = np.rint(np.trace(p @ a, axis1=-2, axis2=-1).real)
+    return (u * np.where(np.arange(s.shape[-1]) < ranks[..., None], s, 0.0)[..., None, :]) @ vh
+
+
+_kept.called = "pinv"
+_kept.defvjp(
+    lambda ans, a, p: lambda g: g @ H(p @ ans) + H(ans @ p) @ g,
+    lambda ans, a, p: lambda g: H(a) @ g @ H(a),
+)
+_kept.defjvp(
+    lambda g, ans, a, p: g @ (p @ ans) + (ans @ p) @ g,
+    lambda g, ans, a, p: a @ g @ a,
+)
+_kept.defpattern("...ij->...kl", "...ji->...kl")
+
+
+@on_matrices
+def _between(kept: Any, rest: Any, r: Any) -> Any:
+    """The y of the comment above; its derivatives count within the rows of `kept` alone."""
+    _, s, vh = np.linalg.svd(kept, full_matrices=False)
+    _, t, wh = np.linalg.svd(rest, full_matrices=False)
+    none = (s <= s.shape[-1] * TOLERANCE * s[..., :1])[..., :, None]
+    gaps = (s[..., :, None] - t[..., None, :]) * (s[..., :, None] + t[..., None, :])
+    return H(vh) @ (np.where(none, 0.0, vh @ r @ H(wh)) / np.where(none, 1.0, gaps)) @ wh
+
+
+def _between_pulls(ans: Any, kept: Any, rest: Any, r: Any) -> Callable[[Any], Any]:
+    def pulls(g: Any) -> Any:
+        y = _between(kept, rest, g)
+        left, right = outer_product(y, ans), H(ans) @ y
+        return -(kept @ (left + H(left))), rest @ (right + H(right)), y
+
+    return pulls
+
+
+def _between_push(x: Any, g: Any) -> Any:
+    return H(x) @ g + H(g) @ x
+
+
+_between.called = "pinv"
+_between.defvjp(*(
+    lambda ans, *args, k=k: lambda g: _between_pulls(ans, *args)(g)[k] for k in range(3)
+))
+_between.defjvp(
+    lambda g, ans, kept, rest, r: -_between(kept, rest, _between_push(kept, g) @ ans),
+    lambda g, ans, kept, rest, r: _between(kept, rest, ans @ _between_push(rest, g)),
+    lambda g, ans, kept, rest, r: _between(kept, rest, g),
+)
+_between.defpattern(*["...ij->...kl"] * 3)
+_between.deftogether(_between_pulls)
 
 
 @on_matrices
@@ -701,34 +764,68 @@ def pinv(a: Any, **options: Any) -> Any:
     return np.linalg.pinv(a, **options)
 
 
-def _pinv_loops(
-    is_complex: bool,
-    a: Any,
+def _cutoff(
+    shape: tuple[int, ...],
     rcond: Any = None,
     hermitian: bool = False,
     rtol: Any = np._NoValue,
+    **_: Any,
 ) -> Any:
-    shape = binding.shape(a)
+    """The part of the largest singular value up to which others are dropped."""
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
-    cutoff = max(shape[-2:]) * EPSILON if rcond is None else rcond
-    return lapack.pinv(is_complex, shape, cutoff)
+    return max(shape[-2:]) * EPSILON if rcond is None else rcond
+
+
+def _pinv_loops(is_complex: bool, a: Any, **options: Any) -> Any:
+    shape = binding.shape(a)
+    return lapack.pinv(is_complex, shape, _cutoff(shape, **options))
+
+
+def _drops(a: Any, atol: Any = None, **options: Any) -> bool:
+    """Whether options drop singular values that are more than rounding."""
+    shape = binding.shape(a)
+    return bool(atol) or bool(np.any(_cutoff(shape, **options) > max(shape[-2:]) * TOLERANCE))
 
 
 def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
+    if a.shape[-2] < a.shape[-1]:  # what is solved for is square, of the shorter side
+        along = pinv_pull(H(ans), H(a), **options)
+        return lambda g: H(along(H(g)))
+
     def pull(g: Any) -> Any:
         left, right = ans @ H(ans), H(ans) @ ans
+        drops = _drops(a, **options)
+        kept = _kept(a, ans) if drops else a
         outside = H(g) @ left
         inside = right @ H(g)
-        return outside - a @ (ans @ outside) + inside - (inside @ ans) @ a - H(ans) @ g @ H(ans)
+        found = outside - kept @ (ans @ outside) + inside - (inside @ ans) @ kept
+        found = found - H(ans) @ g @ H(ans)
+        if not drops:
+            return found
+        rest = a - kept
+        one = _between(kept, rest, ans @ (kept @ (g @ rest)))
+        other = ans @ (kept @ _between(kept, rest, outer_product(ans, g)))
+        found = found + rest @ (H(one) @ left + H(other))
+        return found + H(ans) @ (one + other @ H(rest) @ rest)
 
     return pull
 
 
 def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
+    if a.shape[-2] < a.shape[-1]:
+        return H(pinv_push(H(g), H(ans), H(a), **options))
+    drops = _drops(a, **options)
+    kept = _kept(a, ans) if drops else a
     outside = ans @ (H(ans) @ H(g))
     inside = H(g) @ H(ans) @ ans
-    return outside - outside @ a @ ans + inside - ans @ (a @ inside) - ans @ g @ ans
+    found = outside - outside @ kept @ ans + inside - ans @ (kept @ inside) - ans @ g @ ans
+    if not drops:
+        return found
+    rest = a - kept
+    one = _between(kept, rest, outside @ rest + ans @ g)
+    other = _between(kept, rest, ans @ (g @ H(rest) @ rest + kept @ (H(g) @ rest)))
+    return found + ans @ (kept @ one) @ H(rest) + H(other) @ ans
 
 
 pinv.calls_lapack(_pinv_loops)
@@ -748,6 +845,8 @@ def lstsq(a: Any, b: Any, *, cutoff: float) -> Any:
 def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Pull:
     def pull(g: Any) -> Any:
         p = pinv(a, rcond=cutoff)
+        if _drops(a, rcond=cutoff):
+            return pinv_pull(p, a, rcond=cutoff)(outer_product(g, b))
         image = H(p) @ g
         back = p @ image
         result = outer_product(b - a @ ans, back) - outer_product(image, ans)
@@ -758,6 +857,8 @@ def _lstsq_pull_a(ans: Any, a: Any, b: Any, cutoff: float) -> Pull:
 
 def _lstsq_push_a(g: Any, ans: Any, a: Any, b: Any, cutoff: float) -> Any:
     p = pinv(a, rcond=cutoff)
+    if _drops(a, rcond=cutoff):
+        return pinv_push(g, p, a, rcond=cutoff) @ b
     shift = H(g) @ (H(p) @ ans)
     change = p @ (H(p) @ (H(g) @ (b - a @ ans)) - g @ ans)
     return change + shift - p @ (a @ shift)

@@ -41,10 +41,11 @@ def size(a: Any, axis: Axis = None) -> int:
     return math.prod(lengths[k] for k in normalize_axis_tuple(axis, len(lengths)))
 
 
-def _by_columns(order: str) -> bool:
+def _by_columns(x: Number, order: str) -> bool:
     """Whether elements are counted with the first axis running fastest."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    arrays.check_order(order, x.shape)
     return order == "F"
 
 
@@ -58,21 +59,21 @@ def reshape(
     newshape: int | Sequence[int] | None = None,
     copy: bool | None = None,
 ) -> Number:
-    """An array in another shape, as `numpy.reshape`; orders A and K are C."""
+    """An array in another shape, as `numpy.reshape`; of order A vectors alone."""
     wanted = newshape if shape is None else shape
     if wanted is None:
         raise TypeError("reshape() missing 1 required positional argument: 'shape'")
     x = arrays.copy(as_view(a)) if copy else as_view(a)
-    if not _by_columns(order):
+    if not _by_columns(x, order):
         return arrays.reshape(x, wanted)
     return arrays.transpose(arrays.reshape(arrays.transpose(x), arrays.lengths_of(wanted)[::-1]))
 
 
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Number:
-    """All elements in a row, as `numpy.ravel`; orders A and K are C."""
+    """All elements in a row, as `numpy.ravel`; of orders A and K vectors alone."""
     x = as_view(a)
-    return arrays.ravel(arrays.transpose(x) if _by_columns(order) else x)
+    return arrays.ravel(arrays.transpose(x) if _by_columns(x, order) else x)
 
 
 @implements(*existing("transpose", "permute_dims"))

@@ -113,6 +113,15 @@ def ravel(x: Number) -> Number:
     return row if is_in_order(x) else copy(row)
 
 
+def check_order(order: Any, shape: Shape) -> None:
+    """Raise TypeError for an order that goes by memory, where elements stand as NumPy's do not."""
+    if isinstance(order, str) and order in "AK" and len([n for n in shape if n > 1]) > 1:
+        raise TypeError(
+            f"order={order!r} asks how an array stands in memory, and numbers with derivatives "
+            'stand otherwise than NumPy\'s: write order="C", or order="F"'
+        )
+
+
 def is_in_order(x: Number) -> bool:
     """Whether the elements of an array stand one behind the other: of a Dual, of its primal."""
     if isinstance(x, Dual):

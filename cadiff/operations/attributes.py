@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import binding
-from ..binding import Dual, Var
+from ..binding import Dual, Var, callers
 from . import complexes
 from .dispatch import load
 
@@ -77,12 +77,15 @@ def setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -
 
 
 def strides(self: Any) -> tuple[int, ...]:
-    """How far apart elements are in bytes, where they stand in order."""
-    if not Flags(self).c_contiguous:
-        raise AttributeError(
-            "numbers with derivatives have strides where they stand in order: x.copy() does"
-        )
-    return np.empty(self.shape, self.dtype).strides
+    """Refused: numbers stand elsewhere than NumPy's, whose strides would be other ones.
+
+    Raises
+    ------
+    AttributeError
+        Always; it names the function of the package that does without.
+    """
+    advice = callers.advice() or "take cadiff.value(x).strides"
+    raise AttributeError(f"numbers with derivatives have no strides: {advice}")
 
 
 def _no_base(x: Any) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from .. import binding
 from ..binding import carries
 from . import table as _table
+from .arrays import check_order
 from .exactness import are_floats, as_floats
 from .guards import EQUAL, LESS
 from .indices import FEW, added_at, along, places_of_true, taken, taken_at
@@ -61,6 +62,8 @@ def _clipped(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any
 def _moved(function: Callable[..., Any]) -> Callable[..., Any]:
     def move(*args: Any, **kwargs: Any) -> Any:
         """What moves elements about does the same with the numbers that stand for them."""
+        for given in (*args[1:], *kwargs.values()):
+            check_order(given, binding.shape(args[0]))
         found = unread((args, kwargs))
         if not found or kwargs.keys() - {"axis", "shape"} or carries((args, kwargs)):
             return None

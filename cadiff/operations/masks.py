@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from .. import binding
-from ..binding import carries
+from ..binding import callers, carries
 from . import table as _table
+from .arrays import check_order
 from .exactness import bound, stay_exact
 from .guards import NOT_EQUAL
 from .indices import is_basic, taken
@@ -123,6 +125,8 @@ class Mask(Operand, NDArrayOperatorsMixin):
         return getattr(self.read_values, name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if callers.is_strided(sys._getframe(1)):
+            raise TypeError("as_strided reads memory, where integers of a recording do not stand")
         return np.array(self.read_values, copy=copy)  # NumPy converts it, where it may
 
     def __len__(self) -> int:
@@ -190,6 +194,7 @@ class Mask(Operand, NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         """As of an array."""
+        check_order(kwargs.get("order"), self.shape)
         if kwargs or self.is_plain:
             return self.read_values.reshape(*shape, **kwargs)
         return self._viewed(lambda x: x.reshape(*shape))

@@ -415,8 +415,11 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
         return NULL;
     }
     PyObject *plain = cad_constant_value(self);
+    if (plain != NULL && cad_refuse_elements(self, plain != Py_None) < 0) {
+        Py_CLEAR(plain);
+    }
     if (plain == Py_None) {
-        Py_SETREF(plain, cad_refuse_elements(self) < 0 ? NULL : cad_elements(self));
+        Py_SETREF(plain, cad_elements(self));
     }
     if (plain != NULL && !PyArray_Check(plain)) { /* of a view of no axes */
         Py_SETREF(plain, PyArray_FROM_O(plain));

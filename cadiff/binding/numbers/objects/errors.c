@@ -54,20 +54,20 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
     return -1;
 }
 
-void cad_register_advice(PyObject *function, PyObject *has_own) {
+void cad_register_advice(PyObject *function, PyObject *is_refused) {
     Py_XSETREF(cad_state.advice, Py_NewRef(function));
-    Py_XSETREF(cad_state.has_own, Py_NewRef(has_own));
+    Py_XSETREF(cad_state.is_refused, Py_NewRef(is_refused));
 }
 
-int cad_refuse_elements(PyObject *self) {
-    PyObject *found =
-        cad_state.has_own == NULL ? Py_NewRef(Py_False) : PyObject_CallNoArgs(cad_state.has_own);
-    const int is_refused = found == NULL ? -1 : PyObject_IsTrue(found);
+int cad_refuse_elements(PyObject *self, int is_constant) {
+    PyObject *found = cad_state.is_refused == NULL ? PyLong_FromLong(0)
+                                                   : PyObject_CallNoArgs(cad_state.is_refused);
+    const long how = found == NULL ? -1 : PyLong_AsLong(found);
     Py_XDECREF(found);
-    if (is_refused > 0) {
+    if (how > is_constant) {
         cad_refuse_conversion(self);
     }
-    return is_refused == 0 ? 0 : -1;
+    return how < 0 || how > is_constant ? -1 : 0;
 }
 
 PyObject *cad_refuse_conversion(PyObject *self) {

@@ -39,11 +39,12 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name);
 /* float(v) and int(v): of constants alone. */
 PyObject *cad_number_float(PyObject *self);
 PyObject *cad_number_int(PyObject *self);
-void cad_register_advice(PyObject *function, PyObject *has_own);
+void cad_register_advice(PyObject *function, PyObject *is_refused);
 
 /* Raise TypeError if the elements of an array are asked for by a function of SciPy's that the
- * package has, too: it would compute with one after the other. Answers -1 then, else 0. */
-int cad_refuse_elements(PyObject *self);
+ * package has, too, which would compute with one after the other; and if the array is taken for
+ * memory, of a constant, too. Answers -1 then, else 0. */
+int cad_refuse_elements(PyObject *self, int is_constant);
 
 /* Leave an exception set that was caught as an object. */
 void cad_restore_exception(PyObject *error);
