@@ -24,7 +24,6 @@ from ..numpy import _systems as systems
 from ..numpy._matrices import (
     EPSILON,
     H,
-    T,
     conjugate,
     diagonal,
     folded,
@@ -39,7 +38,6 @@ from ..numpy._systems import solve_triangle
 from ..operations.guards import fixed, held
 from ..operations.table import where
 from . import _matrix_functions as functions
-from ._stacks import blocks
 from ._structures import taken
 
 # --- Lyapunov's equation in discrete time --------------------------------------------------------
@@ -335,27 +333,6 @@ ldl.defjvp(_ldl_push)
 
 # --- functions of matrices, by blocks ------------------------------------------------------------
 
-# f([[a, e], [0, a]]) has the derivative of f at a along e as its upper right block: see
-# `_matrix_functions`. e is made as large as a first, whatever else f does with sizes.
-
-
-def _along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
-    sizes = [np.sqrt(np.sum(np.abs(held(x)) ** 2)) for x in (e, a)]
-    size = where(sizes[0] * sizes[1] == 0.0, 1.0, sizes[0] / where(sizes[1] == 0.0, 1.0, sizes[1]))
-    n = a.shape[-1]
-    return size * f(blocks(a, e / size, np.zeros(a.shape), a))[:n, n:]
-
-
-def by_blocks(function: on_matrices, checked: Callable[[Any], Any] = lambda a: a) -> None:
-    """Give an analytic function of one matrix the rules that follow from blocks."""
-
-    def along(a: Any, e: Any, how: dict[str, Any]) -> Any:
-        return _along(partial(function, **how), checked(a), e)
-
-    function.defvjp(lambda ans, a, **how: lambda g: conjugate(along(T(a), conjugate(g), how)))
-    function.defjvp(lambda g, ans, a, **how: along(a, g, how))
-    function.defpattern("ij->kl")
-
 
 @partial(on_matrices, real_results=functions.without_noise)
 def signm(a: Any) -> Any:
@@ -377,6 +354,6 @@ def _regular(a: Any) -> Any:
     return a
 
 
-by_blocks(signm, _regular)
+functions.by_blocks(signm, _regular)
 power.called = "fractional_matrix_power"
-by_blocks(power)
+functions.by_blocks(power)

@@ -21,6 +21,8 @@ Stack: TypeAlias = NDArray[Any]
 DEGREES = (3, 5, 7, 9, 13)
 LARGEST = np.array([1.08e-2, 2.00e-1, 7.83e-1, 1.78, 4.74])
 
+EPSILON = float(np.finfo(float).eps)
+FEW_STEPS = 8  # squarings that leave enough of the digits, as kernels/exponentials.c has it
 BYTES = 2**15  # of one stack: what the cache holds, some of them at once
 
 # The coefficients of the numerator, from that of the constant on.
@@ -97,8 +99,34 @@ def _of_degree(place: int, a: Stack, e: Stack | None, sizes: NDArray[np.float64]
         return _by_approximant(DEGREES[place], a, e)[0 if e is None else 1]
     if e is None:
         return np.asarray(scipy.linalg.expm(a))
+    if sizes.max() > LARGEST[-1] * 2**FEW_STEPS:
+        by = balance(a)
+        by = by[:, :, None] / by[:, None, :]
+        a, e = a / by, e / by
+        sizes = np.abs(a).sum(axis=-2).max(axis=-1)
+        return by * _squared(a, e, sizes)
+    return _squared(a, e, sizes)
+
+
+def balance(a: Stack) -> NDArray[np.float64]:
+    """Powers of two, one for each row, that make rows and columns of each matrix of like size.
+
+    Each squaring doubles what rounding has left, beside the largest element. An element that is 0
+    counts as rounding, so that blocks beyond which there are zeros are balanced, too.
+    """
+    sizes = np.abs(a)
+    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+    sizes += EPSILON * np.max(sizes, axis=(-2, -1), initial=0.0, keepdims=True)
+    result = np.empty(a.shape[:-1])
+    for k in np.ndindex(a.shape[:-2]):
+        result[k] = scipy.linalg.matrix_balance(sizes[k], permute=False, separate=True)[1][0]
+    return result
+
+
+def _squared(a: Stack, e: Stack, sizes: NDArray[np.float64]) -> Stack:
+    """By scaling and squaring."""
     sizes = np.where(np.isfinite(sizes), sizes, LARGEST[-1])
-    steps = np.ceil(np.log2(sizes / LARGEST[-1])).astype(int)
+    steps = np.maximum(np.ceil(np.log2(sizes / LARGEST[-1])), 0.0).astype(int)
     scale = np.ldexp(1.0, -steps)[:, None, None]
     r, d = _by_approximant(DEGREES[-1], a * scale, e * scale)
     for k in range(steps.max()):

@@ -121,26 +121,56 @@ def _turn(a: Any) -> Any:
     return np.exp(-1j * angles)[..., None, None]
 
 
-def _logm_derivative(a: Any, e: Any) -> Any:
-    """The derivative of logm at a along e, which is what it is if both are turned."""
-    if is_complex_number(a):
-        turn = _turn(a)
-        a, e = turn * a, turn * e
-    return _logm_along(a, e)
+def _turned(a: Any, e: Any) -> Any:
+    """Complex matrices off the cut; the logarithm has the same derivative there."""
+    if not is_complex_number(a):
+        return a, e
+    turn = _turn(a)
+    return turn * a, turn * e
 
 
-def _logm_along(a: Any, e: Any) -> Any:
-    """The derivative of logm at a along e, which is first made as large as a; see `_second`."""
-    sizes = np.linalg.norm(held(a), axis=(-2, -1), keepdims=True)
-    factors = np.linalg.norm(held(e), axis=(-2, -1), keepdims=True) / sizes
-    factors = where(factors == 0.0, 1.0, factors)
+@partial(on_matrices, real=(True,))
+def _balance(a: Any) -> Any:
+    """By what rows and columns are multiplied and divided, to be of like size."""
+    return _exponentials.balance(a)
+
+
+_balance.defvjp(None)
+_balance.defjvp(None)
+
+
+def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
+    """The derivative of an analytic function at a along e, by blocks: see `_second`.
+
+    a is balanced, and e made as large as a first, whatever else f does with sizes.
+    """
+    by = _balance(held(a))[..., :, None]
+    by = by / T(by)
+    a, e = a / by, e / by
+    size, other = (
+        np.max(np.abs(held(x)), axis=(-2, -1), initial=0.0, keepdims=True) for x in (a, e)
+    )
+    ratio = where(size * other == 0.0, 1.0, other / where(size == 0.0, 1.0, size))
     n = a.shape[-1]
-    return factors * logm(blocks(a, e / factors, np.zeros(a.shape), a))[..., :n, n:]
+    return by * ratio * f(blocks(a, e / ratio, np.zeros(a.shape), a))[..., :n, n:]
 
 
-logm.defvjp(lambda ans, a: lambda g: conjugate(_logm_derivative(T(a), conjugate(g))))
-logm.defjvp(lambda g, ans, a: _logm_derivative(a, g))
-logm.defpattern("...ij->...kl")
+def by_blocks(
+    function: on_matrices,
+    checked: Callable[[Any], Any] = lambda a: a,
+    turned: Callable[[Any, Any], Any] = lambda a, e: (a, e),
+) -> None:
+    """Give an analytic function of matrices the rules that follow from blocks."""
+
+    def derivative(a: Any, e: Any, how: dict[str, Any]) -> Any:
+        return along(partial(function, **how), *turned(checked(a), e))
+
+    function.defvjp(lambda ans, a, **how: lambda g: conjugate(derivative(T(a), conjugate(g), how)))
+    function.defjvp(lambda g, ans, a, **how: derivative(a, g, how))
+    function.defpattern("...ij->...kl")
+
+
+by_blocks(logm, turned=_turned)
 
 
 @on_matrices

@@ -32,6 +32,7 @@ from ..numpy._matrices import (
     T,
     conjugate,
     differences,
+    identity,
     mirrored,
     on_matrices,
     outer_product,
@@ -56,7 +57,7 @@ from . import _matrix_functions as functions
 from ._formulas import valued
 from ._mirror import offered
 from ._signatures import called_as
-from ._stacks import lapack_stage, permutation
+from ._stacks import blocks, lapack_stage, permutation
 from ._structures import taken
 
 __all__ = [
@@ -225,6 +226,10 @@ def _solve_triangle(a: Any, b: Any, trans: int | str = 0, **how: bool) -> Any:
 @called_as(scipy.linalg.inv, a=square)
 def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
     """The inverse matrix; only what `assume_a` lets SciPy read of a is read."""
+    if assume_a == "diagonal":  # SciPy leaves what stands beside the diagonal
+        on = identity(a.shape[-1])
+        found = where(on, 1.0 / where(on, a, 1.0), a)
+        return with_values(scipy.linalg.inv, found, a, assume_a=assume_a)
     options = {} if assume_a is None else {"assume_a": assume_a, "lower": lower}
     by = partial(scipy.linalg.inv, check_finite=False, **options)
     return systems.inv(_as_read(a, assume_a, lower), by=by)
@@ -798,29 +803,37 @@ def _parts_of_expm(A: Any) -> Any:
 
 
 def _halves_of_expm(A: Any) -> tuple[Any, Any]:
-    """The hyperbolic cosine and sine of a matrix."""
+    """The hyperbolic cosine and sine of a matrix, neither of which is lost beside the other."""
     A = square(A)
-    plus, minus = functions.expm(A), functions.expm(-A)
-    return 0.5 * (plus + minus), 0.5 * (plus - minus)
+    n, none = A.shape[-1], np.zeros(A.shape)
+    halves = functions.expm(blocks(none, A, A, none))[..., :n, :]
+    return halves[..., :n], halves[..., n:]
 
 
-def _of_expm(name: str, parts: Callable[[Any], tuple[Any, Any]]) -> Any:
-    """A cosine, sine or tangent, by their names."""
-    which = {"cos": 0, "sin": 1, "tan": 2}[name[:3]]
+def _tangent(A: Any) -> Any:
+    """The hyperbolic tangent: as the quotient of both, large as they are, its change is lost."""
+    A = square(A)
+    one = np.eye(A.shape[-1])
+    return one - 2.0 * systems.inv(functions.expm(2.0 * A) + one)
 
+
+def _of_expm(name: str, find: Callable[[Any], Any]) -> Any:
+    """One of SciPy's functions with the derivatives of what is found by exponentials."""
     original = getattr(scipy.linalg, name)
 
     def function(A: Any) -> Any:
-        cosine, sine = parts(A)
-        found = (cosine, sine)[which] if which < 2 else systems.solve(cosine, sine)
-        return with_values(original, found, square(A))
+        return with_values(original, find(A), square(A))
 
     function.__doc__ = original.__doc__
     return implements_all(original)(function)
 
 
-cosm, sinm, tanm = (_of_expm(name, _parts_of_expm) for name in ("cosm", "sinm", "tanm"))
-coshm, sinhm, tanhm = (_of_expm(name, _halves_of_expm) for name in ("coshm", "sinhm", "tanhm"))
+cosm = _of_expm("cosm", lambda A: _parts_of_expm(A)[0])
+sinm = _of_expm("sinm", lambda A: _parts_of_expm(A)[1])
+tanm = _of_expm("tanm", lambda A: systems.solve(*_parts_of_expm(A)))
+coshm = _of_expm("coshm", lambda A: _halves_of_expm(A)[0])
+sinhm = _of_expm("sinhm", lambda A: _halves_of_expm(A)[1])
+tanhm = _of_expm("tanhm", _tangent)
 
 
 # --- values by SciPy, derivatives by a formula ---------------------------------------------------

@@ -15,7 +15,8 @@ enum { CAD_EXPONENTIAL_ROOM = 17 }; /* times n x n numbers */
  */
 int cad_exponential(const double *a, double *to, size_t n, double *room);
 
-/* to = the derivative of exp at a along e. Answers 0 if a is not finite. */
+/* to = the derivative of exp at a along e. Answers 0 if a is not finite, or so large that rounding
+ * would take digits unless it is balanced first. */
 int cad_exponential_along(const double *a, const double *e, double *to, size_t n, double *room);
 
 #endif

@@ -265,6 +265,13 @@ def spsolve_triangular(A: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
     """The solution of A @ x = b for a triangular A; its diagonal is not read if it is 1."""
     b = number(b)
     data, structure = _square(A, b, ("csc", "csr"))
+    _, rows, columns = structure.coordinates
+    if np.any(columns > rows if lower else columns < rows):
+        name = "tril" if lower else "triu"
+        raise TypeError(
+            "spsolve_triangular has derivatives of a matrix without elements beyond its triangle, "
+            f"which SciPy takes for other elements: give it scipy.sparse.{name}(A)"
+        )
     solver = Triangular(bool(lower), bool(unit_diagonal))
     return solved(data, b, structure=structure, solver=solver)[0]
 
