@@ -32,18 +32,16 @@ from ..operations.dispatch import implements
 from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
 from ..operations.primitives import primitive
-from ._common import Axis, Number, as_number, like, operand, refuse, unsupported
+from ._common import Axis, Number, as_number, like, operand, refuse, unsupported, written
 
 # --- differences and integrals -------------------------------------------------------------------
 
 
 @implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
-    parts = [np.diff(as_number(ary).reshape(-1))]
-    if to_begin is not None:
-        parts.insert(0, as_number(to_begin).reshape(-1))
-    if to_end is not None:
-        parts.append(as_number(to_end).reshape(-1))
+    x = as_number(ary)
+    ends = (to_begin, np.diff(x.reshape(-1)), to_end)
+    parts = [written("ediff1d", x, end).reshape(-1) for end in ends if end is not None]
     return arrays.concatenate(parts) if len(parts) > 1 else parts[0]
 
 

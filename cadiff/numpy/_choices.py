@@ -46,6 +46,7 @@ from ._common import (
     rearranged,
     refuse,
     unsupported,
+    written,
 )
 
 # --- by masks ------------------------------------------------------------------------------------
@@ -109,9 +110,10 @@ def nan_to_num(
     """Other numbers for nan and the infinities, as `numpy.nan_to_num`."""
     given, x = as_view(x), as_number(x)
     largest = float(np.finfo(np.dtype(x.dtype)).max)
-    result = _table.where(nans(x), operand(nan), x)
-    result = _table.where(infinite(x, 1.0), largest if posinf is None else posinf, result)
-    result = _table.where(infinite(x, -1.0), -largest if neginf is None else neginf, result)
+    posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
+    result = x
+    for where, number in ((nans(x), nan), (infinite(x, 1.0), posinf), (infinite(x, -1.0), neginf)):
+        result = _table.where(where, written("nan_to_num", x, number), result)
     if copy or not given.ndim:
         return result
     given[...] = result

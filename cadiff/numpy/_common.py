@@ -62,6 +62,22 @@ def like(x: Any, plain: Any) -> Any:
     return np.asarray(plain, np.float32 if small else np.float64)
 
 
+def written(name: str, x: Any, numbers: Any) -> Number:
+    """Numbers in the precision of an array like x, into which NumPy writes them.
+
+    An array of integers would drop what is behind the point: of numbers with derivatives that is
+    refused.
+    """
+    kind = np.dtype(x.dtype)
+    if kind.kind not in "fc" and carries(numbers):
+        raise TypeError(
+            f"{name} would round numbers with derivatives to {kind}, which is the dtype of the "
+            "array: give it x.astype(float)"
+        )
+    numbers = as_number(numbers)
+    return arrays.in_precision(numbers, kind) if kind.kind == "f" else numbers
+
+
 def is_float(dtype: Any) -> bool:
     """Whether a dtype given by a user means real floating-point numbers."""
     return bool(np.dtype(dtype).kind == "f")

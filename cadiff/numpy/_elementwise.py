@@ -23,7 +23,7 @@ from ..operations.dispatch import FUNCTIONS, implements, plain
 from ..operations.guards import fixed
 from ..operations.making import chooses_anew, innermost, of_integers
 from ..operations.primitives import primitive
-from ._common import Number, as_number, existing
+from ._common import Number, as_number, existing, operand
 
 
 def _joined(x: Any) -> Any:
@@ -78,7 +78,7 @@ def conjugate(x: Any, /) -> Number:
 
 @implements(np.divmod)
 def divmod(x: Any, y: Any, /) -> tuple[Number, Number]:
-    x, y = as_number(x), as_number(y)
+    x, y = operand(x), operand(y)
     return _table.floor_divide(x, y), _table.mod(x, y)
 
 

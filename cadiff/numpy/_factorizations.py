@@ -56,6 +56,7 @@ from ._matrices import (
     folded,
     hermitian,
     identity,
+    inner,
     mirrored,
     on_diagonal,
     on_matrices,
@@ -63,6 +64,7 @@ from ._matrices import (
     part,
     real,
     real_diagonal,
+    scalars,
     skew,
     sums,
     triangle,
@@ -633,22 +635,33 @@ def svd_pull(ans: Any, a: Any, full: bool = False, **_: Any) -> Pull:
     return pull
 
 
+def _apart(g: Any, u: Any, s: Any, v: Any, a: Any, p: Any) -> tuple[Any, Any, Any]:
+    """How u and v turn against each other along g, and what leaves the columns of each."""
+    right, left = g @ v, H(g) @ u
+    minus = p - H(p)
+    one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
+    if is_complex_number(one):
+        one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
+    du = (
+        over_values(right - u @ p, s, right, SINGULAR, doubt) if a.shape[-2] > u.shape[-1] else 0.0
+    )
+    dv = (
+        over_values(left - v @ H(p), s, left, SINGULAR, doubt)
+        if a.shape[-1] > u.shape[-1]
+        else 0.0
+    )
+    return one, du, dv
+
+
 def svd_push(g: Any, ans: Any, a: Any, full: bool = False, **_: Any) -> Any:
     s, whole = ans[1], H(ans[2])
     k = s.shape[-1]
     u, v = ans[0][..., :k], whole[..., :k]
-    right, left = g @ v, H(g) @ u
-    p = H(u) @ right
-    plus, minus = p + H(p), p - H(p)
+    p = H(u) @ g @ v
+    one, du, dv = _apart(g, u, s, v, a, p)
+    plus = p + H(p)
     both = over_gaps(plus, differences, s, lambda: plus, SINGULAR, doubt)
-    one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
-    if is_complex_number(one):
-        one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
-    du, dv = 0.5 * (u @ (both + one)), 0.5 * (v @ (both - one))
-    if a.shape[-2] > k:
-        du = du + over_values(right - u @ p, s, right, SINGULAR, doubt)
-    if a.shape[-1] > k:
-        dv = dv + over_values(left - v @ H(p), s, left, SINGULAR, doubt)
+    du, dv = 0.5 * (u @ (both + one)) + du, 0.5 * (v @ (both - one)) + dv
     return _completed(du, ans[0]), real(diagonal(p)) * signs(s), H(_completed(dv, whole))
 
 
@@ -686,6 +699,39 @@ svdvals.calls_lapack(lambda is_complex, a: lapack.svdvals(is_complex, binding.sh
 svdvals.defvjp(_svdvals_pull)
 svdvals.defjvp(_svdvals_push)
 svdvals.defpattern("...ij->...k")
+
+
+# The sum of singular values is smooth where some are equal, which have no vectors of their own: it
+# changes by the inner product with u @ vh, and that by how u and v turn against each other.
+
+
+@partial(on_matrices, real=(True,))
+def nuclear(a: Any) -> Any:
+    """The sum of singular values."""
+    return np.sum(np.linalg.svd(a, compute_uv=False), axis=-1)
+
+
+@on_matrices
+def _direction(a: Any) -> Any:
+    """The gradient of that sum: u @ vh, without the singular values 0."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return (u * signs(s)[..., None, :]) @ vh
+
+
+def _direction_along(a: Any, g: Any) -> Any:
+    u, s, vh = svd(a)
+    v = H(vh)
+    one, du, dv = _apart(g, u, s, v, a, H(u) @ g @ v)
+    return (u @ one + du) @ vh + u @ H(dv + 0.0 * v)
+
+
+nuclear.called = _direction.called = "norm"
+nuclear.defvjp(lambda ans, a: lambda g: scalars(g, a) * _direction(a))
+nuclear.defjvp(lambda g, ans, a: real(inner(conjugate(_direction(a)), g)))
+nuclear.defpattern("...ij->...")
+_direction.defvjp(lambda ans, a: lambda g: _direction_along(a, g))
+_direction.defjvp(lambda g, ans, a: _direction_along(a, g))
+_direction.defpattern("...ij->...kl")
 
 
 # --- least squares -------------------------------------------------------------------------------
@@ -745,9 +791,9 @@ def _between_push(x: Any, g: Any) -> Any:
 
 
 _between.called = "pinv"
-_between.defvjp(*(
-    lambda ans, *args, k=k: lambda g: _between_pulls(ans, *args)(g)[k] for k in range(3)
-))
+_between.defvjp(
+    *(lambda ans, *args, k=k: lambda g: _between_pulls(ans, *args)(g)[k] for k in range(3))
+)
 _between.defjvp(
     lambda g, ans, kept, rest, r: -_between(kept, rest, _between_push(kept, g) @ ans),
     lambda g, ans, kept, rest, r: _between(kept, rest, ans @ _between_push(rest, g)),

@@ -38,16 +38,15 @@ SINGLE = "fF"  # float32 and complex64, as characters of dtypes
 
 
 def is_single(x: Any) -> bool:
-    """Whether a plain array is of float32 or complex64."""
-    return hasattr(x, "dtype") and x.dtype.char in SINGLE
+    """Whether an array is of float32 or complex64."""
+    return hasattr(x, "dtype") and np.dtype(x.dtype).char in SINGLE
 
 
-def _narrowed(found: Any) -> Any:
-    """Plain results in single precision: kernels for doubles have computed them."""
-    if isinstance(found, tuple):
-        return tuple(map(_narrowed, found))
-    kind = np.complex64 if np.iscomplexobj(found) else np.float32
-    return found if is_single(found) else np.asarray(found).astype(kind)[()]
+def narrowed(found: Any, *args: Any) -> Any:
+    """What a kernel for doubles has found for plain arguments, in single precision if they are."""
+    if not all(map(is_single, args)):
+        return found
+    return found.astype(np.complex64 if found.dtype.kind == "c" else np.float32)
 
 
 class on_matrices:  # noqa: N801 - a decorator
@@ -69,19 +68,14 @@ class on_matrices:  # noqa: N801 - a decorator
         functools.update_wrapper(self, function)
 
         @functools.wraps(function)
-        def in_precision(*args: Any, **kwargs: Any) -> Any:
-            found = function(*args, **kwargs)
-            return _narrowed(found) if all(map(is_single, args)) else found
-
-        @functools.wraps(function)
         def of_real(*args: Any, **kwargs: Any) -> Any:
-            found = in_precision(*args, **kwargs)
+            found = function(*args, **kwargs)
             return found if real_results is None else real_results(found)
 
         of_real.__qualname__ += ".of_real"  # where pickle finds it
         self.of_real = primitive(of_real)
         self.of_plain = function if real_results is None else of_real
-        self.of_complex = on_pairs(in_precision, real)
+        self.of_complex = on_pairs(function, real)
         self.of_complex.stands_at(function.__module__, f"{function.__qualname__}.of_complex")
 
         @functools.wraps(function)

@@ -73,7 +73,7 @@ def _alike(x: Any, kinds: list[Any]) -> Any:
 def _whole(x: Any) -> Any:
     if type(x) is tuple:
         return tuple(map(_whole, x))
-    return int(x) if isinstance(x, np.integer) else x
+    return int(x) if isinstance(x, np.integer) and x.itemsize < 4 else x
 
 
 def _copied(function: FunctionType) -> FunctionType:
@@ -138,7 +138,7 @@ own(
     # sums and differences
     *("cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
     # polynomials
-    *("poly", "polyadd", "polyder", "polyint", "polysub", "polyval"),
+    *("polyadd", "polyder", "polyint", "polysub", "polyval"),
     "real_if_close",
 )
 own(np, "cov", written=("m", "fweights"))

@@ -16,7 +16,7 @@ from ..binding import strip as value
 from ..operations import arrays
 from ..operations import table as _table
 from ..operations.dispatch import implements
-from ._common import Number, along, as_number, like, rearranged
+from ._common import Number, along, as_number, like, rearranged, written
 from ._reductions import max, mean, median, min
 
 STATISTICS: dict[str, Callable[..., Number]] = {
@@ -44,7 +44,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
     if mode == "constant":
         return _constant(x, width, kwargs.get("constant_values", 0.0))
     if mode == "linear_ramp":
-        ends = arrays.in_precision(as_number(kwargs.get("end_values", 0.0)), x.dtype)
+        ends = written("pad", x, kwargs.get("end_values", 0.0))
         ends = arrays.broadcast_to(ends, (x.ndim, 2))
         return _by_axes(x, width, lambda y, k, pair: _ramps(y, k, pair, ends[k]))
     if mode in STATISTICS:
@@ -59,7 +59,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Nu
 
 
 def _constant(x: Number, width: Any, fill: Any) -> Number:
-    fill = arrays.in_precision(as_number(fill), x.dtype)
+    fill = written("pad", x, fill)
     return rearranged(lambda y, v: np.pad(y, width, "constant", constant_values=v), x, fill)
 
 

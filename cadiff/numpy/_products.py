@@ -17,15 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import binding
-from ..binding import plain_values
+from ..binding import is_single, plain_values, widened
+from ..binding import strip as value
 from ..operations import arrays, complexes
+from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
 from ..operations.guards import EQUAL
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
+from ._own import copied
 from ._reductions import cumprod
 from ._shapes import diagonal, ravel
-from .linalg import eigvals
+from ._systems import characteristic
+from .linalg import eigvals, number
 
 # --- matrices and vectors ------------------------------------------------------------------------
 
@@ -501,7 +505,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Number:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = len(x) if N is None else index(N)
     if n == 0:
-        return arrays.opened(np.zeros((len(x), 0), x.dtype))
+        return arrays.opened(np.zeros((len(x), 0)))
     factors = [np.ones((len(x), 1)), arrays.broadcast_to(x[:, None], (len(x), n - 1))]
     powers = cumprod(arrays.concatenate(factors, 1), 1)
     return powers if increasing else powers[:, ::-1]
@@ -518,12 +522,28 @@ def polymul(a1: Any, a2: Any) -> Number:
     return convolve(_polynomial(a1), _polynomial(a2))
 
 
+_of_zeros = copied(np.poly)
+
+
+@implements_all(np.poly)
+def poly(seq_of_zeros: Any) -> Number:
+    """The polynomial with such zeros, or of a matrix the characteristic one, as `numpy.poly`."""
+    x = number(seq_of_zeros)
+    if x.ndim != 2 or not x.size or x.shape[0] != x.shape[1]:
+        return _of_zeros(seq_of_zeros)
+    found = characteristic(x)
+    is_real = binding.is_complex_number(found) and not np.iscomplexobj(np.poly(value(x)))
+    return complexes.real(found).copy() if is_real else found
+
+
 NEGLIGIBLE = 1e-8  # NumPy's, for the leading coefficient of what division leaves
 
 
 @implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Number, Number]:
     rest, divisor = _polynomial(u) + 0.0, _polynomial(v) + 0.0
+    if is_single(rest) != is_single(divisor):
+        rest, divisor = widened(rest), widened(divisor)
     scale = 1.0 / divisor[0]
     steps = len(rest) - len(divisor) + 1
     quotient = []

@@ -44,10 +44,10 @@ from ._common import (
     chosen,
     existing,
     expanded,
-    is_float,
     like,
     refuse,
     unsupported,
+    written,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -116,7 +116,7 @@ def _fold(
         x = arrays.in_precision(as_number(a), dtype)
         where = _present(x, where) if skip_nan else where
         folded = along(_masked(x, where, neutral), axis, bool(keepdims))
-        return folded if initial is None else join(folded, initial)
+        return folded if initial is None else join(folded, written(name, x, initial))
 
     return _registered(fold, remark, name)
 
@@ -231,8 +231,9 @@ def average(
         total: Number = np.float64(x.size / builtins.max(centre.size, 1))
     else:
         w = _weights_like(x, axis, as_number(weights))
-        if np.dtype(x.dtype) in (np.float64, np.complex128):  # before they are added up
-            w = w.astype(np.float64) if is_float(w.dtype) else w
+        if np.dtype(w.dtype).kind in "biuf":  # as NumPy does before they are added up
+            kind = np.result_type(x.dtype, w.dtype)
+            w = w.astype(np.float32 if kind in (np.float32, np.complex64) else np.float64)
         total = arrays.sum(w, axis, keepdims=keepdims)
         if np.any(held(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
@@ -592,6 +593,7 @@ def _extremum(
         refuse(name, out=out)
         x = as_number(a)
         axes = arrays.reduced_axes(axis, x.ndim)
+        initial = None if initial is None else written(name, x, initial)
         if initial is None and where is not None and where is not True:
             raise ValueError(f"numpy.{name} with a where= mask wants initial=, too")
         if initial is not None and 0 in x.shape:
@@ -748,7 +750,9 @@ def _weight_rows(weights: Any, x: Number, axes: tuple[int, ...]) -> Any:
 
 def _checked_quantiles(q: Any, scale: float, x: Number) -> Number:
     weak = type(q) in (float, int)
-    q = arrays.in_precision(as_number(q), x.dtype if weak else None) / scale
+    q = as_number(q)
+    weak = weak or (scale == 1 and np.dtype(q.dtype).kind in "iub")  # they are places of elements
+    q = arrays.in_precision(q, x.dtype if weak else None) / scale
     if not np.all((held(q) >= 0) & (held(q) <= 1)):
         kind = "Percentiles must be in the range [0, 100]"
         raise ValueError(kind if scale != 1 else "Quantiles must be in the range [0, 1]")

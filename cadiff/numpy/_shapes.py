@@ -18,7 +18,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations.dispatch import implements
-from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse
+from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse, written
 
 # --- shapes and views ----------------------------------------------------------------------------
 
@@ -191,7 +191,9 @@ def block(arrays: Any) -> Number:  # NumPy's name for it
 
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Number:
-    return rearranged(lambda x, v: np.insert(x, value(obj), v, axis), arr, values)
+    x = as_number(arr)
+    values = written("insert", x, values)
+    return rearranged(lambda x, v: np.insert(x, value(obj), v, axis), x, values)
 
 
 @implements(np.meshgrid)

@@ -35,6 +35,7 @@ from ._matrices import (
     diagonal,
     inner,
     is_single,
+    narrowed,
     on_diagonal,
     on_matrices,
     outer_product,
@@ -105,7 +106,7 @@ def solve_triangle(
 
     The other triangle is not read, and neither is the diagonal if it is `unit`: it is 1 then.
     """
-    return binding.solve_triangle(t, b, lower, unit, adjoint)
+    return narrowed(binding.solve_triangle(t, b, lower, unit, adjoint), t, b)
 
 
 def _told(lower: bool = False, unit: bool = False, adjoint: bool = False) -> int:
@@ -124,7 +125,7 @@ solves(solve_triangle, solve_triangle, _triangle)
 @on_matrices
 def cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
     """The solution x of a @ x = b for a = c @ H(c), or H(c) @ c unless `lower`."""
-    return binding.cho_solve(c, b, lower)
+    return narrowed(binding.cho_solve(c, b, lower), c, b)
 
 
 def _cho_pulls(ans: Any, c: Any, b: Any, lower: bool) -> Pulls:
@@ -394,3 +395,43 @@ _slogdet_factored.defpattern("...ij->...,...")
 def slogdet(a: Any) -> Any:
     """The sign of the determinant, and the logarithm of its size."""
     return _slogdet_factored(a, *factors_of(a))
+
+
+# --- characteristic polynomials ------------------------------------------------------------------
+
+# The coefficients are c[0] = 1, ..., c[n]. With those of the adjugate of t I - a, m[0] = I and
+# m[k] = a m[k - 1] + c[k] I, c[k] changes by -tr(m[k - 1] da): by no eigenvectors, which may be
+# missing.
+
+
+@on_matrices
+def characteristic(a: Any) -> Any:
+    """The coefficients of the characteristic polynomial of one matrix, the highest power first."""
+    return np.poly(a)
+
+
+def _adjugates(ans: Any, a: Any) -> list[Any]:
+    one = np.eye(a.shape[-1])
+    found = [one]
+    for k in range(1, a.shape[-1]):
+        found.append(a @ found[-1] + ans[k] * one)
+    return found
+
+
+def _characteristic_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
+    def pull(g: Any) -> Any:
+        terms = [g[k] * H(m) for k, m in enumerate(_adjugates(ans, a), 1)]
+        return -sum(stack(terms), axis=0)
+
+    return pull
+
+
+def _characteristic_push(g: Any, ans: Any, a: Any) -> Any:
+    changes = stack([inner(T(m), g) for m in _adjugates(ans, a)])
+    return concatenate([np.zeros(1), -changes])
+
+
+characteristic.called = "poly"
+characteristic.defvjp(_characteristic_pull)
+characteristic.defjvp(_characteristic_push)
+characteristic.defpattern("ij->k")

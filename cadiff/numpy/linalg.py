@@ -38,7 +38,7 @@ from ..operations.table import power, sign, sqrt, where
 from . import _factorizations as factor
 from . import _systems as systems
 from ._factorizations import of_finite
-from ._matrices import EPSILON, SINGLE, H, diagonal, mirrored
+from ._matrices import EPSILON, SINGLE, H, diagonal, is_single, mirrored
 from ._own import copied, own
 
 __all__ = np.linalg.__all__
@@ -167,6 +167,8 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
     if b.ndim == 1:
         x, residuals, rank, s = lstsq(a, b[:, None], rcond)
         return x[:, 0], residuals, rank, s
+    if is_single(a) != is_single(b):
+        a, b = (x.astype(complex if is_complex_number(x) else float) for x in (a, b))
     cutoff = _cutoff(a.shape, rcond)
     x = factor.lstsq(a, b, cutoff=cutoff)
     s = factor.svdvals(a)
@@ -424,10 +426,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return abs(x)
     is_two = (ord == 2 and n == 1) or (ord in ("f", "fro") and n == 2)
     is_two = is_two or (ord is None and (axis is None or 0 < n < 3))
-    if is_two and len({k % max(x.ndim, 1) for k in axes}) == n:
+    are_distinct = len({k % max(x.ndim, 1) for k in axes}) == n
+    if is_two and are_distinct:
         return _two_norm(x, axes, keepdims)
     if n == 1 and not isinstance(ord, str) and ord not in (0, 1, np.inf, -np.inf):
         return _p_norm(abs(x) if is_complex_number(x) else x, ord, axes[0] % x.ndim, keepdims)
+    if ord == "nuc" and n == 2 and are_distinct:
+        found = factor.nuclear(moveaxis(x, axes, (-2, -1)))
+        return _kept(found, x, axes) if keepdims else found
     return _other_norm(x, ord, axis, keepdims)
 
 

@@ -47,9 +47,11 @@ class linear(primitive):  # noqa: N801 - a decorator
     def __call__(self, how: Any, *operands: Number) -> Any:
         if self.written_out is not None and chooses_anew():
             is_var = binding.tag_of_arguments(operands) == 0
-            found = self.written_out(how, *operands) if is_var else NotImplemented
+            wide = map(binding.widened, operands)
+            found = self.written_out(how, *wide) if is_var else NotImplemented
             if found is not NotImplemented:
-                return found
+                is_single = all(map(binding.is_single, operands))
+                return tuple(map(binding.narrowed, found)) if is_single else found
         return binding.call_linear(self, _Call, how, operands)
 
     def map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:

@@ -33,6 +33,7 @@ from ..numpy._matrices import (
     conjugate,
     differences,
     identity,
+    is_single,
     mirrored,
     on_matrices,
     outer_product,
@@ -238,6 +239,8 @@ def inv(a: Any, assume_a: str | None = None, lower: bool = False) -> Any:
 @called_as(scipy.linalg.det, a=square)
 def det(a: Any) -> Any:
     """The determinant; its gradient, the cofactors, is exact at singular matrices, too."""
+    if is_single(a):  # of which SciPy makes numbers in double precision
+        return with_values(scipy.linalg.det, systems.det(double(a)), a)
     return systems.det(a)
 
 
@@ -600,6 +603,7 @@ def expm(A: Any) -> Any:
 @called_as(scipy.linalg.expm_frechet, A=square, E=square)
 def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
     """The exponential of A, and its derivative along E."""
+    A, E = double(A), double(E)
     if A.shape != E.shape:
         raise ValueError("expected A and E to be the same shape")
     tangent = functions.frechet(A, E)
@@ -862,8 +866,14 @@ def with_values(original: Callable[..., Any], found: Any, *args: Any, **options:
     real = tuple(not is_complex_number(x) for x in results)
     values = _plainly(original, several, real)(*map(_guards.held, args), **options)
     values = values if several else (values,)
-    made = tuple(map(valued, results, values))
+    made = tuple(map(_valued_as, results, values))
     return made if several else made[0]
+
+
+def _valued_as(result: Any, plain: Any) -> Any:
+    """A result with another value, in the precision of that."""
+    made = valued(result, plain)
+    return made.astype(plain.dtype) if is_single(plain) and not is_single(made) else made
 
 
 @implements_all(scipy.linalg.matmul_toeplitz)
@@ -1087,7 +1097,9 @@ def norm(a: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     orders: dict[int, tuple[Any, ...]] = {1: (None, 2), 2: (None, "f", "fro")}
     if axis is None and not carries(ord) and ord in orders.get(a.ndim, ()) and not are_complex(a):
         return _euclidean(a, 2, None, keepdims)
-    return of_numpy.norm(a, ord, axis, keepdims)
+    found = of_numpy.norm(a, ord, axis, keepdims)
+    is_lapacks = axis is None and a.ndim == 2 and not keepdims and ord in (1, np.inf)
+    return double(found) if is_lapacks and is_single(a) else found
 
 
 def _vector(x: Any, function: str) -> Any:
