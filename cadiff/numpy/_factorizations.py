@@ -820,7 +820,7 @@ def _cutoff(
     """The part of the largest singular value up to which others are dropped."""
     if rcond is None:
         rcond = 1e-15 if rtol is np._NoValue else rtol
-    return max(shape[-2:]) * EPSILON if rcond is None else rcond
+    return max(shape[-2:]) * EPSILON if rcond is None else np.asarray(rcond)
 
 
 def _pinv_loops(is_complex: bool, a: Any, **options: Any) -> Any:

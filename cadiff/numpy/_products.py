@@ -18,11 +18,10 @@ import numpy as np
 
 from .. import binding
 from ..binding import is_single, plain_values, widened
-from ..binding import strip as value
 from ..operations import arrays, complexes
 from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
-from ..operations.guards import EQUAL
+from ..operations.guards import EQUAL, held
 from ..operations.primitives import primitive
 from ._common import Number, as_number, as_view, existing, like, refuse, unsupported
 from ._own import copied
@@ -532,8 +531,10 @@ def poly(seq_of_zeros: Any) -> Number:
     if x.ndim != 2 or not x.size or x.shape[0] != x.shape[1]:
         return _of_zeros(seq_of_zeros)
     found = characteristic(x)
-    is_real = binding.is_complex_number(found) and not np.iscomplexobj(np.poly(value(x)))
-    return complexes.real(found).copy() if is_real else found
+    if not binding.is_complex_number(found):
+        return found
+    plain = _of_zeros(eigvals(held(x)))  # which NumPy makes real if eigenvalues come in pairs
+    return found if binding.is_complex_number(plain) else complexes.real(found).copy()
 
 
 NEGLIGIBLE = 1e-8  # NumPy's, for the leading coefficient of what division leaves

@@ -31,6 +31,7 @@ from ..numpy._matrices import (
     H,
     T,
     conjugate,
+    diagonal,
     differences,
     identity,
     is_single,
@@ -38,6 +39,7 @@ from ..numpy._matrices import (
     on_matrices,
     outer_product,
     part,
+    real,
     reflected,
     triangle,
 )
@@ -815,10 +817,12 @@ def _halves_of_expm(A: Any) -> tuple[Any, Any]:
 
 
 def _tangent(A: Any) -> Any:
-    """The hyperbolic tangent: as the quotient of both, large as they are, its change is lost."""
+    """The hyperbolic tangent, by the smaller one of both exponentials."""
     A = square(A)
     one = np.eye(A.shape[-1])
-    return one - 2.0 * systems.inv(functions.expm(2.0 * A) + one)
+    trace = real(diagonal(A)).sum(-1, keepdims=True)[..., None]
+    sign = where(_guards.held(trace) > 0.0, -1.0, 1.0)
+    return sign * (one - 2.0 * systems.inv(functions.expm(2.0 * sign * A) + one))
 
 
 def _of_expm(name: str, find: Callable[[Any], Any]) -> Any:

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy
 import pytest
+import scipy.fft
 import scipy.linalg
 
 import cadiff
 import cadiff.numpy as np
 import cadiff.numpy.linalg
+import cadiff.scipy.fft
 import cadiff.scipy.linalg
 import cadiff.scipy.special as special
 
-from ..helpers import cases_complex, cases_linalg
+from ..helpers import cases_complex, cases_fft, cases_linalg
 from ..helpers.cases_numpy import CASES
 from ..helpers.derivatives import as_tuple, named
 
@@ -42,14 +44,11 @@ ROUNDED = (
     *("percentile", "nanpercentile", "pad odd"),
 )
 
-# Where NumPy's own functions, which are run as they stand, make float64 of float32.
-WIDE = ("geomspace", "vander of no columns")
+# Where NumPy's own function, which is run as it stands, makes float64 of float32.
+WIDE = ("geomspace",)
 
 # LAPACK chooses signs by rounding errors, and programs call it in double precision.
 PHASES = ("scipy schur",)
-
-# Where SciPy makes float64 of float32, and the package does not.
-WIDE_IN_SCIPY = ("det", "expm_frechet", "logm", "norm 1", "norm inf")
 
 
 class Call:
@@ -102,7 +101,11 @@ def calls() -> list[Any]:
     found += [
         ("scipy", Call(case, of_scipy, scipy, case.draw(), 128.0 * ULP))
         for case in cases_linalg.SCIPY
-        if not case.name.startswith(WIDE_IN_SCIPY)
+    ]
+    transforms = SimpleNamespace(fft=cadiff.scipy.fft)
+    found += [
+        ("scipy", Call(case, transforms, scipy, case.draw(), 128.0 * ULP))
+        for case in cases_fft.SCIPY
     ]
     for case in cases_complex.CASES:
         rng = numpy.random.default_rng(1)
@@ -454,3 +457,65 @@ def test_quotients_by_complex64_are_of_the_dividends_precision(k: Any) -> None:
         return np.real(np.sum((x + 1j) / k))
 
     np.testing.assert_allclose(cadiff.value_and_grad(f)(x)[0], f(x), rtol=1e-15)
+
+
+# --- operands of other types ---------------------------------------------------------------------
+
+ROW = numpy.array([0.25, 1.5, 0.75], SINGLE)
+WRITTEN: dict[str, Any] = {
+    "sum": lambda m, x, y: m.sum(x, initial=y),
+    "prod": lambda m, x, y: m.prod(x, initial=y),
+    "max": lambda m, x, y: m.max(x, initial=y),
+    "insert": lambda m, x, y: m.insert(x, 1, y),
+    "pad": lambda m, x, y: m.pad(x, 1, constant_values=y),
+    "ramp": lambda m, x, y: m.pad(x, 2, "linear_ramp", end_values=y),
+    "nan_to_num": lambda m, x, y: m.nan_to_num(x / (x != 1.5), nan=y, posinf=y),
+}
+MIXED: dict[str, Any] = {
+    "divmod": lambda m, x: m.divmod(x, 0.3),
+    "divmod of a number": lambda m, x: m.divmod(x[1], 2),
+    "quantiles at whole places": lambda m, x: m.quantile(x, numpy.array([0, 1])),
+    "quantile": lambda m, x: m.quantile(x, 0.3),
+    "nanquantile": lambda m, x: m.nanquantile(x, numpy.int64(1)),
+    "average": lambda m, x: m.average(x, weights=numpy.array([1, 2, 3]), returned=True),
+    "polydiv": lambda m, x: m.polydiv(x[:1], numpy.array([1.0, 2.0])),
+    "trapezoid": lambda m, x: m.trapezoid(x, dx=numpy.int64(2)),
+    "lstsq": lambda m, x: m.linalg.lstsq(m.outer(x, x[:1]), numpy.arange(3.0))[3],
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", MIXED)
+def test_operands_of_other_types(name: str) -> None:
+    wanted = as_tuple(MIXED[name](numpy, ROW))
+    found = []
+
+    def f(x: Any) -> Any:
+        found.extend(as_tuple(MIXED[name](np, x)))
+        return np.sum(found[0])
+
+    cadiff.grad(f)(ROW)
+    program = cadiff.compile(lambda x: named(as_tuple(MIXED[name](np, x))))
+    pushed = cadiff.jvp(lambda x: named(as_tuple(MIXED[name](np, x))), (ROW,), (ROW,))[0]
+    for results in (pushed, program(ROW), program(ROW)):
+        found += results.values()
+    for k, got in enumerate(found):
+        is_like(numpy.asarray(cadiff.value(got)), wanted[k % len(wanted)], 4.0 * ULP)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", WRITTEN)
+def test_numbers_that_are_written_into_an_array(name: str) -> None:
+    f = WRITTEN[name]
+    wanted = f(numpy, ROW, 2.0)
+
+    def check(m: Any, x: Any, y: Any) -> Any:
+        is_like(f(m, x, y), wanted, 4.0 * ULP)
+        return np.sum(f(m, x, y))
+
+    for y in (2.0, numpy.float64(2.0)):
+        cadiff.grad(lambda y: check(np, ROW, y))(y)
+        cadiff.grad(lambda x, y=y: check(np, x, y))(ROW)
+    if name != "nan_to_num":
+        with pytest.raises(TypeError, match="would round numbers with derivatives to int"):
+            cadiff.grad(lambda y: np.sum(f(np, numpy.arange(3), y)))(0.5)
