@@ -642,14 +642,11 @@ def _apart(g: Any, u: Any, s: Any, v: Any, a: Any, p: Any) -> tuple[Any, Any, An
     one = over_gaps(minus, sums, s, lambda: minus, SINGULAR, doubt)
     if is_complex_number(one):
         one = one + over_values(_turns(p), s, p, SINGULAR, doubt)
-    du = (
-        over_values(right - u @ p, s, right, SINGULAR, doubt) if a.shape[-2] > u.shape[-1] else 0.0
-    )
-    dv = (
-        over_values(left - v @ H(p), s, left, SINGULAR, doubt)
-        if a.shape[-1] > u.shape[-1]
-        else 0.0
-    )
+    du = dv = 0.0
+    if a.shape[-2] > u.shape[-1]:
+        du = over_values(right - u @ p, s, right, SINGULAR, doubt)
+    if a.shape[-1] > u.shape[-1]:
+        dv = over_values(left - v @ H(p), s, left, SINGULAR, doubt)
     return one, du, dv
 
 
@@ -772,7 +769,7 @@ def _between(kept: Any, rest: Any, r: Any) -> Any:
     """The y of the comment above; its derivatives count within the rows of `kept` alone."""
     _, s, vh = np.linalg.svd(kept, full_matrices=False)
     _, t, wh = np.linalg.svd(rest, full_matrices=False)
-    none = (s <= s.shape[-1] * TOLERANCE * s[..., :1])[..., :, None]
+    none = (s <= 8.0 * s.shape[-1] * np.finfo(s.dtype).eps * s[..., :1])[..., :, None]
     gaps = (s[..., :, None] - t[..., None, :]) * (s[..., :, None] + t[..., None, :])
     return H(vh) @ (np.where(none, 0.0, vh @ r @ H(wh)) / np.where(none, 1.0, gaps)) @ wh
 
@@ -834,30 +831,6 @@ def _drops(a: Any, atol: Any = None, **options: Any) -> bool:
     return bool(atol) or bool(np.any(_cutoff(shape, **options) > max(shape[-2:]) * TOLERANCE))
 
 
-def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
-    if a.shape[-2] < a.shape[-1]:  # what is solved for is square, of the shorter side
-        along = pinv_pull(H(ans), H(a), **options)
-        return lambda g: H(along(H(g)))
-
-    def pull(g: Any) -> Any:
-        left, right = ans @ H(ans), H(ans) @ ans
-        drops = _drops(a, **options)
-        kept = _kept(a, ans) if drops else a
-        outside = H(g) @ left
-        inside = right @ H(g)
-        found = outside - kept @ (ans @ outside) + inside - (inside @ ans) @ kept
-        found = found - H(ans) @ g @ H(ans)
-        if not drops:
-            return found
-        rest = a - kept
-        one = _between(kept, rest, ans @ (kept @ (g @ rest)))
-        other = ans @ (kept @ _between(kept, rest, outer_product(ans, g)))
-        found = found + rest @ (H(one) @ left + H(other))
-        return found + H(ans) @ (one + other @ H(rest) @ rest)
-
-    return pull
-
-
 def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
     if a.shape[-2] < a.shape[-1]:
         return H(pinv_push(H(g), H(ans), H(a), **options))
@@ -872,6 +845,11 @@ def pinv_push(g: Any, ans: Any, a: Any, **options: Any) -> Any:
     one = _between(kept, rest, outside @ rest + ans @ g)
     other = _between(kept, rest, ans @ (g @ H(rest) @ rest + kept @ (H(g) @ rest)))
     return found + ans @ (kept @ one) @ H(rest) + H(other) @ ans
+
+
+def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
+    """H(p) is a function of singular values, whose derivative is its own adjoint."""
+    return lambda g: H(pinv_push(H(g), ans, a, **options))
 
 
 pinv.calls_lapack(_pinv_loops)
