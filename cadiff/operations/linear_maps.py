@@ -50,8 +50,11 @@ class linear(primitive):  # noqa: N801 - a decorator
             wide = map(binding.widened, operands)
             found = self.written_out(how, *wide) if is_var else NotImplemented
             if found is not NotImplemented:
-                is_single = all(map(binding.is_single, operands))
-                return tuple(map(binding.narrowed, found)) if is_single else found
+                if not all(map(binding.is_single, operands)):
+                    return found
+                like = (np.zeros(binding.shape(x), np.float32) for x in operands)
+                kinds = (x.dtype for x in self.function(how, *like))
+                return tuple(map(arrays.in_precision, found, kinds))
         return binding.call_linear(self, _Call, how, operands)
 
     def map_duals(self, how: Any, operands: Sequence[Number], tag: int) -> tuple[Dual, ...]:
