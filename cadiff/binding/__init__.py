@@ -263,7 +263,7 @@ from .trees import (
 )
 from .watches import MISSING, Observer, Watch
 
-register_callers(callers.advice, callers.called, callers.explain, callers.is_refused)
+register_callers(callers.advice, callers.called, callers.explain, callers.has_own)
 for _kind, _others in ((Var, newcomers.VARS), (Dual, newcomers.DUALS)):
     put_in_types((_kind,), newcomers.absent(newcomers.OF_NUMBERS, newcomers.NUMBERS, _others))
 register_libraries(callers.is_class_of_library)

@@ -146,7 +146,7 @@ cdef extern from "numbers/numbers.h":
     void cad_register_scalars(object type)
     void cad_index_arrays_by_masks(int recordings)
     void cad_forget_other_recordings(const CadTape *tape)
-    void cad_register_advice(object function, object is_refused)
+    void cad_register_advice(object function, object has_own)
     int cad_find_op(object ufunc) except? -2
     int cad_check_array(object array) except -1
     object cad_call(int op, PyObject *const *args, Py_ssize_t n)

@@ -334,29 +334,17 @@ def advice() -> str:
     return f"{found}, or cadiff.value(v) for the value"
 
 
-def is_refused() -> int:
-    """Whether elements of an array are asked for by what does not compute with each of them.
+def has_own() -> bool:
+    """Whether a function of SciPy's asks for the elements of an array that this package has, too.
 
-    1: a function of SciPy's that this package has, too. 2: `as_strided`, which takes an array for
-    memory, and would read beyond the elements, of constants, too.
+    It would compute with one number after the other.
     """
     frame: FrameType | None = sys._getframe(1)
-    if is_strided(frame):
-        return 2
     while frame is not None and _module_of(frame).startswith("scipy."):
         if _is_scipys(frame):
-            return 1
+            return True
         frame = frame.f_back
-    return 0
-
-
-def is_strided(frame: FrameType | None) -> bool:
-    """Whether what runs is NumPy's `as_strided`."""
-    return (
-        frame is not None
-        and frame.f_code.co_name == "as_strided"
-        and _module_of(frame).startswith("numpy.")
-    )
+    return False
 
 
 def _is_scipys(frame: FrameType) -> bool:

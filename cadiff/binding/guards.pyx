@@ -138,7 +138,7 @@ def put_in_types(kinds, members):
         put_in_type(kind, members)
 
 
-def register_callers(advice, of_package, explaining, is_refused):
+def register_callers(advice, of_package, explaining, has_own):
     """Set what says for error messages what was called: with a number where a plain one is needed,
     of this package, where no function of NumPy's or SciPy's is known, and where other code has
     raised an error that it explains; and what tells whether a function is at work in whose place the
@@ -146,7 +146,7 @@ def register_callers(advice, of_package, explaining, is_refused):
     global called, explain
     called = of_package
     explain = explaining
-    cad_register_advice(advice, is_refused)
+    cad_register_advice(advice, has_own)
 
 
 cdef int explain_error(object error) except -1:

@@ -42,6 +42,11 @@ ASKED: dict[str, tuple[Function, str]] = {
     "beyond": (lambda x: as_strided(x, (1 << 40,), (8,)), "as_strided(np.arange(x.size), ...)"),
     "of no shape": (as_strided, "as_strided(np.arange(x.size), ...)"),
     "of a table": (lambda x: as_strided(x.reshape(2, 3).T, (6,), (1 << 20,)), "as_strided(np"),
+    "of a number": (
+        lambda x: as_strided(x[0], (100,), (8,)),
+        "as_strided(np.arange(x.size), ...)",
+    ),
+    "of a list": (lambda x: as_strided([x[0], x[1]], (6,), (8,)), "as_strided(np.arange(x.size)"),
     "strides": (lambda x: x * x.strides[0], "no strides: take cadiff.value(x).strides"),
     "strides of columns": (lambda x: x.reshape(2, 3).T.strides[0] * x, "no strides"),
     "interface": (lambda x: x * x.__array_interface__["strides"], "__array_interface__"),

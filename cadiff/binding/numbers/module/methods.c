@@ -414,12 +414,9 @@ static PyObject *array_as_plain(PyObject *self, PyObject *args, PyObject *kwargs
         PyErr_SetString(PyExc_ValueError, "an array of numbers is plain only as a copy");
         return NULL;
     }
-    PyObject *plain = cad_constant_value(self);
-    if (plain != NULL && cad_refuse_elements(self, plain != Py_None) < 0) {
-        Py_CLEAR(plain);
-    }
+    PyObject *plain = cad_refuse_memory(self) < 0 ? NULL : cad_constant_value(self);
     if (plain == Py_None) {
-        Py_SETREF(plain, cad_elements(self));
+        Py_SETREF(plain, cad_refuse_elements(self) < 0 ? NULL : cad_elements(self));
     }
     if (plain != NULL && !PyArray_Check(plain)) { /* of a view of no axes */
         Py_SETREF(plain, PyArray_FROM_O(plain));
@@ -547,7 +544,7 @@ static PyObject *get_as_plain(PyObject *self, void *closure) {
     (void)closure;
     const int is_over = CAD_IS_VAR(self) ? CAD_VAR(self)->kind == CAD_STALE : cad_is_over(self);
     if (is_over <= 0) {
-        if (is_over == 0) {
+        if (is_over == 0 && cad_refuse_memory(self) == 0) {
             PyErr_SetNone(PyExc_AttributeError);
         }
         return NULL;

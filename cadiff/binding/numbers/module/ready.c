@@ -190,6 +190,8 @@ int cad_numbers_ready(PyObject *module) {
         (cad_state.numpy_matmul = PyObject_GetAttrString(cad_state.numpy, "matmul")) == NULL ||
         (cad_state.dtype = attribute_of("cadiff.binding.dtype", "float64")) == NULL ||
         (cad_state.dtype_of_singles = attribute_of("cadiff.binding.dtype", "float32")) == NULL ||
+        (cad_state.as_strided = cad_attribute(
+             attribute_of("numpy.lib.stride_tricks", "as_strided"), "__code__")) == NULL ||
         (cad_state.op_of_function = PyDict_New()) == NULL ||
         (cad_state.op_of_name = PyDict_New()) == NULL) {
         return -1;

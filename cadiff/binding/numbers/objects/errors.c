@@ -54,20 +54,31 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name) {
     return -1;
 }
 
-void cad_register_advice(PyObject *function, PyObject *is_refused) {
+void cad_register_advice(PyObject *function, PyObject *has_own) {
     Py_XSETREF(cad_state.advice, Py_NewRef(function));
-    Py_XSETREF(cad_state.is_refused, Py_NewRef(is_refused));
+    Py_XSETREF(cad_state.has_own, Py_NewRef(has_own));
 }
 
-int cad_refuse_elements(PyObject *self, int is_constant) {
-    PyObject *found = cad_state.is_refused == NULL ? PyLong_FromLong(0)
-                                                   : PyObject_CallNoArgs(cad_state.is_refused);
-    const long how = found == NULL ? -1 : PyLong_AsLong(found);
+int cad_refuse_elements(PyObject *self) {
+    PyObject *found =
+        cad_state.has_own == NULL ? Py_NewRef(Py_False) : PyObject_CallNoArgs(cad_state.has_own);
+    const int is_refused = found == NULL ? -1 : PyObject_IsTrue(found);
     Py_XDECREF(found);
-    if (how > is_constant) {
+    if (is_refused > 0) {
         cad_refuse_conversion(self);
     }
-    return how < 0 || how > is_constant ? -1 : 0;
+    return is_refused == 0 ? 0 : -1;
+}
+
+int cad_refuse_memory(PyObject *self) {
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyCodeObject *code = frame == NULL ? NULL : PyFrame_GetCode(frame);
+    const int is_memory = code != NULL && (PyObject *)code == cad_state.as_strided;
+    Py_XDECREF(code);
+    if (is_memory) {
+        cad_refuse_conversion(self);
+    }
+    return is_memory ? -1 : 0;
 }
 
 PyObject *cad_refuse_conversion(PyObject *self) {

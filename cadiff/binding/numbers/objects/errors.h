@@ -39,12 +39,15 @@ int cad_refuse_layout(PyObject *self, PyObject *value, void *name);
 /* float(v) and int(v): of constants alone. */
 PyObject *cad_number_float(PyObject *self);
 PyObject *cad_number_int(PyObject *self);
-void cad_register_advice(PyObject *function, PyObject *is_refused);
+void cad_register_advice(PyObject *function, PyObject *has_own);
 
 /* Raise TypeError if the elements of an array are asked for by a function of SciPy's that the
- * package has, too, which would compute with one after the other; and if the array is taken for
- * memory, of a constant, too. Answers -1 then, else 0. */
-int cad_refuse_elements(PyObject *self, int is_constant);
+ * package has, too: it would compute with one after the other. Answers -1 then, else 0. */
+int cad_refuse_elements(PyObject *self);
+
+/* Raise TypeError, and answer -1, if numbers are asked for by NumPy's as_strided, which takes an
+ * array for memory, and would read beyond its elements. Else 0. */
+int cad_refuse_memory(PyObject *self);
 
 /* Leave an exception set that was caught as an object. */
 void cad_restore_exception(PyObject *error);

@@ -66,7 +66,8 @@ typedef struct CadState {
     PyTypeObject *mask_type;   /* what comparisons of arrays give while guards are noted */
     PyTypeObject *scalar_type; /* what stands for a single number of Python's */
     PyObject *advice;          /* says what to write where a plain number is needed */
-    PyObject *is_refused;      /* whether, and how, who asks for elements is refused */
+    PyObject *has_own;         /* whether the package has the function that asks for elements */
+    PyObject *as_strided;      /* the code of NumPy's function */
     PyObject *ufunc_hook;      /* called for what is no plain operation */
     PyObject *array_functions; /* {numpy.sum: the package's sum, ...} */
     PyObject *load_functions;  /* fills them in; NULL once it has */
