@@ -62,7 +62,7 @@ class Flow:
     call: Call
     names: Any
     kind: tuple[Any, ...]
-    witness: Witness
+    witness: Witness | None = None
 
     def slope(self, t: Any, y: Any, theta: Any) -> Any:
         """The right hand side f, shape (n,); all may be numbers with derivatives."""
@@ -138,6 +138,8 @@ class Flow:
 
 @rule_of_a_solver
 def _flow(times: FloatArray, theta: FloatArray, *, flow: Flow) -> FloatArray:
+    if flow.witness is not None:  # in a replay, which gives up if it raises
+        flow.witness.check()
     values = flow.values(np.asarray(times), np.asarray(theta))
     if not np.isfinite(values).all():
         raise RuntimeError("the solution of an initial value problem grows without bound")
@@ -153,14 +155,14 @@ def solution_at(times: Any, theta: Any, flow: Flow) -> Any:
 
 
 def _pull_times(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    if times.size:
+    if flow.witness is not None:
         flow.witness.check()
     slopes = slopes_at(times, ans, theta, flow)
     return lambda g: (g * slopes).sum(axis=0)
 
 
 def _pull_theta(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    if times.size:
+    if flow.witness is not None:
         flow.witness.check()
     p = theta.shape[0]
     if flow.n * (1 + p) <= FORWARD or carries((ans, times, theta)):

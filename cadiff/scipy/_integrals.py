@@ -52,7 +52,7 @@ class Integral:
     ranges: tuple[str, ...] = ("a", "b")  # arguments that are limits
     wanted = "func"
     is_compiled = True  # whether there are programs of integrands
-    witness: Witness
+    witness: Witness | None = None
 
     def __init__(self, call: Call) -> None:
         self.call: Call = call.detached()
@@ -299,6 +299,8 @@ def _number(x: Any) -> Any:
 
 @rule_of_a_solver
 def _integral(theta: FloatArray, *, integral: Integral) -> Any:
+    if integral.witness is not None:  # in a replay, which gives up if it raises
+        integral.witness.check()
     value = integral.run(theta)
     inside = _between(*integral.limits(theta))
     integral.witness = Witness(integral.name, lambda: integral.integrand(theta)(inside))

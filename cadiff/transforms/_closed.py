@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import (
     BuiltinFunctionType,
@@ -22,8 +23,10 @@ from types import (
     ModuleType,
 )
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import binding
 from ..binding import Complex, Dual, Var, callers, carries
@@ -87,7 +90,7 @@ class Closed:
         self._numbers: list[Any] = []
         reach = _Reach(self._numbers)
         self._live, self._was_live = self._tree, False
-        self._changed, self._renewed = reach.of(self._tree)
+        self._changed, self._renewed, self._frozen = reach.of(self._tree)
         self._memory, self._kept, self._buffers = reach.memory, reach.kept, reach.buffers
         self._written = {k for k, x in enumerate(self._numbers) if id(x) in reach.written}
         shapes = [binding.shape(x) for x in self._numbers]
@@ -140,11 +143,15 @@ class Closed:
         return {id(x): make(np.array(binding.plain_values(x))) for x in self._buffers}
 
     def detached(self) -> Any:
-        """The same without the numbers, of which nothing is kept then; theta stays where it is."""
+        """The same without the numbers, of which nothing is kept then; theta stays where it is.
+
+        What functions read, of variables, lists, arrays and objects, stays what it is now.
+        """
         slots = [_Slot(k) for k in range(len(self._numbers))]
         by_id = {id(x): slot for x, slot in zip(self._numbers, slots, strict=True)}
         other = copy.copy(self)
-        asked = _Exchange(by_id | self._working(False, np.array), self._renewed, True)
+        working = by_id | self._working(False, np.array)
+        asked = _Exchange(working, self._frozen, is_apart=True, freezes=True)
         live = _Exchange(by_id | self._working(True), self._changed, False)
         other._tree, other._live = asked.of(self._tree), live.of(self._tree)
         of_numbers = [self._numbers[k] for k in sorted(self._written)]
@@ -153,10 +160,10 @@ class Closed:
         other.notes = Notes(places, live.made, asked.made)
         other._numbers = slots
         reach = _Reach([])
-        _, other._renewed = reach.of(other._tree)
+        _, other._renewed, _ = reach.of(other._tree)
         other._buffers = reach.buffers
-        other._changed, _ = _Reach([]).of(other._live)
-        other._memory, other._kept = [], []
+        other._changed, *_ = _Reach([]).of(other._live)
+        other._memory, other._kept, other._frozen = [], [], set()
         del other.theta
         return other
 
@@ -212,8 +219,8 @@ class Witness:
         if not np.array_equal(self._answer(), self._before, equal_nan=True):
             raise RuntimeError(
                 f"the function given to {self._name} was another one when it was run again for "
-                "the derivative: lists and NumPy arrays that it reads are not to be changed "
-                "meanwhile, nor may it draw random numbers"
+                "the derivative: what it reads from modules and classes is not to be changed "
+                "meanwhile, nor may it read files or draw random numbers"
             )
 
 
@@ -230,7 +237,7 @@ def _children(item: Any) -> list[Any]:
         return [item.cell_contents] if is_set(item) else []
     if isinstance(item, Complex):
         return list(binding.parts_of(item))
-    if isinstance(item, _Parts):
+    if isinstance(item, (_Parts, deque)):
         return list(item)
     if isinstance(item, functools.partial):
         return [item.func, item.args, item.keywords]
@@ -284,6 +291,32 @@ def _is_buffer(item: Any) -> bool:
     return binding.plain_constants((item,)) is not None
 
 
+def _is_copied(item: Any) -> bool:
+    """Whether it is an array that may change, and whose memory there is twice."""
+    if not isinstance(item, np.ndarray) or isinstance(item, np.memmap):
+        return False
+    return item.size <= LONG_KEY or 0 not in item.strides
+
+
+# Copies of long arrays by the ids of these, which calls have in common.
+_COPIES: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
+
+
+def _copy_of(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as it is now."""
+    if array.size <= LONG_KEY:
+        return array.copy("K")
+    made = _COPIES.get(id(array))
+    if made is None or not _are_equal(made, array):
+        made = _COPIES[id(array)] = array.copy("K")
+    return made
+
+
+def _are_equal(x: NDArray[Any], y: NDArray[Any]) -> bool:
+    is_alike = type(x) is type(y) and (x.dtype, x.shape) == (y.dtype, y.shape)
+    return is_alike and x.tobytes() == y.tobytes()
+
+
 def _is_memory(item: Any) -> bool:
     """Whether a function may keep something in it."""
     if isinstance(item, MEMORY):
@@ -299,19 +332,21 @@ class _Reach:
         self._numbers = numbers
         self._users: dict[int, list[int]] = {}  # of each object, what consists of it
         self.memory: list[Any] = []  # in which functions may store something
+        self._read: list[Any] = []  # what else may change, which functions read
         self.buffers: list[Any] = []  # arrays of constants into which functions write
         self.written: set[int] = set()  # ids of all arrays of numbers into which they may write
         self._known: list[Any] = []  # what may be such
         self._names: frozenset[str] = frozenset()  # of it, where it belongs to objects
         self.kept: list[Any] = []  # so that ids stay theirs
 
-    def of(self, tree: Any) -> tuple[set[int], set[int]]:
-        """What leads to numbers; and that, with what leads to what functions may write to."""
+    def of(self, tree: Any) -> tuple[set[int], set[int], set[int]]:
+        """What leads to numbers; or to what functions write to, too; or to what may change."""
         self._walk(tree)
         self._find_buffers()
         held = [x for x in self.buffers if not isinstance(x, np.ndarray)]
         changed = self._leading_to([id(x) for x in [*self._numbers, *held]])
-        return changed, changed | self._leading_to([id(x) for x in [*self.memory, *self.buffers]])
+        renewed = changed | self._leading_to([id(x) for x in [*self.memory, *self.buffers]])
+        return changed, renewed, renewed | self._leading_to([*map(id, self._read)])
 
     def _find_buffers(self) -> None:
         """Arrays of constants that functions write into, as far as lines of code tell."""
@@ -351,6 +386,10 @@ class _Reach:
                 places, known = _written_by(item)
                 self.memory += places
                 self._known += known
+                if _globals_of(item):
+                    self._read.append(item)
+            elif isinstance(item, CellType) or _is_copied(item) or not _may_reach(item):
+                self._read.append(item)
             for child in _children(item) if _may_reach(item) else ():
                 if isinstance(child, LEAVES):
                     continue
@@ -368,9 +407,12 @@ def _may_reach(item: Any) -> bool:
 class _Exchange:
     """Makes objects anew that lead to numbers, with others in their place."""
 
-    def __init__(self, numbers: dict[int, Any], changed: set[int], is_apart: bool) -> None:
+    def __init__(
+        self, numbers: dict[int, Any], changed: set[int], is_apart: bool, freezes: bool = False
+    ) -> None:
         self.made = dict(numbers)
         self._is_apart = is_apart  # so that functions store nothing in global variables
+        self._freezes = freezes  # so that functions read global variables as they are now
         self._changed = changed
         self._is_inside = False  # of an object of SciPy's, whose code asks floats for a shape
 
@@ -382,7 +424,7 @@ class _Exchange:
             return item
         if isinstance(item, FunctionType):
             return self._function(item)
-        if type(item) in (list, dict):
+        if type(item) in (list, dict, deque):
             return self._list_or_dict(item)
         if has_parts(item):
             return self._object(item)
@@ -390,20 +432,24 @@ class _Exchange:
         return made
 
     def _list_or_dict(self, item: Any) -> Any:
-        made = self.made[id(item)] = type(item)()  # before its items, which may lead back to it
-        if isinstance(made, list):
-            made.extend(map(self.of, item))
-        else:
+        made = self.made[id(item)] = item.copy()  # before its items, which may lead back to it
+        if isinstance(item, dict):
             made.update({key: self.of(value) for key, value in item.items()})
+        elif _may_reach(item):
+            made.clear()
+            made.extend(map(self.of, item))
         return made
 
     def _container(self, item: Any) -> Any:
+        if isinstance(item, np.ndarray) and item.dtype != object:
+            return _copy_of(item)
         children = [self.of(child) for child in _children(item)]
         if isinstance(item, np.ndarray):
             made = np.empty(len(children), dtype=object)
             for k, child in enumerate(children):
                 made[k] = child
-            plain = not any(isinstance(child, _NUMBERS) for child in children)
+            are_numbers = any(isinstance(x, _NUMBERS) for x in item.flat)
+            plain = are_numbers and not any(isinstance(child, _NUMBERS) for child in children)
             return (made.astype(float) if plain else made).reshape(item.shape)
         if isinstance(item, (Complex, _Parts)):
             if any(isinstance(child, _Slot) for child in children):
@@ -420,10 +466,13 @@ class _Exchange:
         found = binding.opened(item)
         return copy.copy(item) if found is None else found[0].make(children)
 
+    def _changes(self, value: Any) -> bool:
+        return id(value) in self._changed or (self._freezes and isinstance(value, LEAVES))
+
     def _function(self, item: FunctionType) -> FunctionType:
         cells = item.__closure__ or ()
         read = _globals_of(item)
-        changed = [name for name, value in read.items() if id(value) in self._changed]
+        changed = [name for name, value in read.items() if self._changes(value)]
         there = item.__globals__
         if changed or (self._is_apart and written(item.__code__) & there.keys()):
             there = self.made.setdefault(id(there), there.copy())

@@ -44,7 +44,7 @@ class Equation:
     name: str
     call: Any  # what its functions read, as `Closed`, detached
     n: int  # so many of the unknowns are the solution, the others belong to it
-    witness: Witness
+    witness: Witness | None = None
     is_exact = False  # whether Newton's method has found it already
 
     def find(self, theta: FloatArray) -> tuple[FloatArray, str]:
@@ -118,6 +118,8 @@ def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
 
 @rule_of_a_solver
 def _solved(theta: FloatArray, *, equation: Equation) -> tuple[Any, ...]:
+    if equation.witness is not None:  # in a replay, which gives up if it raises
+        equation.witness.check()
     z, complaint = equation.find(theta)
     refined = z if equation.is_exact else _refined(equation, z, theta, complaint)
     equation.check(refined, theta)

@@ -516,16 +516,16 @@ def test_what_has_no_derivative_is_refused(
         lambda a, c: optimize.minimize(lambda x: ((x * a - c[0]) ** 2).sum(), [1.0]).x[0],
     ],
 )
-def test_what_changed_behind_its_back_is_found_out(f: Callable[[Any, Any], Any]) -> None:
+def test_what_changes_behind_its_back_is_as_it_was(f: Callable[[Any, Any], Any]) -> None:
     def changed(a: Any) -> Any:
         c = np.ones(1)
         found = f(a, c)
         c[0] = 2.0
         return found
 
-    with pytest.raises(RuntimeError, match="was another one"):
-        cadiff.grad(changed)(1.0)
-    agree(cadiff.derivative(changed, 1.0), cadiff.grad(lambda a: f(a, np.ones(1)))(1.0), 1e-6)
+    still = cadiff.grad(lambda a: f(a, np.ones(1)))(1.0)
+    assert cadiff.grad(changed)(1.0) == still
+    agree(cadiff.derivative(changed, 1.0), still, 1e-6)
 
 
 PLACES = np.arange(4.0)

@@ -257,7 +257,17 @@ def test_what_changed_behind_its_back_is_found_out() -> None:
         c[:] = 77.0
         return np.sum(x)
 
-    for differentiate in (cadiff.grad(in_an_array), cadiff.grad(cadiff.grad(in_an_array))):
+    npt.assert_allclose(cadiff.grad(in_an_array)(4.0), 0.5, rtol=1e-12)
+
+    def in_a_class(p: Any) -> Any:
+        class C:
+            c = 1.0
+
+        x = root(lambda x: x * x - p * C.c, 1.0)
+        C.c = 77.0
+        return x
+
+    for differentiate in (cadiff.grad(in_a_class), cadiff.grad(cadiff.grad(in_a_class))):
         with pytest.raises(RuntimeError, match="given to root was another one"):
             differentiate(4.0)
 
