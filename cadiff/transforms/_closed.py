@@ -313,8 +313,13 @@ def _copy_of(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _are_equal(x: NDArray[Any], y: NDArray[Any]) -> bool:
-    is_alike = type(x) is type(y) and (x.dtype, x.shape) == (y.dtype, y.shape)
-    return is_alike and x.tobytes() == y.tobytes()
+    """Whether two arrays have the same bits."""
+    if type(x) is not type(y) or (x.dtype, x.shape) != (y.dtype, y.shape):
+        return False
+    if x.dtype.kind in "biuf" and x.itemsize <= 8:  # without copies
+        x, y = (np.asarray(a).view(f"u{a.itemsize}") for a in (x, y))
+        return np.array_equal(x, y)
+    return x.tobytes() == y.tobytes()
 
 
 def _is_memory(item: Any) -> bool:
@@ -523,6 +528,8 @@ class _Key:
         if isinstance(item, _Slot):
             return _Slot, item.k
         if isinstance(item, np.ndarray) and item.dtype != object:
+            if item.size > LONG_KEY and _is_copied(item):  # calls have copies in common
+                return np.ndarray, id(item)
             if item.size > LONG_KEY:
                 raise _UnknownError
             return item.dtype.str, item.shape, item.tobytes()
