@@ -240,10 +240,10 @@ def finite(x: Any) -> Any:
     return plain_values(x)
 
 
-def truths(x: Any) -> NDArray[np.bool_]:
-    """Which elements are not 0."""
+def truths(x: Any, equality: bool = True) -> NDArray[np.bool_]:
+    """Which elements are not 0; without `equality`, that one is 0 is no accident."""
     if depends(x):
-        note_truths(x)
+        binding.compare(_taken(x), 0.0, NOT_EQUAL, equality)
     found: NDArray[np.bool_] = np.asarray(plain_values(x)) != 0
     return found
 

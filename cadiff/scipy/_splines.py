@@ -195,13 +195,25 @@ def real_roots(c: Any, t: Any, y: Any, discontinuity: bool, extrapolate: bool) -
 def _moving_roots(c: Number, t: Number, y: Number, roots: Any) -> Number:
     if not len(roots) or np.isnan(roots).any():
         return roots
-    at, root = _intervals(t, roots), roots
-    for _ in range(2):  # each step doubles the orders of derivatives that are right
+    at, near = _intervals(t, roots), 1e-6 * (1.0 + np.abs(roots))
+
+    def parts(root: Any) -> tuple[Any, Any, Any]:
+        """What is too much, the slope, and where there is none."""
         s = root - t[at]
         slope = polynomials(c[:, at], s, 1)
-        root = root - (polynomials(c[:, at], s, 0) - y) / slope
-    jumps = np.abs(read_values(root) - roots) > 1e-6 * (1.0 + np.abs(roots))
-    return where(jumps, np.asarray(roots), root)  # at a discontinuity nothing moves
+        is_flat = read_values(slope) == 0.0
+        return polynomials(c[:, at], s, 0) - y, where(is_flat, 1.0, slope), is_flat
+
+    rest, slope, is_flat = parts(roots)
+    is_none = is_flat | (np.abs(read_values(rest / slope)) > near)
+    at = np.where(is_none & (roots == _plain(t)[at]), np.maximum(at - 1, 0), at)  # to the left
+    root = roots
+    for _ in range(2):  # each step doubles the orders of derivatives that are right
+        rest, slope, is_flat = parts(root)
+        root = root - rest / slope
+    jumps = np.abs(read_values(root) - roots) > near
+    begun = roots + (rest - held(rest)) ** 0.5  # where two roots meet, with infinite speed
+    return where(jumps, np.asarray(roots), where(is_flat, begun, root))  # jumps do not move
 
 
 # --- B-splines -----------------------------------------------------------------------------------
@@ -381,7 +393,15 @@ class _OfNumbers:
         weights = np.ones(len(_plain(x))) if w is None else w
         c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
         c = concatenate([c, np.zeros(k + 1)])
-        return x, y, w, xb, xe, k, 0.0, len(_plain(t)), t, c, 0.0, None, None, None, 0
+        residuals = weights * (as_number(y) - _fitted(t, c, k, x, 0, EXTRAPOLATED)[0])
+        total = sum_(residuals * residuals)
+        return x, y, w, xb, xe, k, 0.0, len(_plain(t)), t, c, total, None, None, None, 0
+
+    def fpcurf1(self, *_: Any) -> Any:
+        raise binding.MissingRuleError(
+            "set_smoothing_factor does not support numbers with derivatives: make another spline, "
+            "by make_smoothing_spline or by InterpolatedUnivariateSpline"
+        )
 
     # --- of two variables
 

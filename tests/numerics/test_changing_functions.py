@@ -80,7 +80,7 @@ def test_closures_that_move_on(name: str) -> None:
         return solve(lambda s: one(s)) + solve(lambda s: two(s)) + solve(lambda s: three(s))
 
     def moving(a: Any) -> Any:
-        return sum([solve(lambda s: cubic(s, a, k)) for k in FACTORS])  # noqa: B023, C419
+        return sum([solve(lambda s: cubic(s, a, k)) for k in FACTORS])  # noqa: B023
 
     agree_in_all_modes(moving, still)
 
@@ -156,11 +156,11 @@ def around_a_function_within(a: Any) -> Any:
         def inner(s: Any) -> Any:
             return cubic(s, a, k)  # noqa: B023
 
-        yield solved(lambda s: inner(s))  # noqa: B023
+        yield solved(lambda s: inner(s))
 
 
 def in_a_global_variable(a: Any) -> Any:
-    global HERE  # noqa: PLW0603
+    global HERE
     for k in FACTORS:
         HERE = k
         yield solved(lambda s: cubic(s, a, HERE))
@@ -226,7 +226,9 @@ def test_long_arrays_are_kept_once() -> None:
         w[3] += 1.0
         return found[0] + solved(lambda s: cubic(s, a, 1.0 + w[3]))
 
-    npt.assert_allclose(cadiff.grad(f)(1.3), cadiff.jvp(f, (1.3,), (1.0,))[1] * 0 + _slope_of_two())
+    npt.assert_allclose(
+        cadiff.grad(f)(1.3), cadiff.jvp(f, (1.3,), (1.0,))[1] * 0 + _slope_of_two()
+    )
     assert not np.shares_memory(kept[0], w)
 
 

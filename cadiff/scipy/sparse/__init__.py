@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import sys
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -18,12 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...binding import carries, plain_constants
+from ...binding import callers, carries, plain_constants
 from ...numpy._refusals import refusing
 from ...numpy.linalg import number
 from ...operations.arrays import reshape
 from ...operations.complexes import implements_all
 from ...operations.dispatch import FUNCTIONS
+from ...operations.guards import truths
+from .._structures import taken
 from . import linalg as linalg
 from ._numbers import INSTEAD, SparseNumbers, counted, in_both, is_sparse
 
@@ -89,8 +92,8 @@ def _made(
         data = number(data)
         places = np.arange(1, data.size + 1).reshape(data.shape)
         is_listed = len(where) == 1 and isinstance(where[0], (tuple, list))
-        is_dia = original in (scipy.sparse.dia_array, scipy.sparse.dia_matrix)
-        first = scipy.sparse.coo_array if is_listed and not is_dia else original
+        is_as_given = original.__name__.startswith(("coo", "dia"))  # else numbers would be added
+        first = scipy.sparse.coo_array if is_listed and not is_as_given else original
         found = SparseNumbers(first((places, *where), shape=shape, **more), reshape(data, (-1,)))
     else:
         found = SparseNumbers.of(arg1)
@@ -161,6 +164,8 @@ def kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
 
 def _kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
     a, b = (SparseNumbers.of(x).one_by_one for x in (A, B))
+    if a.ndim == b.ndim == 1:
+        return _kron(a.reshape(1, -1), b.reshape(1, -1), format).reshape(-1)
     return in_both(lambda x, y: scipy.sparse.kron(x, y, format=format), a, b)
 
 
@@ -173,9 +178,13 @@ def kronsum(A: Any, B: Any, format: str | None = None) -> Any:
 
 @implements_all(scipy.sparse.find)
 def find(A: Any) -> tuple[Any, Any, Any]:
-    """The rows, columns and values of all entries, those that happen to be 0, too."""
-    found = SparseNumbers.of(A).one_by_one.tocoo()
-    return found.row, found.col, found.data
+    """The rows, columns and values of the entries that are not 0 now."""
+    matrix = SparseNumbers.of(A).one_by_one
+    found = matrix.numbers.tocoo(copy=True)
+    found.sum_duplicates()  # there are none: this brings them in SciPy's order
+    data = taken(matrix.values, found.data)
+    is_kept = truths(data, equality=False)
+    return found.row[is_kept], found.col[is_kept], data[is_kept]
 
 
 # --- operators of SciPy's matrices ---------------------------------------------------------------
@@ -185,8 +194,8 @@ def answer(name: str, matrix: Any, other: Any) -> Any:
     """What a method of a constant matrix answers, given what carries a derivative."""
     if name == "__init__":
         kind = type(matrix).__name__
-        raise TypeError(
-            f"scipy.sparse.{kind} holds plain numbers: cadiff.scipy.sparse.{kind} makes matrices "
-            "of numbers with derivatives"
-        )
+        instead = f"cadiff.scipy.sparse.{kind} makes matrices of numbers with derivatives"
+        if callers.is_of_library(sys._getframe(3).f_code.co_filename):  # which the user called
+            instead = callers.advice()
+        raise TypeError(f"scipy.sparse.{kind} holds plain numbers: {instead}")
     return getattr(SparseNumbers.of(matrix), name)(other)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...binding import MissingRuleError, carries, register_class
+from ...binding import MissingRuleError, callers, carries, register_class
 from ...binding import strip as value
 from ...numpy.linalg import number
 from ...operations.arrays import broadcast_to, concatenate, reshape, sum
@@ -158,11 +158,11 @@ class SparseNumbers:
 
     @functools.cached_property
     def one_by_one(self) -> SparseNumbers:
-        """The matrix with all entries of one place added up, where SciPy adds up what it moves."""
+        """The matrix with all entries of one place added up; itself if there is one at each."""
         found = self.numbers
         if found.ndim == 1:
             row: SparseNumbers = self._as_rows(lambda row: row.one_by_one)
-            return row
+            return self if row.nnz == self.nnz else row
         if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
             return self
         places = found.tocoo()
@@ -175,18 +175,28 @@ class SparseNumbers:
 
     def _as_rows(self, function: Callable[[SparseNumbers], Any]) -> Any:
         """A function of a matrix, of a vector: which is taken for one row of it."""
-        found = function(SparseNumbers(self.numbers.reshape((1, -1)), self.values))
+        places = self.numbers.tocoo(copy=True)  # SciPy's reshape adds up numbers, and in place
+        where = np.zeros_like(places.coords[0]), places.coords[0]
+        row = scipy.sparse.coo_array((places.data, where), shape=(1, *self.shape))
+        found = function(SparseNumbers(row, self.values))
         if not isinstance(found, SparseNumbers):
             return found
-        return SparseNumbers(found.numbers.reshape(self.shape), found.values)
+        return SparseNumbers(found.numbers.reshape(self.shape).asformat(self.format), found.values)
 
     def moved(self, move: Callable[[Any], Any]) -> Any:
         """What SciPy makes of the matrix: another one, an array, or a number."""
-        found = move(self.one_by_one.numbers)
-        values = self.one_by_one.values
+        whole = self
+        if self.one_by_one is not self:
+            ones = self.numbers.copy()
+            ones.data = (ones.data > 0).astype(int)
+            counts = move(ones)
+            counts = listed(counts).data if scipy.sparse.issparse(counts) else counts
+            if np.any(counts > 1):  # SciPy adds up what it moves
+                whole = self.one_by_one
+        found = move(whole.numbers)
         if scipy.sparse.issparse(found):
-            return SparseNumbers(found, values)
-        return taken(values, np.asarray(found))
+            return SparseNumbers(found, whole.values)
+        return taken(whole.values, np.asarray(found))
 
     def _moved(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return self.moved(lambda numbers: getattr(numbers, name)(*args, **kwargs))
@@ -220,11 +230,14 @@ class SparseNumbers:
 
     def _mapped(self, function: Callable[..., Any], *more: Any) -> SparseNumbers:
         """A function of each entry, which of 0 is 0."""
-        whole = self.one_by_one
-        return SparseNumbers(whole.numbers, function(whole.values, *more))
+        return self.one_by_one._each(function, *more)
+
+    def _each(self, function: Callable[..., Any], *more: Any) -> SparseNumbers:
+        """A function that may be taken before entries of one place are added up."""
+        return SparseNumbers(self.numbers, function(self.values, *more))
 
     def __neg__(self) -> SparseNumbers:
-        return self._mapped(np.negative)
+        return self._each(np.negative)
 
     def __pos__(self) -> SparseNumbers:
         return self
@@ -234,14 +247,14 @@ class SparseNumbers:
 
     @property
     def real(self) -> SparseNumbers:
-        return self._mapped(np.real)
+        return self._each(np.real)
 
     @property
     def imag(self) -> SparseNumbers:
-        return self._mapped(np.imag)
+        return self._each(np.imag)
 
     def conjugate(self, copy: bool = True) -> SparseNumbers:
-        return self._mapped(np.conjugate)
+        return self._each(np.conjugate)
 
     conj = conjugate
 
@@ -268,7 +281,7 @@ class SparseNumbers:
             return in_both(lambda x, y: x.multiply(y), a, b)
         other = number(other)
         if other.ndim == 0:
-            return self._mapped(np.multiply, other)
+            return self._each(np.multiply, other)
         return self._by_dense(np.multiply, other)
 
     def _by_dense(self, function: Callable[..., Any], other: Any) -> SparseNumbers:
@@ -291,7 +304,7 @@ class SparseNumbers:
         if is_sparse(other):
             return self.toarray() / as_dense(other)
         other = number(other)
-        return self._by_dense(np.divide, other) if other.ndim else self._mapped(np.divide, other)
+        return self._by_dense(np.divide, other) if other.ndim else self._each(np.divide, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return NotImplemented
@@ -340,6 +353,9 @@ class SparseNumbers:
         return taken(self.values, found.data.reshape(-1)), Structure(found)
 
     def __matmul__(self, other: Any) -> Any:
+        if is_sparse(other) and other.ndim == 1:
+            found = self @ other.toarray()
+            return found if self.ndim == 1 else SparseNumbers.row_of(found)
         if self.ndim == 1:
             return self._as_rows(lambda row: as_dense(row.tocsr() @ other))[0]
         if is_sparse(other):
@@ -398,8 +414,8 @@ class SparseNumbers:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError(
-            "a sparse matrix of numbers with derivatives is no array: write A.toarray(), and call "
-            "functions of cadiff.scipy.sparse, not of scipy.sparse"
+            f"a sparse matrix of numbers with derivatives is no array: {callers.advice()}; "
+            "A.toarray() is one"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -250,7 +250,8 @@ def spilu(A: Any, *args: Any, **kwargs: Any) -> Factors:
     if carries(A):
         raise MissingRuleError(
             "spilu does not support matrices with derivatives: what it drops depends on values; "
-            "a preconditioner is one of cadiff.value(A.data)"
+            "a preconditioner is scipy.sparse.linalg.spilu(M), of a matrix M that is made of "
+            "cadiff.value(A.data)"
         )
     return _factors(scipy.sparse.linalg.spilu, A, *args, **kwargs)
 
