@@ -20,8 +20,8 @@ import numpy as np
 from .. import binding
 from ..binding import Var, carries, whole_parts_of
 from . import arrays
-from .derived_rules import summed_to
-from .primitives import primitive
+from .derived_rules import is_partial, summed_to
+from .primitives import is_complex, primitive
 from .recorded_calls import Asked, Numbers, Rule, as_list
 
 
@@ -215,3 +215,109 @@ def _pull_partial(
         return summed_to(np.conjugate(slope) * g, binding.shape(args[k]))
 
     return pull
+
+
+# --- primitives of users -------------------------------------------------------------------------
+
+
+class _OfParts(primitive):
+    """A user's primitive where some arguments, or results, are complex: each is a pair here.
+
+    The user's rules conjugate nothing: a cotangent u of w counts the real part of u dw. Here it is
+    the conjugate of that.
+    """
+
+    def __init__(self, original: primitive, which: tuple[bool, ...]) -> None:
+        self._original, self._which = original, which
+        self._complex: tuple[bool, ...] = ()  # which results are, if that is known
+
+        @functools.wraps(original.function)
+        def on_pairs(*args: Any, **kwargs: Any) -> Any:
+            return self._inward(original.function(*self._given(args), **kwargs))
+
+        super().__init__(on_pairs)
+        self.called = original._name
+        for k, rule in original.pushes.items():
+            is_one = is_partial(rule)
+            of_user = rule.args[1] if is_one else rule
+            push = functools.partial(self._pushed_by, of_user, is_one, self._is_pair(k))
+            self.pushes[k] = None if rule is None else push
+        for k, rule in original.pulls.items():
+            is_one = is_partial(rule)
+            of_user = rule.args[1] if is_one else rule
+            pull = functools.partial(self._pulled_by, of_user, is_one, k)
+            self.pulls[k] = None if rule is None else pull
+
+    def __reduce__(self) -> Any:
+        return _in_parts, (self._original, self._which)
+
+    def _given(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments as the user has them."""
+        return [_typed(x) if self._is_pair(k) else x for k, x in enumerate(args)]
+
+    def _is_pair(self, k: int) -> bool:
+        return k < len(self._which) and self._which[k]
+
+    def _inward(self, ans: Any, as_known: bool = False) -> Any:
+        found = as_list(ans)
+        kinds = tuple(is_complex(x) for x in found)
+        if not self._complex and not as_known:
+            self._complex = kinds
+        if any(now and not was for now, was in zip(kinds, self._complex, strict=True)):
+            what = "a tangent" if as_known else "a result"
+            raise TypeError(
+                f"the primitive {self._name}: {what} is complex where a result was real before: "
+                "let the function return complex numbers always, or never"
+            )
+        made = tuple(pair(x) if was else x for x, was in zip(found, self._complex, strict=True))
+        return made if isinstance(ans, tuple) else made[0]
+
+    def outward(self, ans: Any, turned: bool = False) -> Any:
+        """Results, or their cotangents, which are turned round."""
+        found = [
+            x if not was else np.conjugate(unpaired(x)) if turned else unpaired(x)
+            for x, was in zip(as_list(ans), self._complex, strict=True)
+        ]
+        return tuple(found) if isinstance(ans, tuple) else found[0]
+
+    def _pushed_by(
+        self, rule: Any, is_one: bool, is_pair: bool, g: Any, ans: Any, /, *args: Any, **kw: Any
+    ) -> Any:
+        given, results = self._given(args), self.outward(ans)
+        along = unpaired(g) if is_pair else g
+        if not is_one:
+            return self._inward(rule(along, results, *given, **kw), as_known=True)
+        tangent = rule(results, *given, **kw) * along
+        return self._inward(tangent if self._complex[0] else np.real(tangent), as_known=True)
+
+    def _pulled_by(
+        self, rule: Any, is_one: bool, k: int, ans: Any, /, *args: Any, **kw: Any
+    ) -> Any:
+        given, results = self._given(args), self.outward(ans)
+        slope_or_pull = rule(results, *given, **kw)
+        shape = binding.shape(given[k])
+
+        def pull(g: Any) -> Any:
+            u = self.outward(g, turned=True)
+            found = summed_to(slope_or_pull * u, shape) if is_one else slope_or_pull(u)
+            if not self._is_pair(k):
+                return np.real(found) if is_complex(found) else found
+            found = np.conjugate(found)
+            return pair(found if binding.shape(found) == shape else found + np.zeros(shape))
+
+        return pull
+
+
+@functools.lru_cache(maxsize=256)
+def _in_parts(original: primitive, which: tuple[bool, ...]) -> _OfParts:
+    return _OfParts(original, which)
+
+
+def _by_parts(original: primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    which = tuple(carries(x) and is_complex(x) for x in args)
+    made = _in_parts(original, which)
+    pairs = (pair(x) if is_pair else x for x, is_pair in zip(args, which, strict=True))
+    return made.outward(made(*pairs, **kwargs))
+
+
+primitive.by_parts = _by_parts

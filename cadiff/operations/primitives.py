@@ -35,6 +35,17 @@ from .replayed import replaced
 LONG_ARRAY = 512  # elements
 
 
+class _ComplexResultError(Exception):
+    """A function of real numbers returned complex ones."""
+
+
+def is_complex(x: Any) -> bool:
+    """Whether it is a complex number, or an array of them, with derivatives or without."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == "c"
+    return isinstance(x, complex | np.complexfloating) or binding.is_complex_number(x)
+
+
 class primitive:  # noqa: N801 - a decorator
     """An operation of one's own.
 
@@ -43,6 +54,8 @@ class primitive:  # noqa: N801 - a decorator
     function : callable
         Of plain floats and ndarrays; returns a float, an ndarray, or a tuple of them. Positional
         arguments may carry derivatives, if there are rules for them; keyword arguments may not.
+        All may be complex. Rules are then as for real numbers where the function is analytic: a
+        cotangent u of w = f(z) counts the real part of u dw, a tangent is dw itself.
 
     Examples
     --------
@@ -103,6 +116,10 @@ class primitive:  # noqa: N801 - a decorator
 
     # Outside of these bounds, a pair for each of them, an operand is for the function itself.
     loop_bounds: tuple[tuple[float, float], ...] = ()
+
+    # What answers calls with complex arguments or results, for those of users: see `pairs`.
+    by_parts: Callable[..., Any]
+    _gives_complex = False  # for real arguments
 
     # A maker for the first arguments taken together, whose cotangents share work: its pull answers
     # those of all of them.
@@ -350,6 +367,8 @@ class primitive:  # noqa: N801 - a decorator
         if binding.is_guarding():  # rules are called later, with what is given here
             args, kwargs = replaced(args), replaced(kwargs)
         if tag is None:
+            if not self._is_own and any(map(binding.is_complex_number, args)):
+                return self.by_parts(args, kwargs)
             args = tuple(self._number(k, arg) for k, arg in enumerate(args))
             tag = binding.highest_tag(list(args))
         if self.written_out is not None and tag == 0 and chooses_anew():
@@ -357,13 +376,17 @@ class primitive:  # noqa: N801 - a decorator
             found = self.written_out(*args, **kwargs) if pays else NotImplemented
             if found is not NotImplemented:
                 return found
-        if tag > 0:
-            return self._push(args, kwargs, tag)
-        if self._enters:
+        if self._gives_complex:
+            return self.by_parts(args, kwargs)
+        if self._enters and tag == 0:
             found = self._entered((*args, *kwargs.values()), tuple(kwargs))
             if found is not NotImplemented:
                 return found
-        return self._record(args, kwargs)
+        try:
+            return self._push(args, kwargs, tag) if tag > 0 else self._record(args, kwargs)
+        except _ComplexResultError:
+            self._gives_complex = True
+            return self.by_parts(args, kwargs)
 
     def _constant(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What no derivative depends on: programs look for it by the name of this method."""
@@ -398,8 +421,8 @@ class primitive:  # noqa: N801 - a decorator
             return arrays.as_array(arg)
         if isinstance(arg, binding.Complex):
             raise TypeError(
-                f"the primitive {self._name} is differentiated by real numbers, but its argument "
-                f"{k} is complex: pass z.real and z.imag, and make the result of two parts"
+                f"{self._name} takes real numbers with derivatives, but its argument {k} is "
+                "complex: pass z.real and z.imag"
             )
         raise TypeError(
             f"the primitive {self._name} is differentiated by numbers and arrays, but something "
@@ -427,6 +450,8 @@ class primitive:  # noqa: N801 - a decorator
     def _results(self, ans: Any) -> list[Number]:
         """What the function returned, one or several."""
         found = as_list(ans)
+        if not self._is_own and any(map(is_complex, found)):
+            raise _ComplexResultError
         return [
             x if binding.is_single(x) else self._real(x, "what the function returned")
             for x in found

@@ -156,7 +156,7 @@ def solved(m: Any, c: Any, y: Any, **how: Any) -> Any:
         (FLAT_AFTER, 1.5, [0.0, -1.0]),  # a jump over it
         (AT_KNOTS, 0.0, [0.5]),
         (AT_KNOTS, 1.0, [1.0, -1.0]),
-        (np.array([[1.0, 1.0, 0.0], [-2.0, 0.0, 0.0], [1.0, 0.0, 5.0]]), 0.0, [np.inf]),
+        (np.array([[1.0, 1.0, 0.0], [-2.0, 0.0, 0.0], [1.0, 0.0, 5.0]]), 0.0, [-np.inf]),
     ],
 )
 def test_solutions_at_knots(c: Any, y: float, slopes: list[float]) -> None:
