@@ -201,6 +201,7 @@ from .guards import (
 )
 from .jacobians import (
     FrozenMap,
+    check_room,
     freeze,
     hessian_by_rows,
     hessian_of,

@@ -4,6 +4,7 @@ derivatives of any order by power series.
 This module chooses the sweeps that make a matrix by what they cost.
 """
 
+import os
 import struct
 import sys
 from math import factorial, prod
@@ -31,6 +32,29 @@ from .gradients cimport pull_recorded
 
 from .digests import counts_of, with_checksum
 from .tape import is_constant
+
+
+def check_room(m, n):
+    """Raise MemoryError if the machine has no memory for a matrix of m rows and n columns."""
+    if 8 * m * n > most_memory:
+        raise MemoryError(
+            f"the derivatives of {m:,} numbers by {n:,} are a matrix of {8 * m * n / 2**30:,.1f} "
+            f"GiB, and this machine has {most_memory / 2**30:,.1f} GiB: write "
+            "cadiff.sparse_jacobian or sparse_hessian if most of it is 0; jvp, vjp, hvp and "
+            "linearize have products with it"
+        )
+
+
+cdef cnp.ndarray matrix_of(Py_ssize_t m, Py_ssize_t n):
+    """Zeros, if there is memory for them."""
+    check_room(m, n)
+    return np.zeros((m, n))
+
+
+try:
+    most_memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+except (AttributeError, ValueError, OSError):  # this system does not say
+    most_memory = sys.maxsize
 
 
 # --- frozen linear maps --------------------------------------------------------------------------
@@ -138,7 +162,7 @@ cdef class FrozenMap:
 
     def dense(self):
         """J (m, n), by rows or columns, whichever are fewer."""
-        cdef cnp.ndarray result = np.zeros((self.m, self.n))
+        cdef cnp.ndarray result = matrix_of(self.m, self.n)
         cdef double *data = <double *>cnp.PyArray_DATA(result)
         cdef bint back = self.m < self.n
         cdef size_t first = 0, lanes, count = self.m if back else self.n
@@ -279,7 +303,7 @@ def slope_of(Recording recording, output):
 
 cdef cnp.ndarray rows(Recording recording, list outputs, cnp.ndarray slots):
     """The Jacobian, one reverse sweep a row."""
-    cdef cnp.ndarray matrix = np.zeros((cnp.PyArray_SIZE(slots), recording.n))
+    cdef cnp.ndarray matrix = matrix_of(cnp.PyArray_SIZE(slots), recording.n)
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
     cdef CadSlot base
@@ -332,7 +356,7 @@ cdef int keep_pulls(Recording recording) except -1:
 cdef cnp.ndarray columns(Recording recording, list outputs, cnp.ndarray slots, Py_ssize_t most):
     """The Jacobian, at most so many columns by each tangent sweep."""
     cdef Py_ssize_t i, k, first, lanes, m = cnp.PyArray_SIZE(slots)
-    cdef cnp.ndarray matrix = np.zeros((m, recording.n))
+    cdef cnp.ndarray matrix = matrix_of(m, recording.n)
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef int64_t *place = <int64_t *>cnp.PyArray_DATA(slots)
     cdef CadLaneBuffer tangents
@@ -437,7 +461,7 @@ cdef int second(Recording recording, object number, size_t end, size_t n_slots, 
 def hessian_of(Recording recording, object number):
     """The Hessian (n, n) of one number, some columns a second-order sweep."""
     cdef Py_ssize_t i, k, first, lanes
-    cdef cnp.ndarray matrix = np.zeros((recording.n, recording.n))
+    cdef cnp.ndarray matrix = matrix_of(recording.n, recording.n)
     cdef double *data = <double *>cnp.PyArray_DATA(matrix)
     cdef CadLaneBuffer tangents, results
     cdef size_t end, n_slots

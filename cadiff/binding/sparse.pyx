@@ -15,6 +15,7 @@ from .codes cimport carry_out, Code
 from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
 
 from .codes import CallError
+from .jacobians import check_room
 
 cdef enum:
     BLOCK_NUMBERS = 1 << 22   # in the inputs and results of the products that are taken together
@@ -378,6 +379,8 @@ cdef MatrixPlan planned_matrix(Graph graph, str what, ranges, Pattern given, str
     cdef Ids wrt = graph.elements(ranges)
     cdef Ids outputs = graph.all_outputs()
     cdef bint hessian = what == "hessian"
+    if dense:
+        check_room(wrt.n if hessian else outputs.n, wrt.n)
     # Rules of the user's may be at odds with values, and with what follows for forward mode.
     rules = [step.rule for step in graph.steps[:graph.kept_steps]]
     cdef bint exact = all([rule.is_exact for rule in rules])

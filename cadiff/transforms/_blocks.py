@@ -5,7 +5,7 @@ A block has the shape of the one, and then that of the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..operations.arrays import reshape
+from ..operations.arrays import concatenate, reshape
 from ._outputs import Shape, places
+
+MOST_SEEDS = 1 << 24  # numbers, 128 MiB, of tangents of arguments at a time
 
 
 def blocks_of_matrix(
@@ -31,6 +33,55 @@ def blocks_of_matrix(
 
 def _cut(block: NDArray[Any], shape: Shape) -> Any:
     return block.reshape(shape).copy() if shape != () else float(block.item())
+
+
+def pairs_along_units(
+    run: Callable[[list[Any], int], Sequence[tuple[Any, Any]]], below: Sequence[Shape]
+) -> list[tuple[Any, Any]]:
+    """The value and the tangent of each atom of a result, with a lane for each argument number.
+
+    `run(tangents, lanes)` gives them along some unit vectors: so many that tangents of the
+    arguments do not take more than some memory. All lanes are joined.
+    """
+    n = sum(map(prod, below))
+    step = max(1, MOST_SEEDS // max(n, 1))
+    pairs = run(_units(below, 0, min(step, n)), min(step, n))
+    binding.check_room(sum(prod(binding.shape(x)) for x, _ in pairs), n)
+    if step >= n:
+        return [*pairs]
+    parts = [[_with_lanes(*pair, step)] for pair in pairs]
+    wholes = [
+        part if binding.carries(part) else _begun(part, n)
+        for (part,) in parts
+    ]
+    for begin in range(step, n, step):
+        lanes = min(step, n - begin)
+        for k, pair in enumerate(run(_units(below, begin, lanes), lanes)):
+            part = _with_lanes(*pair, lanes)
+            if isinstance(wholes[k], np.ndarray) and not binding.carries(part):
+                wholes[k][..., begin : begin + lanes] = part
+            else:
+                parts[k].append(part)
+    joined = (
+        concatenate(some, axis=-1) if len(some) > 1 else whole
+        for whole, some in zip(wholes, parts, strict=True)
+    )
+    return [(x, whole) for (x, _), whole in zip(pairs, joined, strict=True)]
+
+
+def _begun(part: Any, n: int) -> NDArray[Any]:
+    whole = np.zeros((*part.shape[:-1], n), part.dtype)
+    whole[..., : part.shape[-1]] = part
+    return whole
+
+
+def _units(shapes: Sequence[Shape], begin: int, lanes: int) -> list[Any]:
+    """Tangents of atoms along some unit vectors, a lane for each."""
+    rows = np.eye(sum(map(prod, shapes)), lanes, -begin)
+    return [
+        rows[part].reshape((*shape, lanes)) if shape != () else tuple(rows[part][0].tolist())
+        for part, shape in places(shapes)
+    ]
 
 
 def blocks_of_tangents(

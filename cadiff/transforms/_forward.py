@@ -4,35 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from math import prod
 from typing import Any, Literal, overload
-
-import numpy as np
 
 from .. import binding
 from ..binding import Structure, callers
 from ..operations.arrays import opened
 from ..operations.doubts import report_doubts
 from ._base import Function, check_function, own_derivatives
-from ._outputs import Output, Shape, as_result, places
-
-
-def seeds(structure: Structure, tangents: Sequence[Any] | None) -> tuple[Sequence[Any], int]:
-    """Tangents of the atoms, and how many lanes they have; None stands for all unit vectors."""
-    if tangents is not None:
-        return tangents, -1
-    shapes = structure.shapes
-    return _identity(shapes), sum(map(prod, shapes))
-
-
-def _identity(shapes: Sequence[Shape]) -> list[Any]:
-    """Tangents of atoms along unit vectors: the lanes are those of the identity."""
-    n = sum(map(prod, shapes))
-    rows = np.eye(n)
-    return [
-        rows[part].reshape((*shape, n)) if shape != () else tuple(rows[part][0].tolist())
-        for part, shape in places(shapes)
-    ]
+from ._outputs import Output, as_result
 
 
 def lift(
@@ -57,16 +36,16 @@ def run_forward(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: tuple[int, ...],
-    tangents: Sequence[Any] | None,
+    tangents: Sequence[Any],
     has_aux: bool = False,
+    lanes: int = -1,
 ) -> tuple[Output, list[Any], list[Any], Structure, Any]:
-    """One run on Duals; `tangents` None seeds the identity.
+    """One run on Duals, whose tangents have so many lanes, or none.
 
     Returns the output, its primals, its tangents (with lanes, if any), the structure of the
     arguments and aux.
     """
     atoms, structure = binding.take_apart(args, argnums)
-    tangents, lanes = seeds(structure, tangents)
 
     def run(atoms: Sequence[Any]) -> tuple[Output, list[Any], list[Any], Structure, Any]:
         with binding.Forward(lanes, (f, args)) as tag:

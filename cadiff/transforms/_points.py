@@ -159,7 +159,8 @@ def _row(f: Function, point: tuple[Any, ...], argnums: tuple[int, ...], mode: Mo
         def number(*args: Any) -> Any:
             return binding.scalar_output(f(*args), name="gradient")
 
-        _, _, tangents, _, _ = run_forward(number, point, {}, argnums, None)
+        units = [tuple(row) for row in np.eye(len(point)).tolist()]
+        _, _, tangents, _, _ = run_forward(number, point, {}, argnums, units, lanes=len(point))
         row = tangents[0] if isinstance(tangents[0], tuple) else (0.0,) * len(point)
         pairs = zip(row, point, strict=True)
         row = tuple(binding.narrowed(t) if binding.is_single(x) else t for t, x in pairs)

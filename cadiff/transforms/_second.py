@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -17,8 +18,8 @@ from .. import binding
 from ..binding import Dual, Recording, Var
 from ..operations.doubts import report_doubts
 from ._base import Function, P, Transform, answering
-from ._blocks import blocks_of_matrix, blocks_of_tangents
-from ._forward import lift, seeds
+from ._blocks import blocks_of_matrix, blocks_of_tangents, pairs_along_units
+from ._forward import lift
 from ._outputs import as_result, check_real
 from ._reverse import Grad
 
@@ -48,8 +49,8 @@ class Hessian(Transform):
             blocks = blocks_of_matrix(matrix, shapes, shapes)
         else:
             # Inputs or closures carry derivatives themselves: differentiate twice.
-            pairs = _gradient_along(self._function, args, kwargs, self._argnums, None)
-            blocks = blocks_of_tangents(pairs, shapes)
+            run = partial(_gradient_along, self._function, args, kwargs, self._argnums)
+            blocks = blocks_of_tangents(pairs_along_units(run, shapes), shapes)
         rows = [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
         return structure.in_containers(rows, self._single)
 
@@ -171,14 +172,11 @@ def _gradient_along(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: tuple[int, ...],
-    tangents: Sequence[Any] | None,
+    tangents: Sequence[Any],
+    lanes: int = -1,
 ) -> list[tuple[Any, Any]]:
-    """Of each atom of the gradient its value and its derivative along tangents.
-
-    None stands for all unit vectors, as lanes.
-    """
+    """Of each atom of the gradient its value and its derivative along tangents."""
     atoms, structure = binding.take_apart(args, argnums)
-    tangents, lanes = seeds(structure, tangents)
     with binding.Forward(lanes, (f, args)) as tag:
         lifted = lift(args, argnums, structure, atoms, tangents, tag)
         gradients = Grad("grad", f, argnums)(*lifted, **kwargs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -469,3 +470,69 @@ def test_gradient_inside_a_gradient(mode: Any) -> None:
 
     assert cadiff.grad(f)(5.0) == 1080.0
     assert cadiff.derivative(f, 5.0) == 1080.0
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(x) * x),
+        lambda x: [x[0] * x[1], np.float64(2.0), x[2:] * 3.0],
+        lambda x: {"a": np.outer(x, x), "b": np.ones(2)},
+    ],
+)
+def test_lanes_are_taken_in_blocks(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.linspace(0.5, 2.0, 7)
+    second = lambda x: cadiff.jacfwd(cadiff.jacfwd(f))(x)  # noqa: E731
+    whole = [cadiff.jacfwd(f)(x), second(x)]
+    nested = cadiff.grad(lambda s: np.sum(cadiff.jacfwd(lambda x: np.sin(x) * s)(x)))
+    inner = cadiff.grad(lambda s: np.sum(cadiff.hessian(lambda x: np.sum(np.sin(x) * s))(x)))
+    values = [nested(2.0), inner(2.0)]
+    seen = []
+
+    def noted(x: Any) -> Any:
+        seen.append(cadiff.value(x))
+        return f(x)
+
+    monkeypatch.setattr(cadiff.transforms._blocks, "MOST_SEEDS", 21)  # three lanes
+    for a, b in zip(whole, [cadiff.jacfwd(noted)(x), second(x)], strict=True):
+        for u, v in zip(_arrays(a), _arrays(b), strict=True):
+            np.testing.assert_array_equal(u, v)
+    assert len(seen) == 3
+    np.testing.assert_allclose([nested(2.0), inner(2.0)], values, rtol=1e-14)
+
+
+def _arrays(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    return [y for x in tree for y in _arrays(x)] if isinstance(tree, list) else [tree]
+
+
+@pytest.mark.parametrize(
+    "differentiate",
+    [
+        lambda f: cadiff.jacobian(f),
+        lambda f: cadiff.jacfwd(f),
+        lambda f: cadiff.jacrev(f),
+        lambda f: cadiff.hessian(lambda x: np.sum(f(x) ** 2)),
+        lambda f: cadiff.compile(f).jacobian,
+        lambda f: cadiff.compile(lambda x: np.sum(f(x) ** 2)).hessian,
+    ],
+)
+def test_matrices_for_which_there_is_no_memory(differentiate: Any) -> None:
+    with pytest.raises(MemoryError, match=r"1,000,000 numbers by 1,000,000 .*sparse_jacobian"):
+        differentiate(lambda x: x * 2.0)(np.ones(1_000_000))
+
+
+def test_one_row_of_many_columns_takes_little_memory() -> None:
+    x = np.ones(12_000)  # a matrix of 1.1 GiB would be the identity
+    tracemalloc.start()
+    try:
+        found = cadiff.jacfwd(lambda x: np.sum(x[:3] * x[0]))(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found[:4], [4.0, 1.0, 1.0, 0.0])
+    assert peak < 400 * 2**20
