@@ -16,13 +16,13 @@ from ..transforms import grad, hessian
 from ..transforms._base import checked_argnums, is_int
 from ..transforms._mapped import Form
 from ..transforms._outputs import Output, places
-from .fallbacks import Asked, Eager
+from .fallbacks import Eager
 from .recorded import Recorded
 from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
-NOTED = 64  # points of a batch of which it is noted how f chose, if it is run as it is
+FEWEST, POINTS_EACH = 4, 8  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 
@@ -115,63 +115,63 @@ class Batches:
                     self._recent = batch.without_points()
                 result = batch.result()
                 if len(batch.rest) > 0:
-                    left = self._each_as_it_is(batch, argnums) or each(X[batch.rest])
-                    _put(result, np.asarray(batch.rest), left, what)
+                    _put(result, np.asarray(batch.rest), self._left(batch, argnums, each), what)
                 return result
-            if len(batch.rest) == len(X) and (left := self._each_as_it_is(batch, argnums)):
-                return _stacked(left, what)
         return _stacked(each(X), what)
 
-    def _each_as_it_is(self, batch: Batch, argnums: Any) -> list[Any]:
-        """What f gives for points that no recording serves; [] if one of them may be recorded."""
-        call = batch.call(batch.rest[0])
-        fallback = self._eager.fallback(Asked(batch.what, call, call.args, argnums))
-        if fallback is None:
-            return []
-        (X,) = batch.given
-        calls = [((_point(x), *batch.others), batch.kwargs) for x in X[batch.rest]]
-        first = [fallback(*one) for one in calls[:NOTED]]
-        return first + [fallback.run(*one) for one in calls[NOTED:]]
+    def _left(self, batch: Batch, argnums: Any, each: Callable[[Any], list[Any]]) -> list[Any]:
+        """What f gives, as it is, for points that no recording of the batch serves."""
+        traces, points = self._traces, batch.given[0][batch.rest]
+        if traces.on_branch_change != "retrace":
+            return each(points)
+        f = self._eager.as_it_is(batch.what, argnums)
+        return [traces.run(f, (_point(x), *batch.others), batch.kwargs) for x in points]
 
     def run(self, batch: Batch, threads: int | None) -> bool:
         """Compute it by a code for many points for each recording that some of them choose.
 
-        Points that none serves are left in `batch.rest`. False if there are no such codes.
+        The first of the points that are left is served by a recording, with others that choose as
+        it does; and so on, for so many recordings. Which serves a point depends on the batch alone,
+        whatever was recorded before: results have the same bits again. Points that none serves are
+        left in `batch.rest`. False if there are no such codes.
         """
         tried: list[Recorded] = []
-        serves_many = True
+        traces = self._traces
+        most = min(traces.max_traces, max(FEWEST, batch.n // POINTS_EACH))
+        serves_many, alone = True, []
 
         def serves_first(call: Call, recorded: Recorded) -> Recorded:
             if batch.kind in ("gradient", "hessian") and not recorded.is_number:
                 wrong = grad if batch.kind == "gradient" else hessian  # which says what
-                wrong(self._traces.function, batch.numbers)(*call.args, **call.kwargs)
-            return self._traces.met(call, recorded) if recorded.graph.guards else recorded
+                wrong(traces.function, batch.numbers)(*call.args, **call.kwargs)
+            return traces.met(call, recorded) if recorded.graph.guards else recorded
 
-        while len(batch.rest) > 0:
+        while len(batch.rest) > 0 and len(tried) < most:
             call = batch.call(batch.rest[0])
             serve = functools.partial(serves_first, call)
-            done, recorded = self._traces.replayed_once(call, serve, verifies=False)
-            known = self._traces.known(call.key)
-            if not done:  # this point is left, and those that are served by what there is
-                recorded = known.untried(tried, None)
-            if recorded is None or recorded in tried:
+            kept = tried if traces.on_branch_change == "retrace" else None
+            done, recorded = traces.replayed_once(call, serve, verifies=False, kept=kept)
+            known = traces.known(call.key)
+            if not done or recorded in tried:
                 break
             # What f has just done that cannot be replayed is the result of this point alone.
             serves_many = recorded.is_current and recorded in known.recordings
-            while recorded is not None and len(batch.rest) > 0:
-                tried.append(recorded)
-                recorded.use()
-                try:
-                    with self._traces.lock():
-                        if not batch.prepare(recorded):
-                            return False
-                    before = batch.rest
-                    batch.run(threads, None if serves_many else 1)
-                except (CallError, ObstacleError, PointError):
-                    return False  # f itself will raise what there is to raise
-                if not (recorded.is_trusted or self._is_verified(batch, recorded, before)):
-                    return False
-                recorded = known.untried(tried, None)
+            if not serves_many:
+                alone.append(batch.rest[0])
+            tried.append(recorded)
+            recorded.use()
+            try:
+                with traces.lock():
+                    if not batch.prepare(recorded):
+                        return False
+                before = batch.rest
+                batch.run(threads, None if serves_many else 1)
+            except (CallError, ObstacleError, PointError):
+                return False  # f itself will raise what there is to raise
+            if not (recorded.is_trusted or self._is_verified(batch, recorded, before)):
+                return False
+        if traces.known(call.key).obstacle:  # as all points will have it from now on
+            batch.rest = np.setdiff1d(np.arange(batch.n), alone)
         batch.is_of_one = (
             len(batch.rest) == 0 and len(tried) == 1 and serves_many and tried[0].is_trusted
         )

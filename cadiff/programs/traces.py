@@ -11,7 +11,7 @@ import functools
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from .. import binding
@@ -216,13 +216,15 @@ class Traces:
         miss: Missed | None = None,
         within: bool = False,
         verifies: bool = True,
+        kept: Collection[Recorded] | None = None,
     ) -> tuple[bool, Any]:
         """action(recorded) for a recording whose outcomes the call meets, a new one if need be.
 
         False if there is none: then f has to be run as it is; instead of a result there is what
         came of recording it now, or None. `miss` is where the call is known to part from a
         recording. `within` another derivative that will raise what f raises. `verifies`: else that
-        is left to the caller.
+        is left to the caller. `kept`: a new one is made whatever it costs, in the place of another
+        if there are too many, but not of these.
         """
         tried: list[Recorded] = []
         is_first = True
@@ -243,7 +245,7 @@ class Traces:
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
-                        attempt = self._record(call, within)
+                        attempt = self._record(call, within, kept)
                         if attempt is None or attempt.recorded is None:
                             return False, attempt
                         recorded, is_fresh = attempt.recorded, True
@@ -324,13 +326,14 @@ class Traces:
         miss: Missed | None = None,
         within: bool = False,
         verifies: bool = True,
+        kept: Collection[Recorded] | None = None,
     ) -> tuple[bool, Any]:
         """As `replayed`; or of what f has just done in this call and what cannot be replayed.
 
         A recording of this very call serves then that no other may use, so that f is not run
         again.
         """
-        done, result = self.replayed(call, action, miss, within, verifies)
+        done, result = self.replayed(call, action, miss, within, verifies, kept)
         if done or result is None or result.once is None:
             return done, result
         attempt: Attempt = result
@@ -433,15 +436,20 @@ class Traces:
 
     # --- whether another one is worth its time
 
-    def _record(self, call: Call, within: bool) -> Attempt | None:
+    def _record(
+        self, call: Call, within: bool, kept: Collection[Recorded] | None
+    ) -> Attempt | None:
         """What comes of recording a call; None if f has to be run as it is.
 
         Within another derivative, where f raises something, it will do so again, or not, there.
         """
         traced = self._known.get(call.key, _NOTHING)
         if len(traced.recordings) == self.max_traces:
-            return None
-        is_first = 0 < traced.made < self.max_traces or self.pace.is_free
+            others = [one for one in traced.recordings if kept is not None and one not in kept]
+            if not others:
+                return None
+            self._remove(call, others[-1])
+        is_first = 0 < traced.made < self.max_traces or self.pace.is_free or kept is not None
         if traced.comes_to_errors or not is_first:
             what = hash(call.key) ^ _image(traced.recordings)
             if self.pace.rate(what, call.marks) == 0.0:
