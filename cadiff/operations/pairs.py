@@ -237,6 +237,7 @@ class _OfParts(primitive):
 
         super().__init__(on_pairs)
         self.called = original._name
+        rule: Any
         for k, rule in original.pushes.items():
             is_one = is_partial(rule)
             of_user = rule.args[1] if is_one else rule

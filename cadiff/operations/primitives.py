@@ -42,8 +42,8 @@ class _ComplexResultError(Exception):
 def is_complex(x: Any) -> bool:
     """Whether it is a complex number, or an array of them, with derivatives or without."""
     if isinstance(x, np.ndarray):
-        return x.dtype.kind == "c"
-    return isinstance(x, complex | np.complexfloating) or binding.is_complex_number(x)
+        return bool(x.dtype.kind == "c")
+    return isinstance(x, complex | np.complexfloating) or bool(binding.is_complex_number(x))
 
 
 class primitive:  # noqa: N801 - a decorator

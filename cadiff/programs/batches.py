@@ -131,9 +131,9 @@ class Batches:
         """Compute it by a code for many points for each recording that some of them choose.
 
         The first of the points that are left is served by a recording, with others that choose as
-        it does; and so on, for so many recordings. Which serves a point depends on the batch alone,
-        whatever was recorded before: results have the same bits again. Points that none serves are
-        left in `batch.rest`. False if there are no such codes.
+        it does; and so on, for so many recordings. So which of them serves a point depends on the
+        batch alone, whatever was recorded before: results have the same bits again. Points that
+        none serves are left in `batch.rest`. False if there are no such codes.
         """
         tried: list[Recorded] = []
         traces = self._traces

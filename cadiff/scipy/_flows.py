@@ -25,7 +25,7 @@ from .. import binding
 from ..binding import carries
 from ..operations import arrays
 from ..transforms import grad, jacobian
-from ..transforms._closed import Witness
+from ..transforms._closed import Witness, check
 from ..transforms._notes import rule_of_a_solver
 from ._calls import Call, program_of
 
@@ -138,8 +138,7 @@ class Flow:
 
 @rule_of_a_solver
 def _flow(times: FloatArray, theta: FloatArray, *, flow: Flow) -> FloatArray:
-    if flow.witness is not None:  # in a replay, which gives up if it raises
-        flow.witness.check()
+    check(flow.witness)
     values = flow.values(np.asarray(times), np.asarray(theta))
     if not np.isfinite(values).all():
         raise RuntimeError("the solution of an initial value problem grows without bound")
@@ -155,15 +154,13 @@ def solution_at(times: Any, theta: Any, flow: Flow) -> Any:
 
 
 def _pull_times(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    if flow.witness is not None:
-        flow.witness.check()
+    check(flow.witness)
     slopes = slopes_at(times, ans, theta, flow)
     return lambda g: (g * slopes).sum(axis=0)
 
 
 def _pull_theta(ans: Any, times: Any, theta: Any, *, flow: Flow) -> Any:
-    if flow.witness is not None:
-        flow.witness.check()
+    check(flow.witness)
     p = theta.shape[0]
     if flow.n * (1 + p) <= FORWARD or carries((ans, times, theta)):
         found = sensitivities(times, theta, np.eye(p), flow)

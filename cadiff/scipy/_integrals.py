@@ -23,7 +23,7 @@ from ..binding.callers import warn_caller
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError, held
 from ..transforms import jvp, vjp
-from ..transforms._closed import Witness, numbers_in
+from ..transforms._closed import Witness, check, numbers_in
 from ..transforms._notes import rule_of_a_solver
 from ..transforms._solutions import vector_of
 from ._calls import Call, as_args, may_jump, plainly, program_of
@@ -299,8 +299,7 @@ def _number(x: Any) -> Any:
 
 @rule_of_a_solver
 def _integral(theta: FloatArray, *, integral: Integral) -> Any:
-    if integral.witness is not None:  # in a replay, which gives up if it raises
-        integral.witness.check()
+    check(integral.witness)
     value = integral.run(theta)
     inside = _between(*integral.limits(theta))
     integral.witness = Witness(integral.name, lambda: integral.integrand(theta)(inside))
@@ -308,7 +307,7 @@ def _integral(theta: FloatArray, *, integral: Integral) -> Any:
 
 
 def _pull(ans: Any, theta: Any, *, integral: Integral) -> Any:
-    integral.witness.check()
+    check(integral.witness)
     return lambda g: integral.pulled(g, theta)
 
 

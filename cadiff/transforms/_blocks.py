@@ -50,10 +50,7 @@ def pairs_along_units(
     if step >= n:
         return [*pairs]
     parts = [[_with_lanes(*pair, step)] for pair in pairs]
-    wholes = [
-        part if binding.carries(part) else _begun(part, n)
-        for (part,) in parts
-    ]
+    wholes = [part if binding.carries(part) else _begun(part, n) for (part,) in parts]
     for begin in range(step, n, step):
         lanes = min(step, n - begin)
         for k, pair in enumerate(run(_units(below, begin, lanes), lanes)):

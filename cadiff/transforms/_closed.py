@@ -224,6 +224,12 @@ class Witness:
             )
 
 
+def check(witness: Witness | None) -> None:
+    """Ask a witness, if there is one yet: in a replay, which gives up if it raises, there is."""
+    if witness is not None:
+        witness.check()
+
+
 # --- walks ---------------------------------------------------------------------------------------
 
 
@@ -304,11 +310,11 @@ _COPIES: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 def _copy_of(array: NDArray[Any]) -> NDArray[Any]:
     """The array as it is now."""
-    if array.size <= LONG_KEY:
-        return array.copy("K")
     made = _COPIES.get(id(array))
     if made is None or not _are_equal(made, array):
-        made = _COPIES[id(array)] = array.copy("K")
+        made = array.copy("K")
+        if array.size > LONG_KEY:
+            _COPIES[id(array)] = made
     return made
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding.callers import warn_caller
 from ..operations import arrays
-from ._closed import Witness
+from ._closed import Witness, check
 from ._forward import jvp
 from ._jacobians import jacobian
 from ._notes import left, rule_of_a_solver
@@ -118,8 +118,7 @@ def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
 
 @rule_of_a_solver
 def _solved(theta: FloatArray, *, equation: Equation) -> tuple[Any, ...]:
-    if equation.witness is not None:  # in a replay, which gives up if it raises
-        equation.witness.check()
+    check(equation.witness)
     z, complaint = equation.find(theta)
     refined = z if equation.is_exact else _refined(equation, z, theta, complaint)
     equation.check(refined, theta)
@@ -177,7 +176,7 @@ def _solve(equation: Equation, slope: Any, right: Any) -> Any:
 
 def _pull(ans: Any, theta: Any, *, equation: Equation) -> Any:
     z = ans[1]
-    equation.witness.check()
+    check(equation.witness)
     slope = equation.slope(z, theta)
     _, back = vjp(lambda theta: equation.residual(z, theta), theta)
 

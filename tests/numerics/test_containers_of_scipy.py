@@ -109,7 +109,8 @@ def test_vectors_keep_what_they_are_sliced_of() -> None:
     def f(m: Any, data: Any) -> Any:
         vector = m.csr_array((data, (where,)), shape=(5,))
         turned = vector[::-1]
-        return turned.toarray(), turned.toarray(), vector.toarray(), vector @ turned
+        crossed = (m.csr_array(np.eye(5)) @ turned).toarray()
+        return turned.toarray(), crossed, vector.toarray(), vector @ turned
 
     wanted = f(scipy.sparse, data)
     values, tangents = cadiff.jvp(lambda d: f(sparse, d), (data,), (data,))

@@ -165,7 +165,8 @@ def kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
 def _kron(A: Any, B: Any, format: str | None = None) -> SparseNumbers:
     a, b = (SparseNumbers.of(x).one_by_one for x in (A, B))
     if a.ndim == b.ndim == 1:
-        return _kron(a.reshape(1, -1), b.reshape(1, -1), format).reshape(-1)
+        row: SparseNumbers = _kron(a.reshape(1, -1), b.reshape(1, -1), format).reshape(-1)
+        return row
     return in_both(lambda x, y: scipy.sparse.kron(x, y, format=format), a, b)
 
 

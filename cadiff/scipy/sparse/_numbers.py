@@ -355,7 +355,8 @@ class SparseNumbers:
     def __matmul__(self, other: Any) -> Any:
         if is_sparse(other) and other.ndim == 1:
             found = self @ other.toarray()
-            return found if self.ndim == 1 else SparseNumbers.row_of(found)
+            places = scipy.sparse.coo_array(np.arange(1, self.shape[0] + 1))
+            return found if self.ndim == 1 else SparseNumbers(places, found)
         if self.ndim == 1:
             return self._as_rows(lambda row: as_dense(row.tocsr() @ other))[0]
         if is_sparse(other):
