@@ -5,7 +5,7 @@ A block has the shape of the one, and then that of the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import binding
-from ..operations.arrays import concatenate, reshape
+from ..operations.arrays import opened, reshape
 from ._outputs import Shape, places
 
 MOST_SEEDS = 1 << 24  # numbers, 128 MiB, of tangents of arguments at a time
@@ -35,41 +35,46 @@ def _cut(block: NDArray[Any], shape: Shape) -> Any:
     return block.reshape(shape).copy() if shape != () else float(block.item())
 
 
-def pairs_along_units(
-    run: Callable[[list[Any], int], Sequence[tuple[Any, Any]]], below: Sequence[Shape]
-) -> list[tuple[Any, Any]]:
-    """The value and the tangent of each atom of a result, with a lane for each argument number.
+class InBlocks:
+    """The tangents of a result along all unit vectors of the arguments, some of them at a time.
 
-    `run(tangents, lanes)` gives them along some unit vectors: so many that tangents of the
-    arguments do not take more than some memory. All lanes are joined.
+    Iterating gives tangents of the arguments that do not take more than some memory, and how many
+    lanes they have. What f makes of them is added; `pairs` are in the end the value of each atom
+    and its tangent, with a lane for each argument number.
     """
-    n = sum(map(prod, below))
-    step = max(1, MOST_SEEDS // max(n, 1))
-    pairs = run(_units(below, 0, min(step, n)), min(step, n))
-    binding.check_room(sum(prod(binding.shape(x)) for x, _ in pairs), n)
-    if step >= n:
-        return [*pairs]
-    parts = [[_with_lanes(*pair, step)] for pair in pairs]
-    wholes = [part if binding.carries(part) else _begun(part, n) for (part,) in parts]
-    for begin in range(step, n, step):
-        lanes = min(step, n - begin)
-        for k, pair in enumerate(run(_units(below, begin, lanes), lanes)):
-            part = _with_lanes(*pair, lanes)
-            if isinstance(wholes[k], np.ndarray) and not binding.carries(part):
-                wholes[k][..., begin : begin + lanes] = part
-            else:
-                parts[k].append(part)
-    joined = (
-        concatenate(some, axis=-1) if len(some) > 1 else whole
-        for whole, some in zip(wholes, parts, strict=True)
-    )
-    return [(x, whole) for (x, _), whole in zip(pairs, joined, strict=True)]
 
+    def __init__(self, below: Sequence[Shape]) -> None:
+        self.pairs: list[tuple[Any, Any]] = []
+        self._below, self._n, self._done = below, sum(map(prod, below)), 0
 
-def _begun(part: Any, n: int) -> NDArray[Any]:
-    whole = np.zeros((*part.shape[:-1], n), part.dtype)
-    whole[..., : part.shape[-1]] = part
-    return whole
+    def __iter__(self) -> Iterator[tuple[list[Any], int]]:
+        step = max(1, MOST_SEEDS // max(self._n, 1))
+        for begin in range(0, max(self._n, 1), step):
+            lanes = min(step, self._n - begin)
+            yield _units(self._below, begin, lanes), lanes
+
+    def add(self, pairs: Sequence[tuple[Any, Any]], lanes: int) -> None:
+        if lanes == self._n:
+            self.pairs = [*pairs]
+            return
+        if not self.pairs:
+            binding.check_room(sum(prod(binding.shape(x)) for x, _ in pairs), self._n)
+            kinds = [getattr(t, "dtype", np.float64) for _, t in pairs]
+            zipped = zip(pairs, kinds, strict=True)
+            self.pairs = [(x, np.zeros((*binding.shape(x), self._n), k)) for (x, _), k in zipped]
+        part = slice(self._done, self._done + lanes)
+        for k, ((x, whole), pair) in enumerate(zip(self.pairs, pairs, strict=True)):
+            tangent = _with_lanes(*pair, lanes)
+            if binding.shape(tangent)[:-1] != binding.shape(x):
+                raise RuntimeError(
+                    "f is run for some of its inputs after the other, and it returned numbers of "
+                    f"shape {binding.shape(x)} at first, and {binding.shape(pair[0])} later"
+                )
+            if binding.carries(tangent) and isinstance(whole, np.ndarray):
+                whole = opened(whole)
+                self.pairs[k] = x, whole
+            whole[..., part] = tangent
+        self._done = part.stop
 
 
 def _units(shapes: Sequence[Shape], begin: int, lanes: int) -> list[Any]:

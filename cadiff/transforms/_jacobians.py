@@ -12,7 +12,7 @@ from .. import binding
 from ..binding import Recording, Structure
 from ..operations.arrays import reshape, stack
 from ._base import Function, Mode, P, Transform, answering, check_mode
-from ._blocks import blocks_of_matrix, blocks_of_tangents, pairs_along_units
+from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
 from ._forward import run_forward
 from ._holomorphic import COMPLEX_RESULT, AlongReal, check_complex
 from ._outputs import Output, Shape, as_result
@@ -72,24 +72,14 @@ class Jacobian(Transform):
         return blocks_of_matrix(matrix, output.shapes, recording.structure.shapes)
 
     def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        outputs: list[Output] = []
-
-        def run(tangents: list[Any], lanes: int) -> list[tuple[Any, Any]]:
-            output, primals, derivatives, *_ = run_forward(
+        found = InBlocks(binding.structure_of(args, self._argnums).shapes)
+        for tangents, lanes in found:
+            output, primals, along, structure, _ = run_forward(
                 self._function, args, kwargs, self._argnums, tangents, lanes=lanes
             )
-            outputs.append(output)
-            if output.shapes != outputs[0].shapes:
-                raise RuntimeError(
-                    f"{self._name} runs f for some of its inputs after the other, and it returned "
-                    f"numbers of shapes {outputs[0].shapes} at first, and {output.shapes} later"
-                )
-            del outputs[1:]
-            return [*zip(primals, derivatives, strict=True)]
-
-        structure = binding.structure_of(args, self._argnums)
-        blocks = blocks_of_tangents(pairs_along_units(run, structure.shapes), structure.shapes)
-        return self._assemble(blocks, outputs[0], structure)
+            found.add([*zip(primals, along, strict=True)], lanes)
+        blocks = blocks_of_tangents(found.pairs, structure.shapes)
+        return self._assemble(blocks, output, structure)
 
     def _assemble(self, blocks: list[list[Any]], output: Output, structure: Structure) -> Any:
         """Put blocks in containers: those of the input, inside those of the output."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -18,7 +17,7 @@ from .. import binding
 from ..binding import Dual, Recording, Var
 from ..operations.doubts import report_doubts
 from ._base import Function, P, Transform, answering
-from ._blocks import blocks_of_matrix, blocks_of_tangents, pairs_along_units
+from ._blocks import InBlocks, blocks_of_matrix, blocks_of_tangents
 from ._forward import lift
 from ._outputs import as_result, check_real
 from ._reverse import Grad
@@ -49,8 +48,13 @@ class Hessian(Transform):
             blocks = blocks_of_matrix(matrix, shapes, shapes)
         else:
             # Inputs or closures carry derivatives themselves: differentiate twice.
-            run = partial(_gradient_along, self._function, args, kwargs, self._argnums)
-            blocks = blocks_of_tangents(pairs_along_units(run, shapes), shapes)
+            found = InBlocks(shapes)
+            for tangents, lanes in found:
+                found.add(
+                    _gradient_along(self._function, args, kwargs, self._argnums, tangents, lanes),
+                    lanes,
+                )
+            blocks = blocks_of_tangents(found.pairs, shapes)
         rows = [structure.in_containers([*map(as_result, row)], self._single) for row in blocks]
         return structure.in_containers(rows, self._single)
 
