@@ -1,0 +1,122 @@
+"""Looks for faults by drawing cases; needs no oracle but NumPy, SciPy, Python and differences.
+
+    python -m tests.search [--seconds N] [--seed S] [--kind K] [--only NAME] [--jobs J] [--all]
+
+* `names`: every public name with derivatives, found by introspection, under arguments drawn by
+  kind: floats, whole numbers, lists, float32, complex, without axes, empty, strided, reversed,
+  at ties, zeros, limits of domains, points where formulas meet, matrices that are singular or huge.
+* `docstrings`: the examples of NumPy's and SciPy's installed docstrings, with numbers that move.
+* `programs`: random functions with handlers, generators, closures, properties, changing state;
+  each called many times as a compiled program, beside f itself.
+
+Each case is a function of two numbers, by which its arguments move (`probes.py`), so that all
+invariants are stated once (`invariants.py`): values, shapes and dtypes as the original's; whole
+numbers as the same floats; forward = reverse = linear maps; mixed partials symmetric; derivatives
+that differences do not contradict (`differences.py`); eager = compiled = batch = native. An error
+is an answer if it says what has no derivative or what to write instead.
+
+A case that is wrong is printed with its seed, `kind:name:number`, which runs it again:
+
+    python -m tests.search --seed names:scipy.special.kve:3
+
+A whole number as a seed chooses where among the subjects a run begins, and what is drawn; it is
+the day by default. `--all` goes on until each subject has had `ROUNDS` cases. The exit code is 1
+if something is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
+
+import argparse
+import datetime
+import itertools
+import sys
+import time
+from collections.abc import Iterator
+
+from .invariants import Outcome
+from .kinds import KINDS, SHARES, Seed, subjects
+from .report import Report, shown
+from .running import examined, run
+
+GOLDEN = 0.618033988749895  # multiples of it are far apart: so are the beginnings of slices
+ROUNDS = 6
+
+
+def today() -> int:
+    return datetime.date.today().toordinal()
+
+
+def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
+    """Cases of a kind: subjects from the day's beginning on, round by round."""
+    names = [name for name in subjects(kind) if only in name]
+    if not names:
+        return
+    begin = int(day * GOLDEN % 1.0 * len(names))
+    turned = names[begin:] + names[:begin]
+    for turn in range(rounds):
+        for name in turned:
+            yield Seed(kind, name, day * 1000 + turn)
+
+
+def mixed(day: int, kinds: list[str], only: str, rounds: int) -> Iterator[Seed]:
+    """Cases of several kinds, each having its share of any number of cases."""
+    lines = {kind: seeds_of(kind, day, only, rounds) for kind in kinds}
+    shares = {kind: itertools.repeat(kind, SHARES[kind]) for kind in kinds}
+    while lines:
+        for kind in [k for turn in itertools.zip_longest(*shares.values()) for k in turn if k]:
+            if kind in lines:
+                seed = next(lines[kind], None)
+                if seed is None:
+                    del lines[kind]
+                else:
+                    yield seed
+        shares = {kind: itertools.repeat(kind, SHARES[kind]) for kind in lines}
+
+
+def again(text: str) -> int:
+    """One case, by the text of its seed, in this process."""
+    seed = Seed.parsed(text)
+    outcome = examined(seed)
+    print(shown(seed, outcome), f"\n{outcome.status} {outcome.refusal}")
+    return 1 if outcome.findings else 0
+
+
+def slice_of(seconds: float, day: int, kinds: list[str], only: str, jobs: int, rounds: int) -> Report:
+    """Cases for so many seconds; what is wrong is printed as it is found."""
+    report = Report()
+
+    def note(seed: Seed, outcome: Outcome, took: float) -> None:
+        report.note(seed, outcome, took)
+        if outcome.findings:
+            print(shown(seed, outcome), flush=True)
+
+    run(mixed(day, kinds, only, rounds), seconds, jobs, note)
+    return report
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.search", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to look")
+    parser.add_argument("--seed", default=str(today()), help="a number, or kind:name:number")
+    parser.add_argument("--kind", choices=KINDS, help="look at one kind alone")
+    parser.add_argument("--only", default="", help="names that contain this text")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--all", action="store_true", help=f"{ROUNDS} cases of each subject")
+    chosen = parser.parse_args()
+    if ":" in chosen.seed:
+        return again(chosen.seed)
+    begun, day = time.monotonic(), int(chosen.seed)
+    kinds = [chosen.kind] if chosen.kind else [*KINDS]
+    rounds, seconds = (ROUNDS, 1e9) if chosen.all else (10**6, chosen.seconds)
+    report = slice_of(seconds, day, kinds, chosen.only, chosen.jobs, rounds)
+    print(f"\nseed {day}, {time.monotonic() - begun:.0f} s\n{report.text()}")
+    return 0 if report.is_green else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

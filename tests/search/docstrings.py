@@ -1,0 +1,219 @@
+"""The examples of SciPy's and NumPy's own docstrings, with numbers that move.
+
+An example is read from the installed package and run statement by statement. Arrays of floats that
+a statement makes, and some floats and lists of floats that are written into calls, get a part that
+moves. What is shown at the prompt, and what is assigned, are the results. Statements that the
+original does not run here (pictures, files) are left out, as are those that change nothing twice.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import types
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .draws import Rng
+from .errors import TooLongError
+from .names import MODULES, is_a_case, within
+from .probes import Probe, parts
+from .worlds import MIRRORED, World, resolve
+
+PARSER = doctest.DocTestParser()
+OUT_OF_PLACE = ("matplotlib", "open(", "plt.", "rvs(", "show_", "print(", "timeit", "%")
+SHOWN = 12  # results of an example that are looked at
+
+
+def statements_of(doc: str) -> list[str]:
+    try:
+        return [example.source for example in PARSER.get_examples(doc)]
+    except ValueError:
+        return []
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How floats of an example move: the same for the same place, whatever the world."""
+
+    seed: int
+    s: Any
+    t: Any
+
+    def array(self, place: str, x: Any) -> Any:
+        """An array of floats, a part of which moves; other things as they are."""
+        if not (isinstance(x, (np.ndarray, np.floating)) and np.asarray(x).dtype == float):
+            return x
+        if not x.size or x.size > 2000 or isinstance(x, np.matrix):
+            return x
+        rng = np.random.default_rng([zlib.crc32(place.encode()), self.seed])
+        scale = 0.3 * np.abs(x) + 0.01 * np.max(np.abs(x[np.isfinite(x)]), initial=0.0)
+        scale = np.where(np.isfinite(scale), scale, 0.0)
+        return x + self.s * (scale * rng.uniform(-1, 1, x.shape)) + self.t * (
+            scale * rng.uniform(-1, 1, x.shape)
+        )
+
+    def number(self, place: int, x: float) -> Any:
+        rng = np.random.default_rng([place, self.seed])
+        if rng.random() < 0.6:
+            return x
+        a, b = rng.uniform(-0.3, 0.3, 2) * (abs(x) or 1.0)
+        return x + self.s * a + self.t * b
+
+
+class Floats(ast.NodeTransformer):
+    """Has floats among positional arguments of calls move, and unseeded generators be seeded."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.func = self.visit(node.func)
+        node.args = [self.moved(self.visit(arg)) for arg in node.args]
+        if ast.unparse(node.func).endswith("default_rng") and not node.args and not node.keywords:
+            node.args = [ast.Constant(1)]
+        return node
+
+    def moved(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            self.count += 1
+            place = ast.Constant(self.count)
+            return ast.Call(ast.Name("_moved", ast.Load()), [place, node], [])
+        if isinstance(node, (ast.List, ast.Tuple)):
+            node.elts = [self.moved(item) for item in node.elts]
+        return node
+
+
+def targets_of(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [t.id for target in targets for t in ast.walk(target) if isinstance(t, ast.Name)]
+
+
+class Importer:
+    """The import statement of an example: SciPy and NumPy are those of a world."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __call__(
+        self, name: str, scope: Any = None, local: Any = None, names: Any = (), level: int = 0
+    ) -> Any:
+        if name.partition(".")[0] not in MIRRORED or not self.world.is_ours:
+            return __import__(name, scope, local, names, level)
+        found = self.world.find(name)
+        return found if names else self.world.find(name.partition(".")[0])
+
+
+@dataclass(frozen=True)
+class Example:
+    """Statements that the original runs, as a function of a world, s and t."""
+
+    name: str
+    statements: tuple[str, ...]
+    seed: int
+
+    def run(self, world: World, s: Any, t: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for _, label, value in self.steps(world, s, t):
+            if label:
+                found[label] = value
+        return found
+
+    def steps(self, world: World, s: Any, t: Any) -> Iterator[tuple[str, str, Any]]:
+        moved = Moved(self.seed, s, t)
+        builtins = {**vars(__import__("builtins")), "__import__": Importer(world)}
+        scope: dict[str, Any] = {"__builtins__": builtins, "__name__": "example"}
+        scope |= {"np": world.numpy, "_moved": moved.number}
+        np.random.seed(1)
+        floats = Floats()
+        for text in self.statements:
+            tree = ast.fix_missing_locations(floats.visit(ast.parse(text)))
+            for node in tree.body:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    if isinstance(node, ast.Expr):
+                        code = compile(ast.Expression(node.value), self.name, "eval")
+                        yield text, text.strip(), eval(code, scope)
+                        continue
+                    exec(compile(ast.Module([node], []), self.name, "exec"), scope)
+                for name in targets_of(node):
+                    value = scope.get(name)
+                    scope[name] = moved.array(name, value)
+                    yield text, name, scope[name]
+
+
+def that_run(name: str, statements: list[str], seed: int) -> Example:
+    """The example without what the original does not run here."""
+    from .worlds import PLAIN
+
+    kept: list[str] = []
+    for text in statements:
+        if any(word in text for word in OUT_OF_PLACE):
+            continue
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            continue
+        kept.append(text)
+    while kept:
+        begun = ""
+        try:
+            for begun, _, _ in Example(name, tuple(kept), seed).steps(PLAIN, 0.0, 0.0):
+                pass
+            break
+        except Exception:
+            place = kept.index(begun) + 1 if begun in kept else 0
+            done = {text for text in kept[:place]}
+            kept = [t for k, t in enumerate(kept) if k < place or k > place] if done else kept[1:]
+    return Example(name, tuple(kept), seed)
+
+
+class Docstring:
+    """The examples of one docstring."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self.name, self.statements = name, statements_of(doc)
+
+    def draw(self, rng: Rng) -> Probe | None:
+        seed = int(rng.integers(2**31))
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"), within(3.0):
+                warnings.simplefilter("ignore")
+                example = that_run(self.name, self.statements, seed)
+        except (Exception, TooLongError):
+            return None
+        if not example.statements:
+            return None
+
+        def call(world: World, s: Any, t: Any) -> Any:
+            found = example.run(world, s, t)
+            numbers = {k: v for k, v in found.items() if any(True for _ in parts(v))}
+            return dict(list(numbers.items())[-SHOWN:])
+
+        probe = Probe("".join(f"\n    {line}" for text in example.statements for line in text.splitlines()), call)
+        return probe if is_a_case(probe) else None
+
+
+def subjects() -> list[Docstring]:
+    found: dict[str, Docstring] = {}
+    for module in MODULES:
+        if module.partition(".")[0] not in ("numpy", "scipy"):
+            continue
+        space = resolve(module)
+        for name in sorted(getattr(space, "__all__", None) or dir(space)):
+            item = getattr(space, name, None)
+            if not callable(item) or isinstance(item, types.ModuleType):
+                continue
+            try:
+                doc = item.__doc__ or ""
+            except Exception:
+                continue
+            if ">>>" in doc and isinstance(doc, str) and doc not in found:
+                found[doc] = Docstring(f"{module}.{name}", doc)
+    return list(found.values())

@@ -1,0 +1,415 @@
+"""What has to hold of every probe, whatever it calls. No invariant has an oracle of ours.
+
+Values, shapes and dtypes are those that NumPy or SciPy gives for plain numbers; derivatives are
+those that differences of these values contradict nowhere, the same in all modes, in programs and
+in batches; second derivatives are symmetric, and no differences of first ones contradict them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import cadiff
+import cadiff.numpy as cnp
+
+from .differences import confirmed, judge
+from .errors import Told, told
+from .probes import NoNumbersError, Probe, Results, flat, results
+from .worlds import OURS, PLAIN, THROUGH, World
+
+Array = Any
+Pair = tuple[Array, Array]
+
+ROUNDING = 1e-10  # beside which modes agree
+FIRST, SECOND = 3e-6, 3e-5  # beside which differences contradict derivatives
+SINGLE = 2e-3
+VERIFIED = {"verify": "always"} if "verify" in inspect.signature(cadiff.compile).parameters else {}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An invariant that does not hold of a probe."""
+
+    invariant: str
+    message: str
+
+
+@dataclass
+class Outcome:
+    """What came of a case.
+
+    Attributes
+    ----------
+    status : str
+        "checked"; "refused" with a clear error; "no case" where the original itself refuses, or
+        has no numbers as results.
+    text : str
+        The call.
+    tried : Counter
+        How often each invariant was.
+    findings : list of Finding
+        What is wrong.
+    refusal : str
+        What was said.
+    """
+
+    status: str = "checked"
+    text: str = ""
+    tried: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    refusal: str = ""
+
+
+class Refused(Exception):
+    """The package says that it does not do this."""
+
+    def __init__(self, said: Told) -> None:
+        super().__init__(said.text)
+        self.said = said
+
+
+class Examination:
+    """One probe, examined; findings are collected in `outcome`."""
+
+    def __init__(self, probe: Probe, rng: np.random.Generator, native: bool) -> None:
+        self.probe, self.rng, self.native = probe, rng, native
+        self.outcome = Outcome(text=probe.text)
+
+    # --- the functions of s and t that are examined ----------------------------------------------
+
+    def plain(self, s: float, t: float, probe: Probe | None = None) -> Results:
+        return results((probe or self.probe).call(PLAIN, s, t))
+
+    def along(self, world: World, probe: Probe | None = None) -> Callable[[Any, Any], Any]:
+        """The numbers as a function of s and t."""
+        call = (probe or self.probe).call
+        return lambda s, t: results(call(world, s, t)).numbers
+
+    def total(self, world: World, weights: Array) -> Callable[[Any, Any], Any]:
+        """All numbers, weighted, as one."""
+        numbers = self.along(world)
+
+        def total(s: Any, t: Any) -> Any:
+            found, begun = 0.0, 0
+            for leaf in numbers(s, t).values():
+                size = int(cnp.size(leaf))
+                part = weights[begun : begun + size].reshape(np.shape(cadiff.value(leaf)))
+                found, begun = found + cnp.sum(leaf * part), begun + size
+            return found
+
+        return total
+
+    # --- noting ----------------------------------------------------------------------------------
+
+    def note(self, invariant: str, is_right: bool, message: str = "") -> bool:
+        self.outcome.tried[invariant] += 1
+        if not is_right:
+            self.outcome.findings.append(Finding(invariant, message))
+        return is_right
+
+    def attempt(self, what: str, call: Callable[[], Any]) -> Any:
+        """What a call gives; a clear error ends the examination, another one is a finding, too."""
+        try:
+            return call()
+        except Exception as error:
+            said = told(error)
+            self.note(
+                "an error says what to do", said.is_clear, f"{what}: {said.text} [{said.place}]"
+            )
+            raise Refused(said) from error
+
+    def near(self, invariant: str, got: Array, wanted: Array, rtol: float, scale: Array) -> bool:
+        """Equal beside a scale; nan and infinities count as nothing, and have invariants of their own."""
+        with np.errstate(all="ignore"):
+            got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
+            is_finite = np.isfinite(got) & np.isfinite(wanted)
+            away = np.where(is_finite, np.abs(got - wanted), 0.0)
+            allowed = rtol * (np.abs(scale) + np.abs(wanted)) + 1e-300
+        is_right = bool(np.all(~(away > allowed)))
+        return self.note(invariant, is_right, f"{short(got)} for {short(wanted)}")
+
+    # --- the examination -------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                self.base = self.plain(0.0, 0.0)
+                again = self.plain(0.0, 0.0)
+                size = flat(self.base.numbers).size
+                if not size or not np.array_equal(
+                    flat(self.base.numbers), flat(again.numbers), equal_nan=True
+                ):
+                    raise NoNumbersError
+            except Exception:
+                self.outcome.status = "no case"
+                return self.outcome
+            self.weights = self.rng.uniform(0.5, 1.5, size) * self.rng.choice([-1.0, 1.0], size)
+            try:
+                self.values()
+                self.first_derivatives()
+                self.twins()
+                self.through()
+                self.second_derivatives()
+                self.programs()
+            except Refused as error:
+                self.outcome.status = "refused"
+                self.outcome.refusal = error.said.text
+        return self.outcome
+
+    def values(self) -> None:
+        """Values, shapes, dtypes, and what has no derivative, as the original gives them."""
+        seen: list[Results] = []
+
+        def run(s: Any, t: Any) -> Any:
+            seen.append(results(self.probe.call(OURS, s, t)))
+            return seen[-1].numbers
+
+        self.jvps = [
+            self.attempt("jvp", lambda d=d: cadiff.jvp(run, (0.0, 0.0), d))
+            for d in ((1.0, 0.0), (0.0, 1.0))
+        ]
+        found, out = seen[0], self.jvps[0][0]
+        paths = list(self.base.numbers)
+        shapes = {p: np.shape(x) for p, x in self.base.numbers.items()}
+        same = list(out) == paths and {p: np.shape(x) for p, x in out.items()} == shapes
+        if not self.note(
+            "shapes are the original's", same, f"{ {p: np.shape(x) for p, x in out.items()} } for {shapes}"
+        ):
+            raise Refused(Told("results of another form", True, ""))
+        wanted, got = flat(self.base.numbers), flat(out)
+        rtol = SINGLE if self.is_single() else 1e-9
+        scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
+        self.near("values are the original's", got, wanted, rtol, 0.01 * scale)
+        is_nan = np.isnan(got) == np.isnan(wanted)
+        self.note("values are the original's", bool(is_nan.all()), f"nan in {short(got)} for {short(wanted)}")
+        self.note(
+            "dtypes are the original's",
+            found.dtypes == self.base.dtypes,
+            f"{dtypes(found)} for {dtypes(self.base)}",
+        )
+        self.note(
+            "integers and truths are the original's",
+            all(np.array_equal(cadiff.value(found.others[p]), x) for p, x in self.base.others.items() if p in found.others),
+            f"{found.others} for {self.base.others}",
+        )
+
+    def is_single(self) -> bool:
+        of_single = {np.dtype("f4"), np.dtype("c8"), np.dtype("f2")}
+        return self.probe.is_single or not of_single.isdisjoint(self.base.dtypes.values())
+
+    def first_derivatives(self) -> None:
+        self.tangents = [flat(tangent) for _, tangent in self.jvps]
+        size = [x.size for x in self.tangents]
+        if size != [self.weights.size] * 2:
+            self.note("tangents have the shapes of values", False, f"{size}")
+            raise Refused(Told("tangents of another form", True, ""))
+        for k, tangent in enumerate(self.tangents):
+            self.against_differences(
+                "first derivatives, differences",
+                lambda h, k=k: flat(self.plain(*((h, 0.0) if k == 0 else (0.0, h))).numbers),
+                tangent,
+                FIRST,
+            )
+        total = self.total(OURS, self.weights)
+        self.gradient = self.attempt("grad", lambda: cadiff.grad(total, (0, 1))(0.0, 0.0))
+        rtol = SINGLE if self.is_single() else ROUNDING
+        for k, tangent in enumerate(self.tangents):
+            if np.isfinite(tangent).all():
+                scale = np.sum(np.abs(self.weights * tangent))
+                self.near("forward = reverse", self.gradient[k], self.weights @ tangent, rtol, scale)
+        numbers = self.along(OURS)
+        _, linear = self.attempt("linearize", lambda: cadiff.linearize(numbers, 0.0, 0.0))
+        pushed = flat(self.attempt("linear map", lambda: linear(1.0, 0.0)))
+        scale = np.abs(self.tangents[0])
+        self.near("linear maps = forward", pushed, self.tangents[0], rtol, scale)
+
+    def against_differences(
+        self, invariant: str, f: Callable[[float], Array], derivative: Array, rtol: float
+    ) -> None:
+        if self.is_single():
+            return
+        try:
+            verdict = judge(f)
+            if verdict is None or verdict.slope.shape != derivative.shape:
+                return
+            wrong = verdict.contradicts(derivative, rtol)
+            if wrong.any():
+                wrong = confirmed(f, derivative, wrong, rtol)
+        except Exception:  # the original ends nearby
+            return
+        if wrong.any():
+            mine = derivative[wrong]
+            if np.isnan(mine).all():
+                invariant = "no nan where differences are finite"
+            elif not mine.any():
+                invariant = "nothing is silently 0"
+        message = f"{short(derivative[wrong])} for {short(verdict.slope[wrong])}"
+        self.note(invariant, not wrong.any(), message)
+
+    def twins(self) -> None:
+        for invariant, twin in self.probe.twins.items():
+            try:
+                base = self.plain(0.0, 0.0, twin)
+            except Exception:
+                continue
+            mine, theirs = flat(self.base.numbers), flat(base.numbers)
+            if mine.shape != theirs.shape or not np.array_equal(mine, theirs, equal_nan=True):
+                if not (self.is_single() and mine.shape == theirs.shape):
+                    continue
+            call = self.along(OURS, twin)
+            out, tangent = self.attempt("jvp", lambda: cadiff.jvp(call, (0.0, 0.0), (1.0, 0.0)))
+            rtol = SINGLE if self.is_single() else ROUNDING
+            if np.allclose(flat(out), mine, rtol=1e-4, atol=0.0):
+                scale = np.max(np.abs(self.tangents[0][np.isfinite(self.tangents[0])]), initial=0.0)
+                rtol = 30 * rtol if self.is_single() else rtol
+                self.near(invariant, self.tangents[0], flat(tangent), rtol, scale)
+
+    def through(self) -> None:
+        """NumPy's and SciPy's own functions either work on numbers, or say which import does."""
+        try:
+            call = self.along(THROUGH)
+            out, tangent = cadiff.jvp(call, (0.0, 0.0), (1.0, 0.0))
+        except Exception as error:
+            said = told(error)
+            self.note(
+                "the original's own works or says what does",
+                said.is_clear,
+                f"{said.text} [{said.place}]",
+            )
+            return
+        if flat(tangent).shape == self.tangents[0].shape:
+            scale = np.max(np.abs(self.tangents[0][np.isfinite(self.tangents[0])]), initial=0.0)
+            rtol = SINGLE if self.is_single() else 1e-8
+            self.near(
+                "the original's own works or says what does",
+                flat(tangent),
+                self.tangents[0],
+                rtol,
+                scale,
+            )
+
+    def second_derivatives(self) -> None:
+        total = self.total(OURS, self.weights)
+        gradient = cadiff.grad(total, (0, 1))
+
+        def columns(way: Callable[..., Any]) -> Array:
+            return np.array([way((1.0, 0.0)), way((0.0, 1.0))], dtype=float)
+
+        def forward_reverse(d: Pair) -> Any:
+            return cadiff.jvp(gradient, (0.0, 0.0), d)[1]
+
+        def forward_forward(d: Pair) -> Any:
+            def pushed(s: Any, t: Any, e: Pair) -> Any:
+                return cadiff.jvp(total, (s, t), e)[1]
+
+            return [
+                cadiff.jvp(lambda s, t, e=e: pushed(s, t, e), (0.0, 0.0), d)[1]
+                for e in ((1.0, 0.0), (0.0, 1.0))
+            ]
+
+        def reverse_reverse(d: Pair) -> Any:
+            def product(s: Any, t: Any) -> Any:
+                a, b = gradient(s, t)
+                return a * d[0] + b * d[1]
+
+            return cadiff.grad(product, (0, 1))(0.0, 0.0)
+
+        hessian = self.attempt("jvp of grad", lambda: columns(forward_reverse))
+        scale = np.max(np.abs(hessian[np.isfinite(hessian)]), initial=0.0)
+        scale = scale + 1e-3 * np.sum(np.abs(self.weights * flat(self.base.numbers)))
+        scale = scale if np.isfinite(scale) else 0.0
+        rtol = SINGLE if self.is_single() else 1e-8
+        for name, way in (("jvp of jvp", forward_forward), ("grad of grad", reverse_reverse)):
+            other = self.attempt(name, lambda way=way: columns(way))
+            self.near("second derivatives: modes agree", other, hessian, rtol, scale)
+        self.near("mixed partials are symmetric", hessian[0, 1], hessian[1, 0], rtol, scale)
+        for d in ((1.0, 0.0), (0.0, 1.0)):
+            self.against_differences(
+                "second derivatives, differences of first",
+                lambda h, d=d: np.array(gradient(h * d[0], h * d[1])),
+                np.array(hessian[0 if d[0] else 1]),
+                SECOND,
+            )
+
+    def programs(self) -> None:
+        """Compiled, in a batch, and as machine code, as they are."""
+        numbers, total = self.along(OURS), self.total(OURS, self.weights)
+        program = cadiff.compile(numbers, **VERIFIED)
+        summed = cadiff.compile(total, **VERIFIED)
+        points = [(0.0, 0.0), tuple(self.rng.uniform(-0.01, 0.01, 2)), (0.0, 0.0)]
+        rtol = SINGLE if self.is_single() else 1e-8
+        for point in points:
+            try:
+                plain = self.plain(*point)
+                eager, slopes = cadiff.value_and_grad(total, (0, 1))(*point)
+            except Exception:
+                continue
+            if list(plain.numbers) != list(self.base.numbers):
+                continue
+            out = self.attempt("compiled", lambda point=point: program(*point))
+            wanted, got = flat(plain.numbers), flat(out)
+            if got.shape != wanted.shape:
+                self.note("compiled = plain", False, f"{got.shape} for {wanted.shape}")
+                return
+            scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
+            self.near("compiled = plain", got, wanted, rtol, 0.01 * scale)
+            if not self.split(plain):
+                kinds = {p: np.dtype(getattr(x, "dtype", type(x))) for p, x in out.items()}
+                self.note(
+                    "compiled dtypes are the original's",
+                    kinds == plain.dtypes,
+                    f"{kinds} for {plain.dtypes}",
+                )
+            value, found = self.attempt(
+                "compiled", lambda p=point: summed.value_and_grad(*p, argnums=(0, 1))
+            )
+            scale = np.sum(np.abs(np.asarray(slopes)[np.isfinite(slopes)])) + np.sum(
+                np.abs(np.nan_to_num(wanted, posinf=0, neginf=0))
+            )
+            self.near("compiled gradients = eager", found, slopes, rtol, scale)
+        self.batches(total, rtol)
+
+    def split(self, plain: Results) -> bool:
+        return any(kind.kind == "c" for kind in plain.dtypes.values())
+
+    def batches(self, total: Callable[[Any, Any], Any], rtol: float) -> None:
+        def f(x: Any) -> Any:
+            return total(x[0], x[1])
+
+        X = np.concatenate([np.zeros((1, 2)), self.rng.uniform(-0.01, 0.01, (2, 2))])
+        try:
+            each = [cadiff.value_and_grad(f)(x) for x in X]
+        except Exception:
+            return
+        scale = 1e-3 + np.sum(np.abs([g for _, g in each])) + abs(each[0][0])
+        scale = scale if np.isfinite(scale) else 1.0
+        values, gradients = np.array([v for v, _ in each]), np.array([g for _, g in each])
+        got = self.attempt("batch", lambda: cadiff.compile(f).batch(X, what="value_and_grad"))
+        self.near("batches = eager", got[0], values, rtol, scale)
+        self.near("batches = eager", got[1], gradients, rtol, scale)
+        if self.native:
+            machine = cadiff.compile(f, native=True)
+            both = [self.attempt("native", lambda x=x: machine.value_and_grad(x)) for x in X]
+            self.near("native = eager", [v for v, _ in both], values, rtol, scale)
+            self.near("native = eager", [g for _, g in both], gradients, rtol, scale)
+
+
+def short(x: Array) -> str:
+    return np.array2string(np.ravel(np.asarray(x, dtype=float))[:4], precision=8)
+
+
+def dtypes(found: Results) -> str:
+    return ", ".join(str(kind) for kind in found.dtypes.values())
+
+
+def examine(probe: Probe, rng: np.random.Generator, native: bool = False) -> Outcome:
+    """All invariants of a probe."""
+    return Examination(probe, rng, native).run()

@@ -1,0 +1,556 @@
+"""Random functions of many statements, called many times as compiled programs, with f as judge.
+
+A function is put together from blocks: handlers, early returns, generators, closures made in
+loops, classes with properties, containers, state that changes between calls. It is called with
+numbers and whole numbers that change from call to call, some out of range. Three copies are run:
+on plain numbers (values, exceptions and effects), eagerly (gradients), and compiled. What fails is
+made shorter as long as it fails.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import cadiff
+import cadiff.numpy as cnp
+
+from ..random_programs.test_program import TAME_TERMS
+from .invariants import VERIFIED, Finding, Outcome
+
+HEAD = """\
+import bisect
+import collections
+import contextlib
+import functools
+import itertools
+import math
+import operator
+import statistics
+
+import cadiff
+import cadiff.numpy as np
+
+CONFIG = {"w": 1.5, "mode": 0, "names": ["u", "v"]}
+STATE = [0.5, 1.0]
+LOG = []
+
+
+class Parameters:
+    w = 0.5
+
+    def __init__(self):
+        self.u = 2.0
+        self._v = 3.0
+
+    @property
+    def v(self):
+        if self._v < 0.0:
+            raise AttributeError("v")
+        return self._v * CONFIG["w"]
+
+    def __getitem__(self, k):
+        if k > 2:
+            raise KeyError(k)
+        return self.u * k
+
+
+class Swallow:
+    def __init__(self, *kinds):
+        self.kinds = kinds
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        return kind is not None and issubclass(kind, self.kinds)
+
+
+P = Parameters()
+
+
+def terms(x, k):
+    for j in range(len(x)):
+        if j == k:
+            return
+        yield x[j] * (j + 1)
+
+
+def checked(x, k):
+    if k > 3:
+        raise ValueError("too large")
+    return x[0] * k
+
+
+@contextlib.contextmanager
+def scaled(x):
+    STATE[1] = 2.0
+    try:
+        yield x * STATE[1]
+    finally:
+        STATE[1] = 1.0
+
+
+@functools.lru_cache(maxsize=None)
+def weight(k):
+    if k < 0:
+        raise ValueError("negative")
+    return 1.0 / (1 + k)
+"""
+
+# Each line is a statement; {i} is an index, {a} and {b} are numbers, {c} is a condition.
+BLOCKS = """\
+try:
+    r = r + {a} * x[{i}]
+except IndexError:
+    r = r + 0.5 * {b}
+---
+try:
+    r = r * 0.5 + {{0: x[0], 1: x[1], 3: 2.0 * x[2]}}[{i}]
+except KeyError:
+    r = r - x[3]
+---
+with contextlib.suppress(IndexError, ZeroDivisionError):
+    r = r + x[{i}] * (6 // k)
+---
+try:
+    n = 6 // {i}
+except ZeroDivisionError:
+    n = 5
+r = r + n * {a}
+---
+r = r + getattr(P, ("u", "v", "absent", "w")[k % 4], x[2]) * {a}
+---
+if hasattr(P, ("u", "v", "other")[k % 3]):
+    r = r + {a}
+---
+r = r + sum(terms(x, {i}))
+---
+steps = terms(x, {i})
+r = r + next(steps, x[1] * 3.0)
+try:
+    r = r + 2.0 * next(steps)
+except StopIteration:
+    r = r - x[0]
+---
+parts = [lambda y, j=j: y * (j + 1) for j in range(abs(k) % 4)]
+for part in parts:
+    r = r + part({a})
+---
+late = [lambda y: y * j for j in range(abs(k) % 3 + 1)]
+r = r + late[0]({a})
+---
+if {c}:
+    return r + {a}
+---
+r = r + P.v * {a}
+---
+r = r + s * CONFIG["w"] * {a}
+---
+if CONFIG["mode"] > 1:
+    r = r * 2.0 + {a}
+---
+r = r + STATE[0] * {a}
+---
+try:
+    n = int(cadiff.value(x[0] / x[1] * 3.0))
+except ValueError:
+    n = 7
+r = r + n * {a}
+---
+try:
+    r = r + np.sum(np.take(x, [0, {i}]) * {a})
+except IndexError:
+    r = r + x[1]
+---
+try:
+    r = r + np.sum(x[np.array([{i}, 0])])
+except IndexError:
+    r = r - 2.0 * x[0]
+---
+y = np.zeros(4)
+try:
+    y[{i}] = {a}
+except IndexError:
+    y[0] = {b}
+r = r + np.sum(y * x)
+---
+y = np.zeros(3)
+try:
+    np.add.at(y, [0, {i}], np.stack([{a}, {b}]) if np.ndim({a}) == 0 else 1.0)
+except (IndexError, ValueError):
+    y = y + 1.0
+r = r + np.sum(y[:2])
+---
+try:
+    r = r + np.sum(np.bincount([0, {i}, 1], weights=x[:3]) ** 2)
+except ValueError:
+    r = r + 0.3 * x[2]
+---
+try:
+    r = r + checked(x, {i})
+except ValueError as error:
+    r = r + len(str(error)) * x[1]
+finally:
+    r = r * 1.5
+---
+try:
+    try:
+        r = r + checked(x, {i}) + x[{i}]
+    finally:
+        r = r + 1.0
+except (ValueError, IndexError):
+    r = r + {a}
+---
+for j in range(4):
+    try:
+        if j == k:
+            continue
+        r = r + x[j + {i}] * 0.5
+    except IndexError:
+        break
+else:
+    r = r + {a}
+---
+with Swallow(KeyError):
+    r = r + P[{i}] * x[1]
+---
+with scaled({a}) as y:
+    r = r + y
+---
+try:
+    r = r + weight({i}) * {a}
+except ValueError:
+    r = r - {a}
+---
+try:
+    r = r + np.linalg.cholesky(np.array([[x[0], 0.1], [0.1, 1.0]]))[1, 1]
+except np.linalg.LinAlgError:
+    r = r + 2.0 * x[1]
+---
+LOG.append(k)
+---
+STATE[0] = STATE[0] + 0.25
+r = r + STATE[0] * {a}
+---
+try:
+    r = r + 10.0 ** (200 * {i}) * 0.0
+except OverflowError:
+    r = r + {a}
+---
+try:
+    r = r + math.sqrt({i}) * {a}
+except ValueError:
+    r = r + {b}
+---
+try:
+    a, b, *rest = [1.0, 2.0, 3.0][: max(k, 0)]
+    r = r + a * {a} + b
+except ValueError:
+    r = r + {b}
+---
+try:
+    raise LookupError(k) if k % 2 else OSError(k)
+except LookupError:
+    r = r + {a}
+except OSError:
+    r = r - {b}
+---
+n = 0
+while n < abs(k) % 5:
+    n = n + 1
+    if {c}:
+        break
+    r = r * 0.9 + {a}
+---
+match k:
+    case 0:
+        r = r + {a}
+    case 1 | 2:
+        r = r - {b}
+    case n if n > 4:
+        r = r * 0.5
+---
+try:
+    assert {c}
+    r = r + {a}
+except AssertionError:
+    r = r + 0.25
+---
+r = r + dict(zip("abc", x)).get(chr(97 + abs(k) % 5), 0.5) * {a}
+---
+found = collections.OrderedDict(a={a}, b={b})
+try:
+    r = r + found["ab z"[abs(k) % 4]]
+except KeyError:
+    found.popitem()
+    r = r + found["a"]
+---
+try:
+    r = r + [{a}, {b}, x[2]].pop({i})
+except IndexError:
+    r = r + x[3]
+---
+try:
+    n = "abc".index("abcd"[abs(k) % 4])
+except ValueError:
+    n = -2
+r = r + n * {a}
+---
+try:
+    n = int(("1", "2", "z")[abs(k) % 3])
+except ValueError:
+    n = 9
+r = r + n * {a}
+---
+def inner(y, *, depth={i}):
+    if depth > 4:
+        raise RecursionError
+    return y * depth
+try:
+    r = r + inner({a})
+except RecursionError:
+    r = r + {b}
+---
+with contextlib.ExitStack() as stack:
+    stack.enter_context(contextlib.suppress(IndexError))
+    r = r + x[{i}] ** 2
+---
+try:
+    r = r + np.max(x[: max(0, {i})])
+except ValueError:
+    r = r + 4.0 * x[0]
+---
+try:
+    r = r + np.reshape(x, (2, {i}))[0, 0]
+except ValueError:
+    r = r - x[2]
+---
+try:
+    r = r + x[0] / {i}
+except ZeroDivisionError:
+    r = r + {b}
+---
+r = r + functools.reduce(operator.mul, [x[j] for j in range(abs(k) % 3)], 1.0)
+---
+r = r + x[bisect.bisect([0, 2, 5], k) % 4] * {a}
+---
+r = r + next(y for j, y in enumerate(itertools.chain(x, [2.0])) if j >= min(abs(k), 4)) * {a}
+"""
+
+INDICES = ("k", "k", "k", "k - 1", "k + 1", "-k", "k * 2", "abs(k)")
+NUMBERS = ("x[0]", "x[1]", "x[2]", "x[3]", "r", "np.sum(x)", "np.tanh(r)")
+CONDITIONS = ("x[0] > 0.5", "r > 1.0", "k > 1", "k % 2 == 0", "x[1] < x[2]", "x[0] * k > 0.3")
+CHOICES = (0, 1, 2, 3, 7, -1, -9, 1, 5)
+CALLS = 9
+
+
+def blocks() -> list[str]:
+    return [text.strip("\n") for text in BLOCKS.split("---\n")]
+
+
+def expression(rng: random.Random) -> str:
+    """A number; of the terms of the other random programs, too."""
+    if rng.random() < 0.5:
+        return rng.choice(NUMBERS)
+    a, b, c = (rng.choice(NUMBERS) for _ in range(3))
+    return rng.choice(TAME_TERMS).format(a=a, b=b, c=c)
+
+
+def filled(rng: random.Random, block: str) -> str:
+    return block.format(
+        i=rng.choice(INDICES), a=expression(rng), b=expression(rng), c=rng.choice(CONDITIONS)
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """State that changes before a call."""
+
+    text: str
+
+
+CHANGES = (
+    "CONFIG['w'] = {x}",
+    "CONFIG['mode'] = {k}",
+    "STATE[0] = {x}",
+    "P.u = {x}",
+    "P._v = {x} - 1.0",
+    "Parameters.w = {x}",
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: state that changes before it, arguments, what is asked for."""
+
+    change: str
+    x: tuple[float, ...]
+    k: int
+    s: float
+    what: str
+
+
+@dataclass(frozen=True)
+class Script:
+    """A function in blocks, and calls of it."""
+
+    body: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def text(self) -> str:
+        body = "\n".join(self.body).replace("\n", "\n    ")
+        return f"def f(x, k, *, s=1.0):\n    r = x[0] * 0.5\n    {body}\n    return r\n"
+
+    def scope(self) -> dict[str, Any]:
+        scope: dict[str, Any] = {"__name__": "script"}
+        exec(HEAD, scope)
+        exec(self.text, scope)
+        return scope
+
+
+def drawn(rng: random.Random) -> Script:
+    pool = blocks()
+    body = tuple(filled(rng, rng.choice(pool)) for _ in range(rng.randint(1, 5)))
+    steps = []
+    for _ in range(CALLS):
+        change = ""
+        if rng.random() < 0.25:
+            change = rng.choice(CHANGES).format(x=round(rng.uniform(0, 3), 2), k=rng.randint(0, 3))
+        x = [round(rng.uniform(-1.0, 2.0), 3) for _ in range(4)]
+        if rng.random() < 0.15:
+            x[rng.randrange(4)] = rng.choice([0.0, float("nan"), 1.0])
+        what = rng.choice(["value", "value", "value_and_grad", "batch"])
+        steps.append(Step(change, tuple(x), rng.choice(CHOICES), rng.choice([1.0, 1.0, 2.5]), what))
+    return Script(body, tuple(steps))
+
+
+def result(call: Callable[[], Any]) -> Any:
+    """What is given, or what is raised by its kind."""
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
+def differs(got: Any, wanted: Any) -> str:
+    """How a result differs; nothing if it does not."""
+    if isinstance(wanted, Exception):
+        if isinstance(got, Exception) and type(got) is type(wanted):
+            return ""
+        return f"{said(got)} for {said(wanted)}"
+    if isinstance(got, Exception):
+        return f"{said(got)} for {wanted}"
+    mine = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in got])
+    other = np.concatenate([np.ravel(np.asarray(x, dtype=float)) for x in wanted])
+    if mine.shape != other.shape:
+        return f"{mine.shape} for {other.shape}"
+    if np.allclose(mine, other, rtol=1e-9, atol=1e-10, equal_nan=True):
+        return ""
+    return f"{mine.tolist()} for {other.tolist()}"
+
+
+def said(x: Any) -> str:
+    return f"{type(x).__name__}({x})" if isinstance(x, Exception) else str(x)
+
+
+def faults(script: Script) -> list[Finding]:
+    """What a program of the script does otherwise than f itself."""
+    plain, eager, compiled = script.scope(), script.scope(), script.scope()
+    program = cadiff.compile(compiled["f"], **VERIFIED)
+    found = []
+    for number, step in enumerate(script.steps):
+        x = np.array(step.x)
+        others, keywords = (step.k,), {"s": step.s}
+        for scope in (plain, eager, compiled):
+            exec(step.change, scope)
+        value = result(lambda: plain["f"](x, *others, **keywords))
+        asked = step.what if step.what != "batch" or "LOG" not in script.text else "value"
+        if asked == "value":
+            wanted = value if isinstance(value, Exception) else (value,)
+            got = result(lambda: (program(x, *others, **keywords),))
+            result(lambda: eager["f"](x, *others, **keywords))
+        else:
+            wanted = result(
+                lambda: cadiff.value_and_grad(eager["f"])(x, *others, **keywords)
+            )
+            if not isinstance(wanted, Exception) and not isinstance(value, Exception):
+                difference = differs((wanted[0],), (value,))
+                if difference:
+                    found.append(Finding("eager = f", f"call {number}: {difference}"))
+            if asked == "batch":
+                rows = result(
+                    lambda: program.batch(x[None], *others, what="value_and_grad", **keywords)
+                )
+                got = rows if isinstance(rows, Exception) else (rows[0][0], rows[1][0])
+            else:
+                got = result(lambda: program.value_and_grad(x, *others, **keywords))
+        difference = differs(got, wanted)
+        if difference:
+            found.append(Finding(f"programs: {asked} = f", f"call {number}: {difference}"))
+        if compiled["LOG"] != plain["LOG"]:
+            found.append(Finding("programs: effects = f", f"call {number}: {compiled['LOG']}"))
+        if found:
+            break
+    return found
+
+
+def shortened(script: Script, invariant: str) -> Script:
+    """The same fault with fewer blocks and calls."""
+
+    def fails(shorter: Script) -> bool:
+        return any(f.invariant == invariant for f in faults(shorter))
+
+    is_shorter = True
+    while is_shorter:
+        is_shorter = False
+        candidates = [
+            Script(script.body[:k] + script.body[k + 1 :], script.steps)
+            for k in range(len(script.body))
+            if len(script.body) > 1
+        ]
+        candidates += [
+            Script(script.body, script.steps[:k] + script.steps[k + 1 :])
+            for k in range(len(script.steps))
+            if len(script.steps) > 1
+        ]
+        for shorter in candidates:
+            if fails(shorter):
+                script, is_shorter = shorter, True
+                break
+    return script
+
+
+class RandomPrograms:
+    """All functions that are made from one block, and others."""
+
+    def __init__(self, number: int) -> None:
+        self.block = blocks()[number]
+        self.name = f"{number}: {self.block.splitlines()[0]}"
+
+    def examine(self, seed: int) -> Outcome:
+        rng = random.Random(f"{self.name} {seed}")
+        script = drawn(rng)
+        body = list(script.body)
+        body[rng.randrange(len(body))] = filled(rng, self.block)
+        script = Script(tuple(body), script.steps)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            found = faults(script)
+            outcome = Outcome()
+            outcome.tried["programs = f"] += len(script.steps)
+            if found:
+                script = shortened(script, found[0].invariant)
+                outcome.findings = faults(script)[:1]
+        outcome.text = "\n" + script.text + "".join(f"{step}\n" for step in script.steps)
+        return outcome
+
+
+def subjects() -> list[RandomPrograms]:
+    return [RandomPrograms(k) for k in range(len(blocks()))]

@@ -1,0 +1,116 @@
+"""Runs cases in processes of their own: one that crashes or hangs is a finding like any other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+
+from .errors import TooLongError
+from .invariants import Finding, Outcome
+from .kinds import Seed
+from .names import within
+
+PATIENCE = 20.0  # seconds of a case
+FATAL = 60.0  # after which its process is ended
+CONTEXT = multiprocessing.get_context("fork")
+CASES = 400  # of a process, before another one takes its place
+
+
+def examined(seed: Seed) -> Outcome:
+    """A case; a mistake of this machine is a finding, too."""
+    try:
+        with within(PATIENCE):
+            return seed.examine()
+    except TooLongError:
+        return Outcome("too long")
+    except Exception:
+        text = traceback.format_exc(limit=-4)
+        return Outcome(findings=[Finding("the search itself", text)])
+
+
+def serve(connection: Connection) -> None:
+    """A worker: seeds come in, outcomes go out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)
+    while (seed := connection.recv()) is not None:
+        connection.send(examined(seed))
+
+
+class Worker:
+    """A process that examines one case at a time."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.count = 0
+
+    def examine(self, seed: Seed) -> Outcome:
+        self.count += 1
+        try:
+            self.connection.send(seed)
+            if not self.connection.poll(FATAL):
+                return Outcome(findings=[Finding("cases come to an end", f"{FATAL:.0f} s")])
+            outcome: Outcome = self.connection.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            self.process.join(5)
+            code = self.process.exitcode
+            return Outcome(findings=[Finding("nothing crashes", f"exit code {code}")])
+        return outcome
+
+    @property
+    def is_usable(self) -> bool:
+        return self.process.is_alive() and self.count < CASES
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def run(
+    seeds: Iterator[Seed], seconds: float, jobs: int, note: Callable[[Seed, Outcome, float], None]
+) -> None:
+    """Examine cases until the time is over or there are no more."""
+    end, lock = time.monotonic() + seconds, threading.Lock()
+    trouble: queue.Queue[BaseException] = queue.Queue()
+
+    def lane() -> None:
+        worker = Worker()
+        try:
+            while time.monotonic() < end:
+                with lock:
+                    seed = next(seeds, None)
+                    if not worker.is_usable:
+                        worker.end()
+                        worker = Worker()
+                if seed is None:
+                    return
+                begun = time.monotonic()
+                outcome = worker.examine(seed)
+                if any(f.invariant == "cases come to an end" for f in outcome.findings):
+                    worker.end()
+                with lock:
+                    note(seed, outcome, time.monotonic() - begun)
+        except BaseException as error:
+            trouble.put(error)
+        finally:
+            worker.end()
+
+    lanes = [threading.Thread(target=lane) for _ in range(jobs)]
+    for each in lanes:
+        each.start()
+    for each in lanes:
+        each.join()
+    if not trouble.empty():
+        raise trouble.get()
