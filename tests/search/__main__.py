@@ -59,7 +59,9 @@ def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
     turned = names[begin:] + names[:begin]
     for turn in range(rounds):
         for name in turned:
-            yield Seed(kind, name, day * 1000 + turn)
+            share = getattr(subjects(kind)[name], "share", 1)
+            for k in range(share):
+                yield Seed(kind, name, day * 1000 + turn * share + k)
 
 
 def mixed(day: int, kinds: list[str], only: str, rounds: int) -> Iterator[Seed]:

@@ -39,7 +39,7 @@ NUMBERS: dict[str, Callable[[Rng, Shape], Array]] = {
     "large": lambda rng, shape: rng.uniform(20.0, 400.0, shape),
     "huge": lambda rng, shape: 10.0 ** rng.uniform(5, 8, shape),
     "edges of the unit": lambda rng, shape: rng.choice([0.0, 1.0, -1.0, 1e-9, 1 - 1e-9], shape),
-    "ordered": lambda rng, shape: np.sort(rng.uniform(0.0, 4.0, shape), axis=-1),
+    "ordered": lambda rng, shape: np.sort(rng.uniform(0.0, 4.0, shape), axis=-1) if shape else 1.7,
 }
 USUAL = ("normal", "positive", "unit", "positive", "special", "special positive", "whole positive")
 

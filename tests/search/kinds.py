@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +47,16 @@ class Seed:
             raise ValueError(f"no subject of the kind {kind} is called {name!r}")
         return Seed(kind, name, int(number))
 
-    def examine(self) -> Outcome:
+    def examine(self, announce: Callable[[str], None]) -> Outcome:
+        """Announces the text of the case as soon as the package is asked for anything."""
         subject = subjects(self.kind)[self.name]
         if self.kind == "programs":
-            outcome: Outcome = subject.examine(self.number)
+            outcome: Outcome = subject.examine(self.number, announce)
             return outcome
         rng = np.random.default_rng([zlib.crc32(self.name.encode()), self.number])
         np.random.seed(self.number % 2**32)
         probe = subject.draw(rng)
         if probe is None:
             return Outcome("no case")
+        announce(probe.text)
         return examine(probe, rng, native=bool(rng.random() < NATIVE))

@@ -191,6 +191,8 @@ def shape_in(kind: str, letters: Letters) -> tuple[int, ...] | None:
 class NamedFunction:
     """A public function, called in ways that its docstring admits."""
 
+    share = 4  # cases, where others have one
+
     def __init__(self, path: str) -> None:
         self.name = path
         self.function = resolve(path)

@@ -534,12 +534,13 @@ class RandomPrograms:
         self.block = blocks()[number]
         self.name = f"{number}: {self.block.splitlines()[0]}"
 
-    def examine(self, seed: int) -> Outcome:
+    def examine(self, seed: int, announce: Callable[[str], None]) -> Outcome:
         rng = random.Random(f"{self.name} {seed}")
         script = drawn(rng)
         body = list(script.body)
         body[rng.randrange(len(body))] = filled(rng, self.block)
         script = Script(tuple(body), script.steps)
+        announce(script.text)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = faults(script)

@@ -23,11 +23,11 @@ CONTEXT = multiprocessing.get_context("fork")
 CASES = 400  # of a process, before another one takes its place
 
 
-def examined(seed: Seed) -> Outcome:
-    """A case; a mistake of this machine is a finding, too."""
+def examined(seed: Seed, announce: Callable[[str], None] = lambda text: None) -> Outcome:
+    """A case, whose text is announced first; a mistake of this machine is a finding, too."""
     try:
         with within(PATIENCE):
-            return seed.examine()
+            return seed.examine(announce)
     except TooLongError:
         return Outcome("too long")
     except Exception:
@@ -42,7 +42,7 @@ def serve(connection: Connection) -> None:
     os.dup2(null, 1)
     os.dup2(null, 2)
     while (seed := connection.recv()) is not None:
-        connection.send(examined(seed))
+        connection.send(examined(seed, connection.send))
 
 
 class Worker:
@@ -57,25 +57,35 @@ class Worker:
 
     def examine(self, seed: Seed) -> Outcome:
         self.count += 1
+        text = ""
         try:
             self.connection.send(seed)
-            if not self.connection.poll(FATAL):
-                return Outcome(findings=[Finding("cases come to an end", f"{FATAL:.0f} s")])
-            outcome: Outcome = self.connection.recv()
+            while self.connection.poll(FATAL):
+                came = self.connection.recv()
+                if isinstance(came, Outcome):
+                    return came
+                text = came
+            return self.lost(text, "cases come to an end", f"{FATAL:.0f} s")
         except (EOFError, BrokenPipeError, ConnectionResetError):
             self.process.join(5)
-            code = self.process.exitcode
-            return Outcome(findings=[Finding("nothing crashes", f"exit code {code}")])
-        return outcome
+            return self.lost(text, "nothing crashes", f"exit code {self.process.exitcode}")
+
+    def lost(self, text: str, invariant: str, message: str) -> Outcome:
+        """What became of a case without an end; before it is announced, the original is at work."""
+        self.end()
+        if not text:
+            return Outcome("no case")
+        return Outcome(text=text, findings=[Finding(invariant, message)])
 
     @property
     def is_usable(self) -> bool:
-        return self.process.is_alive() and self.count < CASES
+        return not self.connection.closed and self.process.is_alive() and self.count < CASES
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
+        if not self.connection.closed:
+            self.process.kill()
+            self.process.join()
+            self.connection.close()
 
 
 def run(
@@ -98,8 +108,6 @@ def run(
                     return
                 begun = time.monotonic()
                 outcome = worker.examine(seed)
-                if any(f.invariant == "cases come to an end" for f in outcome.findings):
-                    worker.end()
                 with lock:
                     note(seed, outcome, time.monotonic() - begun)
         except BaseException as error:
