@@ -23,7 +23,9 @@ nox -s everything    what takes too long for each change, and must pass before a
 * what it costs to build, to import and to keep (`figures`), beside what is written down: it says
   what has moved by more than a fifth;
 * property tests with new examples at each run, of random programs five times as many (`explore`):
-  what fails depends on the day, so no change is judged by it.
+  what fails depends on the day, so no change is judged by it;
+* two hours of the machine that looks for faults, and all cases of which the suite has the day's
+  slice (`search`).
 """
 
 from __future__ import annotations
@@ -303,6 +305,15 @@ def explore(session: nox.Session) -> None:
 
 
 @nox.session
+def search(session: nox.Session) -> None:
+    """Names, docstrings and programs under all invariants; and whatever else is tried by slices."""
+    install(session, "-e", ".[test]")
+    sliced = [f"tests/numerics/{name}.py" for name in ("test_scipy", "test_single_precision")]
+    session.run("pytest", *SIDE_BY_SIDE, *sliced, env={"CADIFF_ALL_CASES": "1"})
+    session.run("python", "-m", "tests.search", "--all", *session.posargs)
+
+
+@nox.session
 def cross(session: nox.Session) -> None:
     """The C core and its tests built for other systems by clang, and run where they can be."""
     session.install("pytest", "ziglang")
@@ -353,7 +364,7 @@ def real_programs(session: nox.Session) -> None:
 def everything(session: nox.Session) -> None:
     """All phases of .ci/run, and what takes longer."""
     longer = ["suite", "sanitize_all", "debug", "guide", "figures", "explore", "cross"]
-    longer += ["scipy_optimize", "array_api", "real_programs"]
+    longer += ["search", "scipy_optimize", "array_api", "real_programs"]
     for name in (*PHASES, *longer):
         pythons = {"sanitize": SANITIZED, "binding": BOUND, "suite": INTERPRETERS}.get(name)
         for python in pythons or [""]:

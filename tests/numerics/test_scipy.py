@@ -23,6 +23,7 @@ import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
 
 from ..helpers.cases_scipy import ASKED, CALLS, POINT, SOLVED, Call
+from ..helpers.slices import of_today
 
 for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
     importlib.import_module(f"scipy.{_module}")
@@ -93,7 +94,7 @@ def test_second_order_and_programs(call: Call) -> None:
         assert_allclose(found, slopes, rtol=1e-9, atol=1e-10 * size)
 
 
-@pytest.mark.parametrize("call", CALLS[::5], ids=str)
+@pytest.mark.parametrize("call", of_today(CALLS, 5), ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_repeated_calls(call: Call) -> None:
     """Functions that are carried out by programs from some call on give the same numbers."""
@@ -284,7 +285,9 @@ IN_C = (
 )
 
 
-@pytest.mark.parametrize("call", [c for c in CALLS[::7] if c.name not in IN_C], ids=str)
+@pytest.mark.parametrize(
+    "call", of_today([c for c in CALLS if c.name not in IN_C], 7), ids=str
+)
 @pytest.mark.filterwarnings("ignore")
 def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
     plain = call.function(scipy, np)

@@ -31,12 +31,12 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import argparse
-import datetime
 import itertools
 import sys
 import time
 from collections.abc import Iterator
 
+from ..helpers.slices import today
 from .invariants import Outcome
 from .kinds import KINDS, SHARES, Seed, subjects
 from .report import Report, shown
@@ -44,10 +44,7 @@ from .running import examined, run
 
 GOLDEN = 0.618033988749895  # multiples of it are far apart: so are the beginnings of slices
 ROUNDS = 6
-
-
-def today() -> int:
-    return datetime.date.today().toordinal()
+LONGEST = 6600.0  # seconds
 
 
 def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
@@ -108,13 +105,13 @@ def main() -> int:
     parser.add_argument("--kind", choices=KINDS, help="look at one kind alone")
     parser.add_argument("--only", default="", help="names that contain this text")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--all", action="store_true", help=f"{ROUNDS} cases of each subject")
+    parser.add_argument("--all", action="store_true", help=f"{ROUNDS} rounds of all")
     chosen = parser.parse_args()
     if ":" in chosen.seed:
         return again(chosen.seed)
     begun, day = time.monotonic(), int(chosen.seed)
     kinds = [chosen.kind] if chosen.kind else [*KINDS]
-    rounds, seconds = (ROUNDS, 1e9) if chosen.all else (10**6, chosen.seconds)
+    rounds, seconds = (ROUNDS, LONGEST) if chosen.all else (10**6, chosen.seconds)
     report = slice_of(seconds, day, kinds, chosen.only, chosen.jobs, rounds)
     print(f"\nseed {day}, {time.monotonic() - begun:.0f} s\n{report.text()}")
     return 0 if report.is_green else 1

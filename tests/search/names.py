@@ -71,6 +71,7 @@ def is_a_case(probe: Probe) -> bool:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"), within(PATIENCE):
             warnings.simplefilter("ignore")
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)
             here = flat(results(probe.call(PLAIN_WORLD, 0.0, 0.0)).numbers)
             there = flat(results(probe.call(PLAIN_WORLD, 0.01, 0.007)).numbers)
     except (Exception, TooLongError):
@@ -223,7 +224,7 @@ class NamedFunction:
             return self.near_a_seed(rng)
         letters, mood = Letters(rng), draw_mood(rng)
         is_elementwise = isinstance(self.function, np.ufunc)
-        shape = [(), (3,), (2, 3), (0,)][int(rng.choice(4, p=[0.45, 0.4, 0.1, 0.05]))]
+        shape = [(), (5,), (2, 3), (0,)][int(rng.choice(4, p=[0.45, 0.4, 0.1, 0.05]))]
         args, options = [], {}
         for parameter in self.parameters:
             if parameter.is_required:

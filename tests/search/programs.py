@@ -27,11 +27,14 @@ HEAD = """\
 import bisect
 import collections
 import contextlib
+import dataclasses
+import enum
 import functools
 import itertools
 import math
 import operator
 import statistics
+import types
 
 import cadiff
 import cadiff.numpy as np
@@ -71,7 +74,68 @@ class Swallow:
         return kind is not None and issubclass(kind, self.kinds)
 
 
+class Slotted:
+    __slots__ = ("_u", "z")
+    u = property(operator.attrgetter("_u"))
+
+    def __init__(self):
+        self._u, self.z = 1.25, 0.75
+
+
+class Doubled(list):
+    def __iter__(self):
+        return (2.0 * y for y in list.__iter__(self))
+
+
+class Lazy:
+    def __getattr__(self, name):
+        if name not in CONFIG:
+            raise AttributeError(name)
+        return CONFIG[name]
+
+    def __contains__(self, k):
+        return k in CHOSEN
+
+    def __len__(self):
+        return len(ITEMS)
+
+    def __call__(self, y):
+        return y * STATE[0]
+
+
+@dataclasses.dataclass
+class Record:
+    a: float = 0.5
+    b: float = 1.5
+
+
+class Mode(enum.Enum):
+    LOW = 0
+    HIGH = 1
+
+
+def counter():
+    total = 0.0
+
+    def add(y):
+        nonlocal total
+        total = total + 0.5
+        return y * total
+
+    return add
+
+
 P = Parameters()
+Q = Slotted()
+ITEMS = Doubled([0.5, 1.5])
+CHOSEN = {1, 3}
+QUEUE = collections.deque([0.25, 0.5])
+LAZY = Lazy()
+RECORD = Record()
+SPACE = types.SimpleNamespace(p=1.5, part=functools.partial(operator.mul, 0.75))
+COUNT = counter()
+WEIGHTS = np.array([0.5, 1.0, 1.5, 2.0])
+CHAIN = collections.ChainMap({"u": 0.5}, CONFIG)
 
 
 def terms(x, k):
@@ -238,6 +302,85 @@ LOG.append(k)
 STATE[0] = STATE[0] + 0.25
 r = r + STATE[0] * {a}
 ---
+r = r + Q.u * {a} + Q.z
+---
+r = r + sum(ITEMS) * {a}
+---
+r = r + (2.0 if k in CHOSEN else 1.0) * {a}
+---
+r = r + sum(QUEUE) * {a}
+---
+r = r + LAZY.w * {a} + len(LAZY)
+---
+if {i} in LAZY:
+    r = r + LAZY({a})
+---
+try:
+    r = r + getattr(LAZY, "w absent".split()[k % 2]) * {a}
+except AttributeError:
+    r = r - {b}
+---
+r = r + sum(getattr(RECORD, field.name) for field in dataclasses.fields(RECORD)) * {a}
+---
+r = r + dataclasses.replace(RECORD, a={a}).a
+---
+try:
+    r = r + Mode({i}).value * {a}
+except ValueError:
+    r = r + {b}
+---
+r = r + SPACE.p * SPACE.part({a})
+---
+r = r + COUNT({a})
+---
+r = r + np.sum(WEIGHTS * x) * {a}
+---
+r = r + CHAIN["w"] * CHAIN.get("u", {b})
+---
+r = r + sum(y * z for y, z in zip(x, sorted(CHOSEN)))
+---
+if isinstance(k, bool) or k is None:
+    r = r + 1.0
+elif np.isnan(cadiff.value(x[2])):
+    return {a}
+---
+try:
+    r = r + operator.getitem((x[0], x[1]), {i}) * 2.0
+except IndexError:
+    raise ValueError("out of range") from None
+---
+r = r + (lambda *args, u=STATE[0], **others: sum(args) * u)({a}, {b})
+---
+for j, y in enumerate(x):
+    if y > 0.5:
+        r = r + y * j
+        break
+else:
+    return {a}
+---
+n = k
+while True:
+    try:
+        r = r + x[n]
+        break
+    except IndexError:
+        n = n // 2
+---
+try:
+    r = r + np.concatenate([x[:2], np.ones({i})])[-1]
+except ValueError:
+    r = r + 0.75 * x[3]
+---
+try:
+    r = r + np.split(x, {i})[0][0]
+except (ValueError, ZeroDivisionError):
+    r = r + 0.75 * x[1]
+---
+try:
+    r = r + np.dot(x, np.ones({i}))
+except ValueError:
+    r = r + 1.25 * x[1]
+---
 try:
     r = r + 10.0 ** (200 * {i}) * 0.0
 except OverflowError:
@@ -382,6 +525,18 @@ CHANGES = (
     "P.u = {x}",
     "P._v = {x} - 1.0",
     "Parameters.w = {x}",
+    "Q._u = {x}",
+    "ITEMS[0] = {x}",
+    "ITEMS.append({x})",
+    "CHOSEN.symmetric_difference_update([{k}])",
+    "QUEUE.append({x})",
+    "RECORD.b = {x}",
+    "SPACE.p = {x}",
+    "SPACE.part = functools.partial(operator.mul, {x})",
+    "WEIGHTS[{k}] = {x}",
+    "CHAIN.maps[0]['u'] = {x}",
+    "Lazy.__len__ = lambda self: {k}",
+    "Parameters.v = property(lambda self: {x})",
 )
 
 
@@ -409,7 +564,7 @@ class Script:
         return f"def f(x, k, *, s=1.0):\n    r = x[0] * 0.5\n    {body}\n    return r\n"
 
     def scope(self) -> dict[str, Any]:
-        scope: dict[str, Any] = {"__name__": "script"}
+        scope: dict[str, Any] = {"__name__": __name__}
         exec(HEAD, scope)
         exec(self.text, scope)
         return scope
@@ -418,11 +573,12 @@ class Script:
 def drawn(rng: random.Random) -> Script:
     pool = blocks()
     body = tuple(filled(rng, rng.choice(pool)) for _ in range(rng.randint(1, 5)))
+    named = [text for text in CHANGES if any(text.split(".")[0].split("[")[0] in b for b in body)]
     steps = []
     for _ in range(CALLS):
         change = ""
-        if rng.random() < 0.25:
-            change = rng.choice(CHANGES).format(x=round(rng.uniform(0, 3), 2), k=rng.randint(0, 3))
+        if rng.random() < 0.35:
+            change = rng.choice(named or CHANGES).format(x=round(rng.uniform(0, 3), 2), k=rng.randint(0, 3))
         x = [round(rng.uniform(-1.0, 2.0), 3) for _ in range(4)]
         if rng.random() < 0.15:
             x[rng.randrange(4)] = rng.choice([0.0, float("nan"), 1.0])
