@@ -62,8 +62,26 @@ class Verdict:
             return is_known & ~(away <= allowed)
 
 
+def jumps(f: Curve, here: Array) -> bool:
+    """Whether numbers are others at the least step: signs of vectors turn, orders change."""
+    size = np.max(np.abs(here[np.isfinite(here)]), initial=0.0)
+    for h in (STEPS[-1], -STEPS[-1]):
+        there = np.asarray(f(h), dtype=float)
+        if there.shape != here.shape:
+            return True
+        with np.errstate(all="ignore"):
+            away = np.abs(there - here)
+        if np.max(away[np.isfinite(away)], initial=0.0) > 1e-3 * size:
+            return True
+    return False
+
+
 def judge(f: Curve) -> Verdict | None:
-    """The best of what several steps say of each number; None where f changes its shape."""
+    """The best of what several steps say of each number; None where f jumps."""
+    here = np.asarray(f(0.0), dtype=float)
+    if jumps(f, here):
+        return None
+    floor = 1e-13 * np.max(np.abs(here[np.isfinite(here)]), initial=0.0)
     best: Verdict | None = None
     former: Slopes | None = None
     for step in STEPS:
@@ -72,7 +90,7 @@ def judge(f: Curve) -> Verdict | None:
             return None
         if former is not None:
             with np.errstate(all="ignore"):
-                error = np.abs(now.central - former.central) + now.spread + now.noise
+                error = np.abs(now.central - former.central) + now.spread + now.noise + floor
             error = np.where(np.isfinite(error) & np.isfinite(now.central), error, np.inf)
             if best is None:
                 best = Verdict(now.central, error)

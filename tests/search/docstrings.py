@@ -16,7 +16,7 @@ import types
 import warnings
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from .probes import Probe, parts
 from .worlds import MIRRORED, World, resolve
 
 PARSER = doctest.DocTestParser()
-OUT_OF_PLACE = ("matplotlib", "open(", "plt.", "rvs(", "show_", "print(", "timeit", "%")
+OUT_OF_PLACE = ("matplotlib", "open(", "plt.", "rvs(", "show_", "print(", "timeit", "%", "overwrite")
 SHOWN = 12  # results of an example that are looked at
 
 
@@ -39,26 +39,39 @@ def statements_of(doc: str) -> list[str]:
         return []
 
 
+Directions = dict[str, tuple[Any, Any]]
+
+
 @dataclass(frozen=True)
 class Moved:
-    """How floats of an example move: the same for the same place, whatever the world."""
+    """How floats of an example move: as far as they are large where the original runs first.
+
+    Attributes
+    ----------
+    seed : int
+    s, t : number
+    directions : dict
+        By places, in any world; those of new places are drawn if `is_first`.
+    """
 
     seed: int
     s: Any
     t: Any
+    directions: Directions
+    is_first: bool
 
     def array(self, place: str, x: Any) -> Any:
         """An array of floats, a part of which moves; other things as they are."""
-        if not (isinstance(x, (np.ndarray, np.floating)) and np.asarray(x).dtype == float):
+        if self.is_first and is_array_of_floats(x):
+            rng = np.random.default_rng([zlib.crc32(place.encode()), self.seed])
+            size = np.where(np.isfinite(x), np.abs(x), 0.0)
+            scale = 0.3 * size + 0.01 * np.max(size)
+            a, b = (scale * rng.uniform(-1, 1, np.shape(x)) for _ in range(2))
+            self.directions[place] = a, b
+        if place not in self.directions:
             return x
-        if not x.size or x.size > 2000 or isinstance(x, np.matrix):
-            return x
-        rng = np.random.default_rng([zlib.crc32(place.encode()), self.seed])
-        scale = 0.3 * np.abs(x) + 0.01 * np.max(np.abs(x[np.isfinite(x)]), initial=0.0)
-        scale = np.where(np.isfinite(scale), scale, 0.0)
-        return x + self.s * (scale * rng.uniform(-1, 1, x.shape)) + self.t * (
-            scale * rng.uniform(-1, 1, x.shape)
-        )
+        a, b = self.directions[place]
+        return x + self.s * a + self.t * b
 
     def number(self, place: int, x: float) -> Any:
         rng = np.random.default_rng([place, self.seed])
@@ -66,6 +79,11 @@ class Moved:
             return x
         a, b = rng.uniform(-0.3, 0.3, 2) * (abs(x) or 1.0)
         return x + self.s * a + self.t * b
+
+
+def is_array_of_floats(x: Any) -> bool:
+    is_array = isinstance(x, (np.ndarray, np.floating)) and not isinstance(x, np.matrix)
+    return is_array and x.dtype == float and 0 < x.size <= 2000
 
 
 class Floats(ast.NodeTransformer):
@@ -118,6 +136,7 @@ class Example:
     name: str
     statements: tuple[str, ...]
     seed: int
+    directions: Directions = field(default_factory=dict)
 
     def run(self, world: World, s: Any, t: Any) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -127,13 +146,13 @@ class Example:
         return found
 
     def steps(self, world: World, s: Any, t: Any) -> Iterator[tuple[str, str, Any]]:
-        moved = Moved(self.seed, s, t)
+        moved = Moved(self.seed, s, t, self.directions, not self.directions)
         builtins = {**vars(__import__("builtins")), "__import__": Importer(world)}
         scope: dict[str, Any] = {"__builtins__": builtins, "__name__": "example"}
         scope |= {"np": world.numpy, "_moved": moved.number}
         np.random.seed(1)
         floats = Floats()
-        for text in self.statements:
+        for number, text in enumerate(self.statements):
             tree = ast.fix_missing_locations(floats.visit(ast.parse(text)))
             for node in tree.body:
                 with contextlib.redirect_stdout(io.StringIO()):
@@ -144,7 +163,7 @@ class Example:
                     exec(compile(ast.Module([node], []), self.name, "exec"), scope)
                 for name in targets_of(node):
                     value = scope.get(name)
-                    scope[name] = moved.array(name, value)
+                    scope[name] = moved.array(f"{number} {name}", value)
                     yield text, name, scope[name]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import cadiff
 
-WORDS = ("derivative", "cadiff", "differentiat", "write ", "instead", "Var", "Dual")
+WORDS = ("derivative", "cadiff", "differentiat", "write ", "pass ", "instead", "Var", "Dual")
 
 
 class TooLongError(BaseException):

@@ -58,6 +58,8 @@ class Outcome:
         What is wrong.
     refusal : str
         What was said.
+    known : list of str
+        Why other findings are none.
     """
 
     status: str = "checked"
@@ -65,6 +67,7 @@ class Outcome:
     tried: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     refusal: str = ""
+    known: list[str] = field(default_factory=list)
 
 
 class Refused(Exception):
@@ -186,7 +189,7 @@ class Examination:
             raise Refused(Told("results of another form", True, ""))
         wanted, got = flat(self.base.numbers), flat(out)
         rtol = SINGLE if self.is_single() else 1e-9
-        scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
+        self.size = scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
         self.near("values are the original's", got, wanted, rtol, 0.01 * scale)
         is_nan = np.isnan(got) == np.isnan(wanted)
         self.note("values are the original's", bool(is_nan.all()), f"nan in {short(got)} for {short(wanted)}")
@@ -223,12 +226,12 @@ class Examination:
         rtol = SINGLE if self.is_single() else ROUNDING
         for k, tangent in enumerate(self.tangents):
             if np.isfinite(tangent).all():
-                scale = np.sum(np.abs(self.weights * tangent))
+                scale = np.sum(np.abs(self.weights * tangent)) + 1e-3 * self.size
                 self.near("forward = reverse", self.gradient[k], self.weights @ tangent, rtol, scale)
         numbers = self.along(OURS)
         _, linear = self.attempt("linearize", lambda: cadiff.linearize(numbers, 0.0, 0.0))
         pushed = flat(self.attempt("linear map", lambda: linear(1.0, 0.0)))
-        scale = np.abs(self.tangents[0])
+        scale = np.abs(self.tangents[0]) + 1e-3 * self.size
         self.near("linear maps = forward", pushed, self.tangents[0], rtol, scale)
 
     def against_differences(
@@ -245,7 +248,7 @@ class Examination:
                 wrong = confirmed(f, derivative, wrong, rtol)
         except Exception:  # the original ends nearby
             return
-        if wrong.any():
+        if wrong.any() and "differences" in invariant:
             mine = derivative[wrong]
             if np.isnan(mine).all():
                 invariant = "no nan where differences are finite"
@@ -268,7 +271,9 @@ class Examination:
             out, tangent = self.attempt("jvp", lambda: cadiff.jvp(call, (0.0, 0.0), (1.0, 0.0)))
             rtol = SINGLE if self.is_single() else ROUNDING
             if np.allclose(flat(out), mine, rtol=1e-4, atol=0.0):
-                scale = np.max(np.abs(self.tangents[0][np.isfinite(self.tangents[0])]), initial=0.0)
+                scale = self.size + np.max(
+                    np.abs(self.tangents[0][np.isfinite(self.tangents[0])]), initial=0.0
+                )
                 rtol = 30 * rtol if self.is_single() else rtol
                 self.near(invariant, self.tangents[0], flat(tangent), rtol, scale)
 
@@ -285,15 +290,13 @@ class Examination:
                 f"{said.text} [{said.place}]",
             )
             return
-        if flat(tangent).shape == self.tangents[0].shape:
-            scale = np.max(np.abs(self.tangents[0][np.isfinite(self.tangents[0])]), initial=0.0)
-            rtol = SINGLE if self.is_single() else 1e-8
-            self.near(
+        theirs, mine = flat(tangent), self.tangents[0]
+        if theirs.shape == mine.shape and not np.allclose(theirs, mine, rtol=1e-7, equal_nan=True):
+            self.against_differences(  # at kinks both may be right
                 "the original's own works or says what does",
-                flat(tangent),
-                self.tangents[0],
-                rtol,
-                scale,
+                lambda h: flat(self.plain(h, 0.0).numbers),
+                theirs,
+                FIRST,
             )
 
     def second_derivatives(self) -> None:

@@ -447,7 +447,9 @@ class Distribution:
                 return probe
         return None
 
-    def parameter(self, rng: Rng, x: float) -> Argument:
+    def parameter(self, rng: Rng, x: Any) -> Argument:
+        if np.ndim(x):
+            return moving(rng, np.asarray(x, dtype=float))
         chance = rng.random()
         if chance < 0.3 or float(x).is_integer() and self.is_discrete:
             whole = max(1, round(x)) if x > 0 else round(x)
@@ -465,7 +467,9 @@ class Distribution:
         shapes = [np.ravel(x)[0] for x in shapes]
         with np.errstate(all="ignore"):
             place = float(self.distribution.ppf(rng.uniform(0.05, 0.95), *shapes))
-        return Argument(int(place)) if self.is_discrete else moving(rng, place)
+        if self.is_discrete:
+            return Argument(int(place) if np.isfinite(place) else 2)
+        return moving(rng, place)
 
 
 # --- all of them ---------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ class Report:
     tried: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     wrong: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     refusals: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
     cases: list[tuple[Seed, Outcome]] = field(default_factory=list)
     slowest: list[tuple[float, str]] = field(default_factory=list)
 
@@ -26,6 +27,7 @@ class Report:
         self.statuses[seed.kind][status] += 1
         self.tried[seed.kind].update(outcome.tried)
         self.slowest = sorted([*self.slowest, (seconds, str(seed))], reverse=True)[:5]
+        self.known.update(outcome.known)
         if outcome.refusal:
             self.refusals[re.sub(r"[\d.]+", "#", outcome.refusal)[:90]] += 1
         if outcome.findings:
@@ -45,6 +47,7 @@ class Report:
             for invariant in sorted({*self.tried[kind], *self.wrong[kind]}):
                 tried, wrong = self.tried[kind][invariant], self.wrong[kind][invariant]
                 lines.append(f"  {tried:8,} tried {wrong:6,} wrong  {invariant}")
+        lines += [f"  {count:8,} by convention: {reason}" for reason, count in self.known.items()]
         lines.append("slowest: " + "; ".join(f"{s:.1f} s {name}" for s, name in self.slowest))
         return "\n".join(lines)
 

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from .errors import TooLongError
 from .invariants import Finding, Outcome
 from .kinds import Seed
+from .known import reason_of
 from .names import within
 
 PATIENCE = 20.0  # seconds of a case
@@ -27,12 +28,19 @@ def examined(seed: Seed, announce: Callable[[str], None] = lambda text: None) ->
     """A case, whose text is announced first; a mistake of this machine is a finding, too."""
     try:
         with within(PATIENCE):
-            return seed.examine(announce)
+            outcome = seed.examine(announce)
     except TooLongError:
         return Outcome("too long")
     except Exception:
         text = traceback.format_exc(limit=-4)
         return Outcome(findings=[Finding("the search itself", text)])
+    case = f"{seed} {outcome.text}"
+    for finding in list(outcome.findings):
+        reason = reason_of(case, f"{finding.invariant}: {finding.message}")
+        if reason:
+            outcome.findings.remove(finding)
+            outcome.known.append(reason)
+    return outcome
 
 
 def serve(connection: Connection) -> None:

@@ -1,0 +1,52 @@
+"""What is as it is by convention, each with its reason: the one list of what counts as no fault.
+
+A line names cases, by a pattern of their text, and an invariant. No fault that is to be mended
+stands here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LINES = r"""
+# The phase of complex vectors is LAPACK's, and their derivatives keep it still.
+(eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
+
+# Stairs that are shorter than a step of differences have the slope of a ramp.
+docstrings:numpy.(round|around) ; silently 0
+
+# NumPy asks no element of a list what it is before it makes an array of it.
+. ; works or says .* not supported for the input types
+"""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Which cases, which findings, and why these are none."""
+
+    cases: re.Pattern[str]
+    findings: re.Pattern[str]
+    reason: str
+
+    def explains(self, case: str, finding: str) -> bool:
+        return bool(self.cases.search(case) and self.findings.search(finding))
+
+
+def read(lines: str) -> Iterator[Known]:
+    reason = ""
+    for line in lines.strip().splitlines():
+        if line.startswith("#"):
+            reason = line[2:]
+        elif line:
+            cases, _, findings = line.partition(" ; ")
+            yield Known(re.compile(cases, re.DOTALL), re.compile(findings), reason)
+
+
+KNOWN = list(read(LINES))
+
+
+def reason_of(case: str, finding: str) -> str:
+    """Why a finding is no fault; nothing if it is one."""
+    return next((known.reason for known in KNOWN if known.explains(case, finding)), "")
