@@ -306,7 +306,7 @@ def explore(session: nox.Session) -> None:
 
 @nox.session
 def search(session: nox.Session) -> None:
-    """Names, docstrings and programs under all invariants; and whatever else is tried by slices."""
+    """Names, docstrings and programs under all invariants; whatever else is tried by slices."""
     install(session, "-e", ".[test]")
     sliced = [f"tests/numerics/{name}.py" for name in ("test_scipy", "test_single_precision")]
     session.run("pytest", *SIDE_BY_SIDE, *sliced, env={"CADIFF_ALL_CASES": "1"})

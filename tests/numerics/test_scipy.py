@@ -285,9 +285,7 @@ IN_C = (
 )
 
 
-@pytest.mark.parametrize(
-    "call", of_today([c for c in CALLS if c.name not in IN_C], 7), ids=str
-)
+@pytest.mark.parametrize("call", of_today([c for c in CALLS if c.name not in IN_C], 7), ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
     plain = call.function(scipy, np)

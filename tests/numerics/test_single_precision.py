@@ -164,9 +164,7 @@ def test_values_and_derivatives(call: Call) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "call", of_today([c for c in CALLS if not c.id.startswith(PHASES)], 4)
-)
+@pytest.mark.parametrize("call", of_today([c for c in CALLS if not c.id.startswith(PHASES)], 4))
 def test_programs(call: Call) -> None:
     wanted = call.original(*call.args)
     program = cadiff.compile(call)

@@ -4,7 +4,7 @@
 
 * `names`: every public name with derivatives, found by introspection, under arguments drawn by
   kind: floats, whole numbers, lists, float32, complex, without axes, empty, strided, reversed,
-  at ties, zeros, limits of domains, points where formulas meet, matrices that are singular or huge.
+  at ties, zeros, limits of domains, where formulas meet, of matrices that are singular or huge.
 * `docstrings`: the examples of NumPy's and SciPy's installed docstrings, with numbers that move.
 * `programs`: random functions with handlers, generators, closures, properties, changing state;
   each called many times as a compiled program, beside f itself.
@@ -32,6 +32,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is imported
 
 import argparse
 import itertools
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ LONGEST = 6600.0  # seconds
 
 def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
     """Cases of a kind: subjects from the day's beginning on, round by round."""
-    names = [name for name in subjects(kind) if only in name]
+    names = [name for name in subjects(kind) if re.search(only, name)]
     if not names:
         return
     begin = int(day * GOLDEN % 1.0 * len(names))
@@ -84,7 +85,9 @@ def again(text: str) -> int:
     return 1 if outcome.findings else 0
 
 
-def slice_of(seconds: float, day: int, kinds: list[str], only: str, jobs: int, rounds: int) -> Report:
+def slice_of(
+    seconds: float, day: int, kinds: list[str], only: str, jobs: int, rounds: int
+) -> Report:
     """Cases for so many seconds; what is wrong is printed as it is found."""
     report = Report()
 
@@ -103,7 +106,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to look")
     parser.add_argument("--seed", default=str(today()), help="a number, or kind:name:number")
     parser.add_argument("--kind", choices=KINDS, help="look at one kind alone")
-    parser.add_argument("--only", default="", help="names that contain this text")
+    parser.add_argument("--only", default="", help="names that this pattern is found in")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--all", action="store_true", help=f"{ROUNDS} rounds of all")
     chosen = parser.parse_args()

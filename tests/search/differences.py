@@ -1,8 +1,8 @@
 """Derivatives by differences, with what they are worth: the judge that shares nothing with us.
 
-A derivative is called wrong only if two step sizes of eighth order agree with each other, one-sided
-differences from the left and from the right agree with them, and a third step, shorter still,
-confirms it. So a kink, a jump, noise, or a bad condition have no verdict.
+A derivative is called wrong only if two steps of eighth order agree with each other, one-sided
+differences from the left and from the right agree with them, and a third step confirms it. So a
+kink, a jump, noise, or a bad condition have no verdict.
 """
 
 from __future__ import annotations

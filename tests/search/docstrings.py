@@ -25,10 +25,20 @@ from .draws import Rng
 from .errors import TooLongError
 from .names import MODULES, is_a_case, within
 from .probes import Probe, parts
-from .worlds import MIRRORED, World, resolve
+from .worlds import MIRRORED, PLAIN, World, resolve
 
 PARSER = doctest.DocTestParser()
-OUT_OF_PLACE = ("matplotlib", "open(", "plt.", "rvs(", "show_", "print(", "timeit", "%", "overwrite")
+OUT_OF_PLACE = (
+    "matplotlib",
+    "open(",
+    "plt.",
+    "rvs(",
+    "show_",
+    "print(",
+    "timeit",
+    "%",
+    "overwrite",
+)
 SHOWN = 12  # results of an example that are looked at
 
 
@@ -137,15 +147,13 @@ class Example:
     statements: tuple[str, ...]
     seed: int
     directions: Directions = field(default_factory=dict)
+    place: list[int] = field(default_factory=lambda: [0])  # of the statement that is run
 
     def run(self, world: World, s: Any, t: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for _, label, value in self.steps(world, s, t):
-            if label:
-                found[label] = value
-        return found
+        return dict(self.steps(world, s, t))
 
-    def steps(self, world: World, s: Any, t: Any) -> Iterator[tuple[str, str, Any]]:
+    def steps(self, world: World, s: Any, t: Any) -> Iterator[tuple[str, Any]]:
+        """What is shown and what is assigned, by what it is called."""
         moved = Moved(self.seed, s, t, self.directions, not self.directions)
         builtins = {**vars(__import__("builtins")), "__import__": Importer(world)}
         scope: dict[str, Any] = {"__builtins__": builtins, "__name__": "example"}
@@ -153,24 +161,23 @@ class Example:
         np.random.seed(1)
         floats = Floats()
         for number, text in enumerate(self.statements):
+            self.place[0] = number
             tree = ast.fix_missing_locations(floats.visit(ast.parse(text)))
             for node in tree.body:
                 with contextlib.redirect_stdout(io.StringIO()):
                     if isinstance(node, ast.Expr):
                         code = compile(ast.Expression(node.value), self.name, "eval")
-                        yield text, text.strip(), eval(code, scope)
+                        yield text.strip(), eval(code, scope)
                         continue
                     exec(compile(ast.Module([node], []), self.name, "exec"), scope)
                 for name in targets_of(node):
                     value = scope.get(name)
                     scope[name] = moved.array(f"{number} {name}", value)
-                    yield text, name, scope[name]
+                    yield name, scope[name]
 
 
 def that_run(name: str, statements: list[str], seed: int) -> Example:
     """The example without what the original does not run here."""
-    from .worlds import PLAIN
-
     kept: list[str] = []
     for text in statements:
         if any(word in text for word in OUT_OF_PLACE):
@@ -181,15 +188,13 @@ def that_run(name: str, statements: list[str], seed: int) -> Example:
             continue
         kept.append(text)
     while kept:
-        begun = ""
+        example = Example(name, tuple(kept), seed)
         try:
-            for begun, _, _ in Example(name, tuple(kept), seed).steps(PLAIN, 0.0, 0.0):
-                pass
-            break
+            example.run(PLAIN, 0.0, 0.0)
         except Exception:
-            place = kept.index(begun) + 1 if begun in kept else 0
-            done = {text for text in kept[:place]}
-            kept = [t for k, t in enumerate(kept) if k < place or k > place] if done else kept[1:]
+            del kept[example.place[0]]
+        else:
+            break
     return Example(name, tuple(kept), seed)
 
 
@@ -215,7 +220,10 @@ class Docstring:
             numbers = {k: v for k, v in found.items() if any(True for _ in parts(v))}
             return dict(list(numbers.items())[-SHOWN:])
 
-        probe = Probe("".join(f"\n    {line}" for text in example.statements for line in text.splitlines()), call)
+        probe = Probe(
+            "".join(f"\n    {line}" for text in example.statements for line in text.splitlines()),
+            call,
+        )
         return probe if is_a_case(probe) else None
 
 

@@ -1,9 +1,9 @@
 """Arguments: what numbers they hold (moods) and how they are handed over (dresses).
 
-An argument that moves is `values + s * a + t * b`; one that does not is a constant. Moods are kinds
-of numbers at which formulas change: ties, whole numbers, zeros, multiples of pi / 2, tiny and huge
-ones; of matrices also repeated eigenvalues, missing rank, a triangle. This module knows nothing of
-what is called.
+An argument that moves is `values + s * a + t * b`; one that does not is a constant. Moods are
+kinds of numbers at which formulas change: ties, whole numbers, zeros, multiples of pi / 2, tiny
+and huge ones; of matrices also repeated eigenvalues, missing rank, a triangle. This module knows
+nothing of what is called.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ MATRICES: dict[str, Callable[[Rng, int], Array]] = {
     "small singular value": lambda rng, n: (
         orthogonal(rng, n) * np.r_[rng.uniform(1, 3, n - 1), 0.05] @ orthogonal(rng, n)
     ),
-    "huge norm": lambda rng, n: 10.0 ** rng.uniform(3, 7) * (rng.normal(size=(n, n)) - n * np.eye(n)),
+    "huge norm": lambda rng, n: (
+        10.0 ** rng.uniform(3, 7) * (rng.normal(size=(n, n)) - n * np.eye(n))
+    ),
     "Jordan block": lambda rng, n: np.eye(n) + np.diag(np.ones(n - 1), 1),
 }
 
@@ -134,17 +136,20 @@ class Argument:
         return CONSTANT_DRESSES[self.dress](world, x)
 
     def __str__(self) -> str:
-        if isinstance(self.values, np.ndarray):
+        if isinstance(self.values, np.ndarray) and self.values.ndim:
             text = np.array2string(self.values, separator=", ", threshold=60, precision=17)
-            text = f"array({' '.join(text.split())})" if self.values.ndim else text
-            kind = self.values.dtype
-            text = text if kind == float else text[:-1] + f", {kind})" if self.values.ndim else text
+            kind = "" if self.values.dtype.kind == "f" else f", {self.values.dtype}"
+            text = f"array({' '.join(text.split())}{kind})"
         else:
             text = repr(self.values)
         return f"{self.dress} {text}".strip()
 
     def plainly(self) -> Argument:
-        return replace(self, dress="")
+        """The same numbers as an array of doubles."""
+        values = self.values
+        if self.dress in ROUNDED:
+            values = np.asarray(values, dtype=np.float32).astype(float)[()]
+        return replace(self, values=values, dress="")
 
     @property
     def is_whole(self) -> bool:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 import cadiff
 
+PACKAGE = str(Path(cadiff.__file__).parent)
 WORDS = ("derivative", "cadiff", "differentiat", "write ", "pass ", "instead", "Var", "Dual")
+BARE = (AttributeError, IndexError, KeyError, AssertionError, NameError)
+SAYING = (TypeError, ValueError, NotImplementedError, RuntimeError, np.linalg.LinAlgError)
 
 
 class TooLongError(BaseException):
@@ -23,15 +29,22 @@ class Told:
     place: str
 
 
+def is_raised_here(frames: traceback.StackSummary) -> bool:
+    """Whether a statement of the package's raised it, not what that called."""
+    return (
+        bool(frames)
+        and frames[-1].filename.startswith(PACKAGE)
+        and "raise" in str(frames[-1].line)
+    )
+
+
 def told(error: BaseException) -> Told:
     notes = " ".join(getattr(error, "__notes__", ()))
     text = f"{type(error).__name__}: {error} {notes}".strip()
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename.rpartition('cadiff/')[2]}:{frames[-1].lineno}" if frames else ""
-    is_answer = isinstance(error, cadiff.MissingRuleError) or (
-        isinstance(error, (TypeError, ValueError, NotImplementedError, RuntimeError))
-        and any(word in text for word in WORDS)
-    )
-    is_bare = isinstance(error, (AttributeError, IndexError, KeyError, AssertionError))
+    says = any(word in text for word in WORDS) or is_raised_here(frames)
+    is_answer = isinstance(error, SAYING) and not isinstance(error, BARE) and says
     names_import = "cadiff.scipy" in text or "cadiff.numpy" in text
-    return Told(text[:300], (is_answer and not is_bare) or names_import, place)
+    is_clear = isinstance(error, cadiff.MissingRuleError) or is_answer or names_import
+    return Told(text[:300], is_clear, place)

@@ -15,7 +15,11 @@ LINES = r"""
 (eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
 
 # Stairs that are shorter than a step of differences have the slope of a ramp.
-docstrings:numpy.(round|around) ; silently 0
+(round|around|fmod|mod|remainder|floor_divide|divmod) ; silently 0
+
+# A branch that is taken at one point alone, such as `1.0 if x == 1 else x**2`, has the derivative
+# that the code says: probabilities that sum to 1 exactly, a numerator that is 0.
+(stats.multinomial|signal.dfreqresp) ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .* not supported for the input types
@@ -37,9 +41,11 @@ class Known:
 def read(lines: str) -> Iterator[Known]:
     reason = ""
     for line in lines.strip().splitlines():
-        if line.startswith("#"):
-            reason = line[2:]
-        elif line:
+        if not line:
+            reason = ""
+        elif line.startswith("#"):
+            reason = f"{reason} {line[2:]}".strip()
+        else:
             cases, _, findings = line.partition(" ; ")
             yield Known(re.compile(cases, re.DOTALL), re.compile(findings), reason)
 

@@ -28,11 +28,18 @@ import cadiff.numpy
 import cadiff.scipy
 from cadiff.operations.dispatch import FUNCTIONS, PLAIN
 
-from ..helpers import cases_complex, cases_fft, cases_linalg, cases_numpy, cases_scipy
-from ..helpers import cases_parameters, cases_sparse, cases_special
+from ..helpers import (
+    cases_fft,
+    cases_linalg,
+    cases_numpy,
+    cases_parameters,
+    cases_scipy,
+    cases_sparse,
+    cases_special,
+)
 from ..helpers.derivatives import Case
 from .calls import Drawn, by_path
-from .draws import Argument, Rng, dressed, draw_mood, moving, numbers
+from .draws import Argument, Rng, draw_mood, dressed, moving, numbers
 from .errors import TooLongError
 from .probes import Probe, flat, results
 from .worlds import PLAIN as PLAIN_WORLD
@@ -47,23 +54,23 @@ MODULES = (
     *("cadiff", "cadiff.ops", "cadiff.nn"),
 )
 ATTEMPTS = 60
-PATIENCE = 2.0  # seconds for a call of the original's
+PATIENCE = 1.0  # seconds for a call of the original's
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Stop what takes longer, as soon as Python is run."""
+    """Stop what takes more of a processor's time, as soon as Python is run."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLongError
 
-    former = signal.signal(signal.SIGALRM, stop)
-    before, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    former = signal.signal(signal.SIGPROF, stop)
+    before, _ = signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, before)
-        signal.signal(signal.SIGALRM, former)
+        signal.setitimer(signal.ITIMER_PROF, before)
+        signal.signal(signal.SIGPROF, former)
 
 
 def is_a_case(probe: Probe) -> bool:
@@ -119,7 +126,7 @@ NUMPYDOC = re.compile(r"^(\s*)([*\w]+(?:,\s*[*\w]+)*)\s*:\s*(.+)$")
 
 def kinds_of(doc: str) -> dict[str, str]:
     """What the docstring says of each parameter; a second line of a type is read, too."""
-    head, _, rest = doc.partition("Parameters\n")
+    _, _, rest = doc.partition("Parameters\n")
     section = re.split(r"\n\s*\n?\s*(Returns|Yields|Raises|See Also|Notes)\n", rest)[0]
     found = {}
     for line in section.splitlines():
@@ -151,10 +158,6 @@ def parameters_of(function: Any) -> list[Parameter]:
 
 NOT_MOVED = {"axis", "axes", "out", "dtype", "callback", "rng", "random_state", "seed", "workers"}
 NOT_MOVED |= {"xp", "overwrite_x", "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_v"}
-
-
-def without_calls(kind: str) -> str:
-    return kind.lower()
 
 
 class Letters(dict[str, int]):
@@ -333,7 +336,9 @@ class SparseArgument(Argument):
         return make((data, (self.rows, self.columns)), shape=self.shape)
 
     def __str__(self) -> str:
-        return f"{self.format}({super().__str__()} at {self.rows.tolist()}, {self.columns.tolist()})"
+        return (
+            f"{self.format}({super().__str__()} at {self.rows.tolist()}, {self.columns.tolist()})"
+        )
 
 
 # --- cases of other tests ------------------------------------------------------------------------
@@ -400,7 +405,7 @@ class KnownCall:
             elif chance < 0.5:
                 x = np.round(x * 2) / 2
             argument = moving(rng, x)
-            argument = Argument(argument.values, tuple(0.3 * u for u in argument.along or ()))  # type: ignore[arg-type]
+            argument = Argument(argument.values, tuple(0.3 * u for u in argument.along or ()))
             if rng.random() < 0.15:
                 argument = Argument(argument.values, argument.along, "float32")
             probe = Drawn(self.name, invoke, (argument,)).probe()
@@ -436,13 +441,14 @@ class Distribution:
 
     def draw(self, rng: Rng) -> Probe | None:
         for _ in range(ATTEMPTS // 4):
-            args = [self.parameter(rng, x) for x in self.shapes[int(rng.integers(len(self.shapes)))]]
+            args = [
+                self.parameter(rng, x) for x in self.shapes[int(rng.integers(len(self.shapes)))]
+            ]
             if self.at_a_number:
                 args.insert(0, self.number(rng, [a.values for a in args]))
-            options = {}
             if not self.is_discrete and rng.random() < 0.4:
                 args += [Argument(0), moving(rng, rng.uniform(0.5, 2.0))]  # loc, scale
-            probe = Drawn(self.name, by_path(self.name), tuple(args), options).probe()
+            probe = Drawn(self.name, by_path(self.name), tuple(args)).probe()
             if any(a.along for a in args) and is_a_case(probe):
                 return probe
         return None
@@ -451,7 +457,7 @@ class Distribution:
         if np.ndim(x):
             return moving(rng, np.asarray(x, dtype=float))
         chance = rng.random()
-        if chance < 0.3 or float(x).is_integer() and self.is_discrete:
+        if chance < 0.3 or (float(x).is_integer() and self.is_discrete):
             whole = max(1, round(x)) if x > 0 else round(x)
             return Argument([whole, np.array([whole, whole + 1, whole + 4])][int(rng.integers(2))])
         if chance < 0.4:
@@ -512,7 +518,11 @@ def known_cases() -> Iterator[KnownCase]:
         ("numpy.linalg", cases_linalg.NUMPY, lambda w: Package(w.find("numpy.linalg"))),
         ("scipy.linalg", cases_linalg.SCIPY, lambda w: Package(w.find("scipy.linalg"))),
         ("scipy.fft", cases_fft.SCIPY, lambda w: (w.find("scipy.fft"), w.scipy)[1]),
-        ("scipy.sparse", cases_sparse.CASES, lambda w: (w.find("scipy.sparse.linalg"), w.scipy)[1]),
+        (
+            "scipy.sparse",
+            cases_sparse.CASES,
+            lambda w: (w.find("scipy.sparse.linalg"), w.scipy)[1],
+        ),
     ]
     for library, cases, where in libraries:
         for case in cases:

@@ -33,8 +33,6 @@ class Probe:
         By invariant: other ways to give the same numbers, which have the same results.
     is_single : bool
         Whether arguments are rounded to float32, so that differences tell nothing.
-    is_pure : bool
-        Whether the second call gives what the first one did.
     """
 
     text: str
@@ -54,9 +52,7 @@ def parts(tree: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, Any]
     """Arrays and numbers of a result, with the way to each."""
     if depth > 4:
         return
-    if isinstance(tree, NUMBERS) or isinstance(tree, (np.ndarray, np.generic)):
-        yield path, tree
-    elif isinstance(tree, (bool, int, float, complex)):
+    if isinstance(tree, (*NUMBERS, np.ndarray, np.generic, bool, int, float, complex)):
         yield path, tree
     elif isinstance(tree, dict):
         for key, item in tree.items():
@@ -100,7 +96,10 @@ def results(tree: Any) -> Results:
     found = Results({}, {}, {})
     room = MOST
     for path, leaf in parts(tree):
-        size, kind = int(np.size(leaf) if not isinstance(leaf, NUMBERS) else leaf.size), kind_of(leaf)
+        size, kind = (
+            int(np.size(leaf) if not isinstance(leaf, NUMBERS) else leaf.size),
+            kind_of(leaf),
+        )
         if kind == "O" and isinstance(leaf, np.ndarray) and size:  # of numbers with derivatives
             leaf, kind = stacked(leaf), "f"
         if kind not in "fcib" or size > room:

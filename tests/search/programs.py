@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 import cadiff
-import cadiff.numpy as cnp
 
 from ..random_programs.test_program import TAME_TERMS
 from .invariants import VERIFIED, Finding, Outcome
@@ -511,13 +510,6 @@ def filled(rng: random.Random, block: str) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Change:
-    """State that changes before a call."""
-
-    text: str
-
-
 CHANGES = (
     "CONFIG['w'] = {x}",
     "CONFIG['mode'] = {k}",
@@ -578,12 +570,16 @@ def drawn(rng: random.Random) -> Script:
     for _ in range(CALLS):
         change = ""
         if rng.random() < 0.35:
-            change = rng.choice(named or CHANGES).format(x=round(rng.uniform(0, 3), 2), k=rng.randint(0, 3))
+            change = rng.choice(named or CHANGES).format(
+                x=round(rng.uniform(0, 3), 2), k=rng.randint(0, 3)
+            )
         x = [round(rng.uniform(-1.0, 2.0), 3) for _ in range(4)]
         if rng.random() < 0.15:
             x[rng.randrange(4)] = rng.choice([0.0, float("nan"), 1.0])
         what = rng.choice(["value", "value", "value_and_grad", "batch"])
-        steps.append(Step(change, tuple(x), rng.choice(CHOICES), rng.choice([1.0, 1.0, 2.5]), what))
+        steps.append(
+            Step(change, tuple(x), rng.choice(CHOICES), rng.choice([1.0, 1.0, 2.5]), what)
+        )
     return Script(body, tuple(steps))
 
 
@@ -616,45 +612,51 @@ def said(x: Any) -> str:
     return f"{type(x).__name__}({x})" if isinstance(x, Exception) else str(x)
 
 
-def faults(script: Script) -> list[Finding]:
-    """What a program of the script does otherwise than f itself."""
-    plain, eager, compiled = script.scope(), script.scope(), script.scope()
-    program = cadiff.compile(compiled["f"], **VERIFIED)
-    found = []
-    for number, step in enumerate(script.steps):
-        x = np.array(step.x)
-        others, keywords = (step.k,), {"s": step.s}
-        for scope in (plain, eager, compiled):
+class Comparison:
+    """Three copies of a script: on plain numbers, eager, and compiled."""
+
+    def __init__(self, script: Script) -> None:
+        self.plain, self.eager, self.compiled = (script.scope() for _ in range(3))
+        self.program = cadiff.compile(self.compiled["f"], **VERIFIED)
+        self.has_effects = "LOG" in script.text  # a batch runs f how often it likes
+
+    def after(self, step: Step) -> list[Finding]:
+        """What a call does otherwise than f itself."""
+        for scope in (self.plain, self.eager, self.compiled):
             exec(step.change, scope)
-        value = result(lambda: plain["f"](x, *others, **keywords))
-        asked = step.what if step.what != "batch" or "LOG" not in script.text else "value"
+        x, others = np.array(step.x), {"s": step.s}
+        asked = "value" if self.has_effects and step.what == "batch" else step.what
+        value = result(lambda: (self.plain["f"](x, step.k, **others),))
         if asked == "value":
-            wanted = value if isinstance(value, Exception) else (value,)
-            got = result(lambda: (program(x, *others, **keywords),))
-            result(lambda: eager["f"](x, *others, **keywords))
+            wanted = value
+            result(lambda: self.eager["f"](x, step.k, **others))
+            got = result(lambda: (self.program(x, step.k, **others),))
         else:
-            wanted = result(
-                lambda: cadiff.value_and_grad(eager["f"])(x, *others, **keywords)
-            )
-            if not isinstance(wanted, Exception) and not isinstance(value, Exception):
-                difference = differs((wanted[0],), (value,))
-                if difference:
-                    found.append(Finding("eager = f", f"call {number}: {difference}"))
-            if asked == "batch":
-                rows = result(
-                    lambda: program.batch(x[None], *others, what="value_and_grad", **keywords)
-                )
-                got = rows if isinstance(rows, Exception) else (rows[0][0], rows[1][0])
-            else:
-                got = result(lambda: program.value_and_grad(x, *others, **keywords))
-        difference = differs(got, wanted)
-        if difference:
-            found.append(Finding(f"programs: {asked} = f", f"call {number}: {difference}"))
-        if compiled["LOG"] != plain["LOG"]:
-            found.append(Finding("programs: effects = f", f"call {number}: {compiled['LOG']}"))
+            slopes = cadiff.value_and_grad(self.eager["f"])
+            wanted = result(lambda: slopes(x, step.k, **others))
+            way = self.in_a_batch if asked == "batch" else self.program.value_and_grad
+            got = result(lambda: way(x, step.k, **others))
+        found = []
+        if not isinstance(wanted, Exception) and not isinstance(value, Exception):
+            found.append(("eager = f", differs(wanted[:1], value)))
+        found.append((f"programs: {asked} = f", differs(got, wanted)))
+        is_same = self.compiled["LOG"] == self.plain["LOG"]
+        found.append(("programs: effects = f", "" if is_same else f"{self.compiled['LOG']}"))
+        return [Finding(invariant, message) for invariant, message in found if message]
+
+    def in_a_batch(self, x: Any, k: int, **others: Any) -> Any:
+        values, gradients = self.program.batch(x[None], k, what="value_and_grad", **others)
+        return values[0], gradients[0]
+
+
+def faults(script: Script) -> list[Finding]:
+    """What a program of the script does otherwise than f itself, at the first such call."""
+    comparison = Comparison(script)
+    for number, step in enumerate(script.steps):
+        found = comparison.after(step)
         if found:
-            break
-    return found
+            return [Finding(f.invariant, f"call {number}: {f.message}") for f in found]
+    return []
 
 
 def shortened(script: Script, invariant: str) -> Script:

@@ -54,7 +54,5 @@ class Report:
 
 def shown(seed: Seed, outcome: Outcome) -> str:
     """A case that is wrong, for a person to run again."""
-    lines = [f"{seed}"]
-    for finding in outcome.findings[:4]:
-        lines.append(f"  {finding.invariant}: {finding.message}")
-    return "\n".join([*lines, f"  {outcome.text[:1500]}"])
+    wrong = [f"  {finding.invariant}: {finding.message}" for finding in outcome.findings[:4]]
+    return "\n".join([str(seed), *wrong, f"  {outcome.text[:1500]}"])

@@ -18,8 +18,8 @@ from .kinds import Seed
 from .known import reason_of
 from .names import within
 
-PATIENCE = 20.0  # seconds of a case
-FATAL = 60.0  # after which its process is ended
+PATIENCE = 8.0  # seconds of a processor for a case
+FATAL = 120.0  # seconds after which its process is ended
 CONTEXT = multiprocessing.get_context("fork")
 CASES = 400  # of a process, before another one takes its place
 
@@ -79,7 +79,7 @@ class Worker:
             return self.lost(text, "nothing crashes", f"exit code {self.process.exitcode}")
 
     def lost(self, text: str, invariant: str, message: str) -> Outcome:
-        """What became of a case without an end; before it is announced, the original is at work."""
+        """What became of a case; before it is announced, the original is at work."""
         self.end()
         if not text:
             return Outcome("no case")
