@@ -164,6 +164,7 @@ def _mirror_of(module: ModuleType) -> ModuleType:
             "__import__": _import,
             "float": of_numpy.float_,
             "int": of_numpy.int_,
+            "isinstance": _is_instance,
         },
     )
     sys.modules[mirror.__name__] = mirror
@@ -203,6 +204,12 @@ def _is_python(name: str) -> bool:
 def _name_of(name: str) -> str:
     """By which programs, and texts of errors, know that what runs is the package's."""
     return f"cadiff.scipy._mirror.{name.removeprefix('scipy.')}"
+
+
+def _is_instance(thing: Any, kinds: Any) -> bool:
+    """As Python's; what plain numbers made by SciPy's classes is of the mirrors' classes, too."""
+    is_theirs = type(thing).__module__.startswith("scipy.") and not isinstance(thing, kinds)
+    return issubclass(mirror_of(type(thing)), kinds) if is_theirs else isinstance(thing, kinds)
 
 
 def _import(

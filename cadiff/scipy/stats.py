@@ -629,6 +629,7 @@ class MultivariateNormal(Redefined):
 
 def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
     """A vector and a matrix, from all that SciPy takes for them."""
+    cov = getattr(cov, "covariance", cov)
     given = [shape(each) for each in (mean, cov) if each is not None]
     n = max((lengths[-1] for lengths in given if lengths), default=1)
     mean = np.zeros(n) if mean is None else broadcast_to(mean, (n,))

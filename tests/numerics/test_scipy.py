@@ -22,7 +22,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
 
-from ..helpers.cases_scipy import ASKED, CALLS, POINT, SOLVED, Call
+from ..helpers.cases_scipy import ASKED, CALLS, OTHERS, POINT, SOLVED, Call
 from ..helpers.slices import of_today
 
 for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
@@ -296,3 +296,25 @@ def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
         assert any("cadiff.scipy." in text for text in told), told
     else:
         assert_allclose(gradient, cadiff.grad(total(call))(POINT), rtol=1e-9)
+
+
+# What classes of SciPy's make of plain numbers is an argument like any other.
+OF_PLAIN_NUMBERS: list[Callable[[Any, Any], Any]] = [
+    lambda m, x: m.signal.step(scipy.signal.lti([1.0], [1.0, 0.5]), T=x[0] * np.arange(4.0))[1],
+    lambda m, x: m.signal.lsim(scipy.signal.lti([1.0], [1.0, 0.5]), x, np.arange(12.0))[1],
+    lambda m, x: m.signal.dlsim(scipy.signal.dlti([1.0], [1.0, 0.5]), x)[1],
+    lambda m, x: m.signal.freqresp(scipy.signal.lti([1.0], [1.0, 0.5]), x)[1].real,
+    lambda m, x: m.stats.pearsonr(x, OTHERS, method=scipy.stats.PermutationMethod())[0],
+    lambda m, x: m.stats.multivariate_normal.logpdf(
+        OTHERS[:2], x[:2], scipy.stats.Covariance.from_diagonal([1.0, 2.0])
+    ),
+]
+
+
+@pytest.mark.parametrize("f", OF_PLAIN_NUMBERS)
+@pytest.mark.filterwarnings("ignore")
+def test_objects_of_scipys_classes(f: Callable[[Any, Any], Any]) -> None:
+    value, gradient = cadiff.value_and_grad(lambda x: weighted(f(cadiff.scipy, x), cnp))(POINT)
+    assert_allclose(value, weighted(f(scipy, POINT), np), rtol=1e-12)
+    expected = slope(lambda x: weighted(f(scipy, x), np), POINT, DIRECTION)
+    assert_allclose(gradient @ DIRECTION, expected, rtol=1e-7, atol=1e-8)
