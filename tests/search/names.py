@@ -209,6 +209,12 @@ class NamedFunction:
         ]
 
     @cached_property
+    def takes_complex(self) -> bool:
+        """Whether complex numbers are meant: SciPy compares them without a word elsewhere."""
+        is_algebra = self.name.startswith(("numpy.", "scipy.linalg.", "scipy.fft."))
+        return is_algebra or "complex" in (inspect.getdoc(self.function) or "")
+
+    @cached_property
     def parameters(self) -> list[Parameter]:
         return parameters_of(self.function)
 
@@ -284,7 +290,7 @@ class NamedFunction:
             whole = rng.integers(0, 5, shape)
             return Argument(whole if shape else int(whole))
         values = numbers(rng, shape, mood)
-        if chance < 0.25:
+        if chance < 0.25 and self.takes_complex:
             values = values + 1j * numbers(rng, shape, mood)
         if chance > 0.9:
             return dressed(rng, Argument(values if values.ndim else float(values)))
