@@ -39,7 +39,7 @@ from ..helpers import (
 )
 from ..helpers.derivatives import Case
 from .calls import Drawn, by_path
-from .draws import Argument, Rng, draw_mood, dressed, moving, numbers
+from .draws import SPECIAL, Argument, Rng, draw_mood, dressed, moving, numbers
 from .errors import TooLongError
 from .probes import Probe, flat, results
 from .worlds import PLAIN as PLAIN_WORLD
@@ -251,6 +251,8 @@ class NamedFunction:
     def near_a_seed(self, rng: Rng) -> Drawn:
         point = self.seeds[int(rng.integers(len(self.seeds)))]
         values = [float(x) for x in point]
+        if rng.random() < 0.5:  # one of them where formulas meet
+            values[int(rng.integers(len(values)))] = float(rng.choice(SPECIAL))
         args = []
         for x in values:
             if x == int(x) and abs(x) < 1e6 and rng.random() < 0.4:
