@@ -193,13 +193,18 @@ def shape_in(kind: str, letters: Letters) -> tuple[int, ...] | None:
 
 
 class NamedFunction:
-    """A public function, called in ways that its docstring admits."""
+    """A public function, called in ways that its docstring admits.
 
-    share = 4  # cases, where others have one
+    Attributes
+    ----------
+    share : int
+        How many cases it has where others have one; more if it has many formulas.
+    """
 
     def __init__(self, path: str) -> None:
         self.name = path
         self.function = resolve(path)
+        self.share = 12 if path.startswith("scipy.special.") else 4
         self.seeds = [
             point
             for cases in (cases_special.CASES, cases_parameters.CASES)
@@ -229,7 +234,7 @@ class NamedFunction:
         return None
 
     def call(self, rng: Rng) -> Drawn:
-        if self.seeds and rng.random() < 0.4:
+        if self.seeds and rng.random() < 0.5:
             return self.near_a_seed(rng)
         letters, mood = Letters(rng), draw_mood(rng)
         is_elementwise = isinstance(self.function, np.ufunc)
@@ -249,16 +254,21 @@ class NamedFunction:
         return Drawn(self.name, by_path(self.name), tuple(args), options)
 
     def near_a_seed(self, rng: Rng) -> Drawn:
-        point = self.seeds[int(rng.integers(len(self.seeds)))]
-        values = [float(x) for x in point]
-        if rng.random() < 0.5:  # one of them where formulas meet
-            values[int(rng.integers(len(values)))] = float(rng.choice(SPECIAL))
+        """At points of other tests, of which one coordinate may be where formulas meet."""
+        count = int(rng.choice([1, 4]))
+        points = np.array(
+            [self.seeds[k] for k in rng.integers(len(self.seeds), size=count)], float
+        )
+        for point in points:
+            if rng.random() < 0.6:
+                point[int(rng.integers(len(point)))] = rng.choice(SPECIAL)
         args = []
-        for x in values:
-            if x == int(x) and abs(x) < 1e6 and rng.random() < 0.4:
-                args.append(Argument([int(x), np.array([int(x), int(x)])][int(rng.integers(2))]))
+        for x in points.T if count > 1 else points[0]:
+            is_whole = bool(np.all((x == np.round(x)) & (np.abs(x) < 1e6)))
+            if is_whole and rng.random() < 0.4:
+                args.append(Argument(x.astype(int) if count > 1 else int(x)))
             else:
-                args.append(moving(rng, x if rng.random() < 0.7 else np.array([x, x])))
+                args.append(moving(rng, x))
         return Drawn(self.name, by_path(self.name), tuple(args))
 
     def number(self, rng: Rng, mood: str, shape: tuple[int, ...]) -> Argument:
