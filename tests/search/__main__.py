@@ -55,11 +55,12 @@ def seeds_of(kind: str, day: int, only: str, rounds: int) -> Iterator[Seed]:
         return
     begin = int(day * GOLDEN % 1.0 * len(names))
     turned = names[begin:] + names[:begin]
+    shares = {name: getattr(subjects(kind)[name], "share", 1) for name in turned}
     for turn in range(rounds):
-        for name in turned:
-            share = getattr(subjects(kind)[name], "share", 1)
-            for k in range(share):
-                yield Seed(kind, name, day * 1000 + turn * share + k)
+        for k in range(max(shares.values())):
+            for name in turned:
+                if k < shares[name]:
+                    yield Seed(kind, name, day * 1000 + turn * shares[name] + k)
 
 
 def mixed(day: int, kinds: list[str], only: str, rounds: int) -> Iterator[Seed]:
