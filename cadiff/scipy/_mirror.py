@@ -304,12 +304,18 @@ def mirror_of(thing: Any) -> Any:
     return thing
 
 
+def _name_within(thing: Any) -> str:
+    """Under which name the module of its class has an object; "" if it has none."""
+    names = vars(sys.modules[type(thing).__module__])
+    return next((name for name, found in names.items() if found is thing), "")
+
+
 def _object_of(thing: Any) -> Any:
     """What stands in mirrors for an object, such as a distribution; None if there is nothing."""
     module = type(thing).__module__
-    names = vars(sys.modules[module]) if _is_python(module) else {}
-    name = next((name for name, found in names.items() if found is thing), "")
-    return getattr(mirrored(module), name, None) if name else None
+    if not _is_python(module) or not (name := _name_within(thing)):
+        return None
+    return getattr(mirrored(module), name, None)
 
 
 def _kernel_of(thing: Any) -> Any:
