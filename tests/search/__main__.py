@@ -91,6 +91,8 @@ def slice_of(
 ) -> Report:
     """Cases for so many seconds; what is wrong is printed as it is found."""
     report = Report()
+    for kind in kinds:
+        subjects(kind)  # which workers inherit
 
     def note(seed: Seed, outcome: Outcome, took: float) -> None:
         report.note(seed, outcome, took)

@@ -103,8 +103,7 @@ def run(
     end, lock = time.monotonic() + seconds, threading.Lock()
     trouble: queue.Queue[BaseException] = queue.Queue()
 
-    def lane() -> None:
-        worker = Worker()
+    def lane(worker: Worker) -> None:
         try:
             while time.monotonic() < end:
                 with lock:
@@ -123,7 +122,8 @@ def run(
         finally:
             worker.end()
 
-    lanes = [threading.Thread(target=lane) for _ in range(jobs)]
+    workers = [Worker() for _ in range(jobs)]  # before there are threads that hold locks
+    lanes = [threading.Thread(target=lane, args=(worker,)) for worker in workers]
     for each in lanes:
         each.start()
     for each in lanes:
