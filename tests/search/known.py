@@ -17,6 +17,9 @@ LINES = r"""
 # Stairs that are shorter than a step of differences have the slope of a ramp.
 (round|around|fmod|mod|remainder|floor_divide|divmod) ; silently 0
 
+# `round(v)` and `math.floor(v)` are numbers with the derivative 0, where Python gives an int.
+(round|floor|ceil|trunc)\( ; shapes are
+
 # A branch that is taken at one point alone, such as `1.0 if x == 1 else x**2`, has the derivative
 # that the code says: probabilities that sum to 1 exactly, a numerator that is 0.
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
