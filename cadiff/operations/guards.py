@@ -241,10 +241,13 @@ def finite(x: Any) -> Any:
 
 
 def truths(x: Any, equality: bool = True) -> NDArray[np.bool_]:
-    """Which elements are not 0; without `equality`, that one is 0 is no accident."""
+    """Which elements are true, as NumPy sees them: None is not, and nan is.
+
+    Without `equality`, that one is 0 is no accident.
+    """
     if depends(x):
         binding.compare(_taken(x), 0.0, NOT_EQUAL, equality)
-    found: NDArray[np.bool_] = np.asarray(plain_values(x)) != 0
+    found: NDArray[np.bool_] = np.asarray(plain_values(x)).astype(bool)
     return found
 
 

@@ -119,16 +119,20 @@ def share(files: list[dict[int, list[int]]]) -> tuple[float, float, int]:
     return sum(shares) / max(1, len(lines)), whole / max(1, len(lines)), len(lines)
 
 
+def counts_of_tests(with_python: bool) -> Counts:
+    """What the core's own tests take; `with_python` those of the binding, too."""
+    counts: Counts = defaultdict(dict)
+    read_counts(test_core(), ROOT, counts)
+    if with_python:
+        read_counts(test_extension(), BUILT / "copy", counts)
+    return counts
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.c.coverage", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--python", action="store_true", help="the tests of the binding, too")
-    counts: Counts = defaultdict(dict)
-    wants_python = parser.parse_args().python
-    read_counts(test_core(), ROOT, counts)
-    if wants_python:
-        read_counts(test_extension(), BUILT / "copy", counts)
-
+    counts = counts_of_tests(parser.parse_args().python)
     folders: dict[str, list[dict[int, list[int]]]] = defaultdict(list)
     for name, lines in counts.items():
         folders[str(Path(name).parent)].append(lines)

@@ -17,11 +17,38 @@ uint64_t random_bits(Random *random) {
     return z ^ z >> 31;
 }
 
+static const uint8_t *led_by;
+static size_t n_leading;
+
+void random_lead(const uint8_t *bytes, size_t count) {
+    led_by = bytes;
+    n_leading = count;
+}
+
+size_t random_led(void) {
+    return n_leading;
+}
+
+static size_t next_byte(void) {
+    n_leading--;
+    return *led_by++;
+}
+
 size_t random_below(Random *random, size_t bound) {
+    if (n_leading > 1 && bound > 256) {
+        const size_t high = next_byte();
+        return (high << 8 | next_byte()) % bound;
+    }
+    if (n_leading > 0 && bound > 1) {
+        return next_byte() % bound;
+    }
     return (size_t)(random_bits(random) >> 16) % bound;
 }
 
 double random_between(Random *random, double low, double high) {
+    if (n_leading > 0) {
+        return low + (high - low) * ((double)next_byte() / 255.0);
+    }
     return low + (high - low) * ((double)(random_bits(random) >> 11) / 9007199254740992.0);
 }
 

@@ -22,6 +22,11 @@ uint64_t random_bits(Random *random);
 size_t random_below(Random *random, size_t bound);
 double random_between(Random *random, double low, double high);
 
+/* Bytes that are drawn from before chance is, by all that draw below a bound or between bounds;
+ * and how many of them are left. */
+void random_lead(const uint8_t *bytes, size_t count);
+size_t random_led(void);
+
 /* --- by hand --- */
 
 /* Operands are numbers: a variable has a slot, a constant has none. */

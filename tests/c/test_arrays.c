@@ -1,6 +1,6 @@
 /* Entries over arrays in every sweep, against the same programs number by number. */
 #include "check.h"
-#include "twin.h"
+#include "twin_sweeps.h"
 
 #include "arrays/arrays.h"
 #include "arrays/terms.h"
@@ -9,74 +9,6 @@
 #include <stdlib.h>
 
 enum { STEPS = 40, TWINS = 30 };
-
-/* Sums over many terms, added in another order. */
-static const double ROUNDING = 1e-11;
-
-static double near(double x) {
-    return ROUNDING * (1.0 + fabs(x));
-}
-
-/* --- comparing twins --- */
-
-static void check_values(const Twin *twin) {
-    for (size_t slot = 0; slot < twin->arrays->n_slots; slot++) {
-        const CadNumber number = twin->now[slot];
-        if (number.slot != CAD_NONE) {
-            CHECK_NEAR(twin->arrays->values[slot], number.value, near(number.value));
-        }
-    }
-}
-
-/* Add to the adjoint of a number that stands at a slot now. */
-static void seed(Twin *twin, CadSlot slot, double weight) {
-    cad_tape_prepare_adjoints(twin->arrays, slot, slot);
-    cad_tape_adjoints(twin->arrays, slot)[slot] += weight;
-    if (twin->now[slot].slot != CAD_NONE) {
-        twin->numbers->adjoints[twin->now[slot].slot] += weight;
-    }
-}
-
-/* Clear the adjoints of both tapes and seed some of them: of one array as a whole, and of others
- * here and there. */
-static void seed_twin(Twin *twin, Random *random) {
-    clear_adjoints(twin->arrays, 0, twin->arrays->n_slots);
-    clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
-    const View last = twin->views[twin->n_views - 1];
-    for (size_t i = 0; i < view_size(last); i++) {
-        seed(twin, view_slot(last, i), random_between(random, -1.0, 1.0));
-    }
-    for (int i = 0; i < 20; i++) {
-        const View view = twin->views[random_below(random, twin->n_views)];
-        const double weight = random_between(random, -1.0, 1.0); /* first, on all compilers */
-        seed(twin, view_slot(view, random_below(random, view_size(view))), weight);
-    }
-}
-
-static void reverse_arrays(CadTape *tape, size_t transient, int accumulate) {
-    const CadStop stop = cad_sweep_reverse(tape, 0, tape->n_entries, transient, accumulate);
-    CHECK(!stop.rule);
-}
-
-static void reverse_twin(Twin *twin, int accumulate) {
-    reverse_arrays(twin->arrays, SIZE_MAX, accumulate);
-    cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, accumulate);
-}
-
-/* Whether the adjoint of a slot can be told from outside: of kept values, and of what was a
- * constant at first, it cannot. */
-static int is_comparable(const Twin *twin, size_t slot) {
-    return !twin->kept[slot] && twin->original[slot].slot != CAD_NONE;
-}
-
-static void check_adjoints(const Twin *twin) {
-    for (size_t slot = 0; slot < twin->arrays->n_slots; slot++) {
-        if (is_comparable(twin, slot)) {
-            const double expected = cad_tape_adjoint(twin->numbers, twin->original[slot].slot);
-            CHECK_NEAR(cad_tape_adjoint(twin->arrays, (CadSlot)slot), expected, near(expected));
-        }
-    }
-}
 
 static double largest_adjoint(const Twin *twin) {
     double most = 0.0;
@@ -94,7 +26,7 @@ static void array_programs_have_the_values_of_their_twins(void) {
     size_t entries[CAD_OP_THIRD] = {0}, assigned = 0;
     for (uint64_t number = 0; number < TWINS; number++) {
         Twin *twin = random_twin(number, STEPS);
-        check_values(twin);
+        twin_check_values(twin);
         for (size_t i = 0; i < twin->arrays->n_entries; i++) {
             const CadEntry e = twin->arrays->entries[i];
             const CadOp op = CAD_CODE_OP(e.code);
@@ -120,12 +52,12 @@ static void reverse_over_arrays_equals_that_over_numbers(void) {
         Twin *twin = random_twin(number, STEPS);
         Random random = {number};
         for (int pass = 0; pass < 3; pass++) { /* a pass leaves nothing to the next one */
-            seed_twin(twin, &random);
-            reverse_twin(twin, 0);
-            check_adjoints(twin);
+            twin_seed_all(twin, &random);
+            twin_reverse(twin, 0);
+            twin_check_adjoints(twin);
             CHECK(largest_adjoint(twin) > 1e-6 && largest_adjoint(twin) < 1e6);
             cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
-            check_values(twin);
+            twin_check_values(twin);
         }
         twin_free(twin);
     }
@@ -139,18 +71,18 @@ static void adjoints_that_nobody_reads_need_not_be_kept(void) {
         const size_t transient = cad_tape_find(tape, twin->leaves[twin->n_leaves - 1].slot) + 1;
         Random random = {number};
         for (int pass = 0; pass < 3; pass++) {
-            seed_twin(twin, &random);
-            reverse_twin(twin, 0);
+            twin_seed_all(twin, &random);
+            twin_reverse(twin, 0);
             cad_sweep_redo(tape, 0, tape->n_entries);
             Random again = {number + (uint64_t)pass};
-            seed_twin(twin, &again);
+            twin_seed_all(twin, &again);
             reverse_arrays(tape, transient, 0);
             cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, 0);
             for (CadSlot slot = 0; slot < tape->entries[transient].out; slot++) {
-                if (is_comparable(twin, slot)) {
+                if (twin_is_comparable(twin, slot)) {
                     const CadSlot there = twin->original[slot].slot;
                     const double expected = cad_tape_adjoint(twin->numbers, there);
-                    CHECK_NEAR(cad_tape_adjoint(tape, slot), expected, near(expected));
+                    CHECK_NEAR(cad_tape_adjoint(tape, slot), expected, nearly(expected));
                 }
             }
             cad_sweep_redo(tape, 0, tape->n_entries);
@@ -174,22 +106,22 @@ static void adjoints_are_swept_into_lent_memory(void) {
             CHECK(lent ==
                   (size >= CAD_LARGE_BLOCK && !cad_tape_find_block(tape, leaf.slot)->eager));
             CHECK(lent == cad_tape_is_lent(tape, leaf.slot));
-            seed_twin(twin, &random);
-            reverse_twin(twin, 0);
+            twin_seed_all(twin, &random);
+            twin_reverse(twin, 0);
             for (size_t k = 0; k < size && lent; k++) {
                 const CadSlot there = twin->original[leaf.slot + k].slot;
                 const double expected = cad_tape_adjoint(twin->numbers, there);
                 const int reached = !cad_tape_is_untouched(tape, leaf.slot);
-                CHECK_NEAR(reached ? results[k] : 0.0, expected, near(expected));
+                CHECK_NEAR(reached ? results[k] : 0.0, expected, nearly(expected));
             }
             if (lent) {
                 cad_tape_lend(tape, leaf.slot, leaf.slot + size, NULL);
                 CHECK(!cad_tape_is_lent(tape, leaf.slot));
             }
             cad_sweep_redo(tape, 0, tape->n_entries);
-            seed_twin(twin, &random);
-            reverse_twin(twin, 0);
-            check_adjoints(twin);
+            twin_seed_all(twin, &random);
+            twin_reverse(twin, 0);
+            twin_check_adjoints(twin);
             cad_sweep_redo(tape, 0, tape->n_entries);
             free(results);
         }
@@ -204,7 +136,7 @@ static void check_gradients(const Twin *twin, double times) {
         for (size_t k = 0; k < size; k++) {
             const double *const there = twin->numbers->values + twin->original[leaf.slot + k].slot;
             const double expected = times * there[size];
-            CHECK_NEAR(twin->arrays->values[leaf.slot + size + k], expected, near(expected));
+            CHECK_NEAR(twin->arrays->values[leaf.slot + size + k], expected, nearly(expected));
         }
     }
 }
@@ -214,8 +146,8 @@ static void gradients_of_leaves_over_arrays_accumulate(void) {
         Twin *twin = random_twin(number, STEPS);
         for (int pass = 1; pass < 3; pass++) {
             Random random = {number};
-            seed_twin(twin, &random);
-            reverse_twin(twin, 1);
+            twin_seed_all(twin, &random);
+            twin_reverse(twin, 1);
             cad_sweep_redo(twin->arrays, 0, twin->arrays->n_entries);
             check_gradients(twin, 1.0);
         }
@@ -231,46 +163,19 @@ static void sweeps_from_one_number_end_early(void) {
             const CadSlot slot = twin->views[i].slot;
             clear_adjoints(twin->arrays, slot, twin->arrays->n_slots);
             clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
-            seed(twin, slot, 2.0);
+            twin_seed(twin, slot, 2.0);
             const CadStop stop =
                 cad_sweep_reverse(twin->arrays, 0, twin->arrays->n_entries, SIZE_MAX, 0);
             cad_sweep_reverse(twin->numbers, 0, twin->numbers->n_entries, SIZE_MAX, 0);
-            check_adjoints(twin);
+            twin_check_adjoints(twin);
             cad_sweep_redo(twin->arrays, stop.at, twin->arrays->n_entries);
-            check_values(twin);
+            twin_check_values(twin);
         }
         twin_free(twin);
     }
 }
 
 /* --- the other sweeps, at random --- */
-
-typedef struct Tangents {
-    double *arrays;
-    double *numbers;
-} Tangents;
-
-static Tangents tangents_of(Twin *twin, Random *random, size_t lanes) {
-    Tangents t = {test_memory(twin->arrays->n_slots * lanes, sizeof *t.arrays),
-                  test_memory(twin->numbers->n_slots * lanes, sizeof *t.numbers)};
-    for (size_t i = 0; i < twin->n_leaves; i++) {
-        for (size_t k = 0; k < view_size(twin->leaves[i]) * lanes; k++) {
-            const CadSlot here = twin->leaves[i].slot, there = twin->original[here].slot;
-            t.arrays[here * lanes + k] = random_between(random, -1.0, 1.0);
-            t.numbers[there * lanes + k] = t.arrays[here * lanes + k];
-        }
-    }
-    cad_sweep_tangent(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, lanes,
-                      t.arrays);
-    cad_sweep_tangent(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
-                      lanes, t.numbers);
-    return t;
-}
-
-static void free_tangents(Tangents *t) {
-    free(t->arrays);
-    free(t->numbers);
-}
 
 /* Numbers of lanes: some loops know 1 and 8, and longer ones are done 8 at a time. */
 enum { WIDTHS = 4 };
@@ -282,40 +187,18 @@ static void tangents_over_arrays_equal_those_over_numbers(void) {
         Random random = {number};
         for (int w = 0; w < WIDTHS; w++) {
             const size_t lanes = widths[w];
-            Tangents t = tangents_of(twin, &random, lanes);
+            Tangents t = twin_tangents(twin, &random, lanes);
             for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
                 const CadSlot there = twin->now[i / lanes].slot;
                 const double expected =
                     there == CAD_NONE ? 0.0 : t.numbers[there * lanes + i % lanes];
-                CHECK_NEAR(t.arrays[i], expected, near(expected));
+                CHECK_NEAR(t.arrays[i], expected, nearly(expected));
             }
-            check_values(twin);
+            twin_check_values(twin);
             free_tangents(&t);
         }
         twin_free(twin);
     }
-}
-
-static void check_second(Twin *twin, Random *random, size_t lanes) {
-    Tangents t = tangents_of(twin, random, lanes);
-    double *arrays = test_memory(twin->arrays->n_slots * lanes, sizeof *arrays);
-    double *numbers = test_memory(twin->numbers->n_slots * lanes, sizeof *numbers);
-    seed_twin(twin, random);
-    cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, lanes,
-                     t.arrays, arrays);
-    cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
-                     lanes, t.numbers, numbers);
-    check_adjoints(twin);
-    check_values(twin);
-    for (size_t i = 0; i < twin->arrays->n_slots * lanes; i++) {
-        if (is_comparable(twin, i / lanes)) {
-            const double expected = numbers[twin->original[i / lanes].slot * lanes + i % lanes];
-            CHECK_NEAR(arrays[i], expected, near(expected));
-        }
-    }
-    free(arrays);
-    free(numbers);
-    free_tangents(&t);
 }
 
 static void second_order_over_arrays_equals_that_over_numbers(void) {
@@ -323,7 +206,7 @@ static void second_order_over_arrays_equals_that_over_numbers(void) {
         Twin *twin = random_twin(number, STEPS);
         Random random = {number};
         for (int w = 0; w < WIDTHS; w++) {
-            check_second(twin, &random, widths[w]);
+            twin_check_second(twin, &random, widths[w]);
         }
         twin_free(twin);
     }
@@ -345,19 +228,19 @@ static void second_order_passes_adjoints_of_zero(void) {
         const View doubled[2] = {x, x};
         const View sum = twin_sum(twin, twin_row(twin, CAD_OP_add, doubled), 1);
         const View s = twin_row(twin, CAD_OP_square, &sum);
-        Tangents t = tangents_of(twin, &random, 1);
+        Tangents t = twin_tangents(twin, &random, 1);
         double *arrays = test_memory(twin->arrays->n_slots, sizeof *arrays);
         double *numbers = test_memory(twin->numbers->n_slots, sizeof *numbers);
         clear_adjoints(twin->arrays, 0, twin->arrays->n_slots);
         clear_adjoints(twin->numbers, 0, twin->numbers->n_slots);
-        seed(twin, s.slot, 1.0);
+        twin_seed(twin, s.slot, 1.0);
         cad_sweep_second(twin->arrays, 0, twin->arrays->n_entries, twin->arrays->n_entries, 0, 1,
                          t.arrays, arrays);
         cad_sweep_second(twin->numbers, 0, twin->numbers->n_entries, twin->numbers->n_entries, 0,
                          1, t.numbers, numbers);
         const double expected = numbers[twin->original[x.slot].slot];
         CHECK(expected != 0.0);
-        CHECK_NEAR(arrays[x.slot], expected, near(expected));
+        CHECK_NEAR(arrays[x.slot], expected, nearly(expected));
         free(arrays);
         free(numbers);
         free_tangents(&t);
@@ -404,9 +287,9 @@ static void undoing_and_doing_again_changes_nothing(void) {
         CHECK(tape->n_assigned > 0);
         cad_sweep_undo(tape, 0, tape->n_entries);
         for (size_t slot = 0; slot < tape->n_slots; slot++) {
-            if (is_comparable(twin, slot)) {
+            if (twin_is_comparable(twin, slot)) {
                 const double value = twin->original[slot].value;
-                CHECK_NEAR(tape->values[slot], value, near(value));
+                CHECK_NEAR(tape->values[slot], value, nearly(value));
             }
         }
         cad_sweep_redo(tape, 0, tape->n_entries);
@@ -547,12 +430,12 @@ static void matrix_products_of_all_sizes(void) {
         Random random = {7};
         const View a = twin_leaf(twin, 2, shapes[i], &random);
         twin_multiply(twin, a, view_transposed(a));
-        seed_twin(twin, &random);
-        reverse_twin(twin, 0);
-        check_adjoints(twin);
-        check_values(twin);
+        twin_seed_all(twin, &random);
+        twin_reverse(twin, 0);
+        twin_check_adjoints(twin);
+        twin_check_values(twin);
         for (int w = 0; w < WIDTHS; w++) {
-            check_second(twin, &random, widths[w]);
+            twin_check_second(twin, &random, widths[w]);
         }
         twin_free(twin);
     }
@@ -567,7 +450,7 @@ static void sweeps_of_lanes_without_memory_change_nothing(void) {
     Random random = {7};
     const View a = twin_leaf(twin, 2, shape, &random);
     twin_multiply(twin, a, view_transposed(a));
-    seed_twin(twin, &random);
+    twin_seed_all(twin, &random);
     double *tangents = test_memory(tape->n_slots * LANES, sizeof *tangents);
     double *seconds = test_memory(tape->n_slots * LANES, sizeof *seconds);
     const size_t end = tape->n_entries;
@@ -577,8 +460,8 @@ static void sweeps_of_lanes_without_memory_change_nothing(void) {
     CHECK(cad_sweep_second(tape, 0, end, end, 0, LANES, tangents, seconds) == CAD_NO_MEMORY);
     CHECK(cad_lanes_take(tape, 100, &buffer) == CAD_NO_MEMORY);
     cad_memory_fail_after(-1);
-    check_values(twin);
-    check_second(twin, &random, LANES);
+    twin_check_values(twin);
+    twin_check_second(twin, &random, LANES);
     free(tangents);
     free(seconds);
     twin_free(twin);

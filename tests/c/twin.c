@@ -722,13 +722,17 @@ static void step_accumulate(Twin *twin, Random *random) {
     twin_row(twin, CAD_OP_sin, &target);
 }
 
-Twin *random_twin(uint64_t seed, int steps) {
-    static const int64_t shapes[][MOST_VIEW_AXES] = {{5}, {3, 4}, {30, 20}, {600}, {2, 3, 4}, {1}};
-    static const int axes[] = {1, 2, 2, 1, 3, 1};
+void twin_step(Twin *twin, Random *random) {
     static void (*const kinds[])(Twin *, Random *) = {
         step_row,    step_row,        step_row,    step_multiply,       step_sum,
         step_gather, step_assign,     step_assign, step_assign_numbers, step_scatter,
         step_join,   step_accumulate, step_cumsum, step_sum_of_products};
+    kinds[random_below(random, sizeof kinds / sizeof *kinds)](twin, random);
+}
+
+Twin *random_twin(uint64_t seed, int steps) {
+    static const int64_t shapes[][MOST_VIEW_AXES] = {{5}, {3, 4}, {30, 20}, {600}, {2, 3, 4}, {1}};
+    static const int axes[] = {1, 2, 2, 1, 3, 1};
     Random random = {seed};
     Twin *twin = twin_new();
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
@@ -736,7 +740,7 @@ Twin *random_twin(uint64_t seed, int steps) {
         twin_constant(twin, axes[i], shapes[i], &random);
     }
     for (int i = 0; i < steps; i++) {
-        kinds[random_below(&random, sizeof kinds / sizeof *kinds)](twin, &random);
+        twin_step(twin, &random);
     }
     return twin;
 }

@@ -72,6 +72,9 @@ void twin_write(Twin *twin, View target, View source);
 void twin_accumulate(Twin *twin, View target, View source);
 void twin_add_at(Twin *twin, View target, size_t count, const int64_t *offsets, View source);
 
+/* A step of any kind: some entries over arrays that are there. */
+void twin_step(Twin *twin, Random *random);
+
 /* Some leaves, and many steps of all kinds. */
 Twin *random_twin(uint64_t seed, int steps);
 

@@ -1,6 +1,11 @@
 """Plants small faults in sources, one at a time, and says how many of them the tests catch.
 
     python -m tests.faults FILE... [--sample N] [--seed S] [--jobs J]
+    python -m tests.faults --all N [--seed S] [--jobs J]
+
+With `--all` N faults are drawn over all of `src` and `cadiff`, C, Cython and Python: as many of a
+file as its lines say. What came of them is added to `docs/trust.json`, from which `docs/trust.md`
+is made; faults that change nothing stand in `tests/faults/equivalent.txt`, with the reason.
 
 A fault is caught if a test fails, crashes, or does not come to an end. One that no test catches is
 printed with its line before and after, for a person to judge: it may be none (a buffer that grows
@@ -17,6 +22,7 @@ import fcntl
 import hashlib
 import json
 import queue
+import random
 import re
 import signal
 import sys
@@ -27,6 +33,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..trust.figures import add_faults
 from .copies import KEPT, ROOT, Copy, end_all
 from .planting import Fault, sample
 
@@ -47,6 +54,7 @@ JUDGED_BY = {
 JUDGED = ("src", "cadiff", "tests/helpers")
 OF_CORE = "tests/c/test_c_core.py"
 CORE_ARGS = [OF_CORE, "-k", "sanitized or small"]
+Outcome = dict[str, str]  # where, what, and the test that caught it, or ""
 LIKELIEST = 6  # files of tests that are asked before all others are even collected
 
 
@@ -144,8 +152,9 @@ def catch(copy: Copy, path: str, fault: Fault, tests: Tests) -> str | None:
         source.write_text(text, encoding="utf-8")
 
 
-def judge(path: str, seed: int, wanted: int, tests: Tests, copies: list[Copy]) -> tuple[int, int]:
-    """How many faults of a source are caught, and of how many."""
+def judge(path: str, seed: int, wanted: int, tests: Tests, copies: list[Copy]) -> list[Outcome]:
+    """What came of some faults of a source."""
+    outcomes: list[Outcome] = []
     free: queue.Queue[Copy] = queue.Queue()
     for copy in copies:
         free.put(copy)
@@ -159,7 +168,7 @@ def judge(path: str, seed: int, wanted: int, tests: Tests, copies: list[Copy]) -
 
     text = (ROOT / path).read_text(encoding="utf-8")
     faults = sample(text, Path(path).suffix, f"{seed}:{path}")
-    caught = judged = 0
+    judged = 0
     pool = ThreadPoolExecutor(len(copies))
     try:
         while judged < wanted and (some := list(islice(faults, wanted - judged))):
@@ -167,7 +176,15 @@ def judge(path: str, seed: int, wanted: int, tests: Tests, copies: list[Copy]) -
                 if test is None:
                     continue
                 judged += 1
-                caught += bool(test)
+                outcomes.append(
+                    {
+                        "path": path,
+                        "kind": fault.kind,
+                        "before": fault.before.strip(),
+                        "after": fault.after.strip(),
+                        "test": test.split("[")[0],
+                    }
+                )
                 print(f"{path}:{fault.line + 1}: {fault.kind}, {test or 'NOT CAUGHT'}")
                 if not test:
                     print(f"    - {fault.before.strip()}\n    + {fault.after.strip()}")
@@ -177,18 +194,38 @@ def judge(path: str, seed: int, wanted: int, tests: Tests, copies: list[Copy]) -
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-    return caught, judged
+    return outcomes
+
+
+def drawn_over_all(n: int, seed: int) -> dict[str, int]:
+    """How many faults to plant in which files, of all that the product is made of."""
+    files = [
+        path
+        for top in ("src", "cadiff")
+        for path in sorted((ROOT / top).rglob("*.*"))
+        if path.suffix in SUFFIXES and "generated" not in path.parts
+    ]
+    lines = [len(path.read_text(encoding="utf-8").split("\n")) for path in files]
+    drawn = Counter(random.Random(seed).choices(files, lines, k=n))
+    return {path.relative_to(ROOT).as_posix(): count for path, count in sorted(drawn.items())}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("files", nargs="+", metavar="FILE", help="of src or cadiff")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="of src or cadiff")
+    parser.add_argument("--all", type=int, default=0, metavar="N", help="N faults over all files")
     parser.add_argument("--sample", type=int, default=10, metavar="N", help="faults a file: 10")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="other faults: 0")
     parser.add_argument("--jobs", type=int, default=1, metavar="J", help="copies side by side: 1")
     arguments = parser.parse_args()
     paths = [Path(file).resolve().relative_to(ROOT).as_posix() for file in arguments.files]
+    if not paths and not arguments.all:
+        parser.error("expected files, or --all and how many faults are to be planted")
+    wanted = dict.fromkeys(paths, arguments.sample)
+    if arguments.all:
+        wanted = drawn_over_all(arguments.all, arguments.seed)
+        paths = list(wanted)
     for path in paths:
         if not path.startswith(("src/", "cadiff/")) or Path(path).suffix not in SUFFIXES:
             parser.error(f"faults are planted in {', '.join(SUFFIXES)} of src and cadiff: {path}")
@@ -207,8 +244,13 @@ def main() -> None:
         for copy in copies[1:]:
             copy.synchronise(copies[0].root)
             copy.build()
-        one = partial(judge, seed=arguments.seed, wanted=arguments.sample, copies=copies)
-        shares = {path: one(path, tests=Tests(path, seconds)) for path in paths}
+        one = partial(judge, seed=arguments.seed, copies=copies)
+        shares = {}
+        for path in paths:
+            outcomes = one(path, wanted=wanted[path], tests=Tests(path, seconds))
+            shares[path] = (sum(bool(one["test"]) for one in outcomes), len(outcomes))
+            if arguments.all:
+                add_faults(outcomes)
     shares["in all"] = tuple(map(sum, zip(*shares.values(), strict=True)))  # type: ignore[assignment]
     width = max(map(len, shares))
     print()

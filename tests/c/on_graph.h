@@ -1,0 +1,37 @@
+/* Graphs of what is on a tape, and all programs of them, against the sweeps over the tape. */
+#ifndef ON_GRAPH_H
+#define ON_GRAPH_H
+
+#include "on_tape.h"
+#include "program/program.h"
+
+enum { MOST_OUTPUTS = 24 };
+
+/* A graph, read from a tape whose leaf at `base` holds n inputs. */
+typedef struct Case {
+    CadTape *tape;
+    CadSlot base;
+    size_t n;
+    CadSlot slots[MOST_OUTPUTS]; /* of the outputs */
+    size_t m;
+    CadGraph *graph;
+    CadId input;
+    CadId outputs[MOST_OUTPUTS];
+    int rolls; /* what repeats itself becomes a recurrence */
+} GraphCase;
+
+/* Of some outputs at random, the last slot of the tape among them. */
+GraphCase case_of(CadTape *tape, CadSlot base, size_t n, Random *random);
+
+/* Make the graph of a case, which the caller frees. */
+CadStatus read_graph(GraphCase *c, int optimize);
+
+/* A program for a point. */
+CadProgram *make_program(CadGraph *graph, const CadId *inputs, size_t n_inputs, const CadId *roots,
+                         size_t n_roots);
+
+/* Values, pushed tangents, pulled cotangents and second derivatives, against the tangent sweep;
+ * what is split and what is inserted elsewhere. */
+void check_case(GraphCase *c, int optimize);
+
+#endif

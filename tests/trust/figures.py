@@ -1,0 +1,58 @@
+"""Figures that say what was tried, each with its date and command: `docs/trust.json` has them.
+
+Some of them are measured anew; others add up over runs, such as what fuzzers executed, and faults
+that were planted.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ROOT", "STORE", "add_executions", "add_faults", "read", "remember"]
+
+ROOT = Path(__file__).parents[2]
+STORE = ROOT / "docs" / "trust.json"
+
+
+def today() -> str:
+    return datetime.now(timezone.utc).date().isoformat()
+
+
+def read() -> dict[str, Any]:
+    """All figures, by the name of what they are of."""
+    if not STORE.exists():
+        return {}
+    figures: dict[str, Any] = json.loads(STORE.read_text(encoding="utf-8"))
+    return figures
+
+
+def write(figures: dict[str, Any]) -> None:
+    text = json.dumps(figures, indent=1, sort_keys=True, ensure_ascii=False)
+    STORE.write_text(text + "\n", encoding="utf-8")
+
+
+def remember(name: str, command: str, found: dict[str, Any]) -> None:
+    """Put what was measured in the place of what was measured before."""
+    write(read() | {name: {"date": today(), "command": command, **found}})
+
+
+def add_executions(target: str, executions: int) -> None:
+    """Add what a fuzzer executed of a target."""
+    known = read().get("fuzzing", {})
+    counts = known.get("executions", {})
+    counts[target] = counts.get(target, 0) + executions
+    remember("fuzzing", "python -m tests.fuzz", {"executions": counts})
+
+
+def add_faults(judged: list[dict[str, Any]]) -> None:
+    """Add faults that were planted; one that was judged before is judged anew."""
+    known = {fault_name(fault): fault for fault in read().get("faults", {}).get("judged", [])}
+    known |= {fault_name(fault): fault for fault in judged}
+    remember("faults", "python -m tests.faults --all N", {"judged": list(known.values())})
+
+
+def fault_name(fault: dict[str, Any]) -> tuple[str, str, str]:
+    return fault["path"], fault["before"], fault["after"]
