@@ -173,7 +173,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     sources = [
         str(p)
-        for d in ("src", "cadiff", "tests/c", "benchmarks")
+        for d in ("src", "cadiff", "tests/c", "tests/fuzz", "benchmarks")
         for p in (ROOT / d).rglob("*.[ch]")
         if p.parent.name != "generated"
     ]
@@ -318,6 +318,13 @@ def cross(session: nox.Session) -> None:
     """The C core and its tests built for other systems by clang, and run where they can be."""
     session.install("pytest", "ziglang")
     session.run("python", "-m", "tests.c.cross", *session.posargs)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Bytes that fuzzers make up, for ten minutes, guided by what they reach; clang is needed."""
+    install(session, "-e", ".[test]")
+    session.run("python", "-m", "tests.fuzz", *(session.posargs or ["--seconds", "600"]))
 
 
 @nox.session

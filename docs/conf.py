@@ -86,7 +86,7 @@ ALIASES = {"np": "numpy", "pd": "pandas"}
 OUTSIDE = {  # what design pages link to beside the documentation
     "](../../CONTRIBUTING.md": "](../contributing.md",
 }
-SOURCE = re.compile(r"\[([^\]]+)\]\(\.\./\.\./((?:examples|src|cadiff|tests)[^)]*)\)")
+SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+((?:examples|src|cadiff|tests)[^)]*)\)")
 
 logger = logging.getLogger(__name__)
 

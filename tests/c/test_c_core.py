@@ -17,7 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
@@ -237,11 +237,14 @@ def shipped(source: Path) -> Path:
 
 
 def build(
-    options: list[str], headers: Path, compile_core: Callable[[Path], Path] | None = None
+    options: list[str],
+    headers: Path,
+    compile_core: Callable[[Path], Path] | None = None,
+    others: Sequence[Path] = (),
 ) -> Path:
-    """The program of all tests."""
+    """The program of all tests, or of the core with other sources."""
     command = [*COMPILER, *options, *(f"-I{path}" for path in (CORE, headers, TESTS))]
-    sources = [*sorted(CORE.glob("*/*.c")), *sorted(TESTS.glob("*.c"))]
+    sources = [*sorted(CORE.glob("*/*.c")), *(others or sorted(TESTS.glob("*.c")))]
     # The largest first, so that no core waits for it at the end.
     sources.sort(key=lambda path: path.stat().st_size, reverse=True)
     with one_at_a_time(), ThreadPoolExecutor(os.cpu_count()) as pool:

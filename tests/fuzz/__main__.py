@@ -11,10 +11,10 @@ What makes a target fail is kept in `build/fuzz/found`. Once it is mended, a sma
 into `tests/fuzz/corpus`, whose files `tests/fuzz/test_fuzz.py` runs with the suite.
 
 clang has to be there with its run-time libraries (on Debian clang and libclang-rt-dev, or clang-14
-and libclang-rt-14-dev). The core is built with the address and undefined-behaviour sanitizers;
-what clang alone calls undefined is an offset of zero from NULL, so pointers' overflow is left to
-the first of them. atheris comes from PyPI into `build/fuzz/atheris`; it sees what Python code is
-reached, and not what of the extension, which is the one that is installed.
+and libclang-rt-14-dev). The core is built with the address and undefined-behaviour sanitizers, but
+for one check: clang calls an offset of zero from NULL undefined, which C was never meant to. atheris
+comes from PyPI into `build/fuzz/atheris`; it is guided by Python code alone, and runs the extension
+that is built in the tree.
 """
 
 from __future__ import annotations
@@ -26,19 +26,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from pathlib import Path
 
 from ..c.test_c_core import CORE, ROOT, TESTS, write_headers
 from ..trust import figures
+from .test_fuzz import HERE, KEPT, OF_CORE, SOURCES
 
-HERE = Path(__file__).parent
 BUILT = ROOT / "build" / "fuzz"
 FOUND = BUILT / "found"
-KEPT = HERE / "corpus"
-OF_CORE = ("tape", "arrays", "graph", "program")
 TARGETS = (*OF_CORE, "binding")
 LONGEST = {"graph": 4096, "binding": 1024}  # bytes of an input, else 1000
 MOST_MEGABYTES = 4096
@@ -46,8 +42,6 @@ MOST_MEGABYTES = 4096
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize=pointer-overflow"]
 GUIDED = "-fsanitize-coverage=inline-8bit-counters,pc-table"
 FLAGS = ["-std=c11", "-O1", "-g1", "-w", "-ffp-contract=off", "-fno-sanitize-recover=all"]
-# What the targets use of the core's own tests.
-HELPERS = ("check", "on_tape", "on_graph", "twin", "twin_sweeps")
 
 
 def find_clang() -> str:
@@ -69,8 +63,10 @@ def run(command: list[str]) -> None:
         sys.exit(f"{done.stdout[-2000:]}{done.stderr[-4000:]}\n{' '.join(command)} failed")
 
 
-def headers_in(folders: list[Path]) -> Iterator[Path]:
-    return chain.from_iterable(folder.rglob("*.[hd]*") for folder in folders)
+def newest(*folders: Path) -> float:
+    """When a header, or the table, was changed last: generated headers are made of the table."""
+    paths = (path for folder in folders for path in folder.rglob("*.[hd]*"))
+    return max(path.stat().st_mtime for path in paths if path.parent.name != "generated")
 
 
 class Core:
@@ -83,17 +79,16 @@ class Core:
         write_headers(headers)
         includes = [f"-I{path}" for path in (CORE, headers, TESTS, HERE)]
         self.command = [self.clang, *FLAGS, *SANITIZE, GUIDED, *includes]
-        found = headers_in([CORE, headers, TESTS, HERE])
-        self.newest = max(path.stat().st_mtime for path in found)
-        sources = [*CORE.glob("*/*.c"), *(TESTS / f"{name}.c" for name in HELPERS)]
-        sources += [path for path in HERE.glob("*.c") if path.stem != "fuzzer"]
+        self.newest = {CORE: newest(CORE), TESTS: newest(CORE, TESTS, HERE)}
+        sources = [*CORE.glob("*/*.c"), *(path for path in SOURCES if path.stem != "fuzzer")]
         (BUILT / "objects").mkdir(exist_ok=True)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             self.objects = list(pool.map(self.compiled, sources))
 
     def compiled(self, source: Path) -> str:
         result = BUILT / "objects" / f"{source.parent.name}-{source.stem}.o"
-        latest = max(self.newest, source.stat().st_mtime)
+        of_headers = self.newest[CORE if CORE in source.parents else TESTS]
+        latest = max(of_headers, source.stat().st_mtime)
         if not result.exists() or result.stat().st_mtime < latest:
             run([*self.command, "-c", str(source), "-o", str(result)])
         return str(result)

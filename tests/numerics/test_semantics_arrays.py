@@ -462,3 +462,21 @@ def test_lists_of_constants_are_what_they_hold(name: str) -> None:
     expected = getattr(np, name)([1.0, 4.0])
     assert cadiff.grad(f)(2.0) == expected
     assert cadiff.jvp(f, (2.0,), (1.0,)) == (2.0 * expected, expected)
+
+
+OBJECTS: list[Any] = [None, "", "0", {}, [None, True, False], [True, None, 2.0], np.array([None])]
+
+
+@pytest.mark.parametrize("condition", OBJECTS, ids=repr)
+def test_what_is_no_number_is_a_condition_as_in_numpy(condition: Any) -> None:
+    """None is not nan here: it chooses what nan would not."""
+    x, found = np.array([1.5, -0.5, 2.0]), []
+
+    def f(x: Any) -> Any:
+        chosen = np.where(condition, x, 7.0)
+        found.append(cadiff.value(chosen))
+        return np.sum(chosen)
+
+    slopes = cadiff.grad(f)(x)
+    np.testing.assert_array_equal(found[0], np.where(condition, x, 7.0))
+    np.testing.assert_array_equal(slopes, np.where(condition, np.ones(3), 0.0))

@@ -26,8 +26,7 @@ EQUIVALENT = ROOT / "tests" / "faults" / "equivalent.txt"
 MARKS = re.compile(
     r"(?P<begin><!-- trust: (?P<name>\w+) -->\n).*?(?P<end><!-- end of trust -->)", re.DOTALL
 )
-NEVER = ["not measured yet"]
-LOWEST = 20  # files that are shown
+NEVER = "not measured yet"
 
 Figures = dict[str, Any]
 
@@ -38,7 +37,9 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
 
 
 def dated(figures: Figures, name: str) -> list[str]:
-    return [figures[name]["date"], f"`{figures[name]['command']}`"]
+    """When, and by what command."""
+    known = figures.get(name, {"date": "", "command": f"python -m tests.trust {name}"})
+    return [known["date"], f"`{known['command']}`"]
 
 
 def most_telling(figures: Figures) -> str:
@@ -110,17 +111,10 @@ OVERVIEW: dict[str, tuple[str, Callable[[Figures], str]]] = {
 
 
 def overview(figures: Figures) -> str:
-    rows = [
-        [
-            what,
-            *(
-                [says(figures[name]), *dated(figures, name)]
-                if name in figures
-                else [*NEVER, "", ""]
-            ),
-        ]
-        for name, (what, says) in OVERVIEW.items()
-    ]
+    rows = []
+    for name, (what, says) in OVERVIEW.items():
+        known = figures.get(name)
+        rows.append([what, says(known) if known else NEVER, *dated(figures, name)])
     return table(["what was tried", "what came of it", "on", "by"], rows)
 
 
@@ -131,25 +125,18 @@ def branches(figures: Figures) -> str:
     """By file, lowest first: why the rest of its branches is not taken."""
     name = most_telling(figures)
     if name not in figures:
-        return f"{NEVER[0]}\n"
-    headings = ["file", "taken", "lines", *REASONS, OTHER]
-    files = sorted(figures[name]["files"].items(), key=lambda item: item[1][0])
-    rows = [
-        [
-            f"`{path}`",
-            f"{share:.0%}",
-            str(lines),
-            *(str(rest.get(why, "")) for why in headings[3:]),
-        ]
-        for path, (share, lines, rest) in files
-        if rest
-    ]
+        return f"{NEVER}\n"
+    known, reasons = figures[name], [*REASONS, OTHER]
     total: Counter[str] = Counter()
-    for _, _, rest in figures[name]["files"].values():
+    rows = []
+    for path, (share, lines, rest) in sorted(known["files"].items(), key=lambda item: item[1][0]):
         total.update(rest)
-    all_of_them = [f"all {len(files)} files", f"{figures[name]['taken']:.0%}"]
-    all_of_them += [str(figures[name]["lines"]), *(str(total[why]) for why in reasons)]
-    return table(headings, [all_of_them, *rows])
+        if rest:
+            rows.append([f"`{path}`", f"{share:.0%}", str(lines)])
+            rows[-1] += [str(rest.get(why, "")) for why in reasons]
+    everything = [f"all {len(known['files'])} files", f"{known['taken']:.0%}", str(known["lines"])]
+    everything += [str(total[why]) for why in reasons]
+    return table(["file", "taken", "lines", *reasons], [everything, *rows])
 
 
 def is_equivalent(fault: dict[str, Any]) -> bool:

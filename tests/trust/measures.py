@@ -151,16 +151,15 @@ ENTRIES = """
 import cadiff
 
 N = 100_000_000
-step = 1e-8
 
 def f(x):
     y = x
     for _ in range(N // 2):
-        y = y * x + step
+        y = y + x * 1e-8
     return y
 
 slope = cadiff.grad(f)(0.5)
-assert abs(slope - 4e-8) < 1e-20, slope  # of y = step / (1 - x), where turns have come to rest
+assert abs(slope - 1.5) < 1e-6, slope
 found = {"entries": N}
 """
 
