@@ -86,7 +86,7 @@ OVERVIEW: dict[str, tuple[str, Callable[[Figures], str]]] = {
     "fuzzing": ("fuzzing, with all that earlier runs did", of_fuzzing),
     "allocations": (
         "requests for memory that tests of the core let fail",
-        lambda f: f"{f['failed']:,}",
+        lambda f: f"{f['requests that failed']:,}",
     ),
     "interrupts": (
         "interrupts, each where a function of the package begins",
@@ -112,7 +112,8 @@ OVERVIEW: dict[str, tuple[str, Callable[[Figures], str]]] = {
 
 def overview(figures: Figures) -> str:
     rows = []
-    for name, (what, says) in OVERVIEW.items():
+    for row, (what, says) in OVERVIEW.items():
+        name = "branches" if row == "allocations" else row  # which counts them
         known = figures.get(name)
         rows.append([what, says(known) if known else NEVER, *dated(figures, name)])
     return table(["what was tried", "what came of it", "on", "by"], rows)
@@ -161,7 +162,9 @@ PARTS = {"src/": "C core", "cadiff/binding/": "binding", "cadiff/": "Python abov
 
 def faults(figures: Figures) -> str:
     """How many are caught, by part of the product; and those that are not."""
-    judged = figures.get("faults", {}).get("judged", [])
+    if "faults" not in figures:
+        return f"{NEVER}\n"
+    judged = figures["faults"]["judged"]
     of_parts: dict[str, list[dict[str, Any]]] = {name: [] for name in PARTS.values()}
     for fault in judged:
         part = next(name for begin, name in PARTS.items() if fault["path"].startswith(begin))
