@@ -34,6 +34,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..trust.figures import add_faults
+from ..trust.page import write_page
 from .copies import KEPT, ROOT, Copy, end_all
 from .planting import Fault, sample
 
@@ -251,6 +252,7 @@ def main() -> None:
             shares[path] = (sum(bool(one["test"]) for one in outcomes), len(outcomes))
             if arguments.all:
                 add_faults(outcomes)
+                write_page()
     shares["in all"] = tuple(map(sum, zip(*shares.values(), strict=True)))  # type: ignore[assignment]
     width = max(map(len, shares))
     print()

@@ -8,13 +8,13 @@ says what has to hold. All targets share the time, one after the other. Seeds ar
 grow in `build/fuzz/corpus`; executions are added to those of earlier runs in `docs/trust.json`.
 
 What makes a target fail is kept in `build/fuzz/found`. Once it is mended, a small file of it goes
-into `tests/fuzz/corpus`, whose files `tests/fuzz/test_fuzz.py` runs with the suite.
+into `tests/fuzz/corpus`, whose files `tests/c/test_fuzzed.py` runs with the suite.
 
 clang has to be there with its run-time libraries (on Debian clang and libclang-rt-dev, or clang-14
 and libclang-rt-14-dev). The core is built with the address and undefined-behaviour sanitizers, but
-for one check: clang calls an offset of zero from NULL undefined, which C was never meant to. atheris
-comes from PyPI into `build/fuzz/atheris`; it is guided by Python code alone, and runs the extension
-that is built in the tree.
+for one check: clang calls an offset of zero from NULL undefined, which C was never meant to.
+atheris comes from PyPI into `build/fuzz/atheris`; it is guided by Python code alone, and runs the
+extension that is built in the tree.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..c.test_c_core import CORE, ROOT, TESTS, write_headers
+from ..c.test_fuzzed import FUZZ, KEPT, OF_CORE, SOURCES
 from ..trust import figures
-from .test_fuzz import HERE, KEPT, OF_CORE, SOURCES
+from ..trust.page import write_page
 
 BUILT = ROOT / "build" / "fuzz"
 FOUND = BUILT / "found"
@@ -77,9 +78,9 @@ class Core:
         headers = BUILT / "headers"
         headers.mkdir(parents=True, exist_ok=True)
         write_headers(headers)
-        includes = [f"-I{path}" for path in (CORE, headers, TESTS, HERE)]
+        includes = [f"-I{path}" for path in (CORE, headers, TESTS, FUZZ)]
         self.command = [self.clang, *FLAGS, *SANITIZE, GUIDED, *includes]
-        self.newest = {CORE: newest(CORE), TESTS: newest(CORE, TESTS, HERE)}
+        self.newest = {CORE: newest(CORE), TESTS: newest(CORE, TESTS, FUZZ)}
         sources = [*CORE.glob("*/*.c"), *(path for path in SOURCES if path.stem != "fuzzer")]
         (BUILT / "objects").mkdir(exist_ok=True)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -95,7 +96,7 @@ class Core:
 
     def linked(self, name: str, *options: str) -> str:
         result = str(BUILT / name)
-        main = str(HERE / "fuzzer.c")
+        main = str(FUZZ / "fuzzer.c")
         run([*self.command, *options, main, *self.objects, "-lm", "-o", result])
         return result
 
@@ -170,6 +171,7 @@ def main() -> int:
         share = max(1, arguments.seconds // len(targets))
         executions, passed = fuzz(target, command, share, seed)
         figures.add_executions(target, executions)
+        write_page()
         went_well = went_well and passed
     return not went_well
 

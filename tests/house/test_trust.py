@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ..trust import __main__ as trust
+from ..trust import page as trust
 from ..trust.figures import fault_name, read
 from ..trust.measures import reason
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from ..c.test_c_core import BUILDS, PTHREAD, TESTS, build, headers, run
+from .test_c_core import BUILDS, PTHREAD, ROOT, TESTS, build, headers, run
 
-__all__ = ["HERE", "KEPT", "OF_CORE", "SOURCES", "headers"]
+__all__ = ["FUZZ", "KEPT", "OF_CORE", "SOURCES", "headers"]
 
-HERE = Path(__file__).parent
-KEPT = HERE / "corpus"
+FUZZ = ROOT / "tests" / "fuzz"
+KEPT = FUZZ / "corpus"
 OF_CORE = ("tape", "arrays", "graph", "program")
 # The targets, and what they use of the core's own tests.
 HELPERS = ("check", "on_tape", "on_graph", "twin", "twin_sweeps")
-SOURCES = [*(TESTS / f"{name}.c" for name in HELPERS), *sorted(HERE.glob("*.c"))]
+SOURCES = [*(TESTS / f"{name}.c" for name in HELPERS), *sorted(FUZZ.glob("*.c"))]
 
 
 @pytest.fixture(scope="module")
