@@ -21,7 +21,9 @@ Found = dict[str, Any]
 
 # --- branches, and allocations that fail ---------------------------------------------------------
 
-# Why a way out of a line may not have been taken, by what the line says; the first that fits.
+# Why a way out of a line may not have been taken: no test comes to the line; or by what the line
+# says, the first that fits.
+UNREACHED = "lines not reached"
 REASONS = {
     "memory that runs out": r"CAD_OK|NO_MEMORY|NULL|status",
     "rows of the table": r'#include "ops_|\bCAD_ROW|\bcase ',
@@ -42,7 +44,8 @@ def branches(with_python: bool) -> Found:
         text = (ROOT / name).read_text(encoding="utf-8").split("\n")
         for number, taken in lines.items():
             if not all(taken):
-                rest[reason(text[number - 1])] += sum(not count for count in taken)
+                why = reason(text[number - 1]) if any(taken) else UNREACHED
+                rest[why] += sum(not count for count in taken)
         files[name] = [round(coverage.share([lines])[0], 4), len(lines), dict(rest)]
     taken, whole, n_lines = coverage.share(list(counts.values()))
     tests = "the core's own tests"

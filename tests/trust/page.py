@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .figures import ROOT, read
-from .measures import OTHER, REASONS
+from .measures import OTHER, REASONS, UNREACHED
 
 PAGE = ROOT / "docs" / "trust.md"
 EQUIVALENT = ROOT / "tests" / "faults" / "equivalent.txt"
@@ -16,6 +16,7 @@ MARKS = re.compile(
     r"(?P<begin><!-- trust: (?P<name>\w+) -->\n).*?(?P<end><!-- end of trust -->)", re.DOTALL
 )
 NEVER = "not measured yet"
+OTHERS = {"faults": "python -m tests.faults --all N", "fuzzing": "python -m tests.fuzz"}
 
 Figures = dict[str, Any]
 
@@ -27,7 +28,8 @@ def table(headings: list[str], rows: list[list[str]]) -> str:
 
 def dated(figures: Figures, name: str) -> list[str]:
     """When, and by what command."""
-    known = figures.get(name, {"date": "", "command": f"python -m tests.trust {name}"})
+    command = OTHERS.get(name, f"python -m tests.trust {name}")
+    known = figures.get(name, {"date": "", "command": command})
     return [known["date"], f"`{known['command']}`"]
 
 
@@ -116,7 +118,7 @@ def branches(figures: Figures) -> str:
     name = most_telling(figures)
     if name not in figures:
         return f"{NEVER}\n"
-    known, reasons = figures[name], [*REASONS, OTHER]
+    known, reasons = figures[name], [UNREACHED, *REASONS, OTHER]
     total: Counter[str] = Counter()
     rows = []
     for path, (share, lines, rest) in sorted(known["files"].items(), key=lambda item: item[1][0]):
