@@ -7,6 +7,7 @@ from itertools import islice
 
 import pytest
 
+from ..faults.__main__ import JUDGED_BY, drawn_over_all
 from ..faults.planting import faults_in, sample
 
 C = """\
@@ -164,3 +165,14 @@ def test_a_fault_changes_its_line_alone() -> None:
     for fault in faults_in(C, ".h"):
         lines, changed = C.split("\n"), fault.planted_in(C).split("\n")
         assert [k for k in range(len(lines)) if lines[k] != changed[k]] == [fault.line]
+
+
+def test_faults_are_drawn_over_all_of_the_product() -> None:
+    drawn = drawn_over_all(400, 1)
+    assert sum(drawn.values()) == 400
+    assert drawn == drawn_over_all(400, 1) != drawn_over_all(400, 2)
+    for beginning in JUDGED_BY:
+        if beginning.count("/") < 2 or beginning == "cadiff/binding/":
+            assert any(path.startswith(beginning) for path in drawn), beginning
+    assert {path.rpartition(".")[2] for path in drawn} >= {"c", "pyx", "py"}
+    assert not any("generated" in path for path in drawn)
