@@ -14,6 +14,7 @@ import cadiff
 from cadiff import Dual, Var, binding
 
 from ..helpers.mistakes import Mistake, check, mistakes, square
+from ..helpers.processes import isolated
 
 # --- functions of numbers ------------------------------------------------------------------------
 
@@ -192,3 +193,22 @@ def test_cotangents_whose_operations_mean_something_else(array: Any) -> None:
         with pytest.raises(TypeError, match=r"masked arrays|numpy\.matrix"):
             pull(array)
         assert pull(np.ones(array.shape)) == array.size
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (2, 3, 1, 1), (4, 2, 2), (5, 3, 2)])
+def test_a_product_of_objects_that_fails_leaves_no_elements_to_look_at(shape: Any) -> None:
+    """NumPy's own arrays: where its loop has raised, it has set no elements of the result."""
+    isolated(
+        f"""
+import numpy as np
+import cadiff
+z = np.linspace(0.5, 1.5, {int(np.prod(shape))}).reshape({shape}) * 1j
+for _ in range(300):
+    try:
+        np.matmul(z, np.array([None] * {shape[-1]}))
+    except TypeError:
+        pass
+    else:
+        raise AssertionError
+"""
+    )

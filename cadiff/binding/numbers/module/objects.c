@@ -12,11 +12,14 @@
 
 int cad_check_elements(const char *place, npy_intp n, npy_intp step) {
     const PyTypeObject *known = NULL;
+    if (PyErr_Occurred()) { /* a loop that has failed leaves elements that nobody has set */
+        return -1;
+    }
     for (npy_intp i = 0; i < n; i++) {
         PyObject *element = *(PyObject *const *)(place + i * step);
         if (element != NULL && Py_TYPE(element) != known) {
             known = Py_TYPE(element);
-            if (PyErr_Occurred() || cad_check_element(element) < 0) {
+            if (cad_check_element(element) < 0) {
                 return -1;
             }
         }
