@@ -603,9 +603,14 @@ cdef bint is_mutable(kind) except -1:
 
 
 cdef tuple in_class(kind):
-    """The classes that one derives from, and all that is in them and may be changed."""
+    """The classes that one derives from, and all that is in them and may be changed.
+
+    But for what copies of their objects have put there.
+    """
     cdef tuple bases = (<object>type).__dict__["__mro__"].__get__(kind)
-    inside = [namespace_of(base) for base in bases if is_mutable(base)]
+    inside = [dict(namespace_of(base)) for base in bases if is_mutable(base)]
+    for names in inside:
+        names.pop("__slotnames__", None)
     return bases, tuple([(tuple(names), tuple(names.values())) for names in inside])
 
 

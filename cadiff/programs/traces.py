@@ -285,12 +285,11 @@ class Traces:
         trust = recorded.trust
         if trust is None or (trust.is_full and self.verify != "always"):
             return True
-        vector = call.vector()
-        if trust.covers(vector) and self.verify != "always":
+        if self.verify != "always" and trust.covers(call.vector()):
             return True
         told = self._verified(call, recorded)
         if not told:
-            trust.note(vector)
+            trust.note(call.vector())  # which is not there while f runs: it may be large
             return True
         with self.lock():
             self._remove(call, recorded)

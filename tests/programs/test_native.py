@@ -168,7 +168,8 @@ def test_directions_share_what_does_not_depend_on_them() -> None:
     def mixed(x: Any) -> Any:
         return cnp.sum(cnp.tanh(matrix @ x)) * wave(x) + wave(x[6:]) ** 2
 
-    plain, fast = cadiff.compile(mixed), cadiff.compile(mixed, native=True)
+    # The value, by which f would verify the Hessian, is another code.
+    plain, fast = cadiff.compile(mixed), cadiff.compile(mixed, native=True, verify=False)
     np.testing.assert_allclose(fast.hessian(x), plain.hessian(x), rtol=1e-11)
     [recorded] = fast._traces
     [plan] = recorded.codes.values()
