@@ -263,7 +263,7 @@ def raises_at(code: CodeType, offset: int) -> bool:
 def has_handlers(code: CodeType) -> bool:
     """Whether it goes on somewhere after an exception: by `except`, `finally` or `with`."""
     if hasattr(code, "co_exceptiontable"):
-        return code.co_exceptiontable != b""
+        return bool(code.co_exceptiontable)
     return not _SETUPS.isdisjoint(code.co_code[::2])
 
 
