@@ -73,7 +73,8 @@ def _alike(x: Any, kinds: list[Any]) -> Any:
 def _whole(x: Any) -> Any:
     if type(x) is tuple:
         return tuple(map(_whole, x))
-    return int(x) if isinstance(x, np.integer) and x.itemsize < 4 else x
+    is_narrow = isinstance(x, np.integer) and (x.itemsize < 4 or x.dtype.kind == "u")
+    return int(x) if is_narrow else x
 
 
 def _copied(function: FunctionType) -> FunctionType:

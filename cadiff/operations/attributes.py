@@ -6,6 +6,7 @@ as NumPy's arrays of their shape do. The standard is that of 2024.12.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -41,7 +42,9 @@ class Flags:
 
     def __init__(self, x: Any) -> None:
         parts = binding.parts_of(x) or (x,)
-        binding.note_layout(*parts)
+        asks = sys._getframe(1).f_code.co_filename
+        if f"{os.sep}scipy{os.sep}" not in asks or not callers.is_of_library(asks):
+            binding.note_layout(*parts)  # on which the results of SciPy's own code do not depend
         self.c_contiguous = all(map(_is_in_order, parts))
         self.f_contiguous = all(_is_in_order(np.transpose(part)) for part in parts)
         self.contiguous = self.c_contiguous

@@ -108,7 +108,9 @@ class Observation(Observer):
                     self._note(OUTSIDE.format(name="a function that looks up names in a text"))
                 return _UNTOLD
             return self._stateless(frame)
-        if _comes_between(code) or (self._unwatched_steps and _is_step(frame)):
+        is_assertion = str(frame.f_globals.get("__name__")).startswith("_pytest.assertion")
+        is_step = self._unwatched_steps and _is_step(frame)
+        if is_assertion or is_step or _comes_between(code):
             return _ASIDE
         if is_of_library(code.co_filename) and follow(code):
             self._note(AGAIN)

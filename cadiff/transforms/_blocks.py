@@ -46,12 +46,15 @@ class InBlocks:
     def __init__(self, below: Sequence[Shape]) -> None:
         self.pairs: list[tuple[Any, Any]] = []
         self._below, self._n, self._done = below, sum(map(prod, below)), 0
+        self._step = max(1, MOST_SEEDS // max(self._n, 1))
 
     def __iter__(self) -> Iterator[tuple[list[Any], int]]:
-        step = max(1, MOST_SEEDS // max(self._n, 1))
-        for begin in range(0, max(self._n, 1), step):
-            lanes = min(step, self._n - begin)
-            yield _units(self._below, begin, lanes), lanes
+        # No generator, which would be closed whenever nobody holds it, be it at an interrupt.
+        return map(self._block, range(0, max(self._n, 1), self._step))
+
+    def _block(self, begin: int) -> tuple[list[Any], int]:
+        lanes = min(self._step, self._n - begin)
+        return _units(self._below, begin, lanes), lanes
 
     def add(self, pairs: Sequence[tuple[Any, Any]], lanes: int) -> None:
         if lanes == self._n:

@@ -268,6 +268,7 @@ SQUARES: list[Any] = [
             lambda x: decay(T, *x) - decay(T, *a) - NOISE,
             [1.0, 1.0],
             loss="soft_l1",
+            jac="3-point",
             xtol=1e-14,
             ftol=1e-14,
             gtol=1e-14,
