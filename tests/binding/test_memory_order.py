@@ -57,7 +57,9 @@ ASKED: dict[str, tuple[Function, str]] = {
 @pytest.mark.parametrize("name", ASKED)
 def test_what_asks_for_memory_is_an_error(name: str) -> None:
     f, message = ASKED[name]
-    for way in ways(lambda x: np.sum(f(x) ** 2), X):
+    # A compiled function that asks for strides runs on its own arguments, which have some.
+    some = slice(2 if name.startswith("strides") else None)
+    for way in ways(lambda x: np.sum(f(x) ** 2), X)[some]:
         with pytest.raises((TypeError, AttributeError), match=re.escape(message)):
             way()
 
