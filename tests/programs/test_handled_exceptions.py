@@ -286,6 +286,27 @@ def test_exceptions_that_stand_ins_cause(name):
         assert program(X, scale * X) == f(X, scale * X)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("what", ["value", "grad", "batch"])
+@pytest.mark.parametrize("order", [(7,), (0, 1, 7, 2)], ids=str)
+def test_what_f_changes_it_changes_once(what, order):
+    log = []
+
+    def f(x, k):
+        try:
+            found = x[k]
+        except IndexError:
+            found = 0.5 * x[0]
+        log.append(k)
+        return found
+
+    program = cadiff.compile(f)
+    for k in order:
+        log.clear()
+        getattr(program, what)(X[None] if what == "batch" else X, k)
+        assert log == [k]
+
+
 # --- what is replayed all the same ---------------------------------------------------------------
 
 
