@@ -21,7 +21,7 @@ runpy.run_module("tests.search", run_name="__main__", alter_sys=True)
 @pytest.mark.thorough
 @pytest.mark.skipif(
     os.environ.get("CADIFF_LONG") != "1",
-    reason="It finds faults that stand: dtypes and shapes of SciPy's functions, effects of batches.",
+    reason="It finds faults that stand, in dtypes and shapes of SciPy's functions.",
 )
 def test_what_is_searched_today(tmp_path: Path) -> None:
     """In a process of its own, which has no threads and leaves its files in a directory."""
