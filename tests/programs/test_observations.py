@@ -15,6 +15,7 @@ import enum
 import functools
 import gc
 import importlib
+import importlib.util
 import inspect
 import io
 import itertools
@@ -34,7 +35,6 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.io
 from scipy import integrate, interpolate, linalg, sparse, spatial, special, stats
@@ -378,7 +378,10 @@ def with_errors_in_logs(x: Any) -> Any:
 
 
 PICKLED_NUMBERS = pickle.dumps([1.5, np.ones(2)])
-table = pd.DataFrame({"u": [1.0, 2.0, 3.0]})
+if importlib.util.find_spec("pandas") is not None:
+    import pandas as pd
+
+    table = pd.DataFrame({"u": [1.0, 2.0, 3.0]})
 
 # Ways in which users write.
 ORDINARY: dict[str, Callable[[Any], Any]] = {
@@ -427,6 +430,8 @@ ORDINARY: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.filterwarnings("ignore:x:UserWarning")
 @pytest.mark.parametrize("way", ORDINARY)
 def test_ordinary_code_is_replayed(way: str) -> None:
+    if "query" in way:
+        pytest.importorskip("pandas")
     f = ORDINARY[way]
     program = cadiff.compile(f)
     for x in (1.5, 2.5, 1.5):
