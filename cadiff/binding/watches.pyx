@@ -998,7 +998,8 @@ cdef int trace(PyObject *me, PyFrameObject *frame, int what, PyObject *arg) exce
         self = <Observer>sight.observer
         if self.aside == NULL and self.standing_of(frame) == KNOWN:
             _, error, came_by = <object>arg
-            self.on_error(error, came_by)
+            if came_by is not None:  # or a generator has ended, from CPython 3.12 on
+                self.on_error(error, came_by)
     if sight.tracer != NULL:
         return sight.tracer(<PyObject *>sight.traced, frame, what, arg)
     return 0
