@@ -228,7 +228,7 @@ _FUNCTIONS = {
     "gc": ("collect", "disable", "enable"),
     "logging": (*_LOGS, "basicConfig", "getLogger"),
     "os": ("getenv",),
-    "sys": ("exc_info", "getdefaultencoding", "intern"),
+    "sys": ("exc_info", "exception", "getdefaultencoding", "intern"),
     "threading": ("Lock", "RLock"),
     "time": ("sleep",),
 }
@@ -236,6 +236,8 @@ _FUNCTIONS = {
 WITHIN = frozenset(
     (
         *("__import__", "compile", "eval", "exec", "globals", "nt.fspath", "posix.fspath"),
+        *("nt._path_splitroot_ex", "posix._path_splitroot_ex", "nt._path_normpath"),
+        "posix._path_normpath",
         *("sys._getframe", "sys._getframemodulename", "sys.audit", "sys.getrecursionlimit"),
         *("thread._make_thread_handle", "thread._set_sentinel", "thread.daemon_threads_allowed"),
         *("thread.get_ident", "thread.start_joinable_thread", "thread.start_new_thread"),

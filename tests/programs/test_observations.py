@@ -467,11 +467,11 @@ def fails() -> str:
 parser = argparse.ArgumentParser()
 # What the standard library's code asks of the system for f, and where.
 ASKED_WITHIN: dict[str, Callable[[Any], Any]] = {
-    r"time\.time": lambda x: x * logging.LogRecord("", 10, "", 1, "", (), None).created,
+    r"time\.time\w*": lambda x: x * logging.LogRecord("", 10, "", 1, "", (), None).created,
     r"codecs\.open|io\.open": lambda x: x * len(codecs.open(str(FILE), encoding="utf-8").read()),  # noqa: SIM115
     r"\w+\.\w+": lambda x: x * len(inspect.getsource(within_locks)),
     r"shutil\.get_terminal_size": lambda x: x * len(parser.format_help()),
-    r"linecache\.\w+": lambda x: x * len(fails()),
+    r"(linecache|sys|io|os|posix|tokenize)\.\w+": lambda x: x * len(fails()),
 }
 
 
