@@ -19,6 +19,7 @@ import numpy as _np
 
 from .binding import carries, make_complex, strip
 from .operations import table as _table
+from .operations.arrays import in_precision
 
 Function = Callable[..., Any]
 
@@ -31,7 +32,8 @@ _QUESTIONS = ("isclose", "isfinite", "isinf", "isnan")
 
 
 def _complex(x: Any) -> Any:
-    """A number as a complex one."""
+    """A number as a complex one, of float64 as all of Python's."""
+    x = in_precision(x, _np.float64)
     return x if _np.iscomplexobj(x) else make_complex(x, 0.0 * x)
 
 
@@ -81,11 +83,12 @@ def phase(z: Any, /) -> Any:
 
 def polar(z: Any, /) -> tuple[Any, Any]:
     """The absolute value and the angle of a number."""
-    return (abs(z), phase(z)) if carries(z) else _cmath.polar(z)
+    return (abs(_complex(z)), phase(z)) if carries(z) else _cmath.polar(z)
 
 
 def rect(r: Any, phi: Any, /) -> Any:
     """The number of an absolute value and an angle."""
     if not (carries(r) or carries(phi)):
         return _cmath.rect(r, phi)
+    r, phi = (in_precision(x, _np.float64) for x in (r, phi))
     return make_complex(r * _table.cos(phi), r * _table.sin(phi))

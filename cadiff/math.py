@@ -2,7 +2,8 @@
 
 `import cadiff.math as math` differentiates code that was written for floats. On floats every
 function is math's own, with its errors: `log(0.0)` raises `ValueError`. On a `Var` or `Dual`
-values follow NumPy, as everywhere in this package: there it is -inf. Functions of whole numbers
+values follow NumPy, as everywhere in this package: there it is -inf; and results are of float64,
+as Python's floats, also of numbers of float32. Functions of whole numbers
 (`gcd`, `comb` ...) and `nextafter` have no derivative and refuse such numbers; tests (`isnan` ...)
 answer for the value.
 """
@@ -14,7 +15,7 @@ import math as _math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .binding import Dual, Var, carries, compare, depends, plain_values
+from .binding import Dual, Var, carries, compare, depends, plain_values, widened
 from .binding import strip as value
 from .operations import table as _table
 from .operations.guards import EQUAL, LESS_EQUAL, note_kinds
@@ -49,7 +50,7 @@ NUMBERS = (Var, Dual)
 def _unary(original: Function, ours: Function) -> Function:
     @functools.wraps(original)
     def function(x: Any, /) -> Any:
-        return ours(x) if isinstance(x, NUMBERS) else original(x)
+        return ours(widened(x)) if isinstance(x, NUMBERS) else original(x)
 
     return function
 
@@ -58,7 +59,7 @@ def _binary(original: Function, ours: Function) -> Function:
     @functools.wraps(original)
     def function(x: Any, y: Any, /) -> Any:
         carrying = isinstance(x, NUMBERS) or isinstance(y, NUMBERS)
-        return ours(x, y) if carrying else original(x, y)
+        return ours(widened(x), widened(y)) if carrying else original(x, y)
 
     return function
 
@@ -143,8 +144,8 @@ if TYPE_CHECKING:  # which cannot see these names
 def log(x: Any, base: Any = None, /) -> Any:
     """The natural logarithm, or that to a base."""
     if isinstance(x, NUMBERS) or isinstance(base, NUMBERS):
-        natural = _table.log(x)
-        return natural if base is None else _table.divide(natural, _table.log(base))
+        natural = _table.log(widened(x))
+        return natural if base is None else _table.divide(natural, _table.log(widened(base)))
     return _math.log(x) if base is None else _math.log(x, base)
 
 
@@ -152,7 +153,8 @@ def hypot(*coordinates: Any) -> Any:
     """The length of a vector; its derivative at the origin is 0."""
     if not any(isinstance(x, NUMBERS) for x in coordinates):
         return _math.hypot(*coordinates)
-    return functools.reduce(_table.hypot, coordinates[1:], _table.absolute(coordinates[0]))
+    first, *others = map(widened, coordinates)
+    return functools.reduce(_table.hypot, others, _table.absolute(first))
 
 
 def dist(p: Iterable[Any], q: Iterable[Any], /) -> Any:
@@ -173,7 +175,7 @@ def _with_value(number: Any, exact: float) -> Any:
 
 def fsum(seq: Iterable[Any], /) -> Any:
     """The sum, without loss of precision in its value."""
-    numbers = list(seq)
+    numbers = [*map(widened, seq)]
     if not carries(numbers):
         return _math.fsum(numbers)
     total = sum(numbers)
@@ -196,7 +198,7 @@ def ldexp(x: Any, i: int, /) -> Any:
     if not isinstance(x, NUMBERS):
         return _math.ldexp(x, i)
     half = i // 2  # so that neither factor overflows before the product does
-    return x * 2.0**half * 2.0 ** (i - half)
+    return widened(x) * 2.0**half * 2.0 ** (i - half)
 
 
 def frexp(x: Any, /) -> tuple[Any, int]:
@@ -211,6 +213,7 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     """Fractional part, of derivative 1, and whole part, of derivative 0."""
     if not isinstance(x, NUMBERS):
         return _math.modf(x)
+    x = widened(x)
     whole = _table.trunc(x)
     return (x - whole if _math.isfinite(value(x)) else _table.copysign(0.0, x)), whole
 
