@@ -116,6 +116,8 @@ class Formula:
     they are when the formula is first computed.
     """
 
+    is_constant = True  # no numbers of a user's are to be looked for in the modules that it names
+
     def __init__(self, parameters: str, text: str, *names: Mapping[str, Any]) -> None:
         self._parameters, self._text, self._names = parameters, text, names
 
