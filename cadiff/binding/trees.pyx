@@ -663,7 +663,7 @@ cdef inline object or_none(PyObject *found):
 
 
 cdef tuple names_of(function):
-    """What a function is called, and what is said of it."""
+    """Its name, qualified name, docstring and module."""
     cdef PyFunctionObject *of = <PyFunctionObject *><PyObject *>function
     return (
         or_none(of.func_name), or_none(of.func_qualname),

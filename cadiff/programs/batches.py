@@ -120,7 +120,7 @@ class Batches:
         return _stacked(each(X), what)
 
     def _left(self, batch: Batch, argnums: Any, each: Callable[[Any], list[Any]]) -> list[Any]:
-        """What f gives, as it is, for points that no recording of the batch serves."""
+        """Results of f itself, for points without a recording in the batch."""
         traces, points = self._traces, batch.given[0][batch.rest]
         if traces.on_branch_change != "retrace":
             return each(points)

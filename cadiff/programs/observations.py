@@ -235,7 +235,7 @@ def _names_globals(frame: FrameType) -> bool:
 
 
 def _named_in_texts(frame: FrameType | None) -> bool:
-    """Whether the text that code of a library got first names what the code has that called it.
+    """Whether the first text among a library's arguments names variables of its caller.
 
     A column of a table may have such a name, too: then f runs as it is for nothing.
     """

@@ -475,11 +475,9 @@ class Traces:
         self.backoff.note_in_vain()
         return True
 
-    def is_worth_it(self, call: Call, image: int = 0) -> bool:
+    def is_worth_it(self, call: Call) -> bool:
         """Whether a call that no recording serves is worth one."""
-        if self.pace.is_free:
-            return True
-        return self.pace.rate(hash(call.key) ^ image, call.marks) > 0.0
+        return self.pace.is_free or self.pace.rate(hash(call.key), call.marks) > 0.0
 
     def is_full(self, call: Call) -> bool:
         """Whether calls of its signature that no recording serves are not recorded at once."""
