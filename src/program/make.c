@@ -67,9 +67,9 @@ static int has_levels(CadMaker *m) {
     return 1;
 }
 
-/* What is to be computed: roots and, where the function indexes, what it finds there, even if that
- * is no part of a derivative. An index may be out of bounds. And what guards look at, in the end.
- */
+/* What is to be computed: roots, and what the function finds by indices and by calls, even if no
+ * root needs it: an index may be out of bounds, a call may raise. And what guards look at, in the
+ * end. */
 static void find_ends(CadMaker *m) {
     const CadGraph *const graph = m->graph;
     size_t n = 0;
@@ -77,8 +77,9 @@ static void find_ends(CadMaker *m) {
         m->ends[n++] = m->roots[k];
     }
     for (size_t i = 0; i < graph->n_own; i++) {
-        if (cad_record_is_by_index(&graph->records[i])) {
-            m->ends[n++] = graph->records[i].of.array.first;
+        const CadRecord *record = &graph->records[i];
+        if (cad_record_is_by_index(record) || record->kind == CAD_RECORD_CALL) {
+            m->ends[n++] = record->of.array.first;
         }
     }
     for (size_t k = 0; k < graph->n_guards; k++) {

@@ -21,6 +21,7 @@ import pytest
 
 import cadiff
 import cadiff.numpy as cnp
+import cadiff.scipy.optimize
 
 X = np.array([1.0, 2.0, 3.0])
 ORDERS = ((0, 1, 2, 3, 4), (2, 0, 2, 1, 3), (4, 2, 2, 0, 2))
@@ -361,3 +362,64 @@ def test_what_values_do_not_decide_is_replayed(name):
             assert agree(program(scale * X), f(scale * X))
     assert program.stats()["recordings"] == 1
     assert program.stats()["eager"] == 0
+
+
+# --- calls that nothing needs --------------------------------------------------------------------
+
+
+@cadiff.primitive
+def checked(x):
+    if x > 1.0:
+        raise ArithmeticError
+    return 2.0 * x
+
+
+checked.defvjp(lambda ans, x: lambda g: 2.0 * g)
+
+
+def in_turns(x):
+    for _ in range(40):
+        x = x * 1.0001
+        np.linalg.cholesky(cnp.array([[1.0, x], [x, 1.0]]))
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda x: np.linalg.cholesky(cnp.array([[1.0, x], [x, 1.0]])),
+        lambda x: np.linalg.inv(cnp.array([[1.0, x], [x, 4.0]])),
+        lambda x: cadiff.scipy.optimize.brentq(lambda t: t * t - x, 0.0, 1.2),
+        lambda x: np.linalg.svd(cnp.array([[x, 1.0 / (x - 2.0)]]))[1],
+        checked,
+        in_turns,
+    ],
+)
+def test_a_call_raises_whether_anything_needs_it_or_not(check, native):
+    def f(x):
+        try:
+            check(x)
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            return -x
+        return x
+
+    points = [0.2, 0.5, 2.0, 0.7, 3.0, 0.3]
+    program = cadiff.compile(f, native=native)
+    eager = cadiff.grad(f)
+    for x in points:
+        assert program(x) == f(x)
+        assert program.grad(x) == eager(x)
+    other = cadiff.compile(f, native=native)
+    assert other.batch(np.array(points)).tolist() == [f(x) for x in points]
+    assert [other.grad(x) for x in points] == [eager(x) for x in points]
+
+
+def test_the_kind_of_what_nothing_computes_with():
+    def f(x):
+        w = np.linalg.eigvals(cnp.array([[0.0, 1.0], [-1.0, -x]]))
+        return 10.0 * x if np.iscomplexobj(w) else x**2
+
+    program = cadiff.compile(f)
+    for x in (1.0, 1.5, 3.0, 0.5, 2.5):
+        assert program(x) == f(x)
+        assert program.grad(x) == cadiff.grad(f)(x)
