@@ -282,7 +282,11 @@ def _table(walk: Findings, value: Any, path: str) -> None:
 
 
 def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
-    if isinstance(value, primitive):
+    is_primitive = isinstance(value, primitive)
+    is_own = is_primitive and str(value.__module__).startswith("cadiff.")
+    if is_own or isinstance(value, DispatchedFunction):
+        return  # the package's, which nobody changes
+    if is_primitive:
         walk.is_in_step, former = True, walk.is_in_step
         for name in ("pulls", "pushes", "patterns"):
             _mapping(walk, getattr(value, name), f"{name} of {path}")
@@ -293,7 +297,7 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
         walk.is_in_step = former
     elif isinstance(value, WeakMethod):
         _method(walk, value, path)
-    elif not isinstance(value, DispatchedFunction):  # which is the package's own
+    else:
         inner = own_attribute(value, "__wrapped__")
         parts = () if inner is not None else own_attribute(value, "__dict__", {}).values()
         for part in (inner, *parts):
