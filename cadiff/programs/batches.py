@@ -147,7 +147,7 @@ class Batches:
             return traces.met(call, recorded) if recorded.graph.guards else recorded
 
         while len(batch.rest) > 0 and len(tried) < most:
-            call = batch.call(batch.rest[0])
+            call = batch.call(batch.rest[0]) if tried else batch.first
             serve = functools.partial(serves_first, call)
             kept = tried if traces.on_branch_change == "retrace" else None
             done, recorded = traces.replayed_once(call, serve, verifies=False, kept=kept)
@@ -224,7 +224,7 @@ class Batch:
         self.kind = "gradient" if what in ("grad", "value_and_grad") else what
         count = 1 + len(others)
         self.numbers = tuple(k + count if k < 0 else k for k in numbers)
-        first = self.call(0)
+        self.first = first = self.call(0)
         self._ranges = tuple(first.ranges[first.argnums.index(k)] for k in self.numbers)
         self._structure = binding.structure_of(first.args, self.numbers)
         self._shared = first.vector()[prod(shape) :]
@@ -311,7 +311,7 @@ class Batch:
     def without_points(self) -> Batch:
         """What is left of it for others, which its numbers are not to outlive."""
         other = self._copied()
-        del other.given, other.results
+        del other.given, other.results, other.first
         return other
 
     def _copied(self) -> Batch:
