@@ -153,22 +153,27 @@ class Observation(Observer):
         """Note an exception where it comes to the user's code first.
 
         What that raises itself, by `raise` or `assert`, it has chosen by comparisons, which are
-        guards. What else depends on values raises it in code of this package, which knows them.
+        guards. What else depends on values raises it in code of this package, which knows them, or
+        in a function that this calls with values, as of a primitive.
         """
-        code, trace, is_own = came_by.tb_frame.f_code, came_by.tb_next, False
+        code, trace = came_by.tb_frame.f_code, came_by.tb_next
+        is_own = is_called = False
         if trace is None and raises_at(code, came_by.tb_lasti):
             return
         while trace is not None:
             if is_own_file(trace.tb_frame.f_code.co_filename):
                 is_own = True
             elif is_code_read(trace.tb_frame.f_code):
-                return
+                if not is_own:
+                    return
+                is_called = True
             trace = trace.tb_next
         kind = type(error)
         self.errors = hash((self.errors, id(code), came_by.tb_lasti, kind))
         where = f"line {came_by.tb_lineno} of {os.path.basename(code.co_filename)}"
         self.last_error = (kind.__name__, where)
-        if not issubclass(kind, _OF_TYPES) and (is_own or made() != self._n_made):
+        by_values = is_own or made() != self._n_made
+        if is_called or (by_values and not issubclass(kind, _OF_TYPES)):
             self.decided = OfThisCall(HANDLED.format(name=kind.__name__, where=where))
 
     def _note(self, obstacle: str) -> None:

@@ -27,6 +27,7 @@ from ..binding import (
     Trust,
     Watch,
 )
+from ..binding.bytecode import has_handlers
 from ..transforms._base import Function
 from ..transforms._outputs import places
 from .returned import Returned
@@ -124,6 +125,11 @@ class Recorded:
     def is_trusted(self) -> bool:
         """Whether it may serve at any inputs."""
         return self.trust is None or self.trust.is_full
+
+    @property
+    def handles(self) -> bool:
+        """Whether there are handlers of exceptions in f."""
+        return self.watch is not None and any(map(has_handlers, self.watch.codes))
 
     @property
     def is_current(self) -> bool:

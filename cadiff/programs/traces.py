@@ -227,7 +227,7 @@ class Traces:
         if there are too many, but not of these.
         """
         tried: list[Recorded] = []
-        is_first = True
+        is_first, has_failed = True, False
         while True:
             traced = self._known.get(call.key, _NOTHING)
             if traced.obstacle:
@@ -245,7 +245,12 @@ class Traces:
                     if recorded is None:
                         if miss is not None:
                             self.change_branch()
-                        attempt = self._record(call, within, kept)
+                        try:
+                            attempt = self._record(call, within, kept)
+                        except Exception:
+                            if not has_failed:
+                                raise
+                            return False, None
                         if attempt is None or attempt.recorded is None:
                             return False, attempt
                         recorded, is_fresh = attempt.recorded, True
@@ -262,8 +267,11 @@ class Traces:
                     if len(tried) > 1 and former is None:  # f does what it did for others
                         self._remove(call, recorded)
                     return False, None
-            except CallError:  # f itself will raise what there is to raise
-                return False, None
+            except CallError:
+                if is_fresh or not recorded.handles:  # f itself will raise what there is to raise
+                    return False, None
+                tried.append(recorded)  # a handler may take it: a new recording tells
+                has_failed = True
             except ObstacleError as obstacle:
                 self._note_missing_derivative(str(obstacle))
                 return False, None

@@ -412,6 +412,9 @@ def test_a_call_raises_whether_anything_needs_it_or_not(check, native):
     other = cadiff.compile(f, native=native)
     assert other.batch(np.array(points)).tolist() == [f(x) for x in points]
     assert [other.grad(x) for x in points] == [eager(x) for x in points]
+    other = cadiff.compile(f, native=native)
+    for x in (2.0, 0.2, 3.0, 0.5, 0.25):
+        assert other(x) == f(x)
 
 
 def test_the_kind_of_what_nothing_computes_with():
@@ -423,3 +426,18 @@ def test_the_kind_of_what_nothing_computes_with():
     for x in (1.0, 1.5, 3.0, 0.5, 2.5):
         assert program(x) == f(x)
         assert program.grad(x) == cadiff.grad(f)(x)
+
+
+@pytest.mark.parametrize("first", [0.2, -1.5])
+def test_errors_of_derivatives_are_no_outcomes_in_later_calls_either(first):
+    def f(x):
+        try:
+            return cadiff.scipy.optimize.fsolve(lambda t: t**2 - x, [1.0])[0]
+        except RuntimeError:  # of no solution, which SciPy's answers for
+            return 50.0 * x
+
+    program = cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x in (first, 0.3, -1.5, 0.4):
+            assert program(x) == f(x)
