@@ -22,6 +22,7 @@ from Cython.Build.Dependencies import create_dependency_tree
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
+from . import declarations
 from .failures import check_compiler, check_python
 from .objects import (
     ASKED_ARGS,
@@ -51,6 +52,7 @@ def files(pattern: str) -> list[str]:
 
 generate = runpy.run_path(str(ROOT / "src" / "table" / "generate.py"))
 generate["write_c"](GENERATED)
+declarations.write(ROOT / "cadiff" / "binding" / "generated")
 
 # Modules in Cython of which each call of a gradient or of a program runs many lines. The others
 # run few, or wait for sweeps in C: there it is the compiler's time that counts, and room.

@@ -13,15 +13,11 @@ cdef extern from *:
     """
 
 from .c_numbers cimport *
-from .c_tape cimport *
+from .generated.tape cimport *
 
-cdef extern from "numbers/numbers.h":
+cdef extern from "numbers/objects/types.h":
     int _import_array() except -1
     int _import_umath() except -1
-
-cdef extern from "numbers/module/module.h":
-    object cad_make_elementwise(const char *name, object lent)
-    object cad_names_of_lent()
 
 _import_array()
 _import_umath()

@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport uint64_t
 
-from .c_entries cimport *
+from .generated.entries cimport *
 from .trees cimport Container
 
 

@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_tape cimport *
+from .generated.tape cimport *
 from .tape cimport empty_like
 from .complexes cimport is_complex
 from .trees cimport Container, opened, opened_complex, PAIR, SEQUENCE

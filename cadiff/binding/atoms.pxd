@@ -1,6 +1,6 @@
 # What other modules see of atoms.pyx.
 
-from .c_entries cimport CadTape
+from .generated.entries cimport CadTape
 
 
 cpdef int ndim(x)

@@ -18,8 +18,8 @@ from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
 from .c_python cimport *
-from .c_entries cimport *
-from .c_tape cimport *
+from .generated.entries cimport *
+from .generated.tape cimport *
 from .c_numbers cimport *
 from .complexes cimport Complex
 from .trees cimport Container, FIELDS, opened, REGISTERED
@@ -153,7 +153,7 @@ def map_vars(atom, function):
 
 def plain_values(tree):
     """A container with plain values in place of its Vars and Duals; all else as it is."""
-    return map_numbers(tree, plain_value)
+    return map_numbers(tree, cad_plain_value)
 
 
 def values_in_place(x):
@@ -164,7 +164,7 @@ def values_in_place(x):
         var = CAD_VAR(x)
         if var.kind != CAD_STALE:
             return cad_var_transient(var, cad_tape_values(var.tape, <int64_t>var.slot), 0)
-    return plain_value(x)
+    return cad_plain_value(x)
 
 
 def vars_of(atom):
@@ -201,7 +201,7 @@ def finalized(atom):
     """An atom as it leaves a differentiation: plain, where nothing in it carries a derivative."""
     if CAD_IS_DUAL(atom):
         return map_vars(atom, finalized)
-    return plain_value(atom) if is_constant(atom) else atom
+    return cad_plain_value(atom) if is_constant(atom) else atom
 
 
 cdef public object cad_finalized(object atom):
@@ -218,7 +218,7 @@ cdef bint is_plain(object atom) except -1:
         return False
     primal, tangent = dual_components(atom)
     parts = tangent if isinstance(tangent, tuple) else (tangent,)
-    return is_plain(primal) and all([is_plain(t) and not np.any(plain_value(t)) for t in parts])
+    return is_plain(primal) and all([is_plain(t) and not np.any(cad_plain_value(t)) for t in parts])
 
 
 def plain_constants(tree):
@@ -232,7 +232,7 @@ def plain_constants(tree):
 
 
 cdef object read_only(object number):
-    plain = plain_value(number)
+    plain = cad_plain_value(number)
     if cnp.PyArray_Check(plain):
         plain.flags.writeable = False
     return plain
@@ -398,7 +398,7 @@ def numbers_array(list numbers, tuple shape):
     for number in numbers:
         plain = plain and (not CAD_IS_VAR(number) or CAD_VAR(number).kind == CAD_PASSIVE)
     if plain:
-        return np.array([plain_value(x) for x in numbers], dtype=np.float64).reshape(shape)
+        return np.array([cad_plain_value(x) for x in numbers], dtype=np.float64).reshape(shape)
     if not shape:
         return numbers[0]
     check_axes(shape)

@@ -10,17 +10,7 @@ cimport cython
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.string cimport memset
 
-
-cdef extern from "kernels/stacks.h" nogil:
-    ctypedef struct CadStackKernel:
-        const char *name
-        const char *signature
-        CadBorrowedLoop loop
-
-    const CadStackKernel *cad_stack_kernels
-
-cdef extern from "numbers/module/module.h":
-    bint cad_loop_of_ufunc(object function, int index, CadBorrowedLoop *loop, void **data)
+from .c_numbers cimport *
 
 
 def cores_of(str signature):

@@ -2,7 +2,7 @@
 # NumPy's looks it up when it is imported. numbers/module/ready.c fills in the tables behind these
 # functions.
 
-cdef extern from "numbers/numbers.h":
+cdef extern from "numbers/objects/types.h":
     ctypedef Py_ssize_t npy_intp
 
     ctypedef class numpy.ndarray [object PyArrayObject, check_size ignore]:

@@ -5,8 +5,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint32_t, uint8_t
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
-from .c_program cimport *
+from .generated.entries cimport *
+from .generated.program cimport *
 from .c_numbers cimport *
 from .crew cimport be_ready
 

@@ -14,8 +14,8 @@ from libc.string cimport memset, memcpy
 from posix.time cimport clock_gettime, CLOCK_MONOTONIC, timespec
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
-from .c_program cimport *
+from .generated.entries cimport *
+from .generated.program cimport *
 from .c_numbers cimport *
 from .borrowed cimport Borrowed, Retyped, cad_run_borrowed, cad_run_retyped
 from .crew cimport be_ready, Job, share, share_parts
@@ -604,13 +604,6 @@ class _Step:
 
 # --- what carries steps out in C -----------------------------------------------------------------
 
-cdef extern from "numbers/module/module.h":
-    bint cad_loop_over_doubles(object function, int n_operands, int n_results, CadNativeLoop *loop,
-                               void **data)
-    bint cad_loop_over_numbers(object function, int n_operands, int n_results, unsigned complexes,
-                               CadNativeLoop *loop, void **data)
-
-
 @cython.final
 cdef class Native:
     """A loop of a ufunc, or of a generalized one, over operands and results of fixed shapes."""
@@ -699,7 +692,7 @@ cdef bytes find_loop(function, Py_ssize_t n_operands, Py_ssize_t n_results, CadN
         letters = b"abcd"[:n_operands + n_results]
         return b",".join([b"(%c)" % letter for letter in letters])
     if isinstance(function, Retyped):
-        call.loop, call.data = <CadNativeLoop>cad_run_retyped, &(<Retyped>function).call
+        call.loop, call.data = cad_run_retyped, &(<Retyped>function).call
         return (<Retyped>function).signature.encode()
     if not isinstance(function, tuple):
         if not cad_loop_over_doubles(function, n_operands, n_results, &call.loop, &call.data):
@@ -813,7 +806,7 @@ cdef Native new_native(function, list arguments, list results, tuple bounds):
     if isinstance(function, Loops):
         borrowed = Borrowed(function.stages, function.buffers, core_shapes, pairs, n_operands)
         native.owners.append(borrowed)
-        call.loop = <CadNativeLoop>cad_run_borrowed
+        call.loop = cad_run_borrowed
         call.data = &borrowed.call
     call.is_bounded = bounds != ()
     for k in range(n_operands):
@@ -968,7 +961,7 @@ class _OpaqueDerivative:
         if self.way == "push" or not are_zero(given):
             found = self.step.derivative(self.way, operands, self.wanted)
         return [
-            np.zeros(shape) if term is None else np.broadcast_to(plain_value(term), shape)
+            np.zeros(shape) if term is None else np.broadcast_to(cad_plain_value(term), shape)
             for term, shape in zip(found, self.shapes, strict=True)
         ]
 
@@ -992,7 +985,7 @@ cpdef bint is_deriving() except -1:
 cdef int hold_finite(list atoms, str name) except -1:
     """A guard that derivatives of a step are finite, as here; PointError if they are not."""
     for atom in atoms:
-        if not np.isfinite(plain_value(atom)).all():
+        if not np.isfinite(cad_plain_value(atom)).all():
             raise PointError(f"a derivative of {name} is not finite where it was recorded")
         if (CAD_IS_VAR(atom) or CAD_IS_DUAL(atom)) and prod(shape(atom)) > 0:
             total = atom.sum() if shape(atom) else atom

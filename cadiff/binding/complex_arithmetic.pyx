@@ -14,7 +14,7 @@ from libc.math cimport copysign, signbit
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_entries cimport *
+from .generated.entries cimport *
 from .complexes cimport *
 
 cdef enum:

@@ -2,7 +2,7 @@
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_entries cimport *
+from .generated.entries cimport *
 
 cdef enum:
     MOST_AXES = 60  # of what has an axis more for the parts, and another one in products

@@ -16,15 +16,9 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_entries cimport *
-
-cdef extern from "numbers/objects/binding.h":  # see complex_arithmetic.pyx
-    object cad_complex_add(object x, object y)
-    object cad_complex_subtract(object x, object y)
-    object cad_complex_multiply(object x, object y)
-    object cad_complex_divide(object x, object y)
-    object cad_complex_matmul(object x, object y)
-    object cad_complex_compare(object x, object y, bint equal)
+from .generated.callbacks cimport cad_complex_add, cad_complex_compare, cad_complex_divide
+from .generated.callbacks cimport cad_complex_matmul, cad_complex_multiply, cad_complex_subtract
+from .generated.entries cimport *
 
 cdef object hooks = None  # the functions that are written in Python: see operations/complexes.py
 

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_type_lock
 
-from .c_program cimport CadTeam
+from .generated.program cimport CadPartOfWork
 
 
 # What is done of some work: its items from one on up to another, in a room of numbers. Answers a
@@ -34,5 +34,4 @@ cdef struct Job:
 cdef int be_ready(int threads) except -1
 cdef long share(Job *job, double *own, int threads) except? -1
 cdef void share_parts(void *threads, size_t n, size_t n_room, double *own,
-                      void (*run)(const void *work, size_t part, double *room) noexcept nogil,
-                      const void *work) noexcept nogil
+                      CadPartOfWork *run, const void *work) noexcept nogil

@@ -19,7 +19,7 @@ from cpython.pythread cimport (
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.string cimport memset
 
-from .c_entries cimport *
+from .generated.entries cimport *
 from .c_numbers cimport *
 
 
@@ -347,7 +347,7 @@ cdef int be_ready(int threads) except -1:
 # --- parts of loops over tiles -------------------------------------------------------------------
 
 cdef struct Parts:
-    void (*run)(const void *work, size_t part, double *room) noexcept nogil
+    CadPartOfWork *run
     const void *work
 
 
@@ -360,8 +360,7 @@ cdef long run_parts(const void *what, size_t begin, size_t end, double *room) no
 
 
 cdef void share_parts(void *threads, size_t n, size_t n_room, double *own,
-                      void (*run)(const void *work, size_t part, double *room) noexcept nogil,
-                      const void *work) noexcept nogil:
+                      CadPartOfWork *run, const void *work) noexcept nogil:
     """What a CadTeam does, whose `self` is the number of threads at most, or 0: with the helpers
     that there are, if there is a core for them beside the other threads that have work."""
     cdef Parts parts

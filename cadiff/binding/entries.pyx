@@ -23,11 +23,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_graph cimport *
+from .generated.graph cimport *
 from .c_numbers cimport *
-from .c_program cimport *
-from .c_sweeps cimport *
-from .c_tape cimport *
+from .generated.program cimport *
+from .generated.sweeps cimport *
+from .generated.tape cimport *
 from .tape cimport Context, DirectRule, MOST_AXES, is_in_order, view_of
 from .atoms cimport active_of, highest_tag, shape
 from .codes cimport Code
@@ -40,10 +40,6 @@ from .atoms import join_lanes, lane_of, lanes_of, make_dual, split_dual
 from .codes import CallError
 from .rules import is_real_array
 from .sparse import plan_matrix
-
-cdef extern from "numbers/objects/threads.h":
-    object cad_enter_new_tape()
-    int cad_return_to_tape(object before) except -1
 
 cdef enum SweepKind:
     PULL, PULL_ONTO, PUSH, SECOND, N_SWEEPS
@@ -305,7 +301,7 @@ cdef class TapeProgram:
                 continue
             var = view_of(tape, slot, <tuple>item)
             slot += <CadSlot>prod(<tuple>item)
-            results.append(var if chosen.shows(k) else plain_value(var))
+            results.append(var if chosen.shows(k) else cad_plain_value(var))
         return results
 
 
@@ -325,13 +321,13 @@ cdef CadSlot constant_slot(CadTape *tape, object atom) except? 0:
     cdef CadSlot slot
     cdef cnp.ndarray array
     if cad_ndim(atom) > 0 or cad_is_single(atom):  # of no axes an array, too
-        array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+        array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
         check(cad_tape_block(tape, cnp.PyArray_SIZE(array), False, &slot))
         memcpy(tape.values + slot, cnp.PyArray_DATA(array), cnp.PyArray_NBYTES(array))
     else:
         check(cad_tape_ensure(tape))
         slot = <CadSlot>tape.n_slots
-        cad_tape_skip(tape, float(plain_value(atom)))  # of a place in an array, too
+        cad_tape_skip(tape, float(cad_plain_value(atom)))  # of a place in an array, too
     return slot
 
 
@@ -737,7 +733,7 @@ cdef class ActiveProgram(DirectRule):
                 self.every_entry = entries_of_matrix(found)
             starts, columns = self.every_entry
             slopes.starts = <const int64_t *>cnp.PyArray_DATA(starts)
-            slopes.columns = <const int *>cnp.PyArray_DATA(columns)
+            slopes.columns = <const int32_t *>cnp.PyArray_DATA(columns)
         n = cnp.PyArray_SIZE(found)
         slopes.values = <double *>cad_memory_resize(NULL, n, sizeof(double))
         slopes.sources = <CadSlot *>cad_memory_resize(NULL, self.n_active, sizeof(CadSlot))
@@ -804,7 +800,7 @@ cdef tuple entries_of_matrix(cnp.ndarray matrix):
     """Where rows start, and the columns, if all entries of a matrix are named row by row."""
     rows, columns = np.shape(matrix)
     starts = np.arange(rows + 1, dtype=np.int64) * columns
-    return starts, np.tile(np.arange(columns, dtype=np.intc), rows)
+    return starts, np.tile(np.arange(columns, dtype=np.int32), rows)
 
 
 cdef bint any_of(const double *numbers, size_t n) noexcept:

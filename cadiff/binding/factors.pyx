@@ -14,7 +14,7 @@ from libc.math cimport fabs
 from libc.stdint cimport intptr_t
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
+from .generated.entries cimport *
 from .complexes cimport joined_parts
 from .tape cimport are_zero, MOST_AXES
 

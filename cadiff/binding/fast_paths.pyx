@@ -18,8 +18,8 @@ from libc.string cimport memcmp, memcpy
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport PyDict_GET_SIZE
-from .c_program cimport *
-from .c_tape cimport *
+from .generated.program cimport *
+from .generated.tape cimport *
 from .tape cimport empty_like
 from .codes cimport Code
 from .functions cimport bound_program, Objects, Owned

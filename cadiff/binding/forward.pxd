@@ -2,7 +2,7 @@
 
 cimport cython
 
-from .c_entries cimport *
+from .generated.entries cimport *
 from .tape cimport Context
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 cimport cython
 
-from .c_tape cimport *
+from .generated.tape cimport *
 from .c_numbers cimport *
 from .tape cimport forget_suspects, note_suspects, Context
 from .atoms cimport is_plain, ndim, read_only, shape
@@ -175,7 +175,7 @@ cdef public int cad_is_over(object number) except -1:
 
 
 cdef public object cad_constant_value(object number):
-    return plain_value(number) if is_plain(number) or is_over(number) else None
+    return cad_plain_value(number) if is_plain(number) or is_over(number) else None
 
 
 def readable_values(tree):
@@ -211,9 +211,9 @@ def stop_gradient(x):
         if cad_state.guarding > 0 and cad_guarded_tape(x) != NULL:
             return cad_apply1(CAD_OP_stop, x)  # for a replay, which finds another value
         if CAD_IS_VAR_ARRAY(x) and not cad_is_single_number(x):
-            return plain_value(x)
+            return cad_plain_value(x)
         if CAD_IS_VAR_ARRAY(x):
-            return cad_array_constant(CAD_VAR(x).tape, np.asarray(plain_value(x)))
+            return cad_array_constant(CAD_VAR(x).tape, np.asarray(cad_plain_value(x)))
         return cad_var_passive(CAD_VAR(x).value)
     if CAD_IS_DUAL(x):
         tangent = cad_dual_tangent(CAD_DUAL(x))
@@ -228,4 +228,4 @@ cdef object stopped(object number):
     """A number of a container, or a Dual's primal, without derivatives: its value."""
     if cad_state.guarding > 0 and cad_guarded_tape(number) != NULL:
         return cad_apply1(CAD_OP_stop, <object>cad_innermost(number))
-    return plain_value(number)
+    return cad_plain_value(number)

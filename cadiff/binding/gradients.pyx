@@ -17,8 +17,8 @@ from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
-from .c_sweeps cimport *
-from .c_tape cimport *
+from .generated.sweeps cimport *
+from .generated.tape cimport *
 from .complexes cimport is_complex
 from .trees cimport opened
 from .tape cimport (
@@ -259,7 +259,7 @@ cdef class RecordedSweep:
         shape = tuple([cad_plan_shape(plan)[i] for i in range(plan.ndim)]) or (1,)
         strides = tuple([view[i + 1] for i in range(plan.ndim)]) or (1,)
         var = strided_view(self.tape, self.source_of(<CadSlot>view[0]), shape, strides)
-        return plain_value(var) if plain or self.linear else var
+        return cad_plain_value(var) if plain or self.linear else var
 
     cdef object place(self, CadPlan *plan, int k):
         """View k of a plan in the region; None if the region does not have it."""
@@ -373,7 +373,7 @@ cdef class RecordedSweep:
             slot = self.region_slot + self.place_of(slot)
             return strided_view(self.tape, <CadSlot>slot, lengths, steps)
         var = strided_view(self.tape, self.source_of(<CadSlot>slot), lengths, steps)
-        return plain_value(var) if self.linear or plan.passive >> view & 1 else var
+        return cad_plain_value(var) if self.linear or plan.passive >> view & 1 else var
 
     cdef object offsets(self, CadPlan *plan):
         indices = np.empty(plan.size, np.int64)
@@ -504,8 +504,8 @@ cdef class RecordedSweep:
             operands = [view_at(self.tape, place) for place in call.operands]
             return call.rule.record_again(operands, outs, cotangents, self.linear)
         if self.linear:
-            operands = [plain_value(operand) for operand in operands]
-            outs = [plain_value(out) for out in outs]
+            operands = [cad_plain_value(operand) for operand in operands]
+            outs = [cad_plain_value(out) for out in outs]
         return call.rule.pull(operands, outs, cotangents)
 
     cdef int check_unchanged(self, list operands) except -1:

@@ -3,8 +3,8 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint8_t
 
-from .c_entries cimport *
-from .c_graph cimport *
+from .generated.entries cimport *
+from .generated.graph cimport *
 from .recording cimport Recording
 from .codes cimport Code
 

@@ -17,11 +17,11 @@ from libc.stdint cimport int64_t, uint32_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
-from .c_graph cimport *
+from .generated.entries cimport *
+from .generated.graph cimport *
 from .c_numbers cimport *
-from .c_program cimport *
-from .c_tape cimport *
+from .generated.program cimport *
+from .generated.tape cimport *
 from .tape cimport Context, DirectRule, on_tape, rule_at, rule_call, rule_name
 from .atoms cimport shape
 from .guards cimport noted_guards
@@ -460,7 +460,7 @@ cdef class Graph:
         for atom in atoms:
             n = prod(shape(atom))
             if not on_tape(atom, tape, base):
-                array = np.ascontiguousarray(plain_value(atom), dtype=np.float64)
+                array = np.ascontiguousarray(cad_plain_value(atom), dtype=np.float64)
                 values = <double *>cnp.PyArray_DATA(array)
                 for i in range(n):
                     found.data[k + i] = cad_graph_constant(self.graph, values[i])

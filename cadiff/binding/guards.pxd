@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 
 from .c_numbers cimport CadTag
-from .c_entries cimport *
+from .generated.entries cimport *
 
 
 cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1

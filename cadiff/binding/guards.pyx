@@ -14,7 +14,7 @@ from libc.stdint cimport uint64_t
 
 from .c_numbers cimport *
 from .c_python cimport *
-from .c_tape cimport *
+from .generated.tape cimport *
 from .atoms cimport is_plain
 from .tape cimport checks_of
 
@@ -243,7 +243,7 @@ cdef class Taken:
             primal, tangent = dual_components(number)
             if CAD_DUAL(number).tag < self.newest:
                 for part in tangent if isinstance(tangent, tuple) else (tangent,):
-                    if not is_plain(part) or np.any(plain_value(part)):
+                    if not is_plain(part) or np.any(cad_plain_value(part)):
                         raise taken_error(self.name)
             number = primal
         if CAD_IS_VAR(number) and not is_plain(number) and CAD_VAR(number).kind != CAD_STALE:

@@ -19,10 +19,10 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
-from .c_tape cimport *
-from .c_sweeps cimport *
-from .c_linear cimport *
+from .generated.entries cimport *
+from .generated.tape cimport *
+from .generated.sweeps cimport *
+from .generated.linear cimport *
 from .c_numbers cimport *
 from .tape cimport checks_of, on_tape, rule_at
 from .atoms cimport shape
@@ -418,7 +418,7 @@ cdef cnp.ndarray slots_of(Recording recording, list outputs):
         if recording.n > 0 and is_variable(recording, output):
             parts.append(cad_var_slots(CAD_VAR(output)).ravel())
         else:
-            parts.append(np.full(np.size(plain_value(output)), -1, np.int64))
+            parts.append(np.full(np.size(cad_plain_value(output)), -1, np.int64))
     return np.ascontiguousarray(np.concatenate(parts))
 
 

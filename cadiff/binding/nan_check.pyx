@@ -18,8 +18,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
 from .c_python cimport *
-from .c_tape cimport *
-from .c_sweeps cimport *
+from .generated.tape cimport *
+from .generated.sweeps cimport *
 from .c_numbers cimport *
 from .tape cimport (
     are_zero,
@@ -99,7 +99,7 @@ cdef class NanChecks(Checks):
             bad = ~np.isfinite(result)
             if np.any(bad):
                 index = tuple([int(i) for i in np.argwhere(bad)[0]])
-                numbers = [plain_value(x) for x in operands]
+                numbers = [cad_plain_value(x) for x in operands]
                 complain_of_value(
                     self, rule_name(rule), result[index], numbers, index, result.shape
                 )
@@ -289,7 +289,7 @@ cdef uint32_t on_entry(void *holder) noexcept:
 
 def value_text(x):
     """A number, or an array on one line and abridged."""
-    x = plain_value(x) if CAD_IS_VAR(x) or CAD_IS_DUAL(x) else x
+    x = cad_plain_value(x) if CAD_IS_VAR(x) or CAD_IS_DUAL(x) else x
     if ndim(x) == 0:
         return repr(float(x))
     text = np.array2string(np.asarray(x), threshold=8, edgeitems=2, max_line_width=10**6)
@@ -356,7 +356,7 @@ def suspects_among(f, tuple args):
             atoms, structure = take_apart((arg,), (0,))
         except TypeError:  # something else, which is not differentiated
             continue
-        numbers = np.concatenate([np.empty(0), *[np.ravel(plain_value(x)) for x in atoms]])
+        numbers = np.concatenate([np.empty(0), *[np.ravel(cad_plain_value(x)) for x in atoms]])
         parts = leaves(structure, [name])
         for k in np.flatnonzero(~np.isfinite(numbers))[:5].tolist():
             (leaf,) = [leaf for leaf in parts if leaf[0] <= k < leaf[0] + leaf[1]]
@@ -443,7 +443,7 @@ cdef object whole_operand(CadTape *tape, CadPlan *plan, int k):
     axes = [i for i in range(plan.ndim) if view[1 + i] != 0]
     shape = tuple([cad_plan_shape(plan)[i] for i in axes])
     strides = tuple([view[1 + i] for i in axes])
-    return plain_value(strided_view(tape, <CadSlot>view[0], shape, strides))
+    return cad_plain_value(strided_view(tape, <CadSlot>view[0], shape, strides))
 
 
 # --- derivatives, by reverse mode ---------------------------------------------------------------
@@ -608,7 +608,7 @@ cdef int look_at_rule_adjoints(Hook hook, size_t entry) except -1:
         if len(bad):
             index = tuple([int(i) for i in bad[0]])
             name = rule_name(call.rule)
-            numbers = [plain_value(x) for x in operands]
+            numbers = [cad_plain_value(x) for x in operands]
             given = ", ".join([value_text(g) for g in cotangents])
             by = f" by its {ORDINALS[k]} operand" if 1 < len(operands) <= 3 else ""
             text = (
@@ -649,8 +649,8 @@ cdef int dual_hook(CadOp op, PyObject *const *operands, object dual) except -1:
     cdef NanChecks checks = checks_of(cad_current_tape())
     if checks is None or <int>op == CAD_OP_positive:
         return 0
-    numbers = [plain_value(<object>operands[k]) for k in range(cad_op_info[<int>op].arity)]
-    shape = np.shape(plain_value(dual))
+    numbers = [cad_plain_value(<object>operands[k]) for k in range(cad_op_info[<int>op].arity)]
+    shape = np.shape(cad_plain_value(dual))
     if shape:
         numbers = [np.broadcast_to(x, shape) for x in numbers]
     return look_at_dual(checks, cad_op_info[<int>op].name.decode(), numbers, dual, True)
@@ -661,7 +661,7 @@ cdef int look_at_dual(NanChecks checks, object name, list operands, object dual,
     """Whether the components of a result are finite. Operands are plain; elementwise ones have the
     shape of the result."""
     primal, tangent = dual_components(dual)
-    shape = np.shape(plain_value(primal))
+    shape = np.shape(cad_plain_value(primal))
     for derivative, part in ((False, primal), (True, tangent)):
         for lane in part if isinstance(part, tuple) else (part,):
             if CAD_IS_VAR(lane) or CAD_IS_DUAL(lane):
@@ -686,7 +686,7 @@ def seen(result, operation, *operands):
         return result
     checks = checks_of(cad_current_tape())
     if checks is not None and all([is_plainly_finite(x) for x in operands]):
-        look_at_dual(checks, operation, [plain_value(x) for x in operands], result, False)
+        look_at_dual(checks, operation, [cad_plain_value(x) for x in operands], result, False)
     return result
 
 
@@ -695,4 +695,4 @@ cdef bint is_plainly_finite(object x):
         primal, tangent = dual_components(x)
         parts = (primal, *tangent) if isinstance(tangent, tuple) else (primal, tangent)
         return all([is_plainly_finite(part) for part in parts])
-    return bool(np.all(np.isfinite(plain_value(x))))
+    return bool(np.all(np.isfinite(cad_plain_value(x))))

@@ -3,8 +3,8 @@
 cimport cython
 
 from . cimport c_numpy as cnp
-from .c_entries cimport *
-from .c_sweeps cimport *
+from .generated.entries cimport *
+from .generated.sweeps cimport *
 
 
 @cython.final

@@ -20,8 +20,8 @@ from libc.string cimport memcpy
 from . cimport c_numpy as cnp
 from .c_numbers cimport *
 from .c_python cimport class_attribute
-from .c_sweeps cimport *
-from .c_tape cimport *
+from .generated.sweeps cimport *
+from .generated.tape cimport *
 from .trees cimport opened
 from .tape cimport (
     checks_of, forget_suspects, Hook, hook_of, is_gone, note_suspects, on_tape, rule_at, rule_call,
@@ -244,7 +244,7 @@ cdef class Recording:
         for output in outputs:
             if on_tape(output, self.tape, base):
                 cad_var_bounds(CAD_VAR(output), &low, &high)
-                index = cad_tape_find_entry(self.tape, <CadSlot>high)
+                index = cad_tape_find(self.tape, <CadSlot>high)
                 if index < self.tape.n_entries:
                     last = max(last, index + 1)
                 else:
@@ -338,7 +338,7 @@ cdef class Recording:
         if CAD_IS_DUAL(atom):
             return map_vars(atom, self.outlives)
         if on_tape(atom, self.tape, <CadSlot>self.tape.mark_slots):
-            return plain_value(atom)
+            return cad_plain_value(atom)
         return finalized(atom)
 
     def keep(self):
@@ -608,7 +608,7 @@ cdef class Replay:
 
     def value(self):
         """What the function returns, without derivatives."""
-        return self.returned([plain_value(self.output(item)) for item in self.outputs])
+        return self.returned([cad_plain_value(self.output(item)) for item in self.outputs])
 
     cdef object output(self, object item):
         if type(item) is not tuple:
@@ -700,7 +700,7 @@ cdef class Guarded:
     cdef object place_of(self, object atom):
         """Where an output stands in the recording, as for view_at; its values if it is constant."""
         if not self.recording.holds(atom) or is_constant(atom) or prod(shape(atom)) == 0:
-            return plain_value(atom)
+            return cad_plain_value(atom)
         lengths = shape(atom)
         strides = [CAD_STRIDES(CAD_VAR(atom).view)[i] for i in range(len(lengths))]
         return CAD_VAR(atom).slot - self.recording.base(), lengths, tuple(strides)
@@ -782,7 +782,7 @@ def snapshot(Recording recording, list outputs):
     vars = recording.inputs if recording.block is None else [recording.block]
     return {
         "base": base,
-        "inputs": [(CAD_VAR(var).slot, np.size(plain_value(var))) for var in vars],
+        "inputs": [(CAD_VAR(var).slot, np.size(cad_plain_value(var))) for var in vars],
         "n_input_entries": recording.n_inputs(),
         "entries": entries,
         "plans": plans,

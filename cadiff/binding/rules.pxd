@@ -1,7 +1,7 @@
 # What other modules see of rules.pyx.
 
-from .c_sweeps cimport *
-from .c_tape cimport *
+from .generated.sweeps cimport *
+from .generated.tape cimport *
 
 cdef int pull_rule(CadTape *tape, size_t index, rule) except -1
 cdef int push_rule(CadTape *tape, size_t index, CadLanes lanes, rule) except -1

@@ -10,8 +10,8 @@ from cpython.contextvars cimport PyContextVar_Reset, PyContextVar_Set
 from libc.stdint cimport int64_t
 
 from . cimport c_numpy as cnp
-from .c_tape cimport *
-from .c_sweeps cimport *
+from .generated.tape cimport *
+from .generated.sweeps cimport *
 from .c_numbers cimport *
 from .tape cimport (
     are_zero,
@@ -41,8 +41,8 @@ cdef list read_values(rule, list operands):
         return [None] * len(operands)
     unread = getattr(rule, "unread", None)
     if unread is None:
-        return [plain_value(x) for x in operands]
-    return [zeros_like(x) if skip and cad_ndim(x) > 0 else plain_value(x)
+        return [cad_plain_value(x) for x in operands]
+    return [zeros_like(x) if skip and cad_ndim(x) > 0 else cad_plain_value(x)
             for x, skip in zip(operands, unread)]
 
 
@@ -58,7 +58,7 @@ cdef object zeros_like(x):
 
 cdef list values_for(rule, list numbers):
     """The values of operands or results; None for those of a linear rule, which needs none."""
-    return [None] * len(numbers) if rule.is_linear else [plain_value(x) for x in numbers]
+    return [None] * len(numbers) if rule.is_linear else [cad_plain_value(x) for x in numbers]
 
 
 cdef object adjoints_in_place(CadTape *tape, var):
@@ -97,20 +97,16 @@ cdef int pull_rule(CadTape *tape, size_t index, rule) except -1:
         leave_step(tape, former)
     for operand, term in zip(operands, terms):
         if term is not None:
-            cad_var_seed(CAD_VAR(operand), plain_value(term))
+            cad_var_seed(CAD_VAR(operand), cad_plain_value(term))
     return 0
 
 
-cdef int rule_hook(CadTape *tape, size_t index) noexcept:
-    """What C calls: the exception is left set."""
-    try:
-        rule = rule_at(tape, index)
-        if isinstance(rule, DirectRule):
-            return (<DirectRule>rule).pull_here(tape, index)
-        return pull_rule(tape, index, rule)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return -1
+cdef int rule_hook(CadTape *tape, size_t index) except -1:
+    """What C calls."""
+    rule = rule_at(tape, index)
+    if isinstance(rule, DirectRule):
+        return (<DirectRule>rule).pull_here(tape, index)
+    return pull_rule(tape, index, rule)
 cad_state.rule_hook = rule_hook
 
 
@@ -183,7 +179,7 @@ cdef int push_lane(CadTape *tape, size_t index, Along tangents, rule) except -1:
         return 0
     pushed = rule.push(values_for(rule, operands), values_for(rule, outs), given)
     for out, tangent in zip(outs, pushed):
-        tangents.add(out, plain_value(tangent))
+        tangents.add(out, cad_plain_value(tangent))
     return 0
 
 
@@ -200,7 +196,7 @@ cdef list moving_point(object rule, list numbers, Along tangents, object tag):
     """Values of operands or results, with their tangents; of those of a linear rule None."""
     if rule.is_linear:
         return [None] * len(numbers)
-    return [make_dual(plain_value(x), tangents.read(x), tag) for x in numbers]
+    return [make_dual(cad_plain_value(x), tangents.read(x), tag) for x in numbers]
 
 
 cdef int pull_rule_along(
@@ -243,13 +239,13 @@ cdef int pull_lane(
         if pair is not None:
             prepare_along(tape, along, operand)
             if lane == 0:
-                cad_var_seed(CAD_VAR(operand), plain_value(pair[0]))
-            adjoints.add(operand, plain_value(pair[1]))
+                cad_var_seed(CAD_VAR(operand), cad_plain_value(pair[0]))
+            adjoints.add(operand, cad_plain_value(pair[1]))
     return 0
 
 
-cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) noexcept:
-    """What C calls: the exception is left set."""
+cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) except -1:
+    """What C calls."""
     cad_tape_pin(tape)
     try:
         rule = rule_at(tape, index)
@@ -260,21 +256,14 @@ cdef int second_rule_hook(CadTape *tape, size_t index, const CadAlong *along) no
         if along.adjoints.data == NULL:
             return push_rule(tape, index, along.tangents, rule)
         return pull_rule_along(tape, index, along, rule)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return -1
     finally:
         cad_tape_unpin(tape)
 cad_state.second_rule_hook = second_rule_hook
 
 
-cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) noexcept:
-    """What C calls: the exception is left set."""
-    try:
-        return (<DirectRule>rule_at(tape, index)).slopes_here(tape, index, slopes)
-    except BaseException as error:
-        cad_restore_exception(error)
-        return -1
+cdef int slopes_hook(CadTape *tape, size_t index, CadSlopes *slopes) except -1:
+    """What C calls."""
+    return (<DirectRule>rule_at(tape, index)).slopes_here(tape, index, slopes)
 cad_state.slopes_hook = slopes_hook
 
 
@@ -325,7 +314,7 @@ cpdef object tag_of_arguments(tuple args):
 
 def plain_arguments(tuple args):
     """A list of arguments, with values in place of Vars."""
-    return [plain_value(arg) if CAD_IS_VAR(arg) else arg for arg in args]
+    return [cad_plain_value(arg) if CAD_IS_VAR(arg) else arg for arg in args]
 
 
 def active_arguments(tuple args):
@@ -471,10 +460,10 @@ cdef object cut(object atom, str name, list taken):
         else:
             tangent = cut(tangent, name, taken)
         return make_dual(cut(primal, name, taken), tangent, CAD_DUAL(atom).tag)
-    value = plain_value(atom)
+    value = cad_plain_value(atom)
     is_var = CAD_IS_VAR(atom) and not is_constant(atom)
     operands = [atom, *taken] if is_var else taken
-    rule = _Cut(name, [plain_value(x) for x in operands], value, None if is_var else value)
+    rule = _Cut(name, [cad_plain_value(x) for x in operands], value, None if is_var else value)
     return record_rule(rule, operands, [value])[0]
 
 

@@ -4,7 +4,7 @@ cimport cython
 from cpython.float cimport PyFloat_AS_DOUBLE
 
 from . cimport c_numpy as cnp
-from .c_program cimport CadReferred
+from .generated.program cimport CadReferred
 from .trees cimport Container
 
 

@@ -29,7 +29,7 @@ from .c_python cimport (
     class_attribute, plain_attribute, Py_TPFLAGS_HEAPTYPE, PySequence_Fast_GET_SIZE,
     PySequence_Fast_ITEMS, PyTypeObject,
 )
-from .c_entries cimport *
+from .generated.entries cimport *
 from .c_numbers cimport *
 from .atoms cimport shape
 from .complexes cimport is_complex

@@ -3,7 +3,7 @@
 cimport cython
 
 from . cimport c_numpy as cnp
-from .c_graph cimport *
+from .generated.graph cimport *
 from .codes cimport Code
 
 

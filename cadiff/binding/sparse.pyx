@@ -7,10 +7,10 @@ from libc.stdint cimport int64_t, SIZE_MAX, uint32_t
 from libc.string cimport memcpy
 
 from . cimport c_numpy as cnp
-from .c_graph cimport *
+from .generated.graph cimport *
 from .c_numbers cimport *
-from .c_program cimport *
-from .c_tape cimport *
+from .generated.program cimport *
+from .generated.tape cimport *
 from .codes cimport carry_out, Code
 from .graphs cimport Graph, Ids, joined_ids, Making, new_ids
 

@@ -2,9 +2,9 @@
 
 cimport cython
 
-from .c_entries cimport *
-from .c_sweeps cimport *
-from .c_graph cimport CadGraph, CadId
+from .generated.entries cimport *
+from .generated.sweeps cimport *
+from .generated.graph cimport CadGraph, CadId
 
 
 cdef enum:

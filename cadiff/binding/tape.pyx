@@ -15,8 +15,8 @@ from libc.stdint cimport int64_t, uint64_t
 
 from . cimport c_numpy as cnp
 from .c_python cimport *
-from .c_tape cimport *
-from .c_sweeps cimport *
+from .generated.tape cimport *
+from .generated.sweeps cimport *
 from .c_numbers cimport *
 
 

@@ -26,7 +26,7 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport class_attribute, looked_up, Py_TYPE, referent
-from .c_entries cimport CadTape
+from .generated.entries cimport CadTape
 from .trees cimport computes, key_of, names_of, own_items
 from .tape cimport Context
 

@@ -478,7 +478,7 @@ static void keep_live(Finder *f, const CadId *outputs, size_t n_outputs) {
 }
 
 CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
-                          size_t n_outputs, size_t most, int with_calls, CadEdges *edges) {
+                          size_t n_outputs, size_t most, bool with_calls, CadEdges *edges) {
     *edges = (CadEdges){.n_numbers = graph->n_numbers};
     Finder finder = {.graph = graph,
                      .edges = edges,

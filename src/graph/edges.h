@@ -14,7 +14,7 @@ typedef struct CadEdges {
     size_t n, capacity;
     size_t n_factors; /* edges to products of matrices, dropped ones included */
     size_t n_numbers;
-    int too_many;  /* then there are none */
+    bool too_many;  /* then there are none */
     int has_calls; /* or indices: their partials are no numbers, 1 stands for each; what depends on
                     * all of many numbers does so through another one, which is none of the graph
                     */
@@ -24,7 +24,7 @@ typedef struct CadEdges {
  * `most`, or there is a call and those are not wanted. Partials that are not there yet become
  * numbers of the graph. */
 CadStatus cad_graph_edges(CadGraph *graph, const CadId *wrt, size_t n_wrt, const CadId *outputs,
-                          size_t n_outputs, size_t most, int with_calls, CadEdges *edges);
+                          size_t n_outputs, size_t most, bool with_calls, CadEdges *edges);
 void cad_edges_free(CadEdges *edges);
 
 #endif

@@ -6,7 +6,7 @@ enum { FIRST_TABLE = 1 << 10 };
 static CadId append(CadGraph *graph, const CadRecord *record);
 
 /* A new graph has one number: there is always some to answer. */
-CadGraph *cad_graph_new(int optimize) {
+CadGraph *cad_graph_new(bool optimize) {
     CadGraph *graph = cad_memory_zeroed(1, sizeof *graph);
     if (graph == NULL) {
         return NULL;
@@ -329,7 +329,7 @@ static CadId finish_array(CadGraph *graph, CadRecordKind kind, CadOp op, size_t 
     return first;
 }
 
-CadId cad_graph_input(CadGraph *graph, size_t size, int are_floats) {
+CadId cad_graph_input(CadGraph *graph, size_t size, bool are_floats) {
     return has_array_room(graph, size) ? finish_array(graph, CAD_RECORD_INPUT, 0, size,
                                                       (CadArray){.number = (uint32_t)are_floats})
                                        : CAD_ZERO;
@@ -543,7 +543,7 @@ void cad_graph_operands_of_array(const CadGraph *graph, size_t record, CadOperan
     }
 }
 
-int cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
+bool cad_graph_is_constant(CadGraph *graph, CadId id, double *value) {
     const CadRecord *record = cad_graph_record(graph, id);
     if (record->kind == CAD_RECORD_CONSTANT) {
         *value = cad_record_value(record);

@@ -123,18 +123,20 @@ typedef struct CadOutcome {
  * first pair of a number all numbers that any of its pairs is by have theirs behind them. If
  * nothing is known of it, any result may depend on any operand. */
 typedef struct CadLinks {
-    int is_known;
+    bool is_known;
     const uint32_t *of, *by; /* the owner's */
     size_t n, n_between;
 } CadLinks;
 
 /* What an entry of a rule is in a graph. */
+typedef enum CadNotedKind {
+    CAD_NOTED_CALL, /* the call of this number */
+    CAD_NOTED_TAKE, /* the operands are x and whole numbers, the result is x[whole numbers] */
+    CAD_NOTED_ADD,  /* they are whole numbers and x, which is added to zeros there */
+} CadNotedKind;
+
 typedef struct CadNoted {
-    enum {
-        CAD_NOTED_CALL, /* the call of this number */
-        CAD_NOTED_TAKE, /* the operands are x and whole numbers, the result is x[whole numbers] */
-        CAD_NOTED_ADD,  /* they are whole numbers and x, which is added to zeros there */
-    } as;
+    CadNotedKind kind;
     uint32_t number;
 } CadNoted;
 
@@ -189,19 +191,19 @@ typedef struct CadGraph {
     size_t table_size; /* a power of 2 */
     size_t n_known;
     size_t recent;         /* the run that was looked up last */
-    int keeps_doubles;     /* programs of it have no floats */
-    int optimize;          /* else every operation is carried out as it was recorded */
+    bool keeps_doubles;     /* programs of it have no floats */
+    bool optimize;          /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
     int keeps_singles;     /* single numbers as they come: equal ones apart, none made simpler */
     int makes_partials;    /* what is made now is a partial, as near as those of sweeps */
-    int takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
-    int compares_last;     /* programs do, instead of where a miss costs least */
+    bool takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
+    bool compares_last;     /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
     void *owner;
     CadStatus status;
 } CadGraph;
 
-CadGraph *cad_graph_new(int optimize);
+CadGraph *cad_graph_new(bool optimize);
 void cad_graph_free(CadGraph *graph);
 size_t cad_graph_bytes(const CadGraph *graph);
 
@@ -224,7 +226,7 @@ CadId cad_graph_apply(CadGraph *graph, CadOp op, CadId x, CadId y, CadId z);
 
 /* An array of inputs, which may be known to be floats. Answers its first element, as do all below.
  */
-CadId cad_graph_input(CadGraph *graph, size_t size, int are_floats);
+CadId cad_graph_input(CadGraph *graph, size_t size, bool are_floats);
 
 CadId cad_graph_constants(CadGraph *graph, const double *values, size_t size);
 
@@ -460,7 +462,7 @@ static inline void cad_graph_operands(const CadGraph *graph, size_t record,
     }
 }
 
-int cad_graph_is_constant(CadGraph *graph, CadId id, double *value);
+bool cad_graph_is_constant(CadGraph *graph, CadId id, double *value);
 
 static inline int cad_graph_is(CadGraph *graph, CadId id, double value) {
     double found;
@@ -510,7 +512,7 @@ void cad_graph_write(const CadGraph *graph, CadGraphParts *parts);
 CadStatus cad_graph_restore(CadGraph *graph, const CadGraphParts *parts, size_t n_inputs);
 
 /* Whether there is such a number, and it has a value. */
-int cad_graph_has(CadGraph *graph, CadId id);
+bool cad_graph_has(CadGraph *graph, CadId id);
 
 /* A graph of the first n_records alone, of a graph whose only arrays are inputs; numbers are the
  * same. `ends` has room for as many: it is left with those that later ones are made of. */
@@ -544,7 +546,7 @@ CadStatus cad_graph_insert(CadGraph *graph, CadGraph *from, const CadId *inputs,
 
 /* Of each output whether it carries a derivative if some inputs do, or (`by_value`) whether it
  * changes if they do. (Arrays are taken as a whole, so that the derivative may be 0.) */
-CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bool by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found);
 
 /* Copies of variables that outputs depend on: of the elements of arrays that consist of numbers

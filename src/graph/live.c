@@ -107,7 +107,7 @@ CadActive cad_graph_find_active(CadGraph *graph, CadMemory *memory, const CadId 
     return active;
 }
 
-CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, int by_value,
+CadStatus cad_graph_reach(CadGraph *graph, const CadId *inputs, size_t n_inputs, bool by_value,
                           const CadId *outputs, size_t n_outputs, uint8_t *found) {
     CadMemory memory = {0};
     const CadActive active = cad_graph_find_active(graph, &memory, inputs, n_inputs, by_value);

@@ -445,14 +445,14 @@ static void read_rule(Reader *r, CadEntry entry, CadPlan *plan) {
         graph->status = CAD_NO_MEMORY;
         return;
     }
-    CadNoted noted = {.as = CAD_NOTED_CALL};
+    CadNoted noted = {.kind = CAD_NOTED_CALL};
     const CadStatus status = graph->calls->note(graph->owner, r->tape, r->entry, passive, &noted);
     if (status != CAD_OK) {
         graph->status = status;
-    } else if (noted.as == CAD_NOTED_CALL) {
+    } else if (noted.kind == CAD_NOTED_CALL) {
         read_call(r, entry, noted.number, n_operands, place, passive);
     } else {
-        const int adds = noted.as == CAD_NOTED_ADD;
+        const int adds = noted.kind == CAD_NOTED_ADD;
         read_by_index(r, entry, place, adds, passive[adds]);
     }
     cad_memory_free(passive);

@@ -125,7 +125,7 @@ static int is_over_views(uint32_t op) {
            cad_entry_kinds[op].former != CAD_FORMER_KEPT;
 }
 
-int cad_graph_has(CadGraph *graph, CadId id) {
+bool cad_graph_has(CadGraph *graph, CadId id) {
     return id != CAD_NO_ID && id < graph->n_numbers &&
            cad_graph_record(graph, id)->kind != CAD_RECORD_SCAN;
 }

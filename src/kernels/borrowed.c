@@ -76,8 +76,8 @@ static int take_operands(const CadBorrowed *b, double *room, const Core *cores) 
     for (int k = 0; k < b->n_buffers; k++) {
         const CadBuffer *const buffer = &b->buffers[k];
         const size_t parts = buffer->type == CAD_BUFFER_COMPLEX ? 2 : 1;
-        if (buffer->from >= 0) {
-            copy_in(buffer, room + buffer->start, cores[buffer->from]);
+        if (buffer->source >= 0) {
+            copy_in(buffer, room + buffer->start, cores[buffer->source]);
             if (!are_finite(room + buffer->start, parts * buffer->n_rows * buffer->n_columns)) {
                 return 0;
             }

@@ -3,6 +3,7 @@
 #ifndef CAD_KERNELS_STACKS_H
 #define CAD_KERNELS_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +19,7 @@ typedef struct CadStackKernel {
     const char *name;
     const char *signature; /* as that of a generalized ufunc */
     CadStackLoop *loop;
-    int answers_always; /* nan is a result like others */
+    bool answers_always; /* nan is a result like others */
 } CadStackKernel;
 
 /* All of them; behind the last one a name is NULL. */

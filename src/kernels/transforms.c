@@ -83,12 +83,12 @@ static int transform(const CadTransform *t, const double *const *operands,
         return 0;
     }
     if (t->half == CAD_HALF_RESULT) {
-        copy_common(real, real_lengths, 1, operands[0], t->from, 1, t->ndim);
+        copy_common(real, real_lengths, 1, operands[0], t->given, 1, t->ndim);
         run_along(t->halving, real_lengths, t->ndim, halved, (char *)real, t->real_length,
                   sizeof(double), (char *)z, t->lengths[halved], COMPLEX, t->factors[last]);
     }
     for (int part = 0; part < t->n_operands && t->half != CAD_HALF_RESULT; part++) {
-        copy_common(z + part, t->lengths, 2, operands[part], t->from, 1, t->ndim);
+        copy_common(z + part, t->lengths, 2, operands[part], t->given, 1, t->ndim);
     }
     if (t->half == CAD_HALF_OPERAND) {
         scale_inner(t, z);

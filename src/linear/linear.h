@@ -75,19 +75,19 @@ CadStatus cad_linear_extend(CadLinear *linear, CadLinearPart part, size_t count)
 
 /* Derive what is derived, and give back what the lists have room for beyond their items; 0 if a
  * step would reach beyond the places or the numbers, so that the map cannot be used. */
-int cad_linear_check(CadLinear *linear);
+bool cad_linear_check(CadLinear *linear);
 
 /* Numbers of workspace for so many lanes; 0 if they are more than can be counted. */
 size_t cad_linear_room(const CadLinear *linear, size_t lanes);
 
 /* Tangents of the outputs for those of the inputs, or (`pull`) cotangents of the inputs for those
  * of the outputs: `lanes` numbers for each, side by side. */
-void cad_linear_carry(const CadLinear *linear, int pull, size_t lanes, const double *in,
+void cad_linear_carry(const CadLinear *linear, bool pull, size_t lanes, const double *in,
                       double *out, double *room);
 
 /* Columns or (`pull`) rows [first, first + lanes) of the matrix (outputs x inputs) of the map,
  * written to their places in all of it. */
-void cad_linear_units(const CadLinear *linear, int pull, size_t first, size_t lanes,
+void cad_linear_units(const CadLinear *linear, bool pull, size_t first, size_t lanes,
                       double *matrix, double *room);
 
 #endif

@@ -261,7 +261,7 @@ static void leave(const CadLinear *linear, int end, size_t lanes, double *out, s
     }
 }
 
-void cad_linear_carry(const CadLinear *linear, int pull, size_t lanes, const double *in,
+void cad_linear_carry(const CadLinear *linear, bool pull, size_t lanes, const double *in,
                       double *out, double *room) {
     memset(room, 0, linear->n_places * padded(lanes) * sizeof *room);
     enter(linear, pull, lanes, in, room);
@@ -269,7 +269,7 @@ void cad_linear_carry(const CadLinear *linear, int pull, size_t lanes, const dou
     leave(linear, !pull, lanes, out, lanes, 1, room);
 }
 
-void cad_linear_units(const CadLinear *linear, int pull, size_t first, size_t lanes,
+void cad_linear_units(const CadLinear *linear, bool pull, size_t first, size_t lanes,
                       double *matrix, double *room) {
     const size_t width = padded(lanes), n = cad_linear_count(linear, CAD_LINEAR_INPUTS);
     memset(room, 0, linear->n_places * width * sizeof *room);

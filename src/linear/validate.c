@@ -158,7 +158,7 @@ static void trim(CadLinear *linear) {
     }
 }
 
-int cad_linear_check(CadLinear *linear) {
+bool cad_linear_check(CadLinear *linear) {
     trim(linear);
     const double *const factors = cad_linear_items(linear, CAD_LINEAR_FACTORS);
     const CadLinearStep *const steps = cad_linear_items(linear, CAD_LINEAR_STEPS);

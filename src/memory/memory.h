@@ -5,6 +5,7 @@
 #ifndef CAD_MEMORY_H
 #define CAD_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum CadStatus {

@@ -45,7 +45,7 @@ static int has_results(const CadNative *call, char *const *at) {
     return 1;
 }
 
-int cad_native_run(const CadNative *call, const double *operands, double *results) {
+bool cad_native_run(const CadNative *call, const double *operands, double *results) {
     char *at[CAD_MOST_ARGUMENTS], *moved[CAD_MOST_ARGUMENTS];
     ptrdiff_t index[CAD_MOST_OUTER] = {0};
     const int n = call->n_arguments;

@@ -17,22 +17,22 @@ typedef struct CadNative {
     const double *constants[CAD_MOST_ARGUMENTS]; /* NULL: an operand or a result, */
     size_t starts[CAD_MOST_ARGUMENTS];           /* which begins there in its row */
     size_t sizes[CAD_MOST_ARGUMENTS];            /* how many numbers it has */
-    int reduces;                                 /* its one result begins as `start` everywhere */
+    bool reduces;                                 /* its one result begins as `start` everywhere */
     double start;
     int ndim; /* axes around the loop */
     ptrdiff_t lengths[CAD_MOST_OUTER];
     ptrdiff_t strides[CAD_MOST_OUTER][CAD_MOST_ARGUMENTS]; /* in bytes */
     ptrdiff_t dims[1 + CAD_MOST_CORE];
     ptrdiff_t steps[CAD_MOST_ARGUMENTS + CAD_MOST_CORE];
-    int may_fail;   /* a result that begins with nan says that there is none */
-    int is_bounded; /* an operand outside of its bounds is not for the loop */
+    bool may_fail;   /* a result that begins with nan says that there is none */
+    bool is_bounded; /* an operand outside of its bounds is not for the loop */
     double low[CAD_MOST_ARGUMENTS], high[CAD_MOST_ARGUMENTS];
-    int is_elementwise; /* all operands have as many numbers as the result: points side by side are
+    bool is_elementwise; /* all operands have as many numbers as the result: points side by side are
                          * longer rows */
 } CadNative;
 
 /* Answers whether it was carried out; else it is for the owner of the call, who may raise. */
-int cad_native_run(const CadNative *call, const double *operands, double *results);
+bool cad_native_run(const CadNative *call, const double *operands, double *results);
 
 /* The same for points whose numbers stand side by side. */
 int cad_native_run_lanes(const CadNative *call, size_t lanes, const double *operands,

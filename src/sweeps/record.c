@@ -149,7 +149,7 @@ static void record_entry(Recorder *recorder, size_t i, CadSlot base, CadNumber *
     }
 }
 
-CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, int linear,
+CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bool linear,
                            CadNumber *adjoints) {
     Recorder recorder = {tape, CAD_OK, linear};
     tape->pinned++;

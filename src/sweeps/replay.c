@@ -247,7 +247,7 @@ CadStatus cad_replay_new(CadTape *tape, size_t begin, size_t n_inputs, size_t n_
 
 /* --- running --- */
 
-int cad_replay_run(CadReplay *replay, const double *inputs) {
+bool cad_replay_run(CadReplay *replay, const double *inputs) {
     CadTape *const tape = replay->tape;
     CadEntry *const entries = tape->entries;
     cad_tape_take_back(tape, replay->filled);

@@ -31,6 +31,6 @@ size_t cad_replay_bytes(const CadReplay *replay);
 
 /* Compute all values for other inputs, and forget what was appended since the last time. Answers
  * whether all guards come out as they did. No handle of a slot is left. */
-int cad_replay_run(CadReplay *replay, const double *inputs);
+bool cad_replay_run(CadReplay *replay, const double *inputs);
 
 #endif

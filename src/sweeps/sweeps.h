@@ -80,7 +80,7 @@ typedef struct CadNumber {
  * `base` on, {0, CAD_NONE} but for the seeds. Adjoints of slots below `base` are not computed.
  * With `linear`, the entries themselves count as constants: what results is linear in the seeds,
  * and depends on nothing else. */
-CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, int linear,
+CadStatus cad_sweep_record(CadTape *tape, size_t begin, size_t end, CadSlot base, bool linear,
                            CadNumber *adjoints);
 
 #endif

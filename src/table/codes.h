@@ -3,6 +3,8 @@
 #ifndef CAD_TABLE_CODES_H
 #define CAD_TABLE_CODES_H
 
+#include <stdbool.h>
+
 /* What stands on a tape beside operations of the table and the kinds of kinds.def, THIRD last: see
  * tape/entries.h. */
 #define CAD_STRUCTURE(WORD)                                                                       \
@@ -35,7 +37,7 @@ typedef enum CadOp {
 #define CAD_FIRST_TWO(x, y, ...) x, y
 
 /* Whether it is a row of the table, which computes number by number. */
-static inline int cad_op_is_row(CadOp op) {
+static inline bool cad_op_is_row(CadOp op) {
     return op > CAD_OP_THIRD;
 }
 
@@ -53,7 +55,7 @@ static inline int cad_op_is_flat(CadOp op) {
 typedef struct CadOpInfo {
     const char *name;
     int arity;
-    int calls; /* a function that is more than an instruction or two */
+    bool calls; /* a function that is more than an instruction or two */
     const char *ufunc;
     const char *doc;
 } CadOpInfo;

@@ -40,7 +40,7 @@ CadBlock *cad_tape_find_block(const CadTape *tape, CadSlot slot) {
     return i < tape->n_blocks && tape->blocks[i].begin <= slot ? &tape->blocks[i] : NULL;
 }
 
-int cad_tape_is_constant(const CadTape *tape, CadSlot slot) {
+bool cad_tape_is_constant(const CadTape *tape, CadSlot slot) {
     const CadBlock *block = cad_tape_find_block(tape, slot);
     return block != NULL && block->constant;
 }
@@ -52,7 +52,7 @@ void cad_tape_activate(CadTape *tape, CadSlot slot) {
     }
 }
 
-int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
+bool cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
     CadBlock *block = cad_tape_find_block(tape, (CadSlot)begin);
     if (block == NULL || block->eager || block->begin != begin || block->end != end) {
         return 0;
@@ -63,11 +63,11 @@ int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints) {
     return 1;
 }
 
-int cad_tape_is_lent(const CadTape *tape, CadSlot slot) {
+bool cad_tape_is_lent(const CadTape *tape, CadSlot slot) {
     return tape->n_lent > 0 && cad_tape_adjoints(tape, slot) != tape->adjoints;
 }
 
-int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values) {
+bool cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values) {
     CadBlock *block = cad_tape_find_block(tape, (CadSlot)begin);
     if (end - begin < CAD_BORROW || block == NULL || block->eager || block->begin != begin ||
         block->end != end) {
@@ -130,7 +130,7 @@ void cad_tape_forget(CadTape *tape, CadSlot slot) {
     cad_tape_find_block(tape, slot)->pass = 0;
 }
 
-int cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
+bool cad_tape_is_untouched(const CadTape *tape, CadSlot slot) {
     if (tape->n_blocks == 0) {
         return 0;
     }

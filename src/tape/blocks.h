@@ -30,7 +30,7 @@ typedef enum CadBlockKind { CAD_RESULT, CAD_CONSTANTS, CAD_ARGUMENT } CadBlockKi
 CadStatus cad_tape_note_block(CadTape *tape, size_t begin, size_t end, CadBlockKind kind);
 
 /* Whether a slot belongs to an array of constants; and that it does so no more. */
-int cad_tape_is_constant(const CadTape *tape, CadSlot slot);
+bool cad_tape_is_constant(const CadTape *tape, CadSlot slot);
 void cad_tape_activate(CadTape *tape, CadSlot slot);
 
 /* The block that a slot belongs to; NULL if it is in none. */
@@ -49,9 +49,9 @@ static inline double *cad_tape_adjoints(const CadTape *tape, int64_t slot) {
 
 /* Have the adjoints of a large block written to memory of the caller's, until he takes it back
  * with NULL. Answers whether it is such a block, exactly [begin, end). */
-int cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
+bool cad_tape_lend(CadTape *tape, size_t begin, size_t end, double *adjoints);
 
-int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
+bool cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 
 /* Blocks of fewer slots are rather copied than borrowed; tests have it a few. */
 #ifndef CAD_BORROW
@@ -61,7 +61,7 @@ int cad_tape_is_lent(const CadTape *tape, CadSlot slot);
 /* Have the values of a very large block, exactly [begin, end), read from memory of the caller's,
  * which stays as it is until they are copied or the block is gone. Answers whether it is such a
  * block. */
-int cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
+bool cad_tape_borrow(CadTape *tape, size_t begin, size_t end, const double *values);
 
 /* Copy values that are borrowed to their places: wanted by all but cad_tape_values. */
 void cad_tape_copy_borrowed(CadTape *tape);
@@ -85,6 +85,6 @@ int cad_tape_touch(CadTape *tape, size_t low, size_t high);
 void cad_tape_forget(CadTape *tape, CadSlot slot);
 
 /* Whether the adjoint at a slot is 0 because its block was not touched. */
-int cad_tape_is_untouched(const CadTape *tape, CadSlot slot);
+bool cad_tape_is_untouched(const CadTape *tape, CadSlot slot);
 
 #endif

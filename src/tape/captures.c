@@ -40,7 +40,7 @@ static int entry_reads_below(const CadTape *tape, CadEntry e, CadSlot below) {
 }
 
 /* Nothing is computed from the outcome of a comparison. */
-int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
+bool cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below) {
     for (size_t i = begin; below > 0 && i < end; i++) {
         const CadEntry e = tape->entries[i];
         if (entry_reads_below(tape, e, below) && !cad_op_compares(CAD_CODE_OP(e.code))) {
@@ -61,7 +61,7 @@ int cad_depends_below(const CadTape *tape, size_t marks, CadSlot slot) {
     return 1;
 }
 
-int cad_compares_below(const CadTape *tape) {
+bool cad_compares_below(const CadTape *tape) {
     const CadMark mark = tape->marks[tape->n_marks - 1];
     for (size_t i = mark.entries; i < tape->n_entries; i++) {
         if (entry_reads_below(tape, tape->entries[i], (CadSlot)mark.slots)) {

@@ -7,14 +7,14 @@
 
 /* Whether one of the entries [begin, end) reads, as a variable, a slot below `below`. Comparisons
  * do not count, here and below: nothing is computed from their outcomes. */
-int cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
+bool cad_reads_below(const CadTape *tape, size_t begin, size_t end, CadSlot below);
 
 /* Whether the number at a slot may depend on what lies below the marks from number `marks` on: it
  * does not if a recording that it came about in has read nothing below its own. */
 int cad_depends_below(const CadTape *tape, size_t marks, CadSlot slot);
 
 /* Whether anything since the last mark reads below it: comparisons count, too. */
-int cad_compares_below(const CadTape *tape);
+bool cad_compares_below(const CadTape *tape);
 
 /* Make constants of what entries [begin, end) wrote: they read nothing any more, and nothing that
  * they overwrote comes back. */

@@ -50,7 +50,7 @@ static inline int cad_entry_is_number(CadEntry entry) {
     return !CAD_IS_ARRAY_ENTRY(entry) && cad_op_is_row(CAD_CODE_OP(entry.code));
 }
 
-static inline int cad_entry_assigns_number(CadEntry entry) {
+static inline bool cad_entry_assigns_number(CadEntry entry) {
     return (entry.code & ~3u) == CAD_CODE(CAD_OP_ASSIGN, 0);
 }
 
@@ -156,16 +156,16 @@ static inline const CadEntryKind *cad_entry_kind(CadEntry entry) {
 }
 
 /* Whether an entry overwrites numbers, which it keeps: a sweep has to restore them. */
-static inline int cad_entry_overwrites(CadEntry entry) {
+static inline bool cad_entry_overwrites(CadEntry entry) {
     return cad_entry_kind(entry)->former == CAD_FORMER_KEPT;
 }
 
-static inline int cad_entry_is_rule(CadEntry entry) {
+static inline bool cad_entry_is_rule(CadEntry entry) {
     return cad_entry_kind(entry)->is_rule;
 }
 
 /* Whether it is a kind of kinds.def, which is linear in each of its operands. */
-static inline int cad_op_is_kind(CadOp op) {
+static inline bool cad_op_is_kind(CadOp op) {
     return op < CAD_OP_LEAF;
 }
 
@@ -175,7 +175,7 @@ static inline int cad_op_multiplies(CadOp op) {
 }
 
 /* Whether the result is a sum of products of the operands' numbers, which come together. */
-static inline int cad_op_sums_up(CadOp op) {
+static inline bool cad_op_sums_up(CadOp op) {
     return (cad_entry_kinds[op].traits & (CAD_ADDS | CAD_MULTIPLIES)) != 0;
 }
 
@@ -203,7 +203,7 @@ static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, co
 }
 
 /* Whether a request adds up along an axis, of which its target has these strides. */
-static inline int cad_requested_sum(const CadPull *pull, int ndim, int axis,
+static inline bool cad_requested_sum(const CadPull *pull, int ndim, int axis,
                                     const int64_t *target) {
     const int traits = cad_entry_kinds[pull->op].traits;
     return (traits & CAD_MULTIPLIES) != 0 ? axis == ndim - 2

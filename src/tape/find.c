@@ -43,7 +43,7 @@ void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t
     }
 }
 
-int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
+bool cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
     if (cad_entry_assigns_number(entry)) {
         *slot = entry.a;
         return 1;
@@ -60,7 +60,7 @@ int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot) {
     return elsewhere;
 }
 
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
+bool cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end) {
     for (size_t i = begin; i < end && tape->n_rules > 0; i++) {
         if (cad_entry_is_rule(tape->entries[i]) &&
             cad_tape_plan(tape, tape->entries[i])->passive != CAD_DIRECT_RULE) {

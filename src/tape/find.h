@@ -12,12 +12,12 @@ size_t cad_tape_find(const CadTape *tape, CadSlot slot);
 size_t cad_tape_entries_through(const CadTape *tape, CadSlot slot);
 
 /* Whether an entry writes to slots that are not its own; the lowest of them. */
-int cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
+bool cad_entry_target(const CadTape *tape, CadEntry entry, size_t *slot);
 
 /* The slots that were allocated together with a slot: an array, or a single number. */
 void cad_tape_allocation(const CadTape *tape, size_t slot, size_t *begin, size_t *end);
 
 /* Whether there are rules among entries that call Python. */
-int cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
+bool cad_tape_has_rules(const CadTape *tape, size_t begin, size_t end);
 
 #endif

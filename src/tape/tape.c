@@ -107,7 +107,7 @@ void cad_tape_unpin(CadTape *tape) {
     set_room(tape);
 }
 
-void cad_tape_set_busy(CadTape *tape, int busy) {
+void cad_tape_set_busy(CadTape *tape, bool busy) {
     tape->busy = busy;
     tape->shut = busy || tape->hook != NULL;
     set_room(tape);
@@ -288,7 +288,7 @@ static CadStatus open_leaf(CadTape *tape, size_t count, int accumulate, CadSlot 
     return status;
 }
 
-CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bool accumulate,
                         CadSlot *out) {
     const CadStatus status = open_leaf(tape, count, accumulate, out);
     if (status == CAD_OK && count > 0 && values != NULL) {
@@ -303,7 +303,7 @@ CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out) {
     return open_leaf(tape, count, 0, out);
 }
 
-CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out) {
+CadStatus cad_tape_block(CadTape *tape, size_t count, bool may_change, CadSlot *out) {
     const size_t slots = larger(count, 1);
     CadStatus status = cad_tape_grow(tape, slots);
     if (status == CAD_OK) {

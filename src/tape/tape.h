@@ -34,7 +34,7 @@ typedef struct CadMark {
 struct CadSlopes {
     size_t n_results;
     const int64_t *starts;
-    const int *columns;
+    const int32_t *columns;
     CadSlot *sources;
     double *values;
 };
@@ -164,7 +164,7 @@ void cad_tape_pin(CadTape *tape);
 void cad_tape_unpin(CadTape *tape);
 
 /* While busy, the tape takes nothing new: cad_tape_ensure fails with CAD_BUSY. */
-void cad_tape_set_busy(CadTape *tape, int busy);
+void cad_tape_set_busy(CadTape *tape, bool busy);
 
 /* --- appending --- */
 
@@ -202,7 +202,7 @@ static inline void cad_tape_skip(CadTape *tape, double value) {
 /* Append a leaf of `count` values (zeros where `values` is NULL) whose gradients are 0; takes care
  * of room itself. Without `accumulate` there is no place for its gradients: the adjoints of a pass
  * are all that is wanted. */
-CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, int accumulate,
+CadStatus cad_tape_leaf(CadTape *tape, const double *values, size_t count, bool accumulate,
                         CadSlot *out);
 
 /* Append a leaf without gradients, whose values the caller has to write. */
@@ -211,7 +211,7 @@ CadStatus cad_tape_open_leaf(CadTape *tape, size_t count, CadSlot *out);
 /* Slots for an array of constants, not written yet; takes care of room itself. If it `may_change`,
  * numbers with derivatives can be assigned to it later on; else it is known as constant if large.
  */
-CadStatus cad_tape_block(CadTape *tape, size_t count, int may_change, CadSlot *out);
+CadStatus cad_tape_block(CadTape *tape, size_t count, bool may_change, CadSlot *out);
 
 /* Append an entry over arrays: `slots` of its own and a plan of that many words, all of which the
  * caller fills in. Takes care of room itself. */

@@ -10,7 +10,7 @@
 
 /* --- elementwise operations, and those of kinds --- */
 
-PyObject *cad_array_apply(CadOp op, PyObject *const *operands) {
+CadPointer *cad_array_apply(CadOp op, PyObject *const *operands) {
     if (op == CAD_OP_multiply && operands[0] == operands[1]) {
         return cad_array_apply(CAD_OP_square, operands); /* one partial to hand on, not two */
     }
@@ -135,7 +135,7 @@ static PyObject *record_matmul(CadArrayOperands *all) {
     return cad_record_kind(CAD_OP_MATMUL, all, &shape, (uint64_t)1 << (stack + 1), ndim, seen);
 }
 
-PyObject *cad_array_matmul(PyObject *left, PyObject *right) {
+CadPointer *cad_array_matmul(PyObject *left, PyObject *right) {
     PyObject *const operands[2] = {left, right};
     CadArrayOperands all;
     if (cad_take_operands(&all, operands, 2) != 0) {
@@ -252,7 +252,7 @@ static int mark_axes(PyObject *axis, int ndim, char *marked) {
     return status;
 }
 
-PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims) {
+PyObject *cad_array_sum(CadVar *var, PyObject *axis, bool keepdims) {
     if (var->view->ndim == 0) {
         PyObject *operand = (PyObject *)var;
         return cad_array_apply(CAD_OP_positive, &operand);

@@ -8,10 +8,10 @@
 
 /* An operation on arrays and single numbers: Vars, at least one of them, and plain ones. NULL
  * without an exception if an operand is something else. */
-PyObject *cad_array_apply(CadOp op, PyObject *const *operands);
+CadPointer *cad_array_apply(CadOp op, PyObject *const *operands);
 
 /* `left @ right` of Vars, at least one of them, and plain arrays; NULL as for cad_array_apply. */
-PyObject *cad_array_matmul(PyObject *left, PyObject *right);
+CadPointer *cad_array_matmul(PyObject *left, PyObject *right);
 
 /* `left @ right` of complex matrices, each an array of both parts, with an axis of these in front:
  * at least one a Var, that is no constant. NULL with an exception. */
@@ -20,7 +20,7 @@ PyObject *cad_array_complex_matmul(PyObject *left, PyObject *right);
 PyObject *cad_array_copy(CadVar *var);
 
 /* The sum over axes (None: all; an int; a tuple of them). */
-PyObject *cad_array_sum(CadVar *var, PyObject *axis, int keepdims);
+PyObject *cad_array_sum(CadVar *var, PyObject *axis, bool keepdims);
 
 /* An operation of a kind over array Vars, at least one of them, and plain arrays, of a shape but
  * for axes of length 1; with `shape` NULL, of that which they have together. Axes whose bit is in

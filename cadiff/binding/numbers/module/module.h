@@ -28,16 +28,16 @@ int cad_check_loops_over_objects(PyObject *numpy);
 PyObject *cad_make_ufunc(CadOp op);
 
 /* The loop of a ufunc that takes doubles and gives doubles; answers whether it has one. */
-int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
+bool cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data);
 
 /* The same of one that takes or gives complex numbers: of argument k if the k-th bit is set. */
-int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
+bool cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
                           PyUFuncGenericFunction *loop, void **data);
 
 /* The loop of a ufunc for those of its types that stand at an index; answers whether there is one.
  */
-int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
+bool cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data);
 
 /* Give the core NumPy's loops for the operations that are ufuncs of NumPy. */
 void cad_borrow_loops(PyObject *const *functions);

@@ -73,8 +73,8 @@ static PyObject *array_ufunc(PyObject *self, PyObject *const *args, Py_ssize_t n
     if (ufunc == cad_state.numpy_matmul && n == 2 && names == NULL && is_call(args[1])) {
         return cad_matmul(inputs[0], inputs[1]);
     }
-    const int op = is_call(args[1]) ? cad_find_op(ufunc) : -1;
-    if (op == -2) {
+    const int op = is_call(args[1]) ? cad_find_op(ufunc) : -2;
+    if (op == -1) {
         return NULL;
     }
     const int plain = op >= 0 && n == cad_op_info[op].arity;
@@ -189,7 +189,7 @@ PyObject *cad_make_ufunc(CadOp op) {
                                    PyUFunc_None, cad_op_info[op].name, cad_op_info[op].doc, 0);
 }
 
-int cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
+bool cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
                           PyUFuncGenericFunction *loop, void **data) {
     return cad_loop_over_numbers(function, n_operands, n_results, 0, loop, data);
 }
@@ -216,13 +216,13 @@ static int find_loop(PyObject *function, int n_operands, int n_results, unsigned
     return 0;
 }
 
-int cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
+bool cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
                           PyUFuncGenericFunction *loop, void **data) {
     static const int types[2] = {NPY_DOUBLE, NPY_CDOUBLE};
     return find_loop(function, n_operands, n_results, complexes, types, loop, data);
 }
 
-int cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data) {
+bool cad_loop_of_ufunc(PyObject *function, int index, PyUFuncGenericFunction *loop, void **data) {
     if (!PyObject_TypeCheck(function, &PyUFunc_Type)) {
         return 0;
     }

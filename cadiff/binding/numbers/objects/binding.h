@@ -19,7 +19,7 @@ PyObject *cad_complex_subtract(PyObject *x, PyObject *y);
 PyObject *cad_complex_multiply(PyObject *x, PyObject *y);
 PyObject *cad_complex_divide(PyObject *x, PyObject *y);
 PyObject *cad_complex_matmul(PyObject *x, PyObject *y);
-PyObject *cad_complex_compare(PyObject *x, PyObject *y, int equal);
+PyObject *cad_complex_compare(PyObject *x, PyObject *y, bool equal);
 
 /* What an operation of the table comes to, of a tuple of operands one of which is complex. */
 PyObject *cad_complex_operation(int op, PyObject *operands);

@@ -73,14 +73,14 @@ double cad_primal(PyObject *object) {
     return class == CAD_PLAIN || class == CAD_VAR_CLASS ? value : NAN;
 }
 
-PyObject *cad_innermost(PyObject *number) {
+CadPointer *cad_innermost(PyObject *number) {
     while (CAD_IS_DUAL(number) && CAD_DUAL(number)->kind >= CAD_DUAL_OBJECT) {
         number = CAD_DUAL(number)->primal_object;
     }
     return number;
 }
 
-int cad_is_single(PyObject *object) {
+bool cad_is_single(PyObject *object) {
     object = cad_innermost(object);
     if (CAD_IS_VAR(object)) {
         return CAD_IS_VAR_ARRAY(object) && (CAD_VAR(object)->view->flags & CAD_SINGLE) != 0;
@@ -89,7 +89,7 @@ int cad_is_single(PyObject *object) {
                                  : PyArray_IsScalar(object, Float);
 }
 
-int cad_is_single_number(PyObject *object) {
+bool cad_is_single_number(PyObject *object) {
     if (CAD_IS_VAR_ARRAY(object)) {
         const CadView *const view = CAD_VAR(object)->view;
         return view->ndim == 0 && (view->flags & (CAD_CELL | CAD_SINGLE)) == CAD_SINGLE;

@@ -33,10 +33,10 @@ static inline int cad_classify(PyObject *object, double *value) {
 }
 
 /* Whether a number or array, with derivatives or without, is one of float32. */
-int cad_is_single(PyObject *object);
+bool cad_is_single(PyObject *object);
 
 /* Whether it is a single number, though an array to the types: one of float32. */
-int cad_is_single_number(PyObject *object);
+bool cad_is_single_number(PyObject *object);
 
 /* What an operand asks of the result, by NumPy's rules of promotion: numbers of Python's go along
  * with any type; float32, float16 and small whole numbers fit into float32; all else is float64.
@@ -65,7 +65,7 @@ PyObject *cad_checked_array(PyObject *object);
 double cad_primal(PyObject *object);
 
 /* The primal of a Dual through all levels (borrowed): a Dual of floats, or no Dual. */
-PyObject *cad_innermost(PyObject *number);
+CadPointer *cad_innermost(PyObject *number);
 
 /* The number of axes of an array, with or without derivatives, and their lengths; 0 for anything
  * else. */

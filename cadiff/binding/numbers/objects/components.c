@@ -15,7 +15,7 @@ CadTag cad_fresh_tag(void) {
     return cad_state.last_tag;
 }
 
-int cad_is_of_transform(CadTag tag) {
+bool cad_is_of_transform(CadTag tag) {
     return tag != 0 && (tag & UINT32_MAX) == 0;
 }
 

@@ -46,7 +46,7 @@ void cad_dual_dealloc(CadDual *dual);
 CadTag cad_fresh_tag(void);
 
 /* Whether a Dual of this tag was made by a transform, not by hand. */
-int cad_is_of_transform(CadTag tag);
+bool cad_is_of_transform(CadTag tag);
 
 PyObject *cad_dual_primal(CadDual *dual);
 PyObject *cad_dual_tangent(CadDual *dual);

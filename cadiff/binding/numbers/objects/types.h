@@ -33,6 +33,9 @@
 #define CAD_HIDDEN
 #endif
 
+/* What a function answers that is no new reference, or NULL without an exception. */
+typedef PyObject CadPointer;
+
 /* --- Var --- */
 
 typedef enum CadKind {

@@ -13,7 +13,7 @@ void cad_var_bounds(const CadVar *var, size_t *low, size_t *high) {
     }
 }
 
-int cad_var_is_contiguous(const CadVar *var) {
+bool cad_var_is_contiguous(const CadVar *var) {
     npy_intp stride = 1;
     for (int i = var->view->ndim; i-- > 0;) {
         if (CAD_SHAPE(var->view)[i] != 1 && CAD_STRIDES(var->view)[i] != stride) {

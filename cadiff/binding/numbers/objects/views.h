@@ -8,7 +8,7 @@
 void cad_var_bounds(const CadVar *var, size_t *low, size_t *high);
 
 /* Whether the elements of an array Var stand side by side, in C order. */
-int cad_var_is_contiguous(const CadVar *var);
+bool cad_var_is_contiguous(const CadVar *var);
 
 /* How many numbers further the next element of an array of NumPy's is, in C order; 0 if that
  * differs. */

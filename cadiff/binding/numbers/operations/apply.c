@@ -59,7 +59,7 @@ static int is_table(PyObject *object) {
     return _PyType_Lookup(Py_TYPE(object), cad_state.to_numpy) != NULL;
 }
 
-int cad_is_listed(PyObject *object) {
+bool cad_is_listed(PyObject *object) {
     return PyList_Check(object) || PyTuple_Check(object) || is_table(object);
 }
 

@@ -5,7 +5,7 @@
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
 
-PyObject *cad_function_in_place_of(PyObject *function) {
+CadPointer *cad_function_in_place_of(PyObject *function) {
     if (cad_state.load_functions != NULL) {
         if (cad_done(PyObject_CallNoArgs(cad_state.load_functions)) < 0) {
             return NULL;
@@ -17,7 +17,7 @@ PyObject *cad_function_in_place_of(PyObject *function) {
                : PyDict_GetItemWithError(cad_state.array_functions, function);
 }
 
-PyObject *cad_find_function(const char *name) {
+CadPointer *cad_find_function(const char *name) {
     PyObject *function = PyObject_GetAttrString(cad_state.numpy, name);
     PyObject *ours = function == NULL ? NULL : cad_function_in_place_of(function);
     Py_XDECREF(function);
@@ -33,21 +33,21 @@ int cad_find_op(PyObject *ufunc) {
         return (int)PyLong_AsLong(op);
     }
     if (PyErr_Occurred()) {
-        return -2;
+        return -1;
     }
     /* A ufunc of SciPy, which is not imported on its account. */
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
     op = name == NULL ? NULL : PyDict_GetItemWithError(cad_state.op_of_name, name);
     Py_XDECREF(name);
     if (op == NULL) {
-        return PyErr_Occurred() ? -2 : -1;
+        return PyErr_Occurred() ? -1 : -2;
     }
     const int code = (int)PyLong_AsLong(op);
     const char *twin = cad_op_info[code].ufunc;
     if (strncmp(twin, "scipy.", 6) != 0) {
-        return -1;
+        return -2;
     }
-    return PyDict_SetItem(cad_state.op_of_function, ufunc, op) < 0 ? -2 : code;
+    return PyDict_SetItem(cad_state.op_of_function, ufunc, op) < 0 ? -1 : code;
 }
 
 int cad_register(PyObject *functions, PyObject *load, PyObject *hook) {
@@ -57,6 +57,6 @@ int cad_register(PyObject *functions, PyObject *load, PyObject *hook) {
     return 0;
 }
 
-int cad_is_sum_of_all(PyObject *function, PyObject *x) {
+bool cad_is_sum_of_all(PyObject *function, PyObject *x) {
     return function == cad_state.numpy_sum && CAD_IS_VAR_ARRAY(x);
 }

@@ -12,23 +12,23 @@ int cad_register(PyObject *functions, PyObject *load, PyObject *hook);
 
 /* What the package has in the place of a function of NumPy's (borrowed); NULL if there is nothing,
  * or with an exception. */
-PyObject *cad_function_in_place_of(PyObject *function);
+CadPointer *cad_function_in_place_of(PyObject *function);
 
 /* The package's function for one of NumPy's (borrowed); NULL with an exception if there is none.
  */
-PyObject *cad_find_function(const char *name);
+CadPointer *cad_find_function(const char *name);
 
-/* The operation that a ufunc stands for; -1 if there is none, -2 with an exception. */
+/* The operation that a ufunc stands for; -2 if there is none, -1 with an exception. */
 int cad_find_op(PyObject *ufunc);
 
 /* Whether a call is that of numpy.sum with nothing but an array Var: the commonest one. */
-int cad_is_sum_of_all(PyObject *function, PyObject *x);
+bool cad_is_sum_of_all(PyObject *function, PyObject *x);
 
 /* --- recordings that are to be replayed (recording.c) --- */
 
 /* Whether this thread records for replays that may choose anew, and compute by other steps: those
  * that are to be exact take the steps that are taken outside of recordings. */
-int cad_chooses_anew(void);
+bool cad_chooses_anew(void);
 
 /* The tape with guards that a number belongs to whose value a replay may find changed; or NULL. */
 CadTape *cad_guarded_tape(PyObject *object);
@@ -54,7 +54,7 @@ void cad_read_quietly(PyObject *object, const char *what);
  * with derivatives, else its values. */
 void cad_register_masks(PyObject *type);
 void cad_register_scalars(PyObject *type); /* what stands for a single number of Python's */
-int cad_is_mask(PyObject *object);
+bool cad_is_mask(PyObject *object);
 int cad_has_masks(PyObject *key);
 
 /* What is assigned to may not be rows that were lent, nor what they were taken of: -1 with
@@ -104,7 +104,7 @@ PyObject *cad_elements(PyObject *object);
 
 /* Whether something stands for an array: a list, a tuple, or a table that has to_numpy(); whether
  * it neither does nor is a number or an array, so that it may know better. */
-int cad_is_listed(PyObject *object);
+bool cad_is_listed(PyObject *object);
 int cad_is_foreign(PyObject *object);
 
 /* The array that it stands for: of objects, if there are numbers with derivatives in it. */

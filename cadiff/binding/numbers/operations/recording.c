@@ -12,7 +12,7 @@
 #include "tape/captures.h"
 #include "tape/guards.h"
 
-int cad_chooses_anew(void) {
+bool cad_chooses_anew(void) {
     if (cad_state.guarding == 0) {
         return 0;
     }
@@ -124,7 +124,7 @@ void cad_register_scalars(PyObject *type) {
     Py_XSETREF(cad_state.scalar_type, (PyTypeObject *)Py_NewRef(type));
 }
 
-int cad_is_mask(PyObject *object) {
+bool cad_is_mask(PyObject *object) {
     return Py_IS_TYPE(object, cad_state.mask_type) || Py_IS_TYPE(object, cad_state.scalar_type);
 }
 

@@ -56,7 +56,7 @@ PyObject *cad_var_values(PyObject *array) {
                             cad_var_transient_copy(var, cad_tape_values(var->tape, var->slot), 0));
 }
 
-int cad_is_in_values(const CadTape *tape, PyObject *object) {
+bool cad_is_in_values(const CadTape *tape, PyObject *object) {
     if (!PyArray_Check(object)) {
         return 0;
     }

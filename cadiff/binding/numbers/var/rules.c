@@ -148,7 +148,7 @@ static int sweep_hooked(CadTape *tape, size_t begin, size_t end, int accumulate)
     return status;
 }
 
-int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate) {
+int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, bool accumulate) {
     if (tape->busy) {
         return cad_raise_status(CAD_BUSY);
     }

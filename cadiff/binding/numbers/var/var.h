@@ -15,7 +15,7 @@ PyObject *cad_var_transient(const CadVar *var, double *buffer, int flags);
 PyObject *cad_var_transient_copy(const CadVar *var, double *buffer, size_t base);
 
 /* Whether an array lies in the values of a tape. */
-int cad_is_in_values(const CadTape *tape, PyObject *array);
+bool cad_is_in_values(const CadTape *tape, PyObject *array);
 
 /* The values of an array Var as a fresh float64 array. */
 PyObject *cad_var_values(PyObject *array);
@@ -53,7 +53,7 @@ PyObject *cad_record_rule(CadTape *tape, size_t number, PyObject *operands, PyOb
 
 /* Sweep back over entries [begin, end): the one way into cad_sweep_reverse. 0, or -1 with an
  * exception if a rule raises one. */
-int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, int accumulate);
+int cad_sweep(CadTape *tape, size_t begin, size_t end, size_t transient, bool accumulate);
 
 /* --- derivatives (grad.c) --- */
 

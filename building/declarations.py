@@ -1,0 +1,254 @@
+"""What modules in Cython are told of our own headers: each build derives it from these.
+
+A declaration in C is one in Cython, but for a few words: it is taken over as text. What no module
+names is left out, members of structs and of enums as well. Headers say all that there is to say:
+
+* `bool` is whether something holds; Cython has it as `bint`.
+* Headers of the core know no Python: functions there need no GIL. Those of the binding take and
+  give objects. What answers `int` answers -1 with an exception, and what answers an object NULL; a
+  pointer to anything else (CadPointer: to an object) may be NULL without an exception, too.
+* A function that takes an enum takes an `int`, as in C.
+* A macro that stands for a number is a constant. Those that are called declare nothing, unless what
+  they come to does: c_numbers.pxd has those that modules call.
+
+A declaration that is written as none of ours is an error, which names its header and its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, groupby
+from keyword import iskeyword
+from pathlib import Path
+
+__all__ = ["derive", "write"]
+
+ROOT = Path(__file__).parents[1]
+BINDING = ROOT / "cadiff" / "binding"
+FOLDERS = [ROOT / "src", BINDING, ROOT / "src" / "generated"]  # where the compiler looks
+
+# What modules cimport, and the headers that it is derived from. A type stands in the first file
+# that needs it; whoever looks into it cimports the file of the header that defines it, too.
+FILES = {
+    "entries": "memory/memory.h table/codes.h tape/entries.h kernels/kernels.h kernels/pairs.h "
+    "kernels/single.h kernels/stacks.h kernels/vectors.h",
+    "numbers": "numbers/objects/types.h numbers/objects/[ceh]*.h numbers/objects/state.h "
+    "numbers/objects/threads.h numbers/objects/views.h numbers/operations/*.h "
+    "numbers/var/var.h numbers/array/array.h numbers/dual/dual.h numbers/module/module.h",
+    "callbacks": "numbers/objects/binding.h",
+    "tape": "tape/tape.h tape/[abcfg]*.h numbers/objects/slabs.h",
+    "sweeps": "arrays/arrays.h arrays/lanes.h sweeps/*.h",
+    "linear": "linear/linear.h",
+    "graph": "graph/pattern.h graph/coloring.h graph/graph.h graph/edges.h graph/sparsity.h "
+    "loops/loops.h",
+    "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h",
+}
+
+FORMS = {  # of declarations, each with a `;`: that of a struct, say, and what stands in its braces
+    "struct": r"(?:typedef )?struct (?P<tag>\w*) ?\{(?P<body>.*)\} ?(?P<name>\w*);",
+    "enum": r"(?:typedef )?enum (?P<tag>\w*) ?\{(?P<body>.*)\} ?(?P<name>\w*);",
+    "forward": r"(?:typedef )?struct (?P<name>\w+)(?: \w+)?;",
+    "type": r"typedef (?P<body>[\w ]+?[ *]+(?:\(\*)?(?P<name>\w+)\)?(?:\(.*\))?);",
+    "function": r"(?:(?:extern|static|inline|CAD_\w+) )*(?P<body>\w[\w *]*?\b(?P<name>\w+)\(.*\));",
+    "variable": r"(?:(?:extern|CAD_\w+) )*(?P<body>\w[\w *,]*?\b(?P<name>\w+)(?:\[\w*\])*);",
+    "number": r"#define (?P<name>\w+) (?P<body>\d+u?|UINT32_MAX);",
+    "macro": r"#define .*;",
+}
+MEMBERS = r"(?:PyObject_HEAD +)?(?P<type>(?:const |unsigned |struct )*\w+(?: const\b)?) ?(?P<all>.*)"
+MEMBER = r"(?:\*|const )*(?:\(\*)?(?P<name>\w+)(?:\)\(.*\)|(?:\[.*\])*)"
+NESTED = r"\b\w+ \{([^{}]*)\};|\b\w+ \{[^{}]*\} \w+;"  # a union without a name, or with one
+CALL = r"\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"  # with parentheses in its arguments
+COMMA = r",(?![^(]*\)) *"  # outside of all parentheses
+WORDS = {
+    **{"bool": "bint", "ptrdiff_t": "Py_ssize_t", "npy_intp": "Py_ssize_t", "struct ": ""},
+    **{"restrict ": "", "CadPointer": "PyObject", "PyUFuncGenericFunction": "CadStackLoop *"},
+}
+
+Macros = dict[str, tuple[list[str], str]]  # of names: what they are called with, and come to
+
+
+def expanded(text: str, macros: Macros) -> str:
+    """A text with macros that are called as what they come to."""
+
+    def come_to(call: re.Match[str]) -> str:
+        if call[1] not in macros:
+            return call[0]
+        names, body = macros[call[1]]
+        for name, argument in zip(names, re.split(COMMA, call[2]), strict=False):
+            body = re.sub(rf"\b{re.escape(name)}\b", argument, body)
+        return expanded(re.sub(" *## *", "", body), macros)
+
+    return re.sub(CALL, come_to, text)
+
+
+def lines_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
+    """The lines of a file by their numbers, without comments, and of directives only macros that
+    stand for something. What a line leaves open, the next ones go on with."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", lambda note: " " + "\n" * note[0].count("\n"), text, flags=re.S)
+    first, held = 0, ""
+    for number, line in enumerate(text.splitlines(), 1):
+        first, held = (first, f"{held} ") if held else (number, "")
+        held += line.strip().removesuffix("\\").rstrip()
+        if line.endswith("\\") or held.count("(") > held.count(")"):
+            continue
+        if macro := re.match(r"#define (\w+)\(([^)]*)\) ?(.*)", held):
+            macros[macro[1]] = re.split(COMMA, macro[2]), macro[3]
+        elif included := re.match(r'#include "(.+\.def|ops_codes\.h)"', held):
+            (path,) = (found for folder in FOLDERS if (found := folder / included[1]).exists())
+            yield from ((first, row) for _, row in lines_of(path, macros))
+        elif re.match(r"#define \w+ \S|[^#]", held):
+            yield first, expanded(held, macros)
+        held = ""
+
+
+def declarations_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
+    """What a header declares, by the lines on which it begins; of functions the heads alone."""
+    first, held, depth = 0, "", 0
+    for number, line in lines_of(path, macros):
+        for piece in [f"{line};"] if line[0] == "#" else re.findall(r"[{};]|[^{};]+", f"{line} "):
+            first, held = first if held.strip() else number, held + piece
+            depth += (piece == "{") - (piece == "}")
+            function = re.match(r"([^{}]*\)) \{", held)
+            if depth == 0 and (piece[-1] == ";" or (piece == "}" and function)):
+                yield first, " ".join((f"{function[1]};" if function else held).split())
+                held = ""
+    if held.strip():
+        yield first, held
+
+
+class Declaration:
+    """What a header declares, under some names. Of structs and enums `members` has what is said in
+    Cython of each; of anything else `text` is what is said in C."""
+
+    def __init__(self, header: str, line: int, text: str) -> None:
+        self.has_objects = header.startswith("numbers/")
+        self.block = f'cdef extern from "{header}"{" nogil" * (not self.has_objects)}:\n'
+        self.unknown = ValueError(f"{header}:{line}: building/declarations.py cannot read `{text}`")
+        self.form = next((form for form in FORMS if re.fullmatch(FORMS[form], text)), "")
+        found = {"name": "", "tag": "", "body": "", **self.read(FORMS.get(self.form, ""), text)}
+        self.name, self.text = found["name"] or found["tag"], found["body"].strip()
+        self.members: dict[str, str] = {}
+        if self.form == "enum":
+            self.members = {name: name for name in re.findall(r"(\w+)[^,]*(?:,|$)", self.text)}
+        elif self.form == "struct":
+            self.members = dict(self.members_of_struct())
+        self.names = [self.name, *(self.members if self.form == "enum" else ())]
+
+    def read(self, pattern: str, text: str) -> dict[str, str]:
+        if found := re.fullmatch(pattern, text):
+            return found.groupdict()
+        raise self.unknown
+
+    def members_of_struct(self) -> Iterator[tuple[str, str]]:
+        while (text := re.sub(NESTED, r"\1", self.text)) != self.text:
+            self.text = text
+        for row in filter(None, map(str.strip, self.text.split(";"))):
+            some = self.read(MEMBERS, row)
+            clause = " except -1" if self.has_objects and some["type"] == "int" else " noexcept"
+            for item in re.split(COMMA, some["all"]):
+                text = re.sub(r"(\w+)\[\]$", r"*\1", re.sub(r" : \d+$", "", item))
+                name = self.read(MEMBER, text)["name"]
+                if not iskeyword(name):
+                    yield name, self.in_words_of_cython(f"{some['type']} {text}", clause)
+
+    def in_words_of_cython(self, text: str, clause: str = "") -> str:
+        """What C says; `clause` is that of a pointer to a function."""
+        if self.has_objects:
+            text = re.sub(r"\bPyObject \*(\w+[,()])", r"object \1", text)
+        text = re.sub(rf"\b(?:{'|'.join(WORDS)})\b", lambda word: WORDS[word[0]], text)
+        text = re.sub(r"\b\w+(?=[,)[])", lambda name: name[0] + "_" * iskeyword(name[0]), text)
+        return re.sub(r"(\(\*\w+\)\([^()]*\))", rf"\1{clause}", text.replace("(void)", "()"))
+
+    def in_cython(self, used: set[str], enums: set[str]) -> str:
+        """What Cython is told, without members that are not used."""
+        rows, text = [], self.text
+        clause = " noexcept" if self.has_objects else " noexcept nogil"
+        if self.form in ("struct", "enum", "forward"):
+            form = self.form.replace("forward", "struct")
+            text = f"ctypedef {form} {self.name}:" if self.name in used else f"{form}:"
+            rows = [row for name, row in self.members.items() if name in used] or ["pass"]
+        elif self.form == "number":
+            text = f"const {'int' if text.isdigit() else 'uint32_t'} {self.name}"
+        elif self.form == "type":
+            text = f"ctypedef {self.in_words_of_cython(text)}{clause * text.endswith(')')}"
+        elif self.form == "function":
+            answer, taken = text.split("(", 1)
+            taken = re.sub(rf"\b(?:{'|'.join(enums)}) (?=\w)", "int ", taken)
+            text = self.in_words_of_cython(f"{answer}({taken}", clause)
+            if self.has_objects:
+                text += " except? NULL" * ("*" in text.split("(")[0])
+                text += " except -1" * text.startswith("int ")
+        else:
+            text = self.in_words_of_cython(text)
+        return "".join(f"    {row}\n" for row in [text, *(f"    {row}" for row in rows)])
+
+
+def ours(text: str) -> set[str]:
+    """The names in a text that are those of our headers."""
+    return set(re.findall(r"\b(?:cad_|Cad|CAD_)\w+", text))
+
+
+def derive(modules: str) -> dict[str, str]:
+    """What the files contain, by their names, for modules of this text."""
+    macros: Macros = {}
+    declared = {
+        file: [
+            Declaration(path.relative_to(folder).as_posix(), *found)
+            for pattern in patterns.split()
+            for folder in FOLDERS
+            for path in sorted(folder.glob(pattern))
+            for found in declarations_of(path, macros)
+        ]
+        for file, patterns in FILES.items()
+    }
+    known: dict[str, Declaration] = {}
+    for found in chain.from_iterable(declared.values()):
+        for name in filter(None, found.names):
+            if found.form != "forward" or name not in known:
+                known[name] = found
+    enums = {found.name for found in known.values() if found.form == "enum" and found.name}
+    used, more = set(re.findall(r"\.(\w+)", modules)), ours(modules)
+    rows: dict[Declaration, str] = {}
+    while more - used:
+        used |= more
+        rows = {known[name]: known[name].in_cython(used, enums) for name in used & known.keys()}
+        more = ours("".join(rows.values()))
+    needs = {found: sorted(ours(rows[found]) & known.keys()) for found in rows}
+    begun: set[Declaration] = set()
+    homes: dict[Declaration, str] = {}  # the file of each, which stands after what it needs
+
+    def place(found: Declaration, file: str) -> None:
+        if found in rows and found not in begun:
+            begun.add(found)
+            for name in needs[found]:
+                place(known[name], file)
+            homes[found] = file
+
+    for file, own in declared.items():
+        for found in own:
+            place(known.get(found.name, found), file)
+    texts = {}
+    for file, own in declared.items():
+        placed = [found for found in homes if homes[found] == file]
+        others = {homes[known[name]] for found in placed for name in needs[found]}
+        text = "# Derived from our headers by building/declarations.py.\n\n"
+        text += "from cpython.object cimport PyObject\nfrom libc.stdint cimport *\n"
+        text += "".join(f"from .{name} cimport *\n" for name in FILES if name in others - {file})
+        for block, some in groupby(placed, lambda found, own=own: found.block * (found in own)):
+            text += "\n" + (block or "cdef extern from *:\n")
+            text += "".join(rows[found] for found in some)
+        texts[file] = text
+    return texts
+
+
+def write(directory: Path) -> None:
+    """Write the files for the modules in Cython, touching only those that change."""
+    modules = sorted([*BINDING.glob("*.pyx"), *BINDING.glob("*.pxd")])
+    texts = derive("\n".join(path.read_text(encoding="utf-8") for path in modules))
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in [("__init__", ""), *texts.items()]:  # so that Cython sees a package
+        path = directory / f"{name}.pxd"
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
