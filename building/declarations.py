@@ -3,13 +3,14 @@
 A declaration in C is one in Cython, but for a few words: it is taken over as text. What no module
 names is left out, members of structs and of enums as well. Headers say all that there is to say:
 
-* `bool` is whether something holds; Cython has it as `bint`.
+* `bool` is whether something holds; Cython has it as `bint`. A member of 8 or 16 bits is an `int`,
+  as in the expressions of C.
 * Headers of the core know no Python: functions there need no GIL. Those of the binding take and
   give objects. What answers `int` answers -1 with an exception, and what answers an object NULL; a
   pointer to anything else (CadPointer: to an object) may be NULL without an exception, too.
 * A function that takes an enum takes an `int`, as in C.
-* A macro that stands for a number is a constant. Those that are called declare nothing, unless what
-  they come to does: c_numbers.pxd has those that modules call.
+* A macro that stands for a number is a constant. Those that are called declare nothing, unless
+  what they come to does: c_numbers.pxd has those that modules call.
 
 A declaration that is written as none of ours is an error, which names its header and its line.
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import chain, groupby
+from itertools import chain
 from keyword import iskeyword
 from pathlib import Path
 
@@ -45,25 +46,22 @@ FILES = {
     "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h",
 }
 
-FORMS = {  # of declarations, each with a `;`: that of a struct, say, and what stands in its braces
-    "struct": r"(?:typedef )?struct (?P<tag>\w*) ?\{(?P<body>.*)\} ?(?P<name>\w*);",
+FORMS = {
+    "struct": r"(?:typedef )?struct (?P<tag>\w*)(?: ?\{(?P<body>.*)\})? ?(?P<name>\w*);",
     "enum": r"(?:typedef )?enum (?P<tag>\w*) ?\{(?P<body>.*)\} ?(?P<name>\w*);",
-    "forward": r"(?:typedef )?struct (?P<name>\w+)(?: \w+)?;",
     "type": r"typedef (?P<body>[\w ]+?[ *]+(?:\(\*)?(?P<name>\w+)\)?(?:\(.*\))?);",
-    "function": r"(?:(?:extern|static|inline|CAD_\w+) )*(?P<body>\w[\w *]*?\b(?P<name>\w+)\(.*\));",
+    "function": r"(?:(?:extern|static|inline|CAD_\w+) )*(?P<body>[\w *]+?\b(?P<name>\w+)\(.*\));",
     "variable": r"(?:(?:extern|CAD_\w+) )*(?P<body>\w[\w *,]*?\b(?P<name>\w+)(?:\[\w*\])*);",
     "number": r"#define (?P<name>\w+) (?P<body>\d+u?|UINT32_MAX);",
     "macro": r"#define .*;",
 }
-MEMBERS = r"(?:PyObject_HEAD +)?(?P<type>(?:const |unsigned |struct )*\w+(?: const\b)?) ?(?P<all>.*)"
+MEMBERS = r"(?:PyObject_HEAD +)?(?P<type>(?:const |unsigned |struct )*\w+(?: const)?) (?P<all>.+)"
 MEMBER = r"(?:\*|const )*(?:\(\*)?(?P<name>\w+)(?:\)\(.*\)|(?:\[.*\])*)"
 NESTED = r"\b\w+ \{([^{}]*)\};|\b\w+ \{[^{}]*\} \w+;"  # a union without a name, or with one
 CALL = r"\b(\w+)\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"  # with parentheses in its arguments
 COMMA = r",(?![^(]*\)) *"  # outside of all parentheses
-WORDS = {
-    **{"bool": "bint", "ptrdiff_t": "Py_ssize_t", "npy_intp": "Py_ssize_t", "struct ": ""},
-    **{"restrict ": "", "CadPointer": "PyObject", "PyUFuncGenericFunction": "CadStackLoop *"},
-}
+WORDS = {"bool": "bint", "ptrdiff_t": "Py_ssize_t", "npy_intp": "Py_ssize_t", "struct ": ""}
+WORDS |= {"restrict ": "", "CadPointer": "PyObject", "PyUFuncGenericFunction": "CadStackLoop *"}
 
 Macros = dict[str, tuple[list[str], str]]  # of names: what they are called with, and come to
 
@@ -83,8 +81,10 @@ def expanded(text: str, macros: Macros) -> str:
 
 
 def lines_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
-    """The lines of a file by their numbers, without comments, and of directives only macros that
-    stand for something. What a line leaves open, the next ones go on with."""
+    """The lines of a file without comments, by their numbers; each with those that it goes on in.
+
+    Of directives there are macros that stand for something, as they are written.
+    """
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"/\*.*?\*/", lambda note: " " + "\n" * note[0].count("\n"), text, flags=re.S)
     first, held = 0, ""
@@ -119,42 +119,43 @@ def declarations_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
 
 
 class Declaration:
-    """What a header declares, under some names. Of structs and enums `members` has what is said in
-    Cython of each; of anything else `text` is what is said in C."""
+    """What a header declares, of a struct or an enum by its `members`, else as `text`."""
 
     def __init__(self, header: str, line: int, text: str) -> None:
         self.has_objects = header.startswith("numbers/")
-        self.block = f'cdef extern from "{header}"{" nogil" * (not self.has_objects)}:\n'
-        self.unknown = ValueError(f"{header}:{line}: building/declarations.py cannot read `{text}`")
+        self.block = f'cdef extern from "{header}"{"" if self.has_objects else " nogil"}:\n'
+        self.refused = f"{header}:{line}: building/declarations.py cannot read `{text}`"
         self.form = next((form for form in FORMS if re.fullmatch(FORMS[form], text)), "")
         found = {"name": "", "tag": "", "body": "", **self.read(FORMS.get(self.form, ""), text)}
-        self.name, self.text = found["name"] or found["tag"], found["body"].strip()
+        self.name, self.text = found["name"] or found["tag"], (found["body"] or "").strip()
         self.members: dict[str, str] = {}
         if self.form == "enum":
             self.members = {name: name for name in re.findall(r"(\w+)[^,]*(?:,|$)", self.text)}
         elif self.form == "struct":
             self.members = dict(self.members_of_struct())
-        self.names = [self.name, *(self.members if self.form == "enum" else ())]
+        self.names = {self.name, *(self.members if self.form == "enum" else ())} - {""}
 
     def read(self, pattern: str, text: str) -> dict[str, str]:
         if found := re.fullmatch(pattern, text):
             return found.groupdict()
-        raise self.unknown
+        raise ValueError(self.refused)
 
     def members_of_struct(self) -> Iterator[tuple[str, str]]:
-        while (text := re.sub(NESTED, r"\1", self.text)) != self.text:
-            self.text = text
-        for row in filter(None, map(str.strip, self.text.split(";"))):
+        text = self.text
+        while (flat := re.sub(NESTED, r"\1", text)) != text:
+            text = flat
+        for row in filter(None, map(str.strip, text.split(";"))):
             some = self.read(MEMBERS, row)
             clause = " except -1" if self.has_objects and some["type"] == "int" else " noexcept"
             for item in re.split(COMMA, some["all"]):
-                text = re.sub(r"(\w+)\[\]$", r"*\1", re.sub(r" : \d+$", "", item))
-                name = self.read(MEMBER, text)["name"]
+                item = re.sub(r"(\w+)\[\]$", r"*\1", re.sub(r" : \d+$", "", item))
+                name = self.read(MEMBER, item)["name"]
                 if not iskeyword(name):
-                    yield name, self.in_words_of_cython(f"{some['type']} {text}", clause)
+                    text = self.in_words(f"{some['type']} {item}", clause)
+                    yield name, re.sub(r"^uint(?:8|16)_t (\w+)$", r"int \1", text)
 
-    def in_words_of_cython(self, text: str, clause: str = "") -> str:
-        """What C says; `clause` is that of a pointer to a function."""
+    def in_words(self, text: str, clause: str) -> str:
+        """A text in the words of Cython; `clause` is that of pointers to functions."""
         if self.has_objects:
             text = re.sub(r"\bPyObject \*(\w+[,()])", r"object \1", text)
         text = re.sub(rf"\b(?:{'|'.join(WORDS)})\b", lambda word: WORDS[word[0]], text)
@@ -162,26 +163,23 @@ class Declaration:
         return re.sub(r"(\(\*\w+\)\([^()]*\))", rf"\1{clause}", text.replace("(void)", "()"))
 
     def in_cython(self, used: set[str], enums: set[str]) -> str:
-        """What Cython is told, without members that are not used."""
-        rows, text = [], self.text
+        """What Cython is told, of members those that are used."""
+        rows: list[str] = []
         clause = " noexcept" if self.has_objects else " noexcept nogil"
-        if self.form in ("struct", "enum", "forward"):
-            form = self.form.replace("forward", "struct")
-            text = f"ctypedef {form} {self.name}:" if self.name in used else f"{form}:"
+        text = self.in_words(self.text, clause)
+        if self.form in ("struct", "enum"):
+            text = f"ctypedef {self.form} {self.name}:" if self.name in used else f"{self.form}:"
             rows = [row for name, row in self.members.items() if name in used] or ["pass"]
         elif self.form == "number":
-            text = f"const {'int' if text.isdigit() else 'uint32_t'} {self.name}"
+            text = f"const {'int' if self.text.isdigit() else 'uint32_t'} {self.name}"
         elif self.form == "type":
-            text = f"ctypedef {self.in_words_of_cython(text)}{clause * text.endswith(')')}"
+            text = f"ctypedef {text}{clause * text.endswith(')')}"
         elif self.form == "function":
             answer, taken = text.split("(", 1)
-            taken = re.sub(rf"\b(?:{'|'.join(enums)}) (?=\w)", "int ", taken)
-            text = self.in_words_of_cython(f"{answer}({taken}", clause)
+            taken = re.sub(r"\w+(?= \w)", lambda t: "int" if t[0] in enums else t[0], taken)
+            text = f"{answer}({taken}"
             if self.has_objects:
-                text += " except? NULL" * ("*" in text.split("(")[0])
-                text += " except -1" * text.startswith("int ")
-        else:
-            text = self.in_words_of_cython(text)
+                text += " except? NULL" * ("*" in answer) + " except -1" * (answer[:4] == "int ")
         return "".join(f"    {row}\n" for row in [text, *(f"    {row}" for row in rows)])
 
 
@@ -205,10 +203,8 @@ def derive(modules: str) -> dict[str, str]:
     }
     known: dict[str, Declaration] = {}
     for found in chain.from_iterable(declared.values()):
-        for name in filter(None, found.names):
-            if found.form != "forward" or name not in known:
-                known[name] = found
-    enums = {found.name for found in known.values() if found.form == "enum" and found.name}
+        known.update({name: found for name in found.names if found.text or name not in known})
+    enums = {found.name for found in known.values() if found.form == "enum"} - {""}
     used, more = set(re.findall(r"\.(\w+)", modules)), ours(modules)
     rows: dict[Declaration, str] = {}
     while more - used:
@@ -217,7 +213,7 @@ def derive(modules: str) -> dict[str, str]:
         more = ours("".join(rows.values()))
     needs = {found: sorted(ours(rows[found]) & known.keys()) for found in rows}
     begun: set[Declaration] = set()
-    homes: dict[Declaration, str] = {}  # the file of each, which stands after what it needs
+    homes: dict[Declaration, str] = {}  # the file of each, which stands behind what it needs
 
     def place(found: Declaration, file: str) -> None:
         if found in rows and found not in begun:
@@ -234,11 +230,15 @@ def derive(modules: str) -> dict[str, str]:
         placed = [found for found in homes if homes[found] == file]
         others = {homes[known[name]] for found in placed for name in needs[found]}
         text = "# Derived from our headers by building/declarations.py.\n\n"
-        text += "from cpython.object cimport PyObject\nfrom libc.stdint cimport *\n"
+        text += "from libc.stdint cimport *\n"
+        if any("PyObject" in rows[found] for found in placed):
+            text += "from cpython.object cimport PyObject\n"
         text += "".join(f"from .{name} cimport *\n" for name in FILES if name in others - {file})
-        for block, some in groupby(placed, lambda found, own=own: found.block * (found in own)):
-            text += "\n" + (block or "cdef extern from *:\n")
-            text += "".join(rows[found] for found in some)
+        block = ""
+        for found in placed:
+            if block != (block := found.block if found in own else "cdef extern from *:\n"):
+                text += f"\n{block}"
+            text += rows[found]
         texts[file] = text
     return texts
 

@@ -153,6 +153,7 @@ def translate(module: str) -> str:
             quiet=True,
         )
         text = re.sub(rb'"[^"\n]*/Cython/Includes/', b'"', (ROOT / made.sources[0]).read_bytes())
+        text = re.sub(rb"/\* BEGIN: Cython Metadata.*?\*/\n", b"", text, flags=re.DOTALL)
         result.parent.mkdir(parents=True, exist_ok=True)
         if not result.exists() or result.read_bytes() != text:
             result.write_bytes(text)

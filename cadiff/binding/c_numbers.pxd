@@ -1,5 +1,5 @@
-# Numbers and entries as modules see them: what headers declare, from which the two files that are
-# cimported here are derived, and the macros among it that are called.
+# What modules see of Var and Dual, which are C types, and of entries: what is derived from their
+# headers, and macros, of which these do not say what they take.
 
 from .generated.entries cimport *
 from .generated.numbers cimport *

@@ -14,7 +14,7 @@ typedef struct CadEdges {
     size_t n, capacity;
     size_t n_factors; /* edges to products of matrices, dropped ones included */
     size_t n_numbers;
-    bool too_many;  /* then there are none */
+    bool too_many; /* then there are none */
     int has_calls; /* or indices: their partials are no numbers, 1 stands for each; what depends on
                     * all of many numbers does so through another one, which is none of the graph
                     */

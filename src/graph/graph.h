@@ -191,13 +191,13 @@ typedef struct CadGraph {
     size_t table_size; /* a power of 2 */
     size_t n_known;
     size_t recent;         /* the run that was looked up last */
-    bool keeps_doubles;     /* programs of it have no floats */
-    bool optimize;          /* else every operation is carried out as it was recorded */
+    bool keeps_doubles;    /* programs of it have no floats */
+    bool optimize;         /* else every operation is carried out as it was recorded */
     int keeps_apart;       /* operations that are equal: each has a cotangent of its own */
     int keeps_singles;     /* single numbers as they come: equal ones apart, none made simpler */
     int makes_partials;    /* what is made now is a partial, as near as those of sweeps */
-    bool takes_turns;       /* a sweep adds to an array by two operands, in turns, row by row */
-    bool compares_last;     /* programs do, instead of where a miss costs least */
+    bool takes_turns;      /* a sweep adds to an array by two operands, in turns, row by row */
+    bool compares_last;    /* programs do, instead of where a miss costs least */
     const CadCalls *calls; /* NULL: there are none */
     void *owner;
     CadStatus status;

@@ -16,7 +16,7 @@ typedef enum CadBufferType {
 /* A matrix, a row or a number, in C order. */
 typedef struct CadBuffer {
     CadBufferType type;
-    int source, to; /* which operand it is a copy of, and which argument is one of it; or -1 */
+    int source, to;  /* which operand it is a copy of, and which argument is one of it; or -1 */
     bool is_upper;   /* what is below the diagonal is 0 in that copy */
     bool is_turning; /* there is no such copy unless a number in it is complex */
     size_t rows, columns; /* of the copy: the first of what the buffer has */
@@ -36,8 +36,8 @@ typedef struct CadStage {
 
 typedef struct CadBorrowed {
     int n_buffers, n_stages, n_arguments;
-    size_t size;                   /* of all buffers, in doubles */
-    int axes[CAD_MOST_BUFFERS];    /* of each argument: how many its core has */
+    size_t size;                    /* of all buffers, in doubles */
+    int axes[CAD_MOST_BUFFERS];     /* of each argument: how many its core has */
     bool is_pair[CAD_MOST_BUFFERS]; /* and whether these are two planes of such cores */
     CadBuffer buffers[CAD_MOST_BUFFERS];
     CadStage stages[CAD_MOST_STAGES];

@@ -18,7 +18,8 @@ typedef struct CadRowLoop {
 
 typedef struct CadTransform {
     int ndim;
-    ptrdiff_t given[CAD_TRANSFORM_AXES]; /* the shape of operands, which are truncated or padded, */
+    ptrdiff_t
+        given[CAD_TRANSFORM_AXES]; /* the shape of operands, which are truncated or padded, */
     ptrdiff_t lengths[CAD_TRANSFORM_AXES]; /* that of the spectrum, which may be a half, */
     ptrdiff_t to[CAD_TRANSFORM_AXES];      /* and that of results */
     int n_axes;

@@ -17,7 +17,7 @@ typedef struct CadNative {
     const double *constants[CAD_MOST_ARGUMENTS]; /* NULL: an operand or a result, */
     size_t starts[CAD_MOST_ARGUMENTS];           /* which begins there in its row */
     size_t sizes[CAD_MOST_ARGUMENTS];            /* how many numbers it has */
-    bool reduces;                                 /* its one result begins as `start` everywhere */
+    bool reduces;                                /* its one result begins as `start` everywhere */
     double start;
     int ndim; /* axes around the loop */
     ptrdiff_t lengths[CAD_MOST_OUTER];
@@ -27,8 +27,8 @@ typedef struct CadNative {
     bool may_fail;   /* a result that begins with nan says that there is none */
     bool is_bounded; /* an operand outside of its bounds is not for the loop */
     double low[CAD_MOST_ARGUMENTS], high[CAD_MOST_ARGUMENTS];
-    bool is_elementwise; /* all operands have as many numbers as the result: points side by side are
-                         * longer rows */
+    bool is_elementwise; /* all operands have as many numbers as the result: points side by side
+                          * are longer rows */
 } CadNative;
 
 /* Answers whether it was carried out; else it is for the owner of the call, who may raise. */

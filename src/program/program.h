@@ -215,10 +215,10 @@ typedef struct CadProgram {
     size_t n_whole;      /* of these the first ones, which are not those of tiles */
     size_t n_results;    /* numbers in all stretches */
     size_t n_operations; /* on numbers, for people */
-    bool has_arrays;      /* plans, or tiles: lanes of points go one by one */
-    bool compares_last;   /* checks are no instructions: all are made at the end */
-    bool has_calls;       /* which are for the owner */
-    bool has_parts;       /* loops over tiles that threads may share */
+    bool has_arrays;     /* plans, or tiles: lanes of points go one by one */
+    bool compares_last;  /* checks are no instructions: all are made at the end */
+    bool has_calls;      /* which are for the owner */
+    bool has_parts;      /* loops over tiles that threads may share */
     /* Set by the owner of the graph, if there are calls: carries one of them out, or answers -1.
      */
     int (*call)(void *owner, uint32_t number, const double *operands, double *results);

@@ -204,7 +204,7 @@ static inline void cad_requested_axes(const CadPull *pull, int ndim, int own, co
 
 /* Whether a request adds up along an axis, of which its target has these strides. */
 static inline bool cad_requested_sum(const CadPull *pull, int ndim, int axis,
-                                    const int64_t *target) {
+                                     const int64_t *target) {
     const int traits = cad_entry_kinds[pull->op].traits;
     return (traits & CAD_MULTIPLIES) != 0 ? axis == ndim - 2
                                           : (traits & CAD_ADDS) != 0 && target[axis] == 0;

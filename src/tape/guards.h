@@ -24,11 +24,11 @@ typedef struct CadGuards {
     char obstacle[CAD_OBSTACLE_ROOM]; /* the first reason why a replay is impossible, or "" */
     size_t marks;                     /* how many there were when guarding began */
     uint64_t serial;                  /* never used twice */
-    bool at_once;                      /* what is compared is a guard, whether it is read or not */
-    bool reads;                        /* plain values are made where there could be numbers */
-    bool indexes;                      /* what stands for integers may be an index */
-    bool has_singles;                  /* something was computed in single precision */
-    bool is_shown;            /* a number was shown as what it is, which is not what f was given */
+    bool at_once;                     /* what is compared is a guard, whether it is read or not */
+    bool reads;                       /* plain values are made where there could be numbers */
+    bool indexes;                     /* what stands for integers may be an index */
+    bool has_singles;                 /* something was computed in single precision */
+    bool is_shown;           /* a number was shown as what it is, which is not what f was given */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
 

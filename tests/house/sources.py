@@ -32,6 +32,7 @@ def load(name: str, path: Path) -> ModuleType:
 
 
 generate = load("generate_for_architecture", SOURCES / "table" / "generate.py")
+declarations = load("declarations_of_headers", ROOT / "building" / "declarations.py")
 
 
 def stem_of(path: Path) -> str:

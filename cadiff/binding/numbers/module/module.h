@@ -29,11 +29,11 @@ PyObject *cad_make_ufunc(CadOp op);
 
 /* The loop of a ufunc that takes doubles and gives doubles; answers whether it has one. */
 bool cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
-                          PyUFuncGenericFunction *loop, void **data);
+                           PyUFuncGenericFunction *loop, void **data);
 
 /* The same of one that takes or gives complex numbers: of argument k if the k-th bit is set. */
 bool cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
-                          PyUFuncGenericFunction *loop, void **data);
+                           PyUFuncGenericFunction *loop, void **data);
 
 /* The loop of a ufunc for those of its types that stand at an index; answers whether there is one.
  */

@@ -190,7 +190,7 @@ PyObject *cad_make_ufunc(CadOp op) {
 }
 
 bool cad_loop_over_doubles(PyObject *function, int n_operands, int n_results,
-                          PyUFuncGenericFunction *loop, void **data) {
+                           PyUFuncGenericFunction *loop, void **data) {
     return cad_loop_over_numbers(function, n_operands, n_results, 0, loop, data);
 }
 
@@ -217,7 +217,7 @@ static int find_loop(PyObject *function, int n_operands, int n_results, unsigned
 }
 
 bool cad_loop_over_numbers(PyObject *function, int n_operands, int n_results, unsigned complexes,
-                          PyUFuncGenericFunction *loop, void **data) {
+                           PyUFuncGenericFunction *loop, void **data) {
     static const int types[2] = {NPY_DOUBLE, NPY_CDOUBLE};
     return find_loop(function, n_operands, n_results, complexes, types, loop, data);
 }
