@@ -15,25 +15,11 @@ from libc.stdint cimport intptr_t
 
 from . cimport c_numpy as cnp
 from .generated.entries cimport *
+from .generated.matrices cimport *
 from .complexes cimport joined_parts
 from .tape cimport are_zero, MOST_AXES
 
 from .complexes import array_of_pair, pair_of_array
-
-
-ctypedef void (*MatrixLoop)(char **, const Py_ssize_t *, const Py_ssize_t *, void *) noexcept nogil
-
-cdef extern from "kernels/matrices.h" nogil:
-    enum: CAD_ADJOINT, CAD_LOWER, CAD_UNIT
-
-    MatrixLoop cad_solve_triangle_of_reals, cad_solve_triangle_of_pairs
-    MatrixLoop cad_cho_solve_of_reals, cad_cho_solve_of_pairs
-    MatrixLoop cad_factor_lu_of_reals, cad_factor_lu_of_pairs
-    MatrixLoop cad_solve_factored_of_reals, cad_solve_factored_of_pairs
-    MatrixLoop cad_inverse_adjoint_of_reals, cad_inverse_adjoint_of_pairs
-    MatrixLoop cad_determinant_of_reals, cad_determinant_of_pairs
-    MatrixLoop cad_log_determinant_of_reals, cad_log_determinant_of_pairs
-    MatrixLoop cad_cholesky_pull_of_reals, cad_cholesky_push_of_reals
 
 
 # --- arrays --------------------------------------------------------------------------------------
@@ -170,7 +156,7 @@ cdef void put_order(Turns *turns, cnp.ndarray order, bint of_parts):
     put_step(turns, 1)
 
 
-cdef void go_over(Turns *turns, MatrixLoop loop, cnp.ndarray stack, bint of_parts,
+cdef void go_over(Turns *turns, CadStackLoop *loop, cnp.ndarray stack, bint of_parts,
                   intptr_t told=0):
     """Run a loop over a stack that its arguments are as long as: of matrices, the last axis of
     which may have another length than the one before."""
@@ -305,7 +291,7 @@ def inverse_adjoint(lu, order):
 
 # --- determinants --------------------------------------------------------------------------------
 
-cdef object of_pivots(lu, order, MatrixLoop of_reals, MatrixLoop of_pairs, int n_results):
+cdef object of_pivots(lu, order, CadStackLoop *of_reals, CadStackLoop *of_pairs, int n_results):
     """What a loop makes of the factors of each matrix: a number, and a real one behind it."""
     cdef bint of_parts = is_complex(lu)
     cdef cnp.ndarray factors = floats(lu, of_parts), places = indices(order), made, more
@@ -436,7 +422,7 @@ def folded(x, bint lower):
 
 # --- derivatives of cholesky ---------------------------------------------------------------------
 
-cdef along_cholesky(factor, change, MatrixLoop loop):
+cdef along_cholesky(factor, change, CadStackLoop *loop):
     cdef cnp.ndarray l = floats(factor), g = floats(change), made
     cdef Turns turns
     turns.n = turns.n_core = 0

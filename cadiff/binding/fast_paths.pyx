@@ -127,10 +127,6 @@ cdef inline bint meets(bytes own, bytes others, long guard, double outcome) noex
     return expected == outcome and memcmp(data, PyBytes_AS_STRING(others), before) == 0
 
 
-cdef extern from "kernels/digest.h":
-    uint64_t cad_digest(const void *data, size_t size) noexcept nogil
-
-
 cdef enum:
     PATIENCE = 8  # calls at the same inputs, after which no others are waited for
 

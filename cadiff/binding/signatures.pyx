@@ -315,10 +315,6 @@ cdef class Filling:
 cdef object FLOAT64 = np.float64
 
 
-cdef extern from "kernels/whole.h":
-    int cad_whole_of_integers(double *to, const int64_t *integers, size_t n) noexcept nogil
-
-
 cdef bint take_integers(object array, double *place) except -1:
     """Whether integers or bools are of those that floats can stand for; they are written."""
     cdef Py_ssize_t k, n = cnp.PyArray_SIZE(array)

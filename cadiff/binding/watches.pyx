@@ -26,7 +26,7 @@ from libc.string cimport memcmp
 
 from . cimport c_numpy as cnp
 from .c_python cimport class_attribute, looked_up, Py_TYPE, referent
-from .generated.entries cimport CadTape
+from .generated.entries cimport cad_digest, CadTape
 from .trees cimport computes, key_of, names_of, own_items
 from .tape cimport Context
 
@@ -184,10 +184,6 @@ cdef bint is_same(object now, object kept, int depth=0) except -1:
     if issubclass(kind, np.generic):
         return now.dtype == kept.dtype and now.tobytes() == kept.tobytes()
     return False
-
-
-cdef extern from "kernels/digest.h":
-    uint64_t cad_digest(const void *data, size_t size) noexcept nogil
 
 
 cdef enum:

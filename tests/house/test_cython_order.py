@@ -56,6 +56,12 @@ def test_a_module_in_cython_imports_only_what_comes_before_it(path: Path) -> Non
 
 
 @pytest.mark.parametrize("path", CYTHON_FILES, ids=lambda path: path.name)
+def test_a_module_in_cython_repeats_no_header_of_ours(path: Path) -> None:
+    headers = re.findall(r'cdef extern from "([^"]+)"', path.read_text(encoding="utf-8"))
+    assert {*headers} <= {"Python.h", "pythread.h", "numbers/objects/types.h"}  # macros and NumPy
+
+
+@pytest.mark.parametrize("path", CYTHON_FILES, ids=lambda path: path.name)
 def test_a_module_in_cython_imports_at_its_head_alone(path: Path) -> None:
     """A late import would be a way round the order; `include` shares the names of a module."""
     text = path.read_text(encoding="utf-8")
