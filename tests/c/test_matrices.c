@@ -171,8 +171,8 @@ static void what_has_no_result_begins_with_nan(void) {
 
 /* The inverse of a matrix that is copied to a buffer, with real and imaginary parts in planes. */
 static CadBorrowed inverse_in_buffers(int is_upper) {
-    const CadBuffer given = {.from = 0, .to = -1, .n_rows = 2, .n_columns = 2};
-    const CadBuffer made = {.from = -1,
+    const CadBuffer given = {.source = 0, .to = -1, .n_rows = 2, .n_columns = 2};
+    const CadBuffer made = {.source = -1,
                             .to = 1,
                             .is_upper = is_upper,
                             .rows = 2,

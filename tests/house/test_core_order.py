@@ -162,6 +162,7 @@ def test_the_c_core_knows_no_python(path: Path) -> None:
         "float.h",
         "limits.h",
         "math.h",
+        "stdbool.h",
         "stddef.h",
         "stdint.h",
         "stdlib.h",
