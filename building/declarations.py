@@ -102,6 +102,8 @@ def lines_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
         elif re.match(r"#define \w+ \S|[^#]", held):
             yield first, expanded(held, macros)
         held = ""
+    if held:
+        yield first, held
 
 
 def declarations_of(path: Path, macros: Macros) -> Iterator[tuple[int, str]]:
