@@ -111,7 +111,7 @@ def test_headers_of_the_binding_have_objects(header: str, told: str, derive: Der
         ("/* a\nb */ typedef struct A {\n    int (x);\n} A;\n", 2),
         ("#define CAD_F(x) \\\n    x\n\nCAD_F(1 +)\nint cad_g(void);\n", 4),
         ("int cad_f(int x);\nint cad_g(int x)\n", 2),
-        ("int cad_f(int x);\nint cad_g((int x);\nint cad_h(int x);", 2),
+        ("int cad_f(int x);\nint cad_g[](;\nint cad_h(int x);", 2),
         ('_Static_assert(1 == 1, "")\n;\n', 1),
     ],
 )
