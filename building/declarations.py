@@ -47,6 +47,7 @@ FILES = {
     "program": "kernels/borrowed.h kernels/transforms.h program/native.h program/program.h",
 }
 
+# How declarations are written in our headers: the first form that one has is its own.
 FORMS = {
     "struct": r"(?:typedef )?struct (?P<tag>\w*)(?: ?\{(?P<body>.*)\})? ?(?P<name>\w*);",
     "enum": r"(?:typedef )?enum (?P<tag>\w*) ?\{(?P<body>.*)\} ?(?P<name>\w*);",
