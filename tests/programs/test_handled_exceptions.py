@@ -413,8 +413,10 @@ def test_a_call_raises_whether_anything_needs_it_or_not(check, native):
     assert other.batch(np.array(points)).tolist() == [f(x) for x in points]
     assert [other.grad(x) for x in points] == [eager(x) for x in points]
     other = cadiff.compile(f, native=native)
-    for x in (2.0, 0.2, 3.0, 0.5, 0.25):
-        assert other(x) == f(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it runs f as it is
+        for x in (2.0, 0.2, 3.0, 0.5, 0.25):
+            assert other(x) == f(x)
 
 
 def test_the_kind_of_what_nothing_computes_with():
