@@ -207,8 +207,8 @@ _MODULES: dict[str, frozenset[str]] = {
         *("colorsys", "contextlib", "copyreg", "dataclasses", "difflib", "enum", "fractions"),
         *("functools", "graphlib", "hashlib", "heapq", "html", "itertools", "json", "keyword"),
         *("copy", "math", "numbers", "operator", "pickle", "pprint", "queue", "random", "re"),
-        *("codecs", "encodings", "reprlib", "sre", "statistics", "string", "struct", "textwrap"),
-        *("types", "unicodedata", "unittest", "warnings", "zlib"),
+        *("codecs", "encodings", "reprlib", "sre", "sre_compile", "sre_parse", "statistics"),
+        *("string", "struct", "textwrap", "types", "unicodedata", "unittest", "warnings", "zlib"),
     )
 } | {
     "argparse": frozenset(("parse_args", "parse_intermixed_args", "parse_known_args")),
