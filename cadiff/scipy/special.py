@@ -89,7 +89,33 @@ round = rint
 
 for _function in (cbrt, entr, erf, erfc, exp2, expit, expm1, gamma, gammaln, log1p, log_expit):
     UFUNCS[getattr(sp, _function.__name__)] = _function
-UFUNCS |= {sp.psi: digamma, sp.xlogy: xlogy, sp.xlog1py: xlog1py, sp.round: rint}
+UFUNCS |= {sp.psi: digamma, sp.round: rint}
+
+
+def _as_taken_by(ufunc: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of a ufunc, as float64 where one of float32 is beside what has it compute so.
+
+    Numbers with derivatives are given to it as Python's, whose precision it does not heed.
+    """
+    if not isinstance(ufunc, np.ufunc) or not any(map(binding.is_single, args)):
+        return args
+    kinds = [type(x) if type(x) in (int, float) else np.result_type(value(x)) for x in args]
+    if ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))[-1] in (np.float32, np.complex64):
+        return args
+    return tuple(in_precision(x, np.float64) for x in args)
+
+
+def _of_table(original: np.ufunc, function: Function) -> Function:
+    @functools.wraps(original)
+    def taking(x: Any, y: Any, /, **kwargs: Any) -> Any:
+        return function(*_as_taken_by(original, (gathered(x), gathered(y))), **kwargs)
+
+    return implements_all(original)(taking)
+
+
+for _function in (xlogy, xlog1py):
+    _original = getattr(sp, _function.__name__)
+    globals()[_function.__name__] = UFUNCS[_original] = _of_table(_original, _function)
 
 
 formula = formulas_of(globals(), _families)
@@ -107,12 +133,13 @@ class _Elementwise(Tabulated):
         function: Function,
         partials: dict[str, str],
         ufunc: np.ufunc | None = None,
+        original: np.ufunc | None = None,
     ) -> None:
-        widths = WIDTHS.get(name, {})
+        widths, self._original = WIDTHS.get(name, {}), original or ufunc
         super().__init__(name, parameters, function, partials, formula, ufunc, widths)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(gathered, args))
+        args = _as_taken_by(self._original, tuple(map(gathered, args)))
         if any(isinstance(x, Complex) for x in args):
             return analytic(self.function.__name__, args)
         try:
@@ -137,7 +164,9 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     known = [each for each in arguments.split(", ") if not each.startswith(CONSTANT)]
     by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"
     evaluate.__doc__ = f"As `scipy.special.{name}`; {by}."
-    function = UFUNCS[original] = _Elementwise(name, arguments, evaluate, partials, ufunc)
+    function = UFUNCS[original] = _Elementwise(
+        name, arguments, evaluate, partials, ufunc, original
+    )
     return function
 
 
@@ -1000,8 +1029,10 @@ for _name, (_parameters, _row) in _rows.items():
     if isinstance(_row, str):
         globals()[_name] = formula(_parameters, _row)
     elif _name in _RESULTS:
-        _function = _result_of(*_RESULTS[_name])
-        globals()[_name] = _Elementwise(_name, _parameters, _function, _row)
+        _of = getattr(sp, _RESULTS[_name][0])
+        globals()[_name] = _Elementwise(
+            _name, _parameters, _result_of(*_RESULTS[_name]), _row, original=_of
+        )
     elif _name in VALUES:
         globals()[_name] = _Elementwise(_name, _parameters, VALUES[_name], _row)
     elif _name.startswith("_spherical"):

@@ -3,6 +3,8 @@ in all modes; derivatives in double precision, rounded where they leave."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 import operator
 import pickle
@@ -421,6 +423,39 @@ def test_special_functions_have_the_precision_of_their_arguments() -> None:
         got, slope = cadiff.jvp(partial(getattr(special, name), *args), (X / 4,), (X,))
         assert got.dtype == slope.dtype == of_scipy.dtype == SINGLE
         numpy.testing.assert_allclose(got, of_scipy, rtol=16.0 * ULP)
+
+
+BESIDE: dict[str, Callable[[float], Any]] = {
+    "float32": numpy.float32,
+    "float64": numpy.float64,
+    "a float": float,
+    "an int": int,
+    "an array of float32": lambda x: numpy.full(2, x, SINGLE),
+    "an array of int64": lambda x: numpy.full(2, int(x)),
+}
+UFUNCS = [name for name in dir(scipy.special) if hasattr(getattr(scipy.special, name), "nin")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [n for n in UFUNCS if not n.startswith(("pro_", "obl_"))])
+def test_special_functions_have_the_dtypes_of_scipys_loops(name: str) -> None:
+    ufunc = getattr(scipy.special, name)
+    rest = (2.0, 3.0, 4.0)[: ufunc.nin - 1]
+    for first, other in itertools.product(list(BESIDE)[:2], BESIDE):
+        args = BESIDE[first](1.0), *map(BESIDE[other], rest)
+        if SINGLE not in {getattr(x, "dtype", None) for x in args}:
+            continue
+
+        def f(x: Any, args: Any = args) -> float:
+            wanted, found = (
+                as_tuple(function(*given))
+                for function, given in ((ufunc, args), (getattr(special, name), (x, *args[1:])))
+            )
+            assert [x.dtype for x in found] == [x.dtype for x in wanted]
+            return 0.0
+
+        with contextlib.suppress(TypeError):  # of SciPy's, or there is no derivative
+            cadiff.vjp(f, args[0])
 
 
 def test_networks_train_in_single_precision() -> None:
