@@ -20,7 +20,7 @@ from scipy.spatial import distance as _distance
 
 from ..binding import MissingRuleError, carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import concatenate
+from ..operations.arrays import concatenate, in_precision
 from ..operations.arrays import sum as sum_
 from ..operations.guards import held
 from ..operations.table import absolute, power, sqrt, square, where
@@ -130,6 +130,11 @@ def _formula(name: Any, points: Number, options: dict[str, Any]) -> Metric | Non
     return None if found is None else functools.partial(found, **chosen)
 
 
+def _points(x: Any) -> Number:
+    """Points as SciPy has them, in double precision."""
+    return in_precision(as_number(x), np.float64)
+
+
 def _written(out: Any, found: Number) -> Number:
     if out is None:
         return found
@@ -141,7 +146,7 @@ def _written(out: Any, found: Number) -> Number:
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     if not (carries(XA) or carries(XB) or carries(kwargs)):
         return _distance.cdist(XA, XB, metric, out=out, **kwargs)
-    a, b = as_number(XA), as_number(XB)
+    a, b = _points(XA), _points(XB)
     for name, x in (("XA", a), ("XB", b)):
         if x.ndim != 2:
             raise ValueError(f"{name} must be a 2-dimensional array.")
@@ -162,7 +167,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 @kernels("scipy.spatial.distance")
 def _np_pdist(X: Any, out: Any, w: Any, V: Any, VI: Any, metric: Any, **kwargs: Any) -> Any:
-    x = as_number(X)
+    x = _points(X)
     options = kwargs | {key: v for key, v in (("w", w), ("V", V), ("VI", VI)) if v is not None}
     i, j = np.triu_indices(len(x), 1)
     formula = _formula(metric, x, options)

@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import concatenate, moveaxis, reshape, stack
+from ..operations.arrays import concatenate, in_precision, moveaxis, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.primitives import primitive, transposes
 from . import _arrays
@@ -271,6 +271,12 @@ def _states(mirror: Any, b: Any, a: Any, *others: Any, **named: Any) -> Any:
 
 
 kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0"))
+
+
+@kernels("scipy.signal._filter_design", within=True)
+def bilinear(mirror: Any, b: Any, a: Any, fs: Any = 1.0) -> Any:
+    """SciPy's, whose polynomials are of float64; those of objects would forget that."""
+    return mirror(*(in_precision(as_number(x), np.float64) for x in (b, a)), fs)
 
 
 @kernels("scipy.signal._filter_design", within=True)

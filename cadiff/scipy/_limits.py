@@ -268,7 +268,7 @@ _yeojohnson = _formula(
 @kernels("scipy.stats._morestats")
 def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
     """Box and Cox's transformation of 1 + x, and for x < 0 the mirrored one."""
-    x, lmbda = as_number(x), as_number(lmbda)
+    x = as_number(x)
     value = _value(held(x), held(lmbda), of=_morestats._yeojohnson_transform)
     return valued(_yeojohnson(x, lmbda), value)
 

@@ -361,6 +361,7 @@ kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
 def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """Both ends, of which one at infinity does not move."""
     args, loc, scale = self._parse_args(*args, **kwargs)
+    *args, loc, scale = np.broadcast_arrays(*args, loc, scale)
     is_valid = np.asarray(self._argcheck(*args), bool) & (held(scale) > 0)
 
     def moved(end: Any) -> Any:

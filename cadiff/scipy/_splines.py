@@ -868,14 +868,18 @@ class LinearNDInterpolator:
         return (x - self._offset) / self._scale
 
     def __call__(self, *args: Any) -> Any:
-        x = as_number(_as_points(args[0] if len(args) == 1 else args))
-        shape = binding.shape(x)[:-1]
-        x = reshape(x, (-1, binding.shape(x)[-1]))
+        x, shape = self._asked(args)
         found = self.tri.find_simplex(read_values(self._scaled(x)))
         corners = self.tri.simplices[found]
         weights = _weights(self.points[corners], x)
         result = np.sum(weights[..., None] * self._columns()[corners], axis=1)
         return self._shaped(result, found < 0, shape)
+
+    def _asked(self, args: tuple[Any, ...]) -> tuple[Number, tuple[int, ...]]:
+        """The points of a call as rows, and the shape that there is to be of them."""
+        n = binding.shape(self.points)[1]
+        x = as_number(_ndim_coords_from_arrays(args, n))
+        return reshape(x, (-1, n)), binding.shape(x)[:-1]
 
     def _columns(self) -> Number:
         return reshape(self.values, (binding.shape(self.values)[0], -1))
@@ -936,9 +940,8 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
         return reshape(found, (n, 2, -1))
 
     def __call__(self, *args: Any) -> Any:
-        given = as_number(_as_points(args[0] if len(args) == 1 else args))
-        shape = binding.shape(given)[:-1]
-        x = self._scaled(reshape(given, (-1, 2)))
+        given, shape = self._asked(args)
+        x = self._scaled(given)
         found = self.tri.find_simplex(read_values(x))
         corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
         # The farthest corner comes last: the point lies between the others and the middle.
@@ -978,8 +981,8 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
             + 3.0 * u * u * (s * near[0] + t * near[1])
             + 6.0 * s * t * u * across[2]
         )  # fmt: skip
-        result = self._shaped(result, found < 0, shape)
-        return valued(result, self._original(read_values(given)))
+        value = self._original(read_values(given))
+        return self._shaped(valued(result, value.reshape(result.shape)), found < 0, shape)
 
 
 def _as_points(points: Any) -> Any:

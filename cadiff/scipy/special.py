@@ -28,7 +28,7 @@ from ..binding import Complex, make_complex
 from ..binding import strip as value
 from ..numpy._common import as_number
 from ..numpy._reductions import joined_axes
-from ..numpy._refusals import INSTEAD, relayed
+from ..numpy._refusals import INSTEAD, missing, relayed
 from ..operations import table as _table
 from ..operations.arrays import (
     as_array,
@@ -1206,6 +1206,13 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 
 
 # --- functions that SciPy writes in Python -------------------------------------------------------
+
+
+@implements(sp.roots_jacobi, sp.roots_sh_jacobi)
+def roots_jacobi(*_: Any, **__: Any) -> Any:
+    """SciPy's: of one parameter equal to the other it has formulas that lack a derivative."""
+    raise missing("scipy.special.roots_jacobi", INSTEAD)
+
 
 # These compute with ufuncs alone, of whatever numbers they are given.
 for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):

@@ -124,6 +124,7 @@ def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
     takes_dtype = "dtype" in inspect.signature(original).parameters
 
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = kwargs.get("dtype")
         if takes_dtype:
             kwargs["dtype"] = int
         rows = list(first) if is_list else [first]
@@ -135,7 +136,8 @@ def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
             nested: Any = [found[i:j] for i, j in itertools.pairwise(ends)]
         else:
             nested = found if is_list else found[0]
-        return SparseNumbers(original(nested, *args, **kwargs), values)
+        made = SparseNumbers(original(nested, *args, **kwargs), values)
+        return made if dtype is None else made.astype(dtype)
 
     call.__doc__ = original.__doc__
     globals()[original.__name__] = implements_all(original)(call)

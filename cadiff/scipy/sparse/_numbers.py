@@ -484,7 +484,7 @@ def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
     Sparse matrices become matrices of numbers, and arrays become arrays; None stays.
     """
     found: list[Any] = []
-    values: list[Any] = [np.zeros(0)]
+    values: list[Any] = []
     n = 0
     for item in items:
         if item is None:
@@ -501,7 +501,7 @@ def counted(items: Sequence[Any]) -> tuple[list[Any], Any]:
             values.append(reshape(dense, (-1,)))
         found.append(numbers)
         n += values[-1].shape[0]
-    return found, values[-1] if len(values) == 2 else concatenate(values)
+    return found, values[0] if len(values) == 1 else concatenate(values or [np.zeros(0)])
 
 
 def assembled(function: Callable[..., Any], *items: Any) -> SparseNumbers:
