@@ -169,7 +169,7 @@ cdef class Call:
             if type(item) is float:
                 place[0] = PyFloat_AS_DOUBLE(item)
                 place += 1
-            elif cnp.PyArray_Check(item):
+            elif isinstance(item, (np.ndarray, np.float32)):
                 array = cnp.PyArray_FROMANY(
                     item, cnp.NPY_DOUBLE, 0, 0, cnp.NPY_ARRAY_CARRAY_RO | cnp.NPY_ARRAY_FORCECAST
                 )

@@ -170,7 +170,7 @@ cdef class Recording:
         cdef CadSlot slot
         cdef size_t size = cnp.PyArray_SIZE(array)
         cdef uint32_t flags = CAD_INPUT | (CAD_SINGLE if cad_is_single(array) else 0)
-        array = np.ascontiguousarray(array, dtype=np.float64)
+        array = np.asarray(array, np.float64, order="C")  # which has no axes where it had none
         check(cad_tape_leaf(self.tape, <double *>cnp.PyArray_DATA(array), size, False, &slot))
         check(cad_tape_note_block(self.tape, slot, slot + size, CAD_ARGUMENT))
         return cad_var_view(

@@ -391,7 +391,17 @@ def _class_of(found: type, module: str) -> Any:
     mirror = mirror_of(found)
     if mirror is not found and isinstance(mirror, type):
         mirror.__module__ = f"cadiff.{module}"  # where pickles look for it
+        OFFERED.add(mirror)
     return mirror
+
+
+OFFERED: set[type] = set()  # classes of mirrors that are called by public names
+
+
+def have_mirrors(*given: Any) -> bool:
+    """Whether some of what is given is of a class of mirrors, which SciPy's own do not know."""
+    kinds = {*map(type, given)}
+    return any(x in OFFERED or x.__module__.startswith(f"{__name__}.") for x in kinds)
 
 
 def offered(original: Function, name: str) -> Function:
@@ -416,7 +426,8 @@ def offered(original: Function, name: str) -> Function:
 
     def plainly(*args: Any, **kwargs: Any) -> Any:
         is_open = binding.is_differentiating()  # then what callables read may have derivatives
-        if is_open and any(map(callable, (*args, *kwargs.values()))):
+        given = (*args, *kwargs.values())
+        if (is_open and any(map(callable, given))) or have_mirrors(*given):
             return function(*args, **kwargs)
         found = original(*args, **kwargs)
         is_function = callable(found) and mirror_of(type(found)) is not type(found)
@@ -466,7 +477,8 @@ class Twin:
 
         @functools.wraps(found)
         def method(*args: Any, **kwargs: Any) -> Any:
-            if self.is_plain and not (carries(args) or carries(kwargs)):
+            is_plain = self.is_plain and not (carries(args) or carries(kwargs))
+            if is_plain and not have_mirrors(*args, *kwargs.values()):
                 return found(*args, **kwargs)
             try:
                 return self._mirrored(name, args, kwargs)
@@ -527,6 +539,8 @@ class Twin:
         return False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if have_mirrors(*args, *kwargs.values()):
+            return self.mirror(*args, **kwargs)
         original = self.original(*binding.strip(args), **binding.strip(kwargs))
         mirror = original if self.mirror is self.original else self.mirror(*args, **kwargs)
         parameters = self._by_names("__call__", args) | kwargs

@@ -41,7 +41,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, real, valued
-from ._mirror import Namespace, Twin, mirror_of, twin_of
+from ._mirror import Namespace, Twin, have_mirrors, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -596,12 +596,17 @@ class MultivariateNormal(Redefined):
 
     original = st.multivariate_normal
 
+    def _of(self, cov: Any) -> Any:
+        """What takes a covariance: objects of mirrors, whose numbers are not seen, are theirs."""
+        is_object = have_mirrors(cov)
+        return mirrored_distribution(self.original).mirror if is_object else self.original
+
     def logpdf(
         self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False
     ) -> Any:
         """The logarithm of the density at x, shape (..., dimensions)."""
         if not (carries(x) or carries(mean) or carries(cov)):
-            return self.original.logpdf(x, mean, cov, allow_singular)
+            return self._of(cov).logpdf(x, mean, cov, allow_singular)
         if allow_singular:
             raise TypeError(
                 "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
@@ -623,7 +628,7 @@ class MultivariateNormal(Redefined):
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
         """The density at x, shape (..., dimensions)."""
         if not (carries(x) or carries(mean) or carries(cov)):
-            return self.original.pdf(x, mean, cov, allow_singular)
+            return self._of(cov).pdf(x, mean, cov, allow_singular)
         return table.exp(self.logpdf(x, mean, cov, allow_singular))
 
 

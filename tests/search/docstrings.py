@@ -38,6 +38,9 @@ OUT_OF_PLACE = (
     "timeit",
     "%",
     "overwrite",
+    "empty(",  # what memory holds
+    "empty_like(",
+    ".base is",  # which arrays share it
 )
 SHOWN = 12  # results of an example that are looked at
 

@@ -14,6 +14,9 @@ LINES = r"""
 # The phase of complex vectors is LAPACK's, and their derivatives keep it still.
 (eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
 
+# Derivatives of a basis of a null space turn nothing within it: what is left is LAPACK's.
+null_space ; (differences|modes agree|mixed partials)
+
 # Stairs that are shorter than a step of differences have the slope of a ramp.
 (round|around|fmod|mod|remainder|floor_divide|divmod) ; silently 0
 
@@ -25,7 +28,12 @@ LINES = r"""
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
-. ; works or says .* not supported for the input types
+. ; works or says .*(not supported for the input types|has no callable)
+
+# What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
+# differences see how that changes.
+docstrings:scipy.optimize ; differences|silently 0
+special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; first derivatives, differences
 """
 
 

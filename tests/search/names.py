@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import signal
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,18 +60,24 @@ PATIENCE = 1.0  # seconds for a call of the original's
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Stop what takes more of a processor's time, as soon as Python is run."""
+    """Stop what takes more of a processor's time, as soon as Python is run.
+
+    It is stopped again each second, since C code that calls Python may drop an exception. The time
+    counts for the limit that one within another has, too.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLongError
 
     former = signal.signal(signal.SIGPROF, stop)
-    before, _ = signal.setitimer(signal.ITIMER_PROF, seconds)
+    begun = time.process_time()
+    before, every = signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, before)
+        left = max(before - (time.process_time() - begun), 1e-3) if before else 0.0
         signal.signal(signal.SIGPROF, former)
+        signal.setitimer(signal.ITIMER_PROF, left, every)
 
 
 def is_a_case(probe: Probe) -> bool:
@@ -488,9 +495,8 @@ class Distribution:
         chance = rng.random()
         if chance < 0.3:
             return moving(rng, float(rng.choice([0.0, 0.5, 1.0, 2.0])))
-        shapes = [np.ravel(x)[0] for x in shapes]
         with np.errstate(all="ignore"):
-            place = float(self.distribution.ppf(rng.uniform(0.05, 0.95), *shapes))
+            place = float(np.ravel(self.distribution.ppf(rng.uniform(0.05, 0.95), *shapes))[0])
         if self.is_discrete:
             return Argument(int(place) if np.isfinite(place) else 2)
         return moving(rng, place)

@@ -5,6 +5,7 @@
 #include "numbers/objects/handles.h"
 #include "numbers/objects/references.h"
 #include "numbers/objects/state.h"
+#include "tape/blocks.h"
 
 static PyObject *plain_as(PyObject *plain, int type) {
     PyObject *array =
@@ -67,8 +68,11 @@ PyObject *cad_widened(PyObject *number) {
     }
     const CadVar *var = CAD_VAR(copy);
     const CadView *view = var->view;
-    PyObject *wide = var->tape == NULL
-                         ? NULL
+    const int is_constant = view->flags & CAD_CONSTANT && cad_is_single_number(number) &&
+                            cad_tape_is_constant(var->tape, var->slot);
+    PyObject *wide = var->tape == NULL ? NULL
+                     : is_constant
+                         ? cad_var_passive(var->tape->values[var->slot])
                          : cad_var_view(var->tape, var->slot, view->ndim, CAD_SHAPE(view),
                                         CAD_STRIDES(view), view->flags & CAD_CONSTANT);
     Py_DECREF(copy);
