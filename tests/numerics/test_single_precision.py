@@ -17,13 +17,22 @@ import numpy
 import pytest
 import scipy.fft
 import scipy.linalg
+import scipy.signal
+import scipy.sparse
+import scipy.spatial.distance
+import scipy.special
+import scipy.stats
 
 import cadiff
 import cadiff.numpy as np
 import cadiff.numpy.linalg
 import cadiff.scipy.fft
 import cadiff.scipy.linalg
+import cadiff.scipy.signal
+import cadiff.scipy.sparse
+import cadiff.scipy.spatial.distance
 import cadiff.scipy.special as special
+import cadiff.scipy.stats
 
 from ..helpers import cases_complex, cases_fft, cases_linalg
 from ..helpers.cases_numpy import CASES
@@ -261,6 +270,58 @@ def test_transforms(transform: Callable[..., Any], f: Callable[..., Any]) -> Non
             assert numpy.asarray(got).dtype == SINGLE
             size = numpy.max(numpy.abs(want))
             numpy.testing.assert_allclose(got, want, rtol=0.0, atol=1e-5 * size)
+
+
+NESTED: dict[str, Callable[..., Any]] = {
+    "grad": cadiff.grad,
+    "jacfwd": cadiff.jacfwd,
+    "jvp": lambda f: lambda x: cadiff.jvp(f, (x,), (1.0 + 0.0 * x,))[1],
+    "vjp": lambda f: lambda x: cadiff.vjp(f, x)[1](1.0 + 0.0 * x),
+    "program": cadiff.compile,
+    "program.grad": lambda f: cadiff.compile(f).grad,
+}
+
+
+@pytest.mark.parametrize("inner", NESTED)
+@pytest.mark.parametrize("outer", NESTED)
+def test_one_number_in_nested_transforms(outer: str, inner: str) -> None:
+    f = NESTED[outer](NESTED[inner](lambda x: x * x * x))
+    found = f(numpy.float32(1.5))
+    assert type(found) is numpy.float32
+    assert found == f(1.5)
+
+
+def test_an_element_of_an_array_that_was_written_to_leaves_as_a_number() -> None:
+    def f(x: Any) -> Any:
+        row = np.zeros(1, numpy.float32)
+        row[0] = x.astype(numpy.float32)
+        return row[0].astype(float)
+
+    assert [type(x) for x in cadiff.jvp(f, (1.5,), (1.0,))] == [float, float]
+
+
+OF_SCIPY: dict[str, Any] = {
+    "pdist": lambda m, x: m.spatial.distance.pdist(x.reshape(-1, 1)),
+    "cdist": lambda m, x: m.spatial.distance.cdist(x.reshape(-1, 1), x.reshape(-1, 1), "cosine"),
+    "yeojohnson": lambda m, x: m.stats.yeojohnson(x, 0.4),
+    "diags_array": lambda m, x: m.sparse.diags_array(x).toarray(),
+    "diags_array of a dtype": lambda m, x: m.sparse.diags_array(x * 1.0, dtype="f4").toarray(),
+    "bilinear": lambda m, x: m.signal.bilinear(x[:3], x[3:]),
+    "lp2hp": lambda m, x: m.signal.lp2hp(x[:3], x[3:]),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCIPY)
+def test_dtypes_are_scipys(name: str) -> None:
+    for wide in (SINGLE, float):
+        wanted = as_tuple(OF_SCIPY[name](scipy, X.astype(wide)))
+
+        def f(x: Any, wanted: Any = wanted) -> float:
+            for got, want in zip(as_tuple(OF_SCIPY[name](cadiff.scipy, x)), wanted, strict=True):
+                is_like(got, want, 4.0 * ULP)
+            return 0.0
+
+        cadiff.vjp(f, X.astype(wide))
 
 
 def test_values_of_loops_are_those_of_float32() -> None:

@@ -20,6 +20,7 @@ from .names import within
 
 PATIENCE = 8.0  # seconds of a processor for a case
 FATAL = 120.0  # seconds after which its process is ended
+OF_THE_ORIGINAL = 20.0  # the same, before a case is announced: no end of SciPy's is a finding
 CONTEXT = multiprocessing.get_context("fork")
 CASES = 400  # of a process, before another one takes its place
 
@@ -68,7 +69,7 @@ class Worker:
         text = ""
         try:
             self.connection.send(seed)
-            while self.connection.poll(FATAL):
+            while self.connection.poll(FATAL if text else OF_THE_ORIGINAL):
                 came = self.connection.recv()
                 if isinstance(came, Outcome):
                     return came

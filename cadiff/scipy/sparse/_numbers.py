@@ -160,7 +160,7 @@ class SparseNumbers:
     def one_by_one(self) -> SparseNumbers:
         """The matrix with all entries of one place added up; itself if there is one at each."""
         found = self.numbers
-        if found.ndim == 1:
+        if found.ndim != 2:
             row: SparseNumbers = self._as_rows(lambda row: row.one_by_one)
             return self if row.nnz == self.nnz else row
         if found.format not in ("coo", "csr", "csc", "bsr") or found.has_canonical_format:
@@ -174,10 +174,10 @@ class SparseNumbers:
         return SparseNumbers(*summed(like, rows, columns, taken(self.values, places.data)))
 
     def _as_rows(self, function: Callable[[SparseNumbers], Any]) -> Any:
-        """A function of a matrix, of a vector: which is taken for one row of it."""
+        """A function of a matrix, of another array: which is taken for one row of it."""
         places = self.numbers.tocoo(copy=True)  # SciPy's reshape adds up numbers, and in place
-        where = np.zeros_like(places.coords[0]), places.coords[0]
-        row = scipy.sparse.coo_array((places.data, where), shape=(1, *self.shape))
+        where = np.zeros_like(places.coords[0]), np.ravel_multi_index(places.coords, self.shape)
+        row = scipy.sparse.coo_array((places.data, where), shape=(1, np.prod(self.shape)))
         found = function(SparseNumbers(row, self.values))
         if not isinstance(found, SparseNumbers):
             return found
