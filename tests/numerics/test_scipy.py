@@ -318,3 +318,49 @@ def test_objects_of_scipys_classes(f: Callable[[Any, Any], Any]) -> None:
     assert_allclose(value, weighted(f(scipy, POINT), np), rtol=1e-12)
     expected = slope(lambda x: weighted(f(scipy, x), np), POINT, DIRECTION)
     assert_allclose(gradient @ DIRECTION, expected, rtol=1e-7, atol=1e-8)
+
+
+OF_ITS_OWN: list[Callable[[Any, Any], Any]] = [
+    lambda m, x: m.stats.pearsonr(x[:4], OTHERS[:4], method=m.stats.PermutationMethod()).pvalue,
+    *(
+        lambda m, x, call=call: call(
+            m.stats.multivariate_normal, OTHERS[:2], m.stats.Covariance.from_diagonal(x[:2])
+        )
+        for call in (
+            lambda normal, at, cov: normal.logpdf(at, cov=cov),
+            lambda normal, at, cov: normal(None, cov).pdf(at),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("f", OF_ITS_OWN)
+def test_objects_of_its_own_classes(f: Callable[[Any, Any], Any]) -> None:
+    """Beside plain numbers, and with derivatives."""
+    x = np.abs(POINT) + 0.5
+    assert_allclose(f(cadiff.scipy, x), f(scipy, x), rtol=1e-12)
+    value, gradient = cadiff.value_and_grad(lambda x: np.sum(f(cadiff.scipy, x)))(x)
+    assert_allclose(value, f(scipy, x), rtol=1e-12)
+    expected = slope(lambda x: f(scipy, x), x, DIRECTION)
+    assert_allclose(gradient @ DIRECTION, expected, rtol=1e-7, atol=1e-8)
+
+
+SCATTERED = np.array([0.9, 1.7, 0.6, 1.2, 2.1, 0.8, 1.5, 1.1, 1.9, 0.7, 1.3, 1.0])
+SHAPES: dict[str, Callable[[Any, Any], Any]] = {
+    f"{name} at {at}": lambda m, x, name=name, at=at: getattr(m.interpolate, name)(
+        x.reshape(6, 2), np.stack([OTHERS[:6], OTHERS[6:]], 1)
+    )(*at)
+    for name in ("LinearNDInterpolator", "CloughTocher2DInterpolator")
+    for at in [(1.25, 1.18), ([1.25, 1.18],), ([1.25, 1.2], 1.18), ([[1.25, 1.18]],)]
+} | {
+    "support": lambda m, x: m.stats.beta.support(x[:3], x[3:6], 1.0, 2.0)[1],
+    "support of one": lambda m, x: m.stats.beta.support(2.0, x[0], OTHERS[:2])[0],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_scipys(name: str) -> None:
+    wanted = SHAPES[name](scipy, SCATTERED)
+    value, tangent = cadiff.jvp(lambda x: SHAPES[name](cadiff.scipy, x), (SCATTERED,), (POINT,))
+    assert np.shape(value) == np.shape(tangent) == np.shape(wanted)
+    assert_allclose(value, wanted, rtol=1e-9)

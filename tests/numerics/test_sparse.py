@@ -261,7 +261,7 @@ def test_empty_matrices() -> None:
 
 
 def test_vectors() -> None:
-    """Sparse arrays of one axis, which rows of a csr_array are."""
+    """Sparse arrays of one axis, which rows of a csr_array are, or of three."""
     x = np.arange(1.0, 5.0)
     calls = {
         "row": lambda sp, v: made(sp, v)[1].toarray() * x,
@@ -273,6 +273,8 @@ def test_vectors() -> None:
         "twice": lambda sp, v: sp.coo_array((v, (COLUMNS,)), shape=(4,)).toarray(),
         "one row": lambda sp, v: sp.coo_array(made(sp, v)[[1]]) @ x,
         "a copy": lambda sp, v: copy.copy(made(sp, v))[0] @ x,
+        "three axes": lambda sp, v: sp.expand_dims(made(sp, v), axis=1).toarray()[:, 0] @ x,
+        "of three": lambda sp, v: sp.swapaxes(sp.expand_dims(made(sp, v)), 0, 2).sum(axis=1),
         "a deep copy": lambda sp, v: copy.deepcopy(made(sp, v)) @ x,
     }
     v = np.arange(1.0, 9.0)
