@@ -375,6 +375,26 @@ def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
 # --- distributions of several numbers ------------------------------------------------------------
 
 
+@kernels("scipy.stats._multivariate", "_PSD.__init__", within=True)
+def _inverted(self: Any, original: Callable[..., Any], M: Any, *args: Any, **kwargs: Any) -> None:
+    """A factor U Uᵀ of the inverse of a matrix, and the logarithm of its determinant.
+
+    SciPy's U has eigenvectors, which have no derivatives where eigenvalues are equal. With L Lᵀ
+    that of Cholesky of Uᵀ M U, U L⁻ᵀ is another factor, and of the same value.
+    """
+    original(self, held(M), *args, **kwargs)
+    if not carries(M) or self.rank < len(self.U):
+        original(self, M, *args, **kwargs)
+        return
+    self._M = M = as_number(M)
+    lower = np.tril(M) if kwargs.get("lower", True) else np.triu(M).T
+    rest = np.linalg.cholesky(self.U.T @ (lower + np.tril(lower, -1).T) @ self.U)
+    self.U = valued(self.U @ np.linalg.inv(rest).T, self.U)
+    self.log_pdet = valued(
+        self.log_pdet + 2.0 * sum_(np.log(np.diagonal(rest))), self.log_pdet
+    )
+
+
 @primitive
 def _both_greater(h: Any, k: Any, r: Any) -> Any:
     """The probability that x > h and y > k, of normal numbers with the correlation r."""

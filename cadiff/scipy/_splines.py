@@ -648,8 +648,9 @@ def make_ndbspl(points: Any, values: Any, k: Any = 3, *, solver: Any = None, **_
 
     SciPy finds them by an iteration to a tolerance, so that values are as good as that.
     """
-    if not carries(list(points)):
-        knots, c = gridded_knots(points, k), gridded(values, points=tuple(points), k=k)
+    plain = binding.plain_constants(list(points)) if carries(list(points)) else points
+    if plain is not None:
+        knots, c = gridded_knots(plain, k), gridded(values, points=tuple(plain), k=k)
         return mirrored("scipy.interpolate._ndbspline").NdBSpline(knots, c, k)
     fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
     degrees = k if np.ndim(k) else (k,) * len(points)

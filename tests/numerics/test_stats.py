@@ -722,6 +722,30 @@ def test_multivariate_normal_takes_what_scipy_takes() -> None:
     assert frozen.rvs(random_state=rng).shape == (3,)
 
 
+EQUAL = np.diag([2.0, 2.0, 3.0])
+AROUND = np.array([[0.1, 0.3, 0.2], [-0.2, 0.2, 0.1], [0.4, 0.1, -0.3]])
+PLACE = np.array([0.3, -0.4, 0.7])
+OF_MATRICES: dict[str, Callable[[Any, Any], Any]] = {
+    "matrix_t": lambda m, a: m.matrix_t.logpdf(np.outer(PLACE, PLACE), None, EQUAL, a, 3),
+    "matrix_normal": lambda m, a: m.matrix_normal.logpdf(np.outer(PLACE, PLACE), None, a, EQUAL),
+    "multivariate_t": lambda m, a: m.multivariate_t.pdf(PLACE, shape=a, df=3),
+    "multivariate_normal": lambda m, a: m.multivariate_normal.entropy(cov=a),
+}
+
+
+@pytest.mark.parametrize("name", OF_MATRICES)
+def test_matrices_of_equal_eigenvalues(name: str) -> None:
+    f = OF_MATRICES[name]
+    value, slope = cadiff.jvp(lambda s: f(stats, EQUAL + s * AROUND), (0.0,), (1.0,))
+    assert value == f(st, EQUAL)
+    at = np.array([f(st, EQUAL + h * AROUND) for h in (1e-3, -1e-3, 2e-3, -2e-3)])
+    expected = (8.0 * (at[0] - at[1]) - (at[2] - at[3])) / 12e-3
+    np.testing.assert_allclose(slope, expected, rtol=1e-9)
+    program = cadiff.compile(lambda s: f(stats, EQUAL + s * AROUND))
+    for s in (0.0, 0.2):
+        np.testing.assert_allclose(program(s), f(st, EQUAL + s * AROUND), rtol=1e-12)
+
+
 def test_multivariate_normal_refuses() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         stats.multivariate_normal.logpdf(Var([1.0, 2.0]), None, [[1.0, 1.0], [1.0, 1.0]])

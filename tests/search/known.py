@@ -30,9 +30,13 @@ null_space ; (differences|modes agree|mixed partials)
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable)
 
+# A fit of two parameters that stand for one has no solution of its own.
+optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
+
 # What a solver returns is taken for a solution, of which it is away by a tolerance of 1e-4 or so:
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
+RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
 special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; first derivatives, differences
 """
 

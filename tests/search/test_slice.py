@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,10 +18,6 @@ runpy.run_module("tests.search", run_name="__main__", alter_sys=True)
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(
-    os.environ.get("CADIFF_LONG") != "1",
-    reason="It finds faults that stand, in dtypes and shapes of SciPy's functions.",
-)
 def test_what_is_searched_today(tmp_path: Path) -> None:
     """In a process of its own, which has no threads and leaves its files in a directory."""
     options = ("--seconds", str(SECONDS), "--jobs", "1")
