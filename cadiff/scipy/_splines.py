@@ -572,6 +572,16 @@ def _make_through_all(mirror: Any, *args: Any, s: Any = 0, **kwargs: Any) -> Any
     return mirror(*args, s=s, **kwargs)
 
 
+@kernels("scipy.interpolate._fitpack_repro", within=True)
+def generate_knots(mirror: Any, x: Any, y: Any, **kwargs: Any) -> Any:
+    """SciPy's: which of x become knots is chosen by values."""
+    if carries(x) or carries(kwargs):
+        raise binding.MissingRuleError(
+            "generate_knots has no derivatives by the places of points: give it cadiff.value(x)"
+        )
+    return mirror(x, read_values(y), **kwargs)
+
+
 # --- grids ---------------------------------------------------------------------------------------
 
 

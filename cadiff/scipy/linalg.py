@@ -57,7 +57,7 @@ from ..operations.table import where
 from . import _bands as bands
 from . import _equations as equations
 from . import _matrix_functions as functions
-from ._formulas import valued
+from ._formulas import SIDES, valued
 from ._mirror import offered
 from ._signatures import called_as
 from ._stacks import blocks, lapack_stage, permutation
@@ -923,10 +923,24 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """
     supported("funm", disp=(disp, True))
     A = square(A)
-    w, v = eig(A)
-    re, im = whole_parts(T(systems.solve(T(v), T(v * func(w + 0j)))))
+    t, q = equations.schur(_guards.held(A) + 0j, output="complex")
+    w = np.diagonal(t)
+    size = np.max(np.abs(w), initial=0.0)
+    step = 1e-2 * where(size > 0.0, size, 1.0)
+    gaps = np.abs(w[:, None] - w) + step * np.eye(len(w))
+    if _guards.fixed(np.sum(gaps < 0.5 * step)):  # their mean, where eigenvalues are apart
+        aside = 1j * step * (q * np.linspace(0.0, 1.0, len(w))) @ H(q)
+        found = sum(weight * _by_eigenvalues(A + k * aside, func) for k, weight in SIDES.items())
+    else:
+        found = _by_eigenvalues(A, func)
+    re, im = whole_parts(found)
     re, im, turns = with_values(_parts_of_funm, (re, im, 0.0), A, func=func)
     return make_complex(re, im) if _guards.fixed(turns) else re
+
+
+def _by_eigenvalues(A: Any, func: Callable[[Any], Any]) -> Any:
+    w, v = eig(A)
+    return T(systems.solve(T(v), T(v * func(w + 0j))))
 
 
 def _parts_of_funm(A: Any, *, func: Callable[[Any], Any]) -> tuple[Any, Any, float]:

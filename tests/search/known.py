@@ -30,6 +30,15 @@ null_space ; (differences|modes agree|mixed partials)
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable)
 
+# MINPACK says in words of its own that it cannot take what a function returns.
+. ; works or says .*not a proper array of floats
+
+# Which of the other elements come first is NumPy's choice, and another one next to ties.
+partition ; differences
+
+# A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
+linalg.pinvh? ; (modes agree|mixed partials)
+
 # A fit of two parameters that stand for one has no solution of its own.
 optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|modes|symmetric)
 
