@@ -375,6 +375,20 @@ def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
 # --- distributions of several numbers ------------------------------------------------------------
 
 
+@kernels("scipy.stats._multivariate", "multivariate_normal_gen._process_parameters", within=True)
+def _by_all_entries(
+    self: Any, original: Callable[..., Any], mean: Any, cov: Any, *args: Any
+) -> Any:
+    """SciPy's, where derivatives by a matrix are those by all entries as independent ones.
+
+    Objects of SciPy's are their matrices: they take plain numbers.
+    """
+    cov = cov.covariance if type(cov).__module__.startswith("scipy.") else cov
+    if carries(cov) and binding.ndim(cov := as_number(cov)) == 2:
+        cov = valued(0.5 * (cov + cov.T), cov)
+    return original(self, mean, cov, *args)
+
+
 @kernels("scipy.stats._multivariate", "_PSD.__init__", within=True)
 def _inverted(self: Any, original: Callable[..., Any], M: Any, *args: Any, **kwargs: Any) -> None:
     """A factor U Uᵀ of the inverse of a matrix, and the logarithm of its determinant.
@@ -390,9 +404,7 @@ def _inverted(self: Any, original: Callable[..., Any], M: Any, *args: Any, **kwa
     lower = np.tril(M) if kwargs.get("lower", True) else np.triu(M).T
     rest = np.linalg.cholesky(self.U.T @ (lower + np.tril(lower, -1).T) @ self.U)
     self.U = valued(self.U @ np.linalg.inv(rest).T, self.U)
-    self.log_pdet = valued(
-        self.log_pdet + 2.0 * sum_(np.log(np.diagonal(rest))), self.log_pdet
-    )
+    self.log_pdet = valued(self.log_pdet + 2.0 * sum_(np.log(np.diagonal(rest))), self.log_pdet)
 
 
 @primitive

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.stats as st
 
-from ..binding import carries, depends, holds_complex, plain_values, shape
+from ..binding import carries, depends, holds_complex, plain_values
 from ..operations import table
 from ..operations.arrays import broadcast_to, concatenate, gathered, in_precision, reshape
 from ..operations.arrays import sum as sum_
@@ -41,7 +41,7 @@ from ..operations.table import (
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, real, valued
-from ._mirror import Namespace, Twin, have_mirrors, mirror_of, twin_of
+from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
 Function = Callable[..., Any]
@@ -587,64 +587,6 @@ bernoulli = Discrete(
 # --- multivariate --------------------------------------------------------------------------------
 
 
-class MultivariateNormal(Redefined):
-    """As `scipy.stats.multivariate_normal`, for a positive definite covariance matrix.
-
-    The derivative by the covariance matrix is that by all its entries as independent ones, a
-    symmetric matrix.
-    """
-
-    original = st.multivariate_normal
-
-    def _of(self, cov: Any) -> Any:
-        """What takes a covariance: objects of mirrors, whose numbers are not seen, are theirs."""
-        is_object = have_mirrors(cov)
-        return mirrored_distribution(self.original).mirror if is_object else self.original
-
-    def logpdf(
-        self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False
-    ) -> Any:
-        """The logarithm of the density at x, shape (..., dimensions)."""
-        if not (carries(x) or carries(mean) or carries(cov)):
-            return self._of(cov).logpdf(x, mean, cov, allow_singular)
-        if allow_singular:
-            raise TypeError(
-                "multivariate_normal.logpdf of numbers with derivatives takes no allow_singular=: "
-                "the density of a singular distribution has no derivative by cov"
-            )
-        x, mean, cov = map(gathered, (x, mean, cov))
-        mean, cov = _mean_and_covariance(mean, cov)
-        n = shape(mean)[0]
-        x_shape = shape(x)
-        points = x_shape[:-1] if n > 1 or len(x_shape) > 1 else x_shape
-        deviations = reshape(x, (-1, n)) - mean
-        factor = np.linalg.cholesky(held(cov))  # refuses what is not positive definite,
-        assert np.all(np.diagonal(factor) > 0.0)  # in a replay, too
-        columns = deviations.T
-        squares = sum_(columns * np.linalg.solve(cov, columns), 0)
-        result = -0.5 * (n * LOG_2PI + np.linalg.slogdet(cov)[1] + squares)
-        return reshape(result, tuple(k for k in points if k != 1))
-
-    def pdf(self, x: Any, mean: Any = None, cov: Any = 1.0, allow_singular: bool = False) -> Any:
-        """The density at x, shape (..., dimensions)."""
-        if not (carries(x) or carries(mean) or carries(cov)):
-            return self._of(cov).pdf(x, mean, cov, allow_singular)
-        return table.exp(self.logpdf(x, mean, cov, allow_singular))
-
-
-def _mean_and_covariance(mean: Any, cov: Any) -> tuple[Any, Any]:
-    """A vector and a matrix, from all that SciPy takes for them."""
-    cov = getattr(cov, "covariance", cov)
-    given = [shape(each) for each in (mean, cov) if each is not None]
-    n = max((lengths[-1] for lengths in given if lengths), default=1)
-    mean = np.zeros(n) if mean is None else broadcast_to(mean, (n,))
-    if len(shape(cov)) < 2:
-        cov = reshape(broadcast_to(cov, (n,)), (n, 1)) * np.eye(n)
-    if shape(cov) != (n, n):
-        raise ValueError(f"mean and cov want {n} dimensions, but cov has the shape {shape(cov)}")
-    return mean, cov
-
-
 class Dirichlet(Redefined):
     """As `scipy.stats.dirichlet`; in a derivative by x its entries are independent."""
 
@@ -694,7 +636,6 @@ def _check_simplex(x: Any, alpha: Any) -> None:
     np.all(absolute(sum_(x, 0) - 1.0) <= 1e-9)
 
 
-multivariate_normal = MultivariateNormal()
 dirichlet = Dirichlet()
 
 

@@ -749,10 +749,19 @@ def test_matrices_of_equal_eigenvalues(name: str) -> None:
 def test_multivariate_normal_refuses() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         stats.multivariate_normal.logpdf(Var([1.0, 2.0]), None, [[1.0, 1.0], [1.0, 1.0]])
-    with pytest.raises(TypeError, match="allow_singular"):
-        stats.multivariate_normal.logpdf(Var([1.0]), allow_singular=True)
-    with pytest.raises(ValueError, match="3 dimensions"):
+    with pytest.raises(ValueError, match=r"shape \(2, 2\), but 'mean' is a vector of length 3"):
         stats.multivariate_normal.logpdf(Var([1.0, 1.0, 1.0]), MEAN, np.eye(2))
+
+
+def test_multivariate_normal_on_a_line() -> None:
+    x, direction = np.array([2.0, 2.0]), np.array([1.0, 1.0])
+    value, slope = cadiff.jvp(
+        lambda c: stats.multivariate_normal.logpdf(x, None, c, allow_singular=True),
+        (np.ones((2, 2)),),
+        (np.outer(direction, direction),),
+    )
+    assert value == st.multivariate_normal.logpdf(x, None, np.ones((2, 2)), allow_singular=True)
+    assert slope == pytest.approx(1.5)  # of N(0, 2 s) at 4 / sqrt(2), by s: (8 / 2 - 1) / 2
 
 
 @pytest.mark.parametrize("method", DENSITIES)

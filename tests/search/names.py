@@ -515,7 +515,15 @@ def has_derivatives(path: str, function: Any) -> bool:
 
 
 def functions() -> Iterator[NamedFunction]:
-    transforms = {*dir(cadiff.transforms), "build", "compile", "primitive", "custom", "vmap", "value"}
+    transforms = {
+        *dir(cadiff.transforms),
+        "build",
+        "compile",
+        "primitive",
+        "custom",
+        "vmap",
+        "value",
+    }
     seen = set()
     for module in MODULES:
         found = resolve(module)
