@@ -106,11 +106,11 @@ def _as_taken_by(ufunc: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _of_table(original: np.ufunc, function: Function) -> Function:
-    @functools.wraps(original)
+    @functools.wraps(function)
     def taking(x: Any, y: Any, /, **kwargs: Any) -> Any:
         return function(*_as_taken_by(original, (gathered(x), gathered(y))), **kwargs)
 
-    return implements_all(original)(taking)
+    return implements(original)(taking)
 
 
 for _function in (xlogy, xlog1py):
@@ -1208,11 +1208,13 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 # --- functions that SciPy writes in Python -------------------------------------------------------
 
 
-@implements(sp.roots_jacobi, sp.roots_sh_jacobi)
-def roots_jacobi(*_: Any, **__: Any) -> Any:
+def _roots(*_: Any, **__: Any) -> Any:
     """SciPy's: of one parameter equal to the other it has formulas that lack a derivative."""
     raise missing("scipy.special.roots_jacobi", INSTEAD)
 
+
+for _name in ("roots_jacobi", "roots_sh_jacobi", "j_roots", "js_roots"):
+    globals()[_name] = implements(plainly=getattr(sp, _name))(_roots)
 
 # These compute with ufuncs alone, of whatever numbers they are given.
 for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):

@@ -23,7 +23,7 @@ import scipy.stats as st
 
 from ..binding import carries, depends, holds_complex, plain_values
 from ..operations import table
-from ..operations.arrays import broadcast_to, concatenate, gathered, in_precision, reshape
+from ..operations.arrays import concatenate, gathered, in_precision, reshape
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive

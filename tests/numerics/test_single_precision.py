@@ -13,6 +13,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import cadiff.scipy.spatial.distance
 import numpy
 import pytest
 import scipy.fft
@@ -30,7 +31,6 @@ import cadiff.scipy.fft
 import cadiff.scipy.linalg
 import cadiff.scipy.signal
 import cadiff.scipy.sparse
-import cadiff.scipy.spatial.distance
 import cadiff.scipy.special as special
 import cadiff.scipy.stats
 
