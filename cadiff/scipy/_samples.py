@@ -360,15 +360,15 @@ kernels("scipy.stats._distn_infrastructure", "rv_discrete.__init_subclass__")(
 @kernels("scipy.stats._distn_infrastructure", "rv_generic.support")
 def _support(self: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """Both ends, of which one at infinity does not move."""
-    args, loc, scale = self._parse_args(*args, **kwargs)
-    *args, loc, scale = np.broadcast_arrays(*args, loc, scale)
-    is_valid = np.asarray(self._argcheck(*args), bool) & (held(scale) > 0)
+    given, *others = self._parse_args(*args, **kwargs)
+    *shapes, loc, scale = np.broadcast_arrays(*given, *others)
+    is_valid = np.asarray(self._argcheck(*shapes), bool) & (held(scale) > 0)
 
     def moved(end: Any) -> Any:
         place = where(np.isinf(held(end)), held(end), end * scale + loc)
         return place if np.all(is_valid) else where(is_valid, place, self.badvalue)
 
-    low, high = map(moved, self._get_support(*args))
+    low, high = map(moved, self._get_support(*shapes))
     return low, high
 
 

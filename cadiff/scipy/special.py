@@ -106,16 +106,17 @@ def _as_taken_by(ufunc: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _of_table(original: np.ufunc, function: Function) -> Function:
-    @functools.wraps(function)
+    @functools.wraps(original)
     def taking(x: Any, y: Any, /, **kwargs: Any) -> Any:
         return function(*_as_taken_by(original, (gathered(x), gathered(y))), **kwargs)
 
+    taking.__doc__ = function.__doc__
     return implements(original)(taking)
 
 
-for _function in (xlogy, xlog1py):
-    _original = getattr(sp, _function.__name__)
-    globals()[_function.__name__] = UFUNCS[_original] = _of_table(_original, _function)
+for _original in (sp.xlogy, sp.xlog1py):
+    _taking = _of_table(_original, getattr(_table, _original.__name__))
+    globals()[_original.__name__] = UFUNCS[_original] = _taking
 
 
 formula = formulas_of(globals(), _families)

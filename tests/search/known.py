@@ -36,6 +36,9 @@ null_space ; (differences|modes agree|mixed partials)
 # Which of the other elements come first is NumPy's choice, and another one next to ties.
 partition ; differences
 
+# Probabilities of many normal numbers are estimates by chance, and so are their derivatives.
+multivariate_normal.cdf ; first derivatives, differences
+
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
