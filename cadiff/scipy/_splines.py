@@ -867,7 +867,7 @@ class LinearNDInterpolator:
                 )
             self.tri, self.points = points, as_number(points.points)
         else:
-            self.points = as_number(_as_points(points))
+            self.points = as_number(_ndim_coords_from_arrays(points))
             if rescale:
                 self._offset = np.mean(self.points, axis=0)
                 scale = np.ptp(self.points, axis=0)
@@ -996,15 +996,6 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
         return self._shaped(valued(result, value.reshape(result.shape)), found < 0, shape)
 
 
-def _as_points(points: Any) -> Any:
-    """Points as rows of an array, given as that or as a tuple of coordinates."""
-    if isinstance(points, tuple):
-        columns = np.broadcast_arrays(*points)
-        return stack([as_number(x) for x in columns], axis=-1)
-    x = as_number(points)
-    return x[:, None] if binding.ndim(x) == 1 else x
-
-
 @kernels("scipy.interpolate._interpnd")
 def _ndim_coords_from_arrays(points: Any, ndim: int | None = None) -> Any:
     """Points as rows of an array; a vector is one of as many coordinates as there are."""
@@ -1013,7 +1004,7 @@ def _ndim_coords_from_arrays(points: Any, ndim: int | None = None) -> Any:
     if isinstance(points, tuple) and len(points) == 1:
         points = points[0]
     if isinstance(points, tuple):
-        return _as_points(points)
+        return stack([as_number(x) for x in np.broadcast_arrays(*points)], axis=-1)
     x = as_number(points)
     if binding.ndim(x) == 1:
         return reshape(x, (-1, 1) if ndim in (None, 1) else (-1, ndim))
