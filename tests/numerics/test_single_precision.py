@@ -291,11 +291,12 @@ def test_one_number_in_nested_transforms(outer: str, inner: str) -> None:
     assert found == f(1.5)
 
 
-def test_an_element_of_an_array_that_was_written_to_leaves_as_a_number() -> None:
+@pytest.mark.parametrize("place", [0, (0, ...)], ids=["a number", "a place"])
+def test_an_element_of_an_array_that_was_written_to_leaves_as_a_number(place: Any) -> None:
     def f(x: Any) -> Any:
         row = np.zeros(1, numpy.float32)
         row[0] = x.astype(numpy.float32)
-        return row[0].astype(float)
+        return row[place].astype(float)
 
     assert [type(x) for x in cadiff.jvp(f, (1.5,), (1.0,))] == [float, float]
 

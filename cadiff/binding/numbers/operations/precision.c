@@ -68,7 +68,7 @@ PyObject *cad_widened(PyObject *number) {
     }
     const CadVar *var = CAD_VAR(copy);
     const CadView *view = var->view;
-    const int is_constant = view->flags & CAD_CONSTANT && cad_is_single_number(number) &&
+    const int is_constant = view->flags & CAD_CONSTANT && view->ndim == 0 &&
                             cad_tape_is_constant(var->tape, var->slot);
     PyObject *wide = var->tape == NULL ? NULL
                      : is_constant
