@@ -1209,13 +1209,17 @@ def lambertw(z: Any, k: int = 0, tol: float = 1e-8) -> Any:
 # --- functions that SciPy writes in Python -------------------------------------------------------
 
 
-def _roots(*_: Any, **__: Any) -> Any:
-    """SciPy's: of one parameter equal to the other it has formulas that lack a derivative."""
-    raise missing("scipy.special.roots_jacobi", INSTEAD)
+def _refused(name: str) -> Function:
+    @functools.wraps(getattr(sp, name))
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise missing(f"scipy.special.{name}", INSTEAD)
+
+    return implements(plainly=getattr(sp, name))(refuse)
 
 
-for _name in ("roots_jacobi", "roots_sh_jacobi", "j_roots", "js_roots"):
-    globals()[_name] = implements(plainly=getattr(sp, _name))(_roots)
+# Of one parameter equal to the other SciPy has formulas that lack a derivative.
+for _name, _alias in {"roots_jacobi": "j_roots", "roots_sh_jacobi": "js_roots"}.items():
+    globals()[_name] = globals()[_alias] = _refused(_name)
 
 # These compute with ufuncs alone, of whatever numbers they are given.
 for _name in ("ellip_harm", "h1vp", "h2vp", "ivp", "jvp", "kvp", "yvp"):
