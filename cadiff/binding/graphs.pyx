@@ -958,6 +958,11 @@ cdef CadStatus link_step(void *owner, uint32_t number, CadLinks *links) noexcept
         return CAD_RAISED
 
 
+cdef int may_raise(void *owner, uint32_t number) noexcept:
+    step = (<Graph>owner).steps[number]
+    return getattr(step.rule, "may_raise", True)
+
+
 cdef CadStatus insert_rule(void *owner, CadTape *tape, size_t entry, const CadId *operands,
                            CadId *results) noexcept:
     try:
@@ -975,6 +980,7 @@ STEPS.push = push_step
 STEPS.insert = insert_rule
 STEPS.form = form_of_step
 STEPS.link = link_step
+STEPS.may_raise = may_raise
 
 
 cdef size_t least_loop = 0  # as tests say

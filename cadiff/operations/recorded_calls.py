@@ -96,6 +96,11 @@ class Rule:
         return bool(self.operation.absorbs or self.operation._is_elementwise)
 
     @property
+    def may_raise(self) -> bool:
+        """Whether it may raise by its operands' values."""
+        return not (self.is_exact and self.operation._is_elementwise)
+
+    @property
     def goes_forward(self) -> bool:
         """Whether there is a rule for the tangent of each operand, or it is cut."""
         cut = zip(self.which, self.passive, strict=True)

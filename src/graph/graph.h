@@ -164,6 +164,8 @@ typedef struct CadCalls {
     CadStatus (*form)(void *owner, uint32_t number, uint32_t *first);
     /* How the derivative of a call is made up; NULL: nothing is known of any. */
     CadStatus (*link)(void *owner, uint32_t number, CadLinks *links);
+    /* Whether a call may raise; NULL: all may. */
+    int (*may_raise)(void *owner, uint32_t number);
 } CadCalls;
 
 /* What a graph consists of, as LIST(type of items, items, how many). */

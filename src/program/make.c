@@ -67,8 +67,17 @@ static int has_levels(CadMaker *m) {
     return 1;
 }
 
-/* What is to be computed: roots, and what the function finds by indices and by calls, even if no
- * root needs it: an index may be out of bounds, a call may raise. And what guards look at, in the
+/* Whether a record is computed even if nothing needs it: an index may be out of bounds, a call may
+ * raise. */
+static int may_fail(const CadGraph *graph, const CadRecord *record) {
+    const CadCalls *const calls = graph->calls;
+    if (record->kind != CAD_RECORD_CALL || calls == NULL || calls->may_raise == NULL) {
+        return cad_record_is_by_index(record) || record->kind == CAD_RECORD_CALL;
+    }
+    return calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
+}
+
+/* What is to be computed: roots, what of the function's may fail, and what guards look at, in the
  * end. */
 static void find_ends(CadMaker *m) {
     const CadGraph *const graph = m->graph;
@@ -78,7 +87,7 @@ static void find_ends(CadMaker *m) {
     }
     for (size_t i = 0; i < graph->n_own; i++) {
         const CadRecord *record = &graph->records[i];
-        if (cad_record_is_by_index(record) || record->kind == CAD_RECORD_CALL) {
+        if (may_fail(graph, record)) {
             m->ends[n++] = record->of.array.first;
         }
     }
