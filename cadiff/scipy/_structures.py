@@ -105,7 +105,7 @@ class Structure:
         """The structure and the data of the adjoint matrix."""
         if issubclass(self.kind, LISTED):  # of which the data are the same
             return Structure(self.filled(np.zeros(self.form)).T), conjugate(data)
-        turned = self.numbered.T
+        turned = self.numbered.tocsr().T  # SciPy's own `T` loses entries of wide diagonals
         return Structure(turned), conjugate(taken(data, turned.data.reshape(-1)))
 
     @cached_property

@@ -345,3 +345,24 @@ def test_operators_wait_for_the_library() -> None:
         "assert cadiff.grad(lambda x: (x @ A).sum())(np.ones(3)).tolist() == [1.0] * 3\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        scipy.sparse.spdiags(np.arange(1.0, 13.0).reshape(2, 6), [1, -1], 4, 4),
+        scipy.sparse.dia_array((np.arange(1.0, 11.0).reshape(2, 5), [0, 2]), shape=(4, 4)),
+        scipy.sparse.dia_array((np.arange(1.0, 13.0).reshape(2, 6), [3, -2]), shape=(4, 5)),
+        scipy.sparse.bsr_array(np.kron(np.eye(2), np.arange(4.0).reshape(2, 2))),
+    ],
+)
+def test_cotangents_go_through_all_entries_of_wide_diagonals(matrix: Any) -> None:
+    """SciPy's own transposes lose some of them."""
+    dense, x = matrix.toarray(), np.arange(1.0, 1.0 + matrix.shape[1])
+
+    def f(x: Any) -> Any:
+        return ((matrix @ x - 1.0) ** 2).sum()
+
+    expected = 2.0 * dense.T @ (dense @ x - 1.0)
+    np.testing.assert_allclose(cadiff.grad(f)(x), expected, rtol=1e-14)
+    np.testing.assert_allclose(cadiff.compile(f).grad(x), expected, rtol=1e-14)
