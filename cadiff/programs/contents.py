@@ -283,8 +283,7 @@ def _table(walk: Findings, value: Any, path: str) -> None:
 
 def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
     is_primitive = isinstance(value, primitive)
-    is_own = is_primitive and str(value.__module__).startswith("cadiff.")
-    if is_own or isinstance(value, DispatchedFunction):
+    if isinstance(value, DispatchedFunction) or (is_primitive and value._is_own):
         return  # the package's, which nobody changes
     if is_primitive:
         walk.is_in_step, former = True, walk.is_in_step

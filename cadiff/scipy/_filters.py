@@ -275,7 +275,7 @@ kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0
 
 @kernels("scipy.signal._filter_design", within=True)
 def bilinear(mirror: Any, b: Any, a: Any, fs: Any = 1.0) -> Any:
-    """SciPy's, whose polynomials are of float64; those of objects would forget that."""
+    """SciPy's function, with polynomials of float64 where it would make objects."""
     return mirror(*(in_precision(as_number(x), np.float64) for x in (b, a)), fs)
 
 

@@ -16,7 +16,7 @@ typedef enum CadBufferType {
 /* A matrix, a row or a number, in C order. */
 typedef struct CadBuffer {
     CadBufferType type;
-    int source, to;  /* which operand it is a copy of, and which argument is one of it; or -1 */
+    int source, to;  /* the operand of which it is a copy, the argument that is its copy; or -1 */
     bool is_upper;   /* what is below the diagonal is 0 in that copy */
     bool is_turning; /* there is no such copy unless a number in it is complex */
     size_t rows, columns; /* of the copy: the first of what the buffer has */

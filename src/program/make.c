@@ -67,18 +67,18 @@ static int has_levels(CadMaker *m) {
     return 1;
 }
 
-/* Whether a record is computed even if nothing needs it: an index may be out of bounds, a call may
- * raise. */
-static int may_fail(const CadGraph *graph, const CadRecord *record) {
+/* Whether an index may be out of bounds, or a call may raise. */
+static int can_fail(const CadGraph *graph, const CadRecord *record) {
     const CadCalls *const calls = graph->calls;
-    if (record->kind != CAD_RECORD_CALL || calls == NULL || calls->may_raise == NULL) {
-        return cad_record_is_by_index(record) || record->kind == CAD_RECORD_CALL;
+    if (record->kind != CAD_RECORD_CALL) {
+        return cad_record_is_by_index(record);
     }
-    return calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
+    return calls == NULL || calls->may_raise == NULL ||
+           calls->may_raise(graph->owner, cad_graph_array(graph, record)->number);
 }
 
-/* What is to be computed: roots, what of the function's may fail, and what guards look at, in the
- * end. */
+/* Collect the numbers to compute: roots, then those of the function that can fail, even if no root
+ * needs them, then operands of guards. */
 static void find_ends(CadMaker *m) {
     const CadGraph *const graph = m->graph;
     size_t n = 0;
@@ -87,7 +87,7 @@ static void find_ends(CadMaker *m) {
     }
     for (size_t i = 0; i < graph->n_own; i++) {
         const CadRecord *record = &graph->records[i];
-        if (may_fail(graph, record)) {
+        if (can_fail(graph, record)) {
             m->ends[n++] = record->of.array.first;
         }
     }

@@ -28,7 +28,7 @@ typedef struct CadGuards {
     bool reads;                       /* plain values are made where there could be numbers */
     bool indexes;                     /* what stands for integers may be an index */
     bool has_singles;                 /* something was computed in single precision */
-    bool is_shown;           /* a number was shown as what it is, which is not what f was given */
+    bool is_shown;           /* f saw the class of a number that stands in for its argument */
     struct CadGuards *outer; /* that of a recording around this one, or NULL */
 } CadGuards;
 
