@@ -108,13 +108,12 @@ def run(
         return _finalized(recording, out)
 
 
-def run_plain(
-    f: Function,
+def plain_arguments(
     call: Call,
     kind: Callable[[Any], Any] = float,
     change: Callable[[Any], Any] = lambda x: x,
-) -> Any:
-    """What f returns of the plain numbers of a call, changed; floats among them are of a kind."""
+) -> tuple[list[Any], dict[str, Any]]:
+    """Those of a call with plain numbers, changed; floats among them are of a kind."""
     call = Call(call.args, call.kwargs, call.argnums)  # whose integers are what they are
 
     def lent(x: Any) -> Any:
@@ -125,7 +124,12 @@ def run_plain(
         return x
 
     inputs = [binding.map_leaves(lent, item) for item in call.inputs]
-    args, kwargs = StandIns(call, inputs, stand_in, True).arguments()
+    return StandIns(call, inputs, stand_in, True).arguments()
+
+
+def run_plain(f: Function, call: Call, kind: Callable[[Any], Any] = float) -> Any:
+    """What f returns of the plain numbers of a call."""
+    args, kwargs = plain_arguments(call, kind)
     is_quiet = _RAISING.isdisjoint(np.geterr().values())  # else f may handle what is raised
     with (
         binding.OutsideDifferentiation(),

@@ -20,7 +20,7 @@ from ..operations.scalars import stand_in
 from ..transforms._base import Function
 from ..transforms._outputs import Output
 from .recorded import Recorded, leaves_of, met
-from .recordings import run_plain
+from .recordings import plain_arguments, run_plain
 
 Verify = Literal["first", "always", False]
 
@@ -48,10 +48,11 @@ def checked_verify(verify: Any) -> Verify:
 # --- values --------------------------------------------------------------------------------------
 
 
-def difference(f: Function, call: Call, found: Any) -> str:
+def difference(f: Function, call: Call, found: Any, replay: Callable[[Call], Any]) -> str:
     """How f differs at a call from what a recording gave; "" if it does not, or does not say.
 
-    It may differ by sums in another order, and by what f makes of that.
+    It may differ by sums in another order, and by what f makes of that. `replay` gives what the
+    recording gives at another call; None if that takes another way.
     """
     told = ""
     for kind in (float, np.float64):  # of which the first raises where the other gives inf
@@ -63,27 +64,41 @@ def difference(f: Function, call: Call, found: Any) -> str:
         told = _told_apart(found, expected, lambda k: None)
         if not told:
             return ""
-    return told and _beyond_noise(f, call, found, expected)
+    return told and _beyond_noise(f, call, found, expected, replay)
 
 
-def _beyond_noise(f: Function, call: Call, found: Any, expected: Any) -> str:
-    """How f differs by more than noise in its inputs explains."""
-    leaves = _plain(expected)
-    bounds = [0.0] * len(leaves)
+def _beyond_noise(
+    f: Function, call: Call, found: Any, expected: Any, replay: Callable[[Call], Any]
+) -> str:
+    """How f differs by more than noise in its inputs explains.
+
+    Noise moves both, f and the recording; where it moves f alone, f jumps.
+    """
+    bounds = [0.0] * len(_plain(expected))
     for sign in (-1.0, 1.0):
 
         def noisy(x: Any, sign: float = sign) -> Any:
             size = np.where(x == 0.0, 1.0, np.abs(x)) * max(NOISE, 4.0 * _eps(x))
             return (x + sign * size).astype(np.asarray(x).dtype)
 
+        args, kwargs = plain_arguments(call, np.float64, noisy)
+        near = Call(tuple(args), kwargs, call.argnums, call.lifted)
         try:
-            near = _plain(run_plain(f, call, np.float64, noisy))
-        except Exception:
-            return ""  # at the edge of where f is defined
-        for k, (one, other) in enumerate(zip(leaves, near, strict=False)):
-            if _are_numbers(one) and np.shape(one) == np.shape(other):
-                bounds[k] = max(bounds[k], float(distances(one, other).max(initial=0.0)))
+            moves = _moved(expected, run_plain(f, near, np.float64)), _moved(found, replay(near))
+        except Exception:  # at the edge of where f is defined
+            continue
+        bounds = [max(bound, min(each)) for bound, *each in zip(bounds, *moves, strict=False)]
     return _told_apart(found, expected, lambda k: AMPLIFIED * bounds[k])
+
+
+def _moved(one: Any, other: Any) -> list[float]:
+    """By how much each leaf of a result is another number in the other."""
+    return [
+        float(distances(here, there).max(initial=0.0))
+        if _are_numbers(here) and np.shape(here) == np.shape(there)
+        else 0.0
+        for here, there in zip(_plain(one), _plain(other), strict=False)
+    ]
 
 
 def _told_apart(found: Any, expected: Any, bound: Callable[[int], float | None]) -> str:

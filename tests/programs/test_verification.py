@@ -124,6 +124,26 @@ def test_what_stand_ins_lack_is_found_at_once(f):
     assert program(2.0 * X) == f(2.0 * X)
 
 
+def whole_is_doubled(x):
+    return x * (2.0 if hasattr(x, "is_integer") and x.is_integer() else 1.0)
+
+
+def whole_has_a_leap(x):
+    return x + (1.0 if getattr(x, "is_integer", bool)() else 0.0)
+
+
+def whole_is_hexadecimal(x):
+    return x * (3.0 if getattr(x, "hex", str)().endswith("0p+1") else 1.0)
+
+
+@pytest.mark.parametrize("f", [whole_is_doubled, whole_has_a_leap, whole_is_hexadecimal])
+def test_a_jump_at_the_point_is_no_noise(f):
+    """f's value at points nearby is another one as well, but not that of its recording."""
+    program = cadiff.compile(f)
+    with pytest.warns(cadiff.StaleProgramWarning, match="and not"):
+        assert [program(x) for x in (3.0, 2.5, 4.0)] == [f(x) for x in (3.0, 2.5, 4.0)]
+
+
 def test_always(blind):
     first, always = cadiff.compile(scaled), cadiff.compile(scaled, verify="always")
     never = cadiff.compile(scaled, verify=False)
