@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cadiff
@@ -18,6 +18,7 @@ from cadiff.operations import dispatch as _dispatch
 from ..helpers import derivatives
 from ..helpers.cases_numpy import CASES, distinct, normal
 from ..helpers.derivatives import Case
+from ..helpers.properties import examples
 
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -138,7 +139,7 @@ def test_the_harness_sees_rules_that_are_not_differentiable() -> None:
 # --- any shape, any axis -------------------------------------------------------------------------
 
 LENGTHS = st.lists(st.integers(0, 3), min_size=0, max_size=4).map(tuple)
-PLENTY = settings(max_examples=40)
+PLENTY = examples(67)
 
 
 @st.composite

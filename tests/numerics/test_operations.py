@@ -44,6 +44,7 @@ from ..helpers.oracle import (
     taylor,
     twin_value,
 )
+from ..helpers.properties import examples
 from ..helpers.table import ROWS, TABLE, Row, beyond, bounds, draw, edges, generate, middle, rows
 
 Point: TypeAlias = tuple[float, ...]
@@ -889,7 +890,7 @@ def expressions(draw: st.DrawFn, point: Point, depth: int = 5) -> Expression:
 COORDINATES = st.floats(-3.0, 3.0).map(lambda x: round(x, 3) + 0.0123)
 POINTS = st.tuples(COORDINATES, COORDINATES, COORDINATES)
 SETTINGS = settings(
-    max_examples=100,
+    examples(167),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

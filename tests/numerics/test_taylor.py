@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ import cadiff.numpy as cnp
 from cadiff import Dual, binding
 
 from ..helpers.oracle import DERIVATIVES, ORACLE, STAIRS, Real, digits
+from ..helpers.properties import examples
 from ..helpers.table import ROWS, Domain, rows, window
 
 Function = Callable[..., Any]
@@ -146,7 +147,7 @@ SMOOTH: dict[str, tuple[Function, Function]] = {
     x=st.floats(-1.5, 1.5),
     order=st.integers(2, 8),
 )
-@settings(max_examples=60)
+@examples(100)
 def test_compositions_against_mpmath(names: list[str], x: float, order: int) -> None:
     def ours(x: Any) -> Any:
         return functools.reduce(lambda y, name: SMOOTH[name][0](y), names, x)
@@ -213,7 +214,7 @@ def run_program(program: Sequence[tuple[int, int, int]], x: Any) -> Any:
 
 
 @given(program=PROGRAMS, x=POINTS, order=st.integers(2, 4))
-@settings(max_examples=300)
+@examples(500)
 def test_programs_against_nesting(
     program: list[tuple[int, int, int]], x: float, order: int
 ) -> None:

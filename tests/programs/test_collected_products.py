@@ -19,6 +19,8 @@ import pytest
 import cadiff
 import cadiff.numpy as np
 
+from ..helpers.properties import examples
+
 Function = Callable[..., Any]
 
 
@@ -222,7 +224,7 @@ def test_parts_of_weights_are_targets_of_their_own() -> None:
         max_size=9,
     )
 )
-@hypothesis.settings(max_examples=40, deadline=None)
+@examples(67)
 def test_loops_at_random(steps: list[tuple[str, int, int]]) -> None:
     """Products with weights, their transposes, rows and columns, in any order."""
     data = numpy.cos(numpy.arange(324.0)).reshape(4, 9, 9)

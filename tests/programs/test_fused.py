@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff
@@ -23,6 +23,7 @@ from cadiff.programs import loops_in_c
 from cadiff.programs.machine_code import Written, written
 
 from ..helpers.processes import IS_SANITIZED
+from ..helpers.properties import examples
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cc") is None or IS_SANITIZED or os.name == "nt",
@@ -111,7 +112,7 @@ def program_of(seed: int, shape: tuple[int, ...]) -> Callable[[Any], Any]:
     return f
 
 
-@settings(max_examples=30, deadline=None)
+@examples(50)
 @given(
     seed=st.integers(0, 10**9),
     shape=st.sampled_from(SHAPES),

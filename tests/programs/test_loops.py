@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cadiff as cd
@@ -22,6 +22,7 @@ from cadiff import binding
 from cadiff.programs.machine_code import written
 
 from ..helpers.processes import COMPILER, needs_compiler
+from ..helpers.properties import examples
 
 N = 40  # turns
 
@@ -479,11 +480,13 @@ def test_all_that_a_program_answers(f: Callable[[Any], Any]) -> None:
 def test_many_points_at_once(f: Callable[[Any], Any]) -> None:
     x = WAYS[f] * np.linspace(0.9, 1.1, 35)[:, None]  # so many go side by side, three do not
     program = cd.compile(f)
-    for points in (x, x[:3], x[::-1]):
-        near(program.batch(points), [f(row) for row in points])
-        if np.ndim(f(x[0])) == 0:
-            near(program.batch(points, what="grad"), [cd.grad(f)(row) for row in points])
-    near(cd.vmap(f)(x), [f(row) for row in x])
+    values = np.array([f(row) for row in x])
+    slopes = np.array([cd.grad(f)(row) for row in x]) if values.ndim == 1 else None
+    for some in (slice(None), slice(3), slice(None, None, -1)):
+        near(program.batch(x[some]), values[some])
+        if slopes is not None:
+            near(program.batch(x[some], what="grad"), slopes[some])
+    near(cd.vmap(f)(x), values)
 
 
 @each_way
@@ -812,7 +815,7 @@ def agrees_with_eager_code(f: Callable[[Any], Any], n: int, native: bool = False
 some_ends = st.lists(st.integers(0, 30), min_size=3, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(100)
 @given(bodies(), some_ends, st.integers(16, 45))
 def test_recurrences_at_random(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
@@ -846,7 +849,7 @@ def recurrence_within(
     return f
 
 
-@settings(max_examples=60, deadline=None)
+@examples(100)
 @given(bodies(), bodies(), some_ends, st.integers(16, 26), st.integers(16, 20))
 def test_recurrences_within_others_at_random(
     body: list[tuple[int, int, int]],
@@ -907,7 +910,7 @@ def recurrence_of_arrays(
     return f
 
 
-@settings(max_examples=60, deadline=None)
+@examples(100)
 @given(bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_recurrences_of_arrays_at_random(
     body: list[tuple[int, int, int]], ends: list[int], turns: int
@@ -917,7 +920,7 @@ def test_recurrences_of_arrays_at_random(
 
 @pytest.mark.thorough
 @needs_compiler
-@settings(max_examples=4, deadline=None)
+@examples(7)
 @given(bodies(), bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_machine_code_of_recurrences_at_random(
     body: list[tuple[int, int, int]],

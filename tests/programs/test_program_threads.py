@@ -21,7 +21,7 @@ import cadiff.numpy as cnp
 from cadiff.programs import batches
 
 from ..helpers.memory import leaks, usage
-from ..helpers.processes import isolated, of_amounts
+from ..helpers.processes import HAS_SMALL_BLOCKS, isolated, of_amounts
 from ..helpers.programs import any_shape, hinge, near
 from ..helpers.threads import in_thread, in_threads
 
@@ -36,7 +36,7 @@ def long(x: Any) -> Any:
     return cnp.sum(y * y[::-1])
 
 
-@pytest.mark.parametrize("n", [3, 5000])
+@pytest.mark.parametrize("n", [3, 700 if HAS_SMALL_BLOCKS else 5000])
 def test_eight_threads_replay_one_program(n: int) -> None:
     program = cadiff.compile(long)
     rng = np.random.default_rng(0)
