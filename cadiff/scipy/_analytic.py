@@ -23,10 +23,10 @@ ANALYTIC = """
 erf(z)                z: 2.0 / ROOT_PI * exp(-square(z))
 erfc(z)               z: -2.0 / ROOT_PI * exp(-square(z))
 erfi(z)               z: 2.0 / ROOT_PI * exp(square(z))
-erfcx(z)              z: 1j * _faddeeva_slope(ans, 1j * z)
-dawsn(z)              z: 1.0 - 2.0 * z * ans if abs(z) < 30.0 else
-    -0.5j * ROOT_PI * (_faddeeva_tail(z) + 2.0 * _upper(z) * exp(-square(z)))
-wofz(z)               z: _faddeeva_slope(ans, z)
+erfcx(z)              z: 1j * _faddeeva_slope(1, 1j * z)
+dawsn(z)              z: -0.5j * ROOT_PI * (_faddeeva_slope(1, z) + 2.0 * z * exp(-square(z)))
+wofz(z)               z: _faddeeva_slope(1, z)
+_faddeeva_slope(n, z)  z: _faddeeva_slope(n + 1, z)
 gamma(z)              z: ans * digamma(z)
 loggamma(z)           z: digamma(z)
 rgamma(z)             z: -ans * digamma(z)
@@ -74,17 +74,38 @@ eval_gegenbauer(n, alpha, z)
     z: _unless(n == 0, 2.0 * alpha) * eval_gegenbauer(_below(n), alpha + 1.0, z)
 eval_jacobi(n, alpha, beta, z)
     z: _unless(n == 0, 0.5 * (n + alpha + beta + 1.0)) * _jacobi_below(n, alpha, beta, z)
-
-# w' = 2i/√π - 2zw (DLMF 7.10.2), and far out, where that cancels, the derivative of the asymptotic
-# series (DLMF 7.12.1), with what it lacks in the lower half-plane.
-_faddeeva_slope(ans, z) =
-    2j / ROOT_PI - 2.0 * z * ans if abs(z) < 30.0 else
-    _faddeeva_tail(z) - 4.0 * z * exp(-square(z)) if np.imag(z) < 0.0 else _faddeeva_tail(z)
-_faddeeva_tail(z) = (-1j / ROOT_PI) * r * (1.0 + 1.5 * r * (1.0 + 2.5 * r * (1.0 + 3.5 * r *
-    (1.0 + 4.5 * r * (1.0 + 5.5 * r * (1.0 + 6.5 * r))))))
-    where r = 1.0 / square(z)
-_upper(z) = where(np.imag(held(z)) < 0.0, -z, z)
 """
+
+
+def faddeeva_values(n: Any, z: Any, width: Any) -> Any:
+    """The nth derivative of w(z / (√2 width)) / (√(2π) width).
+
+    By the differential equation (DLMF 7.10.3), and far out, where that cancels, of the asymptotic
+    series (DLMF 7.12.1); the lower half-plane is reflected, and a real number is on its border.
+    """
+    n, z, width = int(np.max(n)), *np.broadcast_arrays(np.asarray(z, complex), width)
+    up, unit = np.where(z.imag < 0.0, -z, z), math.sqrt(2.0) * width
+    is_far = np.abs(up) > 7.0 * unit
+
+    def following(z: Any, u: Any, v: Any) -> Any:
+        for m in range(1, n + 1):
+            u, v = v, -2.0 * (z * v + m * u)
+        return u / (math.sqrt(math.pi) * unit ** (n + 1))
+
+    with np.errstate(all="ignore"):
+        near, low = np.where(is_far, 0.0, up) / unit, z / unit
+        w, bell = sp.wofz(near), np.exp(-low * low)
+        found = following(near, w, 2j / math.sqrt(math.pi) - 2.0 * near * w)
+        tail, ratio = np.ones(z.shape, complex), (width / up) ** 2
+        for k in range(40, -1, -1):
+            tail = 1.0 + ratio * ((2 * k + 1 + n) * (2 * k + 2 + n) / (2 * k + 2)) * tail
+        tail = 1j / math.pi * math.factorial(n) * (-1.0 / up) ** n / up * tail
+        below = z.imag < 0.0
+        found = np.where(is_far, tail, found)
+        gauss = np.where(bell == 0.0, 0.0, following(low, bell, -2.0 * low * bell))
+        found = np.where(below, 2.0 * gauss - (-1.0) ** n * found, found)
+        found = np.where(is_far & (np.abs(z.imag) < 1e-10 * unit) & ~below, found + gauss, found)
+    return found[()]
 
 
 def polygamma_values(n: int, z: Any) -> Any:

@@ -45,44 +45,17 @@ hyp1f1(a, b, x)
     a: 0.5 / (1.0 + np.log1p(np.abs(x)))
     b: _off_poles(b) / (1.0 + np.log1p(np.abs(x)))
 hyp2f1(a, b, c, z)
-    a: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
-    b: 0.5 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
-    c: _off_poles(c) / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY)))
+    a: 0.5 * _hypergeometric_step(a, b, c, z)
+    b: 0.5 * _hypergeometric_step(a, b, c, z)
+    c: _off_poles(c) * _hypergeometric_step(a, b, c, z)
 hyperu(a, b, x)
     a: 0.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
     b: 1.5 / (1.0 + np.abs(np.log(np.abs(x) + TINY)))
 _zeta(x, q)           x: 0.5 / (2.0 / np.abs(x - 1.0) + np.abs(np.log(np.abs(q) + TINY)))
 _riemann_zeta(x)      x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
 zetac(x)              x: 0.25 * np.minimum(1.0, np.abs(x - 1.0))
-agm(a, b)
-    a: 0.2 * np.abs(a)
-    b: 0.2 * np.abs(b)
-voigt_profile(x, sigma, gamma)
-    x: 0.3 * (sigma + gamma + np.abs(x))
-    sigma: 0.3 * sigma
-    gamma: 0.3 * (sigma + gamma + np.abs(x)) above 0
-wright_bessel(a, b, x)
-    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
-    b: 0.3 / (1.0 + np.log1p(x)) above 0
-log_wright_bessel(a, b, x)
-    a: 0.3 * (0.1 + a) / (1.0 + np.log1p(x)) above 0
-    b: 0.3 / (1.0 + np.log1p(x)) above 0
-elliprc(x, y)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-elliprd(x, y, z)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-elliprg(x, y, z)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-elliprj(x, y, z, p)
-    x: 0.15 * np.abs(x)
-    y: 0.15 * np.abs(y)
-    z: 0.15 * np.abs(z)
-    p: 0.15 * np.abs(p)
+wright_bessel(a, b, x)  b: 0.3 / (1.0 + np.log1p(x)) above 0
+log_wright_bessel(a, b, x)  b: 0.3 / (1.0 + np.log1p(x)) above 0
 _ellipj_sn(u, m)      m: _jacobi_step(u, m) between 0 and 1
 _ellipj_cn(u, m)      m: _jacobi_step(u, m) between 0 and 1
 _ellipj_dn(u, m)      m: _jacobi_step(u, m) between 0 and 1
@@ -115,6 +88,10 @@ obl_cv(m, n, c)       c: 0.3
 
 # Where a probability is 0, 1 or a half whatever the parameters there is nothing to look for.
 _still(where, width) = np.where(where, np.inf, width)
+# Next to z = 1 a function is a power of 1 - z, of little weight if that is above 0.
+_hypergeometric_step(a, b, c, z) = np.maximum(
+    1.0 / (1.0 + np.abs(np.log(np.abs(1.0 - z) + TINY))),
+    np.where(np.abs(1.0 - z) < 1e-3, np.clip(0.3 * (c - a - b), 0.0, 1.0), 0.0))
 # Half the distance to the poles at 0, -1 ...
 _off_poles(c) = 0.15 * np.where(c > 0.0, c, np.abs(c - np.rint(c)))
 # Bessel functions are powers of z where the order is large, waves and Gaussians where it is not.
