@@ -252,9 +252,13 @@ def _entropy_of(density: Any) -> Any:
 def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> Any:
     """SciPy's, an integral of places; derivatives are those of the integral by the density.
 
-    To find each place takes a search for where an integral has a value.
+    Without a formula, each place takes a search for where an integral has a value. At the end of
+    a support that moves, a density's derivative may be singular; with a formula places are not.
     """
-    if not carries(shapes) or type(self)._pdf.__qualname__ == "rv_continuous._pdf":  # by the cdf
+    is_by_cdf = type(self)._pdf.__qualname__ == "rv_continuous._pdf"
+    moves = type(self)._get_support.__qualname__ != "rv_generic._get_support"
+    has_formula = type(self)._ppf.__qualname__ != "rv_generic._ppf"
+    if not carries(shapes) or is_by_cdf or (moves and has_formula):
         return original(self, m, *shapes)
     return valued(self._mom0_sc(m, *shapes), original(self, m, *map(read_values, shapes)))
 
