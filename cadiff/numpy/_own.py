@@ -109,7 +109,8 @@ def _as_given(x: Any) -> Number:
 def furnish(namespace: dict[str, Any]) -> None:
     """Let the functions find what the package offers under NumPy's names.
 
-    Those of numpy.linalg write no numbers into arrays: what they make of a shape stays plain.
+    Those of numpy.linalg, and those that make grids, write no numbers into arrays of a shape, which
+    stay plain: one that is open has no dtype of its own beside numbers.
     """
     names = vars(np).keys() & namespace.keys()
     offered = {id(vars(np)[name]): namespace[name] for name in names}
@@ -119,7 +120,8 @@ def furnish(namespace: dict[str, Any]) -> None:
     dispatched = {id(original): function for original, function in FUNCTIONS.items()}
     dispatched[id(np.asanyarray)] = _as_given
     for name, known in _globals.items():
-        found = dispatched if name.startswith("numpy.linalg") else offered
+        stays_plain = name.startswith("numpy.linalg") or name.endswith("._core.function_base")
+        found = dispatched if stays_plain else offered
         for key, thing in vars(sys.modules[name]).items():
             if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
                 known[key] = _Instead(thing, found)

@@ -46,7 +46,7 @@ class Report:
         Returns
         -------
         dict
-            "recordings": how often f was recorded. "branch_changes": how often a replay met
+            "recordings": how often f was recorded, with what was loaded. "branch_changes": how often a replay met
             another outcome of a comparison than all its recordings had. "eager": how often f was
             run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
             names of what is looked at besides arguments to how it changed last before f was

@@ -80,6 +80,7 @@ ROOT_PI = math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2.0 * math.pi)
 ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 DEGREE = math.pi / 180.0
+RAISING = ("_ncf_", "_nct_")  # of Boost's, whose loops raise: programs do not call these
 
 
 # --- functions of the table ----------------------------------------------------------------------
@@ -154,13 +155,34 @@ class _Elementwise(Tabulated):
         return self.function(*found[0], **found[1])
 
 
+def _where_it_answers(original: np.ufunc) -> Function:
+    """A ufunc whose loop raises for all elements if one of them overflows; that is nan."""
+
+    def one(*args: Any) -> Any:
+        try:
+            return original(*args)
+        except (OverflowError, SystemError):
+            return math.nan
+
+    def evaluate(*args: Any) -> Any:
+        try:
+            return original(*args)
+        except (OverflowError, SystemError):
+            return np.vectorize(one, otypes=[float])(*args)[()]
+
+    return evaluate
+
+
 def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's, whose values are right where SciPy's are not."""
     original = scipys_ufunc(name)
-    ufunc = ufunc_of(name)
+    ufunc = None if name.startswith(RAISING) else ufunc_of(name)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs) if kwargs else ufunc(*args)
+        return original(*args, **kwargs) if kwargs or ufunc is None else ufunc(*args)
+
+    if ufunc is None:
+        evaluate = _where_it_answers(original)
 
     known = [each for each in arguments.split(", ") if not each.startswith(CONSTANT)]
     by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"
