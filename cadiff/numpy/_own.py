@@ -109,8 +109,8 @@ def _as_given(x: Any) -> Number:
 def furnish(namespace: dict[str, Any]) -> None:
     """Let the functions find what the package offers under NumPy's names.
 
-    Those of numpy.linalg, and those that make grids, write no numbers into arrays of a shape, which
-    stay plain: one that is open has no dtype of its own beside numbers.
+    Those of numpy.linalg, and those of grids, write no numbers into arrays of a shape: these stay
+    plain, since one that is open has no dtype of its own beside numbers.
     """
     names = vars(np).keys() & namespace.keys()
     offered = {id(vars(np)[name]): namespace[name] for name in names}

@@ -31,12 +31,13 @@ from scipy.linalg import get_lapack_funcs as lapack_functions
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import blank, concatenate, moveaxis, reshape, stack
+from ..operations.arrays import blank, concatenate, moveaxis, opened, reshape, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import LESS, held, places
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
+from . import sparse
 from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values
 from ._structured import BY_FACTORS, solved
@@ -321,6 +322,21 @@ def _coloc(x: Any, t: Any, k: int, matrix: Any, offset: int = 0) -> None:
         matrix[columns, 2 * k + rows - columns] = value
 
 
+@kernels("scipy.interpolate._dierckx")
+def data_matrix(x: Any, t: Any, k: int, w: Any, extrapolate: bool = False) -> Any:
+    """The splines that are not 0 at points, times weights, and which of all is their first one."""
+    if not carries((x, t, w)):
+        return _dierckx.data_matrix(x, t, k, w, extrapolate)
+    x, t = as_number(x), as_number(t)
+    at = _spans(t, k, x)
+    return stack(basis(t, k, x, at, 0)).T * _column(as_number(w)), at - k, len(_plain(t)) - k - 1
+
+
+@kernels("scipy.interpolate._bsplines")
+def csr_array(*args: Any, **kwargs: Any) -> Any:
+    return sparse.csr_array(*args, **kwargs)
+
+
 @kernels("scipy.interpolate._bsplines")
 def get_lapack_funcs(names: Sequence[str], arrays: Sequence[Any] = (), *args: Any) -> list[Any]:
     """LAPACK's functions; of numbers with derivatives what they are called for."""
@@ -598,6 +614,14 @@ def find_indices(grid: Any, points: Any) -> tuple[Any, Any]:
         width = t[at + 1] - t[at] if len(_plain(t)) > 1 else 1.0
         distances.append((x - t[at]) / width)
     return np.array(indices), stack(distances)
+
+
+@kernels("scipy.interpolate._rgi", "RegularGridInterpolator._evaluate_nearest", within=True)
+def _evaluate_nearest(self: Any, original: Any, *args: Any) -> Any:
+    """As SciPy has it; what lies outside may be filled with numbers that carry derivatives."""
+    found = original(self, *args)
+    is_plain = isinstance(found, np.ndarray) and carries(self.fill_value)
+    return opened(np.array(found, float)) if is_plain else found
 
 
 @kernels("scipy.interpolate._rgi")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...binding import MissingRuleError, callers, carries, register_class
+from ...binding import MissingRuleError, carries, register_class
 from ...binding import strip as value
 from ...numpy.linalg import number
 from ...operations.arrays import broadcast_to, concatenate, reshape, sum
@@ -415,8 +415,8 @@ class SparseNumbers:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise TypeError(
-            f"a sparse matrix of numbers with derivatives is no array: {callers.advice()}; "
-            "A.toarray() is one"
+            "a sparse matrix of numbers with derivatives is no array: write A.toarray(), or a "
+            "method of it, such as A.sum()"
         )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
