@@ -68,9 +68,9 @@ def tricomi(i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
     """∫ tᵃ⁻¹ (1+t)ᵇ⁻ᵃ⁻¹ exp(-xt) log(t/(1+t))ⁱ log(1+t)ʲ dt over t > 0, for a ≥ ½ and x > 0."""
     given = np.broadcast_arrays(i, j, a, b, x)
     shape = given[0].shape
-    i, j, *given = (np.asarray(each, float).ravel() for each in given)
-    wrong = ~(np.isfinite(sum(given)) & (given[0] >= 0.5) & (given[2] > 0.0))
-    a, b, x = (np.where(wrong, 1.0, each) for each in given)
+    i, j, a, b, x = (np.asarray(each, float).ravel() for each in given)
+    wrong = ~(np.isfinite(a + b + x) & (a >= 0.5) & (x > 0.0))
+    a, b, x = (np.where(wrong, 1.0, each) for each in (a, b, x))
     fall = np.abs(a + 1.0 - b)
     low = np.log(a / (x + fall + a)) - SPENT / a - 3.0
     high = np.log((SPENT + 3.0 * np.maximum(a, b)) / x)

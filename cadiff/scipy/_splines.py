@@ -37,7 +37,6 @@ from ..operations.guards import LESS, held, places
 from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
-from . import sparse
 from ._formulas import valued
 from ._mirror import kernels, linear_in_parts, mirrored, read_values
 from ._structured import BY_FACTORS, solved
@@ -330,11 +329,6 @@ def data_matrix(x: Any, t: Any, k: int, w: Any, extrapolate: bool = False) -> An
     x, t = as_number(x), as_number(t)
     at = _spans(t, k, x)
     return stack(basis(t, k, x, at, 0)).T * _column(as_number(w)), at - k, len(_plain(t)) - k - 1
-
-
-@kernels("scipy.interpolate._bsplines")
-def csr_array(*args: Any, **kwargs: Any) -> Any:
-    return sparse.csr_array(*args, **kwargs)
 
 
 @kernels("scipy.interpolate._bsplines")

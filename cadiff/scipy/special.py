@@ -158,17 +158,13 @@ class _Elementwise(Tabulated):
 def _where_it_answers(original: np.ufunc) -> Function:
     """A ufunc whose loop raises for all elements if one of them overflows; that is nan."""
 
-    def one(*args: Any) -> Any:
-        try:
-            return original(*args)
-        except (OverflowError, SystemError):
-            return math.nan
-
     def evaluate(*args: Any) -> Any:
         try:
             return original(*args)
         except (OverflowError, SystemError):
-            return np.vectorize(one, otypes=[float])(*args)[()]
+            if any(map(np.ndim, args)):
+                return np.vectorize(evaluate, otypes=[float])(*args)
+            return math.nan
 
     return evaluate
 
@@ -177,12 +173,10 @@ def _ufunc(name: str, arguments: str, partials: dict[str, str]) -> Function:
     """The primitive of a ufunc of SciPy's, whose values are right where SciPy's are not."""
     original = scipys_ufunc(name)
     ufunc = None if name.startswith(RAISING) else ufunc_of(name)
+    found = ufunc or _where_it_answers(original)
 
     def evaluate(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs) if kwargs or ufunc is None else ufunc(*args)
-
-    if ufunc is None:
-        evaluate = _where_it_answers(original)
+        return original(*args, **kwargs) if kwargs else found(*args)
 
     known = [each for each in arguments.split(", ") if not each.startswith(CONSTANT)]
     by = f"differentiable by {', '.join(known)}" if known else "it has no derivative"

@@ -95,6 +95,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 "_differences",
                 "_exponentials",
                 "_jumps",
+                "_quadratures",
                 "_signatures",
                 "_stacks",
                 "_ufuncs",

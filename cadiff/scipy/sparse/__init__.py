@@ -26,6 +26,7 @@ from ...operations.arrays import reshape
 from ...operations.complexes import implements_all
 from ...operations.dispatch import FUNCTIONS
 from ...operations.guards import truths
+from .._mirror import kernels
 from .._structures import taken
 from . import linalg as linalg
 from ._numbers import INSTEAD, SparseNumbers, counted, in_both, is_sparse
@@ -112,6 +113,7 @@ for _kind in ("array", "matrix"):
             (),
             {"original": _original, "__doc__": _original.__doc__, "__module__": __name__},
         )
+kernels("scipy.interpolate._bsplines", "csr_array")(globals()["csr_array"])
 sparray = scipy.sparse.sparray
 spmatrix = scipy.sparse.spmatrix
 
