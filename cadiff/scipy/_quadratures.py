@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+BLOCK = 1024  # elements at a time
 SPENT = 40.0  # logarithm of what is left out
 
 
@@ -24,10 +25,15 @@ def between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return (total * (high - low))[()]
 
 
-def _over_all(f: Callable[[Any], Any], low: Any, high: Any, step: Any) -> Any:
+def _over_all(f: Callable[..., Any], low: Any, high: Any, step: Any, *parameters: Any) -> Any:
     """The integral of what is nothing below low; from high on the sum no longer changes."""
-    n = int(np.ceil(np.max((high - low) / step, initial=1.0)))
-    return step * np.add.accumulate(f(low + step * np.arange(n)[:, None]))[-1]
+    found = np.empty(low.shape)
+    for first in range(0, low.size, BLOCK):
+        part = slice(first, first + BLOCK)
+        n = int(np.ceil(np.max((high - low)[part] / step[part])))
+        s = low[part] + step[part] * np.arange(n)[:, None]
+        found[part] = np.add.accumulate(f(s, *(each[..., part] for each in parameters)))[-1]
+    return step * found
 
 
 def carlson(n: Any, *args: Any) -> Any:
@@ -52,15 +58,14 @@ def carlson(n: Any, *args: Any) -> Any:
         for turn, step in ((0.0, 0.4), (0.5j * np.pi, 0.2)):
             at = np.flatnonzero(~wrong & (gap > 0.0) & ((numbers[3] < 0.0) == (turn != 0.0)))
 
-            def f(s: Any, at: Any = at, turn: Any = turn) -> Any:
-                logs = [
-                    m * np.log(np.exp(s + turn) + q)
-                    for m, q in zip(powers[:, at], numbers[:, at], strict=True)
-                ]
-                return np.exp(n[at] * (s + turn) - sum(logs)).real
+            def f(s: Any, n: Any, powers: Any, numbers: Any, turn: Any = turn) -> Any:
+                t = np.exp(s + turn)
+                logs = (m * np.log(t + q) for m, q in zip(powers, numbers, strict=True))
+                return np.exp(n * (s + turn) - sum(logs)).real
 
-            low, high = np.log(small) - SPENT / gap, SPENT / excess
-            found[at] = _over_all(f, low[at], high[at], step)
+            low, high = np.log(small[at]) - SPENT / gap[at], SPENT / excess[at]
+            steps = np.full(at.shape, step)
+            found[at] = _over_all(f, low, high, steps, n[at], powers[:, at], numbers[:, at])
         return (found * size**-excess).reshape(shape)[()]
 
 
@@ -75,12 +80,12 @@ def tricomi(i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
     low = np.log(a / (x + fall + a)) - SPENT / a - 3.0
     high = np.log((SPENT + 3.0 * np.maximum(a, b)) / x)
 
-    def f(s: Any) -> Any:
+    def f(s: Any, i: Any, j: Any, a: Any, b: Any, x: Any) -> Any:
         t = np.exp(s)
         up = np.log1p(t)
         return np.exp(a * s + (b - a - 1.0) * up - x * t) * (s - up) ** i * up**j
 
     with np.errstate(all="ignore"):
         curved = np.maximum(a, b) + 0.25 * fall
-        found = _over_all(f, low, high, 0.2 / np.sqrt(1.0 + curved / 12.0))
+        found = _over_all(f, low, high, 0.2 / np.sqrt(1.0 + curved / 12.0), i, j, a, b, x)
     return np.where(wrong, np.nan, found).reshape(shape)[()]

@@ -788,19 +788,15 @@ agm(a, b)
 _agm_slope(ans, a, b) = sqrt(divide(b, a)) if a == 0.0 or b == 0.0 else
     2.0 / (3.0 * math.pi) * (square(ans / a) * elliprd(0.0, square(b / a), 1.0))
 zetac(x)
-# The real part of f(x + iγ), where ∂f/∂σ is σ f″; and the parts of derivatives of f.
+# The real part of f(x + iγ), where ∂f/∂σ is σ f″; and of iᵏ times the nth derivative.
 voigt_profile(x, sigma, gamma)
-    x: _voigt_re(1, x, sigma, gamma)
-    sigma: sigma * _voigt_re(2, x, sigma, gamma)
-    gamma: -_voigt_im(1, x, sigma, gamma)
-_voigt_re(const n, x, sigma, gamma)
-    x: _voigt_re(n + 1, x, sigma, gamma)
-    sigma: sigma * _voigt_re(n + 2, x, sigma, gamma)
-    gamma: -_voigt_im(n + 1, x, sigma, gamma)
-_voigt_im(const n, x, sigma, gamma)
-    x: _voigt_im(n + 1, x, sigma, gamma)
-    sigma: sigma * _voigt_im(n + 2, x, sigma, gamma)
-    gamma: _voigt_re(n + 1, x, sigma, gamma)
+    x: _voigt_slope(1, 0, x, sigma, gamma)
+    sigma: sigma * _voigt_slope(2, 0, x, sigma, gamma)
+    gamma: _voigt_slope(1, 1, x, sigma, gamma)
+_voigt_slope(const n, const k, x, sigma, gamma)
+    x: _voigt_slope(n + 1, k, x, sigma, gamma)
+    sigma: sigma * _voigt_slope(n + 2, k, x, sigma, gamma)
+    gamma: _voigt_slope(n + 1, k + 1, x, sigma, gamma)
 _fresnel_s(z)         z: sin(0.5 * math.pi * square(z))
 _fresnel_c(z)         z: cos(0.5 * math.pi * square(z))
 # The integrals of exp(±it²) from x on, and with exp(∓i(x² + π/4)) / √π.
@@ -1092,8 +1088,9 @@ VALUES: dict[str, Function] = {
     "_student_middle": lambda df, t: np.sign(t) / 2 * sp.betainc(0.5, 0.5 * df, t / (df / t + t)),
     "_student_tail": lambda df, t: _student_tail_values(df, t),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
-    "_voigt_im": lambda n, x, s, g: np.imag(_analytic.faddeeva_values(n, x + 1j * g, s)),
-    "_voigt_re": lambda n, x, s, g: np.real(_analytic.faddeeva_values(n, x + 1j * g, s)),
+    "_voigt_slope": lambda n, k, x, sigma, gamma: np.real(
+        np.array([1, 1j, -1, -1j])[k % 4] * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)
+    ),
 }
 _RESULTS: dict[str, tuple[str, int | None, str]] = {}
 for _name, _results in SEVERAL.items():
