@@ -5,6 +5,7 @@ values. It does not know which recording the guards are for: they are on the tap
 """
 
 import os
+import warnings
 
 import numpy as np
 
@@ -33,6 +34,7 @@ cdef int start_guards(CadTape *tape, bint at_once, bint reads) except -1:
     check(cad_guards_new(tape))
     tape.guards.at_once = at_once
     tape.guards.reads = reads or (outer != NULL and outer.reads)
+    around.setdefault(<size_t>tape, dealing_with_warnings())
     cad_tape_pin(tape)
     cad_state.guarding += 1
     if checks_of(tape) is not None:
@@ -48,6 +50,8 @@ cdef int end_guards(CadTape *tape) except -1:
             cad_index_arrays_by_masks(-1)
         cad_state.rows_lent = cad_state.rows_lent and cad_state.guarding > 0
         cad_guards_free(tape)
+        if tape.guards == NULL:
+            around.pop(<size_t>tape, None)
         cad_tape_unpin(tape)
     return 0
 
@@ -78,6 +82,25 @@ def note_obstacle(text):
     """Note a reason why what is recorded cannot be replayed; the first one stays."""
     if is_guarding():
         cad_guard_obstacle(cad_current_tape(), text.encode())
+
+
+cdef dict around = {}  # by tape: what is done with warnings around f, which is being recorded
+
+
+cdef tuple dealing_with_warnings():
+    """What shows warnings, and which of them are raised."""
+    return warnings._showwarnmsg_impl, {each for each in warnings.filters if each[0] == "error"}
+
+
+def note_warnings(name):
+    """Note that f calls an operation where it collects warnings itself, or has them raised."""
+    show, raised = dealing_with_warnings()
+    former, allowed = around[<size_t>cad_current_tape()]
+    if show is not former or not raised <= allowed:
+        note_obstacle(
+            f"it looks at warnings that {name} may give, and a replay gives none: look at what the "
+            "result says instead, with full_output=True for instance"
+        )
 
 
 def note_layout(*numbers):

@@ -366,6 +366,7 @@ class primitive:  # noqa: N801 - a decorator
             return self._constant(args, kwargs) if apart else self.function(*args, **kwargs)
         if binding.is_guarding():  # rules are called later, with what is given here
             args, kwargs = replaced(args), replaced(kwargs)
+            binding.note_warnings(self._name)
         if tag is None:
             if not self._is_own and any(map(binding.is_complex_number, args)):
                 return self.by_parts(args, kwargs)

@@ -17,8 +17,8 @@ import numpy as np
 from .. import binding
 from ..binding import carries
 from .exactness import EXACT
-from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
-from .making import joined, keep_in_mind, note_made, of_integers
+from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, fixed, held
+from .making import chooses_anew, innermost, joined, keep_in_mind, note_made, of_integers
 from .protocols import Operand
 from .replayed import Replayed
 
@@ -38,6 +38,17 @@ def stand_in(plain: Any, number: Any) -> Any:
     note_made()
     binding.index_plain_arrays()
     return made
+
+
+def anew(plain: Any, number: Any) -> Any:
+    """An int or a bool, or an array of them, that is a number of a recording: as it finds it."""
+    number = innermost(number)
+    if not binding.depends(number):
+        return plain
+    if type(plain) is bool or not chooses_anew():
+        fixed(number)
+        return plain
+    return stand_in(plain, held(number))
 
 
 Operation = Callable[[Any, Any], Any]

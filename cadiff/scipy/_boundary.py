@@ -99,7 +99,7 @@ def solve_bvp(call: Call) -> Any:
             "and imaginary parts beside each other"
         )
     equation = _Collocation(call, outcome)
-    z, *_ = solution(equation, theta)
+    z, _ = solution(equation, theta)
     y, p = equation.split(z)
     made = type(outcome)(outcome)
     made.y, made.yp = y, equation.right_side(theta, outcome.x, y, p)

@@ -24,6 +24,7 @@ from scipy import sparse
 from .. import binding
 from ..binding import carries
 from ..operations import arrays
+from ..operations.guards import NoDerivativeError
 from ..transforms import grad, jacobian
 from ..transforms._closed import Witness, check
 from ..transforms._notes import rule_of_a_solver
@@ -141,7 +142,7 @@ def _flow(times: FloatArray, theta: FloatArray, *, flow: Flow) -> FloatArray:
     check(flow.witness)
     values = flow.values(np.asarray(times), np.asarray(theta))
     if not np.isfinite(values).all():
-        raise RuntimeError("the solution of an initial value problem grows without bound")
+        raise NoDerivativeError("the solution of an initial value problem grows without bound")
     if times.size:
         last, y = float(times[-1]), values[:, -1].copy()
         flow.witness = Witness(flow.name, lambda: flow.asked(last, y, theta))

@@ -19,6 +19,7 @@ from ._calls import Call, as_args, may_jump, plainly
 from ._flows import FloatArray, Flow, RightSide, solution_at
 from ._formulas import valued
 from ._jumps import Noted, jumps, moved, stays
+from ._reports import Report
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 AT_END = 1e-9  # of the time, from where a solution begins or ends: there it may jump
@@ -34,7 +35,7 @@ class _CallFlow(Flow):
         self.plain = binding.plain_values(call.theta)
         self.names = call.at(self.plain)
         self.call: Call = call.detached()
-        self.outcome: Any = None
+        self.report = Report(self.name, self.run)
         given = call.arguments(self.plain)
         y = np.asarray(given["y0"])
         if y.dtype.kind not in "iuf":
@@ -156,7 +157,7 @@ class InitialValues(_CallFlow):
         return given["t_span"][0], vector_of(given["y0"])
 
     def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
-        outcome = self.outcome
+        outcome = self.report.first
         if outcome is not None and np.array_equal(theta, self.plain):
             if np.array_equal(times, outcome.t):
                 return np.asarray(outcome.y)
@@ -165,9 +166,7 @@ class InitialValues(_CallFlow):
                 return np.reshape(outcome.sol(times if times.size > 1 else times[0]), (self.n, -1))
         given = self.call.arguments(theta)
         if given["t_eval"] is not None and np.array_equal(times, np.asarray(given["t_eval"])):
-            outcome = self.run(theta)
-            if self.outcome is None:
-                self.outcome = outcome
+            outcome = self.report.run(theta)
         else:
             if not times.size:
                 return np.empty((self.n, 0))
@@ -176,7 +175,7 @@ class InitialValues(_CallFlow):
 
     def _checked(self, outcome: Any) -> Any:
         if outcome.status < 0:
-            raise RuntimeError(f"{self.name} found no solution: {outcome.message}")
+            raise NoDerivativeError(f"{self.name} found no solution: {outcome.message}")
         return outcome
 
     def solution(
@@ -224,11 +223,9 @@ def solve_ivp(call: Call) -> Any:
         times = vector_of(given["t_eval"])
         y = solution_at(times, theta, flow)
         flow.settle(theta)
-        outcome = type(flow.outcome)(flow.outcome)
-        outcome.t = times if carries(times) else outcome.t
-        outcome.y = y
-        return outcome
-    outcome = flow.outcome = flow._checked(flow.run(binding.strip(theta)))
+        t = times if carries(times) else flow.report.first.t
+        return flow.report.told(theta, {("t",): t, ("y",): y})
+    outcome = flow._checked(flow.report.run(binding.strip(theta)))
     plain_times = outcome.t
     if outcome.t_events is not None:
         events = given["events"]
@@ -248,7 +245,7 @@ def solve_ivp(call: Call) -> Any:
     flow.settle(theta)
     outcome = type(outcome)(outcome)
     if given["dense_output"]:
-        outcome.sol = Dense(flow, theta, flow.outcome.sol)
+        outcome.sol = Dense(flow, theta, flow.report.first.sol)
     outcome.t, outcome.y = times, y
     if outcome.t_events is not None:
         outcome.t_events = found
@@ -380,9 +377,7 @@ class OdeInt(_CallFlow):
         return arrays.as_array(given["t"])[0], vector_of(given["y0"])
 
     def values(self, times: FloatArray, theta: FloatArray) -> FloatArray:
-        outcome = self.run(theta)
-        if self.outcome is None:
-            self.outcome = outcome
+        outcome = self.report.run(theta)
         y = outcome[0] if isinstance(outcome, tuple) else outcome
         return np.ascontiguousarray(y.T)
 
@@ -417,5 +412,4 @@ def odeint(call: Call) -> Any:
     times = arrays.as_array(call.arguments(call.theta)["t"])
     y = np.transpose(solution_at(times, call.theta, flow))
     flow.settle(call.theta)
-    outcome = flow.outcome
-    return (y, *outcome[1:]) if isinstance(outcome, tuple) else y
+    return flow.report.told(call.theta, {(0,) if isinstance(flow.report.first, tuple) else (): y})

@@ -28,6 +28,7 @@ from ..transforms._notes import rule_of_a_solver
 from ..transforms._solutions import vector_of
 from ._calls import Call, as_args, may_jump, plainly, program_of
 from ._jumps import Noted, jumps, moved, stays
+from ._reports import Report
 
 FloatArray = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -58,7 +59,7 @@ class Integral:
         self.call: Call = call.detached()
         self.names = call.at(binding.plain_values(call.theta))
         self.name = call.original.__name__
-        self.outcome: Any = None
+        self.report = Report(self.name, self.run)
         given, options = call.arguments(call.theta), self.options(call.theta)
         self._points_move = carries(options.get("points"))
         self._moves = [carries(end) for end in self.limits(call.theta)]
@@ -92,9 +93,7 @@ class Integral:
             at = np.array(sorted(answers))
             values = np.array([answers[x] for x in at.tolist()])
             self._check_jumps(self.integrand(theta), self.integrand(moved(theta)), at, values)
-        if self.outcome is None:
-            self.outcome = outcome
-        return outcome[0]
+        return outcome
 
     def _moves_within(self, theta: FloatArray) -> bool:
         """Whether the integrand may jump at a place that moves with theta."""
@@ -300,7 +299,7 @@ def _number(x: Any) -> Any:
 @rule_of_a_solver
 def _integral(theta: FloatArray, *, integral: Integral) -> Any:
     check(integral.witness)
-    value = integral.run(theta)
+    value = integral.report.run(theta)[0]
     inside = _between(*integral.limits(theta))
     integral.witness = Witness(integral.name, lambda: integral.integrand(theta)(inside))
     return value
@@ -332,7 +331,7 @@ def _integrated(kind: type[Integral], original: Function, *args: Any, **kwargs: 
         return integral.integrand(theta)(_between(*binding.strip(integral.limits(theta))))
 
     integral.call.notes.settle(integral.name, ask, theta)
-    return (value, *integral.outcome[1:])
+    return integral.report.told(theta, {(0,): value})
 
 
 def _still(x: Any) -> Any:
@@ -363,10 +362,10 @@ class NestedIntegral(Integral):
         self.is_compiled = next(numbers_in(given["opts"]), None) is None
 
     def run(self, theta: FloatArray) -> Any:
-        value = super().run(theta)
+        outcome = super().run(theta)
         if self.is_compiled:  # else it has been told of places that move
             self._look_along_lines(theta)
-        return value
+        return outcome
 
     def _look_along_lines(self, theta: FloatArray) -> None:
         """Look for jumps that move, along each of the variables from some places."""

@@ -6,9 +6,8 @@ equation, and where it is told what. How the solution stands in a result follows
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..transforms._solutions import Equation, FloatArray, Stationary, solution, 
 from ._calls import Call, as_args, plainly
 from ._conditions import Condition
 from ._formulas import valued
+from ._reports import Place, Report
 
 Function = Callable[..., Any]
 Arguments = dict[str, Any]
@@ -47,8 +47,8 @@ class Solver:
         if not call.carries:
             return plainly(self.original, args, kwargs)
         problem = self.kind(self, call)
-        x, refined, others = solution(problem, call.theta)
-        return problem.outcome_by(problem.point(x), problem.point(refined), others, call.theta)
+        x, refined = solution(problem, call.theta)
+        return problem.outcome_by(problem.point(x), problem.point(refined), call.theta)
 
 
 class Problem(Equation):
@@ -59,15 +59,19 @@ class Problem(Equation):
     def __init__(self, solver: Solver, call: Call) -> None:
         self.solver, self.call = solver, call.detached()
         self.name = solver.original.__name__
-        self.outcome: Any = None  # what SciPy's function returned
-        self.shape: tuple[int, ...] = ()  # of x in it
-        self._others: dict[str, Any] | None = None
+        self.report = Report(self.name, self.call.run)
+        self.shape: tuple[int, ...] = ()  # of x
 
     # --- the solver's result
 
+    @property
+    def outcome(self) -> Any:
+        """What SciPy's function returned first."""
+        return self.report.first
+
     def solver_finds(self, theta: FloatArray) -> tuple[FloatArray, str]:
         """The solution as a vector, and what the solver says if it failed."""
-        outcome = self.outcome = self.call.run(theta)
+        outcome = self.report.run(theta)
         report = outcome[1] if isinstance(outcome, tuple) and len(outcome) == 2 else outcome
         failed, said = False, ""
         if isinstance(report, dict):
@@ -75,7 +79,7 @@ class Problem(Equation):
             said = str(report.get("message", report.get("flag", "no convergence")))
         x = _part(outcome, _place_of_x(outcome))
         if x is None:
-            raise RuntimeError(f"{self.name} found no solution: {said}")
+            raise NoDerivativeError(f"{self.name} found no solution: {said}")
         x = np.asarray(x)
         if x.dtype.kind not in "iuf":
             raise NoDerivativeError(
@@ -85,29 +89,18 @@ class Problem(Equation):
         self.shape, self.n = x.shape, x.size
         return np.array(x, dtype=np.float64).reshape(-1), said if failed else ""
 
-    def others(self) -> dict[str, Any]:
-        """Those that the first result has; nan where a later one has none of the same shape."""
-        outcome = self.outcome
-        known = (_place_of_x(outcome), *self._values())
-        found = {_name(k): part for k, part in _floats(outcome) if k not in known}
-        if self._others is None:
-            self._others = found
-        shapes = {name: np.shape(part) for name, part in found.items()}
-        return {
-            name: found[name] if shapes.get(name) == np.shape(first) else np.nan * first
-            for name, first in self._others.items()
-        }
-
-    def outcome_by(self, x: Any, refined: Any, others: dict[str, Any], theta: Any) -> Any:
+    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
-        outcome = self.outcome
-        places = {_name(place): place for place, _ in _floats(outcome)}
-        made = {places[name]: part for name, part in others.items()}
+        made = {_place_of_x(self.outcome): x}
         for place, of in self._values().items():
             # Programs compute anew what SciPy's value was.
-            value = of(x, theta) if binding.is_guarding() else _part(outcome, place)
+            value = of(x, theta) if binding.is_guarding() else _part(self.outcome, place)
             made[place] = valued(of(refined, theta), value)
-        return _exchanged(outcome, {**made, _place_of_x(outcome): x})
+        why = (
+            f"{self.name}: {{}} of the result is what the search has left, which has no "
+            "derivative: compute it from x, or pass cadiff.value of it"
+        )
+        return self.report.told(theta, made, why)
 
     def _values(self) -> dict[Place, Function]:
         """Where a result has values at the solution, and the functions that give them."""
@@ -225,7 +218,7 @@ class Minimum(Stationary, Problem):
         rounding = ROUNDED * (1.0 + np.abs(values))
         inside = np.minimum(values - lower, upper - values)
         if np.any(inside < -rounding):
-            raise RuntimeError(
+            raise NoDerivativeError(
                 f"{self.name} found no solution: from where it ended, Newton's method leads "
                 "across a bound or a constraint; let it come nearer, by smaller tolerances"
             )
@@ -289,8 +282,6 @@ class Squares(Minimum):
 
 # --- parts of results ----------------------------------------------------------------------------
 
-Place = tuple[Any, ...]  # keys that lead to a part
-
 
 def _place_of_x(outcome: Any) -> Place:
     if isinstance(outcome, dict):
@@ -298,40 +289,8 @@ def _place_of_x(outcome: Any) -> Place:
     return (0,) if isinstance(outcome, tuple) else ()
 
 
-def _name(place: Place) -> str:
-    return ".".join(map(str, place))
-
-
 def _part(outcome: Any, place: Place) -> Any:
     return functools.reduce(lambda part, key: part[key], place, outcome)
-
-
-def _items(tree: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(tree, dict):
-        return tree.items()
-    return enumerate(tree) if isinstance(tree, (tuple, list)) else ()
-
-
-def _floats(tree: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """All floats, and arrays of floats, and where they stand."""
-    if isinstance(tree, float) or (isinstance(tree, np.ndarray) and tree.dtype.kind == "f"):
-        yield place, tree
-    for key, part in _items(tree):
-        yield from _floats(part, (*place, key))
-
-
-def _exchanged(tree: Any, parts: dict[Place, Any], place: Place = ()) -> Any:
-    """The same with other parts at some places."""
-    if place in parts:
-        return parts[place]
-    made = {key: _exchanged(part, parts, (*place, key)) for key, part in _items(tree)}
-    if isinstance(tree, dict):
-        other = copy.copy(tree)
-        other.update(made)
-        return other
-    if isinstance(tree, (tuple, list)):
-        return getattr(tree, "_make", type(tree))(made.values())
-    return tree
 
 
 # What least_squares calls rho(z), of squares z.

@@ -10,7 +10,7 @@ are those of the equation that it solves, by all that this reads: arguments, clo
 variables, bounds and constraints, of which the active ones are held. The same holds at a minimum,
 which is a zero of the gradient. `x`, `root`, `fun` and `cost` of a result carry derivatives; other
 numbers in it are what the search has left, which has none, and says so when it is differentiated.
-Compiled programs search anew each time; counts and messages stay those of the first search. Where
+Compiled programs search anew each time; counts, flags and messages are those of each search. Where
 nothing carries a derivative, SciPy's own function is called. Names that are not defined here are
 SciPy's own.
 
@@ -150,9 +150,9 @@ class _Curve(Squares):
             return residuals / sigma
         return np.linalg.solve(np.linalg.cholesky(sigma), residuals)
 
-    def outcome_by(self, x: Any, refined: Any, others: dict[str, Any], theta: Any) -> Any:
+    def outcome_by(self, x: Any, refined: Any, theta: Any) -> Any:
         """(popt, pcov, ...), the covariance by the slopes of the residuals."""
-        outcome = super().outcome_by(x, refined, others, theta)
+        outcome = super().outcome_by(x, refined, theta)
         covariance = self.outcome[1]
         if not np.isfinite(covariance).all():
             return outcome

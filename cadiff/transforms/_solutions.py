@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from .. import binding
 from ..binding.callers import warn_caller
 from ..operations import arrays
+from ..operations.guards import NoDerivativeError
 from ._closed import Witness, check
 from ._forward import jvp
 from ._jacobians import jacobian
-from ._notes import left, rule_of_a_solver
+from ._notes import rule_of_a_solver
 from ._reverse import grad, vjp
 from ._second import hessian
 
@@ -35,6 +36,10 @@ NEAR = 0.01  # of the solution: a solver that stopped farther from it has not fo
 NEAR_NOTES = 1e-6  # what functions have stored where the search ended counts as at the solution
 FLOOR = 1e-2  # solutions smaller than this count as this long, ...
 FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
+
+
+class SingularError(NoDerivativeError, np.linalg.LinAlgError):
+    """The derivative of an equation is singular at the solution, which therefore has none."""
 
 
 class Equation:
@@ -66,10 +71,6 @@ class Equation:
     def check(self, z: FloatArray, theta: FloatArray) -> None:
         """Raise RuntimeError if what solves the equation is no solution of the problem."""
 
-    def others(self) -> dict[str, Any]:
-        """What the solver has found beside the solution, by names: it has no derivative."""
-        return {}
-
 
 class Stationary(Equation):
     """Equations of the form: a function of the unknowns is stationary."""
@@ -88,8 +89,8 @@ class Stationary(Equation):
         return hessian(lambda z: self.lagrangian(z, theta))(z)
 
 
-def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
-    """The solution as a vector, shape (n,), that depends on theta; after some more steps; others.
+def solution(equation: Equation, theta: Any) -> tuple[Any, Any]:
+    """The solution as a vector, shape (n,), that depends on theta; and after some more steps.
 
     Raises
     ------
@@ -99,21 +100,13 @@ def solution(equation: Equation, theta: Any) -> tuple[Any, Any, dict[str, Any]]:
     numpy.linalg.LinAlgError
         If the derivative of F by the unknowns is singular there.
     """
-    x, z, *others = _solved(theta, equation=equation)
-    names = equation.others()
+    x, z = _solved(theta, equation=equation)
 
     def ask() -> Any:
         return equation.asked(arrays.concatenate([x, z[equation.n :]]), theta)
 
     equation.call.notes.settle(equation.name, ask, theta, NEAR_NOTES)
-    why = (
-        f"{equation.name}: {{}} of the result is what the search has left, which has no "
-        "derivative: compute it from x, or pass cadiff.value of it"
-    )
-    beside = {
-        name: left(x, theta, why=why.format(name)) for name, x in zip(names, others, strict=True)
-    }
-    return x, z[: equation.n], beside
+    return x, z[: equation.n]
 
 
 @rule_of_a_solver
@@ -123,7 +116,7 @@ def _solved(theta: FloatArray, *, equation: Equation) -> tuple[Any, ...]:
     refined = z if equation.is_exact else _refined(equation, z, theta, complaint)
     equation.check(refined, theta)
     equation.witness = Witness(equation.name, lambda: equation.residual(refined, theta))
-    return z[: equation.n], refined, *equation.others().values()
+    return z[: equation.n], refined
 
 
 def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: str) -> FloatArray:
@@ -135,7 +128,7 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
             step = -np.linalg.solve(*binding.plain_values((slope, residual)))
         except np.linalg.LinAlgError:
             if complaint:
-                raise RuntimeError(f"{equation.name} found no solution: {complaint}") from None
+                raise NoDerivativeError(f"{equation.name} found no solution: {complaint}") from None
             raise _singular(equation) from None
         if last is not z and not np.isfinite(step).all():  # as on a bound, where it may be 0 / 0
             return last
@@ -144,7 +137,7 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
         way, size = np.abs(step[:n]), max(np.max(np.abs(first[:n]), initial=0.0), floor)
         if not way.max(initial=0.0) <= NEAR * size:
             said = f" ({complaint})" if complaint else ""
-            raise RuntimeError(
+            raise NoDerivativeError(
                 f"{equation.name} found no solution{said}: from where it ended, Newton's method "
                 f"would go on by {way.max():.3g}; start nearer to it, or allow more iterations"
             )
@@ -159,8 +152,8 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
     return z
 
 
-def _singular(equation: Equation) -> np.linalg.LinAlgError:
-    return np.linalg.LinAlgError(
+def _singular(equation: Equation) -> SingularError:
+    return SingularError(
         f"{equation.name}: the derivative of what is solved is singular at the solution, which "
         "therefore has no derivative: it is no isolated one, or active constraints depend on each "
         "other"
@@ -189,11 +182,10 @@ def _pull(ans: Any, theta: Any, *, equation: Equation) -> Any:
 
 
 def _push(g: Any, ans: Any, theta: Any, *, equation: Equation) -> Any:
-    _, z, *others = ans
+    z = ans[1]
     _, change = jvp(lambda theta: equation.residual(z, theta), (theta,), (g,))
     tangent = -_solve(equation, equation.slope(z, theta), change)
-    still = (np.zeros(binding.shape(x)) for x in others)
-    return tangent[: equation.n], tangent, *still
+    return tangent[: equation.n], tangent
 
 
 _solved.defvjp(_pull)

@@ -164,7 +164,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
     (  # what of SciPy's takes functions, and differentiates and compiles them
         "scipy",
         [
-            {"_calls"},
+            {"_calls", "_reports"},
             {"_boundary", "_conditions", "_flows", "_integrals"},
             {"_initial", "_optima"},
             {"integrate", "optimize"},

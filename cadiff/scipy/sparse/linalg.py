@@ -24,6 +24,7 @@ from ...binding import (
     is_differentiating,
     make_complex,
     ndim,
+    plain_values,
 )
 from ...binding import strip as value
 from ...numpy._matrices import conjugate
@@ -32,7 +33,7 @@ from ...numpy.linalg import number
 from ...operations.arrays import concatenate
 from ...operations.complexes import implements_all, whole_parts
 from ...operations.dispatch import FUNCTIONS
-from ...operations.guards import fixed
+from ...operations.scalars import anew
 from .. import linalg as dense
 from .._formulas import valued
 from .._signatures import called_as
@@ -292,7 +293,7 @@ def _iterative(name: str) -> Any:
         b = number(b)
         data, structure = _square(A, b)
         x, info = solved(data, b, structure=structure, solver=Iterative(name, kwargs))
-        return x, int(fixed(info))
+        return x, anew(int(plain_values(info)), info)
 
     solve.__doc__ = original.__doc__
     return _of_operators(original)(solve)
@@ -327,7 +328,7 @@ def _least_squares(name: str, **norms: int) -> Any:
         found = [others[k] for k in range(others.shape[0])]
         for key, k in norms.items():
             found[k] = valued(dense.norm(lengths[key]), found[k])
-        found[:2] = (int(fixed(k)) for k in found[:2])
+        found[:2] = (anew(int(plain_values(k)), k) for k in found[:2])
         return x, *found
 
     return _of_operators(original)(solve)
