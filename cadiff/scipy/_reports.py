@@ -9,7 +9,7 @@ replayed however often the solver has asked. The items of a tuple are read at on
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any
@@ -86,7 +86,7 @@ class Report:
 
 
         def number(x: Any, place: Place) -> Any:
-            reason = why.format(".".join(map(str, place)))
+            reason = why.format(_name(place))
             return left(x, theta, why=reason) if why else held(x)
 
         def as_found(x: Any, place: Place) -> Any:
@@ -94,10 +94,10 @@ class Report:
             return number(x, place) if is_float else x
 
         primal = innermost(theta)
-        if not (binding.is_guarding() and binding.depends(primal)):
+        if () in made or not (binding.is_guarding() and binding.depends(primal)):
             return _with(self.first, made, as_found)
-        read = [(place, *_taken(x)) for place, x in _parts(self.first) if place not in made]
-        self._forms = {place: (form, len(numbers)) for place, form, numbers in read}
+        read = {place: _taken(x) for place, x in _parts(self.first, made)}
+        self._forms = {place: (form, len(numbers)) for place, (form, numbers) in read.items()}
         told = _Told(self.name, _numbers(primal, report=self), self._forms, number)
         return _with(self.first, made, told.part, told.check)
 
@@ -126,7 +126,7 @@ class _Told:
         """Whether the recording has numbers of a part, and is under way."""
         is_over = binding.is_stale(self._numbers)
         if is_over or not binding.notes_guards(self._numbers, self._serial):
-            binding.note_obstacle(UNKNOWN.format(place=place[-1:], name=self._name))
+            binding.note_obstacle(UNKNOWN.format(place=_name(place), name=self._name))
             return False
         return True
 
@@ -152,7 +152,7 @@ class _Told:
             return self._number(found, place) if is_float else anew(x, found)
         is_plain = isinstance(x, (*_WHOLE, *_CONSTANTS, dict, list, tuple))
         if not is_plain and getattr(x, "dtype", None) in (None, object):
-            binding.note_obstacle(UNKNOWN.format(place=place[-1:], name=self._name))
+            binding.note_obstacle(UNKNOWN.format(place=_name(place), name=self._name))
         return x
 
 
@@ -166,15 +166,22 @@ def _items(tree: Any) -> dict[Any, Any]:
     return tree if isinstance(tree, dict) else vars(tree) if _is_bunch(tree) else {}
 
 
+def _name(place: Place) -> str:
+    return ".".join(map(str, place))
+
+
 def _is_bunch(x: Any) -> bool:
     return type(x).__name__ == "_Bunch"
 
 
-def _parts(tree: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
-    """A container and all that is in it."""
-    yield place, tree
-    for key, part in _items(tree).items():
-        yield from _parts(part, (*place, key))
+def _parts(
+    tree: Any, made: Container[Place] = (), place: Place = ()
+) -> Iterator[tuple[Place, Any]]:
+    """A container and all that is in it, but for some places."""
+    if place not in made:
+        yield place, tree
+        for key, part in _items(tree).items():
+            yield from _parts(part, made, (*place, key))
 
 
 def _taken(part: Any) -> tuple[Any, Any]:
