@@ -128,7 +128,9 @@ def _refined(equation: Equation, z: FloatArray, theta: FloatArray, complaint: st
             step = -np.linalg.solve(*binding.plain_values((slope, residual)))
         except np.linalg.LinAlgError:
             if complaint:
-                raise NoDerivativeError(f"{equation.name} found no solution: {complaint}") from None
+                raise NoDerivativeError(
+                    f"{equation.name} found no solution: {complaint}"
+                ) from None
             raise _singular(equation) from None
         if last is not z and not np.isfinite(step).all():  # as on a bound, where it may be 0 / 0
             return last
