@@ -310,9 +310,9 @@ cdef object make_registered(kind, aux, tuple parts):
 
 cdef tuple open_dict(item):
     """What is of a class derived from dict: others like it are copies, without its values."""
+    bare = copy.copy(item)  # after which it has made what it makes late
     names = own_items(item)
     parts = tuple([dict.__getitem__(item, key) for key in names])
-    bare = copy.copy(item)
     for key in names:
         dict.__setitem__(bare, key, None)
     return new_container(COPIED, type(item), names, bare), parts

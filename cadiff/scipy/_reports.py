@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,14 +55,13 @@ class Report:
         Its other floats have no derivative, and say `why` if there is one to ask for.
         """
         primal = innermost(theta)
-        serial = binding.guards_serial() if binding.is_guarding() else 0
-        is_late = binding.is_guarding() and binding.depends(primal)
+        late = binding.guards_serial() if binding.depends(primal) else 0
 
         def leaf(x: Any, place: Place) -> Any:
             name, kind = ".".join(map(str, place)), _kind_of(x)
-            if is_late and binding.is_guarding():
+            if late and binding.is_guarding():
                 told = partial(_told, primal, report=self, place=place)
-                if binding.is_stale(primal) or not binding.notes_guards(primal, serial):
+                if binding.is_stale(primal) or not binding.notes_guards(primal, late):
                     kind = "O"
                 elif kind not in "biuf" or np.ndim(x):  # else it would be nan
                     fixed(told(is_form=True))
@@ -76,7 +75,7 @@ class Report:
                 return x
             return left(x, theta, why=why.format(name)) if why else held(x)
 
-        return _with(self.first, made, leaf, is_late)
+        return _with(self.first, made, leaf, late)
 
     def numbers(self, theta: FloatArray, place: Place) -> Any:
         """Those of a part, or 0.0 for a constant; None if the part is not of the first's form."""
@@ -143,12 +142,12 @@ def _with(
     tree: Any,
     made: dict[Place, Any],
     leaf: Callable[[Any, Place], Any],
-    is_late: bool,
+    late: int,
     place: Place = (),
 ) -> Any:
     """The same with other parts: at some places what is given, else what `leaf` makes.
 
-    If it is late, a part that has a name is made when it is read.
+    late: the serial of a recording, in which parts with names are made when they are read; or 0.
     """
     if place in made:
         return made[place]
@@ -158,51 +157,66 @@ def _with(
     is_row = isinstance(tree, (tuple, list))
 
     def part(key: Any) -> Any:
-        if is_late and not is_row:
+        if late and not is_row:
             leaf(tree, place)
-        return _with(items[key], made, leaf, is_late, (*place, key))
+        return _with(items[key], made, leaf, late, (*place, key))
 
     if is_row:
-        if is_late and not all(type(x) is float for x in tree):  # else they would be nan
+        if late and not all(type(x) is float for x in tree):  # else they would be nan
             leaf(tree, place)
         return getattr(tree, "_make", type(tree))(map(part, items))
+    now = {k: part(k) if not late or (*place, k) in made else _Late(part, k, late) for k in items}
     kind: Any = type(tree)
-    if is_late:
-        kind = _late(kind)
-    other = kind.__new__(kind)
-    inside = other if isinstance(other, dict) else object.__getattribute__(other, "__dict__")
-    for key in items:
-        is_now = not is_late or (*place, key) in made
-        dict.__setitem__(inside, key, part(key) if is_now else _Late(part, key))
-    return other
+    return _filled(_late(kind) if late else kind, now)
 
 
-class _Late(partial[Any]):
+def _filled(kind: Any, items: dict[Any, Any]) -> Any:
+    """A container with names, of a class."""
+    made = kind.__new__(kind)
+    dict.update(_inside(made), items)
+    return made
+
+
+def _inside(x: Any) -> dict[Any, Any]:
+    return x if issubclass(type(x), dict) else object.__getattribute__(x, "__dict__")
+
+
+class _Late(NamedTuple):
     """Stands where a part is made when it is read."""
+
+    make: Callable[[Any], Any]
+    key: Any
+    serial: int  # of the recording
 
 
 @cache
 def _late(kind: Any) -> Any:
     """A class of results whose parts are made when they are read."""
-    is_dict = issubclass(kind, dict)
 
     def reading(name: str, is_one: bool) -> Callable[..., Any]:
-        method = getattr(kind, name)
-
         def call(self: Any, *args: Any) -> Any:
-            inside = self if is_dict else object.__getattribute__(self, "__dict__")
+            inside = _inside(self)
             is_part = is_one and args[0] != "__dict__"
-            for key in args[:1] if is_part else [*dict.keys(inside)]:
-                part = dict.get(inside, key)
-                if type(part) is _Late:
-                    dict.__setitem__(inside, key, part())
-            return method(self, *args)
+            read = (
+                (k, dict.get(inside, k)) for k in (args[:1] if is_part else list(inside.keys()))
+            )
+            parts = {k: part for k, part in read if type(part) is _Late}
+            found = {k: part.make(part.key) for k, part in parts.items()}
+            serial = binding.guards_serial() if binding.is_guarding() else 0
+            if serial and any(part.serial != serial for part in parts.values()):
+                plain = _filled(kind, {**inside, **found})  # as it is known there alone
+                return getattr(plain, name)(*args)
+            dict.update(inside, found)
+            return getattr(kind, name)(self, *args)
 
         return call
 
-    one = ("__getitem__", "get", "pop", "setdefault") if is_dict else ("__getattribute__",)
-    methods = {name: reading(name, True) for name in one}
+    one = ("__getitem__", "get", "pop", "setdefault", "__getattribute__")
+    is_dict = issubclass(kind, dict)
+    methods = {name: reading(name, True) for name in (one[:-1] if is_dict else one[-1:])}
     methods |= {name: reading(name, False) for name in _READING if is_dict}
+    if is_dict:  # copies are SciPy's
+        methods["__reduce_ex__"] = lambda self, how: _filled(kind, dict(self)).__reduce_ex__(how)
     return type(kind.__name__, (kind,), methods)
 
 
