@@ -177,7 +177,7 @@ def _filled(kind: Any, items: dict[Any, Any]) -> Any:
     return made
 
 
-def _inside(x: Any) -> dict[Any, Any]:
+def _inside(x: Any) -> Any:
     return x if issubclass(type(x), dict) else object.__getattribute__(x, "__dict__")
 
 

@@ -8,8 +8,9 @@
 Values are SciPy's, of plain floats, to the last bit; numbers with derivatives may be arguments, or
 stand in the closures of functions. Derivatives of integrals are integrals, those of solutions of
 differential equations solutions of others, by the same methods and about as exact as the
-tolerances ask for. Where nothing carries a derivative, SciPy's own function is called. Names that
-are not defined here are SciPy's own.
+tolerances ask for. Estimates of errors, counts and messages have none; programs have those of each
+call. Where nothing carries a derivative, SciPy's own function is called. Names that are not
+defined here are SciPy's own.
 """
 
 from __future__ import annotations

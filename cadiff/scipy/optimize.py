@@ -16,7 +16,8 @@ SciPy's own.
 
 A search that did not converge raises RuntimeError, or warns if a solution is near; a solution at
 which the equation is singular raises LinAlgError, and one that has different derivatives to both
-sides, since a bound is met without being needed, NoDerivativeError.
+sides, since a bound is met without being needed, NoDerivativeError. In programs, where no
+derivative is asked for, the value is that of the function itself.
 
 Searches differ from those of `cadiff.optimize`: these are SciPy's unchanged, so that a solution is
 the same with derivatives and without; there, exact derivatives make the search better.

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+import scipy.sparse
 
 import cadiff
 from cadiff.scipy import integrate, linalg, optimize, sparse
 
 Function = Callable[..., Any]
 
-AT = (1.2, 2.0, 3.0, 1.2, 0.8, 4.0)  # where reports differ
+AT = (1.2, 2.0, 3.0, 1.2)  # where reports differ
 MATRIX = np.diag(np.arange(1.0, 9.0)) + 0.1
 ONES = np.arange(8.0)
 
@@ -56,7 +56,7 @@ def area(x: Any) -> Any:
 
 
 def areas(x: Any) -> Any:
-    return integrate.quad_vec(wave(x), 0.0, 1.0, full_output=True)[2]
+    return integrate.quad_vec(lambda t: np.cos(20.0 * x * t), 0.0, 1.0, full_output=True)[2]
 
 
 def path(x: Any) -> Any:
@@ -68,7 +68,7 @@ def steps(x: Any) -> Any:
 
 
 def system(x: Any) -> Any:
-    return sparse.csr_array(MATRIX) + x * sparse.eye_array(8)
+    return scipy.sparse.csr_array(MATRIX) + x * scipy.sparse.eye_array(8)
 
 
 def volume(n: int, x: Any) -> Any:
@@ -118,15 +118,15 @@ REPLAYED: dict[str, tuple[Function, int]] = {
         lambda x: optimize.fmin(lambda t: np.cosh(t[0] - x), 0.0, full_output=True, disp=0)[3] * x,
         1,
     ),
-    "least_squares": (lambda x: x * (squares(x).nfev + squares(x).active_mask[0]), 1),
+    "least_squares": (lambda x: (lambda r: x * (r.nfev + r.active_mask[0]))(squares(x)), 1),
     "least_squares optimality": (lambda x: squares(x).optimality, 1),
     "least_squares status": (lambda x: x * {1: 2.0, 2: 3.0, 3: 4.0}[squares(x).status], 2),
     "leastsq": (lambda x: x * fitted(x)[2]["nfev"] * fitted(x)[4], 1),
     "assigned": (extended, 1),
     "quad error": (lambda x: area(x)[1], 1),
     "quad branch": (lambda x: x if area(x)[1] < 1e-12 else 2.0 * x, 2),
-    "quad info": (lambda x: x * area(x)[2]["neval"] + area(x)[2]["elist"][0], 1),
-    "quad_vec": (lambda x: x * areas(x).neval * areas(x).success, 1),
+    "quad info": (lambda x: (lambda info: x * info["neval"] + info["elist"][0])(area(x)[2]), 1),
+    "quad_vec": (lambda x: (lambda info: x * info.neval * info.success)(areas(x)), 1),
     "nquad": (lambda x: volume(3, x)[1], 1),
     "dblquad": (lambda x: volume(2, x)[1], 1),
     "solve_ivp": (lambda x: x * path(x).nfev if path(x).success else -x, 1),
@@ -253,7 +253,7 @@ def raising(f: Function) -> Function:
     return g
 
 
-def regular(x: Any) -> NDArray[np.float64]:
+def regular(x: Any) -> Any:
     return linalg.solve(np.stack([np.stack([x, 1.0]), np.ones(2)]), np.arange(2.0))[0]
 
 
