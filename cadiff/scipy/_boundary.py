@@ -17,6 +17,7 @@ from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms._solutions import Equation, FloatArray, solution, vector_of
 from ._calls import Call
+from .interpolate import CubicHermiteSpline
 
 
 class _Collocation(Equation):
@@ -56,28 +57,6 @@ class _Collocation(Equation):
         return arrays.concatenate([arrays.reshape(inner, -1), ends])
 
 
-class Spline:
-    """The solution as a cubic spline of x, whose coefficients have derivatives."""
-
-    def __init__(self, nodes: FloatArray, y: Any, slopes: Any) -> None:
-        self.x = nodes
-        self._y, self._slopes = y, slopes
-
-    def __call__(self, x: Any) -> Any:
-        """Y at x: shape (n,) for a number, (n, m) for m of them."""
-        x = arrays.as_array(x)
-        last = len(self.x) - 2
-        k = np.clip(np.searchsorted(self.x, binding.strip(x), side="right") - 1, 0, last)
-        h = self.x[k + 1] - self.x[k]
-        s = (x - self.x[k]) / h
-        y, f = self._y, self._slopes
-        return (
-            y[:, k] * ((1.0 + 2.0 * s) * (1.0 - s) ** 2)
-            + y[:, k + 1] * (s * s * (3.0 - 2.0 * s))
-            + h * (f[:, k] * (s * (1.0 - s) ** 2) - f[:, k + 1] * (s * s * (1.0 - s)))
-        )
-
-
 def solve_bvp(call: Call) -> Any:
     """SciPy's result with derivatives of y, yp, p and sol."""
     theta = call.theta
@@ -104,5 +83,5 @@ def solve_bvp(call: Call) -> Any:
     made = type(outcome)(outcome)
     made.y, made.yp = y, equation.right_side(theta, outcome.x, y, p)
     made.p = p[0] if p else None
-    made.sol = Spline(outcome.x, y, made.yp)
+    made.sol = CubicHermiteSpline(outcome.x, y, made.yp, axis=1)
     return made

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate as _original
-from scipy import special
 
 from .. import binding
 from ..binding import carries
@@ -505,14 +504,3 @@ def _by_nquad(original: Function) -> Function:
 
 
 dblquad, tplquad = _by_nquad(_original.dblquad), _by_nquad(_original.tplquad)
-
-
-def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> tuple[Any, None]:
-    """The integral by n points of Gauss and Legendre, where func takes all of them at once."""
-    if next(numbers_in((func, a, b, args)), None) is None:
-        return _original.fixed_quad(func, a, b, args, n)  # type: ignore[no-any-return]
-    if np.isinf(a) or np.isinf(b):
-        raise ValueError("Gaussian quadrature is only available for finite limits.")
-    x, w = special.roots_legendre(n)
-    y = (b - a) * (np.real(x) + 1) / 2.0 + a
-    return (b - a) / 2.0 * np.sum(w * func(y, *as_args(args)), axis=-1), None

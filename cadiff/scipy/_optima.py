@@ -6,7 +6,6 @@ equation, and where it is told what. How the solution stands in a result follows
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,7 @@ from ..transforms._solutions import Equation, FloatArray, Stationary, solution, 
 from ._calls import Call, as_args, plainly
 from ._conditions import Condition
 from ._formulas import valued
-from ._reports import Place, Report
+from ._reports import Place, Report, part_at
 
 Function = Callable[..., Any]
 Arguments = dict[str, Any]
@@ -77,7 +76,7 @@ class Problem(Equation):
         if isinstance(report, dict):
             failed = not report.get("success", report.get("converged", True))
             said = str(report.get("message", report.get("flag", "no convergence")))
-        x = _part(outcome, _place_of_x(outcome))
+        x = part_at(outcome, _place_of_x(outcome))
         if x is None:
             raise NoDerivativeError(f"{self.name} found no solution: {said}")
         x = np.asarray(x)
@@ -94,7 +93,7 @@ class Problem(Equation):
         made = {_place_of_x(self.outcome): x}
         for place, of in self._values().items():
             # Programs compute anew what SciPy's value was.
-            value = of(x, theta) if binding.is_guarding() else _part(self.outcome, place)
+            value = of(x, theta) if binding.is_guarding() else part_at(self.outcome, place)
             made[place] = valued(of(refined, theta), value)
         why = (
             f"{self.name}: {{}} of the result is what the search has left, which has no "
@@ -287,10 +286,6 @@ def _place_of_x(outcome: Any) -> Place:
     if isinstance(outcome, dict):
         return ("x" if "x" in outcome else "root",)
     return (0,) if isinstance(outcome, tuple) else ()
-
-
-def _part(outcome: Any, place: Place) -> Any:
-    return functools.reduce(lambda part, key: part[key], place, outcome)
 
 
 # What least_squares calls rho(z), of squares z.

@@ -83,10 +83,10 @@ class Report:
         if known != theta.tobytes():
             outcome = self.run(theta)
         try:
-            part = _at(outcome, place)
+            part = part_at(outcome, place)
         except (KeyError, TypeError):
             return None
-        if _form(part) != _form(_at(self.first, place)):
+        if _form(part) != _form(part_at(self.first, place)):
             return None
         return np.asarray(part, float) if _kind_of(part) in "biuf" else 0.0
 
@@ -97,7 +97,7 @@ def _told(theta: FloatArray, *, report: Report, place: Place, is_form: bool) -> 
     found = report.numbers(theta, place)
     if is_form:
         return float(found is not None)
-    return np.full(np.shape(_at(report.first, place)), np.nan) if found is None else found
+    return np.full(np.shape(part_at(report.first, place)), np.nan) if found is None else found
 
 
 _told.defvjp(None)
@@ -114,7 +114,8 @@ def _items(tree: Any) -> dict[Any, Any]:
     return vars(tree) if is_bunch else tree if isinstance(tree, dict) else {}
 
 
-def _at(tree: Any, place: Place) -> Any:
+def part_at(tree: Any, place: Place) -> Any:
+    """What stands at a place; a KeyError if nothing does."""
     return reduce(lambda part, key: _items(part)[key], place, tree)
 
 

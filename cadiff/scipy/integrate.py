@@ -76,7 +76,7 @@ _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
     "nquad": (_integrals.nquad, "over several variables"),
     "dblquad": (_integrals.dblquad, "over x and y"),
     "tplquad": (_integrals.tplquad, "over x, y and z"),
-    "fixed_quad": (_integrals.fixed_quad, "by points of Gauss and Legendre"),
+    "fixed_quad": (_original.fixed_quad, "by points of Gauss and Legendre"),
 }
 
 
