@@ -77,27 +77,25 @@ class Report:
 
         return _with(self.first, made, leaf, late)
 
-    def numbers(self, theta: FloatArray, place: Place) -> Any:
-        """Those of a part, or 0.0 for a constant; None if the part is not of the first's form."""
+    def part(self, theta: FloatArray, place: Place) -> Any:
+        """What stands at a place of the result, or the report itself if nothing does."""
         known, outcome = self._last
         if known != theta.tobytes():
             outcome = self.run(theta)
         try:
-            part = part_at(outcome, place)
-        except (KeyError, TypeError):
-            return None
-        if _form(part) != _form(part_at(self.first, place)):
-            return None
-        return np.asarray(part, float) if _kind_of(part) in "biuf" else 0.0
+            return part_at(outcome, place)
+        except KeyError:
+            return self
 
 
 @rule_of_a_solver
 def _told(theta: FloatArray, *, report: Report, place: Place, is_form: bool) -> Any:
     """Whether a part is as it was at first, but for its numbers, as 1 or 0; or the numbers."""
-    found = report.numbers(theta, place)
+    part, first = report.part(theta, place), part_at(report.first, place)
+    is_same = _form(part) == _form(first)
     if is_form:
-        return float(found is not None)
-    return np.full(np.shape(part_at(report.first, place)), np.nan) if found is None else found
+        return float(is_same)
+    return np.asarray(part if is_same else np.full(np.shape(first), np.nan), float)
 
 
 _told.defvjp(None)

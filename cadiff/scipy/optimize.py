@@ -26,7 +26,7 @@ the same with derivatives and without; there, exact derivatives make the search 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -231,23 +231,13 @@ REFUSED = {
 
 
 def _public(original: Any, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    functools.update_wrapper(function, original)
-    function.__module__ = __name__
-    function.__doc__ = doc
-    return function
-
-
-def _solving(solver: Solver) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
-        return solver(args, kwargs)
+        return function(args, kwargs)
 
-    name = solver.original.__name__
-    return _public(
-        solver.original,
-        call,
-        f"`scipy.optimize.{name}`, whose solution has derivatives by what its problem reads: "
-        f"those of {_KINDS[solver.kind]}.",
-    )
+    functools.update_wrapper(call, original)
+    call.__module__ = __name__
+    call.__doc__ = f"`scipy.optimize.{original.__name__}`{doc}."
+    return call
 
 
 _KINDS = {
@@ -261,16 +251,8 @@ _KINDS = {
 }
 
 
-def _assigning(original: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return original(*binding.strip(args), **binding.strip(kwargs))
-
-    doc = f"`scipy.optimize.{original.__name__}` of values: an assignment has no derivative."
-    return _public(original, call, doc)
-
-
 def _refusing(original: Callable[..., Any], instead: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(args: Any, kwargs: Any) -> Any:
         if next(numbers_in((args, kwargs)), None) is not None:
             raise NoDerivativeError(
                 f"{original.__name__} has no derivative, but was given numbers that carry one: "
@@ -278,20 +260,23 @@ def _refusing(original: Callable[..., Any], instead: str) -> Callable[..., Any]:
             )
         return original(*args, **kwargs)
 
-    return _public(original, call, f"`scipy.optimize.{original.__name__}`, of plain numbers.")
+    return call
 
 
-def _functions() -> Iterable[tuple[str, Callable[..., Any]]]:
+def _functions() -> Iterator[Callable[..., Any]]:
     for solver in SOLVERS:
-        yield solver.original.__name__, _solving(solver)
+        by = f"those of {_KINDS[solver.kind]}"
+        doc = f", whose solution has derivatives by what its problem reads: {by}"
+        yield _public(solver.original, solver, doc)
     for original in ASSIGNMENTS:
-        yield original.__name__, _assigning(original)
+        plainly = lambda args, kw, f=original: f(*binding.strip(args), **binding.strip(kw))  # noqa: E731
+        yield _public(original, plainly, " of values: an assignment has no derivative")
     for name, instead in REFUSED.items():
-        if hasattr(_original, name):
-            yield name, _refusing(getattr(_original, name), instead)
+        if original := getattr(_original, name, None):
+            yield _public(original, _refusing(original, instead), ", of plain numbers")
 
 
-globals().update(_functions())
+globals().update({function.__name__: function for function in _functions()})
 # Classes are SciPy's own, which its solvers take and return.
 globals().update({name: each for name, each in vars(_original).items() if isinstance(each, type)})
 __all__ = [*_original.__all__]

@@ -39,7 +39,7 @@ FAILED_FLOOR = 1e-6  # ... or as this, where the solver says that it failed
 
 
 class SingularError(NoDerivativeError, np.linalg.LinAlgError):
-    """The derivative of an equation is singular at the solution, which therefore has none."""
+    """The derivative of an equation is singular at its solution."""
 
 
 class Equation:
