@@ -17,7 +17,7 @@ import numpy as np
 from .. import binding
 from ..binding import carries
 from .exactness import EXACT
-from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, fixed, held
+from .guards import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, held
 from .making import chooses_anew, innermost, joined, keep_in_mind, note_made, of_integers
 from .protocols import Operand
 from .replayed import Replayed
@@ -46,7 +46,7 @@ def anew(plain: Any, number: Any) -> Any:
     if not binding.depends(number):
         return plain
     if type(plain) is bool or not chooses_anew():
-        fixed(number)
+        binding.note_outcomes(number, binding.guards_serial(), False)
         return plain
     return stand_in(plain, held(number))
 

@@ -92,9 +92,7 @@ class Problem(Equation):
         """SciPy's result with a solution that has derivatives, the best of which are refined."""
         made = {_place_of_x(self.outcome): x}
         for place, of in self._values().items():
-            # Programs compute anew what SciPy's value was.
-            value = of(x, theta) if binding.is_guarding() else part_at(self.outcome, place)
-            made[place] = valued(of(refined, theta), value)
+            made[place] = valued(of(refined, theta), self.report.value(theta, place))
         why = (
             f"{self.name}: {{}} of the result is what the search has left, which has no "
             "derivative: compute it from x, or pass cadiff.value of it"

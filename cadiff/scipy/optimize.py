@@ -163,9 +163,8 @@ class _Curve(Squares):
         if not given["absolute_sigma"]:
             m, n = slope.shape
             made = made * ((self.residuals(refined, theta) ** 2).sum() / (m - n))
-        # The values are SciPy's, from differences of f; in programs they are computed anew.
-        made = made if binding.is_guarding() else valued(made, covariance)
-        return (x, made, *outcome[2:])
+        # The values are SciPy's, from differences of f.
+        return (x, valued(made, self.report.value(theta, (1,))), *outcome[2:])
 
 
 # --- the table -----------------------------------------------------------------------------------

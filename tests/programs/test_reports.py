@@ -29,10 +29,15 @@ def rootlike(x: Any, kind: Function = optimize.root_scalar, **how: Any) -> Any:
     return kind(lambda t: np.exp(t) - x, **how)
 
 
-def simplex(x: Any, method: str = "Nelder-Mead") -> Any:
-    return optimize.minimize(
-        lambda t: np.cosh(t[0] - x) + x * t[1] ** 2, [0.0, 1.0], method=method
-    )
+def simplex(x: Any, method: str = "Nelder-Mead", **how: Any) -> Any:
+    f = lambda t: np.cosh(t[0] - x) + x * t[1] ** 2  # noqa: E731
+    return optimize.minimize(f, [0.0, 1.0], method=method, **how)
+
+
+def curve(x: Any, **how: Any) -> Any:
+    t = np.linspace(0.0, 1.0, 9)
+    y = x * np.exp(-x * t) + 0.01 * np.sin(9.0 * t)
+    return optimize.curve_fit(lambda t, a, b: a * np.exp(-b * t), t, y, p0=[1.0, 1.0], **how)
 
 
 def residuals(x: Any) -> Function:
@@ -122,6 +127,14 @@ REPLAYED: dict[str, tuple[Function, int]] = {
     "least_squares optimality": (lambda x: squares(x).optimality, 1),
     "least_squares status": (lambda x: x * {1: 2.0, 2: 3.0, 3: 4.0}[squares(x).status], 2),
     "leastsq": (lambda x: x * fitted(x)[2]["nfev"] * fitted(x)[4], 1),
+    "covariance": (lambda x: x * curve(x)[1][0, 1], 1),
+    "curve_fit": (lambda x: x * curve(x, full_output=True)[2]["nfev"], 2),
+    "nnls": (lambda x: x * optimize.nnls([[1.0, x], [x, 2.0], [1.0, 1.0]], np.ones(3))[1], 1),
+    "allvecs": (
+        lambda x: x * len(simplex(x, "CG", options={"return_all": True}).allvecs),
+        3,
+    ),
+    "unread allvecs": (lambda x: simplex(x, "CG", options={"return_all": True}).x[0], 1),
     "assigned": (extended, 1),
     "quad error": (lambda x: area(x)[1], 1),
     "quad branch": (lambda x: x if area(x)[1] < 1e-12 else 2.0 * x, 2),
