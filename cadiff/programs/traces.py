@@ -30,6 +30,7 @@ from ..binding import (
     ways_to_take,
 )
 from ..binding.callers import warn_caller
+from ..operations.guards import NoDerivativeError
 from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .kinds import n_followed
@@ -322,7 +323,8 @@ class Traces:
         )
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:
-            with contextlib.suppress(MissedError, PointError, CallError, ObstacleError):
+            without = MissedError, PointError, CallError, ObstacleError, NoDerivativeError
+            with contextlib.suppress(*without):
                 told = slope_difference(self.function, call, recorded)
         return told
 

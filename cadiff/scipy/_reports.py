@@ -1,7 +1,7 @@
 """What a solver says beside its solution: counts, flags, estimates of errors, messages, traces.
 
 A compiled program has it anew in each call. What the function reads is a result of a primitive:
-the numbers of a part, and of all that is no number whether it is what it was at the recording.
+the numbers of a part, and for all that is no number one that tells it from others, a guard.
 What stands under a name is made where the function reads it, so a result of which nothing but x is
 used is replayed however long a search was. The items of a tuple are made at once.
 """

@@ -179,8 +179,9 @@ def test_gradients_and_native_programs_have_them(name: str) -> None:
         assert program.grad(x) == pytest.approx(cadiff.grad(f)(x), rel=1e-12)
 
 
-def test_results_are_those_of_scipy() -> None:
-    program = cadiff.compile(lambda x: bracketed(x)[1], verify=False)
+@pytest.mark.parametrize("verify", [False, "always"])
+def test_results_are_those_of_scipy(verify: Any) -> None:
+    program = cadiff.compile(lambda x: bracketed(x)[1], verify=verify)
     for x in AT[:3]:
         found, expected = program(x), bracketed(x)[1]
         assert type(found) is type(expected)
