@@ -79,6 +79,16 @@ OTHER_NUMERICS = [
     if path.name not in OF_LIBRARIES
 ]
 
+# Of the programs, what the core alone does, which no Python changes; and what Python alone reads
+# and watches, beside usage as in documents, at which no sanitizer looks.
+OF_CORE = "collected_products fused loops memory_of_arrays native short_rows tiles_in_threads"
+OF_PYTHON = "observations reads reports told_apart watched watched_kinds ways_to_state"
+WITHOUT_PROGRAMS_OF_CORE, WITHOUT_PROGRAMS_OF_PYTHON = (
+    [f"--ignore=tests/programs/test_{name}.py" for name in names.split()]
+    for names in (OF_CORE, OF_PYTHON)
+)
+WITHOUT_USAGE = "--ignore=tests/usage"
+
 # Bytecode is made of what is imported, not of all that is installed.
 WITHOUT_BYTECODE = {"PIP_NO_COMPILE": "1"}
 
@@ -195,7 +205,7 @@ def binding(session: nox.Session) -> None:
     """The tests of all but numbers, on the oldest Python with the oldest NumPy and SciPy."""
     install(session, ".[test]", *OLDEST.get(session.python, ()), cflags=QUICKLY)
     without = (*OTHER_NUMERICS, WITHOUT_RANDOM_PROGRAMS, WITHOUT_TRANSFORMS, WITHOUT_MACHINES)
-    without = (*without, WITHOUT_PROGRAMS)
+    without = (*without, WITHOUT_PROGRAMS, *WITHOUT_PROGRAMS_OF_CORE)
     options = (WITHOUT_C_CORE, WITHOUT_HOUSE, *without, *BRIEFLY, *session.posargs)
     session.run("pytest", *SIDE_BY_SIDE, *options)
 
@@ -204,7 +214,8 @@ def binding(session: nox.Session) -> None:
 def sanitize(session: nox.Session) -> None:
     """The tests of all that touches memory, with assertions, small blocks and sanitizers."""
     without = (WITHOUT_HOUSE, WITHOUT_NUMERICS, WITHOUT_TRANSFORMS)
-    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES, WITHOUT_PROGRAMS)
+    without = (*without, WITHOUT_OPTIMIZE, WITHOUT_MACHINES, WITHOUT_PROGRAMS, WITHOUT_USAGE)
+    without = (*without, *WITHOUT_PROGRAMS_OF_PYTHON)
     run_sanitized(session, SMALL_BLOCKS, *without, *BRIEFLY)
 
 

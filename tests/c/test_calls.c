@@ -93,7 +93,7 @@ static CadStatus link(void *owner, uint32_t number, CadLinks *links) {
     return o->raises ? CAD_RAISED : CAD_OK;
 }
 
-static const CadCalls calls = {note, pull, push, insert, form, link};
+static const CadCalls calls = {note, pull, push, insert, form, link, NULL};
 
 static int carry_out(void *owner, uint32_t number, const double *x, double *results) {
     Owner *const o = owner;

@@ -112,7 +112,7 @@ def program_of(seed: int, shape: tuple[int, ...]) -> Callable[[Any], Any]:
     return f
 
 
-@examples(50)
+@examples(25)
 @given(
     seed=st.integers(0, 10**9),
     shape=st.sampled_from(SHAPES),

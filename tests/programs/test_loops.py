@@ -4,6 +4,7 @@ is made of them is what the function itself gives."""
 from __future__ import annotations
 
 import ctypes
+import datetime
 import pickle
 import re
 import subprocess
@@ -609,13 +610,17 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
 
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
-    options = ["-std=c99", "-O1", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    options = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    day = datetime.date.today().toordinal()
     for k, (f, x) in enumerate(IN_C.items()):
+        level = (
+            "-O1" if (day + k) % 4 == 0 else "-O0"
+        )  # the former sees more, and takes thrice as long
         of_one, of_all = ["value_and_grad", "hvp", "hessian"], ["vjp"]
         wanted = ["jacobian", *(of_one if np.ndim(f(x)) == 0 else of_all)]
         text = cd.compile(f).to_c(x, name="f", what=["value", "jvp", *wanted])
         (tmp_path / "f.c").write_text(text)
-        command = [*COMPILER, *options, "-shared", "-fPIC", "-o", f"f{k}.so", "f.c", "-lm"]
+        command = [*COMPILER, *options, level, "-shared", "-fPIC", "-o", f"f{k}.so", "f.c", "-lm"]
         subprocess.run(command, cwd=tmp_path, check=True)
         library = ctypes.CDLL(str(tmp_path / f"f{k}.so"))
         value, cotangents = np.zeros(np.shape(f(x))), np.cos(np.arange(1.0 + np.size(f(x))))
@@ -920,7 +925,7 @@ def test_recurrences_of_arrays_at_random(
 
 @pytest.mark.thorough
 @needs_compiler
-@examples(7)
+@examples(4)
 @given(bodies(), bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_machine_code_of_recurrences_at_random(
     body: list[tuple[int, int, int]],
