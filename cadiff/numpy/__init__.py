@@ -32,7 +32,6 @@ from . import (
     _creation,
     _elementwise,
     _own,
-    _padding,
     _plain,
     _products,
     _reductions,

@@ -130,25 +130,6 @@ def function_of(original: Any) -> Callable[..., Any]:
     return call
 
 
-@implements_complex(np.pad)
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
-    if mode in ("maximum", "minimum", "median") or callable(mode):
-        raise TypeError(
-            f"numpy.pad of complex numbers with derivatives does not support mode={mode!r}, which "
-            "is not linear: join the edges with numpy.concatenate"
-        )
-    of_parts = ("constant_values", "end_values")
-    ends = (
-        {k: _part(x, which) if k in of_parts else x for k, x in kwargs.items()} for which in (0, 1)
-    )
-    return _together(
-        *(
-            _function(np.pad)(part, pad_width, mode, **end)
-            for part, end in zip(whole_parts(array), ends, strict=True)
-        )
-    )
-
-
 def _of_sums(
     original: Any, join: Callable[[Any, Any], Any], leaves: Callable[[Any], Any] = whole_parts
 ) -> None:

@@ -44,9 +44,13 @@ def own(
     return {name: register(each)(copied(each, written)) for name, each in found.items()}
 
 
-def copied(original: Any, written: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """One of NumPy's functions, without its integers of few bits: as sizes these wrap around."""
+def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Callable[..., Any]:
+    """One of NumPy's functions, without its integers of few bits: as sizes these wrap around.
+
+    It finds what is given as `instead` under these names, of functions of its module.
+    """
     copy = _copied(original.__wrapped__)
+    copy.__globals__.update(instead)
     places = [copy.__code__.co_varnames.index(name) for name in written]
 
     @functools.wraps(copy)
@@ -123,11 +127,13 @@ def furnish(namespace: dict[str, Any]) -> None:
         stays_plain = name.startswith("numpy.linalg") or name.endswith("._core.function_base")
         found = dispatched if stays_plain else offered
         for key, thing in vars(sys.modules[name]).items():
+            if key in known:
+                continue
             if isinstance(thing, ModuleType) and thing.__name__.startswith("numpy"):
                 known[key] = _Instead(thing, found)
             elif isinstance(thing, FunctionType) and thing.__module__ == name:
                 known[key] = _copied(thing)
-            elif key not in known:
+            else:
                 known[key] = found.get(id(thing), thing)
 
 

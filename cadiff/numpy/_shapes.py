@@ -17,8 +17,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..binding import strip as value
 from ..operations import arrays
+from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
 from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse, written
+from ._own import copied
 
 # --- shapes and views ----------------------------------------------------------------------------
 
@@ -262,6 +264,32 @@ def tile(A: Any, reps: Any) -> Number:
 @implements(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Number:
     return rearranged(lambda x: np.delete(x, value(obj), axis), arr)
+
+
+# --- padding ---------------------------------------------------------------------------------------
+
+
+def _surrounded(array: Number, widths: Any, fill_value: None = None) -> tuple[Number, Any]:
+    """An array in the middle of zeros, and where it is; NumPy's asks how it stands in memory."""
+    pairs = list(zip(array.shape, widths, strict=True))
+    padded = arrays.blank(tuple(before + n + after for n, (before, after) in pairs), array)
+    inside = tuple(slice(before, before + n) for n, (before, _) in pairs)
+    padded[inside] = array
+    return padded, inside
+
+
+_pad = copied(np.pad, ("array",), _pad_simple=_surrounded)
+
+
+@implements_all(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Number:
+    """Elements around an array, as `numpy.pad`, by every mode.
+
+    `constant_values` and `end_values` may carry derivatives; mode "empty" pads with zeros.
+    """
+    for name in kwargs.keys() & {"constant_values", "end_values"}:
+        kwargs[name] = written("pad", as_number(array), kwargs[name])
+    return _pad(array, pad_width, mode, **kwargs)
 
 
 # --- diagonals and triangles ---------------------------------------------------------------------

@@ -571,6 +571,8 @@ def in_precision(x: Number, dtype: Any) -> Number:
 
 def blank(shape: int | Sequence[int], *like: Any) -> Number:
     """An array of zeros that numbers like these can be assigned to, also Duals made by hand."""
+    if any(isinstance(x, Complex) for x in like):
+        return opened(np.zeros(shape, like[0].dtype))
     tag = max(map(binding.tag_of, like), default=0)
     if tag == 0 or tag in (running for running, _ in binding.open_forward()):
         are_single = like and all(map(binding.is_single, like))

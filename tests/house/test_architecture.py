@@ -80,7 +80,7 @@ STOREYS: list[tuple[str, list[set[str]]]] = [
                 "_reductions",
             },
             {"_standard", "fft", "linalg", "random"},
-            {"_padding", "_products"},
+            {"_products"},
             {"_calculus"},
             {"_ufunc_methods"},
             {"_complex"},
