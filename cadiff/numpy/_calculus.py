@@ -33,6 +33,7 @@ from ..operations.guards import EQUAL, LESS, held, nans, order, places, truths
 from ..operations.integers import counted
 from ..operations.primitives import primitive
 from ._common import Axis, Number, as_number, like, operand, refuse, unsupported, written
+from ._own import copied
 
 # --- differences and integrals -------------------------------------------------------------------
 
@@ -45,85 +46,45 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Number:
     return arrays.concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-def _spacings(f: Number, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Number]:
-    """For each axis one spacing, or the spacings between its points."""
-    if not varargs:
-        return [1.0] * len(axes)
-    given = [operand(v) for v in varargs]
-    if len(given) == 1 and ndim(given[0]) == 0:
-        return given * len(axes)
-    if len(given) != len(axes):
-        raise TypeError("invalid number of arguments")
-    return [_spacing(v, f.shape[axis]) for v, axis in zip(given, axes, strict=True)]
-
-
-def _spacing(points: Number, n: int) -> Number:
-    if ndim(points) == 0:
-        return points
-    if points.ndim != 1:
-        raise ValueError("distances must be either scalars or 1d")
-    if len(points) != n:
-        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-    steps = np.diff(points + 0.0)
-    if not carries(steps) and (steps == steps[0]).all():
-        return steps[0]  # as NumPy does, whose formula for even spacing rounds otherwise
-    return steps
-
-
-def _slope(f: Number, h: Number, axis: int, edge_order: int) -> Number:
-    """The derivative along one axis from values at points that are h apart.
-
-    Fornberg, Generation of finite difference formulas on arbitrarily spaced grids, Mathematics of
-    Computation 51 (1988): weights for three neighbouring points, of second order.
-    """
-    f = arrays.moveaxis(f, axis, 0)
-    even = h.ndim == 0 if hasattr(h, "ndim") else True
-    column = (slice(None),) + (None,) * (f.ndim - 1)
-    if even:
-        inside = (f[2:] - f[:-2]) / (2.0 * h)
-    else:
-        p, q = h[:-1][column], h[1:][column]
-        weights = -q / (p * (p + q)), (q - p) / (p * q), p / (q * (p + q))
-        inside = weights[0] * f[:-2] + weights[1] * f[1:-1] + weights[2] * f[2:]
-    if edge_order == 1:
-        first, last = (h, h) if even else (h[0], h[-1])
-        start, end = (f[1] - f[0]) / first, (f[-1] - f[-2]) / last
-    elif even:
-        start = (-1.5 / h) * f[0] + (2.0 / h) * f[1] + (-0.5 / h) * f[2]
-        end = (0.5 / h) * f[-3] + (-2.0 / h) * f[-2] + (1.5 / h) * f[-1]
-    else:
-        start = _one_sided(f[0], f[1], f[2], h[0], h[1], 1)
-        end = _one_sided(f[-3], f[-2], f[-1], h[-2], h[-1], -1)
-    result = arrays.concatenate([start[None], inside, end[None]])
-    return arrays.moveaxis(result, 0, axis)
-
-
-def _one_sided(a: Number, b: Number, c: Number, p: Number, q: Number, side: int) -> Number:
-    """The derivative at the first (side 1) or last (side -1) of three points p and q apart."""
-    if side == 1:
-        weights = -(2.0 * p + q) / (p * (p + q)), (p + q) / (p * q), -p / (q * (p + q))
-    else:
-        weights = q / (p * (p + q)), -(q + p) / (p * q), (2.0 * q + p) / (q * (p + q))
-    return weights[0] * a + weights[1] * b + weights[2] * c
+_gradient = copied(np.gradient, ("f",))
 
 
 @implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Difference quotients, as `numpy.gradient`; spacings may carry derivatives."""
+    are_places = [carries(x) and ndim(as_number(x)) > 0 for x in varargs]
+    if not any(are_places):
+        return _gradient(f, *varargs, axis=axis, edge_order=edge_order)
     f = as_number(f)
-    axes = tuple(range(f.ndim)) if axis is None else normalize_axis_tuple(axis, f.ndim)
-    spacings = _spacings(f, varargs, axes)
-    if edge_order > 2:
-        raise ValueError("'edge_order' greater than 2 not supported")
-    if any(f.shape[k] < edge_order + 1 for k in axes):
-        raise ValueError(
-            "Shape of array too small to calculate a numerical gradient, "
-            "at least (edge_order + 1) elements are required."
-        )
-    slopes = [_slope(f, h, k, edge_order) for k, h in zip(axes, spacings, strict=True)]
-    if is_single(f):
-        slopes = [narrowed(slope) for slope in slopes]
-    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+    plain: Any = np.gradient  # which says what is wrong
+    plain(plain_values(f), *plain_values(varargs), axis=axis, edge_order=edge_order)
+    axes = range(f.ndim) if axis is None else normalize_axis_tuple(axis, f.ndim)
+    slopes = tuple(
+        _by_places(f, as_number(x), k, edge_order)
+        if may_move
+        else _gradient(f, x, axis=k, edge_order=edge_order)
+        for k, x, may_move in zip(axes, varargs, are_places, strict=True)
+    )
+    return slopes[0] if len(slopes) == 1 else slopes
+
+
+def _by_places(f: Number, places: Number, axis: int, edge_order: int) -> Number:
+    """The derivatives of parabolas through three neighbours, at edges of order 1 of lines.
+
+    NumPy takes places that are evenly spaced for one spacing, by which the derivatives are others.
+    """
+    f = arrays.moveaxis(f, axis, 0)
+    x = (places + 0.0).reshape((-1,) + (1,) * (f.ndim - 1))
+    steps = np.diff(x, axis=0)
+    slopes = np.diff(f, axis=0) / steps
+    first, inside, last = slopes[:1], slopes[:-1], slopes[-1:]
+    if len(f) > 2:
+        bends = np.diff(slopes, axis=0) / (x[2:] - x[:-2])
+        inside = inside + steps[:-1] * bends
+        if edge_order == 2:
+            first, last = first - steps[:1] * bends[:1], last + steps[-1:] * bends[-1:]
+    found = arrays.moveaxis(arrays.concatenate([first, inside, last]), 0, axis)
+    return narrowed(found) if is_single(f) else found
 
 
 # --- tables and phases ---------------------------------------------------------------------------

@@ -249,24 +249,6 @@ def unique_values(x: Any, /) -> Number:
     return values[ranks]  # NumPy's order, which goes by hashes
 
 
-@implements_all(*existing("unique_counts"))
-def unique_counts(x: Any, /) -> Any:
-    form: Any = type(np.unique_counts(()))
-    return form(*unique(x, return_counts=True, equal_nan=False))
-
-
-@implements_all(*existing("unique_inverse"))
-def unique_inverse(x: Any, /) -> Any:
-    values = unique(x, equal_nan=False)  # a replay has to find the same order
-    return np.unique_inverse(plain_values(x))._replace(values=values)
-
-
-@implements_all(*existing("unique_all"))
-def unique_all(x: Any, /) -> Any:
-    values = unique(x, equal_nan=False)
-    return np.unique_all(plain_values(x))._replace(values=values)
-
-
 # --- by order ------------------------------------------------------------------------------------
 
 
@@ -442,34 +424,7 @@ class flatiter:  # noqa: N801 - NumPy's name
 FUNCTIONS[np.flatiter] = flatiter
 
 
-# --- piece by piece ------------------------------------------------------------------------------
-
-
-@implements_all(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Number:
-    """A function given by pieces, each applied to its own elements, as `numpy.piecewise`."""
-    x = as_number(x)
-    given = value(condlist)
-    alone = np.ndim(given) == 0 or (np.ndim(given[0]) == 0 and x.ndim > 0)
-    conditions = np.asarray([given] if alone else given, dtype=bool)
-    n = len(conditions)
-    if len(funclist) == n + 1:
-        conditions = np.concatenate([conditions, ~np.any(conditions, axis=0, keepdims=True)])
-    elif len(funclist) != n:
-        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    if x.ndim == 0:  # which is indexed as the only element of a vector
-        wide = conditions.reshape(-1, 1)
-        return piecewise(x.reshape(1), wide, funclist, *args, **kw).reshape(())
-    if is_complex_number(x):
-        result = arrays.opened(np.zeros(x.shape, x.dtype))
-    else:
-        result = arrays.blank(x.shape, x)
-    for condition, piece in zip(conditions, funclist, strict=True):
-        if not callable(piece):
-            result[condition] = piece
-        elif np.any(condition):
-            result[condition] = piece(x[condition], *args, **kw)
-    return result
+# --- element by element --------------------------------------------------------------------------
 
 
 @implements(np.apply_along_axis)

@@ -110,7 +110,6 @@ by_parts(np.linspace, 0, 1, names=("start", "stop"))
 for _name in ("concatenate", "concat", "stack", "block"):
     for _original in existing(_name):
         by_parts(_original, 0)
-by_parts(np.append, 0, 1)
 by_parts(np.where, 1, 2)
 by_parts(np.select, 1, 2, names=("default",))
 by_parts(np.compress, 1)

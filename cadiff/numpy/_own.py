@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -55,13 +55,19 @@ def copied(original: Any, written: tuple[str, ...] = (), **instead: Any) -> Call
 
     @functools.wraps(copy)
     def enter(*args: Any, **kwargs: Any) -> Any:
-        kinds = [x for x in (*args, *kwargs.values()) if written and carries(x)]
+        kinds = [x for each in (*args, *kwargs.values()) for x in _pieces(each)] if written else []
+        kinds = list(filter(carries, kinds))
         if kinds:
             args = tuple(_alike(x, kinds) if k in places else x for k, x in enumerate(args))
             kwargs = {k: _alike(x, kinds) if k in written else x for k, x in kwargs.items()}
         return copy(*map(_whole, args), **{name: _whole(x) for name, x in kwargs.items()})
 
     return enter
+
+
+def _pieces(x: Any) -> Sequence[Any]:
+    """What a list has beside functions; a list of numbers, or anything else, as it is."""
+    return x if isinstance(x, (list, tuple)) and any(map(callable, x)) else (x,)
 
 
 def _alike(x: Any, kinds: list[Any]) -> Any:
@@ -140,21 +146,22 @@ def furnish(namespace: dict[str, Any]) -> None:
 own(
     np,
     # pieces of arrays
-    *("apply_over_axes", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack"),
-    *("dsplit", "dstack", "extract", "flip", "fliplr", "flipud", "hsplit", "hstack"),
-    *("matrix_transpose", "resize", "roll", "rollaxis", "rot90", "tril", "triu"),
-    *("unstack", "vsplit", "vstack"),
+    *("append", "apply_over_axes", "atleast_1d", "atleast_2d", "atleast_3d"),
+    *("column_stack", "dsplit", "dstack", "extract", "flip", "fliplr", "flipud", "hsplit"),
+    *("hstack", "matrix_transpose", "resize", "roll", "rollaxis", "rot90", "tril"),
+    *("triu", "unique_all", "unique_counts", "unique_inverse", "unstack", "vsplit", "vstack"),
     # sums and differences
     *("cumulative_prod", "cumulative_sum", "diff", "tensordot", "trapezoid"),
     # polynomials
     *("polyadd", "polyder", "polyint", "polysub", "polyval"),
     "real_if_close",
 )
+own(np, "piecewise", written=("x",))
 own(np, "cov", written=("m", "fweights"))
 own(
     np,
-    *("geomspace", "intersect1d", "logspace", "setdiff1d", "setxor1d", "trim_zeros"),
-    "union1d",
+    *("array_split", "geomspace", "intersect1d", "logspace", "setdiff1d", "setxor1d", "split"),
+    *("trim_zeros", "union1d"),
     register=implements,
 )
 own(np, "polyfit", register=implements, written=("x", "y"))

@@ -8,18 +8,18 @@ that, go through the core's own operations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..binding import strip as value
 from ..operations import arrays
 from ..operations.complexes import implements_all
 from ..operations.dispatch import implements
-from ._common import Axis, Number, along, as_number, as_view, existing, rearranged, refuse, written
+from ._common import Axis, Number, as_number, as_view, existing, rearranged, refuse, written
 from ._own import copied
 
 # --- shapes and views ----------------------------------------------------------------------------
@@ -167,11 +167,6 @@ def stack(
 _stack = arrays.stack
 
 
-@implements(np.append)
-def append(arr: Any, values: Any, axis: int | None = None) -> Number:
-    return _concatenate([as_number(arr), as_number(values)], axis)
-
-
 @implements(np.block)
 def block(arrays: Any) -> Number:  # NumPy's name for it
     blocks: list[Any] = []
@@ -217,28 +212,6 @@ def meshgrid(
     return tuple(arrays.copy(grid) for grid in full) if copy else full
 
 
-# --- splitting -----------------------------------------------------------------------------------
-
-
-def _split(original: Callable[..., Any], ary: Any, sections: Any, axis: int) -> list[Number]:
-    """Views of the parts into which NumPy splits the indices of the axis."""
-    x = as_view(ary)
-    axis = normalize_axis_index(axis, x.ndim)
-    parts = original(np.arange(x.shape[axis]), value(sections))
-    edges = [(int(p[0]), int(p[-1]) + 1) if len(p) else (0, 0) for p in parts]
-    return [x[key] for key in along(axis, x.ndim, *(slice(*edge) for edge in edges))]
-
-
-@implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Number]:
-    return _split(np.split, ary, indices_or_sections, axis)
-
-
-@implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Number]:
-    return _split(np.array_split, ary, indices_or_sections, axis)
-
-
 # --- repeating, removing, rolling ----------------------------------------------------------------
 
 
@@ -266,7 +239,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Number:
     return rearranged(lambda x: np.delete(x, value(obj), axis), arr)
 
 
-# --- padding ---------------------------------------------------------------------------------------
+# --- padding -------------------------------------------------------------------------------------
 
 
 def _surrounded(array: Number, widths: Any, fill_value: None = None) -> tuple[Number, Any]:

@@ -30,7 +30,7 @@ from ..binding import (
 )
 from ..binding import strip as value
 from ..operations.arrays import broadcast_to, concatenate, moveaxis, reshape, sum, transpose
-from ..operations.complexes import conjugate, implements_all, joined, whole_parts
+from ..operations.complexes import implements_all, joined, whole_parts
 from ..operations.dispatch import plain
 from ..operations.guards import NoDerivativeError, held
 from ..operations.patterns import over_axes
@@ -477,18 +477,11 @@ def cond(x: Any, p: Any = None) -> Any:
 # --- products ------------------------------------------------------------------------------------
 
 
-@implements_all(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The inner product of vectors along an axis; the other axes broadcast."""
-    x1, x2 = moveaxis(number(x1), axis, -1), moveaxis(number(x2), axis, -1)
-    x1 = conjugate(x1) if is_complex_number(x1) else x1
-    return (x1[..., None, :] @ x2[..., :, None])[..., 0, 0]
-
-
 globals().update(
     own(
         np.linalg,
         *("cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose"),
-        *("multi_dot", "outer", "svdvals", "tensordot", "tensorinv", "trace", "vector_norm"),
+        *("multi_dot", "outer", "svdvals", "tensordot", "tensorinv", "trace", "vecdot"),
+        "vector_norm",
     )
 )
