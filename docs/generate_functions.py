@@ -203,7 +203,7 @@ def distributions() -> Iterator[str]:
     yield "With respect to the argument and the parameters; frozen distributions included.\n\n"
     yield "| distribution | methods with derivatives |\n|---|---|\n"
     for name, distribution in sorted(vars(stats).items()):
-        if isinstance(distribution, stats.Redefined):
+        if isinstance(distribution, stats.Distribution):
             found = inspect.getmembers(type(distribution), inspect.isfunction)
             methods = [f"`{method}`" for method, _ in found if not method.startswith("_")]
             yield f"| `{name}` | {', '.join(methods)} |\n"

@@ -17,13 +17,20 @@ import scipy.stats as st
 from scipy.cluster.hierarchy import _hierarchy
 from scipy.cluster.vq import _vq
 from scipy.linalg import get_blas_funcs as blas_functions
-from scipy.stats import _continuous_distns, _ksstats, _levy_stable, _stats, _stats_pythran
+from scipy.stats import (
+    _continuous_distns,
+    _ksstats,
+    _levy_stable,
+    _multivariate,
+    _stats,
+    _stats_pythran,
+)
 from scipy.stats import _qmvnt as qmvnt
 
 from .. import binding
 from ..binding import carries
 from ..numpy._common import Number, as_number
-from ..operations.arrays import opened, stack
+from ..operations.arrays import concatenate, opened, stack
 from ..operations.arrays import sum as sum_
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive, transposes
@@ -35,6 +42,7 @@ from ..operations.table import (
     exp,
     log,
     log1p,
+    power,
     sin,
     sqrt,
     square,
@@ -409,6 +417,33 @@ def _inverted(self: Any, original: Callable[..., Any], M: Any, *args: Any, **kwa
     rest = np.linalg.cholesky(self.U.T @ (lower + np.tril(lower, -1).T) @ self.U)
     self.U = valued(self.U @ np.linalg.inv(rest).T, self.U)
     self.log_pdet = valued(self.log_pdet + 2.0 * sum_(np.log(np.diagonal(rest))), self.log_pdet)
+
+
+@kernels("scipy.stats._multivariate")
+def _dirichlet_check_input(alpha: Any, x: Any) -> Number:
+    """All entries of x, which are independent in derivatives."""
+    exponents = _multivariate._dirichlet_check_parameters(binding.plain_values(alpha))
+    found = _multivariate._dirichlet_check_input(exponents, binding.plain_values(x))
+    x, place = as_number(x), held(as_number(x))
+    if len(found) > len(x):
+        x, place = (concatenate([y, 1.0 - sum_(y, 0, keepdims=True)]) for y in (x, place))
+    np.all(held(as_number(alpha)) > 0.0)  # a replay that finds other than this asks SciPy again
+    np.all(place >= 0.0)
+    np.all(abs(sum_(place, 0) - 1.0) <= 1e-9)
+    return x
+
+
+@kernels("scipy.stats._multivariate", "dirichlet_gen.pdf")
+def _dirichlet_density(self: Any, x: Any, alpha: Any) -> Any:
+    """As SciPy has it; at an entry of 0 the logarithm has no derivatives, but each factor has."""
+    x, alpha = _dirichlet_check_input(alpha, x), as_number(alpha)
+
+    def product() -> Any:
+        scale = exp(self._logpdf(np.ones(np.shape(x)), alpha) / len(alpha))
+        return np.prod(power(x.T, alpha - 1.0).T * scale, axis=0)
+
+    is_at_face = np.any(held(x) == 0.0, axis=0)
+    return choose(is_at_face, product, lambda: exp(self._logpdf(x, alpha)))
 
 
 @primitive

@@ -15,29 +15,24 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.stats as st
 
-from ..binding import carries, depends, holds_complex, plain_values
+from ..binding import carries, depends, holds_complex
 from ..operations import table
-from ..operations.arrays import concatenate, gathered, in_precision, reshape
-from ..operations.arrays import sum as sum_
+from ..operations.arrays import gathered, in_precision
 from ..operations.guards import NoDerivativeError, held
 from ..operations.primitives import primitive
 from ..operations.table import (
-    absolute,
     divide,
     exp2,
     floor,
-    gammaln,
     log2,
-    power,
     rint,
     where,
-    xlogy,
 )
 from . import _families, _tails, special
 from ._formulas import choose, formulas_of, real, valued
@@ -140,23 +135,7 @@ def _public(name: str, what: str) -> Function:
     return method
 
 
-class Redefined:
-    """A distribution some methods of which are defined here; all else is that of SciPy's."""
-
-    original: Any
-    is_constant = True  # for solvers whose functions read it
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
-        """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
-        return Frozen(self, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked for by copy and pickle, before there is an original
-            raise AttributeError(name)
-        return getattr(mirrored_distribution(self.original), name)
-
-
-class Distribution(Redefined):
+class Distribution:
     """A univariate distribution of SciPy's, with derivatives.
 
     Parameters
@@ -178,6 +157,16 @@ class Distribution(Redefined):
     """
 
     variables: ClassVar[tuple[str, ...]] = ("z",)
+    is_constant = True  # for solvers whose functions read it
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy and pickle, before there is an original
+            raise AttributeError(name)
+        return getattr(mirrored_distribution(self.original), name)
 
     def __reduce__(self) -> str:
         return str(self.original.name)  # by which pickle finds it here
@@ -584,69 +573,12 @@ bernoulli = Discrete(
 )
 
 
-# --- multivariate --------------------------------------------------------------------------------
-
-
-class Dirichlet(Redefined):
-    """As `scipy.stats.dirichlet`; in a derivative by x its entries are independent."""
-
-    original = st.dirichlet
-
-    def logpdf(self, x: Any, alpha: Any) -> Any:
-        """The logarithm of the density at x, shape (k, ...) or (k - 1, ...)."""
-        plain = self.original.logpdf(plain_values(x), plain_values(alpha))  # with SciPy's checks
-        if not (carries(x) or carries(alpha)):
-            return plain
-        x, exponents, normaliser = self._parts(x, alpha)
-        return sum_(xlogy(exponents, x), 0) - normaliser
-
-    def pdf(self, x: Any, alpha: Any) -> Any:
-        """The density at x, shape (k, ...) or (k - 1, ...)."""
-        plain = self.original.pdf(plain_values(x), plain_values(alpha))  # with SciPy's checks
-        if not (carries(x) or carries(alpha)):
-            return plain
-        x, exponents, normaliser = self._parts(x, alpha)
-
-        def product() -> Any:
-            """At an entry of 0 the logarithm has no derivatives; each factor has them."""
-            return np.prod(power(x, exponents) * table.exp(normaliser / -len(exponents)), axis=0)
-
-        return choose(
-            np.any(held(x) == 0.0, axis=0),
-            product,
-            lambda: table.exp(sum_(xlogy(exponents, x), 0) - normaliser),
-        )
-
-    @staticmethod
-    def _parts(x: Any, alpha: Any) -> tuple[Any, Any, Any]:
-        """All entries of x, their exponents, and the logarithm of the integral of the powers."""
-        x, alpha = gathered(x), gathered(alpha)
-        k = len(alpha)
-        if len(x) == k - 1:
-            x = concatenate([x, 1.0 - sum_(x, 0, keepdims=True)])
-        _check_simplex(held(x), held(alpha))
-        exponents = reshape(alpha - 1.0, (k,) + (1,) * (np.ndim(x) - 1))
-        return x, exponents, sum_(gammaln(alpha)) - gammaln(sum_(alpha))
-
-
-def _check_simplex(x: Any, alpha: Any) -> None:
-    """Have a replay that finds other than what SciPy accepts run SciPy's checks again."""
-    np.all(alpha > 0.0)
-    np.all(x >= 0.0)
-    np.all(absolute(sum_(x, 0) - 1.0) <= 1e-9)
-
-
-dirichlet = Dirichlet()
-
-
 # For `import cadiff.scipy.stats.norm as norm`, as programs written for autograd have it.
-sys.modules.update(
-    {
-        f"{__name__}.{name}": found  # type: ignore[misc]
-        for name, found in vars().items()
-        if isinstance(found, Redefined)
-    }
-)
+for _name in [name for name, found in globals().items() if isinstance(found, Distribution)]:
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name]
+for _name in ("dirichlet", "multivariate_normal"):
+    _module = sys.modules[f"{__name__}.{_name}"] = ModuleType(f"{__name__}.{_name}")
+    vars(_module)["__getattr__"] = lambda name, of=_name: getattr(__getattr__(of), name)
 
 
 _namespace = Namespace("scipy.stats", globals())

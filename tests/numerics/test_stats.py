@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 import pickle
 import warnings
@@ -781,6 +782,14 @@ def test_derivative_of_dirichlet_by_independent_entries() -> None:
     alpha, x = np.array([0.7, 2.0, 4.5]), np.array([0.2, 0.3, 0.5])
     gradient = cadiff.grad(stats.dirichlet.logpdf)(x, alpha)
     np.testing.assert_allclose(gradient, (alpha - 1.0) / x, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["norm", "t", "dirichlet", "multivariate_normal"])
+def test_distributions_are_imported_as_modules(name: str) -> None:
+    """As programs written for autograd import them."""
+    module = importlib.import_module(f"cadiff.scipy.stats.{name}")
+    assert module.logpdf.__name__ == "logpdf"
+    assert getattr(stats, name).logpdf.__name__ == "logpdf"
 
 
 def test_a_fit_by_maximum_likelihood() -> None:
