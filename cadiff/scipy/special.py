@@ -997,40 +997,29 @@ for _name, _parameters, _row in rows_of(_steps.STEPS + _distribution_ufuncs.STEP
     else:
         WIDTHS[_name] = _row
 
-# SciPy's ufuncs of several results or of complex ones, and how the table calls their parts.
+# SciPy's ufuncs of several results or of complex ones, behind how the table calls their parts.
 SEVERAL = {
-    "airy": "ai aip bi bip",
-    "airye": "ai aip bi bip",
-    "ellipj": "sn cn dn ph",
-    "fresnel": "s c",
-    "hankel1": "re+im",
-    "hankel1e": "re+im",
-    "hankel2": "re+im",
-    "hankel2e": "re+im",
-    "itairy": "ai bi ai_left bi_left",
-    "it2i0k0": "i k",
-    "it2j0y0": "j y",
-    "iti0k0": "i k",
-    "itj0y0": "j y",
-    "kelvin": "be_re+be_im ke_re+ke_im bep_re+bep_im kep_re+kep_im",
-    "mathieu_cem": "y yp",
-    "mathieu_modcem1": "y yp",
-    "mathieu_modcem2": "y yp",
-    "mathieu_modsem1": "y yp",
-    "mathieu_modsem2": "y yp",
-    "mathieu_sem": "y yp",
-    "modfresnelm": "f_re+f_im k_re+k_im",
-    "modfresnelp": "f_re+f_im k_re+k_im",
-    **dict.fromkeys(
-        ("obl_ang1", "obl_rad1", "obl_rad2", "pro_ang1", "pro_rad1", "pro_rad2"), "s sp"
-    ),
-    "pbdv": "d dp",
-    "pbvv": "v vp",
-    "pbwa": "w wp",
-    "shichi": "shi chi",
-    "sici": "si ci",
-    "sph_harm_y": "re+im",
-    "wofz": "re+im",
+    name: results
+    for results, names in {
+        "ai aip bi bip": "airy airye",
+        "sn cn dn ph": "ellipj",
+        "s c": "fresnel",
+        "re+im": "hankel1 hankel1e hankel2 hankel2e sph_harm_y wofz",
+        "ai bi ai_left bi_left": "itairy",
+        "i k": "it2i0k0 iti0k0",
+        "j y": "it2j0y0 itj0y0",
+        "be_re+be_im ke_re+ke_im bep_re+bep_im kep_re+kep_im": "kelvin",
+        "y yp": "mathieu_cem mathieu_modcem1 mathieu_modcem2 mathieu_modsem1 mathieu_modsem2 "
+        "mathieu_sem",
+        "f_re+f_im k_re+k_im": "modfresnelm modfresnelp",
+        "s sp": "obl_ang1 obl_rad1 obl_rad2 pro_ang1 pro_rad1 pro_rad2",
+        "d dp": "pbdv",
+        "v vp": "pbvv",
+        "w wp": "pbwa",
+        "shi chi": "shichi",
+        "si ci": "sici",
+    }.items()
+    for name in names.split()
 }
 
 
