@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from types import FunctionType, ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.stats as st
@@ -35,7 +35,7 @@ from ..operations.table import (
     where,
 )
 from . import _families, _tails, special
-from ._formulas import choose, formulas_of, real, valued
+from ._formulas import choose, formulas_of, real, rows_of, valued
 from ._mirror import Namespace, Twin, mirror_of, twin_of
 
 formula = formulas_of(globals(), _families, _tails, special)
@@ -151,12 +151,11 @@ class Distribution:
         Shape parameters by which nothing has a derivative: whole numbers.
     is_even : bool
         Whether the standard distribution is the same on both sides of 0.
-    formulas : formulas of `variables` and the shape parameters
-        The standard distribution, by the names of the methods. What is missing follows by
-        symmetry, or is the exponential or the logarithm of another.
+
+    Formulas of the standard distribution are in the table. What is missing there follows by
+    symmetry, or is the exponential or the logarithm of another.
     """
 
-    variables: ClassVar[tuple[str, ...]] = ("z",)
     is_constant = True  # for solvers whose functions read it
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
@@ -178,7 +177,6 @@ class Distribution:
         valid: str | None = None,
         fixed: Sequence[str] = (),
         is_even: bool = False,
-        **formulas: str,
     ) -> None:
         self.original = original
         self.ends = ends
@@ -187,8 +185,7 @@ class Distribution:
         self.shapes = original.shapes.split(", ") if original.shapes else []
         positive = " and ".join(["True", *(f"{name} > 0.0" for name in self.shapes)])
         self.valid = formula(", ".join(self.shapes), valid or positive)
-        head = ", ".join((*self.variables, *self.shapes))
-        self.formulas = {name: formula(head, text) for name, text in formulas.items()}
+        self.formulas = FORMULAS[original.name]
         self.__doc__ = f"As `scipy.stats.{original.name}`."
 
     def __repr__(self) -> str:
@@ -346,8 +343,6 @@ class Unscaled(Continuous):
     Where a tail is a whole power of the scale the derivatives by way of the quotient cancel.
     """
 
-    variables = ("z", "scale")
-
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         deviation = x - loc
         spread = np.isinf(held(scale)) & name.endswith("pdf")  # so wide that no density is left
@@ -358,8 +353,6 @@ class Unscaled(Continuous):
 
 class Discrete(Distribution):
     """A distribution over whole numbers, differentiable by its parameters."""
-
-    variables = ("k",)
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of k."""
@@ -412,166 +405,137 @@ class Frozen:
         return getattr(frozen, name)
 
 
-# --- continuous ----------------------------------------------------------------------------------
+# --- formulas of standard distributions ----------------------------------------------------------
 
-norm = Continuous(
-    st.norm,
-    is_even=True,
-    logpdf="-square(z) / 2.0 - LOG_ROOT_2PI",
-    cdf="ndtr(z)",
-    logcdf="log_ndtr(z)",
-)
-t = Continuous(
-    st.t,
-    is_even=True,
-    logpdf="student_log_density(df, z)",
-    cdf="stdtr(df, z)",
-    logcdf="log_stdtr(df, z)",
-)
-gamma = Continuous(
-    st.gamma,
-    ends=(0.0, LARGEST),
-    pdf="gamma_density(a, z)",
-    logpdf="gamma_log_density(a, z)",
-    cdf="gammainc(a, z)",
-    logcdf="log_gammainc(a, z)",
-    sf="gammaincc(a, z)",
-    logsf="log_gammaincc(a, z)",
-)
-chi2 = Continuous(
-    st.chi2,
-    ends=(0.0, LARGEST),
-    pdf="0.5 * gamma_density(0.5 * df, 0.5 * z)",
-    logpdf="gamma_log_density(0.5 * df, 0.5 * z) - LOG2",
-    cdf="chdtr(df, z)",
-    logcdf="log_gammainc(0.5 * df, 0.5 * z)",
-    sf="chdtrc(df, z)",
-    logsf="log_gammaincc(0.5 * df, 0.5 * z)",
-)
-beta = Continuous(
-    st.beta,
-    ends=(0.0, 1.0),
-    pdf="beta_density(a, b, z)",
-    logpdf="beta_log_density(a, b, z)",
-    cdf="betainc(a, b, z)",
-    logcdf="log_betainc(a, b, z)",
-    sf="betaincc(a, b, z)",
-    logsf="log_betaincc(a, b, z)",
-)
-uniform = Continuous(
-    st.uniform, ends=(0.0, 1.0), logpdf="0.0 * z", cdf="z", sf="1.0 - z", logsf="log1p(-z)"
-)
-expon = Continuous(
-    st.expon,
-    ends=(0.0, LARGEST),
-    logpdf="-z",
-    cdf="-expm1(-z)",
-    logcdf="log(-expm1(-z)) if z < LOG2 else log1p(-exp(-z))",
-    logsf="-z",
-)
-laplace = Continuous(
-    st.laplace,
-    is_even=True,
-    logpdf="-absolute(z) - LOG2",
-    cdf="exp(_laplace_logcdf(z))",
-    logcdf="_laplace_logcdf(z)",
-)
-logistic = Continuous(
-    st.logistic,
-    is_even=True,
-    logpdf="-2.0 * log(2.0 * cosh(0.5 * z)) if absolute(z) < 1.0 else "
-    "log_expit(z) + log_expit(-z)",
-    cdf="expit(z)",
-    logcdf="log_expit(z)",
-)
-lognorm = Continuous(
-    st.lognorm,
-    ends=(SMALLEST, LARGEST),  # at 0 all is as it is below
-    logpdf="-square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI",
-    cdf="ndtr(log(z) / s)",
-    logcdf="log_ndtr(log(z) / s)",
-    sf="ndtr(-log(z) / s)",
-    logsf="log_ndtr(-log(z) / s)",
-)
-cauchy = Unscaled(
-    st.cauchy,
-    is_even=True,
-    pdf="divide(divide(scale, hypot(z, scale)), hypot(z, scale)) / math.pi",
-    logpdf="log(scale) - 2.0 * log(hypot(z, scale)) - LOG_PI",
-    cdf="arctan2(scale, -z) / math.pi",
-    logcdf="_cauchy_tail(scale, z) if z < -scale else "
-    "log1p(-arctan2(scale, z) / math.pi) if z > 0.0 else log(arctan2(scale, -z) / math.pi)",
-)
-weibull_min = Continuous(
-    st.weibull_min,
-    ends=(0.0, LARGEST),
-    pdf="c * power(z, c - 1.0) * exp(-power(z, c)) if z < 1.0 else exp(_weibull_logpdf(z, c))",
-    logpdf="_weibull_logpdf(z, c)",
-    cdf="-expm1(-power(z, c))",
-    logcdf="_weibull_logcdf(z, c, power(z, c))",
-    logsf="-power(z, c)",
-)
+TABLE = """
+norm.logpdf(z) = -square(z) / 2.0 - LOG_ROOT_2PI
+norm.cdf(z) = ndtr(z)
+norm.logcdf(z) = log_ndtr(z)
 
+t.logpdf(z, df) = student_log_density(df, z)
+t.cdf(z, df) = stdtr(df, z)
+t.logcdf(z, df) = log_stdtr(df, z)
+
+gamma.pdf(z, a) = gamma_density(a, z)
+gamma.logpdf(z, a) = gamma_log_density(a, z)
+gamma.cdf(z, a) = gammainc(a, z)
+gamma.logcdf(z, a) = log_gammainc(a, z)
+gamma.sf(z, a) = gammaincc(a, z)
+gamma.logsf(z, a) = log_gammaincc(a, z)
+
+chi2.pdf(z, df) = 0.5 * gamma_density(0.5 * df, 0.5 * z)
+chi2.logpdf(z, df) = gamma_log_density(0.5 * df, 0.5 * z) - LOG2
+chi2.cdf(z, df) = chdtr(df, z)
+chi2.logcdf(z, df) = log_gammainc(0.5 * df, 0.5 * z)
+chi2.sf(z, df) = chdtrc(df, z)
+chi2.logsf(z, df) = log_gammaincc(0.5 * df, 0.5 * z)
+
+beta.pdf(z, a, b) = beta_density(a, b, z)
+beta.logpdf(z, a, b) = beta_log_density(a, b, z)
+beta.cdf(z, a, b) = betainc(a, b, z)
+beta.logcdf(z, a, b) = log_betainc(a, b, z)
+beta.sf(z, a, b) = betaincc(a, b, z)
+beta.logsf(z, a, b) = log_betaincc(a, b, z)
+
+uniform.logpdf(z) = 0.0 * z
+uniform.cdf(z) = z
+uniform.sf(z) = 1.0 - z
+uniform.logsf(z) = log1p(-z)
+
+expon.logpdf(z) = -z
+expon.cdf(z) = -expm1(-z)
+expon.logcdf(z) = log(-expm1(-z)) if z < LOG2 else log1p(-exp(-z))
+expon.logsf(z) = -z
 
 # At 0 the two tails meet with one slope.
-_laplace_logcdf = formula(
-    "z",
-    "where(held(z) < 0.0, tail, log1p(-exp(tail)))"
-    "\nwhere tail = where(held(z) < 0.0, z, -z) - LOG2",
-)
-# The logarithm of arctan(-s/d) / π, split so that no square underflows.
-_cauchy_tail = formula(
-    "s, d",
-    "log(hyp2f1(0.5, 1.0, 1.5, -square(s / d))) + log_ratio(s, -d) - LOG_PI",
-)
-_weibull_logpdf = formula("z, c", "log(c) + xlogy(c - 1.0, z) - power(z, c)")
-# log(1 - exp(-y)) of y = zᶜ, which may underflow.
-_weibull_logcdf = formula(
-    "z, c, y", "c * log(z) + log(exprel(-y)) if y < LOG2 else log1p(-exp(-y))"
-)
+laplace.logpdf(z) = -absolute(z) - LOG2
+laplace.cdf(z) = exp(_laplace_logcdf(z))
+laplace.logcdf(z) = _laplace_logcdf(z)
+_laplace_logcdf(z) = where(held(z) < 0.0, tail, log1p(-exp(tail)))
+    where tail = where(held(z) < 0.0, z, -z) - LOG2
 
+logistic.logpdf(z) =
+    -2.0 * log(2.0 * cosh(0.5 * z)) if absolute(z) < 1.0 else log_expit(z) + log_expit(-z)
+logistic.cdf(z) = expit(z)
+logistic.logcdf(z) = log_expit(z)
 
-# --- discrete ------------------------------------------------------------------------------------
+lognorm.logpdf(z, s) = -square(log(z) / s) / 2.0 - log(s) - log(z) - LOG_ROOT_2PI
+lognorm.cdf(z, s) = ndtr(log(z) / s)
+lognorm.logcdf(z, s) = log_ndtr(log(z) / s)
+lognorm.sf(z, s) = ndtr(-log(z) / s)
+lognorm.logsf(z, s) = log_ndtr(-log(z) / s)
 
-poisson = Discrete(
-    st.poisson,
-    ends=(0.0, LARGEST),
-    valid="mu >= 0.0",
-    pmf="gamma_density(k + 1.0, mu)",
-    logpmf="gamma_log_density(k + 1.0, mu)",
-    cdf="pdtr(k, mu)",
-    logcdf="-mu if k == 0.0 else log_gammaincc(k + 1.0, mu)",
-    sf="pdtrc(k, mu)",
-    logsf="log_gammainc(k + 1.0, mu)",
-)
+# In the tail the logarithm of arctan(-s/d) / π, split so that no square underflows.
+cauchy.pdf(z, scale) = divide(divide(scale, hypot(z, scale)), hypot(z, scale)) / math.pi
+cauchy.logpdf(z, scale) = log(scale) - 2.0 * log(hypot(z, scale)) - LOG_PI
+cauchy.cdf(z, scale) = arctan2(scale, -z) / math.pi
+cauchy.logcdf(z, scale) =
+    log(hyp2f1(0.5, 1.0, 1.5, -square(scale / z))) + log_ratio(scale, -z) - LOG_PI
+    if z < -scale else
+    log1p(-arctan2(scale, z) / math.pi) if z > 0.0 else log(arctan2(scale, -z) / math.pi)
+
+# The logarithm of 1 - exp(-y), y = zᶜ, which may underflow.
+weibull_min.pdf(z, c) =
+    c * power(z, c - 1.0) * exp(-power(z, c)) if z < 1.0 else exp(_weibull_logpdf(z, c))
+weibull_min.logpdf(z, c) = _weibull_logpdf(z, c)
+weibull_min.cdf(z, c) = -expm1(-power(z, c))
+weibull_min.logcdf(z, c) = c * log(z) + log(exprel(-y)) if y < LOG2 else log1p(-exp(-y))
+    where y = power(z, c)
+weibull_min.logsf(z, c) = -power(z, c)
+_weibull_logpdf(z, c) = log(c) + xlogy(c - 1.0, z) - power(z, c)
+
+poisson.pmf(k, mu) = gamma_density(k + 1.0, mu)
+poisson.logpmf(k, mu) = gamma_log_density(k + 1.0, mu)
+poisson.cdf(k, mu) = pdtr(k, mu)
+poisson.logcdf(k, mu) = -mu if k == 0.0 else log_gammaincc(k + 1.0, mu)
+poisson.sf(k, mu) = pdtrc(k, mu)
+poisson.logsf(k, mu) = log_gammainc(k + 1.0, mu)
+
 # Where all or none fail the probability may be nearly certain, and its logarithm near 0; of all
 # but none second derivatives cancel in what is nearly 1.
+binom.pmf(k, n, p) = beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0)
+binom.logpmf(k, n, p) =
+    gammaln(n + 1.0) - (gammaln(k + 1.0) + gammaln(n - k + 1.0)) + xlogy(k, p)
+    + xlog1py(n - k, -p) if k == 0.0 or k == n else
+    beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)
+binom.cdf(k, n, p) = betaincc(k + 1.0, n - k, p)
+binom.logcdf(k, n, p) = xlog1py(n, -p) if k == 0.0 else log_betaincc(k + 1.0, n - k, p)
+binom.sf(k, n, p) = betainc(k + 1.0, n - k, p)
+binom.logsf(k, n, p) = xlogy(n, p) if k == n - 1.0 else log_betainc(k + 1.0, n - k, p)
+
+bernoulli.pmf(k, p) = where(k == 1.0, p, 1.0 - p)
+bernoulli.logpmf(k, p) = where(k == 1.0, log(p), log1p(-p))
+bernoulli.cdf(k, p) = 1.0 - p
+bernoulli.logcdf(k, p) = log1p(-p)
+bernoulli.sf(k, p) = p
+bernoulli.logsf(k, p) = log(p)
+"""
+FORMULAS: dict[str, dict[str, Function]] = {}  # by distributions and methods
+for _name, _parameters, _row in rows_of(TABLE):
+    _distribution, _, _method = _name.rpartition(".")
+    _holder = FORMULAS.setdefault(_distribution, {}) if _distribution else globals()
+    _holder[_method] = formula(_parameters, str(_row))
+
+norm = Continuous(st.norm, is_even=True)
+t = Continuous(st.t, is_even=True)
+gamma = Continuous(st.gamma, ends=(0.0, LARGEST))
+chi2 = Continuous(st.chi2, ends=(0.0, LARGEST))
+beta = Continuous(st.beta, ends=(0.0, 1.0))
+uniform = Continuous(st.uniform, ends=(0.0, 1.0))
+expon = Continuous(st.expon, ends=(0.0, LARGEST))
+laplace = Continuous(st.laplace, is_even=True)
+logistic = Continuous(st.logistic, is_even=True)
+lognorm = Continuous(st.lognorm, ends=(SMALLEST, LARGEST))  # at 0 all is as it is below
+cauchy = Unscaled(st.cauchy, is_even=True)
+weibull_min = Continuous(st.weibull_min, ends=(0.0, LARGEST))
+poisson = Discrete(st.poisson, ends=(0.0, LARGEST), valid="mu >= 0.0")
 binom = Discrete(
     st.binom,
     ends=lambda n, p: (0.0, n),
     valid="n >= 0.0 and np.floor(n) == n and 0.0 <= p <= 1.0",
     fixed=["n"],
-    pmf="beta_density(k + 1.0, n - k + 1.0, p) / (n + 1.0)",
-    logpmf="gammaln(n + 1.0) - (gammaln(k + 1.0) + gammaln(n - k + 1.0)) "
-    "+ xlogy(k, p) + xlog1py(n - k, -p) if k == 0.0 or k == n else "
-    "beta_log_density(k + 1.0, n - k + 1.0, p) - log(n + 1.0)",
-    cdf="betaincc(k + 1.0, n - k, p)",
-    logcdf="xlog1py(n, -p) if k == 0.0 else log_betaincc(k + 1.0, n - k, p)",
-    sf="betainc(k + 1.0, n - k, p)",
-    logsf="xlogy(n, p) if k == n - 1.0 else log_betainc(k + 1.0, n - k, p)",
 )
-bernoulli = Discrete(
-    st.bernoulli,
-    ends=(0.0, 1.0),
-    valid="0.0 <= p <= 1.0",
-    pmf="where(k == 1.0, p, 1.0 - p)",
-    logpmf="where(k == 1.0, log(p), log1p(-p))",
-    cdf="1.0 - p",
-    logcdf="log1p(-p)",
-    sf="p",
-    logsf="log(p)",
-)
-
+bernoulli = Discrete(st.bernoulli, ends=(0.0, 1.0), valid="0.0 <= p <= 1.0")
 
 # For `import cadiff.scipy.stats.norm as norm`, as programs written for autograd have it.
 for _name in [name for name, found in globals().items() if isinstance(found, Distribution)]:
