@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -1127,34 +1128,38 @@ def _vector(x: Any, function: str) -> Any:
     return reshape(x, (-1,))
 
 
-def _arranged(make: Callable[..., Any], *vectors: Any) -> Any:
-    """The special matrix of the elements, put where SciPy puts their numbers."""
-    ends = np.cumsum([len(vector) for vector in vectors])
-    places = np.split(np.arange(ends[-1]), ends[:-1])
-    return concatenate(vectors)[make(*places)]
+def _placed(name: str, *names: str) -> Callable[..., Any]:
+    """A special matrix of vectors, whose elements are put where SciPy puts numbers from 1 on."""
+    original = getattr(scipy.linalg, name)
+    parameters = signature(original)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = parameters.bind(*args, **kwargs).arguments
+        vectors = [_vector(given[each], name) for each in names if given.get(each) is not None]
+        ends = np.cumsum([len(vector) for vector in vectors])
+        numbers = np.split(np.arange(1, ends[-1] + 1), ends[:-1])
+        given |= dict(zip(names, numbers, strict=False))
+        return taken(concatenate(vectors), original(**given))
+
+    function.__name__, function.__doc__ = name, original.__doc__
+    return function
+
+
+circulant, convolution_matrix, diagsvd, hankel, leslie = (
+    implements_all(getattr(scipy.linalg, name))(_placed(name, *names))
+    for name, *names in (
+        ("circulant", "c"), ("convolution_matrix", "a"), ("diagsvd", "s"), ("hankel", "c", "r"),
+        ("leslie", "f", "s"),
+    )
+)  # fmt: skip
+_toeplitz = _placed("toeplitz", "c", "r")
 
 
 @implements_all(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """The matrix that is constant along diagonals, with first column c and first row r."""
-    vectors = [_vector(x, "toeplitz") for x in ((c,) if r is None else (c, r))]
-    if r is None and are_complex(*vectors):
-        vectors.append(conjugate(vectors[0]))
-    return _arranged(scipy.linalg.toeplitz, *vectors)
-
-
-@implements_all(scipy.linalg.hankel)
-def hankel(c: Any, r: Any = None) -> Any:
-    """The matrix that is constant along antidiagonals, with first column c and last row r."""
-    c = _vector(c, "hankel")
-    r = np.zeros(len(c), np.dtype(c.dtype)) if r is None else _vector(r, "hankel")
-    return _arranged(scipy.linalg.hankel, c, r)
-
-
-@implements_all(scipy.linalg.circulant)
-def circulant(c: Any) -> Any:
-    """The matrix whose columns are c, shifted around."""
-    return _arranged(scipy.linalg.circulant, _vector(c, "circulant"))
+    c = _vector(c, "toeplitz")
+    return _toeplitz(c, conjugate(c) if r is None and are_complex(c) else r)
 
 
 @implements_all(scipy.linalg.khatri_rao)
@@ -1191,27 +1196,4 @@ def fiedler_companion(a: Any) -> Any:
     return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
 
 
-@implements_all(scipy.linalg.diagsvd)
-def diagsvd(s: Any, M: int, N: int) -> Any:
-    """The matrix of M rows and N columns with s on its diagonal."""
-    return _placed(partial(scipy.linalg.diagsvd, M=M, N=N), s)
-
-
-@implements_all(scipy.linalg.convolution_matrix)
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """The matrix by which convolution with a multiplies vectors of n elements."""
-    return _placed(partial(scipy.linalg.convolution_matrix, n=n, mode=mode), a)
-
-
-def _placed(make: Callable[..., Any], *vectors: Any) -> Any:
-    """The same of a matrix that has zeros elsewhere: numbers count from 1 on."""
-    items = [_vector(x, "a special matrix") for x in vectors]
-    ends = np.cumsum([len(x) for x in items])
-    numbers = np.split(np.arange(1, ends[-1] + 1), ends[:-1])
-    return taken(concatenate(items), make(*numbers))
-
-
-block_diag, leslie = (
-    offered(original, f"scipy.linalg.{original.__name__}")
-    for original in (scipy.linalg.block_diag, scipy.linalg.leslie)
-)
+block_diag = offered(scipy.linalg.block_diag, "scipy.linalg.block_diag")
