@@ -295,26 +295,26 @@ cdef object product_of_both(object x, object y):
 
 # --- operators -----------------------------------------------------------------------------------
 
-cdef public object cad_complex_add(object x, object y):
+cdef object added(int op, object x, object y):
+    """The sum or, by the operation, the difference of two numbers."""
     x, y = beside(x, y), beside(y, x)
-    found = together(CAD_OP_add, x, y)
+    found = together(op, x, y)
     if found is not None:
         return found
     p, q = operand_parts(x), operand_parts(y)
     if p is None or q is None:
         return NotImplemented
-    return complex_of(plus(p[0], q[0]), plus(p[1], q[1]))
+    if op == CAD_OP_add:
+        return complex_of(plus(p[0], q[0]), plus(p[1], q[1]))
+    return complex_of(minus(p[0], q[0]), minus(p[1], q[1]))
+
+
+cdef public object cad_complex_add(object x, object y):
+    return added(CAD_OP_add, x, y)
 
 
 cdef public object cad_complex_subtract(object x, object y):
-    x, y = beside(x, y), beside(y, x)
-    found = together(CAD_OP_subtract, x, y)
-    if found is not None:
-        return found
-    p, q = operand_parts(x), operand_parts(y)
-    if p is None or q is None:
-        return NotImplemented
-    return complex_of(minus(p[0], q[0]), minus(p[1], q[1]))
+    return added(CAD_OP_subtract, x, y)
 
 
 cdef object zeros_of(tuple p, tuple q):

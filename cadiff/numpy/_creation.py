@@ -205,40 +205,6 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **kwa
 # --- like another --------------------------------------------------------------------------------
 
 
-def _like(original: Callable[..., Any], fill: float) -> None:
-    """One of the `_like` functions."""
-    plain = _open(original)
-
-    def like(
-        a: Any,
-        dtype: Any = None,
-        order: str = "K",
-        subok: bool = True,
-        shape: Any = None,
-        *,
-        device: Any = None,
-    ) -> Any:
-        x = as_number(a)
-        if isinstance(x, Complex):
-            if dtype is not None:
-                return full_like(a, fill, dtype, shape=shape)
-            return make_complex(like(x.real, shape=shape), np.zeros_like(x.imag, shape=shape))
-        if dtype is not None and np.dtype(dtype).kind != "f":
-            return plain(np.empty(x.shape), dtype, shape=shape)
-        lengths = x.shape if shape is None else arrays.lengths_of(shape)
-        if isinstance(a, Dual):  # also one made by hand, whose like can be assigned to it
-            made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill
-            return made if lengths else made[0, ...]
-        return arrays.full(lengths, fill, x.dtype if dtype is None else dtype)
-
-    like.__doc__ = plain.__doc__
-    implements_all(original)(like)
-
-
-for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
-    _like(_original, _fill)
-
-
 @implements_all(np.full_like)
 def full_like(
     a: Any,
@@ -260,7 +226,28 @@ def full_like(
     if kind != "f" and not carries(fill_value):
         return np.full(lengths, fill_value, dtype)
     refuse("full_like", dtype=dtype)
+    if isinstance(a, Dual) and not carries(fill_value):  # one made by hand is to be assigned to
+        made = arrays.blank(lengths or (1,), arrays.in_precision(a, dtype)) + fill_value
+        return made if lengths else made[0, ...]
     return arrays.full(lengths, as_number(fill_value), dtype)
+
+
+def _like(original: Callable[..., Any], fill: float) -> None:
+    """One of the `_like` functions."""
+
+    def like(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        x = as_number(a)
+        if isinstance(x, Complex) and dtype is None:
+            im = np.zeros_like(x.imag, None, *args, **kwargs)
+            return make_complex(like(x.real, None, *args, **kwargs), im)
+        return full_like(a, fill, dtype, *args, **kwargs)
+
+    like.__doc__ = _open(original).__doc__
+    implements_all(original)(like)
+
+
+for _original, _fill in ((np.zeros_like, 0.0), (np.ones_like, 1.0), (np.empty_like, 0.0)):
+    _like(_original, _fill)
 
 
 # --- from numbers --------------------------------------------------------------------------------

@@ -405,41 +405,37 @@ static void shares(Row a, Row b, Row to, double *room, ptrdiff_t n) {
     }
 }
 
-/* Softmax (told 0); or exp(a) / Σ exp(a), where an infinite sum is shared. */
-void cad_rows_share(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+static void share_rows(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
+                       int is_weighted, int shares_infinity) {
     const ptrdiff_t n = dims[1];
+    const ptrdiff_t *const along = steps + 2 + is_weighted; /* rows; `steps` go to the next one */
+    const int last = 1 + is_weighted;
     CadRoom room;
     const int has_room = cad_room_take(&room, (size_t)n);
     for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row a = row_at(arguments[0], turn, steps[0], steps[2]);
-        const Row to = row_at(arguments[1], turn, steps[1], steps[3]);
+        const Row a = row_at(arguments[0], turn, steps[0], along[0]);
+        const Row b =
+            is_weighted ? row_at(arguments[1], turn, steps[1], along[1]) : (Row){NULL, 0};
+        const Row to = row_at(arguments[last], turn, steps[last], along[last]);
         if (!has_room) {
             *to.data = NAN;
-        } else if (data == NULL || !share_infinity(a, to, n)) {
-            shares(a, (Row){NULL, 0}, to, room.numbers, n);
+        } else if (!shares_infinity || !share_infinity(a, to, n)) {
+            shares(a, b, to, room.numbers, n);
         }
     }
     cad_room_give_back(&room);
 }
 
+/* Softmax (told 0); or exp(a) / Σ exp(a), where an infinite sum is shared. */
+void cad_rows_share(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps, void *data) {
+    share_rows(arguments, dims, steps, 0, data != NULL);
+}
+
 /* exp(a) / Σ b exp(a). */
 void cad_rows_share_weighted(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
                              void *data) {
-    const ptrdiff_t n = dims[1];
-    CadRoom room;
-    const int has_room = cad_room_take(&room, (size_t)n);
     (void)data;
-    for (ptrdiff_t turn = 0; turn < dims[0]; turn++) {
-        const Row a = row_at(arguments[0], turn, steps[0], steps[3]);
-        const Row b = row_at(arguments[1], turn, steps[1], steps[4]);
-        const Row to = row_at(arguments[2], turn, steps[2], steps[5]);
-        if (!has_room) {
-            *to.data = NAN;
-        } else if (!share_infinity(a, to, n)) {
-            shares(a, b, to, room.numbers, n);
-        }
-    }
-    cad_room_give_back(&room);
+    share_rows(arguments, dims, steps, 1, 1);
 }
 
 void cad_rows_log_softmax(char **arguments, const ptrdiff_t *dims, const ptrdiff_t *steps,
