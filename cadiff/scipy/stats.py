@@ -82,7 +82,7 @@ def _fill(places: Any, fill: float, result: Any) -> Any:
 
 def _double(x: Any) -> Any:
     """An argument in double precision, as SciPy's distributions compute."""
-    return real(in_precision(gathered(x), np.float64))
+    return float(x) if type(x) is int else real(in_precision(gathered(x), np.float64))
 
 
 @primitive
@@ -157,6 +157,7 @@ class Distribution:
     """
 
     is_constant = True  # for solvers whose functions read it
+    taken_beside = "loc, scale, each once"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """The distribution with its parameters fixed, as SciPy's `rv_frozen`."""
@@ -229,25 +230,13 @@ class Distribution:
     def _parameters(
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[list[Any], Any, Any]:
-        """The shape parameters, location and scale of a call."""
-        names = [*self.shapes, "loc", "scale"]
-        given = dict(zip(names, args, strict=False))
-        if len(args) > len(names) or not set(kwargs) <= set(names) - set(given):
-            raise TypeError(
-                f"scipy.stats.{self.original.name}.{name} takes x, {', '.join(names)}, each once"
-            )
-        given |= kwargs
-        given = {name: _double(x) for name, x in given.items()}
-        missing = [name for name in self.shapes if name not in given]
-        if missing:
-            raise TypeError(
-                f"scipy.stats.{self.original.name}.{name} wants {', '.join(missing)} as well"
-            )
-        return (
-            [given[name] for name in self.shapes],
-            given.get("loc", 0.0),
-            given.get("scale", 1.0),
-        )
+        """The shape parameters, location and scale of a call, as SciPy finds them."""
+        try:
+            shapes, loc, scale = self.original._parse_args(*args, **kwargs)
+        except TypeError:
+            taken = ", ".join(("x", *self.shapes, self.taken_beside))
+            raise TypeError(f"scipy.stats.{self.original.name}.{name} takes {taken}") from None
+        return [_double(shape) for shape in shapes], _double(loc), _double(scale)
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         raise NotImplementedError
@@ -354,6 +343,8 @@ class Unscaled(Continuous):
 class Discrete(Distribution):
     """A distribution over whole numbers, differentiable by its parameters."""
 
+    taken_beside = "loc, each once, and takes no scale"
+
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability of k."""
         return self._evaluate("pmf", k, args, kwargs)
@@ -364,13 +355,6 @@ class Discrete(Distribution):
 
     def _constants(self, name: str) -> Sequence[str]:
         return ("k", "loc", *super()._constants(name))
-
-    def _parameters(
-        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], Any, Any]:
-        if "scale" in kwargs or len(args) > len(self.shapes) + 1:
-            raise TypeError(f"scipy.stats.{self.original.name}.{name} takes no scale")
-        return super()._parameters(name, args, kwargs)
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
         z = x - loc
