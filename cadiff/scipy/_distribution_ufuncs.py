@@ -194,22 +194,6 @@ ncfdtr(dfn, dfd, nc, f)
     dfn: _noncentral_step(dfn, nc) above 0
     dfd: _noncentral_step(dfd, 0.0) above 0
     nc: _noncentral_step(dfn, nc) above 0
-_ncf_mean(v1, v2, l)
-    v1: 0.15 * v1
-    v2: 0.15 * (v2 - 2.0)
-    l: 1.0 + l above 0
-_ncf_variance(v1, v2, l)
-    v1: 0.15 * v1
-    v2: 0.15 * (v2 - 4.0)
-    l: 1.0 + l above 0
-_ncf_skewness(v1, v2, l)
-    v1: 0.15 * v1
-    v2: 0.15 * (v2 - 6.0)
-    l: 0.3 * (v1 + l) above 0
-_ncf_kurtosis_excess(v1, v2, l)
-    v1: 0.15 * v1
-    v2: 0.15 * (v2 - 8.0)
-    l: 0.3 * (v1 + l) above 0
 _nct_pdf(x, v, l)
     x: 0.3 / (1.0 + 1.0 / np.sqrt(v))
     v: 0.15 * v
@@ -220,18 +204,6 @@ _nct_sf(x, v, l)
 nctdtr(df, nc, t)
     df: 0.15 * df
     nc: 0.3
-_nct_mean(v, l)
-    v: 0.15 * (v - 1.0)
-    l: 1.0
-_nct_variance(v, l)
-    v: 0.15 * (v - 2.0)
-    l: 1.0
-_nct_skewness(v, l)
-    v: 0.15 * (v - 3.0)
-    l: 0.3
-_nct_kurtosis_excess(v, l)
-    v: 0.15 * (v - 4.0)
-    l: 0.3
 _landau_pdf(x, loc, scale)  x: 0.3 * np.maximum(scale, 0.5 * (x - loc))
 _gen_harmonic(n, a)   a: 0.5 / (1.0 + np.log(n))
 _normalized_gen_harmonic(j, k, n, a)  a: 0.5 / (1.0 + np.log(n))
@@ -244,3 +216,19 @@ _iv_ratio_c(v, x)
     x: 0.2 * x
 _noncentral_step(k, l) = 0.5 * np.sqrt(1.0 + k + l) if l > 0.5 else 0.15 * (k + l)
 """
+
+# Moments, which are infinite from so few degrees of freedom on.
+MOMENTS = """
+_ncf_{0}(v1, v2, l)
+    v1: 0.15 * v1
+    v2: 0.15 * (v2 - 2.0 * {1})
+    l: {2} * ({3} + l) above 0
+_nct_{0}(v, l)
+    v: 0.15 * (v - {1})
+    l: {2}
+"""
+STEPS += "".join(
+    MOMENTS.format(*each.split())
+    for each in ("mean 1.0 1.0 1.0", "variance 2.0 1.0 1.0", "skewness 3.0 0.3 v1",
+                 "kurtosis_excess 4.0 0.3 v1")
+)  # fmt: skip

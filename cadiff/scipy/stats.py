@@ -234,8 +234,10 @@ class Distribution:
         try:
             shapes, loc, scale = self.original._parse_args(*args, **kwargs)
         except TypeError:
+            missing = [shape for shape in self.shapes[len(args) :] if shape not in kwargs]
             taken = ", ".join(("x", *self.shapes, self.taken_beside))
-            raise TypeError(f"scipy.stats.{self.original.name}.{name} takes {taken}") from None
+            what = f"wants {', '.join(missing)} as well" if missing else f"takes {taken}"
+            raise TypeError(f"scipy.stats.{self.original.name}.{name} {what}") from None
         return [_double(shape) for shape in shapes], _double(loc), _double(scale)
 
     def _located(self, name: str, x: Any, shapes: list[Any], loc: Any, scale: Any) -> Any:
