@@ -358,9 +358,7 @@ _lu_factor.defpattern("...ij->...kl,...m")
 @called_as(scipy.linalg.lu_factor, a=square)
 def lu_factor(a: Any) -> tuple[Any, Any]:
     """The factors of one square matrix in one array, and the exchanges of rows."""
-    if a.ndim != 2:
-        raise TypeError("lu_factor has derivatives for one matrix; write a loop over a stack")
-    lu, pivots = _lu_factor(a)
+    lu, pivots = _lu_factor(alone(a, "lu_factor"))
     return lu, _guards.fixed(pivots).astype(np.int32)
 
 
@@ -613,11 +611,23 @@ def expm_frechet(A: Any, E: Any, compute_expm: bool) -> Any:
     return (functions.expm(A), tangent) if compute_expm else tangent
 
 
-@implements_all(scipy.linalg.logm)
-def logm(A: Any, disp: bool = True) -> Any:
-    """The principal logarithm of a matrix."""
-    supported("logm", disp=(disp, True))
-    return functions.logm(square(A))
+def _of_square(name: str, find: Callable[[Any], Any]) -> Any:
+    """A function of a square matrix, of which SciPy may print what it thinks."""
+    original = getattr(scipy.linalg, name)
+    parameters = signature(original)
+
+    def function(A: Any, disp: bool = True, *others: Any, **options: Any) -> Any:
+        parameters.bind(A, disp, *others, **options)  # refuses what SciPy does not know
+        supported(name, disp=(disp, True))
+        return find(square(A))
+
+    function.__doc__ = original.__doc__
+    return implements_all(original)(function)
+
+
+logm = _of_square("logm", functions.logm)
+sqrtm = _of_square("sqrtm", functions.sqrtm)
+signm = _of_square("signm", equations.signm)
 
 
 @implements_all(scipy.linalg.solve_sylvester)
@@ -631,13 +641,6 @@ def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve a @ x + x @ a.T = q, with the adjoint of a if that is complex."""
     a = square(a)
     return functions.sylvester(a, H(a), square(q))
-
-
-@implements_all(scipy.linalg.sqrtm)
-def sqrtm(A: Any, disp: bool = True, blocksize: int = 64) -> Any:
-    """The principal square root of a matrix."""
-    supported("sqrtm", disp=(disp, True))
-    return functions.sqrtm(square(A))
 
 
 @implements_all(scipy.linalg.solve_discrete_lyapunov)
@@ -779,13 +782,6 @@ def matrix_balance(
     turn = turn if is_complex_number(A) else turn.astype(plain.dtype)
     found = systems.inv(turn) @ A @ turn
     return valued(found, plain), turn
-
-
-@implements_all(scipy.linalg.signm)
-def signm(A: Any, disp: bool = True) -> Any:
-    """The sign of a matrix, which has 1 and -1 for eigenvalues."""
-    supported("signm", disp=(disp, True))
-    return equations.signm(square(A))
 
 
 @implements_all(scipy.linalg.fractional_matrix_power)
@@ -1173,27 +1169,22 @@ def khatri_rao(a: Any, b: Any) -> Any:
     return reshape(a[:, None, :] * b[None, :, :], (a.shape[0] * b.shape[0], a.shape[1]))
 
 
-@implements_all(scipy.linalg.companion)
-def companion(a: Any) -> Any:
-    """The companion matrix of the polynomial with coefficients a."""
-    a = _vector(a, "companion")
-    n = a.shape[0]
-    if n < 2 or not _guards.truths(a)[0]:
-        return scipy.linalg.companion(value(a))  # which says what is wrong
-    rest = np.eye(n - 2, n - 1, dtype=a.dtype)
-    return concatenate([reshape(-a[1:] / (1.0 * a[0]), (1, n - 1)), rest], axis=0)
+def _companion(name: str) -> Any:
+    """A companion matrix of a polynomial, put together as SciPy does that of 1, 2, ..., n."""
+    original = getattr(scipy.linalg, name)
+
+    def function(a: Any) -> Any:
+        a = _vector(a, name)
+        n = a.shape[0]
+        if n < 2 or not _guards.truths(a)[0]:
+            return original(value(a))  # which says what is wrong
+        signs = original(np.arange(1.0, n + 1.0))  # which are -k but for ones
+        places = np.where(signs < 0.0, -signs - 1.0, 0.0)
+        return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
+
+    function.__doc__ = original.__doc__
+    return implements_all(original)(function)
 
 
-@implements_all(scipy.linalg.fiedler_companion)
-def fiedler_companion(a: Any) -> Any:
-    """The companion matrix of five diagonals of the polynomial with coefficients a."""
-    a = _vector(a, "fiedler_companion")
-    n = a.shape[0]
-    if n < 2 or not _guards.truths(a)[0]:
-        return scipy.linalg.fiedler_companion(value(a))
-    signs = scipy.linalg.fiedler_companion(np.arange(1.0, n + 1.0))  # which are -k but for ones
-    places = np.where(signs < 0.0, -signs - 1.0, 0.0)
-    return taken(-(a / a[0])[1:], places) + np.equal(signs, 1.0)
-
-
+companion, fiedler_companion = map(_companion, ("companion", "fiedler_companion"))
 block_diag = offered(scipy.linalg.block_diag, "scipy.linalg.block_diag")
