@@ -667,7 +667,6 @@ def test_questions_and_positions_are_of_the_values() -> None:
 @pytest.mark.parametrize(
     ("f", "words"),
     [
-        (lambda z: np.pad(z, 1, mode="minimum"), "not linear"),
         (lambda z: setattr(z[0], "real", 1.0), "z.real \\+ 1j"),
         (lambda z: setattr(z.copy(), "real", 1j), "complex"),
         (lambda z: complex(z[0].real), "v \\+ 0j" if TELLS_COLUMNS else "plain number"),
