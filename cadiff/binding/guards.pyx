@@ -89,7 +89,7 @@ cdef dict around = {}  # by tape: what is done with warnings around f, which is 
 
 cdef tuple dealing_with_warnings():
     """What shows warnings, and which of them in what way."""
-    return warnings._showwarnmsg_impl, list(warnings.filters)
+    return getattr(warnings, "_showwarnmsg_impl", None), list(warnings.filters)
 
 
 def note_warnings(name):

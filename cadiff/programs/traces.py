@@ -318,9 +318,7 @@ class Traces:
             found = self._value(call, recorded) if call.replied is None else call.replied()
         except (MissedError, PointError, CallError, ObstacleError):
             return ""  # a derivative may be known where the value is not
-        told = difference(
-            self.function, call, found, lambda near: self._value(near, recorded)
-        )
+        told = difference(self.function, call, found, lambda near: self._value(near, recorded))
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:
             without = MissedError, PointError, CallError, ObstacleError, NoDerivativeError
