@@ -46,16 +46,16 @@ class Report:
         Returns
         -------
         dict
-            "recordings": how often f was recorded, with what was loaded. "branch_changes": how
-            often a replay met another outcome of a comparison than all its recordings had.
-            "eager": how often f was run as it is; "obstacles": the reasons why, a list of str.
-            "watched": a dict from the names of what is looked at besides arguments to how it
-            changed last before f was recorded again, a str, or None. "native": what serves,
-            machine code or the interpreter, and why, a str. "traces": for each recording at hand
-            a dict of "inputs" and "outputs" (numbers), "operations" recorded, "guards",
-            "watched": what f has read beside its arguments, a list of str, "changed": what of
-            this is not as it was, and "programs": for each derivative that was asked for the
-            number of its operations, its bytes, and what serves.
+            "recordings": how often f was recorded here. "branch_changes": how often a replay met
+            another outcome of a comparison than all its recordings had. "eager": how often f was
+            run as it is; "obstacles": the reasons why, a list of str. "watched": a dict from the
+            names of what is looked at besides arguments to how it changed last before f was
+            recorded again, a str, or None. "native": what serves, machine code or the interpreter,
+            and why, a str. "traces": for each recording at hand a dict of "inputs"
+            and "outputs" (numbers), "operations" recorded, "guards", "watched": what f has read
+            beside its arguments, a list of str, "changed": what of this is not as it was, and
+            "programs": for each derivative that was asked for the number of its operations, its
+            bytes, and what serves.
         """
         machines = self._traces.machines
         with self._traces.lock():

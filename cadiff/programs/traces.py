@@ -130,7 +130,6 @@ class Traces:
         self.integers = dict(integers)
         for key, found in recordings.items():
             self._traced(key).recordings = found
-            self.counts["recordings"] += len(found)
             for recorded in found:
                 recorded.trust = Trust() if self.verify else None
                 self.share(recorded)

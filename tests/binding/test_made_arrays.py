@@ -287,8 +287,14 @@ def test_masked_arrays_and_matrices_are_refused(make: Any) -> None:
     for call in (np.concatenate, np.vstack, np.stack, np.column_stack, numpy.hstack):
         with pytest.raises((TypeError, ValueError)):
             cadiff.grad(lambda x, call=call: np.sum(call([x, make(X)])))(X)
-    with pytest.raises(TypeError, match=r"masked|matrix"):
-        cadiff.grad(lambda x: np.sum(np.append(x, make(X))))(X)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_appended_matrices_are_flat_and_masked_arrays_are_refused() -> None:
+    gradient = cadiff.grad(lambda x: np.sum(np.append(x, numpy.asmatrix(X)) ** 2))(X)
+    numpy.testing.assert_array_equal(gradient, 2.0 * X)
+    with pytest.raises(TypeError, match="masked"):
+        cadiff.grad(lambda x: np.sum(np.append(x, numpy.ma.array(X))))(X)
 
 
 def test_elements_of_an_iterator_carry_derivatives() -> None:

@@ -662,7 +662,7 @@ def test_pickled_recordings() -> None:
         check_same(copy.grad(x, A), cadiff.grad(stepped)(x, A))
         check_same(copy.hessian(x, A), cadiff.hessian(stepped)(x, A))
     stats = copy.stats()
-    assert (stats["recordings"], stats["eager"], len(stats["traces"])) == (1, 0, 1)
+    assert (stats["recordings"], stats["eager"], len(stats["traces"])) == (0, 0, 1)
 
 
 def with_complex_rules(x: Any) -> Any:
@@ -675,7 +675,7 @@ def test_pickled_recordings_of_complex_rules() -> None:
     gradient = program.grad(X)
     copy = pickle.loads(pickle.dumps(program))
     check_same(copy.grad(X), gradient)
-    assert copy.stats()["recordings"] == 1
+    assert copy.stats()["recordings"] == 0
 
 
 def test_operations_with_rules_are_pickled_by_name() -> None:
@@ -706,7 +706,7 @@ def test_recordings_that_cannot_be_pickled_are_left_out() -> None:
     for x in (X, Y):
         check_same(copy.grad(x, True), 2.0 * numpy.ones(3))
         check_same(copy.grad(x, False), numpy.array([3.0, 2.0, 1.0]))
-    assert copy.stats()["recordings"] == 2
+    assert copy.stats()["recordings"] == 1
 
 
 def graph_of(f: Function, *args: Any) -> Any:
