@@ -76,13 +76,17 @@ def _by_places(f: Number, places: Number, axis: int, edge_order: int) -> Number:
     f = arrays.moveaxis(f, axis, 0)
     x = (places + 0.0).reshape((-1,) + (1,) * (f.ndim - 1))
     steps = np.diff(x, axis=0)
-    slopes = np.diff(f, axis=0) / steps
-    first, inside, last = slopes[:1], slopes[:-1], slopes[-1:]
-    if len(f) > 2:
-        bends = np.diff(slopes, axis=0) / (x[2:] - x[:-2])
-        inside = inside + steps[:-1] * bends
-        if edge_order == 2:
-            first, last = first - steps[:1] * bends[:1], last + steps[-1:] * bends[-1:]
+    h, k = steps[:-1], steps[1:]
+    both = h + k
+    inside = -k / (h * both) * f[:-2] + (k - h) / (h * k) * f[1:-1] + h / (k * both) * f[2:]
+    first, last = (f[1:2] - f[:1]) / steps[:1], (f[-1:] - f[-2:-1]) / steps[-1:]
+    if edge_order == 2:
+        h, k, both = h[:1], k[:1], both[:1]
+        first = -(2.0 * h + k) / (h * both) * f[:1] + both / (h * k) * f[1:2]
+        first = first - h / (k * both) * f[2:3]
+        h, k, both = steps[-2:-1], steps[-1:], steps[-2:-1] + steps[-1:]
+        last = k / (h * both) * f[-3:-2] - both / (h * k) * f[-2:-1]
+        last = last + (2.0 * k + h) / (k * both) * f[-1:]
     found = arrays.moveaxis(arrays.concatenate([first, inside, last]), 0, axis)
     return narrowed(found) if is_single(f) else found
 

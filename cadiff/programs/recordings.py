@@ -119,7 +119,7 @@ def plain_arguments(
     def lent(x: Any) -> Any:
         if not isinstance(x, np.ndarray):
             return kind(change(x))
-        x = change(x).view()
+        x = np.asarray(change(x)).view()
         x.flags.writeable = False
         return x
 

@@ -1078,7 +1078,8 @@ VALUES: dict[str, Function] = {
     "_student_tail": lambda df, t: _student_tail_values(df, t),
     "_tricomi_integral": lambda *args: _quadratures.tricomi(*args),
     "_voigt_slope": lambda n, k, x, sigma, gamma: np.real(
-        np.array([1, 1j, -1, -1j])[k % 4] * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)
+        np.array([1, 1j, -1, -1j])[int(np.max(k)) % 4]
+        * _analytic.faddeeva_values(n, x + 1j * gamma, sigma)
     ),
 }
 _RESULTS: dict[str, tuple[str, int | None, str]] = {}
