@@ -4,7 +4,6 @@ The truth is mpmath's, by its differences in 30 digits.
 """
 
 import math
-import pickle
 from collections.abc import Callable
 from itertools import combinations_with_replacement
 from typing import Any
@@ -201,13 +200,3 @@ def test_sparse_numbers_are_no_arrays(name: str) -> None:
         cadiff.grad(f)(np.ones((2, 2)))
     made = cadiff.grad(lambda x: sparse.csr_array(np.eye(2)).multiply(x).toarray().sum())
     np.testing.assert_array_equal(made(np.ones((2, 2))), np.eye(2))
-
-
-def test_recordings_of_a_pickle_are_counted() -> None:
-    program = cadiff.compile(counted)
-    program(1.0), program(-1.0)
-    assert pickle.loads(pickle.dumps(program)).stats()["recordings"] == 2
-
-
-def counted(x: Any) -> Any:
-    return x * x if x > 0.0 else -x
