@@ -676,6 +676,7 @@ cdef class ActiveProgram(DirectRule):
         cdef double *room
         cdef double *results
         cdef double *place
+        cdef double *kept
         cdef const double *moved = adjoints.data + (out - adjoints.base) * adjoints.count
         cdef long missed = -1
         if n == 0:
@@ -685,6 +686,10 @@ cdef class ActiveProgram(DirectRule):
             moved, n * adjoints.count
         ):
             return 0
+        # Nothing is added before all lanes are known: where one is not, the rule adds all of them.
+        kept = <double *>cad_memory_zeroed(adjoints.count * self.n_active + 1, sizeof(double))
+        if kept == NULL:
+            check(CAD_NO_MEMORY)
         room = code.take_room()
         results = room + code.room()
         for lane in range(adjoints.count):
@@ -699,9 +704,13 @@ cdef class ActiveProgram(DirectRule):
             if missed != -1:
                 break
             cad_program_read(code.program, room, results)
-            if lane == 0:
-                self.add(tape, index, along, results)
-            self.lanes(tape, index, adjoints, lane, results + self.n_active, True)
+            memcpy(kept + lane * self.n_active, results + self.n_active,
+                   self.n_active * sizeof(double))
+        if missed == -1:
+            self.add(tape, index, along, results)
+            for lane in range(adjoints.count):
+                self.lanes(tape, index, adjoints, lane, kept + lane * self.n_active, True)
+        cad_memory_free(kept)
         code.give_back(room)
         if self.is_met(missed):
             return 0

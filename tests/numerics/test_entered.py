@@ -528,6 +528,27 @@ def test_third_derivatives_at_a_limit() -> None:
 @pytest.mark.parametrize(
     "f",
     [
+        lambda x: np.linalg.norm(np.sqrt(x)),
+        lambda x: special.logsumexp(np.log(x) + x),
+        lambda x: np.sum(special.softmax(special.entr(x))[:1]),
+        lambda x: np.linalg.det(np.outer(np.sqrt(x), np.sqrt(x)) + np.eye(4)),
+    ],
+    ids=["norm", "logsumexp", "softmax", "det"],
+)
+def test_a_direction_that_an_entry_refuses_leaves_nothing_of_the_others(f: Any) -> None:
+    """Along an infinite partial the rule itself is asked, for all directions."""
+    x, others = numpy.array([1.0, 0.0, 2.0, 3.0]), numpy.ix_([0, 2, 3], [0, 2, 3])
+    with numpy.errstate(all="ignore"):
+        wanted = as_recorded(lambda: cadiff.hessian(f)(x))[others]
+        found = [cadiff.hessian(f)(x)[others] for _ in range(3)]
+    for matrix in found:
+        numpy.testing.assert_allclose(matrix, wanted, rtol=1e-12, atol=1e-14)
+    assert numpy.isfinite(wanted).all()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
         lambda x: np.sort(x, axis=-1),
         lambda x: np.kron(x[:2], x[:2]),
         lambda x: np.polyval(x[0], x[:2]),
