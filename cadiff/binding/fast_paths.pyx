@@ -13,6 +13,7 @@ from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport uint64_t
+from libc.math cimport isfinite
 from libc.string cimport memcmp, memcpy
 
 from . cimport c_numpy as cnp
@@ -528,6 +529,7 @@ cdef class FastPath:
     cdef Py_ssize_t n_inputs  # of f, which come first
     cdef bytes outcomes    # of the guards that f has, float64
     cdef ProgramPullback pullback  # for calls that return one, too: theirs are made from it
+    cdef bint catches      # whether f may catch exceptions that floats raise
     cdef bint is_whole     # the result of the plan is all its numbers, as one array
     cdef tuple ready       # nodes of results that the code writes where they stay; None: there are none
 
@@ -585,6 +587,8 @@ cdef class FastPath:
             code.uses += 1
             results = room + cad_program_room(code.program, 1)
             cad_program_read(code.program, room, results)
+            if self.catches and not are_finite(results, code.program.n_results):
+                return REFUSED  # f may have caught what floats raise there
             if self.pullback is None:
                 return self.result.make(results, ready)
             return self.result.make(results, ready), self.pullback.at(inputs)
@@ -622,10 +626,22 @@ cdef class FastPath:
         if not cnp.PyArray_CheckExact(data):
             miss.guard, miss.outcome = data
             return MISSED
+        if self.catches and not are_finite(
+            <const double *>cnp.PyArray_DATA(data), cnp.PyArray_SIZE(data)
+        ):
+            return REFUSED
         self.code.uses += 1
         if self.is_whole:
             return data.reshape([self.result.lengths[k] for k in range(self.result.ndim)])
         return self.result.make(<const double *>cnp.PyArray_DATA(data), None)
+
+
+cdef bint are_finite(const double *numbers, size_t n) noexcept:
+    cdef size_t k
+    for k in range(n):
+        if not isfinite(numbers[k]):
+            return False
+    return True
 
 
 cdef int find_ready(ResultNode node, const CadProgram *program, list found) except -1:
@@ -743,6 +759,8 @@ cdef class FastPaths:
         path = new_fast_path(signature, program, assemble)
         if path is not None:
             path.watch = watch
+            path.catches = watch is not None and watch.catches_numbers
+            path.ready = None if path.catches else path.ready  # its numbers are looked at first
             path.trust = trust
             path.outcomes = outcomes
             path.pullback = pullback

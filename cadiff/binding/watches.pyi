@@ -15,6 +15,7 @@ class Watch:
     def holds(self) -> bool: ...
     is_over: bool
     asks_types: bool
+    catches_numbers: bool
     generators: list[Any]
     codes: list[CodeType]
     unwatched_steps: dict[int, str]

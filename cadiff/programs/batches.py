@@ -170,10 +170,16 @@ class Batches:
                 return False  # f itself will raise what there is to raise
             if not (recorded.is_trusted or self._is_verified(batch, recorded, before)):
                 return False
+            if recorded.may_be_caught(batch.results):
+                return False
         if traces.known(call.key).obstacle:  # as all points will have it from now on
             batch.rest = np.setdiff1d(np.arange(batch.n), alone)
         batch.is_of_one = (
-            len(batch.rest) == 0 and len(tried) == 1 and serves_many and tried[0].is_trusted
+            len(batch.rest) == 0
+            and len(tried) == 1
+            and serves_many
+            and tried[0].is_trusted
+            and not tried[0].catches_numbers
         )
         return len(tried) > 0
 

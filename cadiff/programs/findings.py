@@ -14,7 +14,7 @@ from typing import Any
 from ..binding import Watch
 from .kinds import CONSTANTS, bases, inside, name_of
 from .reasons import OUTSIDE, AsGiven, UnwatchableError
-from .settings import seen_by
+from .settings import is_of_numbers, seen_by
 
 MOST_PLACES = 20_000
 
@@ -159,6 +159,7 @@ class Findings(ABC):
             for path, lock in self.locks:
                 self.watch.answer(getattr(lock, "locked", lock.__repr__), path, is_portable=False)
         # Whether exceptions that the code may catch are raised is set elsewhere.
+        self.watch.catches_numbers = self.handles and any(map(is_of_numbers, self.exceptions))
         for kind in self.exceptions if self.handles else ():
             for ask, name in seen_by(kind, self.raising):
                 if self.is_new(ask):

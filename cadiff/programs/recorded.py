@@ -132,6 +132,15 @@ class Recorded:
         return self.watch is not None and any(map(has_handlers, self.watch.codes))
 
     @property
+    def catches_numbers(self) -> bool:
+        """Whether f may catch exceptions that floats raise, and Vars do not."""
+        return self.watch is not None and self.watch.catches_numbers
+
+    def may_be_caught(self, numbers: Any) -> bool:
+        """Whether such an exception may be what f had where these numbers would come out."""
+        return self.catches_numbers and not all(map(_is_finite, binding.flattened(numbers)[0]))
+
+    @property
     def is_current(self) -> bool:
         """Whether what f has read beside its arguments is as it was."""
         return self.watch is None or self.watch.holds()
@@ -251,6 +260,11 @@ def codes_of(made: Code | MatrixPlan) -> list[Code]:
     if isinstance(made, Code):
         return [made]
     return [made.code] if made.point is None else [made.point, made.code]
+
+
+def _is_finite(leaf: Any) -> bool:
+    numbers = np.asarray(leaf)
+    return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
 
 
 def leaves_of(numbers: FloatArray, shapes: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -51,6 +51,11 @@ def read_by(module: str) -> list[Setting]:
     return []
 
 
+def is_of_numbers(kind: type[BaseException]) -> bool:
+    """Whether floats may cause an exception of a class: where Python's own have no result."""
+    return _are_related(kind, ArithmeticError, ValueError, Warning)
+
+
 def _are_related(one: type, *others: type) -> bool:
     return issubclass(one, others) or any(issubclass(other, one) for other in others)
 

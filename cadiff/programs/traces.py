@@ -277,7 +277,7 @@ class Traces:
                 self._note_missing_derivative(str(obstacle))
                 return False, None
             else:
-                if verifies and not self.agrees(call, recorded):
+                if verifies and not self.agrees(call, recorded, result):
                     return False, None
                 if not is_fresh:
                     self.backoff.note_served()
@@ -286,15 +286,16 @@ class Traces:
                         self._bring_to_front(call, recorded)
                 return True, result
 
-    def agrees(self, call: Call, recorded: Recorded) -> bool:
+    def agrees(self, call: Call, recorded: Recorded, result: Any = None) -> bool:
         """Whether a recording gives in a call what f does, as far as that is verified.
 
         If it does not, f is run as it is from now on.
         """
         trust = recorded.trust
-        if trust is None or (trust.is_full and self.verify != "always"):
+        if trust is None:
             return True
-        if self.verify != "always" and trust.covers(call.vector()):
+        is_known = trust.is_full or trust.covers(call.vector())
+        if is_known and self.verify != "always" and not recorded.may_be_caught(result):
             return True
         told = self._verified(call, recorded)
         if not told:
@@ -317,7 +318,10 @@ class Traces:
             found = self._value(call, recorded) if call.replied is None else call.replied()
         except (MissedError, PointError, CallError, ObstacleError):
             return ""  # a derivative may be known where the value is not
-        told = difference(self.function, call, found, lambda near: self._value(near, recorded))
+        told = difference(
+            *(self.function, call, found, lambda near: self._value(near, recorded)),
+            recorded.may_be_caught(found),
+        )
         is_sloped = recorded.output.is_differentiable and call.ranges
         if not told and self.verify == "always" and is_sloped:
             without = MissedError, PointError, CallError, ObstacleError, NoDerivativeError

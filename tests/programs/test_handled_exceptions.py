@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import cadiff
+import cadiff.math
 import cadiff.numpy as cnp
 import cadiff.scipy.optimize
 
@@ -444,3 +445,60 @@ def test_errors_of_derivatives_are_no_outcomes_in_later_calls_either(first):
         warnings.simplefilter("ignore")
         for x in (first, 0.3, -1.5, 0.4):
             assert program(x) == f(x)
+
+
+def with_errstate(x):
+    with np.errstate(all="raise"):
+        try:
+            return np.log(x - 2.0)
+        except FloatingPointError:
+            return x
+
+
+def with_suppress(x):
+    with contextlib.suppress(ZeroDivisionError):
+        return 3.0 % x
+    return 5.0
+
+
+def instead(compute, kind, value):
+    def f(x):
+        try:
+            return compute(x)
+        except kind:
+            return value
+
+    return f
+
+
+@pytest.mark.parametrize("points", [(2.0, 3.0, 4.0), (None, 2.0, 3.0), (2.0, None, 3.0)])
+@pytest.mark.parametrize(
+    ("f", "raising"),
+    [
+        (instead(lambda x: 1.0 / x, ZeroDivisionError, 7.0), 0.0),
+        (instead(lambda x: x**-2.0, ArithmeticError, 7.0), 0.0),
+        (instead(lambda x: 7.0 // x + x, Exception, -1.0), 0.0),
+        (instead(lambda x: x**400.0, OverflowError, -1.0), 1e10),
+        (instead(lambda x: cadiff.math.log(x), ValueError, -2.0), -1.0),
+        (instead(lambda x: cadiff.math.exp(x), OverflowError, -2.0), 1e4),
+        (with_suppress, 0.0),
+        (with_errstate, np.float64(1.0)),
+    ],
+)
+def test_what_floats_raise_is_handled_in_every_call(f, raising, points):
+    """Numbers with derivatives are infinite or nan there: f is asked where they are."""
+    points = [raising if x is None else type(raising)(x) for x in points]
+    program, of_many = cadiff.compile(f), cadiff.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [program(x) for x in (*points, raising)] == [f(x) for x in (*points, raising)]
+        found = of_many.batch(np.array([*points, raising, 5.0]))
+        np.testing.assert_array_equal(found[[0, -1]], [f(points[0]), f(type(raising)(5.0))])
+        if not isinstance(raising, np.floating):
+            assert found[-2] == f(raising)
+
+
+def test_programs_with_handlers_are_replayed_where_results_are_finite():
+    program = cadiff.compile(instead(lambda x: 1.0 / x, ZeroDivisionError, 7.0))
+    assert [program(x) for x in (1.0, 2.0, 4.0, 8.0)] == [1.0, 0.5, 0.25, 0.125]
+    assert (program.stats()["recordings"], program.stats()["eager"]) == (1, 0)
