@@ -420,6 +420,8 @@ def eigsh(A: Any, k: int = 6, return_eigenvectors: bool = True, **options: Any) 
     Derivatives are those of simple eigenvalues; where one is not, those of its vectors are nan,
     with a warning.
     """
+    half = 0.5 * SparseNumbers.of(A)  # of its Hermitian part: other matrices have no such values
+    A = half + half.H
     found = _chosen(scipy.sparse.linalg.eigsh, A, bool(return_eigenvectors), k=k, **options)
     w, v = eigh(found.pop("data"), **found)
     return (w, v) if return_eigenvectors else w
