@@ -91,6 +91,11 @@ _normal_and_exponential(x, K) =
     - 0.5 * square(x) - LOG_ROOT_2PI if K * x < 0.5 else
     (0.5 / K - x) / K + log_ndtr(x - 1.0 / K) - log(K)
 
+# At 0 the two tails meet with one slope.
+dweibull_gen._cdf(x, c) = _weibull_tail(x, c) if x <= 0.0 else 1.0 - _weibull_tail(-x, c)
+dweibull_gen._sf(x, c) = 1.0 - _weibull_tail(x, c) if x <= 0.0 else _weibull_tail(-x, c)
+_weibull_tail(x, c) = 0.5 * exp(-power(_unless(x > 0.0, -x), c))
+
 skewnorm_gen._pdf(x, a) = 2.0 * _normal_density(x) * ndtr(a * x)
 skewnorm_gen._logpdf(x, a) = log_ndtr(a * x) - 0.5 * square(x)
 

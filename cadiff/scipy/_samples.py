@@ -309,19 +309,21 @@ def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> An
     Quadrature is exact for derivatives up to the sixth.
     """
 
-    def at(function: Any, part: float) -> Any:
-        found = function(*(np.reshape(each, -1) for each in (end + sign * part * inwards, *shapes)))
-        return where(np.isnan(held(found)), 0.0, found)  # with an essential singularity
+    def at(method: str, part: float) -> Any:
+        given = [np.reshape(each, -1) for each in (end + sign * part * inwards, *shapes)]
+        found = getattr(self, method)(*given)
+        plain = getattr(getattr(st, self.name, self), method[1:])(*map(read_values, given))
+        return where(np.isnan(held(found)), plain, found)  # of which a formula is 0 / 0
 
     try:
         if type(self)._pdf.__qualname__ == "rv_continuous._pdf":  # a difference over both sides
             raise NoDerivativeError
         nodes = zip(*np.polynomial.legendre.leggauss(3), strict=True)
-        density = sum(0.5 * w * at(self._pdf, 0.5 + 0.5 * node) for node, w in nodes)
+        density = sum(0.5 * w * at("_pdf", 0.5 + 0.5 * node) for node, w in nodes)
         rise, is_pole = np.reshape(inwards, -1), np.isinf(held(density))
         found = where(is_pole, sqrt(rise), rise * where(is_pole, 0.0, density))
     except NoDerivativeError:
-        found = at(self._cdf, 1.0) if sign > 0.0 else 1.0 - at(self._cdf, 1.0)
+        found = at("_cdf", 1.0) if sign > 0.0 else 1.0 - at("_cdf", 1.0)
     return np.reshape(found, np.shape(inwards))
 
 
