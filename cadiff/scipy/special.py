@@ -269,8 +269,10 @@ cosdg(x)              x: -DEGREE * sindg(x)
 tandg(x)              x: DEGREE * (1.0 + square(ans))
 cotdg(x)              x: -DEGREE * (1.0 + square(ans))
 powm1(x, y)
-    x: 0.0 if x == 0.0 and y == 0.0 else y * power(x, y - 1.0)
-    y: 0.0 if x == 0.0 and y >= 0.0 else power(x, y) * log(x)
+    x: 0.0 if x == 0.0 and y == 0.0 else
+        power(x, y - 1.0) + xlogy(y - 1.0, x) if x == 0.0 and 0.0 < y <= 1.0 else
+        y * power(x, y - 1.0)
+    y: 0.0 if x == 0.0 and y == 0.0 else xlogy(power(x, y), x)
 boxcox(x, lmbda)
     x: _inside(ans, power(x, lmbda - 1.0))
     lmbda: square(reciprocal(lmbda)) if x == 0.0 else
