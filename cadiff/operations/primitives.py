@@ -618,8 +618,10 @@ def transposes(f: primitive, other: primitive) -> None:
 
 def _moves(tangent: Any) -> bool:
     """Whether a tangent is any other than that of a constant."""
-    parts = tangent if isinstance(tangent, tuple) else (tangent,)
-    return any(carries(part) or bool(np.any(part)) for part in parts)
+    parts = binding.dual_components(tangent) if isinstance(tangent, Dual) else tangent
+    if isinstance(parts, tuple):
+        return any(map(_moves, parts))
+    return carries(parts) or bool(np.any(parts))
 
 
 def _are_long(args: Sequence[Any]) -> bool:

@@ -378,6 +378,12 @@ def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int, check_finite: bool
 @called_as(scipy.linalg.lu)
 def lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[Any, ...]:
     """The factors p, l, u of a square matrix; the permutation p has no derivative."""
+    if np.ndim(a) == 2 and np.shape(a)[0] != np.shape(a)[1]:
+        raise TypeError(
+            f"lu has derivatives of a square matrix, not of one of the shape {np.shape(a)}: of a "
+            "wide one take p, l = lu(a[:, :len(a)])[:2] and u = solve(p @ l, a), of a tall one "
+            "qr(a)"
+        )
     packed, pivots = lu_factor(a, check_finite=check_finite)
     n = len(packed)
     lower = part(packed, triangle(n, strict=True)) + like(packed, np.eye(n))
