@@ -296,7 +296,9 @@ def _has_derivatives_at_ends(name: str) -> None:
                 return left if not is_other else (log1p(-left) if "log" in name else 1.0 - left)
 
             found = choose(
-                is_there, lambda f=from_within, value=found: valued(f(), held(value)), lambda: found
+                is_there,
+                lambda f=from_within, value=found: valued(f(), held(value)),
+                lambda: found,
             )
         return found
 
@@ -311,9 +313,13 @@ def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> An
 
     def at(method: str, part: float) -> Any:
         given = [np.reshape(each, -1) for each in (end + sign * part * inwards, *shapes)]
-        found = getattr(self, method)(*given)
-        plain = getattr(getattr(st, self.name, self), method[1:])(*map(read_values, given))
-        return where(np.isnan(held(found)), plain, found)  # of which a formula is 0 / 0
+        with np.errstate(all="ignore"):
+            found = getattr(self, method)(*given)
+
+        def plain() -> Any:  # of which a formula is 0 / 0
+            return getattr(getattr(st, self.name, self), method[1:])(*map(read_values, given))
+
+        return choose(np.isnan(held(found)), plain, lambda: found)
 
     names = {type(self).__name__, type(self)._pdf.__qualname__}
     try:

@@ -288,3 +288,87 @@ def test_dirichlet_at_a_face() -> None:
 def test_laplace_has_one_slope_where_its_tails_meet() -> None:
     assert cadiff.grad(stats.laplace.cdf)(0.0) == 0.5
     assert cadiff.grad(stats.laplace.logsf)(0.0) == -1.0
+
+
+# --- ends of supports ----------------------------------------------------------------------------
+
+# Where densities are finite at an end, low or high.
+ENDS = [
+    *[(name, (), 0) for name in ("expon", "halfnorm", "halfcauchy", "halflogistic")],
+    *[(name, (1.0,), 0) for name in ("gamma", "erlang", "weibull_min", "lomax", "pareto")],
+    *[(name, (0.8,), 0) for name in ("genpareto", "foldnorm", "foldcauchy", "gompertz")],
+    *[("bradford", (0.8,), 0), ("bradford", (0.8,), 1), ("truncexpon", (0.8,), 1)],
+    *[(name, (2.0, 3.0), 0) for name in ("f", "ncx2")],
+    *[(name, (1.0, 1.0), 0) for name in ("burr", "burr12", "beta", "betaprime")],
+    *[("nakagami", (0.5,), 0), ("triang", (0.5,), 1), ("wrapcauchy", (0.5,), 1)],
+    *[("truncnorm", (-1.0, 2.0), k) for k in (0, 1)],
+    *[("fisk", (1.0,), 0), ("powerlaw", (1.7,), 1), ("halfgennorm", (0.7,), 0)],
+    *[("rdist", (4.0,), 0), ("rdist", (2.0,), 1), ("genextreme", (1.0,), 1)],
+    *[("trapezoid", (0.0, 0.6), 0), ("loguniform", (0.5, 2.0), 1), ("ncf", (2.0, 3.0, 1.0), 0)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "shapes", "k"), ENDS)
+def test_at_ends_derivatives_are_those_from_within(
+    name: str, shapes: tuple[float, ...], k: int
+) -> None:
+    theirs = getattr(scipy.stats, name)
+    end, step = float(theirs.support(*shapes)[k]), (1e-7, -1e-7)[k]
+    wanted = (theirs.cdf(end + step, *shapes) - k) / step
+    for method, sign in (("cdf", 1.0), ("sf", -1.0), (("logsf", "logcdf")[k], 2.0 * k - 1.0)):
+        own = getattr(getattr(stats, name), method)
+        value, slope = cadiff.jvp(lambda x, f=own: f(x, *shapes), (end,), (1.0,))
+        assert value == getattr(theirs, method)(end, *shapes)
+        assert slope == pytest.approx(sign * wanted, rel=1e-5, abs=1e-6)
+    log_tail = getattr(getattr(stats, name), ("logcdf", "logsf")[k])
+    assert cadiff.grad(lambda x: log_tail(x, *shapes))(end) == (INF, -INF)[k]
+
+
+@pytest.mark.parametrize("name", ["lomax", "truncnorm", "halfgennorm", "arcsine"])
+def test_programs_agree_at_ends(name: str) -> None:
+    shapes = {"lomax": (1.5,), "truncnorm": (-1.0, 2.0), "halfgennorm": (2.0,)}.get(name, ())
+
+    def f(p: Any) -> Any:
+        return getattr(stats, name).cdf(p[0], *shapes, p[1], p[2])
+
+    end = np.array([getattr(scipy.stats, name).support(*shapes)[0], 0.0, 1.0])
+    program = cadiff.compile(f, optimize=False)
+    np.testing.assert_array_equal(program.grad(end), cadiff.grad(f)(end))
+    if name == "lomax":  # 1 - (1 + z)**-c for z = (x - loc) / scale
+        wanted = np.array([[-3.75, 3.75, -1.5], [3.75, -3.75, 1.5], [-1.5, 1.5, 0.0]])
+        np.testing.assert_allclose(cadiff.hessian(f)(end), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("c", "wanted"), [(1.0, 0.5), (2.0, 0.0), (0.5, INF)])
+def test_both_tails_of_dweibull_meet_with_one_slope(c: float, wanted: float) -> None:
+    found = [
+        cadiff.grad(lambda x, f=f: getattr(stats.dweibull, f)(x, c))(0.0)
+        for f in ("cdf", "sf", "logcdf", "logsf")
+    ]
+    assert found == [wanted, -wanted, 2.0 * wanted, -2.0 * wanted]
+
+
+@pytest.mark.parametrize("df", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize("nc", [0.3, 1.0, 4.0])
+def test_noncentral_distributions_have_densities_at_0(df: float, nc: float) -> None:
+    special = cadiff.scipy.special
+    chi2 = lambda x: special.chndtr(x, df, nc)  # noqa: E731
+    f = lambda x: special.ncfdtr(df, 3.0, nc, x)  # noqa: E731
+    for own, central in ((chi2, scipy.stats.chi2(df)), (f, scipy.stats.f(df, 3.0))):
+        wanted = math.exp(-0.5 * nc) * central.pdf(0.0)
+        assert cadiff.grad(own)(0.0) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "at"),
+    [
+        (lambda x: stats.nbinom.cdf(3, x, 0.4), 2.5),
+        (lambda x: stats.nbinom.pmf(np.arange(3), x, 0.4).sum(), 2.5),
+        (lambda x: stats.multinomial.entropy(3, np.stack([0.2 + x, 0.3 - x, 0.5])), 0.01),
+    ],
+)
+def test_forward_mode_over_itself_knows_constants(f: Any, at: float) -> None:
+    found = cadiff.jvp(lambda x: cadiff.jvp(f, (x,), (1.0,))[1], (at,), (1.0,))[1]
+    first = cadiff.grad(f)
+    wanted = (first(at + 1e-5) - first(at - 1e-5)) / 2e-5
+    assert found == pytest.approx(float(wanted), rel=1e-6)
