@@ -72,7 +72,8 @@ _ncx2_density(x, k, l) =
     if x == 0.0 else _ncx2_pdf(x, k, l)
 _ncf_density(ans, x, v1, v2, l) =
     exp(-0.5 * l) * _f_density(v1, v2, x)
-    * hyp1f1(0.5 * v1 + 0.5 * v2, 0.5 * v1, 0.5 * l * v1 * x / (v1 * x + v2)) if x == 0.0 else 0.0 if ans == 0.0 else _ncf_pdf(x, v1, v2, l)
+    * hyp1f1(0.5 * v1 + 0.5 * v2, 0.5 * v1, 0.5 * l * v1 * x / (v1 * x + v2))
+    if x == 0.0 else 0.0 if ans == 0.0 else _ncf_pdf(x, v1, v2, l)
 _nct_pdf(x, v, l)
 _nct_sf(x, v, l)      x: 0.0 if ans == 0.0 else -_nct_pdf(x, v, l)
 _nct_mean(v, l)

@@ -286,20 +286,16 @@ def _has_derivatives_at_ends(name: str) -> None:
         for sign, end in zip((1.0, -1.0), self._get_support(*shapes), strict=True):
             place, there = held(z), held(end)
             is_there = is_valid & (place <= there) & (place >= there) & np.isfinite(place)
-
-            def from_within(sign: float = sign, end: Any = end, is_there: Any = is_there) -> Any:
-                inwards = where(is_there, sign * (z - end), 0.0)
-                if name == ("logcdf" if sign > 0.0 else "logsf"):
-                    return log(inwards)
-                left = _left_out(self, sign, end, inwards, shapes)
-                is_other = name.endswith("sf") == (sign > 0.0)
-                return left if not is_other else (log1p(-left) if "log" in name else 1.0 - left)
-
-            found = choose(
-                is_there,
-                lambda f=from_within, value=found: valued(f(), held(value)),
-                lambda: found,
-            )
+            if not np.any(is_there):
+                continue
+            inwards = where(is_there, sign * (z - end), 0.0)
+            if name == ("logcdf" if sign > 0.0 else "logsf"):
+                near = log(inwards)
+            else:
+                near = _left_out(self, sign, end, inwards, shapes)
+                if name.endswith("sf") == (sign > 0.0):
+                    near = log1p(-near) if name.startswith("log") else 1.0 - near
+            found = where(is_there, valued(near, held(found)), found)
         return found
 
     kernels("scipy.stats._distn_infrastructure", f"rv_continuous.{name}", within=True)(probability)
