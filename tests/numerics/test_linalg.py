@@ -90,6 +90,8 @@ WITHOUT: dict[str, tuple[Callable[[Any, Any], Any], Any, type[Exception], str]] 
     "balance": (
         lambda la, a: la.matrix_balance(a, separate=True), np.eye(2), TypeError, "separate",
     ),
+    "wide": (lambda la, a: la.lu(a)[2], np.eye(2, 4), TypeError, r"u = solve\(p @ l, a\)"),
+    "tall": (lambda la, a: la.lu(a)[2], np.eye(4, 2), TypeError, r"qr\(a\)"),
     "ldl": (lambda la, a: la.ldl(a)[0], abs(TURNING), MissingRuleError, "block of two rows"),
     "widths": (
         lambda la, ab: la.solve_banded((1, 1), ab, np.ones(3)),

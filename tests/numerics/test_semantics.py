@@ -18,6 +18,7 @@ import pytest
 
 import cadiff
 from cadiff import Dual, Var
+from cadiff.scipy import special
 
 from ..helpers.table import ROWS, Row
 from .test_operations import gradients, hessians, is_same, restricted
@@ -537,3 +538,15 @@ def test_zeros_keep_their_sign() -> None:
     assert math.copysign(1.0, (Var(-0.0) * 1.0).value) == -1.0
     assert math.copysign(1.0, cadiff.sqrt(Var(-0.0)).value) == -1.0
     assert is_same(cadiff.arctan2(Var(-0.0), Var(-1.0)).value, -math.pi)
+
+
+@pytest.mark.parametrize("f", [lambda p: p[0] ** p[1], lambda p: special.powm1(p[0], p[1])])
+@pytest.mark.parametrize(
+    ("y", "wanted"),
+    [(1.0, [0.0, -INF]), (0.5, [-INF, -INF]), (0.7, [-INF, -INF]), (2.0, [2.0, 0.0])],
+)
+def test_mixed_derivatives_of_powers_at_0_are_limits(f: Any, y: float, wanted: Any) -> None:
+    """Those of x**y are (y - 1) y x**(y - 2) and x**(y - 1) (1 + y log x)."""
+    at = np.array([0.0, y])
+    for g in (f, cadiff.compile(f)):
+        np.testing.assert_array_equal(cadiff.hessian(g)(at), [wanted, [wanted[1], 0.0]])

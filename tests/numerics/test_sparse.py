@@ -194,6 +194,30 @@ def test_eigenvalues_of_a_large_matrix() -> None:
     np.testing.assert_allclose(cadiff.jvp(f, (1.0,), (1.0,))[1], wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: linalg.eigsh(sparse.csr_array(x), k=1)[0][0],
+        lambda x: linalg.eigsh(x, k=1, return_eigenvectors=False)[0],
+        lambda x: linalg.eigsh(sparse.csc_array(x), k=1, sigma=30.0)[0][0],
+        lambda x: linalg.eigsh(linalg.aslinearoperator(x), k=1)[0][0],
+    ],
+)
+def test_symmetric_values_are_those_of_the_symmetric_part(f: Any) -> None:
+    root = np.random.default_rng(2).normal(size=(4, 4))
+    x = root @ root.T + np.diag([1.0, 2.0, 3.0, 4.0])
+
+    def slope(x: Any) -> Any:
+        v = np.linalg.eigh(0.5 * (x + x.T))[1][:, -1]
+        return np.outer(v, v).ravel()
+
+    steps = 1e-4 * np.eye(16).reshape(16, 4, 4)
+    wanted = [(slope(x + e) - slope(x - e)) / 2e-4 for e in steps]
+    found = cadiff.hessian(f)(x).reshape(16, 16)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found, found.T, rtol=0.0, atol=1e-13)
+
+
 def test_vectors_of_equal_values_have_no_derivative() -> None:
     start = np.array([0.5, 0.4, 0.3, 0.2])
 
