@@ -271,34 +271,35 @@ def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> An
     return valued(self._mom0_sc(m, *shapes), original(self, m, *map(read_values, shapes)))
 
 
-def _has_derivatives_at_ends(name: str) -> None:
+@kernels(
+    "scipy.stats._distn_infrastructure",
+    " ".join(f"rv_continuous.{name}" for name in ("cdf", "sf", "logcdf", "logsf")),
+    within=True,
+)
+def _probability(
+    self: Any, original: Callable[..., Any], x: Any, *args: Any, **kwargs: Any
+) -> Any:
     """At an end of a support derivatives are those from within, where SciPy has a constant."""
-
-    def probability(
-        self: Any, original: Callable[..., Any], x: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        found = original(self, x, *args, **kwargs)
-        given, loc, scale = self._parse_args(*args, **kwargs)
-        if not carries((x, given, loc, scale)):
-            return found
-        z, *shapes = np.broadcast_arrays(divide(as_number(x) - loc, scale), *given)
-        is_valid = np.asarray(self._argcheck(*map(held, shapes)), bool) & (held(scale) > 0.0)
-        for sign, end in zip((1.0, -1.0), self._get_support(*shapes), strict=True):
-            place, there = held(z), held(end)
-            is_there = is_valid & (place <= there) & (place >= there) & np.isfinite(place)
-            if not np.any(is_there):
-                continue
-            inwards = where(is_there, sign * (z - end), 0.0)
-            if name == ("logcdf" if sign > 0.0 else "logsf"):
-                near = log(inwards)
-            else:
-                near = _left_out(self, sign, end, inwards, shapes)
-                if name.endswith("sf") == (sign > 0.0):
-                    near = log1p(-near) if name.startswith("log") else 1.0 - near
-            found = where(is_there, valued(near, held(found)), found)
+    name, found = original.__name__, original(self, x, *args, **kwargs)
+    given, loc, scale = self._parse_args(*args, **kwargs)
+    if not carries((x, given, loc, scale)):
         return found
-
-    kernels("scipy.stats._distn_infrastructure", f"rv_continuous.{name}", within=True)(probability)
+    z, *shapes = np.broadcast_arrays(divide(as_number(x) - loc, scale), *given)
+    is_valid = np.asarray(self._argcheck(*map(held, shapes)), bool) & (held(scale) > 0.0)
+    for sign, end in zip((1.0, -1.0), self._get_support(*shapes), strict=True):
+        place, there = held(z), held(end)
+        is_there = is_valid & (place <= there) & (place >= there) & np.isfinite(place)
+        if not np.any(is_there):
+            continue
+        inwards = where(is_there, sign * (z - end), 0.0)
+        if name == ("logcdf" if sign > 0.0 else "logsf"):
+            near = log(inwards)
+        else:
+            near = _left_out(self, sign, end, inwards, shapes)
+            if name.endswith("sf") == (sign > 0.0):
+                near = log1p(-near) if name.startswith("log") else 1.0 - near
+        found = where(is_there, valued(near, held(found)), found)
+    return found
 
 
 def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> Any:
@@ -328,10 +329,6 @@ def _left_out(self: Any, sign: float, end: Any, inwards: Any, shapes: Any) -> An
     except NoDerivativeError:
         found = at("_cdf", 1.0) if sign > 0.0 else 1.0 - at("_cdf", 1.0)
     return np.reshape(found, np.shape(inwards))
-
-
-for _name in ("cdf", "sf", "logcdf", "logsf"):
-    _has_derivatives_at_ends(_name)
 
 
 @kernels("scipy.stats._distn_infrastructure", "rv_generic._nnlf", within=True)
