@@ -239,7 +239,7 @@ double cad_of_log_gammainc(const double *at, CadHelp *help) {
 
 double cad_of_log_betainc(const double *at, CadHelp *help) {
     const double a = at[0], b = at[1], x = at[2], p = cad_ask3(help, CAD_LENT_betainc, a, b, x);
-    if (p < underflow) {
+    if (p < underflow && x > 0.0) {
         return cad_beta_log_density(a, b, x, help) - log_beta_lower_hazard(a, b, x, 1.0 - x, help);
     }
     return log_of(p, p > 0.5 ? cad_ask3(help, CAD_LENT_betaincc, a, b, x) : 0.0);
@@ -247,7 +247,7 @@ double cad_of_log_betainc(const double *at, CadHelp *help) {
 
 double cad_of_log_betaincc(const double *at, CadHelp *help) {
     const double a = at[0], b = at[1], x = at[2], p = cad_ask3(help, CAD_LENT_betaincc, a, b, x);
-    if (p < underflow) {
+    if (p < underflow && x < 1.0) {
         return cad_beta_log_density(a, b, x, help) - log_beta_lower_hazard(b, a, 1.0 - x, x, help);
     }
     return log_of(p, p > 0.5 ? cad_ask3(help, CAD_LENT_betainc, a, b, x) : 0.0);

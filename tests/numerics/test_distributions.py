@@ -229,6 +229,8 @@ EDGES = [
     ("beta", "pdf", 0.0, (2.0, 2.0), (0, 6, -12)),
     ("beta", "pdf", 1.0, (3.0, 1.0), (3, 6, 6)),
     ("beta", "logcdf", 1.0, (3.0, 1.0), (0, 3, -3)),
+    ("beta", "logsf", 1.0, (2.3, 0.6), (-INF, -INF, -INF)),
+    ("beta", "logcdf", 0.0, (0.6, 2.3), (-INF, INF, -INF)),
     ("lognorm", "pdf", 0.0, (0.8,), (0, 0, 0)),
     ("lognorm", "logsf", 0.0, (0.8,), (0, 0, 0)),
     ("cauchy", "logpdf", 1e200, (), (-math.log(math.pi) - 400 * math.log(10), -2e-200, 0)),
