@@ -353,7 +353,7 @@ def test_both_tails_of_dweibull_meet_with_one_slope(c: float, wanted: float) -> 
 @pytest.mark.parametrize("df", [1.0, 2.0, 3.0])
 @pytest.mark.parametrize("nc", [0.3, 1.0, 4.0])
 def test_noncentral_distributions_have_densities_at_0(df: float, nc: float) -> None:
-    special = cadiff.scipy.special
+    special: Any = cadiff.scipy.special
     chi2 = lambda x: special.chndtr(x, df, nc)  # noqa: E731
     f = lambda x: special.ncfdtr(df, 3.0, nc, x)  # noqa: E731
     for own, central in ((chi2, scipy.stats.chi2(df)), (f, scipy.stats.f(df, 3.0))):
