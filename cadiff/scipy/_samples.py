@@ -276,7 +276,7 @@ def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> An
     " ".join(f"rv_continuous.{name}" for name in ("cdf", "sf", "logcdf", "logsf")),
     within=True,
 )
-def _probability(
+def _from_within(
     self: Any, original: Callable[..., Any], x: Any, *args: Any, **kwargs: Any
 ) -> Any:
     """At an end of a support derivatives are those from within, where SciPy has a constant."""
