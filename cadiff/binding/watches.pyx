@@ -191,10 +191,12 @@ cdef enum:
 
 
 cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
+    """Of its shape and its numbers."""
     cdef cnp.ndarray whole = array
     cdef const void *data
     cdef Py_ssize_t size
-    cdef uint64_t digest
+    cdef Py_ssize_t n_dims = cnp.PyArray_NDIM(array)
+    cdef uint64_t digest = 3 * cad_digest(cnp.PyArray_DIMS(array), n_dims * sizeof(Py_ssize_t))
     if not cnp.PyArray_ISCARRAY_RO(array):
         whole = cnp.PyArray_FROMANY(
             array, cnp.PyArray_TYPE(array), 0, 0, cnp.NPY_ARRAY_CARRAY_RO
@@ -202,9 +204,9 @@ cdef uint64_t digest_of_array(cnp.ndarray array) except? 0:
     data = cnp.PyArray_DATA(whole)
     size = cnp.PyArray_NBYTES(whole)
     if size < LONG:
-        return cad_digest(data, size)
+        return digest + cad_digest(data, size)
     with nogil:
-        digest = cad_digest(data, size)
+        digest += cad_digest(data, size)
     return digest
 
 
@@ -307,7 +309,7 @@ cdef class Place:
         cdef PyObject *holder = <PyObject *>self.holder
         if self.is_released:
             return False
-        if self.kind == FUNCTION or self.kind == CELL:
+        if self.kind == FUNCTION or self.kind == CELL or self.kind == ATTRIBUTE:
             if type(self.holder) is HELD:
                 holder = referent(self.holder)
                 if holder == NULL:
@@ -320,7 +322,8 @@ cdef class Place:
                     and not has_attributes(holder)
                     and is_called(<PyFunctionObject *>holder, items_of_tuple(self.name))
                 )
-            found = self.in_cell(<object>holder)
+            is_cell = self.kind == CELL
+            found = self.in_cell(<object>holder) if is_cell else in_slot(holder, self.name)
         elif self.kind == NAME:
             found = find_name(self.holder, self.name)
         elif self.kind == CLASS:
@@ -328,7 +331,8 @@ cdef class Place:
         else:
             return False
         kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
-        return found == kept if found != NULL else kept == <PyObject *>nothing
+        is_missing = self.kind != ATTRIBUTE and kept == <PyObject *>nothing
+        return found == kept if found != NULL else is_missing
 
     cdef bint holds(self) except -1:
         """Whether what was read is there as it was."""
@@ -364,7 +368,8 @@ cdef class Place:
             return is_same(holder(), self.kept)
         if self.kind == ARRAY:
             return (
-                (holder.shape, holder.dtype, cnp.PyArray_ISWRITEABLE(holder)) == self.kept
+                holder.dtype is self.kept[1]
+                and cnp.PyArray_ISWRITEABLE(holder) == <bint>self.kept[2]
                 and digest_of_array(holder) == self.digest
             )
         if self.kind == OBJECTS:
@@ -527,6 +532,16 @@ cdef class Place:
 
 cdef extern from *:
     """
+    #include <structmember.h>
+    /* What is in a slot of a class that was written in Python: borrowed; or NULL. */
+    static inline PyObject *in_slot(PyObject *holder, PyObject *slot) {
+        const int is_slot = Py_IS_TYPE(slot, &PyMemberDescr_Type) &&
+                            PyObject_TypeCheck(holder, PyDescr_TYPE(slot));
+        const PyMemberDef *member = is_slot ? ((PyMemberDescrObject *)slot)->d_member : NULL;
+        const int is_object = member != NULL && member->type == T_OBJECT_EX;
+        return is_object ? *(PyObject **)((char *)holder + member->offset) : NULL;
+    }
+
     /* A number that no class has had before as it is now; 0 if it has none. */
     static inline unsigned int version_of(PyObject *type) {
     #if PY_VERSION_HEX < 0x030C0000
@@ -537,6 +552,7 @@ cdef extern from *:
         return ((PyTypeObject *)type)->tp_version_tag;
     }
     """
+    PyObject *in_slot(PyObject *holder, object slot)
     unsigned int version_of(PyObject *type)
 
 

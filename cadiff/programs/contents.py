@@ -49,6 +49,7 @@ from .kinds import (
     holds_numbers,
     inside,
     is_of_logging,
+    is_of_python,
     is_safe_stream,
     is_structure,
     is_table,
@@ -67,8 +68,8 @@ def of_value(walk: Findings, value: Any, path: str) -> None:
         of_class(walk, value, path)
     elif issubclass(kind, functools._lru_cache_wrapper):
         _cache(walk, value, path)
-    elif root == "cadiff":
-        _of_cadiff(walk, value, path)
+    elif root == "cadiff" and _of_cadiff(walk, value, path):
+        return
     elif value is os.environ:
         walk.watch.mapping(vars(value)["_data"], "os.environ")
     elif value is sys.modules:
@@ -281,10 +282,12 @@ def _table(walk: Findings, value: Any, path: str) -> None:
     )
 
 
-def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
+def _of_cadiff(walk: Findings, value: Any, path: str) -> bool:
+    """What a function or primitive reads; False of other objects, whose state is the user's."""
     is_primitive = isinstance(value, primitive)
-    if isinstance(value, DispatchedFunction) or (is_primitive and value._is_own):
-        return  # the package's, which nobody changes
+    is_constant = isinstance(value, DispatchedFunction) or hasattr(type(value), "is_constant")
+    if is_constant or (is_primitive and value._is_own):
+        return True  # the package's, which nobody changes
     if is_primitive:
         walk.is_in_step, former = True, walk.is_in_step
         for name in ("pulls", "pushes", "patterns"):
@@ -296,13 +299,11 @@ def _of_cadiff(walk: Findings, value: Any, path: str) -> None:
         walk.is_in_step = former
     elif isinstance(value, WeakMethod):
         _method(walk, value, path)
+    elif (inner := own_attribute(value, "__wrapped__")) is not None:
+        walk.value(inner, path)
     else:
-        inner = own_attribute(value, "__wrapped__")
-        parts = () if inner is not None else own_attribute(value, "__dict__", {}).values()
-        for part in (inner, *parts):
-            is_wrapper = own_attribute(part, "__wrapped__") is not None
-            if is_wrapper or isinstance(part, (FunctionType, MethodType)):
-                walk.value(part, path)
+        return not is_of_python(type(value))
+    return True
 
 
 def _objects_in(table: Any) -> Iterator[Any]:

@@ -1,0 +1,185 @@
+"""What a user changes of an object of SciPy's, such as a spline or a distribution, is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cadiff
+import cadiff.numpy as cnp
+import cadiff.scipy.interpolate as ip
+import cadiff.scipy.signal as sg
+import cadiff.scipy.stats as st
+
+T, Y = np.arange(4.0), np.array([0.0, 1.0, 4.0, 8.0])
+KNOTS, C = np.arange(6.0), np.array([1.0, 2.0, -1.0])
+POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.3]])
+PIECES = np.array([[1.0, 2.0], [3.0, 4.0]])
+BOTH = "s.c[:] *= c", "s.c = s.c * c"
+
+# What makes an object s, what is computed with it of a number x, and ways to change it, with
+# another number c each time: in place, by another value, by a method.
+KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "CubicSpline": ("ip.CubicSpline(T, Y)", "s(x)", BOTH),
+    "PchipInterpolator": ("ip.PchipInterpolator(T, Y)", "s(x)", BOTH),
+    "Akima1DInterpolator": ("ip.Akima1DInterpolator(T, Y)", "s(x)", BOTH),
+    "KroghInterpolator": ("ip.KroghInterpolator(T, Y)", "s(x)", BOTH),
+    "BarycentricInterpolator": (
+        "ip.BarycentricInterpolator(T, Y)",
+        "s(x)",
+        ("s.set_yi(Y * c)", "s.yi[:] *= c"),
+    ),
+    "PPoly": ("ip.PPoly(PIECES.copy(), T[:3])", "s(x)", BOTH),
+    "extrapolate": ("ip.PPoly(PIECES.copy(), T[:3])", "s(x + 9.2)", ("s.extrapolate = 'periodic'",)),
+    "BPoly": ("ip.BPoly(PIECES.copy(), T[:3])", "s(x)", BOTH),
+    "BSpline": ("ip.BSpline(KNOTS, C.copy(), 2)", "s(x + 2.0)", BOTH),
+    "NdBSpline": (
+        "ip.NdBSpline((KNOTS,), C.copy(), 2)",
+        "s(cnp.stack([x + 2.0])).sum()",
+        ("s.c[:] *= c",),
+    ),
+    "interp1d": ("ip.interp1d(T, Y)", "s(x)", ("s.y[:] *= c", "s._y = s._y * c")),
+    "RegularGridInterpolator": (
+        "ip.RegularGridInterpolator((T, T), np.outer(Y, Y) + 1.0)",
+        "s(cnp.stack([x, x])).sum()",
+        ("s.values[:] *= c",),
+    ),
+    "RBFInterpolator": (
+        "ip.RBFInterpolator(T[:, None], Y)",
+        "s(cnp.stack([x])[None]).sum()",
+        ("s._coeffs[:] *= c", "s._coeffs = s._coeffs * c"),
+    ),
+    "Rbf": ("ip.Rbf(T, Y)", "s(x)", ("s.nodes[:] *= c", "s.epsilon = c")),
+    "InterpolatedUnivariateSpline": (
+        "ip.InterpolatedUnivariateSpline(T, Y)",
+        "s(x)",
+        ("s._eval_args[1][:] *= c",),
+    ),
+    "UnivariateSpline": (
+        "ip.UnivariateSpline(np.arange(9.0), np.arange(9.0) ** 2)",
+        "s(x)",
+        ("s.set_smoothing_factor(40.0 * c)",),
+    ),
+    "NearestNDInterpolator": (
+        "ip.NearestNDInterpolator(POINTS, Y.copy())",
+        "x * s(0.9, 0.9)",
+        ("s.values[:] *= c",),
+    ),
+    "LinearNDInterpolator": (
+        "ip.LinearNDInterpolator(POINTS, Y.copy())",
+        "s(x, 0.2)",
+        ("s.values[:] *= c", "s.values = s.values * c"),
+    ),
+    "an antiderivative": ("ip.CubicSpline(T, Y).antiderivative()", "s(x)", BOTH),
+    "a derivative": ("ip.BSpline(KNOTS, C, 2).derivative()", "s(x + 2.0)", BOTH),
+    "gaussian_kde": (
+        "st.gaussian_kde(T)",
+        "s(x)[0]",
+        ("s.set_bandwidth(c)", "s.dataset[:] *= c", "s.dataset = s.dataset * c"),
+    ),
+    "rv_histogram": (
+        "st.rv_histogram(np.histogram(Y, bins=3))",
+        "x * s.pdf(1.0)",
+        ("s._hpdf[:] *= c", "s._hpdf = s._hpdf * c"),
+    ),
+    "rv_discrete": (
+        "st.rv_discrete(values=([0, 1, 2], np.array([0.2, 0.3, 0.5])))",
+        "x * s.pmf(1)",
+        ("s.pk[:] *= c", "s.pk = s.pk * c"),
+    ),
+    "gamma": (
+        "st.gamma(2.0)",
+        "s.pdf(x)",
+        ("s.args = (1.0 + c,)", "s.kwargs['scale'] = c", "s.kwargs = {'scale': c}"),
+    ),
+    "norm": ("st.norm(np.array([1.0, 2.0]))", "s.pdf(x).sum()", ("s.args[0][:] *= c",)),
+    "moyal": ("st.moyal(1.0)", "s.pdf(x)", ("s.args = (c,)", "s.kwds = {'scale': c}")),
+    "multivariate_normal": (
+        "st.multivariate_normal(Y[1:3].copy(), np.eye(2))",
+        "s.pdf(cnp.stack([x, x]))",
+        ("s.mean[:] *= c",),
+    ),
+    "dirichlet": (
+        "st.dirichlet(Y[1:3].copy())",
+        "s.pdf(cnp.stack([x, 1.0 - x]))",
+        ("s.alpha[:] *= c",),
+    ),
+    "lti": (
+        "sg.lti([1.0], [1.0, 2.0])",
+        "x * abs(sg.freqresp(s, [0.5])[1][0])",
+        ("s.num = [c]", "s.den = [1.0, c]", "s.den[1] = 3.0 * c"),
+    ),
+    "ZerosPolesGain": (
+        "sg.ZerosPolesGain([1.0], [-2.0], 3.0)",
+        "x * abs(s.freqresp([0.5])[1][0])",
+        ("s.gain = c", "s.poles = [-c]", "s.zeros[:] = c"),
+    ),
+    "StateSpace": (
+        "sg.StateSpace(-2.0, 1.0, 1.0, 0.0)",
+        "x * s.A[0, 0] * s.B[0, 0]",
+        ("s.A = [[c]]", "s.A[:] *= c"),
+    ),
+}
+
+
+class Model:
+    def __init__(self, held: Any, function: Callable[[Any, Any], Any]) -> None:
+        self.held, self.function = held, function
+
+    def __call__(self, x: Any) -> Any:
+        return self.function(self.held, x)
+
+
+def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Functions of x that find an object at different places, with further arguments."""
+    items = [s]
+    found: list[tuple[Any, tuple[Any, ...]]] = [
+        (lambda x: f(s, x), ()),
+        (lambda x, given: f(given, x), (s,)),
+        (Model(s, f), ()),
+        (Model(s, f).__call__, ()),
+        (lambda x: f(items[0], x), ()),
+    ]
+    bound = getattr(s, "__call__", None)  # noqa: B004 - the method itself is what is read
+    if isinstance(s, (ip.PPoly, ip.BSpline)):
+        found.append((lambda x: bound(x + 2.0) * 1.0, ()))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
+    made, expression, changes = KINDS[kind]
+    names: dict[str, Any] = {**globals(), "c": 1.0}
+    s = names["s"] = eval(made, names)
+    f = eval(f"lambda s, x: {expression}", names)
+    calls = [(g, more, cadiff.compile(g)) for g, more in ways_to(s, f)]
+    x, h = 0.5, 1e-5
+
+    def check(change: str) -> None:
+        for g, more, program in calls:
+            for _ in range(2):
+                np.testing.assert_array_max_ulp(program(x, *more), np.float64(g(x, *more)), 32)
+            slope = (g(x + h, *more) - g(x - h, *more)) / (2.0 * h)  # of SciPy's own values
+            np.testing.assert_allclose(program.grad(x, *more), slope, 1e-6, 1e-7, err_msg=change)
+
+    check("")
+    recordings = [program.stats()["recordings"] for _, _, program in calls]
+    check("")
+    assert [program.stats()["recordings"] for _, _, program in calls] == recordings
+    for k, change in enumerate(changes):
+        names["c"] = 0.7 - 0.1 * k
+        exec(change, names)
+        check(change)
+
+
+def test_a_spline_in_a_closure_is_recorded_once() -> None:
+    s = ip.CubicSpline(T, Y)
+    program = cadiff.compile(lambda x: s(x))
+    for x in np.linspace(0.2, 0.8, 9):
+        program(x)
+        program.grad(x)
+    assert (program.stats()["recordings"], program.stats()["obstacles"]) == (1, [])
