@@ -32,12 +32,12 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "s(x)",
         ("s.set_yi(Y * c)", "s.yi[:] *= c"),
     ),
-    "PPoly": ("ip.PPoly(PIECES.copy(), T[:3])", "s(x)", BOTH),
-    "extrapolate": ("ip.PPoly(PIECES.copy(), T[:3])", "s(x + 9.2)", ("s.extrapolate = 'periodic'",)),
-    "BPoly": ("ip.BPoly(PIECES.copy(), T[:3])", "s(x)", BOTH),
-    "BSpline": ("ip.BSpline(KNOTS, C.copy(), 2)", "s(x + 2.0)", BOTH),
+    "PPoly": ("ip.PPoly(PIECES + 0.0, T[:3])", "s(x)", BOTH),
+    "extrapolate": ("ip.PPoly(PIECES + 0.0, T[:3])", "s(x + 9.2)", ("s.extrapolate = 'periodic'",)),
+    "BPoly": ("ip.BPoly(PIECES + 0.0, T[:3])", "s(x)", BOTH),
+    "BSpline": ("ip.BSpline(KNOTS, C, 2)", "s(x + 2.0)", BOTH),
     "NdBSpline": (
-        "ip.NdBSpline((KNOTS,), C.copy(), 2)",
+        "ip.NdBSpline((KNOTS,), C, 2)",
         "s(cnp.stack([x + 2.0])).sum()",
         ("s.c[:] *= c",),
     ),
@@ -48,7 +48,7 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("s.values[:] *= c",),
     ),
     "RBFInterpolator": (
-        "ip.RBFInterpolator(T[:, None], Y)",
+        "ip.RBFInterpolator(T[:, None], Y, kernel='cubic')",
         "s(cnp.stack([x])[None]).sum()",
         ("s._coeffs[:] *= c", "s._coeffs = s._coeffs * c"),
     ),
@@ -64,12 +64,12 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("s.set_smoothing_factor(40.0 * c)",),
     ),
     "NearestNDInterpolator": (
-        "ip.NearestNDInterpolator(POINTS, Y.copy())",
+        "ip.NearestNDInterpolator(POINTS, Y)",
         "x * s(0.9, 0.9)",
         ("s.values[:] *= c",),
     ),
     "LinearNDInterpolator": (
-        "ip.LinearNDInterpolator(POINTS, Y.copy())",
+        "ip.LinearNDInterpolator(POINTS, Y)",
         "s(x, 0.2)",
         ("s.values[:] *= c", "s.values = s.values * c"),
     ),
@@ -98,12 +98,12 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "norm": ("st.norm(np.array([1.0, 2.0]))", "s.pdf(x).sum()", ("s.args[0][:] *= c",)),
     "moyal": ("st.moyal(1.0)", "s.pdf(x)", ("s.args = (c,)", "s.kwds = {'scale': c}")),
     "multivariate_normal": (
-        "st.multivariate_normal(Y[1:3].copy(), np.eye(2))",
+        "st.multivariate_normal(Y[1:3], np.eye(2))",
         "s.pdf(cnp.stack([x, x]))",
         ("s.mean[:] *= c",),
     ),
     "dirichlet": (
-        "st.dirichlet(Y[1:3].copy())",
+        "st.dirichlet(Y[1:3])",
         "s.pdf(cnp.stack([x, 1.0 - x]))",
         ("s.alpha[:] *= c",),
     ),
@@ -123,6 +123,8 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("s.A = [[c]]", "s.A[:] *= c"),
     ),
 }
+# Of which something is held that cannot be looked into.
+AS_IT_IS = ("BarycentricInterpolator", "LinearNDInterpolator")
 
 
 class Model:
@@ -140,7 +142,6 @@ def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, 
         (lambda x: f(s, x), ()),
         (lambda x, given: f(given, x), (s,)),
         (Model(s, f), ()),
-        (Model(s, f).__call__, ()),
         (lambda x: f(items[0], x), ()),
     ]
     bound = getattr(s, "__call__", None)  # noqa: B004 - the method itself is what is read
@@ -150,10 +151,12 @@ def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, 
 
 
 @pytest.mark.filterwarnings("ignore:.*runs its function as it is:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*rests on the equality of floats:RuntimeWarning")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
     made, expression, changes = KINDS[kind]
-    names: dict[str, Any] = {**globals(), "c": 1.0}
+    own = {name: globals()[name].copy() for name in ("T", "Y", "KNOTS", "C")}  # for some are kept
+    names: dict[str, Any] = {**globals(), **own, "c": 1.0}
     s = names["s"] = eval(made, names)
     f = eval(f"lambda s, x: {expression}", names)
     calls = [(g, more, cadiff.compile(g)) for g, more in ways_to(s, f)]
@@ -168,8 +171,9 @@ def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
 
     check("")
     recordings = [program.stats()["recordings"] for _, _, program in calls]
-    check("")
+    check("")  # whatever its methods keep in it
     assert [program.stats()["recordings"] for _, _, program in calls] == recordings
+    assert all(recordings) or kind in AS_IT_IS
     for k, change in enumerate(changes):
         names["c"] = 0.7 - 0.1 * k
         exec(change, names)
