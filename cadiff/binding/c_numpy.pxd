@@ -43,6 +43,7 @@ cdef extern from "numbers/objects/types.h":
     npy_intp *PyArray_DIMS(ndarray array) nogil
     npy_intp *PyArray_STRIDES(ndarray array) nogil
     void *PyArray_DATA(ndarray array) nogil
+    void *PyArray_DESCR(ndarray array) nogil
     object PyArray_Cast(ndarray array, int kind)
     object PyArray_EMPTY(int ndim, npy_intp *shape, int kind, int fortran)
     object PyArray_FROMANY(object x, int kind, int least, int most, int flags)

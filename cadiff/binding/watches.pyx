@@ -36,10 +36,6 @@ from .trees import own_attribute
 
 
 cdef extern from "Python.h":
-    """
-    #define DESCR(array) ((PyObject *)PyArray_DESCR((PyArrayObject *)(array)))
-    """
-    PyObject *DESCR(object array)
     PyObject *PyCell_GET(object cell)
     PyObject *PyFunction_GetClosure(object function)
     # Of a str, which raises nothing.
@@ -76,7 +72,6 @@ cdef enum PlaceKind:
     TABLE       # of pandas: numbers and labels
     CLASS       # what is in a class, and in those that it derives from
     ANSWER      # what a function gives that is called with nothing
-
 
 
 cdef inline bint is_value(PlaceKind kind) noexcept:
@@ -374,7 +369,7 @@ cdef class Place:
             return is_same(holder(), self.kept)
         if self.kind == ARRAY:
             return (
-                DESCR(holder) == PyTuple_GET_ITEM(self.kept, 1)
+                cnp.PyArray_DESCR(holder) == <void *>PyTuple_GET_ITEM(self.kept, 1)
                 and cnp.PyArray_ISWRITEABLE(holder) == <bint>self.kept[2]
                 and digest_of_array(holder) == self.digest
             )

@@ -14,10 +14,6 @@ import cadiff.scipy.interpolate as ip
 import cadiff.scipy.signal as sg
 import cadiff.scipy.stats as st
 
-T, Y = np.arange(4.0), np.array([0.0, 1.0, 4.0, 8.0])
-KNOTS, C = np.arange(6.0), np.array([1.0, 2.0, -1.0])
-POINTS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.3]])
-PIECES = np.array([[1.0, 2.0], [3.0, 4.0]])
 BOTH = "s.c[:] *= c", "s.c = s.c * c"
 
 # What makes an object s, what is computed with it of a number x, and ways to change it, with
@@ -32,9 +28,9 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "s(x)",
         ("s.set_yi(Y * c)", "s.yi[:] *= c"),
     ),
-    "PPoly": ("ip.PPoly(PIECES + 0.0, T[:3])", "s(x)", BOTH),
-    "extrapolate": ("ip.PPoly(PIECES + 0.0, T[:3])", "s(x + 9.2)", ("s.extrapolate = 'periodic'",)),
-    "BPoly": ("ip.BPoly(PIECES + 0.0, T[:3])", "s(x)", BOTH),
+    "PPoly": ("ip.PPoly(PIECES, T[:3])", "s(x)", BOTH),
+    "extrapolate": ("ip.PPoly(PIECES, T[:3])", "s(x + 9.2)", ("s.extrapolate = 'periodic'",)),
+    "BPoly": ("ip.BPoly(PIECES, T[:3])", "s(x)", BOTH),
     "BSpline": ("ip.BSpline(KNOTS, C, 2)", "s(x + 2.0)", BOTH),
     "NdBSpline": (
         "ip.NdBSpline((KNOTS,), C, 2)",
@@ -127,6 +123,24 @@ KINDS: dict[str, tuple[str, str, tuple[str, ...]]] = {
 AS_IT_IS = ("BarycentricInterpolator", "LinearNDInterpolator")
 
 
+def names() -> dict[str, Any]:
+    """What the texts above name; objects keep some of the arrays as they are."""
+    return {
+        "np": np,
+        "cnp": cnp,
+        "ip": ip,
+        "sg": sg,
+        "st": st,
+        "c": 1.0,
+        "T": np.arange(4.0),
+        "Y": np.array([0.0, 1.0, 4.0, 8.0]),
+        "KNOTS": np.arange(6.0),
+        "C": np.array([1.0, 2.0, -1.0]),
+        "PIECES": np.array([[1.0, 2.0], [3.0, 4.0]]),
+        "POINTS": np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.3]]),
+    }
+
+
 class Model:
     def __init__(self, held: Any, function: Callable[[Any, Any], Any]) -> None:
         self.held, self.function = held, function
@@ -144,8 +158,8 @@ def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, 
         (Model(s, f), ()),
         (lambda x: f(items[0], x), ()),
     ]
-    bound = getattr(s, "__call__", None)  # noqa: B004 - the method itself is what is read
     if isinstance(s, (ip.PPoly, ip.BSpline)):
+        bound: Any = s.__call__
         found.append((lambda x: bound(x + 2.0) * 1.0, ()))
     return found
 
@@ -155,10 +169,9 @@ def ways_to(s: Any, f: Callable[[Any, Any], Any]) -> list[tuple[Any, tuple[Any, 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
     made, expression, changes = KINDS[kind]
-    own = {name: globals()[name].copy() for name in ("T", "Y", "KNOTS", "C")}  # for some are kept
-    names: dict[str, Any] = {**globals(), **own, "c": 1.0}
-    s = names["s"] = eval(made, names)
-    f = eval(f"lambda s, x: {expression}", names)
+    there = names()
+    s = there["s"] = eval(made, there)
+    f = eval(f"lambda s, x: {expression}", there)
     calls = [(g, more, cadiff.compile(g)) for g, more in ways_to(s, f)]
     x, h = 0.5, 1e-5
 
@@ -175,13 +188,13 @@ def test_what_is_changed_of_an_object_is_seen(kind: str) -> None:
     assert [program.stats()["recordings"] for _, _, program in calls] == recordings
     assert all(recordings) or kind in AS_IT_IS
     for k, change in enumerate(changes):
-        names["c"] = 0.7 - 0.1 * k
-        exec(change, names)
+        there["c"] = 0.7 - 0.1 * k
+        exec(change, there)
         check(change)
 
 
 def test_a_spline_in_a_closure_is_recorded_once() -> None:
-    s = ip.CubicSpline(T, Y)
+    s = ip.CubicSpline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 8.0])
     program = cadiff.compile(lambda x: s(x))
     for x in np.linspace(0.2, 0.8, 9):
         program(x)
