@@ -310,7 +310,7 @@ cdef class Place:
         cdef PyObject *holder = <PyObject *>self.holder
         if self.is_released:
             return False
-        if self.kind == FUNCTION or self.kind == CELL or self.kind == ATTRIBUTE:
+        if self.kind == FUNCTION or self.kind == CELL:
             if type(self.holder) is HELD:
                 holder = referent(self.holder)
                 if holder == NULL:
@@ -323,17 +323,19 @@ cdef class Place:
                     and not has_attributes(holder)
                     and is_called(<PyFunctionObject *>holder, items_of_tuple(self.name))
                 )
-            is_cell = self.kind == CELL
-            found = self.in_cell(<object>holder) if is_cell else in_slot(holder, self.name)
+            found = self.in_cell(<object>holder)
         elif self.kind == NAME:
             found = find_name(self.holder, self.name)
         elif self.kind == CLASS:
             return self.version != 0 and version_of(<PyObject *>self.holder) == self.version
+        elif self.kind == ATTRIBUTE:
+            owner = self.there()
+            found = in_slot(owner, self.name)
+            return found != NULL and is_same(<object>found, self.kept)
         else:
             return False
         kept = referent(self.kept) if type(self.kept) is HELD else <PyObject *>self.kept
-        is_missing = self.kind != ATTRIBUTE and kept == <PyObject *>nothing
-        return found == kept if found != NULL else is_missing
+        return found == kept if found != NULL else kept == <PyObject *>nothing
 
     cdef bint holds(self) except -1:
         """Whether what was read is there as it was."""
@@ -553,7 +555,7 @@ cdef extern from *:
         return ((PyTypeObject *)type)->tp_version_tag;
     }
     """
-    PyObject *in_slot(PyObject *holder, object slot)
+    PyObject *in_slot(object holder, object slot)
     unsigned int version_of(PyObject *type)
 
 
