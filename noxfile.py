@@ -79,10 +79,10 @@ OTHER_NUMERICS = [
     if path.name not in OF_LIBRARIES
 ]
 
-# Of the programs, what the core alone does, which no Python changes; and what Python alone reads
-# and watches, beside usage as in documents, at which no sanitizer looks.
+# Tests of programs that ask the core alone, which is the same under every Python; and tests of
+# Python code, in which sanitizers find nothing, as in the usage that documents show.
 OF_CORE = "collected_products fused loops memory_of_arrays native short_rows tiles_in_threads"
-OF_PYTHON = "observations reads reports told_apart watched watched_kinds ways_to_state"
+OF_PYTHON = "observations reads reports told_apart"
 WITHOUT_PROGRAMS_OF_CORE, WITHOUT_PROGRAMS_OF_PYTHON = (
     [f"--ignore=tests/programs/test_{name}.py" for name in names.split()]
     for names in (OF_CORE, OF_PYTHON)

@@ -687,10 +687,11 @@ cdef class ActiveProgram(DirectRule):
         ):
             return 0
         # Nothing is added before all lanes are known: where one is not, the rule adds all of them.
+        room = code.take_room()
         kept = <double *>cad_memory_zeroed(adjoints.count * self.n_active + 1, sizeof(double))
         if kept == NULL:
+            code.give_back(room)
             check(CAD_NO_MEMORY)
-        room = code.take_room()
         results = room + code.room()
         for lane in range(adjoints.count):
             place = take_inputs(tape, index, cad_program_places(code.program, room))

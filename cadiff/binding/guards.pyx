@@ -88,7 +88,7 @@ cdef dict around = {}  # by tape: what is done with warnings around f, which is 
 
 
 cdef tuple dealing_with_warnings():
-    """What shows warnings, and which of them in what way."""
+    """The function that shows warnings, and the filters."""
     return getattr(warnings, "_showwarnmsg_impl", None), list(warnings.filters)
 
 
