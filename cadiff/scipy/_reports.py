@@ -173,9 +173,11 @@ def _with(
         if late and not all(type(x) is float for x in tree):  # else they would be nan
             leaf(tree, place)
         return getattr(tree, "_make", type(tree))(map(part, items))
-    now = {k: part(k) if not late or (*place, k) in made else _Late(part, k, late) for k in items}
+    now = {
+        k: part(k) if not late or (*place, k) in made else _Unread(part, k, late) for k in items
+    }
     kind: Any = type(tree)
-    return _filled(_late(kind) if late else kind, now)
+    return _filled(_reading_class(kind) if late else kind, now)
 
 
 def _filled(kind: Any, items: dict[Any, Any]) -> Any:
@@ -189,7 +191,7 @@ def _inside(x: Any) -> Any:
     return x if issubclass(type(x), dict) else object.__getattribute__(x, "__dict__")
 
 
-class _Late(NamedTuple):
+class _Unread(NamedTuple):
     """Stands where a part is made when it is read."""
 
     make: Callable[[Any], Any]
@@ -198,7 +200,7 @@ class _Late(NamedTuple):
 
 
 @cache
-def _late(kind: Any) -> Any:
+def _reading_class(kind: Any) -> Any:
     """A class of results whose parts are made when they are read."""
 
     def reading(name: str, is_one: bool) -> Callable[..., Any]:
@@ -208,7 +210,7 @@ def _late(kind: Any) -> Any:
             read = (
                 (k, dict.get(inside, k)) for k in (args[:1] if is_part else list(inside.keys()))
             )
-            parts = {k: part for k, part in read if type(part) is _Late}
+            parts = {k: part for k, part in read if type(part) is _Unread}
             found = {k: part.make(part.key) for k, part in parts.items()}
             serial = binding.guards_serial() if binding.is_guarding() else 0
             if serial and any(part.serial != serial for part in parts.values()):
