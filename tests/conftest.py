@@ -5,7 +5,8 @@ so the benchmarks are loaded from their place.
 
 Property tests draw the same examples each time, so that a change is judged by what it changed;
 `pytest --hypothesis-profile=explore` draws new ones, and five times as many; `brief` has a third,
-for builds on which each takes four times as long.
+for builds on which each takes four times as long. So it is with tests of many cases: in brief they
+have a third, another one each day.
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.
@@ -22,9 +23,13 @@ import gc
 import importlib.util
 import os
 import sys
+from itertools import groupby
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+from .helpers.slices import of_today
 
 gc.disable()
 
@@ -35,6 +40,8 @@ settings.register_profile("repeat", derandomize=True, deadline=None, max_example
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
 settings.load_profile("repeat")
+
+MANY = 6  # cases of one test
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -47,6 +54,19 @@ if "benchmarks" not in sys.modules:
     module = importlib.util.module_from_spec(spec)
     sys.modules["benchmarks"] = module
     spec.loader.exec_module(module)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In brief, leave a third of the cases of each test that has many."""
+    if config.getoption("--hypothesis-profile") != "brief":
+        return
+    kept: list[pytest.Item] = []
+    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+        cases = list(group)
+        kept += cases if len(cases) < MANY else of_today(cases, 3)
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = kept
 
 
 def pytest_collection_finish() -> None:

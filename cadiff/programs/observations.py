@@ -36,10 +36,10 @@ from .kinds import (
     unsafe_code,
 )
 from .reads import Computed, Constant, Operand, last_argument
-from .reasons import HANDLED, OUTSIDE, OfThisCall
+from .reasons import HANDLED, OUTSIDE, OfThisCall, Unsettled
 from .settings import Setting, read_by
 
-AGAIN = "it runs code of a library that was not seen to run before"
+AGAIN = Unsettled("it runs code of a library that was not seen to run before")
 DRAWS = (
     "it draws random numbers ({name}), other ones in every call: draw them outside, and pass them "
     "as an argument"

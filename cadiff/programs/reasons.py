@@ -37,6 +37,10 @@ class OfThisCall(str):
     """A reason why f runs as it is in this call, and perhaps in no other."""
 
 
+class Unsettled(str):
+    """A reason why f runs as it is in this call, and in others if it is met in some of them."""
+
+
 class UnwatchableError(Exception):
     """Something is read whose changes cannot be seen, or asked that is not so in a replay."""
 

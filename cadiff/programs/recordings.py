@@ -8,6 +8,7 @@ nor which of them serves a call.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any
@@ -35,7 +36,7 @@ from ..transforms._generators import Generators
 from ..transforms._outputs import as_result
 from .counters import counter_of
 from .observations import DRAWS, Observation
-from .reasons import CAUSED, AsGiven, OfThisCall, UnwatchableError
+from .reasons import CAUSED, AsGiven, OfThisCall, Unsettled, UnwatchableError
 from .recorded import Recorded
 from .returned import Returned
 from .settling import settled
@@ -304,6 +305,8 @@ class _Trial:
             hidden = hidden or observed.decided
             if drawn:
                 hidden = DRAWS.format(name=drawn[0])
+                if threading.active_count() > 1:  # another may have drawn meanwhile
+                    hidden = Unsettled(hidden)
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given
                 self._before.restore()

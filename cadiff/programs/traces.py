@@ -35,9 +35,8 @@ from ..transforms._base import Function
 from .compilers import compiler_at_hand
 from .kinds import n_followed
 from .native import Machines, make, make_later
-from .observations import AGAIN
 from .pace import Pace
-from .reasons import AsGiven, OfThisCall, UnwatchableError
+from .reasons import AsGiven, OfThisCall, Unsettled, UnwatchableError
 from .recorded import MissedError, Recorded, is_portable, met
 from .recordings import WRITES, Attempt, Changes, record
 from .settling import settled
@@ -554,7 +553,7 @@ class Traces:
                 return attempt  # of this call alone: others are told apart by what it has read
         traced = self._traced(call.key)
         if recorded is None:
-            if attempt.obstacle == AGAIN and traced.unsettled < MOST_UNSETTLED:
+            if isinstance(attempt.obstacle, Unsettled) and traced.unsettled < MOST_UNSETTLED:
                 traced.unsettled += 1
             elif isinstance(attempt.obstacle, OfThisCall):
                 traced.comes_to_errors = True

@@ -6,6 +6,7 @@ import contextvars
 import decimal
 import gc
 import os
+import random
 import signal
 import statistics
 import threading
@@ -460,3 +461,29 @@ def test_programs_and_what_they_know_are_released() -> None:
     del marked, program
     gc.collect()
     assert died == [True]
+
+
+def test_what_another_thread_draws_is_not_f_s() -> None:
+    """The generator of `random` is one for all threads, and is another one after any draws."""
+    is_over = threading.Event()
+
+    def draw() -> None:
+        while not is_over.is_set():
+            random.random()
+
+    @cadiff.compile
+    def f(x: Any) -> Any:
+        for _ in range(6000):  # long enough for another thread to have its turn
+            x = x + 0.5
+        return x * x
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        assert f(1.0) == 3001.0**2
+    finally:
+        is_over.set()
+        thread.join()
+    assert f(2.0) == 3002.0**2
+    assert f(3.0) == 3003.0**2
+    assert f.stats()["recordings"] == 1
