@@ -68,7 +68,9 @@ WITHOUT_PROGRAMS = "--ignore=tests/real_programs"  # Python, too, of the newest 
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
-# property tests draw a third of theirs, and tests of many more examples are left to the README's.
+# property tests draw a third of theirs, tests of many cases have a third, those of the day, and
+# tests of many more examples are left to the README's.
+ALL_CASES = {"CADIFF_CASES": "all"}  # see tests/helpers/slices.py
 BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")
 
 # Of the numerics, what tells one NumPy and SciPy from another; the optimisers do so, too.
@@ -284,7 +286,7 @@ def suite(session: nox.Session) -> None:
     """The whole suite, with doctests; the C core's own tests beside the first Python."""
     install(session, ".[test]")
     options = () if session.python == INTERPRETERS[0] else (WITHOUT_C_CORE,)
-    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs)
+    session.run("pytest", *SIDE_BY_SIDE, *options, *session.posargs, env=ALL_CASES)
 
 
 @nox.session
@@ -319,8 +321,7 @@ def explore(session: nox.Session) -> None:
 def search(session: nox.Session) -> None:
     """Names, docstrings and programs under all invariants; whatever else is tried by slices."""
     install(session, "-e", ".[test]")
-    sliced = [f"tests/numerics/{name}.py" for name in ("test_scipy", "test_single_precision")]
-    session.run("pytest", *SIDE_BY_SIDE, *sliced, env={"CADIFF_ALL_CASES": "1"})
+    session.run("pytest", *SIDE_BY_SIDE, "-m", "daily", env=ALL_CASES)
     session.run("python", "-m", "tests.search", "--all", *session.posargs)
 
 

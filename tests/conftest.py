@@ -5,8 +5,7 @@ so the benchmarks are loaded from their place.
 
 Property tests draw the same examples each time, so that a change is judged by what it changed;
 `pytest --hypothesis-profile=explore` draws new ones, and five times as many; `brief` has a third,
-for builds on which each takes four times as long. So it is with tests of many cases: in brief they
-have a third, another one each day.
+for builds on which each takes four times as long. How many cases a test has, `slices` says.
 
 Processes that share the tests have one thread of BLAS each: threads of all of them on all cores
 wait for one another, for milliseconds at a product of 3 x 3.
@@ -41,8 +40,6 @@ settings.register_profile("brief", derandomize=True, deadline=None, max_examples
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
 settings.load_profile("repeat")
 
-MANY = 6  # cases of one test
-
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 if "benchmarks" not in sys.modules:
@@ -57,13 +54,15 @@ if "benchmarks" not in sys.modules:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In brief, leave a third of the cases of each test that has many."""
-    if config.getoption("--hypothesis-profile") != "brief":
-        return
+    """Leave the cases of today, but of tests that read sources, which take no time."""
+    is_brief = config.getoption("--hypothesis-profile") == "brief"
     kept: list[pytest.Item] = []
     for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         cases = list(group)
-        kept += cases if len(cases) < MANY else of_today(cases, 3)
+        marker = cases[0].get_closest_marker("daily")
+        is_house = cases[0].path.parent.name == "house"
+        share = marker.args[0] if marker else 1
+        kept += cases if is_house else of_today(cases, share, is_brief)
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept

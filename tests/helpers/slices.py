@@ -1,6 +1,8 @@
-"""Which part of many cases is tried today: another one each day of the year, in time each one.
+"""Which of many cases are tried: all, or those of today, other ones each day until all were.
 
-`nox -s search` tries all of them, for which it sets CADIFF_ALL_CASES.
+A test says by the marker `daily(n)` that each of its cases takes long: the command of the README
+tries one of n of them each day. `.ci/run` sets CADIFF_CASES to "today": then any test of six cases
+or more has a third of them, as always in brief. `nox -s search` and `suite` set it to "all".
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-ALL = "CADIFF_ALL_CASES"
+CASES = "CADIFF_CASES"
+MANY = 6
+SHARE = 3
 
 
 def today() -> int:
@@ -20,8 +24,9 @@ def today() -> int:
     return datetime.datetime.now(datetime.timezone.utc).date().toordinal()
 
 
-def of_today(cases: Sequence[T], share: int) -> list[T]:
+def of_today(cases: Sequence[T], share: int, is_brief: bool = False) -> list[T]:
     """One case of each `share`, from a place that moves on by one each day."""
-    if os.environ.get(ALL):
-        return list(cases)
-    return list(cases[today() % share :: share])
+    which = os.environ.get(CASES, "")
+    if (is_brief or which == "today") and len(cases) >= MANY:
+        share = max(share, SHARE)
+    return list(cases) if which == "all" else list(cases[today() % share :: share])

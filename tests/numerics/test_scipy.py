@@ -23,7 +23,6 @@ import cadiff.numpy as cnp
 from cadiff.operations.guards import NoDerivativeError
 
 from ..helpers.cases_scipy import ASKED, CALLS, OTHERS, POINT, SOLVED, Call
-from ..helpers.slices import of_today
 
 for _module in sorted({call.name.rpartition(".")[0] for call in CALLS}):
     importlib.import_module(f"scipy.{_module}")
@@ -61,6 +60,7 @@ def total(call: Call) -> Callable[[Any], Any]:
 DIRECTION = np.cos(1.0 + np.arange(12.0)) / np.sqrt(6.0)
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("call", [*CALLS, *SOLVED], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_values_and_both_modes(call: Call) -> None:
@@ -76,6 +76,7 @@ def test_values_and_both_modes(call: Call) -> None:
         assert_allclose(along, gradient @ e, rtol=1e-10, atol=1e-11 * np.linalg.norm(gradient))
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_second_order_and_programs(call: Call) -> None:
@@ -94,7 +95,8 @@ def test_second_order_and_programs(call: Call) -> None:
         assert_allclose(found, slopes, rtol=1e-9, atol=1e-10 * size)
 
 
-@pytest.mark.parametrize("call", of_today(CALLS, 5), ids=str)
+@pytest.mark.daily(5)
+@pytest.mark.parametrize("call", CALLS, ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_repeated_calls(call: Call) -> None:
     """Functions that are carried out by programs from some call on give the same numbers."""
@@ -285,7 +287,8 @@ IN_C = (
 )
 
 
-@pytest.mark.parametrize("call", of_today([c for c in CALLS if c.name not in IN_C], 7), ids=str)
+@pytest.mark.daily(7)
+@pytest.mark.parametrize("call", [c for c in CALLS if c.name not in IN_C], ids=str)
 @pytest.mark.filterwarnings("ignore")
 def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
     plain = call.function(scipy, np)

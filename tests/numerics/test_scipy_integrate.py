@@ -270,6 +270,7 @@ SOLUTIONS: list[Any] = [
 ]
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("one", [*INTEGRALS, *SOLUTIONS])
 def test_integrals_and_solutions(one: Case) -> None:
     check(one)

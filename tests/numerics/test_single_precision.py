@@ -37,7 +37,6 @@ import cadiff.scipy.stats
 from ..helpers import cases_complex, cases_fft, cases_linalg
 from ..helpers.cases_numpy import CASES
 from ..helpers.derivatives import as_tuple, named
-from ..helpers.slices import of_today
 
 SINGLE = numpy.dtype(numpy.float32)
 SMALL = {numpy.dtype(float): SINGLE, numpy.dtype(complex): numpy.dtype(numpy.complex64)}
@@ -175,7 +174,8 @@ def test_values_and_derivatives(call: Call) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("call", of_today([c for c in CALLS if not c.id.startswith(PHASES)], 4))
+@pytest.mark.daily(4)
+@pytest.mark.parametrize("call", [c for c in CALLS if not c.id.startswith(PHASES)])
 def test_programs(call: Call) -> None:
     wanted = call.original(*call.args)
     program = cadiff.compile(call)

@@ -42,6 +42,7 @@ def function_of(name: str, namespace: Any = special) -> Callable[..., Any]:
     return lambda *args: function(*args)[int(which)] if which else function(*args)
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_derivatives(name: str) -> None:
     case: Case = CASES[name]

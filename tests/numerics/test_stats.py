@@ -108,6 +108,7 @@ def check_derivatives(name: str, method: str, args: Arguments) -> None:
             assert forward == 0.0
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 @pytest.mark.parametrize("method", DENSITIES + PROBABILITIES)
 def test_continuous(name: str, method: str) -> None:
@@ -448,6 +449,7 @@ SEARCHED: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
 }  # fmt: skip
 
 
+@pytest.mark.daily(3)
 @pytest.mark.parametrize("kind", SEARCHED)
 @pytest.mark.filterwarnings("ignore")
 def test_what_scipy_integrates_counts_or_searches_for(kind: str) -> None:

@@ -573,6 +573,7 @@ def test_within_another_derivative(f: Callable[[Any], Any]) -> None:
         near(cd.hessian(lambda x: program(x) * x[0])(x), cd.hessian(lambda x: f(x) * x[0])(x))
 
 
+@pytest.mark.daily(3)
 @needs_compiler
 @each_way
 def test_machine_code(f: Callable[[Any], Any]) -> None:
