@@ -21,6 +21,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -392,8 +393,26 @@ def _class_of(found: type, module: str) -> Any:
     mirror = mirror_of(found)
     if mirror is not found and isinstance(mirror, type):
         mirror.__module__ = f"cadiff.{module}"  # where pickles look for it
+        if mirror not in OFFERED and (init := vars(mirror).get("__init__")):
+            setattr(mirror, "__init__", _constant_of_constants(init))  # noqa: B010
         OFFERED.add(mirror)
     return mirror
+
+
+def _making(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A context: what is made of constants in it outlives f, which may keep it."""
+    given = (*args, *kwargs.values())
+    is_open = any(map(callable, given)) or carries(given)
+    return nullcontext() if is_open else binding.OutsideDifferentiation()
+
+
+def _constant_of_constants(init: Function) -> Function:
+    @functools.wraps(init)
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        with _making(args, kwargs):
+            init(self, *args, **kwargs)
+
+    return made
 
 
 OFFERED: set[type] = set()  # classes of mirrors that are called by public names
@@ -432,7 +451,10 @@ def offered(original: Function, name: str) -> Function:
             return function(*args, **kwargs)
         found = original(*args, **kwargs)
         is_function = callable(found) and mirror_of(type(found)) is not type(found)
-        return mirror_of(original)(*args, **kwargs) if is_function else found
+        if not is_function:
+            return found
+        with _making(args, kwargs):
+            return mirror_of(original)(*args, **kwargs)
 
     plainly.__wrapped__ = original  # type: ignore[attr-defined]
     if any((each.__module__, each.__name__) in WITHIN for each in _unwrapped(original)):
@@ -468,6 +490,18 @@ class Twin:
         self.called, self.parameters = called, parameters or {}
         self.is_plain = not carries(self.parameters)
         self.__doc__ = getattr(original, "__doc__", None)
+        of_mirror = getattr(mirror, "__dict__", {}) if self.is_plain else {}
+        for name, found in getattr(original, "__dict__", {}).items():
+            if name in of_mirror and isinstance(found, np.ndarray):
+                of_mirror[name] = found  # which users may change in place
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("original", "mirror", "called", "parameters", "is_plain", "__doc__"):
+            super().__setattr__(name, value)
+            return
+        setattr(self.original, name, binding.strip(value))
+        setattr(self.mirror, name, value)
+        self.is_plain = self.is_plain and not carries(value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("original", "mirror"):  # as copies are asked for
@@ -543,7 +577,8 @@ class Twin:
         if have_mirrors(*args, *kwargs.values()):
             return self.mirror(*args, **kwargs)
         original = self.original(*binding.strip(args), **binding.strip(kwargs))
-        mirror = original if self.mirror is self.original else self.mirror(*args, **kwargs)
+        with _making(args, kwargs):
+            mirror = original if self.mirror is self.original else self.mirror(*args, **kwargs)
         parameters = self._by_names("__call__", args) | kwargs
         return Twin(original, mirror, self.called, parameters)
 
