@@ -51,7 +51,8 @@ _WRITERS = (
 # What to write in the place of what is in a library, by how its names begin.
 _INSTEAD = {
     "scipy.fft.": "cadiff.scipy.fft has them; once it is imported, these take v, too",
-    "scipy.sparse.linalg.": "multiply what an operator gives, or its matrix, not the operator",
+    "scipy.sparse.linalg._interface.": "multiply what an operator gives, or its matrix, "
+    "not the operator",
     "pandas.": "cadiff.numpy has mean, std, cumsum and others for arrays",
     "statistics.": "cadiff.numpy has mean, median, var and std",
     "numpy.lib.as_strided": "take x.reshape(-1)[places] at places of "
@@ -382,7 +383,7 @@ def _instead_of(name: str) -> str:
             "there"
         )
     ways = next((way for prefix, way in _INSTEAD.items() if prefix in f"{name}."), "")
-    of_scipy = re.match(r"scipy\.[a-z]+", name)
+    of_scipy = re.match(r"scipy(\.[a-z]+)+(?=\.)", name)
     if of_scipy and not ways and _has_file(f"cadiff.{of_scipy[0]}"):
         ways = f"cadiff.{of_scipy[0]} takes such numbers, after `import cadiff.{of_scipy[0]}`"
     return (
@@ -488,7 +489,11 @@ def _of_line(frame: FrameType, at: int) -> str:
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mult):
         return f"{here}repeats a sequence, which takes an int: write int({_VALUE})"
     if isinstance(tree, ast.Call):
-        return _of_call(_value_of(tree.func, frame), ast.unparse(tree.func), here)
+        of, function = tree.func, _value_of(tree.func, frame)
+        while function is None and isinstance(of, (ast.Attribute, ast.Call)):
+            of = of.value if isinstance(of, ast.Attribute) else of.func  # whose method it is
+            function = _value_of(of, frame)
+        return _of_call(function, ast.unparse(tree.func), here)
     return ""
 
 
@@ -523,8 +528,11 @@ def _of_call(function: Any, name: str, here: str) -> str:
             "write cadiff.array([...]), which holds numbers with derivatives, instead of "
             f"{name}([...])"
         )
-    public = (m for m in list(sys.modules) if m.startswith("scipy.") and "._" not in m)
-    place = next((m for m in public if own and vars(sys.modules[m]).get(own) is function), "")
+    kind = type(getattr(function, "__self__", function))
+    public = [m for m in list(sys.modules) if m.startswith("scipy.") and "._" not in m]
+    for one, called in ((function, own), (kind, kind.__name__)):
+        if place := next((m for m in public if vars(sys.modules[m]).get(called) is one), ""):
+            break
     return f"{here}computes with plain numbers: {_instead_of(f'{place}.{own}')}"
 
 

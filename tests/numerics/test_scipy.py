@@ -282,7 +282,7 @@ def test_derivatives_are_asked_for_of_all_names_that_are_listed() -> None:
 
 # What to write instead of these, errors say by a line of source, which there is none of here.
 IN_C = (
-    *("signal.sepfir2d", "spatial.ConvexHull"),
+    *("signal.sepfir2d", "spatial.ConvexHull", "sparse.linalg.spilu"),
     *("interpolate.LinearNDInterpolator", "interpolate.CloughTocher2DInterpolator"),
 )
 
@@ -299,6 +299,31 @@ def test_scipy_itself_works_or_names_the_import(call: Call) -> None:
         assert any("cadiff.scipy." in text for text in told), told
     else:
         assert_allclose(gradient, cadiff.grad(total(call))(POINT), rtol=1e-9)
+
+
+MATRIX, POINTS = (
+    scipy.sparse.csc_array(np.eye(3) + 0.1),
+    np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+)
+factors, tree = scipy.sparse.linalg.splu(MATRIX), scipy.spatial.cKDTree(POINTS)
+interpolant = scipy.interpolate.LinearNDInterpolator(POINTS, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("f", "module"),
+    [
+        (lambda x: scipy.sparse.linalg.spilu(MATRIX).solve(x), "sparse.linalg.spilu"),
+        (lambda x: scipy.sparse.linalg.splu(MATRIX).solve(x), "sparse.linalg.splu"),
+        (lambda x: factors.solve(x), "sparse.linalg"),
+        (lambda x: tree.query(x[:2])[0], "spatial"),
+        (lambda x: interpolant(x[0], x[1]), "interpolate"),
+    ],
+)  # fmt: skip
+def test_methods_of_objects_in_c_name_the_import(f: Callable[[Any], Any], module: str) -> None:
+    with pytest.raises(TypeError) as raised:
+        cadiff.grad(lambda x: np.sum(f(x)))(np.ones(3))
+    told = " ".join([str(raised.value), *getattr(raised.value, "__notes__", ())])
+    assert f"cadiff.scipy.{module}" in told
 
 
 # What classes of SciPy's make of plain numbers is an argument like any other.
