@@ -37,6 +37,9 @@ from . import _arrays as of_numpy
 
 Function = Callable[..., Any]
 
+# What SciPy has from other projects, which was among its own modules before 1.18.
+EXTERNAL = "scipy._external" if importlib.util.find_spec("scipy._external") else "scipy._lib"
+
 # Modules whose names stand for modules of the package.
 REPLACED: dict[str, str] = {
     "cmath": "cadiff.cmath",
@@ -44,7 +47,7 @@ REPLACED: dict[str, str] = {
     "numpy": "cadiff.scipy._arrays",
     "numpy.fft": "cadiff.numpy.fft",
     "numpy.linalg": "cadiff.numpy.linalg",
-    "scipy._lib.array_api_compat.numpy": "cadiff.scipy._arrays",
+    f"{EXTERNAL}.array_api_compat.numpy": "cadiff.scipy._arrays",
     "scipy.fft": "cadiff.scipy.fft",
     "scipy.integrate": "cadiff.scipy.integrate",
     "scipy.linalg": "cadiff.scipy.linalg",
@@ -62,11 +65,12 @@ _ONE_NAMESPACE: dict[str, Any] = {  # of arrays
 
 # By modules of SciPy's: what stands in the place of their functions.
 KERNELS: dict[str, dict[str, Any]] = {
-    f"scipy._lib.{name}": _ONE_NAMESPACE
-    for name in ("_array_api", "_array_api_compat_vendor", "array_api_compat")
+    f"{EXTERNAL}.array_api_extra._lib._at": {"at": of_numpy.At},
+    f"{EXTERNAL}.array_api_extra._lib._funcs": {"apply_where": of_numpy.apply_where},
+    f"{EXTERNAL}._array_api_compat_vendor": _ONE_NAMESPACE,
+    f"{EXTERNAL}.array_api_compat": _ONE_NAMESPACE,
+    "scipy._lib._array_api": _ONE_NAMESPACE,
 }
-KERNELS["scipy._lib.array_api_extra._lib._at"] = {"at": of_numpy.At}
-KERNELS["scipy._lib.array_api_extra._lib._funcs"] = {"apply_where": of_numpy.apply_where}
 
 # Those that get what they stand for, by modules and names.
 WITHIN: set[tuple[str, str]] = set()
@@ -88,7 +92,7 @@ SOLVERS = ("scipy.integrate", "scipy.optimize")
 # Modules in Python that are run again, by how their names begin; others are as they are.
 MIRRORED = (
     *("scipy._lib._array_api", "scipy._lib._elementwise_iterative_method", "scipy._lib._util"),
-    "scipy._lib.array_api_extra.",
+    f"{EXTERNAL}.array_api_extra.",
     *("scipy.cluster.", "scipy.differentiate.", "scipy.integrate.", "scipy.interpolate."),
     *("scipy.linalg._special_matrices", "scipy.ndimage.", "scipy.optimize.", "scipy.signal."),
     *("scipy.spatial.", "scipy.stats."),

@@ -509,7 +509,7 @@ def _dirichlet_density(self: Any, x: Any, alpha: Any) -> Any:
 @primitive
 def _both_greater(h: Any, k: Any, r: Any) -> Any:
     """The probability that x > h and y > k, of normal numbers with the correlation r."""
-    return _stats_pythran._bvnu(float(h), float(k), float(r))
+    return qmvnt._bvnu(float(h), float(k), float(r))
 
 
 def _both_greater_by_place(h: Number, k: Number, r: Number) -> Number:
@@ -534,7 +534,7 @@ _both_greater.defpartials(
 )
 
 
-@kernels("scipy.stats._stats_pythran")
+@kernels("scipy.stats._qmvnt")
 def _bvnu(h: Any, k: Any, r: Any) -> Number:
     return _both_greater(*map(as_number, (h, k, r)))
 

@@ -353,6 +353,10 @@ def _solves_banded(
 EXTRAPOLATED, ZERO, RAISED, NEAREST = range(4)
 INVALID = 10  # what it says of arguments that are none
 
+# Until 1.18, SciPy had it compiled from Fortran, with other arguments for some of its functions.
+IS_OF_FORTRAN = hasattr(_fitpack_impl, "dfitpack")
+FITPACK = _fitpack_impl.dfitpack if IS_OF_FORTRAN else _fitpack_impl._fitpack
+
 
 def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[Any, int]:
     t, x = as_number(t), as_number(x)
@@ -367,107 +371,167 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     return (where(beyond, 0.0, found) if outside == ZERO else found), 0
 
 
-class _OfNumbers:
-    """What stands for functions of FITPACK's where numbers have derivatives."""
+def of_fitpack(function: Any) -> Any:
+    """Have a function stand for that of FITPACK's with its name where numbers have derivatives."""
+    original: Any = getattr(FITPACK, function.__name__, None)
 
-    def splev(self, t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
-        return _fitted(t, c, k, x, 0, outside)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = args, kwargs
+        found = binding.plain_constants(given) if carries(given) else given
+        return function(*args, **kwargs) if found is None else original(*found[0], **found[1])
 
-    def splder(self, t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> Any:
-        return _fitted(t, c, k, x, order, outside)
+    if original is not None:  # it is of this version
+        kernels(FITPACK.__name__, function.__name__)(call)
+    return function
 
-    def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
-        c = as_number(c)[: len(_plain(t)) - k - 1]
-        return _integrated(t, _column(c), k, a, b)[0], None
 
-    def sproot(self, t: Any, c: Any, mest: int) -> Any:
-        poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
-        low, high = _inner(t, 3)
-        roots = poly.roots(extrapolate=False)
-        at = read_values(roots)
-        inside = roots[(at >= low) & (at <= high)]
-        return inside, len(at), 0
+@of_fitpack
+def splev(t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
+    return _fitted(t, c, k, x, 0, outside)
 
-    def spalde(self, t: Any, c: Any, n: int, x: Any) -> Any:
-        point = as_number([x])
-        orders = range(n)
-        return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
 
-    # --- of one variable, as `UnivariateSpline` keeps it
+@of_fitpack
+def splder(t: Any, c: Any, k: int, first: Any, second: Any, outside: int) -> Any:
+    x, order = (first, second) if IS_OF_FORTRAN else (second, first)
+    return _fitted(t, c, k, x, order, outside)
 
-    def fpcurf0(self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any) -> Any:
-        knots, c, _ = splrep(x, y, w, xb, xe, k, s=len(_plain(x)) if s is None else s)
-        return x, y, w, xb, xe, k, 0.0, len(knots), knots, c, 0.0, None, None, -1
 
-    def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any) -> Any:
-        weights = np.ones(len(_plain(x))) if w is None else w
-        c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
-        c = concatenate([c, np.zeros(k + 1)])
-        residuals = weights * (as_number(y) - _fitted(t, c, k, x, 0, EXTRAPOLATED)[0])
-        total = sum_(residuals * residuals)
-        return x, y, w, xb, xe, k, 0.0, len(_plain(t)), t, c, total, None, None, None, 0
+@of_fitpack
+def splint(t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
+    c = as_number(c)[: len(_plain(t)) - k - 1]
+    found = _integrated(t, _column(c), k, a, b)[0]
+    return (found, None) if IS_OF_FORTRAN else found
 
-    def fpcurf1(self, *_: Any) -> Any:
+
+@of_fitpack
+def sproot(t: Any, c: Any, mest: int) -> Any:
+    poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
+    low, high = _inner(t, 3)
+    roots = poly.roots(extrapolate=False)
+    at = read_values(roots)
+    inside = roots[(at >= low) & (at <= high)]
+    return inside, len(at), 0
+
+
+@of_fitpack
+def spalde(t: Any, c: Any, n: int, x: Any) -> Any:
+    point = as_number([x])
+    orders = range(n)
+    return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
+
+
+# --- of one variable
+
+
+@of_fitpack
+def curfit(
+    task: int, x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, *_: Any
+) -> Any:
+    """Knots, coefficients, and the sum of squares of residuals."""
+    if task > 0:
         raise binding.MissingRuleError(
-            "set_smoothing_factor does not support numbers with derivatives: make another spline, "
-            "by make_smoothing_spline or by InterpolatedUnivariateSpline"
+            "set_smoothing_factor does not support numbers with derivatives: make another "
+            "spline, by make_smoothing_spline or by InterpolatedUnivariateSpline"
         )
+    weights = np.ones(len(_plain(x))) if w is None else w
+    if task == 0:
+        t, c, _ = splrep(x, y, weights, xb, xe, k, s=len(_plain(x)) if s is None else s)
+        return len(_plain(t)), t, c, 0.0, -1
+    c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
+    c = concatenate([c, np.zeros(k + 1)])
+    residuals = weights * (as_number(y) - _fitted(t, c, k, x, 0, EXTRAPOLATED)[0])
+    return len(_plain(t)), t, c, sum_(residuals * residuals), 0
 
-    # --- of two variables
 
-    def regrid_smth(
-        self, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
-        s: float, maxit: int = 20,
-    ) -> Any:  # fmt: skip
-        if s:
-            raise binding.MissingRuleError(
-                "splines of two variables have derivatives where they go through all points: s=0"
-            )
-        fit = mirrored("scipy.interpolate._bsplines").make_interp_spline
-        rows = fit(x, reshape(as_number(z), (len(_plain(x)), len(_plain(y)))), kx)
-        columns = fit(y, np.transpose(rows.c), ky)
-        c = reshape(np.transpose(columns.c), -1)
-        return len(rows.t), rows.t, len(columns.t), columns.t, c, 0.0, -1
+def _kept(task: int, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any, s: Any) -> Any:
+    """The same as `UnivariateSpline` keeps it."""
+    *found, error = curfit(task, x, y, w, xb, xe, k, s, t)
+    return x, y, w, xb, xe, k, 0.0, *found, None, None, error
 
-    def bispev(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
-        return self.parder(tx, ty, c, kx, ky, 0, 0, x, y)
 
-    def bispeu(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
-        return self.pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
+@of_fitpack
+def fpcurf0(x: Any, y: Any, k: int, **given: Any) -> Any:
+    return _kept(0, x, y, k, None, **given)
 
-    def parder(
-        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
-    ) -> Any:
-        """On the grid of all x and y."""
-        if max(binding.ndim(x), binding.ndim(y)) > 1:
-            return None, INVALID
-        matrix = _in_shape(tx, ty, c, kx, ky)
-        inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
-        found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
-        return np.transpose(found), 0
 
-    def pardeu(
-        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
-    ) -> Any:
-        """At pairs of x and y."""
-        terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
-        y = _within(ty, ky, y)
-        at = _spans(ty, ky, y)
-        rows = np.arange(len(at))
-        values = basis(as_number(ty), ky, y, at, dy)
-        return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
+@of_fitpack
+def fpcurfm1(x: Any, y: Any, k: int, t: Any, **given: Any) -> Any:
+    return _kept(-1, x, y, k, t, **given, s=None)
 
-    def pardtc(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
-        """The coefficients of a partial derivative."""
-        rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
-        columns = _differentiated(ty, np.transpose(rows), ky, dy)
-        return reshape(np.transpose(columns), -1), 0
 
-    def dblint(
-        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
-    ) -> Any:
-        inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
-        return _integrated(ty, _column(inner), ky, yb, ye)[0]
+@of_fitpack
+def fpcurf1(*data: Any) -> Any:
+    return curfit(1, *data)
+
+
+# --- of two variables
+
+
+@of_fitpack
+def regrid(
+    _: int, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
+    s: float, *__: Any,
+) -> Any:  # fmt: skip
+    if s:
+        raise binding.MissingRuleError(
+            "splines of two variables have derivatives where they go through all points: s=0"
+        )
+    shape = len(_plain(x)), len(_plain(y))
+    rows = _through_all(x, reshape(as_number(z), shape), kx, xb, xe)
+    columns = _through_all(y, np.transpose(rows.c), ky, yb, ye)
+    c = reshape(np.transpose(columns.c), -1)
+    return len(rows.t), rows.t, len(columns.t), columns.t, c, 0.0, -1
+
+
+@of_fitpack
+def regrid_smth(*args: Any) -> Any:
+    return regrid(0, *args)
+
+
+@of_fitpack
+def bispev(tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+    return parder(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+@of_fitpack
+def bispeu(tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+    return pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+@of_fitpack
+def parder(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any) -> Any:
+    """On the grid of all x and y."""
+    if max(binding.ndim(x), binding.ndim(y)) > 1:
+        return None, INVALID
+    matrix = _in_shape(tx, ty, c, kx, ky)
+    inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
+    found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
+    return np.transpose(found), 0
+
+
+@of_fitpack
+def pardeu(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any) -> Any:
+    """At pairs of x and y."""
+    terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
+    y = _within(ty, ky, y)
+    at = _spans(ty, ky, y)
+    rows = np.arange(len(at))
+    values = basis(as_number(ty), ky, y, at, dy)
+    return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
+
+
+@of_fitpack
+def pardtc(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
+    """The coefficients of a partial derivative."""
+    rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
+    columns = _differentiated(ty, np.transpose(rows), ky, dy)
+    return reshape(np.transpose(columns), -1), 0
+
+
+@of_fitpack
+def dblint(tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any) -> Any:
+    inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
+    return _integrated(ty, _column(inner), ky, yb, ye)[0]
 
 
 def _vector(x: Any) -> Number:
@@ -513,19 +577,12 @@ def _within(t: Any, k: int, x: Any) -> Number:
     return where(x < low, t[k], where(x > high, t[-k - 1], x))
 
 
-class _Fitpack:
-    """`scipy.interpolate`'s module of FITPACK."""
-
-    def __getattr__(self, name: str) -> Any:
-        original = getattr(_fitpack_impl.dfitpack, name)
-        if (own := getattr(OF_NUMBERS, name, None)) is None:
-            return original
-        return lambda *args, **named: (own if carries((args, named)) else original)(*args, **named)
-
-
-OF_NUMBERS, FITPACK = _OfNumbers(), _Fitpack()
-for _module in ("_fitpack_impl", "_fitpack2"):
-    kernels(f"scipy.interpolate.{_module}", "dfitpack")(FITPACK)
+def _through_all(x: Any, y: Any, k: int, low: Any = None, high: Any = None) -> Any:
+    """The spline through all points, with the knots of FITPACK: the outer ones may be given."""
+    module, x = mirrored("scipy.interpolate._bsplines"), as_number(x)
+    low, high = x[0] if low is None else low, x[-1] if high is None else high
+    inner, outer = module._not_a_knot(x, k)[k + 1 : -k - 1], np.ones(k + 1)
+    return module.make_interp_spline(x, y, k, concatenate([low * outer, inner, high * outer]))
 
 
 @kernels("scipy.interpolate._fitpack_impl")
@@ -538,12 +595,12 @@ def splrep(
         return _fitpack_impl.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
     is_through_all = task == 0 and not per and s is not None and not np.any(_plain(s))
     is_through_all |= task == 0 and not per and s is None and w is None
-    if not is_through_all or full_output or xb is not None or xe is not None:
+    if not is_through_all or full_output:
         raise binding.MissingRuleError(
             "splrep of numbers with derivatives makes splines through all points: give it s=0, "
             "or take make_smoothing_spline"
         )
-    spline = mirrored("scipy.interpolate._bsplines").make_interp_spline(x, y, k)
+    spline = _through_all(x, y, k, xb, xe)
     return spline.t, concatenate([spline.c, np.zeros(k + 1)]), k
 
 
