@@ -245,14 +245,24 @@ COMPILED = ("cython_function_or_method", "fused_cython_function", "_ArrayFunctio
 
 
 def taking_constants(function: Function) -> Function:
-    """A compiled function that takes arrays of constants, to which numbers might be assigned."""
+    """A compiled function that takes arrays of constants, to which numbers might be assigned.
+
+    What it writes to such an array is there afterwards.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         found = None
         if carries(args) or carries(kwargs):
             found = binding.plain_constants((args, kwargs))
-        return function(*args, **kwargs) if found is None else function(*found[0], **found[1])
+        if found is None:
+            return function(*args, **kwargs)
+        result = function(*found[0], **found[1])
+        for given, plain in zip(args, found[0], strict=True):
+            is_array = given is not plain and isinstance(plain, np.ndarray)
+            if is_array and not np.array_equal(binding.plain_values(given), plain, equal_nan=True):
+                given[...] = plain
+        return result
 
     return call
 

@@ -38,7 +38,7 @@ from ..operations.indices import added_at
 from ..operations.primitives import primitive
 from ..operations.table import where
 from ._formulas import valued
-from ._mirror import kernels, linear_in_parts, mirrored, read_values
+from ._mirror import kernels, linear_in_parts, mirrored, read_values, taking_constants
 from ._structured import BY_FACTORS, solved
 from ._structures import Structure, summed
 
@@ -373,15 +373,17 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
 
 def of_fitpack(function: Any) -> Any:
     """Have a function stand for that of FITPACK's with its name where numbers have derivatives."""
-    original: Any = getattr(FITPACK, function.__name__, None)
+    name = function.__name__
+    if not hasattr(FITPACK, name):  # in this version
+        return function
+    original = taking_constants(getattr(FITPACK, name))
 
+    @kernels(FITPACK.__name__, name)
     def call(*args: Any, **kwargs: Any) -> Any:
         given = args, kwargs
-        found = binding.plain_constants(given) if carries(given) else given
-        return function(*args, **kwargs) if found is None else original(*found[0], **found[1])
+        has_derivatives = carries(given) and binding.plain_constants(given) is None
+        return (function if has_derivatives else original)(*args, **kwargs)
 
-    if original is not None:  # it is of this version
-        kernels(FITPACK.__name__, function.__name__)(call)
     return function
 
 
@@ -447,6 +449,11 @@ def _kept(task: int, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any, s
     """The same as `UnivariateSpline` keeps it."""
     *found, error = curfit(task, x, y, w, xb, xe, k, s, t)
     return x, y, w, xb, xe, k, 0.0, *found, None, None, error
+
+
+@of_fitpack
+def fpchec(x: Any, t: Any, k: int) -> Any:
+    return FITPACK.fpchec(read_values(x), read_values(t), k)
 
 
 @of_fitpack
