@@ -85,6 +85,11 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> Any:
     return tuple(asarray(x) if _carries(x) else _arrays.opened(_np.array(x, float)) for x in found)
 
 
+def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """As the standard of arrays has it: either end may be left out."""
+    return _numpy.clip(x, min, max, **kwargs)
+
+
 def nextafter(x: Any, y: Any, /) -> Any:
     """Of values: SciPy asks for the least step that a time can take."""
     return _np.nextafter(*_binding.plain_values((x, y)))

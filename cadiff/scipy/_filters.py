@@ -270,6 +270,17 @@ def _states(mirror: Any, b: Any, a: Any, *others: Any, **named: Any) -> Any:
     return mirror(b, a, *others, **named)
 
 
+@kernels("scipy.signal._whittaker", within=True)
+def _solveh_banded(mirror: Any, ab: Any, b: Any, calc_logdet: bool = False) -> Any:
+    """The solution, the logarithm of the determinant if that is asked for, and no error."""
+    if not (carries(ab) or carries(b)):
+        return mirror(ab, b, calc_logdet)
+    from . import linalg
+
+    root = linalg.cholesky_banded(ab, lower=True)[0] if calc_logdet else 1.0
+    return linalg.solveh_banded(ab, b, lower=True), 2.0 * sum_(np.log(root)), 0
+
+
 kernels("scipy.signal._waveforms", "_chirp_phase", within=True)(beside("f1", "f0"))
 
 
