@@ -141,7 +141,7 @@ def apply_where(
     if not shape:
         f = f1 if mask else f2
         found = fill_value if f is None else f(*numbers, **names)
-        return found if hasattr(found, "ndim") else _np.asarray(found)[()]
+        return asarray(found)
     numbers = [_numpy.broadcast_to(x, shape) for x in numbers]
     parts = []
     for where, f in ((mask, f1), (~mask, f2)):

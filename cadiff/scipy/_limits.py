@@ -276,11 +276,25 @@ def _yeojohnson_transform(x: Any, lmbda: Any, xp: Any = None) -> Any:
 
 @kernels("scipy.stats._morestats", within=True)
 def _boxcox_llf(original: Function, data: Any, axis: int = 0, *, lmb: Any) -> Any:
-    """As SciPy has it; next to 0, where powers of the data are nearly 1, by their logarithms."""
-    logs = table.log(as_number(data))
-    if np.max(np.abs(held(lmb) * held(logs)), initial=0.0) > 1.0:
-        return original(data, axis, lmb=lmb)
-    value = original(held(data), axis, lmb=held(lmb))
-    spread = np.var(vars(special)["boxcox"](data, lmb), axis=axis)
-    n = np.shape(data)[axis]
+    data = as_number(data)
+    return _likelihood(original, data, axis, lmb, lmb, table.log(data), vars(special)["boxcox"])
+
+
+@kernels("scipy.stats._morestats", within=True)
+def _yeojohnson_llf(original: Function, data: Any, axis: int = 0, *, lmb: Any) -> Any:
+    data = as_number(data)
+    is_positive = held(data) >= 0.0
+    logs = table.log1p(abs(data)) * np.where(is_positive, 1.0, -1.0)
+    exponent = table.where(is_positive, lmb, 2.0 - lmb)
+    return _likelihood(original, data, axis, lmb, exponent, logs, _yeojohnson)
+
+
+def _likelihood(
+    original: Function, data: Any, axis: int, lmb: Any, exponent: Any, logs: Any, moved: Function
+) -> Any:
+    """As SciPy has it; where powers of the data are nearly 1, by the transformed data."""
+    if np.max(np.abs(held(exponent) * held(logs)), initial=0.0) > 1.0:
+        return original(data, axis=axis, lmb=lmb)
+    value = original(held(data), axis=axis, lmb=held(lmb))
+    spread, n = np.var(moved(data, lmb), axis=axis), np.shape(data)[axis]
     return valued((lmb - 1.0) * np.sum(logs, axis=axis) - 0.5 * n * table.log(spread), value)

@@ -84,6 +84,7 @@ KERNELS_OF: dict[str, str] = {
     "scipy.spatial": "_distances",
     "scipy.spatial.transform": "_rotations",
     "scipy.cluster": "_samples",
+    "scipy.optimize._chandrupatla": "_samples",
     "scipy.stats": "_limits",
 }
 

@@ -197,6 +197,27 @@ def _place(
     return valued(place, found)
 
 
+@kernels("scipy.optimize._chandrupatla", within=True)
+def _chandrupatla(
+    original: Callable[..., Any], f: Any, a: Any, b: Any, *, args: Any = (), **how: Any
+) -> Any:
+    """A search for roots, by values; then two of Newton's steps, which have three derivatives."""
+    named = how.pop("kwargs", None) or {}
+    plain = (
+        lambda x, *args: read_values(f(x, *args, **named)),
+        *map(read_values, (a, b)),
+    )
+    found = original(*plain, args=tuple(map(read_values, args)), **how)
+    place = found.x
+    for _ in range(2):
+        rest = f(place, *args, **named)
+        if not carries(rest):
+            return found
+        place = place - rest / slope(lambda x: f(x, *args, **named), place)
+    found.x = valued(place, found.x)
+    return found
+
+
 @kernels(
     "scipy.stats._distribution_infrastructure",
     "UnivariateDistribution._mode_optimization",

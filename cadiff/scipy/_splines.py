@@ -960,13 +960,17 @@ class LinearNDInterpolator:
     def _scaled(self, x: Number) -> Number:
         return (x - self._offset) / self._scale
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
         x, shape = self._asked(args)
-        found = self.tri.find_simplex(read_values(self._scaled(x)))
+        found = self._simplices(self._scaled(x), simplex_tolerance)
         corners = self.tri.simplices[found]
         weights = _weights(self.points[corners], x)
         result = np.sum(weights[..., None] * self._columns()[corners], axis=1)
         return self._shaped(result, found < 0, shape)
+
+    def _simplices(self, x: Number, tolerance: float) -> Any:
+        """In which of the simplices points lie, by SciPy's tolerance or several of it."""
+        return self.tri.find_simplex(read_values(x), tol=tolerance * 100 * np.finfo(float).eps)
 
     def _asked(self, args: tuple[Any, ...]) -> tuple[Number, tuple[int, ...]]:
         """The points of a call as rows, and the shape that there is to be of them."""
@@ -1032,10 +1036,10 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
         found, _ = solved(data, right, structure=Structure(numbered), solver=BY_FACTORS)
         return reshape(found, (n, 2, -1))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
         given, shape = self._asked(args)
         x = self._scaled(given)
-        found = self.tri.find_simplex(read_values(x))
+        found = self._simplices(x, simplex_tolerance)
         corners, beside = self.tri.simplices[found], self.tri.neighbors[found]
         # The farthest corner comes last: the point lies between the others and the middle.
         plain = read_values(_weights(self.points[corners], x))
@@ -1074,7 +1078,8 @@ class CloughTocher2DInterpolator(LinearNDInterpolator):
             + 3.0 * u * u * (s * near[0] + t * near[1])
             + 6.0 * s * t * u * across[2]
         )  # fmt: skip
-        value = self._original(read_values(given))
+        options = {"simplex_tolerance": simplex_tolerance} if simplex_tolerance != 1.0 else {}
+        value = self._original(read_values(given), **options)
         return self._shaped(valued(result, value.reshape(result.shape)), found < 0, shape)
 
 

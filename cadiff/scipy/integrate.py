@@ -25,7 +25,7 @@ from ..operations.guards import NoDerivativeError
 from ..transforms._closed import numbers_in
 from . import _boundary, _initial, _integrals
 from ._calls import Call, plainly
-from ._mirror import Namespace, kernels
+from ._mirror import Namespace, kernels, mirror_of
 
 # SciPy's function, what makes a result with derivatives of a call of it, and what that does.
 _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
@@ -69,6 +69,11 @@ _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
     ),
 ]
 
+
+def _fixed_quad(*args: Any, **kwargs: Any) -> Any:
+    return mirror_of(_original.fixed_quad)(*args, **kwargs)
+
+
 # Functions of the signatures of SciPy's.
 _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
     "quad": (_integrals.quad, "over x from a to b"),
@@ -76,7 +81,7 @@ _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
     "nquad": (_integrals.nquad, "over several variables"),
     "dblquad": (_integrals.dblquad, "over x and y"),
     "tplquad": (_integrals.tplquad, "over x, y and z"),
-    "fixed_quad": (_original.fixed_quad, "by points of Gauss and Legendre"),
+    "fixed_quad": (_fixed_quad, "by points of Gauss and Legendre"),
 }
 
 

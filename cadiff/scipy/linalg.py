@@ -622,9 +622,9 @@ def _of_square(name: str, find: Callable[[Any], Any]) -> Any:
     original = getattr(scipy.linalg, name)
     parameters = signature(original)
 
-    def function(A: Any, disp: bool = True, *others: Any, **options: Any) -> Any:
-        parameters.bind(A, disp, *others, **options)  # refuses what SciPy does not know
-        supported(name, disp=(disp, True))
+    def function(A: Any, *others: Any, **options: Any) -> Any:
+        given = parameters.bind(A, *others, **options).arguments  # refuses what is unknown
+        supported(name, disp=(given.get("disp", True), True))
         return find(square(A))
 
     function.__doc__ = original.__doc__
