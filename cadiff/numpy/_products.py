@@ -122,8 +122,8 @@ def cross(
         axisa = axisb = axisc = axis
     x = arrays.moveaxis(as_number(a), axisa, -1)
     y = arrays.moveaxis(as_number(b), axisb, -1)
-    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
-        raise ValueError("incompatible dimensions for cross product (must be 2 or 3)")
+    if x.shape[-1] != 3 or y.shape[-1] != 3:  # of the plane, which NumPy no longer takes from 2.5
+        np.cross(np.ones(x.shape[-1]), np.ones(y.shape[-1]))
     flat = x.shape[-1] == y.shape[-1] == 2
     x0, x1, x2 = _components(x)
     y0, y1, y2 = _components(y)

@@ -82,7 +82,12 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> Any:
     found = _numpy.broadcast_arrays(*args, **kwargs)
     if not _carries(found):
         return found
-    return tuple(asarray(x) if _carries(x) else _arrays.opened(_np.array(x, float)) for x in found)
+    return tuple(asarray(x) if _carries(x) else _writable_copy(x) for x in found)
+
+
+def _writable_copy(x: Any) -> Any:
+    """Integers stay what they are: indices may be among them."""
+    return x if x.dtype.kind in "biu" else _arrays.opened(_np.array(x, float))
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:

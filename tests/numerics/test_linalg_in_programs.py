@@ -98,7 +98,7 @@ OF_NUMPY: dict[str, Function] = {
     "eigvalsh": lambda a: linalg.eigvalsh(positive(a)),
     "eigh": lambda a: projector(linalg.eigh(positive(a))[1]),
     "eigh upper": lambda a: projector(linalg.eigh(positive(a), "U")[1]),
-    "eigvals": lambda a: linalg.eigvals(positive(a)),
+    "eigvals": lambda a: linalg.eigvals(positive(a)).real,  # from NumPy 2.5 on complex always
     "svdvals": lambda a: linalg.svdvals(a),
     "svd": lambda a: projector(linalg.svd(a)[0]),
     "svd tall": lambda a: projector(linalg.svd(tall(a), full_matrices=False)[0]),

@@ -117,8 +117,9 @@ class _OfNumbers(_OfMatrix):  # type: ignore[misc]
     def dot(self, x: Any) -> Any:
         return aslinearoperator(self.A * x) if carries(x) and ndim(x) == 0 else super().dot(x)
 
-    def _rdot(self, x: Any) -> Any:
-        return aslinearoperator(x * self.A) if carries(x) and ndim(x) == 0 else super()._rdot(x)
+    def __rmul__(self, x: Any) -> Any:
+        is_number = carries(x) and ndim(x) == 0
+        return aslinearoperator(x * self.A) if is_number else super().__rmul__(x)
 
 
 @implements_all(scipy.sparse.linalg.aslinearoperator)
