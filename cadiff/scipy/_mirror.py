@@ -183,7 +183,9 @@ def _mirror_of(module: ModuleType) -> ModuleType:
         raise
     for place, kernel in KERNELS.get(name, {}).items():
         owner, _, member = place.rpartition(".")
-        holder = getattr(mirror, owner) if owner else mirror
+        holder = getattr(mirror, owner, None) if owner else mirror
+        if not hasattr(holder, member):  # in this version of SciPy
+            continue
         if (name, place) in WITHIN:
             part = functools.partialmethod if owner else functools.partial
             kernel = part(kernel, getattr(holder, member))
@@ -258,11 +260,12 @@ def taking_constants(function: Function) -> Function:
             found = binding.plain_constants((args, kwargs))
         if found is None:
             return function(*args, **kwargs)
-        result = function(*found[0], **found[1])
-        for given, plain in zip(args, found[0], strict=True):
-            is_array = given is not plain and isinstance(plain, np.ndarray)
-            if is_array and not np.array_equal(binding.plain_values(given), plain, equal_nan=True):
-                given[...] = plain
+        plain = [np.array(x) if isinstance(x, np.ndarray) else x for x in found[0]]
+        result = function(*plain, **found[1])
+        for given, former, now in zip(args, found[0], plain, strict=True):
+            is_array = given is not former and isinstance(former, np.ndarray)
+            if is_array and not np.array_equal(former, now, equal_nan=True):
+                given[...] = now
         return result
 
     return call

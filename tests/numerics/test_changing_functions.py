@@ -264,4 +264,4 @@ def test_where_nobody_looks_changes_are_found_out(solutions: Function) -> None:
         cadiff.grad(f)(1.3)
     program = cadiff.compile(f)
     for a in (1.3, 1.4):
-        assert program(a) == f(a)
+        assert program(a) == pytest.approx(f(a), rel=1e-15)  # Python 3.12 sums floats twice

@@ -1,0 +1,131 @@
+"""What stands for private parts of SciPy's is where the version that is installed has these.
+
+A stand-in for what SciPy has moved, renamed or given other arguments is not found by its mirrors:
+then derivatives are refused, or come from code that does not keep them. So each stand-in is looked
+for, and each function is called once.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+import cadiff
+import cadiff.numpy as cnp
+from cadiff.scipy import _mirror
+
+from ..helpers.cases_scipy import CALLS, POINT, Call
+from .test_scipy import DIRECTION, slope, total, weighted
+
+VERSION = tuple(map(int, scipy.__version__.split(".")[:2]))
+
+# The first versions that have what some stand for; all have the others.
+SINCE = {
+    (1, 16): """
+        _external.array_api_extra._lib._at.at _external.array_api_extra._lib._funcs.apply_where
+        interpolate._dierckx.evaluate_ndbspline spatial.distance._np_pdist
+        stats._distribution_infrastructure.ContinuousDistribution._solve_bounded_continuous
+        stats._distribution_infrastructure.UnivariateDistribution._logcdf2_subtraction
+        stats._distribution_infrastructure.UnivariateDistribution._mode_optimization
+        stats._morestats._boxcox_llf stats._qmvnt._bvnu
+    """,
+    (1, 17): """
+        interpolate._rbfinterp._get_backend stats._morestats._yeojohnson_llf
+        spatial.transform._rigid_transform.select_backend
+        spatial.transform._rigid_transform_xp._compute_se3_exp_translation_transform
+        spatial.transform._rigid_transform_xp._compute_se3_log_translation_transform
+        spatial.transform._rotation.select_backend spatial.transform._rotation_xp._align_vectors
+        spatial.transform._rotation_xp.array_namespace spatial.transform._rotation_xp.as_davenport
+        spatial.transform._rotation_xp.as_rotvec spatial.transform._rotation_xp.from_matrix
+        spatial.transform._rotation_xp.from_rotvec
+    """,
+    (1, 18): "signal._whittaker._solveh_banded",
+}
+# Those from which on they are no more.
+UNTIL = {(1, 18): "stats._stats_mstats_common.siegelslopes_pythran"}
+
+
+def there_is(module: str, place: str) -> bool:
+    try:
+        functools.reduce(getattr, place.split("."), importlib.import_module(module))
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def test_each_stands_for_something() -> None:
+    for module in pkgutil.iter_modules(cadiff.scipy.__path__, "cadiff.scipy."):
+        importlib.import_module(module.name)
+    missing = {
+        f"{module}.{place}".removeprefix("scipy.")
+        for module, kernels in _mirror.KERNELS.items()
+        for place, kernel in kernels.items()
+        # The functions that ask for the namespace of arrays are in one of some modules.
+        if not any(
+            there_is(other, place)
+            for other, others in _mirror.KERNELS.items()
+            if others.get(place) is kernel
+        )
+    }
+    later = [names for since, names in SINCE.items() if since > VERSION]
+    former = [names for until, names in UNTIL.items() if until <= VERSION]
+    external = _mirror.EXTERNAL.removeprefix("scipy.")
+    known = " ".join(later + former).replace("_external", external).split()
+    assert sorted(missing) == sorted(known)
+
+
+@pytest.mark.parametrize("module", [*_mirror.REPLACED, *_mirror.MIRRORED])
+def test_modules_that_are_run_again_exist(module: str) -> None:
+    if VERSION >= (1, 16) or "array_api_extra" not in module:
+        assert importlib.util.find_spec(module.rstrip("."))
+
+
+def first_calls() -> dict[str, list[Call]]:
+    """By modules: one call of each function that is in this version."""
+    found: dict[str, dict[str, Call]] = {}
+    for call in CALLS:
+        module, _, name = call.name.rpartition(".")
+        if hasattr(importlib.import_module(f"scipy.{module}"), name):
+            found.setdefault(module, {}).setdefault(name, call)
+    return {module: list(calls.values()) for module, calls in found.items()}
+
+
+def differs(call: Call) -> str:
+    """What is wrong with a value and a derivative; "" if nothing is."""
+    plain = call.function(scipy, np)
+    value_of: Callable[[Any], Any] = lambda x: weighted(plain(x), np)  # noqa: E731
+    try:
+        value, along = cadiff.jvp(total(call), (POINT,), (DIRECTION,))
+    except Exception as error:
+        return f"{call}: {error}"
+    near = 10.0**-call.digits
+    true = value_of(POINT), slope(value_of, POINT, DIRECTION)
+    is_right = np.allclose((value, along), true, rtol=near, atol=near * (1.0 + abs(value)))
+    return "" if is_right else f"{call}: {value, along}, not {true}"
+
+
+FIRST = first_calls()
+
+
+@pytest.mark.skipif(VERSION < (1, 17), reason="older versions have fewer functions")
+@pytest.mark.parametrize("module", FIRST)
+@pytest.mark.filterwarnings("ignore")
+def test_each_function_has_its_derivative(module: str) -> None:
+    assert [wrong for wrong in map(differs, FIRST[module]) if wrong] == []
+
+
+def test_compiled_functions_write_to_arrays_of_constants() -> None:
+    def filled(x: Any) -> Any:
+        array = cnp.zeros(2)
+        _mirror.taking_constants(lambda out: out.fill(3.0))(array)
+        return np.sum(array * x)
+
+    assert cadiff.grad(filled)(1.0) == 6.0
