@@ -179,24 +179,6 @@ def _log_between(
     return valued(between, value)
 
 
-@kernels(
-    "scipy.stats._distribution_infrastructure",
-    "ContinuousDistribution._solve_bounded_continuous",
-    within=True,
-)
-def _place(
-    self: Any, original: Callable[..., Any], f: Any, p: Any, params: Any, xatol: Any = None
-) -> Any:
-    """Where a function has a value: two of Newton's steps have three derivatives."""
-    if not carries((p, params)):
-        return original(self, f, p, params, xatol)
-    plain = {name: read_values(x) for name, x in params.items()}
-    found = place = original(self, f, read_values(p), plain, xatol)
-    for _ in range(2):
-        place = place - (f(place, **params) - p) / slope(lambda x: f(x, **params), place)
-    return valued(place, found)
-
-
 @kernels("scipy.optimize._chandrupatla", within=True)
 def _chandrupatla(
     original: Callable[..., Any], f: Any, a: Any, b: Any, *, args: Any = (), **how: Any

@@ -371,174 +371,144 @@ def _fitted(t: Any, c: Any, k: int, x: Any, order: int, outside: int) -> tuple[A
     return (where(beyond, 0.0, found) if outside == ZERO else found), 0
 
 
-def of_fitpack(function: Any) -> Any:
-    """Have a function stand for that of FITPACK's with its name where numbers have derivatives."""
-    name = function.__name__
-    if not hasattr(FITPACK, name):  # in this version
-        return function
-    original = taking_constants(getattr(FITPACK, name))
+class _OfNumbers:
+    """What stands for functions of FITPACK's where numbers have derivatives."""
 
-    @kernels(FITPACK.__name__, name)
+    def splev(self, t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
+        return _fitted(t, c, k, x, 0, outside)
+
+    def splder(self, t: Any, c: Any, k: int, first: Any, second: Any, outside: int) -> Any:
+        x, order = (first, second) if IS_OF_FORTRAN else (second, first)
+        return _fitted(t, c, k, x, order, outside)
+
+    def splint(self, t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
+        c = as_number(c)[: len(_plain(t)) - k - 1]
+        found = _integrated(t, _column(c), k, a, b)[0]
+        return (found, None) if IS_OF_FORTRAN else found
+
+    def sproot(self, t: Any, c: Any, mest: int) -> Any:
+        poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
+        low, high = _inner(t, 3)
+        roots = poly.roots(extrapolate=False)
+        at = read_values(roots)
+        inside = roots[(at >= low) & (at <= high)]
+        return inside, len(at), 0
+
+    def spalde(self, t: Any, c: Any, n: int, x: Any) -> Any:
+        point = as_number([x])
+        orders = range(n)
+        return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
+
+    # --- of one variable
+
+    def curfit(
+        self, task: int, x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, *_: Any
+    ) -> Any:
+        """Knots, coefficients, and the sum of squares of residuals."""
+        if task > 0:
+            raise binding.MissingRuleError(
+                "set_smoothing_factor does not support numbers with derivatives: make another "
+                "spline, by make_smoothing_spline or by InterpolatedUnivariateSpline"
+            )
+        weights = np.ones(len(_plain(x))) if w is None else w
+        if task == 0:
+            t, c, _ = splrep(x, y, weights, xb, xe, k, s=len(_plain(x)) if s is None else s)
+            return len(_plain(t)), t, c, 0.0, -1
+        c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
+        c = concatenate([c, np.zeros(k + 1)])
+        residuals = weights * (as_number(y) - _fitted(t, c, k, x, 0, EXTRAPOLATED)[0])
+        return len(_plain(t)), t, c, sum_(residuals * residuals), 0
+
+    def fpchec(self, x: Any, t: Any, k: int) -> Any:
+        return FITPACK.fpchec(read_values(x), read_values(t), k)
+
+    def fpcurf0(
+        self, x: Any, y: Any, k: int, w: Any, xb: Any, xe: Any, s: Any = None, t: Any = None
+    ) -> Any:
+        *found, error = self.curfit(0 if t is None else -1, x, y, w, xb, xe, k, s, t)
+        return x, y, w, xb, xe, k, 0.0, *found, None, None, error
+
+    def fpcurfm1(self, x: Any, y: Any, k: int, t: Any, **given: Any) -> Any:
+        return self.fpcurf0(x, y, k, t=t, **given)
+
+    def fpcurf1(self, *data: Any) -> Any:
+        return self.curfit(1, *data)
+
+    # --- of two variables
+
+    def regrid(
+        self, _: int, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
+        s: float, *__: Any,
+    ) -> Any:  # fmt: skip
+        if s:
+            raise binding.MissingRuleError(
+                "splines of two variables have derivatives where they go through all points: s=0"
+            )
+        shape = len(_plain(x)), len(_plain(y))
+        rows = _through_all(x, reshape(as_number(z), shape), kx, xb, xe)
+        columns = _through_all(y, np.transpose(rows.c), ky, yb, ye)
+        c = reshape(np.transpose(columns.c), -1)
+        return len(rows.t), rows.t, len(columns.t), columns.t, c, 0.0, -1
+
+    def regrid_smth(self, *args: Any) -> Any:
+        return self.regrid(0, *args)
+
+    def bispev(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.parder(tx, ty, c, kx, ky, 0, 0, x, y)
+
+    def bispeu(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
+
+    def parder(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
+    ) -> Any:
+        """On the grid of all x and y."""
+        if max(binding.ndim(x), binding.ndim(y)) > 1:
+            return None, INVALID
+        matrix = _in_shape(tx, ty, c, kx, ky)
+        inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
+        found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
+        return np.transpose(found), 0
+
+    def pardeu(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
+    ) -> Any:
+        """At pairs of x and y."""
+        terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
+        y = _within(ty, ky, y)
+        at = _spans(ty, ky, y)
+        rows = np.arange(len(at))
+        values = basis(as_number(ty), ky, y, at, dy)
+        return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
+
+    def pardtc(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
+        """The coefficients of a partial derivative."""
+        rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
+        columns = _differentiated(ty, np.transpose(rows), ky, dy)
+        return reshape(np.transpose(columns), -1), 0
+
+    def dblint(
+        self, tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any
+    ) -> Any:
+        inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
+        return _integrated(ty, _column(inner), ky, yb, ye)[0]
+
+
+def _standing(name: str) -> Any:
+    """For a function of FITPACK's: itself, unless numbers have derivatives."""
+    own, original = getattr(_OfNumbers(), name), taking_constants(getattr(FITPACK, name))
+
     def call(*args: Any, **kwargs: Any) -> Any:
         given = args, kwargs
         has_derivatives = carries(given) and binding.plain_constants(given) is None
-        return (function if has_derivatives else original)(*args, **kwargs)
+        return (own if has_derivatives else original)(*args, **kwargs)
 
-    return function
-
-
-@of_fitpack
-def splev(t: Any, c: Any, k: int, x: Any, outside: int) -> Any:
-    return _fitted(t, c, k, x, 0, outside)
+    return call
 
 
-@of_fitpack
-def splder(t: Any, c: Any, k: int, first: Any, second: Any, outside: int) -> Any:
-    x, order = (first, second) if IS_OF_FORTRAN else (second, first)
-    return _fitted(t, c, k, x, order, outside)
-
-
-@of_fitpack
-def splint(t: Any, c: Any, k: int, a: Any, b: Any) -> Any:
-    c = as_number(c)[: len(_plain(t)) - k - 1]
-    found = _integrated(t, _column(c), k, a, b)[0]
-    return (found, None) if IS_OF_FORTRAN else found
-
-
-@of_fitpack
-def sproot(t: Any, c: Any, mest: int) -> Any:
-    poly = mirrored("scipy.interpolate._interpolate").PPoly.from_spline((t, c, 3))
-    low, high = _inner(t, 3)
-    roots = poly.roots(extrapolate=False)
-    at = read_values(roots)
-    inside = roots[(at >= low) & (at <= high)]
-    return inside, len(at), 0
-
-
-@of_fitpack
-def spalde(t: Any, c: Any, n: int, x: Any) -> Any:
-    point = as_number([x])
-    orders = range(n)
-    return concatenate([_fitted(t, c, n - 1, point, j, EXTRAPOLATED)[0] for j in orders]), 0
-
-
-# --- of one variable
-
-
-@of_fitpack
-def curfit(
-    task: int, x: Any, y: Any, w: Any, xb: Any, xe: Any, k: int, s: Any, t: Any, *_: Any
-) -> Any:
-    """Knots, coefficients, and the sum of squares of residuals."""
-    if task > 0:
-        raise binding.MissingRuleError(
-            "set_smoothing_factor does not support numbers with derivatives: make another "
-            "spline, by make_smoothing_spline or by InterpolatedUnivariateSpline"
-        )
-    weights = np.ones(len(_plain(x))) if w is None else w
-    if task == 0:
-        t, c, _ = splrep(x, y, weights, xb, xe, k, s=len(_plain(x)) if s is None else s)
-        return len(_plain(t)), t, c, 0.0, -1
-    c = _lsq_solve_qr(x, as_number(y)[:, None], t, k, weights)[2][:, 0]
-    c = concatenate([c, np.zeros(k + 1)])
-    residuals = weights * (as_number(y) - _fitted(t, c, k, x, 0, EXTRAPOLATED)[0])
-    return len(_plain(t)), t, c, sum_(residuals * residuals), 0
-
-
-def _kept(task: int, x: Any, y: Any, k: int, t: Any, w: Any, xb: Any, xe: Any, s: Any) -> Any:
-    """The same as `UnivariateSpline` keeps it."""
-    *found, error = curfit(task, x, y, w, xb, xe, k, s, t)
-    return x, y, w, xb, xe, k, 0.0, *found, None, None, error
-
-
-@of_fitpack
-def fpchec(x: Any, t: Any, k: int) -> Any:
-    return FITPACK.fpchec(read_values(x), read_values(t), k)
-
-
-@of_fitpack
-def fpcurf0(x: Any, y: Any, k: int, **given: Any) -> Any:
-    return _kept(0, x, y, k, None, **given)
-
-
-@of_fitpack
-def fpcurfm1(x: Any, y: Any, k: int, t: Any, **given: Any) -> Any:
-    return _kept(-1, x, y, k, t, **given, s=None)
-
-
-@of_fitpack
-def fpcurf1(*data: Any) -> Any:
-    return curfit(1, *data)
-
-
-# --- of two variables
-
-
-@of_fitpack
-def regrid(
-    _: int, x: Any, y: Any, z: Any, xb: Any, xe: Any, yb: Any, ye: Any, kx: int, ky: int,
-    s: float, *__: Any,
-) -> Any:  # fmt: skip
-    if s:
-        raise binding.MissingRuleError(
-            "splines of two variables have derivatives where they go through all points: s=0"
-        )
-    shape = len(_plain(x)), len(_plain(y))
-    rows = _through_all(x, reshape(as_number(z), shape), kx, xb, xe)
-    columns = _through_all(y, np.transpose(rows.c), ky, yb, ye)
-    c = reshape(np.transpose(columns.c), -1)
-    return len(rows.t), rows.t, len(columns.t), columns.t, c, 0.0, -1
-
-
-@of_fitpack
-def regrid_smth(*args: Any) -> Any:
-    return regrid(0, *args)
-
-
-@of_fitpack
-def bispev(tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
-    return parder(tx, ty, c, kx, ky, 0, 0, x, y)
-
-
-@of_fitpack
-def bispeu(tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
-    return pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
-
-
-@of_fitpack
-def parder(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any) -> Any:
-    """On the grid of all x and y."""
-    if max(binding.ndim(x), binding.ndim(y)) > 1:
-        return None, INVALID
-    matrix = _in_shape(tx, ty, c, kx, ky)
-    inner = evaluate_spline(tx, matrix, kx, _within(tx, kx, x), dx, True)
-    found = evaluate_spline(ty, np.transpose(inner), ky, _within(ty, ky, y), dy, True)
-    return np.transpose(found), 0
-
-
-@of_fitpack
-def pardeu(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any) -> Any:
-    """At pairs of x and y."""
-    terms = evaluate_spline(tx, _in_shape(tx, ty, c, kx, ky), kx, _within(tx, kx, x), dx, True)
-    y = _within(ty, ky, y)
-    at = _spans(ty, ky, y)
-    rows = np.arange(len(at))
-    values = basis(as_number(ty), ky, y, at, dy)
-    return sum(terms[rows, at + n - ky] * value for n, value in enumerate(values)), 0
-
-
-@of_fitpack
-def pardtc(tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int) -> Any:
-    """The coefficients of a partial derivative."""
-    rows = _differentiated(tx, _in_shape(tx, ty, c, kx, ky), kx, dx)
-    columns = _differentiated(ty, np.transpose(rows), ky, dy)
-    return reshape(np.transpose(columns), -1), 0
-
-
-@of_fitpack
-def dblint(tx: Any, ty: Any, c: Any, kx: int, ky: int, xb: Any, xe: Any, yb: Any, ye: Any) -> Any:
-    inner = _integrated(tx, _in_shape(tx, ty, c, kx, ky), kx, xb, xe)
-    return _integrated(ty, _column(inner), ky, yb, ye)[0]
+for _name in vars(_OfNumbers):
+    if not _name.startswith("_") and hasattr(FITPACK, _name):  # in this version
+        kernels(FITPACK.__name__, _name)(_standing(_name))
 
 
 def _vector(x: Any) -> Number:

@@ -32,7 +32,6 @@ SINCE = {
     (1, 16): """
         _external.array_api_extra._lib._at.at _external.array_api_extra._lib._funcs.apply_where
         interpolate._dierckx.evaluate_ndbspline spatial.distance._np_pdist
-        stats._distribution_infrastructure.ContinuousDistribution._solve_bounded_continuous
         stats._distribution_infrastructure.UnivariateDistribution._logcdf2_subtraction
         stats._distribution_infrastructure.UnivariateDistribution._mode_optimization
         stats._morestats._boxcox_llf stats._qmvnt._bvnu
