@@ -401,13 +401,20 @@ interpolate.FloaterHormannInterpolator  f(t, x)([0.3, 4.4]);  f(t, u)(x + 0.05)
 interpolate.NdPPoly             f(x[:8].reshape(2, 2, 2, 1), (np.arange(3.0), np.arange(2.0)))([[0.3, 0.4], [1.2, 0.7]])
 interpolate.NdBSpline           f((np.arange(8.0), np.arange(8.0)), np.outer(x[:4], u[:4]), 3)([[3.3, 3.4]])
 interpolate.InterpolatedUnivariateSpline  f(t, x)([0.3, 4.4])
+interpolate.InterpolatedUnivariateSpline  f(t, x, bbox=[-1.0, 12.5])([-0.5, 12.2]);  f(np.cumsum(x), u, k=2, ext=3, bbox=[0, 16])([-0.1, 3.3, 15.6])
 interpolate.UnivariateSpline    f(t, x, s=0)([0.3, 4.4]);  f(t, u)(4 * x + 0.3)
+interpolate.UnivariateSpline    f(t, x, k=4, s=0)([0.3, 4.4], 2);  f(t, x, k=5, s=0).derivatives(4.4);  f(t, x, s=0, ext=1)([-1.0, 3.3]);  f(t, u, s=0).integral(x[0], 7 * x[1])
 interpolate.LSQUnivariateSpline  f(t, x, [5.5])([0.3, 4.4])
+interpolate.LSQUnivariateSpline  f(np.cumsum(x), u, [5.5])([2.0, 3.3]);  f(t, x, [5.5], w=u**2 + 0.1, k=2).get_residual()
+interpolate.LSQBivariateSpline  f(np.repeat(t[:6], 6), np.tile(t[:6], 6), np.sin(np.arange(36.0)), [2.5], [2.5])(x[0], x[1])
+interpolate.SmoothBivariateSpline  f(np.repeat(t[:6], 6), np.tile(t[:6], 6), np.sin(np.arange(36.0)), s=9.0)(x[0], x[1])
 interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5]))(0.3, 0.4);  f(t[:4], t[:5], np.outer(u[:4], u[:5])).ev(x[0], x[1])
 interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(u[:4], x[:5]))(x[0], 0.7)[0, 0];  f(t[:4], t[:5], np.outer(u[:4], u[:5]))(1, x[:1], dx=1)[0, 0]
+interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5]), bbox=[-1, 4, -0.5, 4.5])(-0.6, 4.2)[0, 0]
 interpolate.RectBivariateSpline  f(t[:4], t[:5], np.outer(x[:4], u[:5])).integral(0.1, x[5], -1, x[6]);  f(t[:4], t[:5], np.outer(u[:4], x[:5])).partial_derivative(1, 2)(x[0], 0.7)[0, 0]
 interpolate.Rbf                 f(t[:5], x[:5])(0.3)
 interpolate.splder              m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
+interpolate.splrep              m.interpolate.splev([0.3, 4.4, 11.6], f(t, x, s=0, xb=-0.5, xe=12.0), 1);  m.interpolate.splev(x, f(t, u, s=0.3), 2)
 interpolate.splantider          m.interpolate.splev([0.3, 4.4], f(m.interpolate.splrep(t, x)))
 interpolate.spalde              f(4.4, m.interpolate.splrep(t, x))
 interpolate.sproot              f(m.interpolate.splrep(t, x - 1.25))
@@ -417,6 +424,7 @@ interpolate.pade                f(x[:4], 1)[0](0.3)
 interpolate.approximate_taylor_polynomial  f(lambda s: np.exp(x[0] * s), 0.0, 2, 0.1)(0.3) ~5
 interpolate.lagrange            f(t[:4], x[:4])(0.3);  f(np.cumsum(x[:4]), u[:4])([0.3, 0.9])
 interpolate.griddata            f(u.reshape(6, 2), u[:6], (0.3 * x[:1], 0.2), "cubic")[0]
+interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], rescale=True)
 interpolate.griddata            f(u.reshape(6, 2), x[:6], [[0.3, 0.2], [0.1, 0.1]]);  f(u.reshape(6, 2), x[:6], [[0.3, 0.2]], "nearest")
 interpolate.LinearNDInterpolator  f(u.reshape(6, 2), x[:6])([[0.3, 0.2]]);  f(x.reshape(6, 2), u[:6])([[1.2, 1.1]])
 interpolate.CloughTocher2DInterpolator  f(u.reshape(6, 2), x[:6], tol=1e-15, maxiter=9999)([[0.3, 0.2], [9, 9]])[:1];  f(x.reshape(6, 2), u[:6], tol=1e-15, maxiter=9999)([[1.2, 1.1]])

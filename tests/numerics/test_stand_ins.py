@@ -22,8 +22,11 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.scipy import _mirror
 
-from ..helpers.cases_scipy import CALLS, POINT, Call
+from ..helpers.cases_scipy import CALLS, POINT, Call, calls
 from .test_scipy import DIRECTION, slope, total, weighted
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.4, 0.5]])
+BESIDE = np.array([[0.5, -1e-8]])  # a little outside
 
 VERSION = tuple(map(int, scipy.__version__.split(".")[:2]))
 
@@ -50,6 +53,14 @@ SINCE = {
 }
 # Those from which on they are no more.
 UNTIL = {(1, 18): "stats._stats_mstats_common.siegelslopes_pythran"}
+
+
+# Calls of functions that the oldest versions have not.
+NEW = """
+signal.whittaker_henderson      f(x, lamb=3.0).x;  f(u, lamb=x[0], order=3, weights=x).x
+signal.whittaker_henderson      f(np.cumsum(x * u)).x ~4
+stats.estimated_cdf             f(x, np.array([0.95, 1.25]));  f(u, x - 1.03, method="hazen")
+"""
 
 
 def there_is(module: str, place: str) -> bool:
@@ -112,6 +123,7 @@ def differs(call: Call) -> str:
 
 
 FIRST = first_calls()
+NEWER = [call for call in calls(NEW) if there_is("scipy", call.name)]
 
 
 @pytest.mark.skipif(VERSION < (1, 17), reason="older versions have fewer functions")
@@ -119,6 +131,29 @@ FIRST = first_calls()
 @pytest.mark.filterwarnings("ignore")
 def test_each_function_has_its_derivative(module: str) -> None:
     assert [wrong for wrong in map(differs, FIRST[module]) if wrong] == []
+
+
+@pytest.mark.parametrize("call", NEWER, ids=str)
+def test_functions_of_newer_versions(call: Call) -> None:
+    assert differs(call) == ""
+
+
+@pytest.mark.skipif(VERSION < (1, 18), reason="an option of version 1.18")
+@pytest.mark.parametrize("method", ["linear", "cubic"])
+def test_a_tolerance_of_simplices(method: str) -> None:
+    def f(module: Any, values: Any, tolerance: float) -> Any:
+        return module.interpolate.griddata(
+            CORNERS, values, BESIDE, method, simplex_tolerance=tolerance
+        )
+
+    for tolerance in (1.0, 1e9):
+        value, along = cadiff.jvp(
+            lambda x, tolerance=tolerance: f(cadiff.scipy, x, tolerance),
+            (CORNERS[:, 0],),
+            (np.ones(5),),
+        )
+        np.testing.assert_allclose(value, f(scipy, CORNERS[:, 0], tolerance), atol=1e-7)
+        np.testing.assert_allclose(along, np.where(np.isnan(value), 0.0, 1.0), rtol=1e-7)
 
 
 def test_compiled_functions_write_to_arrays_of_constants() -> None:
