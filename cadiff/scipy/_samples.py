@@ -185,11 +185,8 @@ def _chandrupatla(
 ) -> Any:
     """A search for roots, by values; then two of Newton's steps, which have three derivatives."""
     named = how.pop("kwargs", None) or {}
-    plain = (
-        lambda x, *args: read_values(f(x, *args, **named)),
-        *map(read_values, (a, b)),
-    )
-    found = original(*plain, args=tuple(map(read_values, args)), **how)
+    a, b, *plain = map(read_values, (a, b, *args))
+    found = original(lambda x, *z: read_values(f(x, *z, **named)), a, b, args=(*plain,), **how)
     place = found.x
     for _ in range(2):
         rest = f(place, *args, **named)

@@ -69,11 +69,6 @@ _SOLVED: list[tuple[str, Callable[[Call], Any], str]] = [
     ),
 ]
 
-
-def _fixed_quad(*args: Any, **kwargs: Any) -> Any:
-    return mirror_of(_original.fixed_quad)(*args, **kwargs)
-
-
 # Functions of the signatures of SciPy's.
 _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
     "quad": (_integrals.quad, "over x from a to b"),
@@ -81,7 +76,10 @@ _INTEGRALS: dict[str, tuple[Callable[..., Any], str]] = {
     "nquad": (_integrals.nquad, "over several variables"),
     "dblquad": (_integrals.dblquad, "over x and y"),
     "tplquad": (_integrals.tplquad, "over x, y and z"),
-    "fixed_quad": (_fixed_quad, "by points of Gauss and Legendre"),
+    "fixed_quad": (
+        lambda *args, **kwargs: mirror_of(_original.fixed_quad)(*args, **kwargs),
+        "by points of Gauss and Legendre",
+    ),
 }
 
 
