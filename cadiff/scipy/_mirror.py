@@ -259,7 +259,12 @@ def taking_constants(function: Function) -> Function:
         if carries(args) or carries(kwargs):
             found = binding.plain_constants((args, kwargs))
         if found is None:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                for number in filter(carries, args):
+                    np.array(number, float)  # which says what to write
+                raise
         plain = [np.array(x) if isinstance(x, np.ndarray) else x for x in found[0]]
         result = function(*plain, **found[1])
         for given, former, now in zip(args, found[0], plain, strict=True):

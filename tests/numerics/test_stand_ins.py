@@ -22,7 +22,7 @@ import cadiff
 import cadiff.numpy as cnp
 from cadiff.scipy import _mirror
 
-from ..helpers.cases_scipy import CALLS, POINT, Call, calls
+from ..helpers.cases_scipy import CALLS, OTHERS, POINT, Call, calls
 from .test_scipy import DIRECTION, slope, total, weighted
 
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.4, 0.5]])
@@ -163,3 +163,11 @@ def test_compiled_functions_write_to_arrays_of_constants() -> None:
         return np.sum(array * x)
 
     assert cadiff.grad(filled)(1.0) == 6.0
+
+
+@pytest.mark.parametrize("name", ["SmoothBivariateSpline", "SmoothSphereBivariateSpline"])
+def test_compiled_functions_without_a_stand_in_say_what_to_write(name: str) -> None:
+    make = getattr(cadiff.scipy.interpolate, name)
+    x, y, z = (np.tile(np.abs(x), 2) for x in (POINT, OTHERS, POINT))
+    with pytest.raises(TypeError, match="computes with plain numbers: write"):
+        cadiff.grad(lambda a: make(x, y, a * z, s=9.0)(0.3, 0.4)[0, 0])(1.0)
