@@ -145,8 +145,10 @@ def apply_where(
     mask = _np.broadcast_to(_np.asarray(cond, bool), shape)
     if not shape:
         f = f1 if mask else f2
-        found = fill_value if f is None else f(*numbers, **names)
-        return asarray(found)
+        if f is not None:
+            return asarray(f(*numbers, **names))
+        is_complex = _np.iscomplexobj(f1(*(_np.zeros(0) for _ in numbers), **names))
+        return asarray(_np.asarray(fill_value + 0j) if is_complex else fill_value)
     numbers = [_numpy.broadcast_to(x, shape) for x in numbers]
     parts = []
     for where, f in ((mask, f1), (~mask, f2)):
