@@ -453,11 +453,11 @@ class _OfNumbers:
     def regrid_smth(self, *args: Any) -> Any:
         return self.regrid(0, *args)
 
-    def bispev(self, *given: Any) -> Any:
-        return self.parder(*given[:5], 0, 0, *given[5:])
+    def bispev(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.parder(tx, ty, c, kx, ky, 0, 0, x, y)
 
-    def bispeu(self, *given: Any) -> Any:
-        return self.pardeu(*given[:5], 0, 0, *given[5:])
+    def bispeu(self, tx: Any, ty: Any, c: Any, kx: int, ky: int, x: Any, y: Any) -> Any:
+        return self.pardeu(tx, ty, c, kx, ky, 0, 0, x, y)
 
     def parder(
         self, tx: Any, ty: Any, c: Any, kx: int, ky: int, dx: int, dy: int, x: Any, y: Any
