@@ -24,11 +24,12 @@ import os
 import sys
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from .helpers.slices import of_today
+from .helpers.slices import CASES, of_today
 
 gc.disable()
 
@@ -38,7 +39,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy, which is not imported yet, rea
 settings.register_profile("repeat", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile("brief", derandomize=True, deadline=None, max_examples=20)
 settings.register_profile("explore", derandomize=False, deadline=None, max_examples=300)
-settings.load_profile("repeat")
+settings.load_profile("brief" if os.environ.get(CASES) == "today" else "repeat")
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -57,15 +58,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave the cases of today, but of tests that read sources, which take no time."""
     is_brief = config.getoption("--hypothesis-profile") == "brief"
     kept: list[pytest.Item] = []
-    for _, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
+    for name, group in groupby(items, key=lambda item: item.nodeid.partition("[")[0]):
         cases = list(group)
         marker = cases[0].get_closest_marker("daily")
         is_house = cases[0].path.parent.name == "house"
-        share = marker.args[0] if marker else 1
-        kept += cases if is_house else of_today(cases, share, is_brief)
+        shares = marker.args if marker else (1,)
+        kept += cases if is_house else of_today(cases, *shares, name=name, is_brief=is_brief)
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
+
+
+_generators: dict[object, list[tuple[Any, Any]]] = {}  # of modules, with the states they had
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test draws the same from generators of its module, whichever others ran before."""
+    import numpy as np
+
+    module = getattr(item, "module", None)
+    if module not in _generators:
+        values = vars(module).values() if module else ()
+        found = [x for x in values if isinstance(x, np.random.Generator)]
+        _generators[module] = [(x, x.bit_generator.state) for x in found]
+    for generator, state in _generators[module]:
+        generator.bit_generator.state = state
 
 
 def pytest_collection_finish() -> None:

@@ -69,8 +69,10 @@ class Observation(Observer):
         self._n_made = made()  # stand-ins for integers and values
         self.settings: set[Setting] = set()  # that libraries have read
         self._unwatched_steps = watch.unwatched_steps
+        self.drew = False  # random numbers, as was seen
         self._draws = DRAWS.format(name=watch.generators[0][0]) if watch.generators else ""
-        self._generators = generator_types() if watch.generators else ()
+        is_loaded = "numpy.random" in sys.modules
+        self._generators = generator_types() if is_loaded else (random.Random,)
 
     def __exit__(self, *error: object) -> None:
         outer = self.outer
@@ -100,8 +102,8 @@ class Observation(Observer):
                 self._note("" if _is_seeded_later(frame) else DRAWS.format(name=_ENTROPY))
                 return _UNTOLD
             module = str(frame.f_globals.get("__name__", ""))
-            if self._draws and module in _OF_COPIES:
-                self._note(self._draws)
+            if module in _OF_COPIES:
+                self._note_draw()
             self.settings.update(read_by(module))
             if "f_locals" in code.co_names and not is_of_python_itself(module):
                 if _named_in_texts(frame):
@@ -133,7 +135,7 @@ class Observation(Observer):
 
     def on_function(self, function: BuiltinFunctionType, standing: int) -> bool:
         if issubclass(type(function.__self__), self._generators):
-            self._note(self._draws)
+            self._note_draw()
         if function is print or issubclass(type(function.__self__), io.IOBase):
             self.writes = True
         frame = sys._getframe(1)
@@ -175,6 +177,10 @@ class Observation(Observer):
         by_values = is_own or made() != self._n_made
         if is_called or (by_values and not issubclass(kind, _OF_TYPES)):
             self.decided = OfThisCall(HANDLED.format(name=kind.__name__, where=where))
+
+    def _note_draw(self) -> None:
+        self.drew = True
+        self._note(self._draws)
 
     def _note(self, obstacle: str) -> None:
         if obstacle and self.obstacle in ("", AGAIN, PICKLED):

@@ -305,7 +305,8 @@ class _Trial:
             hidden = hidden or observed.decided
             if drawn:
                 hidden = DRAWS.format(name=drawn[0])
-                if threading.active_count() > 1:  # another may have drawn meanwhile
+                is_own = observed.drew or any(name in drawn for name, _ in watch.generators)
+                if not is_own and threading.active_count() > 1:  # another thread may have drawn
                     hidden = Unsettled(hidden)
             self._take(attempt, guarded, output, hidden)
             if is_changed:  # f has to run on what was given

@@ -2,7 +2,8 @@
 
 A test says by the marker `daily(n)` that each of its cases takes long: the command of the README
 tries one of n of them each day. `.ci/run` sets CADIFF_CASES to "today": then any test of six cases
-or more has a third of them, as always in brief. `nox -s search` and `suite` set it to "all".
+or more has a third of them, as always in brief, and one marked `daily(1, n)` one of n, so that a
+single case runs each nth day. `nox -s search` and `suite` set it to "all".
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import datetime
 import os
 from collections.abc import Sequence
 from typing import TypeVar
+from zlib import crc32
 
 T = TypeVar("T")
 
@@ -24,9 +26,11 @@ def today() -> int:
     return datetime.datetime.now(datetime.timezone.utc).date().toordinal()
 
 
-def of_today(cases: Sequence[T], share: int, is_brief: bool = False) -> list[T]:
-    """One case of each `share`, from a place that moves on by one each day."""
+def of_today(cases: Sequence[T], *shares: int, name: str = "", is_brief: bool = False) -> list[T]:
+    """One case of each so many: from a place, by the name, that moves on by one each day."""
     which = os.environ.get(CASES, "")
-    if (is_brief or which == "today") and len(cases) >= MANY:
-        share = max(share, SHARE)
-    return list(cases) if which == "all" else list(cases[today() % share :: share])
+    share = shares[0]
+    if is_brief or which == "today":
+        share = max(*shares, SHARE if len(cases) >= MANY else 1)
+    first = (today() + crc32(name.encode())) % share
+    return list(cases) if which == "all" else list(cases[first::share])

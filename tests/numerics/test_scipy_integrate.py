@@ -794,6 +794,7 @@ def test_an_integral_over_three_variables_is_asked_once() -> None:
     agree(cadiff.jacfwd(f)(a), gradient, 1e-10)
 
 
+@pytest.mark.daily(1, 3)
 @pytest.mark.parametrize(
     "f",
     [

@@ -534,6 +534,7 @@ def test_distributions_with_parameters_are_copied_and_pickled(make: Callable[[],
     assert slope == cadiff.grad(lambda a: stats.norm(a).pdf(0.3))(0.1)
 
 
+@pytest.mark.daily(1, 3)
 def test_moments_of_a_density_search_for_no_places_with_derivatives() -> None:
     calls = 0
 

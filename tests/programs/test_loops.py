@@ -609,6 +609,7 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
     assert max(text.count("for (int t") for text in texts) < 10  # of 40 loops, and their pulls
 
 
+@pytest.mark.daily(1, 3)
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -916,6 +917,7 @@ def recurrence_of_arrays(
     return f
 
 
+@pytest.mark.daily(1, 2)
 @examples(100)
 @given(bodies_of_arrays(), some_ends, st.integers(22, 40))
 def test_recurrences_of_arrays_at_random(
