@@ -26,6 +26,7 @@ the same with derivatives and without; there, exact derivatives make the search 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,6 +34,8 @@ import numpy as np
 from scipy import optimize as _original
 
 from .. import binding
+from ..binding import carries
+from ..numpy._common import as_number
 from ..operations import arrays
 from ..operations.guards import NoDerivativeError
 from ..transforms import jacobian
@@ -217,8 +220,31 @@ SOLVERS = [
     Solver(_original.lsq_linear, _LinearSquares, "A", lambda given: by_sides(given["bounds"])),
 ]
 
+
+def _linear_sum_assignment(args: Any, kwargs: Any) -> Any:
+    return _original.linear_sum_assignment(*binding.strip(args), **binding.strip(kwargs))
+
+
+def _quadratic_assignment(args: Any, kwargs: Any) -> Any:
+    found = _original.quadratic_assignment(*binding.strip(args), **binding.strip(kwargs))
+    if carries((args, kwargs)):
+        given = inspect.signature(_original.quadratic_assignment).bind(*args, **kwargs).arguments
+        a, b = (as_number(given[name]) for name in "AB")
+        found.fun = np.sum(a * b[found.col_ind][:, found.col_ind])
+    return found
+
+
 # Solutions of whole numbers: they are the same for all numbers nearby.
-ASSIGNMENTS = [_original.linear_sum_assignment, _original.quadratic_assignment]
+ASSIGNMENTS = {
+    _original.linear_sum_assignment: (
+        _linear_sum_assignment,
+        " of values: an assignment has no derivative",
+    ),
+    _original.quadratic_assignment: (
+        _quadratic_assignment,
+        " of values, whose `fun` has derivatives: an assignment has none",
+    ),
+}
 
 # Functions that have no derivatives here, and what to do instead.
 REFUSED = {
@@ -267,9 +293,8 @@ def _functions() -> Iterator[Callable[..., Any]]:
         by = f"those of {_KINDS[solver.kind]}"
         doc = f", whose solution has derivatives by what its problem reads: {by}"
         yield _public(solver.original, solver, doc)
-    for original in ASSIGNMENTS:
-        plainly = lambda args, kw, f=original: f(*binding.strip(args), **binding.strip(kw))  # noqa: E731
-        yield _public(original, plainly, " of values: an assignment has no derivative")
+    for original, (function, doc) in ASSIGNMENTS.items():
+        yield _public(original, function, doc)
     for name, instead in REFUSED.items():
         if original := getattr(_original, name, None):
             yield _public(original, _refusing(original, instead), ", of plain numbers")

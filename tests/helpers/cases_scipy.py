@@ -588,6 +588,7 @@ optimize.curve_fit              f(lambda t, a, b: a * t + b, t, x)[0];  f(lambda
 optimize.linprog                f([-1.0, -0.7 * x[0]], A_ub=[[x[1], 1.0], [1.0, 2.0]], b_ub=[4.0, 2.0 * x[2]]).fun
 optimize.nnls                   f(x.reshape(4, 3), np.ones(4))[0]
 optimize.lsq_linear             f(x.reshape(4, 3), np.ones(4), bounds=(-0.2, 0.3), tol=1e-14).x~5
+optimize.quadratic_assignment   f(x[:9].reshape(3, 3), B=x[3:].reshape(3, 3)).fun
 integrate.quad                  f(lambda s: np.exp(-s * x[0]), x[1], 4.0)[0]
 integrate.quad_vec              f(lambda s: np.exp(-s * x[:3]), x[3], 4.0)[0]
 integrate.dblquad               f(lambda s, r: np.exp(-s * r * x[0]), x[1], 4.0, 0.0, 1.0)[0]

@@ -352,6 +352,24 @@ def test_an_assignment_is_that_of_values() -> None:
     assert cadiff.grad(cost)(2.0) == 3.0
 
 
+@pytest.mark.filterwarnings("ignore:.*reads values, which a replay would not:RuntimeWarning")
+@pytest.mark.parametrize("options", [{}, {"maximize": True}])
+def test_the_score_of_a_quadratic_assignment_has_derivatives(options: dict[str, Any]) -> None:
+    A, B = np.random.default_rng(0).random((2, 5, 5))
+
+    def score(module: Any, a: Any) -> Any:
+        return module.quadratic_assignment(A * a, B=B + a * A, options=options).fun
+
+    program = cadiff.compile(lambda a: score(optimize, a))
+    for a in (0.7, 0.1, 2.0):
+        h = 1e-6
+        slope = (score(scipy.optimize, a + h) - score(scipy.optimize, a - h)) / (2.0 * h)
+        value, found = cadiff.value_and_grad(lambda a: score(optimize, a))(a)
+        assert value == score(scipy.optimize, a) == program(a)
+        assert found == pytest.approx(slope, rel=1e-8)
+        assert program.grad(a) == found
+
+
 class Spring:
     def __init__(self, stiffness: Any) -> None:
         self.stiffness = stiffness
