@@ -425,7 +425,7 @@ def _class_of(found: type, module: str) -> Any:
 def _making(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A context: what is made of constants in it outlives f, which may keep it."""
     given = (*args, *kwargs.values())
-    is_open = any(map(callable, given)) or carries(given)
+    is_open = any(map(callable, given)) or carries(given) or have_mirrors(*given)
     return nullcontext() if is_open else binding.OutsideDifferentiation()
 
 

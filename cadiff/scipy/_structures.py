@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ..binding import carries
+from ..binding import carries, is_single
 from ..numpy._matrices import conjugate, on_matrices
 from ..operations.arrays import broadcast_to, reshape, sum
 from ..operations.table import where
@@ -231,9 +231,9 @@ def summed(like: Any, rows: Places, columns: Places, values: Any) -> tuple[Any, 
     n = numbered.data.size
     if len(places) == n and len(np.unique(places)) == n:
         return numbered, values[np.argsort(places)]
-    terms = scipy.sparse.csr_array(
-        (np.ones(len(places)), (places, np.arange(len(places)))), shape=(n, len(places))
-    )
+    ones = np.ones(len(places), np.float32 if is_single(values) else np.float64)
+    indices = places, np.arange(len(places))
+    terms = scipy.sparse.csr_array((ones, indices), shape=(n, len(places)))
     return numbered, product(terms.data, values, structure=Structure(terms))
 
 

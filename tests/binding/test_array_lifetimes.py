@@ -87,6 +87,11 @@ def _allocations() -> Iterator[None]:
     binding._core._fail_allocations_after(-1)
 
 
+def near(got: Any, wanted: Any) -> None:
+    """A program, which serves from some call on, may round in another way."""
+    numpy.testing.assert_allclose(got, wanted, rtol=1e-14)
+
+
 @every_run
 @pytest.mark.parametrize("fresh", [False, True], ids=["warm", "in a thread of its own"])
 @pytest.mark.usefixtures("_allocations")
@@ -100,12 +105,12 @@ def test_a_lack_of_memory_at_any_allocation(run: Callable[[], Any], fresh: bool)
         except MemoryError:
             failures += 1
         else:
-            numpy.testing.assert_array_equal(got, wanted)
+            near(got, wanted)
             break
         finally:
             binding._core._fail_allocations_after(-1)
         assert binding.tape_usage()["recordings"] == 0
-        numpy.testing.assert_array_equal(run(), wanted)
+        near(run(), wanted)
     assert failures or not fresh
 
 

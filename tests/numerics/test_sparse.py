@@ -390,3 +390,26 @@ def test_cotangents_go_through_all_entries_of_wide_diagonals(matrix: Any) -> Non
     expected = 2.0 * dense.T @ (dense @ x - 1.0)
     np.testing.assert_allclose(cadiff.grad(f)(x), expected, rtol=1e-14)
     np.testing.assert_allclose(cadiff.compile(f).grad(x), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda A, m: (A @ A).toarray(),
+        lambda A, m: (A + A.T).toarray(),
+        lambda A, m: m.linalg.matrix_power(A, 3).toarray(),
+        lambda A, m: m.linalg.norm(A),
+        lambda A, m: m.linalg.norm(A, -1),
+        lambda A, m: m.kron(A, A).toarray(),
+        lambda A, m: A.sum(axis=0),
+    ],
+)
+def test_single_precision(f: Any) -> None:
+    a = np.array([[1.0, 0.0, 2.0], [0.5, 3.0, 0.0], [0.0, 0.0, 1.5]], dtype=np.float32)
+    wanted = np.asarray(f(scipy.sparse.csr_array(a), scipy.sparse))
+    assert wanted.dtype == np.float32
+    found, _ = cadiff.vjp(lambda a: f(sparse.csr_array(a), sparse), a)
+    compiled = cadiff.compile(lambda a: f(sparse.csr_array(a), sparse))(a)
+    for got in map(np.asarray, (found, compiled)):
+        assert got.dtype == wanted.dtype
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)

@@ -462,7 +462,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         return dense.norm(found.toarray(), ord, axis)
     data, structure = found.parts()
     if ord in (None, "f", "fro"):
-        return dense.norm(data)
+        return np.linalg.norm(data)
     if ord == 2:
         return svds(found, k=1, solver="lobpcg", return_singular_vectors=False)[0]
     if ord in (1, -1, np.inf, -np.inf):
