@@ -937,35 +937,47 @@ cdef class Calls:
         cdef FastPaths own = <FastPaths>PyList_GET_ITEM(self._fast_paths.of_methods, method)
         return own.call(args, kwargs, argnums)
 
-    cdef inline object served(self, Method method, str name, tuple args, dict kwargs, object argnums):
-        result = self.by_fast_path(method, args, kwargs, argnums)
-        if result is MISSED or is_refused(result):
-            return self._general.run(name, args, kwargs, argnums, missed_of(result))
-        return result
-
     def __call__(self, /, *args, **kwargs):
         """What f returns."""
-        return self.served(VALUE, "value", args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value", args, kwargs, 0, missed_of(result))
+        return result
 
     def value(self, /, *args, **kwargs):
         """What f returns, as a call gives it."""
-        return self.served(VALUE, "value", args, kwargs, ZERO)
+        result = self.by_fast_path(VALUE, args, kwargs, ZERO)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value", args, kwargs, 0, missed_of(result))
+        return result
 
     def grad(self, /, *args, argnums=0, **kwargs):
         """The gradient of the one number that f returns, as `cadiff.grad` gives it."""
-        return self.served(GRAD, "grad", args, kwargs, argnums)
+        result = self.by_fast_path(GRAD, args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("grad", args, kwargs, argnums, missed_of(result))
+        return result
 
     def value_and_grad(self, /, *args, argnums=0, **kwargs):
         """Value and gradient, as `cadiff.value_and_grad` gives them."""
-        return self.served(VALUE_AND_GRAD, "value_and_grad", args, kwargs, argnums)
+        result = self.by_fast_path(VALUE_AND_GRAD, args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("value_and_grad", args, kwargs, argnums, missed_of(result))
+        return result
 
     def jacobian(self, /, *args, argnums=0, **kwargs):
         """The Jacobian, as `cadiff.jacobian` gives it."""
-        return self.served(JACOBIAN, "jacobian", args, kwargs, argnums)
+        result = self.by_fast_path(JACOBIAN, args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("jacobian", args, kwargs, argnums, missed_of(result))
+        return result
 
     def hessian(self, /, *args, argnums=0, **kwargs):
         """The Hessian of the one number that f returns, as `cadiff.hessian` gives it."""
-        return self.served(HESSIAN, "hessian", args, kwargs, argnums)
+        result = self.by_fast_path(HESSIAN, args, kwargs, argnums)
+        if result is MISSED or is_refused(result):
+            return self._general.run("hessian", args, kwargs, argnums, missed_of(result))
+        return result
 
     def hvp(self, first, v, /, *others, argnums=0, **kwargs):
         """Hessian times vector: called `hvp(first argument, v, *others)`, as `cadiff.hvp` is."""
