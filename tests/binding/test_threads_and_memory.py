@@ -350,6 +350,8 @@ import resource, threading
 import numpy as np
 import cadiff
 
+threading.excepthook = lambda found: print(repr(found.exc_value))
+
 def address_space():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 
