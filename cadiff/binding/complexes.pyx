@@ -815,6 +815,10 @@ cdef public int cad_check_element(object element) except -1:
 cdef class ComplexArray(Complex):
     """An array of complex numbers that carries derivatives: see Complex."""
 
+    @property
+    def __class__(self):
+        return cad_class_of(self)
+
     def __len__(self):
         return self.shape[0]
 

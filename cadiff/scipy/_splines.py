@@ -732,7 +732,7 @@ def evaluate_ndbspline(
     """Splines of several variables at points, (points, variables)."""
     given = x, t, lengths, k, orders, extrapolate, c, n_trailing, strides, indices
     if not carries((x, t, c)):
-        return _dierckx.evaluate_ndbspline(*given)
+        return opened(_dierckx.evaluate_ndbspline(*given))  # numbers may fill what is outside
     x, t, c = as_number(x), as_number(t), as_number(c)
     n_points, n_axes = binding.shape(x)
     shape = [int(n) - int(d) - 1 for n, d in zip(lengths, k, strict=True)]

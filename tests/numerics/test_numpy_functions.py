@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -306,3 +307,43 @@ def test_pieces_of_plain_numbers_may_be_numbers() -> None:
         assert jacobian(called)(v).tolist() == [[0.0, 0.0], [3.0, 0.0]]
     assert cadiff.value(pieces(cadiff.Var(v))).tolist() == [0.7, 0.5]
     assert cadiff.grad(lambda x: np.piecewise(3.0, [True], [x]))(2.0) == 1.0
+
+
+# --- polynomials of NumPy's, which are not dispatched --------------------------------------------
+
+TABLE = numpy.array([[1.0, 2.0], [0.3, 0.4], [0.7, 0.1]])
+of_roots = numpy.polynomial.polynomial.polyvalfromroots
+SERIES: dict[str, Callable[..., Any]] = {
+    "polynomial": numpy.polynomial.polynomial.polyval,
+    "chebyshev": numpy.polynomial.chebyshev.chebval,
+    "legendre": numpy.polynomial.legendre.legval,
+    "hermite": numpy.polynomial.hermite.hermval,
+    "hermite_e": numpy.polynomial.hermite_e.hermeval,
+    "laguerre": numpy.polynomial.laguerre.lagval,
+}
+POLYNOMIALS: dict[str, Callable[[Any], Any]] = {
+    **{f"{name}, all": lambda x, f=f: f(x, TABLE) for name, f in SERIES.items()},
+    **{f"{name}, each": lambda x, f=f: f(x, TABLE, tensor=False) for name, f in SERIES.items()},
+    "roots": lambda x: of_roots(x, TABLE[0]),
+    "roots in a table": lambda x: of_roots(x, TABLE),
+}
+
+
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_tables(name: str, is_complex: bool) -> None:
+    """They ask whether x is an ndarray, and take what is none for one number."""
+    x, e = numpy.array([0.5, 0.7]), numpy.array([0.3, -0.2])
+
+    def f(x: Any) -> Any:
+        return POLYNOMIALS[name](x * (1.0 + 0.5j) if is_complex else x)
+
+    wanted, moved = f(x), [f(x + k * e) for k in (-2, -1, 1, 2)]
+    slope = numpy.tensordot([1.0, -8.0, 8.0, -1.0], moved, 1) / 12.0  # up to the fourth degree
+    value, tangent = cadiff.jvp(f, (x,), (e,))
+    for got in (value, cadiff.vjp(f, x)[0], cadiff.compile(f)(x)):
+        assert numpy.shape(got) == wanted.shape
+        numpy.testing.assert_allclose(got, wanted, rtol=1e-14)
+    numpy.testing.assert_allclose(tangent, slope, rtol=1e-12)
+    back = cadiff.grad(lambda x: np.sum(abs(f(x)) ** 2))(x) @ e
+    assert back == pytest.approx(2.0 * numpy.vdot(wanted, slope).real, rel=1e-12)

@@ -353,6 +353,7 @@ def test_an_assignment_is_that_of_values() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*reads values, which a replay would not:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:The NumPy global RNG was seeded:FutureWarning")
 @pytest.mark.parametrize("options", [{}, {"maximize": True}])
 def test_the_score_of_a_quadratic_assignment_has_derivatives(options: dict[str, Any]) -> None:
     A, B = np.random.default_rng(0).random((2, 5, 5))

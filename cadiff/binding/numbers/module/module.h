@@ -57,6 +57,11 @@ PyObject *cad_names_of_lent(void);
  * each axis, or a tuple of these. Errors are NumPy's. */
 PyObject *cad_index_of_item(PyObject *array, PyObject *args);
 
+/* What an array says of its class: that it is an ndarray, to the polynomials of NumPy. These are
+ * not dispatched, and take what is none for one number, by which tables of them have other values.
+ */
+PyObject *cad_class_of(PyObject *self);
+
 extern PyMethodDef cad_common_methods[];
 extern PyMethodDef cad_array_methods[]; /* of arrays alone */
 extern PyGetSetDef cad_common_attributes[];

@@ -90,6 +90,7 @@ typedef struct CadState {
     PyObject *missing_error; /* TypeError and NotImplementedError */
     PyObject *tape_key;      /* of the tape in a thread's dictionary */
     PyObject *to_numpy;      /* "to_numpy": CPython remembers the names that it was asked for */
+    PyObject *name_key;      /* "__name__" */
     CadTypeTable table_of_var;
     CadTypeTable table_of_dual;
     PyObject *numpy_functions[CAD_OP_COUNT]; /* numpy.sin ...; NULL: NumPy has none */
