@@ -732,7 +732,8 @@ def evaluate_ndbspline(
     """Splines of several variables at points, (points, variables)."""
     given = x, t, lengths, k, orders, extrapolate, c, n_trailing, strides, indices
     if not carries((x, t, c)):
-        return opened(_dierckx.evaluate_ndbspline(*given))  # numbers may fill what is outside
+        plain = _dierckx.evaluate_ndbspline(*given)  # numbers may fill what is outside
+        return opened(plain) if binding.is_differentiating() else plain
     x, t, c = as_number(x), as_number(t), as_number(c)
     n_points, n_axes = binding.shape(x)
     shape = [int(n) - int(d) - 1 for n, d in zip(lengths, k, strict=True)]
