@@ -4,7 +4,6 @@ is made of them is what the function itself gives."""
 from __future__ import annotations
 
 import ctypes
-import datetime
 import pickle
 import re
 import subprocess
@@ -24,6 +23,7 @@ from cadiff.programs.machine_code import written
 
 from ..helpers.processes import COMPILER, needs_compiler
 from ..helpers.properties import examples
+from ..helpers.slices import today
 
 N = 40  # turns
 
@@ -613,10 +613,9 @@ def test_series_of_unequal_lengths_share_machine_code() -> None:
 @needs_compiler
 def test_text_in_c_has_no_warnings_and_is_as_long_as_turns(tmp_path: Path) -> None:
     options = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-    day = datetime.date.today().toordinal()
     for k, (f, x) in enumerate(IN_C.items()):
         level = (
-            "-O1" if (day + k) % 4 == 0 else "-O0"
+            "-O1" if (today() + k) % 4 == 0 else "-O0"
         )  # the former sees more, and takes thrice as long
         of_one, of_all = ["value_and_grad", "hvp", "hessian"], ["vjp"]
         wanted = ["jacobian", *(of_one if np.ndim(f(x)) == 0 else of_all)]
