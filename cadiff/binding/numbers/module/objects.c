@@ -52,11 +52,12 @@ static void loop_python(char **data, const npy_intp *dimensions, const npy_intp 
  * the result within each. A single number may be the product of vectors, and no element. */
 static void loop_matmul(char **data, const npy_intp *dimensions, const npy_intp *steps,
                         void *unused) {
+    const char *const products = data[2]; /* NumPy's loop moves on what `data` holds */
     cad_state.matmul_of_objects(data, dimensions, steps, unused);
     const npy_intp rows = dimensions[0] * dimensions[1], columns = dimensions[3];
     for (npy_intp i = 0; i < rows && rows * columns > 1; i++) {
         const npy_intp matrix = i / dimensions[1], row = i % dimensions[1];
-        cad_check_elements(data[2] + matrix * steps[2] + row * steps[7], columns, steps[8]);
+        cad_check_elements(products + matrix * steps[2] + row * steps[7], columns, steps[8]);
     }
 }
 
