@@ -34,7 +34,7 @@ _QUESTIONS = ("isclose", "isfinite", "isinf", "isnan")
 def _complex(x: Any) -> Any:
     """A number as a complex one, of float64 as all of Python's."""
     x = in_precision(x, _np.float64)
-    return x if _np.iscomplexobj(x) else make_complex(x, 0.0 * x)
+    return x if _np.iscomplexobj(x) else make_complex(x, 0.0)
 
 
 def _analytic(original: Function, ufunc: Function) -> Function:

@@ -253,6 +253,7 @@ INTO_OBJECTS: dict[str, Callable[[Any, Any], Any]] = {
     "an outer product": lambda z, w: numpy.outer(objects(z, w), PLAIN),
     "matrix times vector": lambda z, w: numpy.diag(objects(z, w)) @ PLAIN,
     "stack of products": lambda z, w: numpy.array([[[z.real], [w.real]]]) @ [[1j]],
+    "products of a stack": lambda z, w: numpy.array([[[z.real]], [[w.real]]]) @ [[1j]],
     "a number times objects": lambda z, w: z.real * numpy.array([2.0, 1j], object),
     "an array times objects": lambda z, w: cadiff.Var(PLAIN.real) * numpy.array([2, 1j], object),
 }
@@ -292,6 +293,9 @@ def test_other_objects_are_computed_with_as_before() -> None:
         Fraction(1, 9),
         Fraction(2, 3),
     ]
+    stacked = numpy.tile(numbers[:2], 5000).reshape(-1, 1, 2)
+    assert (stacked @ [[1], [3]]).ravel().tolist() == [Fraction(19, 3)] * 5000
+    assert (numbers[:2] @ stacked.reshape(-1, 2, 1)).ravel().tolist() == [Fraction(37, 9)] * 5000
     with pytest.raises(TypeError, match="unsupported operand"):
         numbers * numpy.array([1, 2, 3, None], dtype=object)
     with pytest.raises(ZeroDivisionError):

@@ -350,6 +350,7 @@ class Examination:
             other = self.attempt(name, columns, way)
             self.near("second derivatives: modes agree", other, hessian, rtol, scale)
         self.near("mixed partials are symmetric", hessian[0, 1], hessian[1, 0], rtol, scale)
+        self.near("second derivatives where cotangents are 0", *self.of_squares(), rtol, scale)
         invariant = "second derivatives, differences of first"
         for d, column in zip(AXES, hessian, strict=True):
 
@@ -357,6 +358,28 @@ class Examination:
                 return np.array(gradient(h * d[0], h * d[1]))
 
             self.against_differences(invariant, line, column, SECOND)
+
+    def of_squares(self) -> tuple[float, float]:
+        """The second derivative of weighted squares of changes, which are 0 here, and its value.
+
+        A cotangent that is 0 has a derivative that is not: what leaves it out is found here.
+        """
+        numbers = self.along(OURS)
+        here = {p: cadiff.value(x) for p, x in numbers(*HERE).items()}
+        sizes = np.abs(self.weights) * np.isfinite(self.tangents[0])
+
+        def squares(s: Any, t: Any) -> Any:
+            found, begun = 0.0, 0
+            for path, leaf in numbers(s, t).items():
+                change = cnp.reshape(leaf - here[path], (-1,))
+                part = sizes[begun : begun + change.size]
+                found = found + cnp.sum(part[part != 0.0] * change[part != 0.0] ** 2)
+                begun += change.size
+            return found
+
+        slope = cadiff.grad(squares, (0, 1))
+        found = cadiff.jvp(lambda s, t: slope(s, t)[0], HERE, AXES[0])[1]
+        return found, 2.0 * np.sum(sizes * np.nan_to_num(self.tangents[0]) ** 2)
 
     def programs(self) -> None:
         """Compiled, in a batch, and as machine code, as they are."""

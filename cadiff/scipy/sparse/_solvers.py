@@ -18,7 +18,6 @@ import scipy.sparse.linalg
 from scipy.sparse.linalg import LinearOperator
 
 from ...binding import carries, is_deriving
-from ...binding import strip as value
 from ...numpy._matrices import EPSILON, H, conjugate, on_matrices, real
 from ...operations.arrays import concatenate, reshape, stack
 from ...operations.arrays import sum as total_of
@@ -331,8 +330,11 @@ def _columns(solve: Callable[[int], Any], n: int) -> Any:
 
 
 def _matters(*cotangents: Any) -> bool:
-    """Whether something depends on vectors: of that programs ask nothing, and take it for so."""
-    return is_deriving() or any(bool(np.any(value(g) != 0.0)) for g in cotangents)
+    """Whether something depends on vectors; programs ask nothing of that, and take it for so.
+
+    A cotangent that is 0 here may have a derivative that is not.
+    """
+    return is_deriving() or carries(cotangents) or any(np.any(g != 0.0) for g in cotangents)
 
 
 @functools.partial(on_matrices, real=(True, False))
