@@ -106,6 +106,58 @@ def test_formats_are_known_by_their_classes() -> None:
     cadiff.grad(f)(np.ones(8))
 
 
+def doubled_in_place(A: Any) -> None:
+    A.data *= 2.0
+
+
+def set_anew(A: Any) -> None:
+    A.data = A.data**2 + 1.0
+
+
+def first_entries(A: Any) -> None:
+    data = A.data
+    A.sum()
+    data[0] = 3.0 * data[-1]
+
+
+def from_a_copy(A: Any) -> None:
+    A.copy().data[:] = 0.0
+    A.tocoo().copy().data[:] = 0.0
+
+
+@pytest.mark.parametrize("write", [doubled_in_place, set_anew, first_entries, from_a_copy])
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
+def test_entries_are_written_to(write: Any, kind: str) -> None:
+    v = np.arange(1.0, 9.0)
+
+    def f(v: Any, sp: Any) -> Any:
+        A = made(sp, v + 0.0).asformat(kind)
+        before = A.tocoo().copy()
+        write(A)
+        A = A @ A.T + before
+        return A @ np.arange(4.0)
+
+    value, slope = cadiff.jvp(lambda v: f(v, sparse), (v,), (np.ones(8),))
+    np.testing.assert_allclose(value, f(v, scipy.sparse), rtol=1e-14)
+    ahead, behind = (f(v + h, scipy.sparse) for h in (1e-5, -1e-5))
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-5, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "assign",
+    [
+        lambda A: setattr(A, "indices", A.indices[::-1]),
+        lambda A: setattr(A, "has_canonical_format", False),
+        lambda A: setattr(A, "data", A.data[:-1]),
+        lambda A: setattr(A.todok(), "data", A.data),
+        lambda A: scipy.sparse.permute_dims(A),
+    ],
+)
+def test_other_attributes_are_not_assigned_to(assign: Any) -> None:
+    with pytest.raises(MissingRuleError, match=r"nor assigned to: compute with A\.data"):
+        cadiff.grad(lambda v: assign(made(sparse, v)))(np.ones(8))
+
+
 # --- gradients by entries stay sparse ------------------------------------------------------------
 
 

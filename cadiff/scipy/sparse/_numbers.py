@@ -44,18 +44,23 @@ class SparseNumbers:
     """
 
     constant: Any = None  # the matrix of SciPy's that it is, if it is one
+    given: Any = None  # the entries that `data` gave, to which somebody may have written since
 
     def __init__(self, numbers: Any, values: Any) -> None:
         self.numbers = numbers
-        self.values = values
+        self.__dict__["values"] = values
 
     @functools.cached_property
     def numbers(self) -> Any:
         return Structure(self.constant).numbered
 
-    @functools.cached_property
+    @property
     def values(self) -> Any:
-        return number(self.constant.data.reshape(-1))
+        if self.given is not None:
+            return reshape(self.given, (-1,)).copy()
+        if self.constant is not None:
+            return number(self.constant.data.reshape(-1))
+        return self.__dict__["values"]
 
     @classmethod
     def of(cls, matrix: Any) -> SparseNumbers:
@@ -106,9 +111,22 @@ class SparseNumbers:
 
     @property
     def data(self) -> Any:
-        """The entries, in the order and the shape that the format has them."""
-        found = listed(self.numbers).data
-        return reshape(taken(self.values, found.reshape(-1)), found.shape)
+        """The entries, in the order and the shape that the format has them; to be written to."""
+        if self.given is None:
+            found = listed(self.numbers).data
+            data = reshape(taken(self.values, found.reshape(-1)), found.shape)
+            if self.constant is not None or self.format not in FORMATS:
+                return data
+            self.data = data.copy()
+        return self.given
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        places = self.numbers.copy()
+        if self.format not in FORMATS or np.shape(data) != places.data.shape:
+            self._refuse()
+        places.data = np.arange(1, places.data.size + 1).reshape(places.data.shape)
+        self.numbers, self.given, self.constant = places, data, None
 
     @property
     def is_matrix(self) -> bool:
@@ -151,14 +169,26 @@ class SparseNumbers:
             f"{INSTEAD}"
         )
 
+    def __setattr__(self, name: str, to: Any) -> None:
+        if name not in ("constant", "data", "given", "numbers"):
+            self._refuse()
+        super().__setattr__(name, to)
+
     __setitem__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     # --- what moves entries about
 
-    @functools.cached_property
+    @property
     def one_by_one(self) -> SparseNumbers:
         """The matrix with all entries of one place added up; itself if there is one at each."""
+        return self._added if self.given is None else self._added_up()
+
+    @functools.cached_property
+    def _added(self) -> SparseNumbers:
+        return self._added_up()
+
+    def _added_up(self) -> SparseNumbers:
         found = self.numbers
         if found.ndim != 2:
             row: SparseNumbers = self._as_rows(lambda row: row.one_by_one)
