@@ -67,7 +67,7 @@ WITHOUT_PROGRAMS = "--ignore=tests/real_programs"  # Python, too, of the newest 
 WITHOUT_OPTIMIZE = "--ignore=tests/optimize"  # Python alone, which hands its work to SciPy
 
 # What differs between builds, Pythons, and versions of NumPy and SciPy does so for any example:
-# property tests draw a third of theirs, tests of many cases have a third, those of the day, and
+# property tests draw a third of theirs, tests of many cases have a part, those of the day, and
 # tests of many more examples are left to the README's.
 ALL_CASES = {"CADIFF_CASES": "all"}  # see tests/helpers/slices.py
 BRIEFLY = ("--hypothesis-profile=brief", "-m", "not thorough")

@@ -2,8 +2,8 @@
 
 A test says by the marker `daily(n)` that each of its cases takes long: the command of the README
 tries one of n of them each day. `.ci/run` sets CADIFF_CASES to "today": then any test of six cases
-or more has a third of them, as always in brief, and one marked `daily(1, n)` one of n, so that a
-single case runs each nth day. `nox -s search` and `suite` set it to "all".
+or more has a third of them, as always in brief, one of twelve or more a sixth, and one marked
+`daily(1, n)` one of n, so that a single case runs each nth day. `nox -s search` and `suite` set it to "all".
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from zlib import crc32
 T = TypeVar("T")
 
 CASES = "CADIFF_CASES"
-MANY = 6
-SHARE = 3
+SHARES = {12: 6, 6: 3}  # by how many cases there are at least
 
 
 def today() -> int:
@@ -31,6 +30,6 @@ def of_today(cases: Sequence[T], *shares: int, name: str = "", is_brief: bool = 
     which = os.environ.get(CASES, "")
     share = shares[0]
     if is_brief or which == "today":
-        share = max(*shares, SHARE if len(cases) >= MANY else 1)
+        share = max(*shares, next((n for many, n in SHARES.items() if len(cases) >= many), 1))
     first = (today() + crc32(name.encode())) % share
     return list(cases) if which == "all" else list(cases[first::share])
