@@ -28,13 +28,19 @@ null_space ; (differences|modes agree|mixed partials)
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
-. ; works or says .*(not supported for the input types|has no callable)
+. ; works or says .*(not supported for the input types|has no callable|does not have an identity)
+
+# Of a list it makes an array of objects, of which an extreme is the first of equal ones.
+(fmin|fmax|minimum|maximum)\.(reduce|accumulate|reduceat).*list ; layouts and kinds
 
 # MINPACK says in words of its own that it cannot take what a function returns.
 . ; works or says .*not a proper array of floats
 
 # Which of the other elements come first is NumPy's choice, and another one next to ties.
 partition ; differences
+
+# One of the numbers that a result is folded from step by step is 0, where a step has no derivative.
+hypot\.reduce|sparse: norm [01] ; second derivatives, differences
 
 # Probabilities of many normal numbers are estimates by chance, and so are their derivatives.
 multivariate_normal.cdf ; first derivatives, differences
