@@ -211,8 +211,14 @@ def _gap(z: Any) -> Any:
 
 
 def _root_of_gap(z: Any) -> Any:
-    """The root of 1 - z**2, with the branch cuts of arcsin."""
-    return where(absolute(z) < 0.5, sqrt(1.0 - square(z)), sqrt(1.0 - z) * sqrt(1.0 + z))
+    """The root of 1 - z**2, with the branch cuts of arcsin, on which an imaginary part is 0 or -0."""
+    return where(absolute(z) < 0.5, sqrt(1.0 - square(z)), sqrt(-(z - 1.0)) * sqrt(z - -1.0))
+
+
+def _turned(z: Any) -> Any:
+    """z times 1j, which keeps the sign of a 0."""
+    a, b = whole_parts(z)
+    return paired(-b, a)
 
 
 def _slope_of_arccosh(w: Any, z: Any) -> Any:
@@ -227,7 +233,7 @@ tanh = _by_steps(np.tanh, _slope_of_tanh)
 arcsin = _by_steps(np.arcsin, lambda w, z: np.divide(1.0, _root_of_gap(z)))
 arccos = _by_steps(np.arccos, lambda w, z: np.divide(-1.0, _root_of_gap(z)))
 arctan = _by_steps(np.arctan, lambda w, z: np.divide(1.0, _gap(1j * z)))
-arcsinh = _by_steps(np.arcsinh, lambda w, z: np.divide(1.0, _root_of_gap(1j * z)))
+arcsinh = _by_steps(np.arcsinh, lambda w, z: np.divide(1.0, _root_of_gap(_turned(z))))
 arccosh = _by_steps(np.arccosh, _slope_of_arccosh)
 arctanh = _by_steps(np.arctanh, lambda w, z: np.divide(1.0, _gap(z)))
 

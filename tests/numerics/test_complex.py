@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import itertools
 import pickle
 import sys
 import warnings
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from scipy import linalg as scipy_linalg
 
 import cadiff
+import cadiff.cmath
 import cadiff.numpy as np
 from cadiff.operations.complexes import COMPLEX, ELEMENTWISE
 
@@ -546,6 +548,37 @@ def test_sides_of_cuts_are_those_of_numpy(made: Any) -> None:
             f = partial(lambda np, x, name: getattr(np, name)(made(x)), name=name)
             out, _ = cadiff.jvp(partial(f, np), (x,), (x,))
             numpy.testing.assert_allclose(out, f(numpy, numpy.asarray(x)[()]), rtol=1e-13)
+
+
+INVERSES = ["sqrt", "log", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"]
+
+
+@pytest.mark.parametrize("name", INVERSES)
+def test_slopes_along_cuts_are_those_of_their_sides(name: str) -> None:
+    f, h = getattr(numpy, name), 1e-6
+    for zero, x in itertools.product((0.0, -0.0), (2.0, -2.0, 0.5, -0.5)):
+        for at, along in (
+            (lambda x, zero: complex(x, zero), 1.0),
+            (lambda x, zero: complex(zero, x), 1j),
+        ):
+            ahead, behind = (numpy.complex128(f(at(x + step, zero))) for step in (h, -h))
+            slopes = (
+                cadiff.jvp(f, (at(x, zero),), (along,))[1],
+                cadiff.grad(f, holomorphic=True)(at(x, zero)) * along,
+            )
+            numpy.testing.assert_allclose(slopes, [(ahead - behind) / (2 * h)] * 2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted(cadiff.cmath._NAMES) + ["phase", "log", "polar"])
+@pytest.mark.parametrize("x", [-2.5, -1.0, -0.3, 0.4, 3.0])
+def test_real_numbers_are_complex_ones_on_the_side_of_cmath(name: str, x: float) -> None:
+    if abs(x) == 1.0 and name in ("acosh", "asin", "acos", "atanh"):
+        return
+    original, h = getattr(cmath, name), 1e-6
+    found, slope = cadiff.jvp(getattr(cadiff.cmath, name), (x,), (1.0,))
+    numpy.testing.assert_allclose(found, original(x), rtol=1e-14)
+    ahead, behind = (numpy.asarray(original(x + step)) for step in (h, -h))
+    numpy.testing.assert_allclose(slope, (ahead - behind) / (2 * h), rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize(
