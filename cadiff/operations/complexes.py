@@ -211,12 +211,12 @@ def _gap(z: Any) -> Any:
 
 
 def _root_of_gap(z: Any) -> Any:
-    """The root of 1 - z**2, with the branch cuts of arcsin, on which an imaginary part is 0 or -0."""
+    """The root of 1 - z**2 with the cuts of arcsin, whose sides are at imaginary 0 and -0."""
     return where(absolute(z) < 0.5, sqrt(1.0 - square(z)), sqrt(-(z - 1.0)) * sqrt(z - -1.0))
 
 
 def _turned(z: Any) -> Any:
-    """z times 1j, which keeps the sign of a 0."""
+    """The product of 1j and z, which keeps the sign of a 0."""
     a, b = whole_parts(z)
     return paired(-b, a)
 

@@ -147,6 +147,14 @@ def constructors() -> Iterator[Case]:
         lambda sp, v: sp.block_diag([made(sp, v), WIDE, made(sp, v)]).toarray(),
         entries(),
     )
+    yield case(
+        "block_diag of numbers and lists",
+        lambda sp, v: sp.block_diag(
+            [v[0], [v[1], v[2]], [[v[3], 1.0], [0.0, v[4]]], made(sp, v)]
+        ).toarray(),
+        entries(),
+    )
+    yield case("block_diag of a vector", lambda sp, v: sp.block_diag(v).toarray(), entries())
     for name in ("hstack", "vstack"):
         yield case(
             name,
@@ -489,6 +497,12 @@ def solvers() -> Iterator[Case]:
     yield case(
         "svds",
         lambda sp, v: sp.linalg.svds(symmetric(sp, v)[:, :3], k=2, v0=start[:3]),
+        entries(),
+        value_rtol=LOOSE,
+    )
+    yield case(
+        "matrix_power of an array",
+        lambda sp, v: sp.linalg.matrix_power(made(sp, v).toarray(), 3),
         entries(),
         value_rtol=LOOSE,
     )

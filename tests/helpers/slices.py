@@ -3,7 +3,8 @@
 A test says by the marker `daily(n)` that each of its cases takes long: the command of the README
 tries one of n of them each day. `.ci/run` sets CADIFF_CASES to "today": then any test of six cases
 or more has a third of them, as always in brief, one of twelve or more a sixth, and one marked
-`daily(1, n)` one of n, so that a single case runs each nth day. `nox -s search` and `suite` set it to "all".
+`daily(1, n)` one of n, so that a single case runs each nth day. `nox -s search` and `suite` set it
+to "all".
 """
 
 from __future__ import annotations

@@ -39,11 +39,17 @@ null_space ; (differences|modes agree|mixed partials)
 # Which of the other elements come first is NumPy's choice, and another one next to ties.
 partition ; differences
 
-# One of the numbers that a result is folded from step by step is 0, where a step has no derivative.
+# A result is folded from step to step, and one of them is at 0, where it has no derivative.
 hypot\.reduce|sparse: norm [01] ; second derivatives, differences
 
 # Probabilities of many normal numbers are estimates by chance, and so are their derivatives.
 multivariate_normal.cdf ; first derivatives, differences
+
+# A differential equation and its adjoint are solved to a tolerance each.
+solve_ivp|odeint ; (forward = reverse|linear maps)
+
+# SciPy makes of a matrix, which has two axes, one with three, and can do nothing with it.
+sparse\.expand_dims.*_matrix ; an error says what to do
 
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)

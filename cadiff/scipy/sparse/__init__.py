@@ -124,12 +124,17 @@ spmatrix = scipy.sparse.spmatrix
 def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
     """Have SciPy's function move numbers about: those of the matrices in its first argument."""
     takes_dtype = "dtype" in inspect.signature(original).parameters
+    takes_sparse = original.__name__ in ("expand_dims", "permute_dims", "swapaxes")
 
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if takes_sparse and not is_sparse(first):
+            return original(first, *args, **kwargs)
         dtype = kwargs.get("dtype")
         if takes_dtype:
             kwargs["dtype"] = int
         rows = list(first) if is_list else [first]
+        if original is scipy.sparse.block_diag:
+            rows = [_as_block(x) if isinstance(x, list) or not np.ndim(x) else x for x in rows]
         is_table = any(isinstance(row, (list, tuple)) and not _is_row(row) for row in rows)
         flat = [x for row in rows for x in row] if is_table else rows
         found, values = counted(flat)
@@ -143,6 +148,12 @@ def _moves(original: Callable[..., Any], is_list: bool = True) -> None:
 
     call.__doc__ = original.__doc__
     globals()[original.__name__] = implements_all(original)(call)
+
+
+def _as_block(x: Any) -> Any:
+    """A matrix, or a number or a list as a matrix."""
+    dense = x if is_sparse(x) else number(x)
+    return dense if dense.ndim == 2 else reshape(dense, (1, -1))
 
 
 def _is_row(x: Any) -> bool:

@@ -342,7 +342,7 @@ lsmr = _least_squares("lsmr", r2=2, x=6)
 @implements_all(scipy.sparse.linalg.matrix_power)
 def matrix_power(A: Any, power: Any) -> Any:
     """The product of a square matrix with itself, power times."""
-    return scipy.sparse.linalg.matrix_power(SparseNumbers.of(A), power)
+    return scipy.sparse.linalg.matrix_power(A if is_sparse(A) else number(A), power)
 
 
 @implements_all(scipy.sparse.linalg.expm)
