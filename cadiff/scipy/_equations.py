@@ -356,4 +356,4 @@ def _regular(a: Any) -> Any:
 
 functions.by_blocks(signm, _regular)
 power.called = "fractional_matrix_power"
-functions.by_blocks(power)
+functions.by_blocks(power, derivative_along=functions.off_the_cut)

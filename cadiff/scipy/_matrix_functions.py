@@ -121,12 +121,12 @@ def _turn(a: Any) -> Any:
     return np.exp(-1j * angles)[..., None, None]
 
 
-def _turned(a: Any, e: Any) -> Any:
-    """Complex matrices off the cut; the logarithm has the same derivative there."""
+def off_the_cut(function: Callable[[Any], Any], a: Any, e: Any, t: float = 0.0) -> Any:
+    """The derivative of a logarithm, or of the power t, of complex matrices turned off the cut."""
     if not is_complex_number(a):
-        return a, e
+        return along(function, a, e)
     turn = _turn(a)
-    return turn * a, turn * e
+    return turn**-t * along(function, turn * a, turn * e)
 
 
 @partial(on_matrices, real=(True,))
@@ -158,19 +158,19 @@ def along(f: Callable[[Any], Any], a: Any, e: Any) -> Any:
 def by_blocks(
     function: on_matrices,
     checked: Callable[[Any], Any] = lambda a: a,
-    turned: Callable[[Any, Any], Any] = lambda a, e: (a, e),
+    derivative_along: Callable[..., Any] = along,
 ) -> None:
     """Give an analytic function of matrices the rules that follow from blocks."""
 
     def derivative(a: Any, e: Any, how: dict[str, Any]) -> Any:
-        return along(partial(function, **how), *turned(checked(a), e))
+        return derivative_along(partial(function, **how), checked(a), e, **how)
 
     function.defvjp(lambda ans, a, **how: lambda g: conjugate(derivative(T(a), conjugate(g), how)))
     function.defjvp(lambda g, ans, a, **how: derivative(a, g, how))
     function.defpattern("...ij->...kl")
 
 
-by_blocks(logm, turned=_turned)
+by_blocks(logm, derivative_along=off_the_cut)
 
 
 @on_matrices

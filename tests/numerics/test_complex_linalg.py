@@ -362,7 +362,11 @@ def test_a_program_goes_on_where_eigenvalues_become_complex() -> None:
         np.testing.assert_allclose(program.grad(a), cadiff.grad(sizes)(a), atol=1e-13)
 
 
-@pytest.mark.parametrize("function", [of_scipy.sqrtm, of_scipy.logm])
+def powered(by: Any) -> Callable[[Any], Any]:
+    return lambda a: by.fractional_matrix_power(a, -1.3)
+
+
+@pytest.mark.parametrize("function", [of_scipy.sqrtm, of_scipy.logm, powered(of_scipy)])
 def test_real_matrices_may_have_complex_roots_and_logarithms(function: Any) -> None:
     def f(a: Any) -> Any:
         return np.sum(np.abs(function(a)) ** 2)
@@ -373,10 +377,17 @@ def test_real_matrices_may_have_complex_roots_and_logarithms(function: Any) -> N
     assert np.sum(cadiff.grad(f)(a) * t) == pytest.approx(difference, rel=1e-7)
 
 
-@pytest.mark.parametrize("name", ["sqrtm", "logm"])
-def test_negative_eigenvalues_are_above_the_cut(name: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "of_plain"),
+    [
+        (of_scipy.sqrtm, scipy.linalg.sqrtm),
+        (of_scipy.logm, scipy.linalg.logm),
+        (powered(of_scipy), powered(scipy.linalg)),
+    ],
+    ids=["sqrtm", "logm", "power"],
+)
+def test_negative_eigenvalues_are_above_the_cut(function: Any, of_plain: Any) -> None:
     """Values are SciPy's of the real matrix; both modes and second derivatives go with them."""
-    function, of_plain = getattr(of_scipy, name), getattr(scipy.linalg, name)
     rng = np.random.default_rng(8)
     for eigenvalues in ([-2.0, 1.0, 5.0], [-1.5, -0.4, 0.8]):
         basis, t = rng.normal(size=(2, 3, 3))
