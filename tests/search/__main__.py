@@ -34,6 +34,7 @@ import argparse
 import itertools
 import re
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -113,6 +114,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--all", action="store_true", help=f"{ROUNDS} rounds of all")
     chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:  # examples write files
+        os.chdir(place)
+        return searched(chosen)
+
+
+def searched(chosen: argparse.Namespace) -> int:
     if ":" in chosen.seed:
         return again(chosen.seed)
     begun, day = time.monotonic(), int(chosen.seed)
