@@ -18,7 +18,7 @@ from . cimport c_numpy as cnp
 from .c_python cimport *
 from .c_numbers cimport *
 from .complexes cimport complex_function, holds_complex
-from .atoms cimport carries
+from .atoms cimport carries, shape
 from .guards cimport call_named
 
 from .atoms import plain_constants
@@ -126,14 +126,24 @@ cdef object call_carrying(
                 return found
         return PyObject_Vectorcall(called.function, args, nargsf, names)
     except TypeError:
-        named = () if names is NULL else <object>names
-        found = plain_constants((
-            [<object>args[i] for i in range(n)],
-            {name: <object>args[n + i] for i, name in enumerate(named)},
-        ))
+        keys = () if names is NULL else <object>names
+        named = {name: <object>args[n + i] for i, name in enumerate(keys)}
+        found = plain_constants(([<object>args[i] for i in range(n)], named))
         if found is None:
             raise
-    return called.original(*found[0], **found[1])
+    return of_constants(called.original, found, named)
+
+
+cdef object of_constants(object function, tuple found, dict named):
+    """What a function gives for plain arguments, in the array of numbers that is `out`, if any."""
+    out, plain = named.get("out"), found[1].get("out")
+    if type(out) is type(plain):
+        return function(*found[0], **found[1])
+    result = function(*found[0], **{**found[1], "out": None})
+    if shape(out) != shape(result):
+        raise ValueError(f"out= has the shape {shape(out)}, and the result {shape(result)}")
+    out[...] = result
+    return out
 
 
 cdef object enter(object known, PyObject *const *args, Py_ssize_t n, PyObject *names):
@@ -157,7 +167,7 @@ cdef public object cad_call_dispatched(object function, tuple args, dict kwargs)
 cdef public object cad_call_on_constants(object function, tuple args, dict kwargs):
     """Call what has no rule; NotImplemented if numbers among the arguments need one."""
     found = readable_values((args, kwargs))
-    return NotImplemented if found is None else function(*found[0], **found[1])
+    return NotImplemented if found is None else of_constants(function, found, kwargs)
 
 
 cdef bint has_complex(PyObject *const *args, Py_ssize_t n) except -1:

@@ -262,12 +262,15 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     like: Any = None,
 ) -> Number:
     """An array of numbers with derivatives, as `numpy.array`; they can be assigned to it."""
     if dtype is not None and np.dtype(dtype) == np.dtype(np.object_):
         return np.array(object, dtype=np.object_, ndmin=ndmin)
     made = _of_dtype("array", as_view(object), dtype)
+    if 0 < ndmax < made.ndim and isinstance(object, (list, tuple)):
+        raise ValueError(f"array: these lists have {made.ndim} axes, more than ndmax={ndmax}")
     made = made if copy else _laid_out(made, order)
     if isinstance(made, Complex):
         made = made.copy() if copy or made is not object else made

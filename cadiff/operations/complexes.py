@@ -639,10 +639,19 @@ def _filled(z: Any, number: Any) -> None:
     z[...] = number
 
 
+def _in_place(name: str) -> Callable[..., None]:
+    """A method that leaves an array with what NumPy's function returns."""
+
+    def change(z: Any, *args: Any, **kwargs: Any) -> None:
+        z[...] = getattr(np, name)(z, *args, **kwargs)
+
+    return change
+
+
 METHODS_OF_NUMPY = (
     "all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max",
     "mean", "min", "nonzero", "prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes",
-    "take", "trace", "var", "round", "clip", "put", "choose", "partition",
+    "take", "trace", "var", "round", "clip", "put", "choose", "argpartition", "searchsorted",
 )  # fmt: skip
 METHODS_OWN: dict[str, Callable[..., Any]] = {
     "reshape": _reshaped,
@@ -650,6 +659,8 @@ METHODS_OWN: dict[str, Callable[..., Any]] = {
     "astype": _astype,
     "tolist": _tolist,
     "fill": _filled,
+    "sort": _in_place("sort"),
+    "partition": _in_place("partition"),
     "flatten": _flattened,
     "copy": lambda z, order="C": z.by_parts(arrays.copy),
     "compress": lambda z, condition, *how, **named: np.compress(condition, z, *how, **named),

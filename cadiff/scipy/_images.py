@@ -133,9 +133,8 @@ def _written(output: Any, result: Number) -> None:
 @primitive
 def weighted(x: Any, w: Any, window: Window, axis: int | None) -> Any:
     """The sums of weights times what they cover: along an axis, or along all."""
-    out = np.zeros(x.shape)
+    out, w = np.zeros(x.shape), np.ascontiguousarray(w, float)  # which is read by its address
     if axis is None:
-        w = np.ascontiguousarray(w)
         _nd_image.correlate(x, w, out, window.mode, window.cval, list(window.origins))
     else:
         plain = (window.mode, window.cval, window.origins[axis])

@@ -343,6 +343,44 @@ def test_star_import() -> None:
     assert names["cumsum"] is np.cumsum
 
 
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("sum", {"axis": 0}),
+        ("median", {"axis": 0}),
+        ("percentile", {"q": 50, "axis": 0}),
+        ("cumsum", {"axis": 1}),
+        ("take", {"indices": [1, 0], "axis": 0}),
+        ("clip", {"a_min": 0.0, "a_max": 3.0}),
+        ("trace", {}),
+    ],
+)
+def test_constants_are_computed_into_arrays_for_numbers(name: str, more: dict[str, Any]) -> None:
+    x = numpy.array([[10.0, 7.0, 4.0], [3.0, 2.0, 1.0]])
+    want = getattr(numpy, name)(x, **more)
+
+    def f(t: Any) -> Any:
+        out = np.zeros(numpy.shape(want))
+        assert getattr(np, name)(x, out=out, **more) is out
+        numpy.testing.assert_array_equal(cadiff.value(out), want)
+        with pytest.raises(ValueError, match="out= has the shape"):
+            getattr(np, name)(x, out=np.zeros((7, 2)), **more)
+        return t * np.sum(out)
+
+    assert cadiff.grad(f)(1.0) == cadiff.derivative(f, 1.0) == pytest.approx(want.sum())
+
+
+@pytest.mark.skipif("ndmax" not in (numpy.array.__doc__ or ""), reason="it came with NumPy 2.4")
+def test_lists_have_at_most_so_many_axes() -> None:
+    def f(t: Any) -> Any:
+        assert np.array([[t, 1.0]], ndmax=2).shape == (1, 2)
+        with pytest.raises(ValueError, match="more than ndmax=1"):
+            np.array([[t, 1.0]], ndmax=1)
+        return t
+
+    assert cadiff.grad(f)(1.0) == 1.0
+
+
 def test_ufuncs_of_plain_numbers_are_those_of_numpy() -> None:
     x = numpy.array([0.5, 1.5, -1.0])
     out = numpy.empty(3)

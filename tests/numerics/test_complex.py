@@ -598,6 +598,29 @@ def test_an_exact_zero_absorbs_for_each_part() -> None:
     assert tangent.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda z: z.sort(),
+        lambda z: z.sort(axis=0),
+        lambda z: z.partition(1),
+        lambda z: z.partition(2, axis=0),
+        lambda z: z.fill(1j),
+    ],
+)
+def test_methods_change_arrays_in_place(change: Any) -> None:
+    start = numpy.random.default_rng(3).normal(size=(3, 8)).view(complex)
+
+    def f(t: Any) -> Any:
+        z = start * t
+        assert change(z) is None
+        return z + 0 * t
+
+    value, slope = cadiff.jvp(f, (1.0,), (1.0,))
+    numpy.testing.assert_array_equal(value, f(1.0))
+    numpy.testing.assert_allclose(slope, (f(1.0 + 1e-6) - f(1.0 - 1e-6)) / 2e-6, atol=1e-8)
+
+
 def test_empty_and_strange_arrays() -> None:
     empty = numpy.zeros((0, 3), complex)
     assert cadiff.grad(lambda z: np.sum(abs(z)))(empty).shape == (0, 3)

@@ -51,6 +51,12 @@ solve_ivp|odeint ; (forward = reverse|linear maps)
 # SciPy makes of a matrix, which has two axes, one with three, and can do nothing with it.
 sparse\.expand_dims.*_matrix ; an error says what to do
 
+# A filter without coefficients divides by 0, which is an infinity or a nan.
+signal\.freq(s|z).*array\(\[\] ; values are the original
+
+# NumPy's iterator asks for a word of its own before it goes through an array of objects.
+numpy\.nditer ; an error says what to do
+
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
