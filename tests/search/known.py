@@ -57,6 +57,9 @@ signal\.freq(s|z).*array\(\[\] ; values are the original
 # NumPy's iterator asks for a word of its own before it goes through an array of objects.
 numpy\.nditer ; an error says what to do
 
+# Eigenvalues that are equal have no derivatives one by one: what is symmetric in them has.
+eig(vals)?(\(~| ).*array\(\[\[1\., 0\. ; first derivatives, differences
+
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
