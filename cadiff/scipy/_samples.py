@@ -256,6 +256,16 @@ def _entropy_of(density: Any) -> Any:
     return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
 
 
+@kernels("scipy.stats._distn_infrastructure", "log")
+def _log_of(density: Any) -> Any:
+    """As `log`, but in another unit where the square of a density, or of its slope, underflows."""
+    plain = held(density)
+    is_faint = (plain > 0.0) & (plain < 1e-100)
+    return choose(
+        is_faint, lambda: valued(log(density * 2.0**600), log(plain)), lambda: log(density)
+    )
+
+
 @kernels("scipy.stats._distn_infrastructure", "rv_continuous._mom1_sc", within=True)
 def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> Any:
     """SciPy's, an integral of places; derivatives are those of the integral by the density.

@@ -1416,7 +1416,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 def _log1p_over_values(y: Any, lmbda: Any) -> Any:
     is_limit = np.equal(lmbda, 0.0)
-    return np.where(is_limit, y, np.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
+    return np.where(is_limit, y, sp.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
 
 
 @implements(sp.diric)
