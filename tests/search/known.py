@@ -39,6 +39,12 @@ partition ; differences
 # Probabilities of many normal numbers are estimates by chance, and so are their derivatives.
 multivariate_normal.cdf ; first derivatives, differences
 
+# SciPy takes a place next to zeta, which is 0 here, for zeta itself: its values are stairs there.
+levy_stable.*(cdf|sf|pdf)\(~?np\.float64\(0\.0\) ; first derivatives, differences
+
+# By a covariance, of which SciPy reads one triangle, derivatives are those of the symmetric part.
+docstrings.*multivariate_normal\.(log)?pdf\(.*cov ; differences
+
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
