@@ -754,7 +754,9 @@ spence(z)
         -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
 hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
 hyp1f1(a, b, x)       x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
-hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+# At 1 the last derivative of a polynomial is one of 0 times infinity.
+hyp2f1(a, b, c, z)
+    z: 0.0 if a * b == 0.0 and z == 1.0 else a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
 ellipk(m)
     m: 0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else
         math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, _unless(_by_integrals(1.0 - m), m))
@@ -1214,14 +1216,16 @@ def multigammaln(a: Any, d: int) -> Any:
     a = gathered(a)
     if not np.all(value(a) > 0.5 * (d - 1)):
         raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
-    total = functools.reduce(operator.add, (gammaln(a - 0.5 * j) for j in range(d)))
-    return total + 0.25 * d * (d - 1) * np.log(np.pi)
+    terms = (gammaln(a - 0.5 * j) for j in range(d))
+    return functools.reduce(operator.add, terms, 0.25 * d * (d - 1) * np.log(np.pi))
 
 
-@implements(sp.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
     """As `scipy.special.polygamma`, in double precision; differentiable by x."""
     return _table.polygamma(n, in_precision(gathered(x), np.float64))
+
+
+implements(sp.polygamma)(polygamma)  # which is `psi` to the last bit, of plain numbers as well
 
 
 def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:

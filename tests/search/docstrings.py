@@ -95,7 +95,8 @@ class Moved:
 
 
 def is_array_of_floats(x: Any) -> bool:
-    is_array = isinstance(x, (np.ndarray, np.floating)) and not isinstance(x, np.matrix)
+    is_other = isinstance(x, (np.matrix, np.ma.MaskedArray))  # which the package refuses
+    is_array = isinstance(x, (np.ndarray, np.floating)) and not is_other
     return is_array and x.dtype == float and 0 < x.size <= 2000
 
 

@@ -55,7 +55,10 @@ optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
-special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; first derivatives, differences
+special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
+
+# SciPy's values have six digits.
+special.itairy ; derivatives, differences
 """
 
 
