@@ -362,8 +362,31 @@ class Grid:
         self.__doc__ = original.__doc__
 
     def __getitem__(self, key: Any) -> Any:
-        made = self.original[key]
-        return _opened(made) if is_differentiating() else made
+        rows = key if isinstance(key, (tuple, list)) else (key,)
+        if not any(isinstance(row, slice) and carries(_numbers_of(row)) for row in rows):
+            made = self.original[key]
+            return _opened(made) if is_differentiating() else made
+        grids = np.meshgrid(*map(_places, rows), indexing="ij", sparse=self.original is np.ogrid)
+        if rows is not key:
+            return grids[0]
+        return tuple(grids) if self.original is np.ogrid else np.stack(grids)
+
+
+def _numbers_of(row: slice) -> tuple[Any, ...]:
+    return row.start, row.stop, row.step
+
+
+def _places(row: slice) -> Any:
+    """The numbers of a row of a grid."""
+    if not carries(_numbers_of(row)):
+        return 1.0 * np.mgrid[row]
+    if not isinstance(row.step, complex):
+        raise NoDerivativeError(
+            "numpy.mgrid and ogrid count by a step, and have no derivative then: write how many "
+            "places there are, as 10j, or start + step * np.arange(n)"
+        )
+    start, n = 0.0 if row.start is None else row.start, int(abs(row.step))
+    return np.arange(n) * ((row.stop - start) / float(n - 1) if n != 1 else 1.0) + start
 
 
 class Joiner(Grid):

@@ -38,6 +38,7 @@ OUT_OF_PLACE = (
     "timeit",
     "%",
     "overwrite",
+    "testing.assert_",
     "empty(",  # what memory holds
     "empty_like(",
     ".base is",  # which arrays share it

@@ -24,8 +24,9 @@ null_space ; (differences|modes agree|mixed partials)
 (round|floor|ceil|trunc)\( ; shapes are
 
 # A branch that is taken at one point alone, such as `1.0 if x == 1 else x**2`, has the derivative
-# that the code says: probabilities that sum to 1 exactly, a numerator that is 0.
+# that the code says: probabilities that sum to 1 exactly, a numerator that is 0, `Ai[Ai < 1e-12]`.
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
+docstrings:scipy.linalg.fiedler ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable)
@@ -56,6 +57,9 @@ optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|
 docstrings:scipy.optimize ; differences|silently 0
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
 special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
+
+# What differences are away from a derivative is a rounding of theirs, 1e8 times as large.
+docstrings:scipy.optimize.check_grad ; values are the original's
 
 # SciPy's values have six digits.
 special.itairy ; derivatives, differences
