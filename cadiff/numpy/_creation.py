@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -354,6 +355,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     return as_view(x).astype(dtype, copy=copy)
 
 
+ENDS = operator.attrgetter("start", "stop", "step")
+
+
 class Grid:
     """`mgrid` and `ogrid`."""
 
@@ -363,30 +367,19 @@ class Grid:
 
     def __getitem__(self, key: Any) -> Any:
         rows = key if isinstance(key, (tuple, list)) else (key,)
-        if not any(isinstance(row, slice) and carries(_numbers_of(row)) for row in rows):
+        if not any(isinstance(row, slice) and carries(ENDS(row)) for row in rows):
             made = self.original[key]
             return _opened(made) if is_differentiating() else made
-        grids = np.meshgrid(*map(_places, rows), indexing="ij", sparse=self.original is np.ogrid)
-        if rows is not key:
-            return grids[0]
-        return tuple(grids) if self.original is np.ogrid else np.stack(grids)
-
-
-def _numbers_of(row: slice) -> tuple[Any, ...]:
-    return row.start, row.stop, row.step
-
-
-def _places(row: slice) -> Any:
-    """The numbers of a row of a grid."""
-    if not carries(_numbers_of(row)):
-        return 1.0 * np.mgrid[row]
-    if not isinstance(row.step, complex):
-        raise NoDerivativeError(
-            "numpy.mgrid and ogrid count by a step, and have no derivative then: write how many "
-            "places there are, as 10j, or start + step * np.arange(n)"
-        )
-    start, n = 0.0 if row.start is None else row.start, int(abs(row.step))
-    return np.arange(n) * ((row.stop - start) / float(n - 1) if n != 1 else 1.0) + start
+        if not all(isinstance(row.step, complex) for row in rows):
+            raise NoDerivativeError(
+                "numpy.mgrid and ogrid have derivatives where they are told how many places there "
+                "are, as by 0:x:10j; by a step they count: write start + step * np.arange(n)"
+            )
+        ends = [(0.0 if row.start is None else row.start, row.stop) for row in rows]
+        places = [np.linspace(*ends[k], int(abs(row.step))) for k, row in enumerate(rows)]
+        is_open = self.original is np.ogrid
+        grids = np.meshgrid(*places, indexing="ij", sparse=is_open)
+        return grids[0] if rows is not key else tuple(grids) if is_open else np.stack(grids)
 
 
 class Joiner(Grid):

@@ -256,16 +256,6 @@ def _entropy_of(density: Any) -> Any:
     return where(is_none, 0.0, entr(where(is_none, 1.0, density)))
 
 
-@kernels("scipy.stats._distn_infrastructure", "log")
-def _log_of(density: Any) -> Any:
-    """As `log`, but in another unit where the square of a density, or of its slope, underflows."""
-    plain = held(density)
-    is_faint = (plain > 0.0) & (plain < 1e-100)
-    return choose(
-        is_faint, lambda: valued(log(density * 2.0**600), log(plain)), lambda: log(density)
-    )
-
-
 @kernels("scipy.stats._distn_infrastructure", "rv_continuous._mom1_sc", within=True)
 def _moment(self: Any, original: Callable[..., Any], m: Any, *shapes: Any) -> Any:
     """SciPy's, an integral of places; derivatives are those of the integral by the density.
@@ -657,6 +647,8 @@ _kolmogorov(x, const n)            x: _kolmogorov_density(x, n)
 _kolmogorov_above(x, const n)      x: -_kolmogorov_density(x, n)
 _kolmogorov_ppf(q, const n)        q: reciprocal(_kolmogorov_density(ans, n))
 _kolmogorov_isf(q, const n)        q: -reciprocal(_kolmogorov_density(ans, n))
+# The logarithm of a density, in another unit where its square, or that of its slope, underflows.
+_log_of(p) = valued(log(p * 2.0**600), log(p)) if p > 0.0 and p < 1e-100 else log(p)
 # The generalized normal distribution, of which SciPy's formulas do not move in the middle.
 _general(x, beta)
     x: 0.5 * beta / gamma(1.0 / beta) * exp(-power(absolute(x), beta))
@@ -766,6 +758,7 @@ for _name, _parameters, _row in rows_of(ROWS):
     ROW[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, *_how)
 globals().update(ROW)
 
+kernels("scipy.stats._distn_infrastructure", "log")(globals()["_log_of"])
 
 # The methods that rows are.
 for _method, _name in {
