@@ -754,9 +754,11 @@ spence(z)
         -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
 hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
 hyp1f1(a, b, x)       x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
-# At 1 the last derivative of a polynomial is one of 0 times infinity.
+# The last derivative of a polynomial may be 0 times infinity at 1, which is 0 but not by a and b.
 hyp2f1(a, b, c, z)
-    z: 0.0 if a * b == 0.0 and z == 1.0 else a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+    z: xlog1py(a * b / c, hyp2f1(a + 1.0, b + 1.0, c + 1.0, z))
+        if a * b == 0.0 and z == 1.0 and c - a - b <= 1.0 else
+        a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
 ellipk(m)
     m: 0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else
         math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, _unless(_by_integrals(1.0 - m), m))
