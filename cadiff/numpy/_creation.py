@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -357,6 +358,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: None = None) -> 
     return as_view(x).astype(dtype, copy=copy)
 
 
+ENDS = operator.attrgetter("start", "stop", "step")
+
+
 class Grid:
     """`mgrid` and `ogrid`."""
 
@@ -365,8 +369,20 @@ class Grid:
         self.__doc__ = original.__doc__
 
     def __getitem__(self, key: Any) -> Any:
-        made = self.original[key]
-        return _opened(made) if is_differentiating() else made
+        rows = key if isinstance(key, (tuple, list)) else (key,)
+        if not any(isinstance(row, slice) and carries(ENDS(row)) for row in rows):
+            made = self.original[key]
+            return _opened(made) if is_differentiating() else made
+        if not all(isinstance(row.step, complex) for row in rows):
+            raise NoDerivativeError(
+                "numpy.mgrid and ogrid have derivatives where they are told how many places there "
+                "are, as by 0:x:10j; by a step they count: write start + step * np.arange(n)"
+            )
+        ends = [(0.0 if row.start is None else row.start, row.stop) for row in rows]
+        places = [np.linspace(*ends[k], int(abs(row.step))) for k, row in enumerate(rows)]
+        is_open = self.original is np.ogrid
+        grids = np.meshgrid(*places, indexing="ij", sparse=is_open)
+        return grids[0] if rows is not key else tuple(grids) if is_open else np.stack(grids)
 
 
 class Joiner(Grid):

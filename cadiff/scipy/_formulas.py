@@ -50,12 +50,21 @@ def negated(condition: Any) -> Any:
     return not condition if isinstance(condition, bool) else ~condition
 
 
+@primitive
+def _of_value(result: Any, value: Any) -> Any:
+    return value
+
+
+_of_value.defpartials(lambda ans, result, value: 1.0, None)
+
+
 def valued(result: Any, value: Any) -> Any:
     """The result with all its derivatives, but of a value that was found otherwise."""
-    plain = held(result)
+    plain, value = held(result), held(value)
     if is_complex_number(result):
-        return result - plain + held(value)
-    return choose(np.isinf(plain), lambda: result, lambda: result - plain + held(value))
+        return result - plain + value
+    is_none = ~np.isfinite(plain)  # whose difference from the value is nan
+    return choose(is_none, lambda: _of_value(result, value), lambda: result - plain + value)
 
 
 CONSTANT = "const "  # in front of a parameter by which there is no derivative

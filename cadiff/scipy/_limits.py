@@ -36,21 +36,26 @@ CONTINUOUS = """
 genpareto_gen._logpdf(x, c) = -(c + 1.0) * _log1p_over(x, c)
 genpareto_gen._logsf(x, c) = -_log1p_over(x, c)
 
-genextreme_gen._logpdf(x, c) = rise - exp(rise) - log1p(-c * x)
-    where rise = -_log1p_over(x, -c)
+genextreme_gen._pdf(x, c) = _fall(x, c) * exp(-_tail(x, c))
+genextreme_gen._logpdf(x, c) = _log_fall(x, c) - _tail(x, c)
 genextreme_gen._loglogcdf(x, c) = -_log1p_over(x, -c)
 genextreme_gen._ppf(q, c) = -boxcox(-log(q), c)
 genextreme_gen._isf(q, c) = -boxcox(-log1p(-q), c)
 
-genhalflogistic_gen._pdf(x, c) = 2.0 * exp(rise) / ((1.0 - c * x) * square(1.0 + exp(rise)))
-    where rise = -_log1p_over(x, -c)
+genhalflogistic_gen._pdf(x, c) = 2.0 * _fall(x, c) / square(1.0 + _tail(x, c))
 genhalflogistic_gen._cdf(x, c) = tanh(-0.5 * _log1p_over(-x, c))
 genhalflogistic_gen._ppf(q, c) = -boxcox((1.0 - q) / (1.0 + q), c)
 
-kappa4_gen._logpdf(x, h, k) = rise - log1p(-k * x) - (1.0 - h) * _log1p_over(exp(rise), -h)
-    where rise = -_log1p_over(x, -k)
-kappa4_gen._logcdf(x, h, k) = -_log1p_over(exp(-_log1p_over(x, -k)), -h)
+kappa4_gen._pdf(x, h, k) = _fall(x, k) * _fall(_tail(x, k), h)
+kappa4_gen._logpdf(x, h, k) = _log_fall(x, k) + _log_fall(_tail(x, k), h)
+kappa4_gen._logcdf(x, h, k) = -_log1p_over(_tail(x, k), -h)
 kappa4_gen._ppf(q, h, k) = -boxcox(-boxcox(q, h), k)
+# (1 - c x)**(1/c), also at the end of a support, and how it falls with x, by 1 where c is.
+_tail(x, c) = power(1.0 - c * x, 1.0 / c) if c * x == 1.0 else exp(-_log1p_over(x, -c))
+_fall(x, c) =
+    power(1.0 - c * x, 1.0 / c - 1.0) if c * x == 1.0 and c != 1.0 else exp(_log_fall(x, c))
+_log_fall(x, c) =
+    xlog1py(1.0 - c, -c * x) / c if c == 1.0 else (c - 1.0) * _log1p_over(x, -c)
 
 bradford_gen._pdf(x, c) = reciprocal((1.0 + c * x) * _log1p_over(1.0, c))
 bradford_gen._cdf(x, c) = _log1p_over(x, c) / _log1p_over(1.0, c)

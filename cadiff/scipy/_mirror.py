@@ -22,6 +22,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import is_dataclass
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -407,7 +408,8 @@ class Namespace:
             return getattr(sys.modules[f"cadiff.{above}"], name)
         _load_kernels(self.module)
         if isinstance(found, type):
-            return found if issubclass(found, BaseException) else _class_of(found, self.module)
+            is_plain = issubclass(found, BaseException) or is_dataclass(found)  # of settings
+            return found if is_plain else _class_of(found, self.module)
         is_function = isinstance(found, FunctionType) or mirror_of(found) is not found
         return offered(found, f"{self.module}.{name}") if is_function else found
 

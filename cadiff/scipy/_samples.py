@@ -52,7 +52,7 @@ from . import _families, special
 from ._differences import slope
 from ._formulas import Tabulated, beside, choose, formulas_of, rows_of, valued
 from ._mirror import kernels, read_values
-from .special import ive, kve, log_ndtr, logsumexp, ndtr  # type: ignore[attr-defined]
+from .special import ive, log_ndtr, logsumexp, ndtr  # type: ignore[attr-defined]
 
 # --- transformations of samples ------------------------------------------------------------------
 
@@ -115,35 +115,6 @@ kernels("scipy.stats._stats", "gaussian_kernel_estimate_log")(
 
 
 # --- densities of distributions ------------------------------------------------------------------
-
-
-# SciPy calls these number by number.
-
-
-@kernels("scipy.stats._continuous_distns", "geninvgauss_gen._logpdf")
-def _inverse_log_density(self: Any, *args: Any) -> Number:
-    """The logarithm of x**(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)), for x > 0."""
-    x, p, b = map(as_number, args)
-    return (
-        (p - 1.0) * log(x) - 0.5 * b * divide(square(x - 1.0), x) - math.log(2.0) - log(kve(p, b))
-    )
-
-
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._logpdf")
-def _hyperbolic_log_density(self: Any, *args: Any) -> Number:
-    """As the documentation of `scipy.stats.genhyperbolic` has the density, delta being 1."""
-    x, p, a, b = map(as_number, args)
-    t = sqrt(square(a) - square(b))
-    r = sqrt(1.0 + square(x))
-    return (
-        p * log(t) - 0.5 * math.log(2.0 * math.pi) - (p - 0.5) * log(a) - log(kve(p, t)) + t
-        + log(kve(p - 0.5, a * r)) - a * r + b * x + (p - 0.5) * log(r)
-    )  # fmt: skip
-
-
-@kernels("scipy.stats._continuous_distns", "genhyperbolic_gen._pdf")
-def _hyperbolic_density(self: Any, *args: Any) -> Number:
-    return exp(self._logpdf(*args))
 
 
 @kernels("scipy.stats._continuous_distns")
@@ -647,6 +618,18 @@ _kolmogorov(x, const n)            x: _kolmogorov_density(x, n)
 _kolmogorov_above(x, const n)      x: -_kolmogorov_density(x, n)
 _kolmogorov_ppf(q, const n)        q: reciprocal(_kolmogorov_density(ans, n))
 _kolmogorov_isf(q, const n)        q: -reciprocal(_kolmogorov_density(ans, n))
+# The logarithm of x**(p-1) exp(-b (x + 1/x) / 2) / (2 K_p(b)), for x > 0.
+_inverse_log_density(x, p, b) =
+    (p - 1.0) * log(x) - 0.5 * b * divide(square(x - 1.0), x) - math.log(2.0) - log(kve(p, b))
+# As the documentation of `scipy.stats.genhyperbolic` has the density, delta being 1.
+_hyperbolic_density(x, p, a, b) = exp(_hyperbolic_log_density(x, p, a, b))
+_hyperbolic_log_density(x, p, a, b) =
+    p * log(t) - 0.5 * math.log(2.0 * math.pi) - (p - 0.5) * log(a) - log(kve(p, t)) + t
+    + log(kve(p - 0.5, a * r)) - a * r + b * x + (p - 0.5) * log(r)
+    where t = sqrt(square(a) - square(b))
+    where r = sqrt(1.0 + square(x))
+# The logarithm of a density, in another unit where its square, or that of its slope, underflows.
+_log_of(p) = valued(log(p * 2.0**600), log(p)) if p > 0.0 and p < 1e-100 else log(p)
 # The generalized normal distribution, of which SciPy's formulas do not move in the middle.
 _general(x, beta)
     x: 0.5 * beta / gamma(1.0 / beta) * exp(-power(absolute(x), beta))
@@ -756,6 +739,7 @@ for _name, _parameters, _row in rows_of(ROWS):
     ROW[_name] = Tabulated(_name, _parameters, VALUES[_name], _row, *_how)
 globals().update(ROW)
 
+kernels("scipy.stats._distn_infrastructure", "log")(globals()["_log_of"])
 
 # The methods that rows are.
 for _method, _name in {
@@ -764,6 +748,9 @@ for _method, _name in {
     "_continuous_distns.kstwo_gen._sf": "_kolmogorov_above",
     "_continuous_distns.kstwo_gen._ppf": "_kolmogorov_ppf",
     "_continuous_distns.kstwo_gen._isf": "_kolmogorov_isf",
+    "_continuous_distns.geninvgauss_gen._logpdf": "_inverse_log_density",
+    "_continuous_distns.genhyperbolic_gen._pdf": "_hyperbolic_density",
+    "_continuous_distns.genhyperbolic_gen._logpdf": "_hyperbolic_log_density",
     "_continuous_distns.gennorm_gen._cdf": "_general",
     "_continuous_distns.gennorm_gen._ppf": "_general_ppf",
     "_continuous_distns.studentized_range_gen._pdf": "_range_density",
@@ -773,7 +760,7 @@ for _method, _name in {
 }.items():
     _module, _, _place_of = _method.partition(".")
     kernels(f"scipy.stats.{_module}", _place_of)(
-        lambda self, *args, row=ROW[_name]: row(*map(as_number, args))
+        lambda self, *args, name=_name: globals()[name](*map(as_number, args))
     )
 
 

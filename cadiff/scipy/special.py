@@ -754,7 +754,11 @@ spence(z)
         -hyp2f1(1.0, 1.0, 2.0, _unless((z < 0.5) | (z > 3.0), 1.0 - z))
 hyp0f1(v, z)          z: hyp0f1(v + 1.0, z) / v
 hyp1f1(a, b, x)       x: a / b * hyp1f1(a + 1.0, b + 1.0, x)
-hyp2f1(a, b, c, z)    z: a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
+# The last derivative of a polynomial may be 0 times infinity at 1, which is 0 but not by a and b.
+hyp2f1(a, b, c, z)
+    z: xlog1py(a * b / c, hyp2f1(a + 1.0, b + 1.0, c + 1.0, z))
+        if a * b == 0.0 and z == 1.0 and c - a - b <= 1.0 else
+        a * b / c * hyp2f1(a + 1.0, b + 1.0, c + 1.0, z)
 ellipk(m)
     m: 0.5 * (ellipe(m) / (1.0 - m) - ans) / m if _by_integrals(1.0 - m) else
         math.pi / 8.0 * hyp2f1(1.5, 1.5, 2.0, _unless(_by_integrals(1.0 - m), m))
@@ -1214,14 +1218,16 @@ def multigammaln(a: Any, d: int) -> Any:
     a = gathered(a)
     if not np.all(value(a) > 0.5 * (d - 1)):
         raise ValueError(f"condition a > 0.5 * (d - 1) not met: d = {d}")
-    total = functools.reduce(operator.add, (gammaln(a - 0.5 * j) for j in range(d)))
-    return total + 0.25 * d * (d - 1) * np.log(np.pi)
+    terms = (gammaln(a - 0.5 * j) for j in range(d))
+    return functools.reduce(operator.add, terms, 0.25 * d * (d - 1) * np.log(np.pi))
 
 
-@implements(sp.polygamma)
 def polygamma(n: Any, x: Any) -> Any:
     """As `scipy.special.polygamma`, in double precision; differentiable by x."""
     return _table.polygamma(n, in_precision(gathered(x), np.float64))
+
+
+implements(sp.polygamma)(polygamma)  # which is `psi` to the last bit, of plain numbers as well
 
 
 def _kernel(name: str, arguments: str, partials: dict[str, str]) -> Function:
@@ -1416,7 +1422,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 def _log1p_over_values(y: Any, lmbda: Any) -> Any:
     is_limit = np.equal(lmbda, 0.0)
-    return np.where(is_limit, y, np.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
+    return np.where(is_limit, y, sp.log1p(lmbda * y) / np.where(is_limit, 1.0, lmbda))[()]
 
 
 @implements(sp.diric)

@@ -188,6 +188,25 @@ def test_integers_and_bools_stay_those_of_numpy(made: str) -> None:
         TRANSFORMS[way](f)(X)
 
 
+GRIDS: dict[str, Callable[[Any, Any], Any]] = {
+    "a row": lambda np, x: np.mgrid[x[0] : x[1] : 4j],
+    "a plane": lambda np, x: np.mgrid[x[0] : x[1] : 4j, 0:3:2j],
+    "open": lambda np, x: np.ogrid[0:3:2j, : x[1] : 3j][1],
+    "one place": lambda np, x: np.mgrid[x[0] : x[1] : 1j,],
+}
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_grids_between_numbers_with_derivatives(grid: str) -> None:
+    f = lambda x, np=np: GRIDS[grid](np, x)  # noqa: E731
+    value, slope = cadiff.jvp(f, (X,), (numpy.array([1.0, -2.0]),))
+    numpy.testing.assert_allclose(value, f(X, numpy), rtol=1e-15)
+    step = numpy.array([0.25, -0.5])  # of a function that is linear
+    numpy.testing.assert_allclose(slope, (f(X + step, numpy) - f(X, numpy)) / 0.25, atol=1e-14)
+    with pytest.raises(cadiff.MissingRuleError, match="10j"):
+        cadiff.grad(lambda x: np.sum(np.mgrid[0 : x[0] : 0.5]))(X)
+
+
 def test_given_arrays_stay_what_they_are() -> None:
     def f(x: Any) -> Any:
         assert np.asarray(PLAIN) is PLAIN

@@ -326,6 +326,39 @@ def test_at_ends_derivatives_are_those_from_within(
     assert cadiff.grad(lambda x: log_tail(x, *shapes))(end) == (INF, -INF)[k]
 
 
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        *[("genextreme", (c,)) for c in (0.3, 0.5, 1.0)],
+        *[("genhalflogistic", (c,)) for c in (0.4, 0.5, 1.0)],
+        *[("kappa4", shapes) for shapes in ((0.5, 1.0), (0.0, 0.5), (-0.3, 0.4), (2.0, 0.5))],
+    ],
+)
+def test_densities_at_the_upper_end(name: str, shapes: tuple[float, ...]) -> None:
+    """There a power of 0 is 0, or 1."""
+    theirs = getattr(scipy.stats, name)
+    end, step = theirs.support(*shapes)[1], -1e-7
+    wanted = (theirs.pdf(end + step, *shapes) - theirs.pdf(end, *shapes)) / step
+    value, slope = cadiff.jvp(lambda x: getattr(stats, name).pdf(x, *shapes), (end,), (1.0,))
+    assert value == theirs.pdf(end, *shapes)
+    assert slope == pytest.approx(wanted, rel=1e-5, abs=1e-3)
+    log_value = cadiff.jvp(lambda x: getattr(stats, name).logpdf(x, *shapes), (end,), (1.0,))[0]
+    assert log_value == theirs.logpdf(end, *shapes)
+
+
+@pytest.mark.parametrize("x", [0.5, 0.51, 0.9])
+def test_logarithms_of_tiny_densities_have_second_derivatives(x: float) -> None:
+    """At 0.5 the density is about 1e-180: its square is no number."""
+    c, loc, scale = 10.58, 0.0, 0.8875
+
+    def f(x: Any) -> Any:
+        return stats.invweibull.logpdf(x, c, loc, scale)
+
+    wanted = (c + 1.0) / x**2 - c * (c + 1.0) * (x / scale) ** (-c - 2.0) / scale**2
+    assert cadiff.value_and_grad(f)(x)[0] == scipy.stats.invweibull.logpdf(x, c, loc, scale)
+    assert cadiff.hessian(f)(x) == pytest.approx(wanted, rel=1e-11)
+
+
 @pytest.mark.parametrize("name", ["lomax", "truncnorm", "halfgennorm", "arcsine"])
 def test_programs_agree_at_ends(name: str) -> None:
     shapes = {"lomax": (1.5,), "truncnorm": (-1.0, 2.0), "halfgennorm": (2.0,)}.get(name, ())

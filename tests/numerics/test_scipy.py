@@ -350,6 +350,17 @@ def test_objects_of_scipys_classes(f: Callable[[Any, Any], Any]) -> None:
     assert_allclose(gradient @ DIRECTION, expected, rtol=1e-7, atol=1e-8)
 
 
+def test_settings_are_of_scipys_classes() -> None:
+    """So that they are settings for what plain numbers make as well."""
+    stats = cadiff.scipy.stats
+    found = stats.pearsonr(POINT, OTHERS).confidence_interval(
+        method=stats.BootstrapMethod(n_resamples=99, rng=np.random.default_rng(1))
+    )
+    assert found == scipy.stats.pearsonr(POINT, OTHERS).confidence_interval(
+        method=scipy.stats.BootstrapMethod(n_resamples=99, rng=np.random.default_rng(1))
+    )
+
+
 OF_ITS_OWN: list[Callable[[Any, Any], Any]] = [
     lambda m, x: m.stats.pearsonr(x[:4], OTHERS[:4], method=m.stats.PermutationMethod()).pvalue,
     *(

@@ -471,8 +471,15 @@ def test_polygamma() -> None:
     np.testing.assert_allclose(slope, sp.polygamma(2, x), rtol=1e-13)
 
 
+def test_polygamma_of_order_0_is_psi_to_the_last_bit() -> None:
+    x = np.array([2.0, 3.0, 0.3, -1.5, 25.5])
+    for each in (x, Var(x)):
+        np.testing.assert_array_equal(cadiff.value(special.polygamma(0, each)), special.psi(x))
+
+
 def test_multigammaln() -> None:
     assert special.multigammaln(Var(3.5), 2).value == pytest.approx(sp.multigammaln(3.5, 2))
+    assert cadiff.value_and_grad(special.multigammaln)(3.5, 0) == (sp.multigammaln(3.5, 0), 0.0)
     want = sp.digamma(3.5) + sp.digamma(3.0)
     assert cadiff.grad(special.multigammaln)(3.5, 2) == pytest.approx(want, rel=1e-14)
 

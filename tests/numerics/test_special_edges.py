@@ -198,6 +198,21 @@ def test_hyp2f1_below_zero(parameters: Point, z: float) -> None:
         assert right(float(got), want), (order, got, want)
 
 
+def test_polynomials_that_are_hyp2f1_at_1() -> None:
+    """With c - a - b so small that series do not converge there."""
+    for degree, wanted in (
+        (0, (0.0, 0.0)),
+        (1, (-2.0 / 3.0, 0.0)),
+        (2, (-4.0 / 15.0, 16.0 / 15.0)),
+    ):
+        f = lambda z, a=-degree: special.hyp2f1(a, 1, 1.5, z)  # noqa: E731
+        found = cadiff.grad(f)(1.0), cadiff.hessian(f)(1.0)
+        assert found == pytest.approx(wanted, rel=1e-12)
+    for c, mixed in ((1.5, math.inf), (3.5, sp.hyp2f1(1.0, 2.0, 4.5, 1.0) / 3.5)):
+        by_z = cadiff.grad(lambda a, z, c=c: special.hyp2f1(a, 1.0, c, z), 1)
+        assert cadiff.grad(lambda a, f=by_z: f(a, 1.0))(0.0) == pytest.approx(mixed, rel=1e-12)
+
+
 def test_hyp2f1_of_a_large_last_parameter() -> None:
     """The value is that of mpmath; SciPy's is 3e-9 off."""
     assert special.hyp2f1(2.0, 1.5, 31.0, -3.0) == pytest.approx(0.78237444581972115, rel=1e-12)

@@ -38,7 +38,8 @@ class Drawn:
             return self.invoke(world, *(a.at(world, s, t) for a in self.args), **self.options)
 
         is_single = any(a.dress in ROUNDED for a in self.args)
-        return Probe(self.text, call, self.twins() if with_twins else {}, is_single)
+        size = max((a.size for a in self.args), default=0.0)
+        return Probe(self.text, call, self.twins() if with_twins else {}, is_single, size)
 
     @property
     def text(self) -> str:

@@ -20,6 +20,7 @@ CENTRAL = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105,
 FORWARD = np.array([-25 / 12, 4, -3, 4 / 3, -1 / 4])
 STEPS = (2.0**-6, 2.0**-9, 2.0**-12, 2.0**-15)
 NOISE = 2e-15  # of values, relative
+EPSILON = 2.0**-52
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ def slopes(f: Curve, step: float) -> Slopes | None:
         backward = -np.tensordot(FORWARD, table[4::-1], 1) / step
         spread = np.maximum(np.abs(forward - central), np.abs(backward - central))
         noise = NOISE * np.max(np.abs(table), axis=0) / step
+        is_still = np.all(table == table[0], axis=0)  # as 1 - x is, of which x was rounded away
+        noise = np.where(is_still, np.maximum(noise, EPSILON / step), noise)
     return Slopes(central, spread, noise)
 
 

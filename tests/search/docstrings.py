@@ -38,6 +38,7 @@ OUT_OF_PLACE = (
     "timeit",
     "%",
     "overwrite",
+    "testing.assert_",
     "empty(",  # what memory holds
     "empty_like(",
     ".base is",  # which arrays share it
@@ -95,7 +96,8 @@ class Moved:
 
 
 def is_array_of_floats(x: Any) -> bool:
-    is_array = isinstance(x, (np.ndarray, np.floating)) and not isinstance(x, np.matrix)
+    is_other = isinstance(x, (np.matrix, np.ma.MaskedArray))  # which the package refuses
+    is_array = isinstance(x, (np.ndarray, np.floating)) and not is_other
     return is_array and x.dtype == float and 0 < x.size <= 2000
 
 

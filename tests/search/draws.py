@@ -144,6 +144,12 @@ class Argument:
             text = repr(self.values)
         return f"{self.dress} {text}".strip()
 
+    @property
+    def size(self) -> float:
+        """Of the largest of the numbers that move."""
+        found = np.abs(self.values) if self.along is not None else np.zeros(0)
+        return float(np.max(found[np.isfinite(found)], initial=0.0))
+
     def plainly(self) -> Argument:
         """The same numbers as an array of doubles."""
         values = self.values

@@ -24,8 +24,9 @@ null_space ; (differences|modes agree|mixed partials)
 (round|floor|ceil|trunc)\( ; shapes are
 
 # A branch that is taken at one point alone, such as `1.0 if x == 1 else x**2`, has the derivative
-# that the code says: probabilities that sum to 1 exactly, a numerator that is 0.
+# that the code says: probabilities that sum to 1 exactly, a numerator that is 0, `Ai[Ai < 1e-12]`.
 (stats.multinomial|signal.dfreqresp) ; first derivatives, differences
+docstrings:scipy.linalg.fiedler ; first derivatives, differences
 
 # NumPy asks no element of a list what it is before it makes an array of it.
 . ; works or says .*(not supported for the input types|has no callable|does not have an identity)
@@ -60,6 +61,12 @@ numpy\.nditer ; an error says what to do
 # Eigenvalues that are equal have no derivatives one by one: what is symmetric in them has.
 eig(vals)?(\(~| ).*array\(\[\[1\., 0\. ; first derivatives, differences
 
+# SciPy takes a place next to zeta, which is 0 here, for zeta itself: its values are stairs there.
+levy_stable.*(cdf|sf|pdf)\(~?np\.float64\(0\.0\) ; first derivatives, differences
+
+# By a covariance, of which SciPy reads one triangle, derivatives are those of the symmetric part.
+docstrings.*multivariate_normal\.(log)?pdf\(.*cov ; differences
+
 # A pseudo-inverse has derivatives along directions that keep the rank, and jumps along others.
 linalg.pinvh? ; (modes agree|mixed partials)
 
@@ -70,7 +77,13 @@ optimize.curve_fit.*redundant ; (forward = reverse|linear maps|compiled|batches|
 # differences see how that changes.
 docstrings:scipy.optimize ; differences|silently 0
 RegularGridInterpolator.*"(cubic|quintic)" ; first derivatives, differences
-special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; first derivatives, differences
+special.(ncfdtri|nctdtri|chndtri)(df[nd]?|nc|t|x)?( |:) ; differences
+
+# What differences are away from a derivative is a rounding of theirs, 1e8 times as large.
+docstrings:scipy.optimize.check_grad ; values are the original's
+
+# SciPy's values have six digits.
+special.itairy ; derivatives, differences
 """
 
 

@@ -33,12 +33,15 @@ class Probe:
         By invariant: other ways to give the same numbers, which have the same results.
     is_single : bool
         Whether arguments are rounded to float32, so that differences tell nothing.
+    size : float
+        How large the numbers among the arguments are.
     """
 
     text: str
     call: Call
     twins: dict[str, Probe] = field(default_factory=dict)
     is_single: bool = False
+    size: float = 1.0
 
 
 class NoNumbersError(Exception):
