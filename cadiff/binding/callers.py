@@ -63,6 +63,7 @@ _INSTEAD = {
 _FOREIGN = (
     *(TypeError, ValueError, AttributeError, IndexError, RuntimeError, struct.error),
     *(KeyError, SystemError),  # of a table by types; of SciPy's distributions
+    ZeroDivisionError,  # of arrays of objects
 )
 _OF_TYPES = re.compile(
     r"\b(Var|Dual|\w*[Oo]bject\w*|d?types?|float|Rational|integers|unhashable|_parse_args)\b"

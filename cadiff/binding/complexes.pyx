@@ -838,6 +838,14 @@ cdef class ComplexArray(Complex):
         self.re[key] = parts[0]
         self.im[key] = parts[1]
 
+    @property
+    def flat(self):
+        return hooks.method(self, "flat")
+
+    @flat.setter
+    def flat(self, numbers):
+        self.flat[...] = numbers
+
     cdef int open(self) except -1:
         """Have both parts such that numbers with derivatives can be assigned to them."""
         if self.is_open():

@@ -212,9 +212,7 @@ def cholesky_push(g: Any, ans: Any, a: Any, upper: bool = False) -> Any:
 
 
 cholesky.calls_lapack(lambda is_complex, a, upper=False: lapack.cholesky(is_complex, upper))
-cholesky.defvjp(cholesky_pull, unread=(0,))
-cholesky.defjvp(cholesky_push)
-cholesky.defpattern("...ij->...kl")
+cholesky.defrules(cholesky_pull, cholesky_push, "...ij->...kl", unread=(0,))
 
 
 @partial(on_matrices, real=(False, False))
@@ -263,9 +261,7 @@ def _qr_push(g: Any, ans: Any, a: Any, complete: bool = False) -> Any:
 qr.calls_lapack(
     lambda is_complex, a, complete=False: lapack.qr(is_complex, binding.shape(a), complete)
 )
-qr.defvjp(_qr_pull, unread=(0,))
-qr.defjvp(_qr_push)
-qr.defpattern("...ij->...kl,...mn")
+qr.defrules(_qr_pull, _qr_push, "...ij->...kl,...mn", unread=(0,))
 
 
 # Orthogonal matrices whose first columns are determined, while the others complete the basis: u2
@@ -419,9 +415,7 @@ def eigh_push(g: Any, ans: Any, a: Any, lower: bool = True, **_: Any) -> Any:
 
 
 eigh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigh(is_complex, lower))
-eigh.defvjp(eigh_pull, unread=(0,))
-eigh.defjvp(eigh_push)
-eigh.defpattern("...ij->...k,...lm")
+eigh.defrules(eigh_pull, eigh_push, "...ij->...k,...lm", unread=(0,))
 
 
 @partial(on_matrices, real=(True,))
@@ -445,9 +439,7 @@ def _eigvalsh_push(g: Any, ans: Any, a: Any, lower: bool = True) -> Any:
 
 
 eigvalsh.calls_lapack(lambda is_complex, a, lower=True: lapack.eigvalsh(is_complex, lower))
-eigvalsh.defvjp(_eigvalsh_pull)
-eigvalsh.defjvp(_eigvalsh_push)
-eigvalsh.defpattern("...ij->...k")
+eigvalsh.defrules(_eigvalsh_pull, _eigvalsh_push, "...ij->...k")
 
 
 def only_real(x: Any) -> Any:
@@ -506,9 +498,7 @@ def eig_push(g: Any, ans: Any, a: Any) -> Any:
 
 
 eig.calls_lapack(lambda is_complex, a, **how: lapack.eig(is_complex, **how))
-eig.defvjp(eig_pull, unread=(0,))
-eig.defjvp(eig_push)
-eig.defpattern("...ij->...k,...lm")
+eig.defrules(eig_pull, eig_push, "...ij->...k,...lm", unread=(0,))
 
 
 @partial(on_matrices, real_results=only_real)
@@ -558,9 +548,7 @@ def eigvals_push(g: Any, ans: Any, a: Any) -> Any:
 
 
 eigvals.calls_lapack(lambda is_complex, a, **how: lapack.eigvals(is_complex, **how))
-eigvals.defvjp(eigvals_pull)
-eigvals.defjvp(eigvals_push)
-eigvals.defpattern("...ij->...k")
+eigvals.defrules(eigvals_pull, eigvals_push, "...ij->...k")
 
 
 @partial(on_matrices, real=(False, True, False))
@@ -668,9 +656,7 @@ def _turns(m: Any) -> Any:
 
 
 svd.calls_lapack(lambda is_complex, a, full=False: lapack.svd(is_complex, binding.shape(a), full))
-svd.defvjp(svd_pull, unread=(0,))
-svd.defjvp(svd_push)
-svd.defpattern("...ij->...kl,...m,...no")
+svd.defrules(svd_pull, svd_push, "...ij->...kl,...m,...no", unread=(0,))
 
 
 @partial(on_matrices, real=(True,))
@@ -693,9 +679,7 @@ def _svdvals_push(g: Any, ans: Any, a: Any) -> Any:
 
 
 svdvals.calls_lapack(lambda is_complex, a: lapack.svdvals(is_complex, binding.shape(a)))
-svdvals.defvjp(_svdvals_pull)
-svdvals.defjvp(_svdvals_push)
-svdvals.defpattern("...ij->...k")
+svdvals.defrules(_svdvals_pull, _svdvals_push, "...ij->...k")
 
 
 # The sum of singular values is smooth where some are equal, which have no vectors of their own: it
@@ -853,9 +837,7 @@ def pinv_pull(ans: Any, a: Any, **options: Any) -> Pull:
 
 
 pinv.calls_lapack(_pinv_loops)
-pinv.defvjp(pinv_pull)
-pinv.defjvp(pinv_push)
-pinv.defpattern("...ij->...kl")
+pinv.defrules(pinv_pull, pinv_push, "...ij->...kl")
 
 
 @on_matrices

@@ -153,6 +153,12 @@ class on_matrices:  # noqa: N801 - a decorator
         for form in self._forms:
             form.defjvp(*rules)
 
+    def defrules(self, maker: Maker, rule: Maker, pattern: str, **how: Any) -> None:
+        """All of them, for one argument."""
+        self.defvjp(maker, **how)
+        self.defjvp(rule)
+        self.defpattern(pattern)
+
     def defpattern(self, *patterns: str) -> None:
         """Which numbers of real results depend on which of each argument."""
         self.of_real.defpattern(*patterns)

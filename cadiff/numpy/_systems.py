@@ -432,6 +432,4 @@ def _characteristic_push(g: Any, ans: Any, a: Any) -> Any:
 
 
 characteristic.called = "poly"
-characteristic.defvjp(_characteristic_pull)
-characteristic.defjvp(_characteristic_push)
-characteristic.defpattern("ij->k")
+characteristic.defrules(_characteristic_pull, _characteristic_push, "ij->k")

@@ -284,9 +284,7 @@ def _values_push(g: Any, ans: Any, a: Any, **how: Any) -> Any:
 
 
 eigvalsh.called = "eigvals_banded"
-eigvalsh.defvjp(_values_pull)
-eigvalsh.defjvp(_values_push)
-eigvalsh.defpattern("ij->k")
+eigvalsh.defrules(_values_pull, _values_push, "ij->k")
 
 
 def lower_half(ab: Any, lower: bool) -> Any:

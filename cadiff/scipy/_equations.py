@@ -31,10 +31,12 @@ from ..numpy._matrices import (
     mirrored,
     on_diagonal,
     on_matrices,
+    outer_product,
     part,
     triangle,
 )
 from ..numpy._systems import solve_triangle
+from ..operations.doubts import doubt
 from ..operations.guards import fixed, held
 from ..operations.table import where
 from . import _matrix_functions as functions
@@ -167,60 +169,60 @@ riccati.defpattern(*["ij->kl"] * 6)
 
 # --- polar factors -------------------------------------------------------------------------------
 
-# Of a = u p, with w = H(u) du:  p w + w p = m - H(m), m = H(u) da;  dp = m - w p;  and what da has
-# outside of the columns of u moves these: du = u w + (da - u m) inv(p).
+# Of a = u p, with w = H(u) du:  p w + w p = m - H(m), m = H(u) da;  and what da has outside of the
+# columns of u moves these: du = u w + (da - u m) inv(p). That is its own adjoint, since u is the
+# gradient of the sum of singular values.
 
 
-@partial(on_matrices, real=(False, False))
-def polar(a: Any) -> Any:
-    """The factors of a = u p, with orthonormal columns u and a positive p."""
-    return tuple(scipy.linalg.polar(a))
+@on_matrices
+def nearest(a: Any, u: Any) -> Any:
+    """The u of a = u p, with orthonormal columns and a positive p, which is found already."""
+    return u.copy()
 
 
-def _polar_pull(ans: Any, a: Any) -> Callable[[Any], Any]:
-    u, p = ans
+def _nearest_along(g: Any, u: Any, a: Any) -> Any:
+    p, m = hermitian(H(u) @ a), H(u) @ g
+    found = u @ _turn(p, m - H(m), rounding=float(np.finfo(u.dtype).eps))
+    if a.shape[-2] > a.shape[-1]:
+        found = found + H(systems.solve(_regular(p, "the polar factor"), H(g - u @ m)))
+    return found
 
+
+nearest.called = "polar"
+nearest.defvjp(lambda ans, a, u: lambda g: _nearest_along(g, ans, a), None)
+nearest.defjvp(lambda g, ans, a, u: _nearest_along(g, ans, a), None)
+nearest.defpattern("ij->kl", "ij->kl")
+
+
+@on_matrices
+def _turn(p: Any, k: Any, *, rounding: float) -> Any:
+    """The w of p w + w p = k: within the null space of p it is 0 if k is, as if that stays."""
+    s, v = np.linalg.eigh(p)
+    inner, gaps = H(v) @ k @ v, s[:, None] + s
+    none = gaps <= 4.0 * rounding * len(s) * np.max(s, initial=0.0)
+    lost = none & (np.abs(inner) > np.sqrt(rounding) * factor.largest(k))
+    if np.any(lost):
+        doubt("the derivative of the polar factor of a singular matrix does not exist: nan")
+    return (
+        v @ (np.where(lost, np.nan, np.where(none, 0.0, inner)) / np.where(none, 1.0, gaps)) @ H(v)
+    )
+
+
+def _turn_pull(ans: Any, p: Any, k: Any, rounding: float) -> Callable[[Any], Any]:
     def pull(g: Any) -> Any:
-        gu, gp = g
-        z = functions.sylvester(p, p, H(u) @ gu - gp @ p)
-        outside = H(systems.solve(p, H(gu - u @ (H(u) @ gu))))
-        return u @ (gp + z - H(z)) + outside
+        y = _turn(p, g, rounding=rounding)
+        return -(outer_product(y, ans) + H(ans) @ y)
 
     return pull
 
 
-def _polar_push(g: Any, ans: Any, a: Any) -> Any:
-    u, p = ans
-    m = H(u) @ g
-    w = functions.sylvester(p, p, m - H(m))
-    return u @ w + H(systems.solve(p, H(g - u @ m))), m - w @ p
-
-
-polar.defvjp(_polar_pull)
-polar.defjvp(_polar_push)
-polar.defpattern("ij->kl,mn")
-
-
-@partial(on_matrices, real=(False, False))
-def left_polar(a: Any) -> Any:
-    """The factors of a = p u, with orthonormal rows u."""
-    return tuple(scipy.linalg.polar(a, side="left"))
-
-
-def _turned(ans: Any) -> tuple[Any, Any]:
-    """The factors of H(a) = H(u) p."""
-    return H(ans[0]), ans[1]
-
-
-def _left_push(g: Any, ans: Any, a: Any) -> Any:
-    du, dp = _polar_push(H(g), _turned(ans), None)
-    return H(du), dp
-
-
-left_polar.called = "polar"
-left_polar.defvjp(lambda ans, a: lambda g: H(_polar_pull(_turned(ans), None)((H(g[0]), g[1]))))
-left_polar.defjvp(_left_push)
-left_polar.defpattern("ij->kl,mn")
+_turn.called = "polar"
+_turn.defvjp(_turn_pull, lambda ans, p, k, **how: lambda g: _turn(p, g, **how))
+_turn.defjvp(
+    lambda g, ans, p, k, **how: -_turn(p, g @ ans + ans @ g, **how),
+    lambda g, ans, p, k, **how: _turn(p, g, **how),
+)
+_turn.defpattern("ij->kl", "ij->kl")
 
 
 # --- Schur's form --------------------------------------------------------------------------------
@@ -244,6 +246,10 @@ def _below(t: Any) -> tuple[Any, Any, Any]:
     same_row = np.equal.outer(rows, rows)
     left = where(same_column, t[rows[:, None], rows], 0.0)
     right = where(same_row, t[columns[None, :], columns[:, None]], 0.0)
+    w = diagonal(held(t))
+    if np.any(np.abs(w[rows] - w[columns]) <= n * factor.TOLERANCE * factor.largest(t)):
+        doubt("the derivative of Schur's form at repeated eigenvalues does not exist: nan")
+        return np.nan * np.eye(len(rows)), rows, columns
     return left - right, rows, columns
 
 
@@ -346,11 +352,11 @@ def power(a: Any, *, t: float) -> Any:
     return functions.without_draws(scipy.linalg.fractional_matrix_power, a, t)
 
 
-def _regular(a: Any) -> Any:
-    """The matrix, which is to have an inverse: else its sign jumps."""
+def _regular(a: Any, what: str = "the sign") -> Any:
+    """The matrix, which is to have an inverse: else what is wanted of it jumps."""
     s = factor.svdvals(held(a))
     if not np.all(s[-1:] > a.shape[-1] * EPSILON * s[:1]):
-        raise np.linalg.LinAlgError("the sign of a singular matrix has no derivative")
+        raise np.linalg.LinAlgError(f"{what} of a singular matrix has no derivative")
     return a
 
 

@@ -453,26 +453,30 @@ def _convolve2d(x: Any, w: Any, flip: int, mode: int, boundary: int, fill: Any) 
 @kernels("scipy.signal._upfirdn_apply")
 def _apply(x: Any, h: Any, out: Any, up: int, down: int, axis: int, mode: int, cval: Any) -> None:
     """Zeros between elements, a filter, and every `down`-th of what it gives, written to `out`."""
-    if not (carries(x) or carries(h)):
+    if not any(map(carries, (x, h, cval))):
         result = np.zeros(out.shape, out.dtype)
         _upfirdn_apply._apply(x, h, result, up, down, axis, mode, cval)
         out[...] = result
         return
     if mode != 0:
         raise binding.MissingRuleError(
-            "upfirdn of numbers with derivatives extends signals by zeros alone: "
+            "upfirdn of numbers with derivatives extends signals by a constant alone: "
             "extend x with cadiff.numpy.pad, and take mode='constant'"
         )
     x = moveaxis(as_number(x), axis, -1)
     h = as_number(h)
     phases = binding.shape(h)[0] // up
+    begin = 0
+    if carries(cval) or cval != 0.0:  # as many elements as the filter sees beyond the edges
+        beyond = cval * np.ones((*x.shape[:-1], phases))
+        x, begin = concatenate([beyond, x, beyond], axis=-1), phases * up
     taps = reshape(np.transpose(_flipped(reshape(h, (up, phases)))), -1)
     n = moveaxis(out, axis, -1).shape[-1]
     length = x.shape[-1]
     spread = concatenate([x[..., None], np.zeros((*x.shape, up - 1))], axis=-1)
     spread = reshape(spread, (*x.shape[:-1], length * up))
-    needed = (n - 1) * down + 1
+    needed = begin + (n - 1) * down + 1
     spread = concatenate([spread, _zeros(spread, max(needed - length * up, 0))], axis=-1)
     one = np.eye(1, len(taps))[0]
     result, _ = any_filtered(taps, one, spread[..., :needed], _zeros(spread, len(taps) - 1))
-    out[...] = moveaxis(result[..., ::down], -1, axis)
+    out[...] = moveaxis(result[..., begin::down], -1, axis)

@@ -101,6 +101,19 @@ dweibull_gen._cdf(x, c) = _weibull_tail(x, c) if x <= 0.0 else 1.0 - _weibull_ta
 dweibull_gen._sf(x, c) = 1.0 - _weibull_tail(x, c) if x <= 0.0 else _weibull_tail(-x, c)
 _weibull_tail(x, c) = 0.5 * exp(-power(_unless(x > 0.0, -x), c))
 
+# An angle, without the pole of its half's tangent.
+wrapcauchy_gen._cdf(x, c) = arctan2((1.0 + c) * sin(0.5 * x), (1.0 - c) * cos(0.5 * x)) / math.pi
+wrapcauchy_gen._ppf(q, c) =
+    2.0 * arctan2((1.0 - c) * sin(math.pi * q), (1.0 + c) * cos(math.pi * q))
+
+# Each term over the sum: two cancel in the middle between equal tails.
+dpareto_lognorm_gen._logcdf(x, u, s, a, b) =
+    log(exp(log_ndtr(z) - v) - (b * exp(a * s * (0.5 * a * s - z) + log_ndtr(z - a * s) - v)
+    - a * exp(b * s * (0.5 * b * s + z) + log_ndtr(-z - b * s) - v)) / (a + b))
+    where z = (log(x) - u) / s
+    where v = _value(*map(held, (x, u, s, a, b)),
+    of=_of_scipy("dpareto_lognorm_gen._logcdf"))
+
 skewnorm_gen._pdf(x, a) = 2.0 * _normal_density(x) * ndtr(a * x)
 skewnorm_gen._logpdf(x, a) = log_ndtr(a * x) - 0.5 * square(x)
 
@@ -207,6 +220,7 @@ def _value(*args: Any, of: Function) -> Any:
 _value.defpartials(*[None] * 4)  # nothing has more parameters
 
 
+@functools.cache
 def _of_scipy(name: str) -> Function:
     """SciPy's own method, of a name such as "norm_gen._pdf"."""
     distribution, _, method = name.partition("_gen.")

@@ -817,7 +817,8 @@ def vq(obs: Any, book: Any) -> tuple[Any, Any]:
     codes, distances = _vq.vq(*plain)
     if not (carries(obs) or carries(book)):
         return codes, distances
-    return codes, np.linalg.norm(as_number(obs) - as_number(book)[codes], axis=-1)
+    apart = as_number(obs) - as_number(book)[codes]
+    return codes, np.linalg.norm(apart if apart.ndim > 1 else apart[:, None], axis=-1)
 
 
 @kernels(_vq.__name__)
@@ -930,6 +931,6 @@ for _name in ("mst_single_linkage", "nn_chain", "fast_linkage"):
 def cophenetic_distances(tree: Any, out: Any, n: int) -> None:
     """The height at which each pair comes together."""
     plain, places = np.array(read_values(tree), float), np.zeros(np.shape(out))
-    plain[:, 2] = np.arange(n - 1.0)
+    plain[:, 2] = np.arange(1.0, n)
     _hierarchy.cophenetic_distances(plain, places, n)
-    out[...] = tree[:, 2][places.astype(np.intp)]
+    out[...] = concatenate([np.zeros(1), tree[:, 2]])[places.astype(np.intp)]

@@ -34,6 +34,7 @@ from ..numpy._matrices import (
     conjugate,
     diagonal,
     differences,
+    hermitian,
     identity,
     is_single,
     mirrored,
@@ -277,9 +278,7 @@ def _pinv_loops(is_complex: bool, a: Any, atol: float | None, rtol: float | None
 
 
 _pinv.calls_lapack(_pinv_loops)
-_pinv.defvjp(factor.pinv_pull)
-_pinv.defjvp(factor.pinv_push)
-_pinv.defpattern("...ij->...kl")
+_pinv.defrules(factor.pinv_pull, factor.pinv_push, "...ij->...kl")
 
 
 @called_as(scipy.linalg.pinv, of_finite(scipy.linalg.pinv), a=matrix)
@@ -350,9 +349,7 @@ def _lu_push(g: Any, ans: Any, a: Any) -> Any:
 
 _lu_factor.of_real._enters = False  # derivatives are those of certain pivots
 _lu_factor.runs_in_c(("factor_with_pivots", 0))
-_lu_factor.defvjp(_lu_pull)
-_lu_factor.defjvp(_lu_push)
-_lu_factor.defpattern("...ij->...kl,...m")
+_lu_factor.defrules(_lu_pull, _lu_push, "...ij->...kl,...m")
 
 
 @called_as(scipy.linalg.lu_factor, a=square)
@@ -365,7 +362,8 @@ def lu_factor(a: Any) -> tuple[Any, Any]:
 @called_as(scipy.linalg.lu_solve, b=finite)
 def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int, check_finite: bool) -> Any:
     """Solve a @ x = b, or a.T @ x = b, given the factors of a."""
-    lu, order = square(lu_and_piv[0], check_finite), permutation(np.asarray(lu_and_piv[1]))
+    lu = alone(square(lu_and_piv[0], check_finite), "lu_solve")
+    order = permutation(np.asarray(lu_and_piv[1]))
     if b.ndim == 1:
         return lu_solve((lu, lu_and_piv[1]), b[:, None], trans, check_finite=False)[:, 0]
     if trans:
@@ -433,9 +431,7 @@ def _eig(a: Any) -> Any:
 
 
 _eig.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eig(is_complex, **how))
-_eig.defvjp(factor.eig_pull, unread=(0,))
-_eig.defjvp(factor.eig_push)
-_eig.defpattern("...ij->...k,...lm")
+_eig.defrules(factor.eig_pull, factor.eig_push, "...ij->...k,...lm", unread=(0,))
 
 
 @partial(on_matrices, real_results=factor.only_real)
@@ -444,9 +440,7 @@ def _eigvals(a: Any) -> Any:
 
 
 _eigvals.calls_lapack(lambda is_complex, a, **how: loops_of_lapack.eigvals(is_complex, **how))
-_eigvals.defvjp(factor.eigvals_pull)
-_eigvals.defjvp(factor.eigvals_push)
-_eigvals.defpattern("...ij->...k")
+_eigvals.defrules(factor.eigvals_pull, factor.eigvals_push, "...ij->...k")
 
 
 @called_as(scipy.linalg.eig, a=square)
@@ -488,9 +482,7 @@ def _eigh_loops(is_complex: bool, a: Any, lower: bool, driver: str | None) -> An
 
 
 _eigh.calls_lapack(_eigh_loops)
-_eigh.defvjp(factor.eigh_pull, unread=(0,))
-_eigh.defjvp(factor.eigh_push)
-_eigh.defpattern("...ij->...k,...lm")
+_eigh.defrules(factor.eigh_pull, factor.eigh_push, "...ij->...k,...lm", unread=(0,))
 
 
 @called_as(scipy.linalg.eigh, a=square)
@@ -575,9 +567,7 @@ _svd.calls_lapack(
         loops_of_lapack.svd(is_complex, shape(a), full) if driver == "gesdd" else None
     )
 )
-_svd.defvjp(factor.svd_pull, unread=(0,))
-_svd.defjvp(factor.svd_push)
-_svd.defpattern("...ij->...kl,...m,...no")
+_svd.defrules(factor.svd_pull, factor.svd_push, "...ij->...kl,...m,...no", unread=(0,))
 
 
 @called_as(scipy.linalg.svd, of_finite(scipy.linalg.svd), a=matrix)
@@ -692,7 +682,10 @@ def polar(a: Any, side: str = "right") -> Any:
             f"polar of shape {a.shape} has derivatives with side={other!r}: with {side!r} its "
             "second factor is singular"
         )
-    return equations.polar(a) if side == "right" else equations.left_polar(a)
+    plain = _plainly(scipy.linalg.polar, True, (False,) * 2)(_guards.held(a), side=side)
+    turned: Any = H if side == "left" else lambda x: x
+    u = equations.nearest(turned(a), turned(plain[0]))
+    return turned(u), _valued_as(hermitian(H(u) @ turned(a)), plain[1])
 
 
 @implements_all(scipy.linalg.orthogonal_procrustes)
@@ -701,9 +694,9 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
     A, B = matrix(A, check_finite), matrix(B, check_finite)
     if A.shape != B.shape:
         raise ValueError(f"the shapes of A and B differ ({A.shape} vs {B.shape})")
-    r, p = equations.polar(H(A) @ B)
-    original = scipy.linalg.orthogonal_procrustes
-    return with_values(original, (r, np.sum(np.real(p.diagonal()))), A, B)
+    by = _plainly(scipy.linalg.orthogonal_procrustes, True, (False, True))
+    (r, scale), both = by(_guards.held(A), _guards.held(B)), H(A) @ B
+    return equations.nearest(both, r), _valued_as(factor.nuclear(both), scale)
 
 
 @called_as(scipy.linalg.schur, a=square)
@@ -913,9 +906,11 @@ def subspace_angles(A: Any, B: Any) -> Any:
     rest = bases[1] - bases[0] @ cosines
     if bases[0].shape[1] < bases[1].shape[1]:
         rest = bases[0] - bases[1] @ H(cosines)
-    sines, cosines = factor.svdvals(rest), factor.svdvals(cosines)[::-1]
-    n = cosines.shape[0]
-    return with_values(scipy.linalg.subspace_angles, np.arctan2(sines[:n], cosines), A, B)
+    cosines = factor.svdvals(cosines)[::-1]
+    sines = factor.svdvals(rest)[: cosines.shape[0]]
+    is_none = _guards.held(sines) <= A.shape[0] * factor.TOLERANCE  # else what cosines turn counts
+    found = where(is_none, 0.0, np.arctan2(sines, cosines))
+    return with_values(scipy.linalg.subspace_angles, found, A, B)
 
 
 @implements_all(scipy.linalg.funm)
@@ -981,9 +976,7 @@ def _pinvh(a: Any, **options: Any) -> Any:
     return scipy.linalg.pinvh(a, check_finite=False, **options)
 
 
-_pinvh.defvjp(factor.pinv_pull)
-_pinvh.defjvp(factor.pinv_push)
-_pinvh.defpattern("ij->kl")
+_pinvh.defrules(factor.pinv_pull, factor.pinv_push, "ij->kl")
 
 
 @called_as(scipy.linalg.pinvh, a=square)

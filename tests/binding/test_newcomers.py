@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, stats
 
 import cadiff
 from cadiff import optimize
@@ -456,6 +456,11 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
         np.eye(2),
         "`import cadiff.scipy.linalg`",
     ),
+    "mood of SciPy": (
+        lambda x: stats.mood(x, [1.0, 2.0, 2.0])[0],
+        X,
+        "`import cadiff.scipy.stats`",
+    ),
 }
 
 
@@ -463,7 +468,9 @@ NOTED: dict[str, tuple[Any, Any, str]] = {
 @pytest.mark.filterwarnings("ignore:.*with arguments of dtype=object:DeprecationWarning")
 @pytest.mark.parametrize(("f", "x", "words"), NOTED.values(), ids=NOTED)
 def test_what_python_says_of_other_types_is_noted(f: Any, x: Any, words: str) -> None:
-    with pytest.raises((TypeError, AttributeError, ValueError, IndexError)) as caught:
+    with pytest.raises(
+        (TypeError, AttributeError, ValueError, IndexError, ZeroDivisionError)
+    ) as caught:
         cadiff.grad(f)(x)
     notes = "".join(getattr(caught.value, "__notes__", []))
     assert re.search(words, notes) if words else notes == ""

@@ -679,6 +679,17 @@ def test_flat_is_an_iterator(make: Callable[[Any], Any]) -> None:
         numpy.asarray(flat, dtype=float)
 
 
+def test_flat_of_complex_numbers_is_assigned() -> None:
+    def f(x: Any) -> Any:
+        z = (1.0 + 2.0j) * x.reshape(2, 2)
+        z.flat = x * 3.0j
+        z.flat[1] = 1j * x[0] * x[1]
+        return numpy.sum(z.imag + 7.0 * z.real)
+
+    for gradient in (cadiff.grad(f), cadiff.compile(f).grad):
+        numpy.testing.assert_allclose(gradient(numpy.arange(1.0, 5.0)), [5.0, 1.0, 3.0, 3.0])
+
+
 def test_flat_refuses() -> None:
     x = Var(numpy.ones(3)) * 1.0
     with pytest.raises(ValueError, match="a single number"):

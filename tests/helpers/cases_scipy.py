@@ -170,8 +170,8 @@ signal.savgol_filter            f(x, 5, 2);  f(x, 5, 2, mode="nearest");  f(x, 5
 signal.savgol_coeffs            f(5, 2, pos=2, delta=1.0) * x[0]
 signal.detrend                  f(x);  f(x, type="constant");  f(x, bp=[5])
 signal.resample                 f(x, 20);  f(x, 7)
-signal.resample_poly            f(x, 3, 2);  f(x, 2, 3)
-signal.upfirdn                  f([1, 0.2, 0.3], x, 2, 1);  f(x[:3], u, 2, 3);  f([1, 2.0], x.reshape(3, 4), 3, 2)
+signal.resample_poly            f(x, 3, 2);  f(x, 2, 3);  f(x, 2, 3, cval=0.4)
+signal.upfirdn                  f([1, 0.2, 0.3], x, 2, 1);  f(x[:3], u, 2, 3);  f([1, 2.0], x.reshape(3, 4), 3, 2);  f(x[:3], u, 2, 3, cval=x[4])
 signal.upfirdn                  np.real(f(x[:3] * 1j, u + 1j * x, 2, 3))
 signal.decimate                 f(np.concatenate([x, u, x]), 2);  f(np.concatenate([x, u, x]), 2, ftype="fir")
 signal.hilbert                  np.imag(f(x))
@@ -481,7 +481,7 @@ spatial.distance.directed_hausdorff  f(x.reshape(6, 2), u.reshape(6, 2))[0]
 spatial.SphericalVoronoi        f(np.eye(3)[[0, 1, 2, 0, 1, 2]] * np.array([1, 1, 1, -1, -1, -1])[:, None]).calculate_areas() * x[0]
 spatial.transform.RigidTransform  f.from_translation(x[:3]).as_matrix();  f.from_exp_coords(x[:6]).apply(u[:3])
 spatial.minkowski_distance      f(x, u, 3)
-spatial.procrustes              f(x.reshape(6, 2), u.reshape(6, 2))[2]
+spatial.procrustes              f(x.reshape(6, 2), u.reshape(6, 2))[2];  f(x[:9].reshape(3, 3), u[:9].reshape(3, 3))[1]
 spatial.geometric_slerp         f(x[:2] / np.linalg.norm(x[:2]), np.array([1.0, 0.0]), np.array([0.3, 0.6]))
 spatial.ConvexHull              f(np.append(x.reshape(6, 2), [[0, 0], [3, 0], [0, 3.0]], axis=0) * x[0]).volume;  f(x.reshape(4, 3)).area
 spatial.transform.Rotation      f.from_rotvec(x[:3]).as_matrix();  f.from_euler("xyz", 0.3 * x[:3]).as_quat();  f.from_quat(x[:4]).apply(u[:3])
@@ -528,7 +528,7 @@ sparse.linalg.factorized        f(m.sparse.csc_array(x[:9].reshape(3, 3) + 3 * n
 
 # --- clusters ------------------------------------------------------------------------------------
 cluster.vq.whiten               f(x.reshape(6, 2))
-cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1]
+cluster.vq.vq                   f(x.reshape(6, 2), u[:4].reshape(2, 2))[1];  f(x, u[:2])[1]
 cluster.vq.kmeans2              f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]), minit="matrix")[0]
 cluster.hierarchy.linkage       f(x.reshape(4, 3), "average")[:, 2];  f(x.reshape(4, 3), "centroid")[:, 2];  f(x.reshape(4, 3), "ward")
 cluster.hierarchy.linkage       f(x[:10], "weighted")[:, 2];  f(x[:10], "complete")[:, 2];  f(x.reshape(4, 3), "single", "cityblock")
@@ -539,7 +539,7 @@ cluster.hierarchy.weighted      f(x[:10])
 cluster.hierarchy.centroid      f(x.reshape(4, 3))
 cluster.hierarchy.median        f(x.reshape(4, 3))
 cluster.hierarchy.ward          f(x.reshape(4, 3))
-cluster.hierarchy.cophenet      f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "average"));  f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "ward"), x[:6])[0]
+cluster.hierarchy.cophenet      f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "average"));  f(m.cluster.hierarchy.linkage(x.reshape(4, 3), "ward"), x[:6])[0];  f(np.tanh(x).reshape(3, 4) ** 2)
 cluster.hierarchy.to_mlab_linkage  f(m.cluster.hierarchy.linkage(x[:10], "average"))
 cluster.vq.kmeans               f(x.reshape(6, 2), np.array([[0.5, 1.0], [2.0, 1.5]]))[0]
 """

@@ -407,3 +407,23 @@ def test_forward_mode_over_itself_knows_constants(f: Any, at: float) -> None:
     first = cadiff.grad(f)
     wanted = (first(at + 1e-5) - first(at - 1e-5)) / 2e-5
     assert found == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_wrapcauchy_has_all_derivatives_in_its_middle() -> None:
+    c = 0.3
+    for f, wanted in (
+        (stats.wrapcauchy.ppf, 4.0 * np.pi / (1.0 - c) ** 2),
+        (stats.wrapcauchy.cdf, -1.0 / (np.pi * (1.0 + c) ** 2)),
+    ):
+        middle = 0.5 if wanted > 0.0 else np.pi
+        found = cadiff.hessian(lambda x, f=f: f(x[0], x[1]))(np.array([middle, c]))
+        np.testing.assert_allclose(found, [[0.0, wanted], [wanted, 0.0]], atol=1e-12, rtol=1e-12)
+
+
+def test_equal_tails_of_dpareto_lognorm_cancel_in_its_middle() -> None:
+    u, s, a = 0.7, 1.2, 2.0
+    found = cadiff.grad(stats.dpareto_lognorm.median, (0, 1))(u, s, a, a)
+    np.testing.assert_allclose(found, [np.exp(u), 0.0], rtol=1e-12, atol=1e-12)
+    density = scipy.stats.dpareto_lognorm.pdf(np.exp(u), u, s, a, a)
+    slope = cadiff.grad(lambda x: stats.dpareto_lognorm.logcdf(x, u, s, a, a))(np.exp(u))
+    assert slope == pytest.approx(2.0 * density, rel=1e-13)

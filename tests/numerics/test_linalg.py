@@ -74,10 +74,12 @@ def test_second_order(case: Case, original: Any, package: Any) -> None:
 TURNING = np.array([[0.0, 1.0], [-1.0, 0.0]])
 WITHOUT: dict[str, tuple[Callable[[Any, Any], Any], Any, type[Exception], str]] = {
     "schur turning": (lambda la, a: la.schur(a), TURNING, MissingRuleError, 'output="complex"'),
-    "schur multiple": (lambda la, a: la.schur(a)[1], np.eye(2), LinAlgError, "[Ss]ingular"),
     "schur sorted": (lambda la, a: la.schur(a, sort="lhp"), np.eye(2), TypeError, "without sort"),
     "polar wide": (lambda la, a: la.polar(a), np.ones((2, 3)), TypeError, "side='left'"),
-    "polar singular": (lambda la, a: la.polar(a)[0], np.zeros((2, 2)), LinAlgError, "[Ss]ingular"),
+    "polar singular": (lambda la, a: la.polar(a)[0], np.zeros((3, 2)), LinAlgError, "singular"),
+    "polar left": (
+        lambda la, a: la.polar(a, side="left")[0], np.zeros((2, 4)), LinAlgError, "singular",
+    ),
     "signm singular": (lambda la, a: la.signm(a), np.diag([1.0, 0.0]), LinAlgError, "singular"),
     "rq tall": (lambda la, a: la.rq(a), np.ones((3, 2)), TypeError, "wide ones"),
     "power": (
@@ -110,6 +112,35 @@ def test_what_has_no_derivative_says_so(name: str) -> None:
 
     with pytest.raises(error, match=message):
         cadiff.grad(f)(x)
+    with pytest.raises(error, match=message):
+        cadiff.jvp(f, (x,), (np.ones_like(x),))
+
+
+NAN: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
+    "schur": (lambda la, a: la.schur(a)[1], np.eye(2)),
+    "schur complex": (lambda la, a: abs(la.schur(a, output="complex")[1]), np.eye(2)),
+    "polar": (lambda la, a: la.polar(a)[0], np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize("name", NAN)
+def test_what_is_not_determined_has_nan_in_both_modes(name: str) -> None:
+    call, x = NAN[name]
+    weights = np.random.default_rng(5).normal(size=(len(call(scipy.linalg, x)),) * 2)
+
+    def f(x: Any) -> Any:
+        return np.sum(weights * call(cadiff.scipy.linalg, x))
+
+    with pytest.warns(RuntimeWarning, match="does not exist"):
+        assert np.isnan(cadiff.jvp(f, (x,), (np.arange(1.0, x.size + 1).reshape(x.shape),))[1])
+    with pytest.warns(RuntimeWarning, match="does not exist"):
+        assert np.isnan(cadiff.grad(f)(x)).all()
+
+
+def test_schur_form_of_turning_matrices_says_so_before_anything_else() -> None:
+    a = np.array([[2.0, 1.0, 0.3], [-1.0, 2.0, 0.1], [0.2, 0.4, 5.0]])
+    with pytest.raises(MissingRuleError, match='output="complex"'):
+        cadiff.jvp(lambda a: np.sum(cadiff.scipy.linalg.schur(a)[1]), (a,), (a.T,))
 
 
 # --- the rules by themselves, on plain arrays ----------------------------------------------------

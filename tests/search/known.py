@@ -14,8 +14,14 @@ LINES = r"""
 # The phase of complex vectors is LAPACK's, and their derivatives keep it still.
 (eig|svd|schur|null_space|orth|polar).*(j |complex) ; differences
 
+# The same of its second derivatives: what keeps phases still along a loop turns them.
+linalg.schur.*complex ; (modes agree|mixed partials)
+
 # Derivatives of a basis of a null space turn nothing within it: what is left is LAPACK's.
 null_space ; (differences|modes agree|mixed partials)
+
+# So do those of what a full QR factorisation has beyond the columns.
+linalg.qr\((?!.*mode='(economic|r)').*complex ; (differences|modes agree|mixed partials)
 
 # Stairs that are shorter than a step of differences have the slope of a ramp.
 (round|around|fmod|mod|remainder|floor_divide|divmod) ; silently 0
@@ -42,6 +48,20 @@ partition ; differences
 
 # A result is folded from step to step, and one of them is at 0, where it has no derivative.
 hypot\.reduce|sparse: norm [01] ; second derivatives, differences
+
+# What is held constant on purpose.
+cadiff\.(ops\.)?stop_gradient ; silently 0
+
+# Where more than two lines cross, the two in the middle are any of them; differences of their mean
+# may be those of other ones, and meet from both sides.
+siegelslopes\(~?array\(\[\[ ; first derivatives, differences
+
+# SciPy takes |lmbda| < 1e-4 for 0, and is flat there.
+special.tklmbda ; differences
+
+# SciPy takes the real Schur form of a real matrix for a triangle where the other side is complex:
+# what it returns solves nothing then.
+solve_(sylvester|(continuous|discrete)_lyapunov)\(.*complex ; (values are|differences|= plain)
 
 # Probabilities of many normal numbers are estimates by chance, and so are their derivatives.
 multivariate_normal.cdf ; first derivatives, differences

@@ -163,6 +163,7 @@ def parameters_of(function: Any) -> list[Parameter]:
     ]
 
 
+UNWRITTEN = {"numpy.empty", "numpy.empty_like"}  # whose elements are whatever memory holds
 NOT_MOVED = {"axis", "axes", "out", "dtype", "callback", "rng", "random_state", "seed", "workers"}
 NOT_MOVED |= {"xp", "overwrite_x", "overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_v"}
 
@@ -510,7 +511,7 @@ def has_derivatives(path: str, function: Any) -> bool:
     if not callable(function) or isinstance(function, type):
         return False
     if path.startswith("numpy."):
-        return function in FUNCTIONS and function not in PLAIN
+        return function in FUNCTIONS and function not in PLAIN and path not in UNWRITTEN
     return not hasattr(function, "rvs")
 
 
